@@ -1,0 +1,308 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Checked tree -> serial chain from a base link to a tip link, as plain arrays.
+
+The chain is what the compiled kernels read: fixed joints are merged into the
+offsets, and each joint frame is turned so that its joint axis is its z axis.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import difflib
+import math
+
+import numpy as np
+
+from ik_node.errors import ChainError, quote
+from ik_node.model.urdf import Joint, JointType, Tree
+from ik_node.se3 import rotation_to_axis
+
+ARM_SIZES = (6, 7)
+TOOL_WORDS = ('gripper', 'finger', 'jaw', 'claw')
+PREFERRED_TIPS = ('tool0', 'tcp', 'hand_tcp', 'tool_frame', 'ee_link', 'end_effector', 'hand')
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """
+    A serial chain with n independent joints and m >= n moving joints on its path.
+
+    Mimic joints on the path have no coordinate of their own; they move with
+    the joint that they mimic.
+
+    Attributes
+    ----------
+    base_link, tip_link : str
+        Every pose is of `tip_link` in `base_link`.
+    joint_names : tuple of str, length n
+        Order of q everywhere.
+    lower, upper : (n,) array
+        Position limits (rad or m), infinite for continuous joints; those of
+        mimic joints are included.
+    velocity : (n,) array
+        Velocity limits (rad/s or m/s), infinite where the URDF gives none.
+    continuous : (n,) array of bool
+        Joints that turn without limit.
+    turning : (n,) array of bool
+        Joints whose coordinate is an angle (revolute or continuous).
+    offsets : (m + 1, 12) array
+        Row k: rotation (9, row-major) and position (3, m) of joint frame k in
+        joint frame k - 1 at q = 0; the last row is the tip in the last joint frame.
+    joints : (m, 2) int array
+        Row k: 1 if prismatic else 0; index of the coordinate that moves it.
+    factors : (m, 2) array
+        Row k: ``value_k = factors[k, 0] * q[index] + factors[k, 1]``.
+
+    """
+
+    base_link: str
+    tip_link: str
+    joint_names: tuple[str, ...]
+    lower: np.ndarray
+    upper: np.ndarray
+    velocity: np.ndarray
+    continuous: np.ndarray
+    turning: np.ndarray
+    offsets: np.ndarray
+    joints: np.ndarray
+    factors: np.ndarray
+
+    @property
+    def n(self) -> int:
+        """Return the number of independent joints."""
+        return len(self.joint_names)
+
+    @property
+    def middle(self) -> np.ndarray:
+        """Return the middle of each joint's range, 0 for continuous joints, (n,)."""
+        finite = np.isfinite(self.lower) & np.isfinite(self.upper)
+        return np.where(finite, 0.5 * (np.where(finite, self.lower, 0.0)
+                                       + np.where(finite, self.upper, 0.0)), 0.0)
+
+    @property
+    def reach(self) -> float:
+        """
+        Return an upper bound (m) on the distance from the first joint to the tip.
+
+        The sum of the offsets behind the first joint and of the prismatic strokes.
+        """
+        lengths = np.linalg.norm(self.offsets[1:, 9:], axis=1).sum()
+        for k, (prismatic, index) in enumerate(self.joints):
+            if prismatic:
+                ends = self.factors[k, 0] * np.array([self.lower[index], self.upper[index]])
+                lengths += np.abs(ends + self.factors[k, 1]).max()
+        return float(lengths)
+
+
+def make_chain(tree: Tree, base_link: str = '', tip_link: str = '') -> Chain:
+    """
+    Build the chain between two links of a tree.
+
+    Parameters
+    ----------
+    base_link, tip_link : str
+        Link names; an empty one is found by :func:`find_arm`.
+
+    Raises
+    ------
+    ChainError
+        If a link does not exist, if the tip is not below the base, if nothing
+        moves between them, or if a joint between them is of a kind that a
+        serial arm cannot use.
+
+    """
+    for role, link in (('base_link', base_link), ('tip_link', tip_link)):
+        if link and link not in tree.links:
+            near = difflib.get_close_matches(link, tree.links, 3, 0.5)
+            raise ChainError(
+                f'the {role} {quote(link)} is not in the URDF; '
+                + (f'did you mean {" or ".join(map(quote, near))}?' if near
+                   else f'links at the tips are {", ".join(map(quote, _leaves(tree)[:8]))}'))
+    if not (base_link and tip_link):
+        base_link, tip_link = find_arm(tree, base_link, tip_link)
+    path = _path(tree, base_link, tip_link)
+    moving = [joint for joint in path if joint.moves]
+    if not moving:
+        raise ChainError(f'no joint moves between {quote(base_link)} and {quote(tip_link)}; '
+                         'choose a tip_link further out')
+    for joint in moving:
+        if joint.type in (JointType.FLOATING, JointType.PLANAR):
+            raise ChainError(f'the joint {quote(joint.name)} between {quote(base_link)} and '
+                             f'{quote(tip_link)} is {joint.type.value}; a serial arm has revolute, '
+                             'continuous and prismatic joints: choose a base_link behind it')
+    return _tabulate(tree, base_link, tip_link, path)
+
+
+def find_arm(tree: Tree, base_link: str = '', tip_link: str = '') -> tuple[str, str]:
+    """
+    Find the base and the tip link of the one arm in a tree.
+
+    An arm is a run of six or seven moving joints without a branch; joints at
+    its end that are named gripper, finger, jaw or claw are the tool's.  The base
+    is the link that carries the first of them: one named ``base_link`` where
+    there is one, else the outermost that is not called world.  The tip is a
+    link fixed to the last of them, by preference ``tool0``.
+
+    Parameters
+    ----------
+    base_link, tip_link : str
+        Links that are already chosen; empty if to be found.
+
+    Returns
+    -------
+    (str, str)
+        Base link and tip link.
+
+    Raises
+    ------
+    ChainError
+        If there is no such run or more than one.
+
+    """
+    if tip_link:
+        path = tree.path_from_root(tip_link)
+        first = next((k for k, joint in enumerate(path) if joint.moves), None)
+        if first is None:
+            raise ChainError(f'no joint moves the tip_link {quote(tip_link)}; '
+                             'choose a tip_link further out')
+        return _base_of(tree, path[first]), tip_link
+    runs = [run for run in _runs(tree, base_link or tree.root) if len(run) in ARM_SIZES]
+    if len(runs) != 1:
+        what = 'no chain' if not runs else f'{len(runs)} chains'
+        tips = ', '.join(quote(run[-1].child) for run in runs) if runs \
+            else ', '.join(map(quote, _leaves(tree)[:8]))
+        raise ChainError(f'{what} with six or seven moving joints found; name base_link and '
+                         f'tip_link by parameter (tips: {tips})')
+    run = runs[0]
+    return base_link or _base_of(tree, run[0]), _tip_of(tree, run[-1])
+
+
+def _runs(tree: Tree, start: str) -> list[list[Joint]]:
+    """Return the maximal unbranched runs of moving joints below a link."""
+    runs = []
+    waiting = [joint for joint in _next_moving(tree, start)]
+    while waiting:
+        run = [waiting.pop(0)]
+        while len(below := _next_moving(tree, run[-1].child)) == 1:
+            run.append(below[0])
+        while run and any(word in run[-1].name.lower() for word in TOOL_WORDS):
+            run.pop()
+        runs.append(run)
+        waiting.extend(below)
+    return runs
+
+
+def _next_moving(tree: Tree, link: str) -> list[Joint]:
+    """Return the moving joints that hang on `link`, directly or through fixed joints."""
+    found = []
+    waiting = tree.joints_below(link)
+    while waiting:
+        joint = waiting.pop(0)
+        if joint.moves:
+            found.append(joint)
+        else:
+            waiting.extend(tree.joints_below(joint.child))
+    return found
+
+
+def _base_of(tree: Tree, first: Joint) -> str:
+    """Choose among the links that carry the first moving joint, outermost first."""
+    links = [first.parent]
+    while (above := tree.joint_above(links[0])) is not None and not above.moves:
+        links.insert(0, above.parent)
+    for link in links:
+        if link == 'base_link' or link.endswith('_base_link'):
+            return link
+    return next((link for link in links if link != 'world'), links[-1])
+
+
+def _tip_of(tree: Tree, last: Joint) -> str:
+    """Choose among the links that are fixed to the last moving joint."""
+    links = [last.child]
+    for link in links:
+        links.extend(joint.child for joint in tree.joints_below(link) if not joint.moves)
+    for preferred in PREFERRED_TIPS:
+        for link in links:
+            if link == preferred or link.endswith('_' + preferred):
+                return link
+    return last.child
+
+
+def _leaves(tree: Tree) -> list[str]:
+    parents = {joint.parent for joint in tree.joints}
+    return [link for link in tree.links if link not in parents]
+
+
+def _path(tree: Tree, base_link: str, tip_link: str) -> list[Joint]:
+    path = tree.path_from_root(tip_link)
+    if base_link == tree.root:
+        return path
+    for k, joint in enumerate(path):
+        if joint.child == base_link:
+            return path[k + 1:]
+    raise ChainError(f'there is no path from the base_link {quote(base_link)} down to the '
+                     f'tip_link {quote(tip_link)}; the tip must be below the base')
+
+
+def _tabulate(tree: Tree, base_link: str, tip_link: str, path: list[Joint]) -> Chain:
+    by_name = {joint.name: joint for joint in tree.joints}
+    leaders: list[Joint] = []
+    offsets, joints, factors = [], [], []
+    bounds: dict[str, tuple[float, float, float]] = {}
+    T = np.eye(4)
+    for joint in path:
+        T = T @ joint.T_parent_joint
+        if not joint.moves:
+            continue
+        leader, factor, offset = _leader(joint, by_name)
+        if leader not in leaders:
+            leaders.append(leader)
+            bounds[leader.name] = leader.lower, leader.upper, leader.velocity
+        if leader is not joint:
+            bounds[leader.name] = _follow(bounds[leader.name], joint, factor, offset)
+        A = np.eye(4)
+        A[:3, :3] = rotation_to_axis(joint.axis)
+        T = T @ A
+        offsets.append(np.concatenate([T[:3, :3].ravel(), T[:3, 3]]))
+        joints.append((int(joint.type is JointType.PRISMATIC), leaders.index(leader)))
+        factors.append((factor, offset))
+        T = A.T.copy()
+    offsets.append(np.concatenate([T[:3, :3].ravel(), T[:3, 3]]))
+    limits = np.array([bounds[leader.name] for leader in leaders])
+    for leader, (lower, upper, _) in zip(leaders, limits):
+        if lower > upper:
+            raise ChainError(f'the joints that mimic {quote(leader.name)} leave it no range: '
+                             f'[{lower:g}, {upper:g}]')
+    chain = Chain(
+        base_link, tip_link, tuple(leader.name for leader in leaders),
+        lower=limits[:, 0].copy(), upper=limits[:, 1].copy(), velocity=limits[:, 2].copy(),
+        continuous=np.array([math.isinf(upper - lower) for lower, upper, _ in limits]),
+        turning=np.array([leader.type is not JointType.PRISMATIC for leader in leaders]),
+        offsets=np.array(offsets), joints=np.array(joints, dtype=np.int64),
+        factors=np.array(factors))
+    for array in vars(chain).values():
+        if isinstance(array, np.ndarray):
+            array.setflags(write=False)
+    return chain
+
+
+def _leader(joint: Joint, by_name: dict[str, Joint]) -> tuple[Joint, float, float]:
+    """Return the joint at the head of the mimic line, with the factor and offset to it."""
+    factor, offset = 1.0, 0.0
+    while joint.mimic is not None:
+        offset += factor * joint.mimic.offset
+        factor *= joint.mimic.multiplier
+        joint = by_name[joint.mimic.joint]
+    return joint, factor, offset
+
+
+def _follow(bounds: tuple[float, float, float], joint: Joint, factor: float,
+            offset: float) -> tuple[float, float, float]:
+    """Cut the leader's limits so that the mimic joint keeps its own."""
+    lower, upper, velocity = bounds
+    if factor == 0.0:
+        return bounds
+    ends = sorted(((joint.lower - offset) / factor, (joint.upper - offset) / factor))
+    return max(lower, ends[0]), min(upper, ends[1]), min(velocity, joint.velocity / abs(factor))

@@ -1,0 +1,92 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is known of the joints: by name, with an age for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from ik_node.errors import quote, Reason, StateError
+
+
+class JointStates:
+    """
+    Merges joint state messages; never guesses.
+
+    A joint that was never heard of has no position, and an old one says how old
+    it is.  Messages that make no sense as a whole are left out and counted.
+    Times are of the monotonic clock, in seconds.
+    """
+
+    def __init__(self) -> None:
+        self.positions: dict[str, float] = {}
+        self._velocities: dict[str, float] = {}
+        self._heard: dict[str, float] = {}
+        self.ignored = 0
+        self.complaint = ''
+        self._complaint_time = -np.inf
+
+    def take(self, message: Any, now: float) -> bool:
+        """Take a sensor_msgs/JointState; return whether it made sense."""
+        names, positions, velocities = message.name, message.position, message.velocity
+        if len(names) != len(positions):
+            return self._ignore(f'it has {len(names)} names and {len(positions)} positions', now)
+        if len(velocities) not in (0, len(names)):
+            return self._ignore(f'it has {len(names)} names and {len(velocities)} velocities', now)
+        if len(set(names)) != len(names):
+            return self._ignore('it names a joint twice', now)
+        for values in (positions, velocities):
+            for name, value in zip(names, values):
+                if not isfinite(value):
+                    return self._ignore(f'{quote(name)} is {value}', now)
+        for name, position in zip(names, positions):
+            self.positions[name] = position
+            self._heard[name] = now
+        self._velocities.update(zip(names, velocities))
+        return True
+
+    def _ignore(self, why: str, now: float) -> bool:
+        self.ignored += 1
+        self.complaint = why
+        self._complaint_time = now
+        return False
+
+    def age(self, joints: Sequence[str], now: float) -> float:
+        """Return the age (s) of the oldest of these joints; infinite if one was never heard."""
+        return max(now - self._heard.get(name, -np.inf) for name in joints)
+
+    def state(self, joints: Sequence[str], now: float,
+              timeout: float) -> tuple[np.ndarray, np.ndarray]:
+        """
+        Return position and velocity of the joints, in this order, each (n,).
+
+        A velocity that is not published is 0.
+
+        Raises
+        ------
+        StateError
+            If a joint was never heard of or is older than `timeout` (s).
+
+        """
+        missing = [name for name in joints if name not in self._heard]
+        why = ''
+        if now - self._complaint_time < max(timeout, 1.0):
+            why = f' (the last message was left out: {self.complaint})'
+        if len(missing) == len(joints):
+            raise StateError(f'no joint state has arrived{why}',
+                             Reason.STATE_INVALID if why else Reason.STATE_MISSING)
+        if missing:
+            raise StateError('the joint states lack ' + ', '.join(map(quote, missing)) + why,
+                             Reason.STATE_INCOMPLETE)
+        age = self.age(joints, now)
+        if age > timeout:
+            oldest = max(joints, key=lambda name: now - self._heard[name])
+            raise StateError(f'the joint state of {quote(oldest)} is {age:.2f} s old, at most '
+                             f'{timeout:g} s are allowed{why}',
+                             Reason.STATE_INVALID if why else Reason.STATE_STALE)
+        return (np.array([self.positions[name] for name in joints]),
+                np.array([self._velocities.get(name, 0.0) for name in joints]))

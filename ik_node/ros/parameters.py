@@ -1,0 +1,223 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The parameters of the nodes: one table each, from which all else follows.
+
+Declaration, validation, config/*.yaml and the tables of the README come from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange
+from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
+from rclpy.exceptions import (
+    InvalidParameterTypeException, InvalidParameterValueException,
+    ParameterUninitializedException)
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from ik_node.errors import ParameterError, quote
+from ik_node.model.chain import Chain
+from ik_node.solver.solver import one_per_joint, Solver, SolverOptions
+from ik_node.trajectory.trajectory import MotionLimits
+
+
+@dataclass(frozen=True)
+class Row:
+    """
+    One parameter.
+
+    ``default`` gives the type; an empty tuple is a list of numbers that is not
+    set.  ``low`` and ``high`` bound numbers.  What is not ``live`` is fixed at start.
+    """
+
+    name: str
+    default: str | float | int | bool | tuple[float, ...]
+    description: str
+    low: float | None = None
+    high: float | None = None
+    live: bool = True
+
+
+MODEL = (
+    Row('robot_description', '', 'URDF text of the robot; empty: take urdf_file', live=False),
+    Row('urdf_file', '', 'path of a URDF file; empty: wait for the topic robot_description',
+        live=False),
+    Row('base_link', '', 'link that poses refer to; empty: found in the URDF', live=False),
+    Row('tip_link', '', 'link to bring to the goal; empty: found in the URDF', live=False),
+)
+
+IK_NODE = (
+    *MODEL,
+    Row('frame_prefix', '', 'what robot_state_publisher puts before link names in TF', live=False),
+    Row('controller', '', 'name of the controller: trajectories go to <controller>/'
+        'joint_trajectory; empty: joint_trajectory', live=False),
+    Row('tip_pose_rate', 25.0, 'at most so many tip poses a second, Hz', 0.1, 1000.0, live=False),
+    Row('solver.position_tolerance', 1e-6, 'm', 1e-9, 0.1),
+    Row('solver.orientation_tolerance', 1e-6, 'rad', 1e-9, 3.2),
+    Row('solver.metres_per_radian', 0.3, 'weight of orientation against position', 1e-3, 100.0),
+    Row('solver.max_iterations', 60, 'damped steps of one attempt', 1, 10_000),
+    Row('solver.max_restarts', 100, 'attempts after the one from the present posture', 0, 10_000),
+    Row('solver.deadline', 0.1, 'longest time for one solve, s', 1e-3, 10.0),
+    Row('solver.null_space_gains', (1.0,), 'pull of each joint to its preferred position: one '
+        'number for all or one each; 0 = none'),
+    Row('solver.preferred_positions', (), 'preferred posture, rad or m, and where ~/home goes; '
+        'not set: middle of each range'),
+    Row('motion.velocity_scale', 0.5, 'share of the velocity limits that is used', 0.001, 1.0),
+    Row('motion.velocity_limits', (), 'rad/s or m/s, one or one each; not set: those of the URDF'),
+    Row('motion.acceleration_limits', (2.0,), 'rad/s^2 or m/s^2, one or one each'),
+    Row('motion.jerk_limits', (20.0,), 'rad/s^3 or m/s^3, one or one each'),
+    Row('motion.sample_period', 0.02, 'largest time between trajectory points, s', 0.002, 1.0),
+    Row('motion.handover_time', 0.05, 'a moving arm keeps its motion so long before a new one '
+        'begins, s', 0.002, 1.0),
+    Row('motion.start_tolerance', 0.02, 'a joint so far outside its limits may still move '
+        'inward, rad or m', 0.0, 1.0),
+    Row('goal.max_age', 5.0, 'older goals (by their stamp) are refused, s', 0.0, 1e6),
+    Row('goal.tf_timeout', 0.5, 'longest wait for the transform of a goal frame, s', 0.0, 60.0),
+    Row('state.timeout', 0.5, 'joint states older than this are not used, s', 0.01, 60.0),
+    Row('watch.joint_tolerance', 0.01, 'a joint so near to its goal has arrived, rad or m',
+        1e-6, 1.0),
+    Row('watch.start_timeout', 1.0, 'a motion must be seen to begin within this time, s',
+        0.1, 60.0),
+    Row('watch.settle_timeout', 2.0, 'after its planned end a motion without progress for so long '
+        'has failed, s', 0.05, 600.0),
+)
+
+SIM_CONTROLLER = (
+    *MODEL,
+    Row('rate', 100.0, 'updates and joint_states messages a second, Hz', 1.0, 1000.0, live=False),
+    Row('initial_positions', (), 'posture at start, rad or m, in the order of the chain; not '
+        'set: middle of each range', live=False),
+    Row('allow_partial_joints_goal', False, 'take trajectories for some of the joints only',
+        live=False),
+    Row('allow_nonzero_velocity_at_trajectory_end', False, 'take trajectories that do not end at '
+        'rest', live=False),
+    Row('allow_integration_in_goal_trajectories', False, 'take points without positions',
+        live=False),
+    Row('interpolate_from_desired_state', False, 'start from the last command instead of the '
+        'measured state', live=False),
+)
+
+VIEWER = (
+    *MODEL[:2],
+    Row('host', '127.0.0.1', 'address to listen on; anything else than loopback lets others '
+        'see and use the page', live=False),
+    Row('port', 8080, 'port of the page', 1, 65535, live=False),
+)
+
+
+def declare(node: Node, table: tuple[Row, ...]) -> dict[str, Any]:
+    """
+    Declare the parameters of a table and return their values.
+
+    Raises
+    ------
+    ParameterError
+        If a value from the command line or a file has the wrong type or is out of range.
+
+    """
+    for row in table:
+        descriptor = ParameterDescriptor(description=row.description, read_only=not row.live)
+        if row.low is not None:
+            if isinstance(row.default, int):
+                descriptor.integer_range = [IntegerRange(
+                    from_value=int(row.low), to_value=int(row.high))]
+            else:
+                descriptor.floating_point_range = [FloatingPointRange(
+                    from_value=float(row.low), to_value=float(row.high))]
+        default: Any = row.default
+        if isinstance(default, tuple):
+            # rclpy takes an empty list for bytes; a bare type is a list that is not set.
+            default = list(default) or Parameter.Type.DOUBLE_ARRAY
+        try:
+            node.declare_parameter(row.name, default, descriptor)
+        except InvalidParameterTypeException:
+            kind = {str: 'a string', float: 'a number with a decimal point (1.0, not 1)',
+                    int: 'a whole number', bool: 'true or false',
+                    tuple: 'a list of numbers with decimal points ([1.0], not [1])'}
+            raise ParameterError(
+                f'the parameter {row.name} must be {kind[type(row.default)]}') from None
+        except InvalidParameterValueException:
+            raise ParameterError(f'the parameter {row.name} must be from {row.low:g} to '
+                                 f'{row.high:g}') from None
+    return values_of(node, table)
+
+
+def values_of(node: Node, table: tuple[Row, ...]) -> dict[str, Any]:
+    """Return the present values of a table; lists as tuples, () where not set."""
+    values = {}
+    for row in table:
+        try:
+            value = node.get_parameter(row.name).value
+        except ParameterUninitializedException:
+            value = None
+        values[row.name] = tuple(value or ()) if isinstance(row.default, tuple) else value
+    return values
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """A checked, unchanging snapshot of what may change while the node runs."""
+
+    values: Mapping[str, Any]
+    solver: Solver
+    limits: MotionLimits
+    planning: MotionLimits
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+
+def make_settings(values: Mapping[str, Any], chain: Chain) -> Settings:
+    """
+    Check the values of IK_NODE against a chain.
+
+    ``limits`` are the hard limits, ``planning`` those with the velocity scale.
+
+    Raises
+    ------
+    ParameterError
+        If a list has the wrong length, a number does not suit, or a joint has
+        no velocity limit.
+
+    """
+    solver = Solver(chain, SolverOptions(
+        position_tolerance=values['solver.position_tolerance'],
+        orientation_tolerance=values['solver.orientation_tolerance'],
+        metres_per_radian=values['solver.metres_per_radian'],
+        max_iterations=values['solver.max_iterations'],
+        max_restarts=values['solver.max_restarts'],
+        deadline=values['solver.deadline'],
+        gains=values['solver.null_space_gains'],
+        preferred=values['solver.preferred_positions']))
+    velocity = chain.velocity
+    if values['motion.velocity_limits']:
+        velocity = _positive(chain, values, 'motion.velocity_limits')
+    for name, limit in zip(chain.joint_names, velocity):
+        if not np.isfinite(limit):
+            raise ParameterError(f'joint {quote(name)} has no velocity limit in the URDF; set '
+                                 'the parameter motion.velocity_limits')
+    acceleration = _positive(chain, values, 'motion.acceleration_limits')
+    jerk = _positive(chain, values, 'motion.jerk_limits')
+    hard = MotionLimits(chain.lower, chain.upper, velocity, acceleration, jerk)
+    planning = MotionLimits(chain.lower, chain.upper, values['motion.velocity_scale'] * velocity,
+                            acceleration, jerk)
+    return Settings(dict(values), solver, hard, planning)
+
+
+def _positive(chain: Chain, values: Mapping[str, Any], name: str) -> np.ndarray:
+    array = one_per_joint(chain, values[name], f'the parameter {name}')
+    if (array <= 0.0).any():
+        raise ParameterError(f'the parameter {name} is {list(values[name])}; '
+                             'all its numbers must be positive')
+    return array
+
+
+def refused(reason: str) -> SetParametersResult:
+    """Return the answer to a change that is not taken."""
+    return SetParametersResult(successful=False, reason=reason)

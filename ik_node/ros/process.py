@@ -1,0 +1,87 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""One process, one node: start, spin, and a clean end on SIGINT and SIGTERM."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import os
+import signal
+import sys
+import traceback
+from typing import NoReturn, Protocol
+
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.logging import get_logger
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+
+from ik_node.errors import IkNodeError
+
+SIGNAL_LATENCY = 0.1  # s, how long a signal may wait while nothing else happens
+
+
+class ClosableNode(Protocol):
+    """What :func:`run` needs of a node."""
+
+    def close(self) -> None:
+        """Say what is to be said before the end."""
+
+
+def leave(node: Node | None, code: int) -> NoReturn:
+    """
+    End the process with an exit code; the node leaves the ROS graph first.
+
+    Destroying the last node of a process destroys its DDS participant, which in
+    some builds of Fast DDS spins for ever when another process leaves at the same
+    moment (eProsima/Fast-DDS#6513).  So a hidden node keeps the participant, the
+    node says good-bye, and the process ends without destroying the rest.
+    """
+    if node is not None:
+        rclpy.create_node('_leaving', enable_rosout=False, start_parameter_services=False)
+        node.destroy_node()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def run(name: str, make_node: Callable[[], ClosableNode], args: list[str] | None = None) -> NoReturn:
+    """
+    Run a node until SIGINT or SIGTERM, then end the process.
+
+    Exit code 0 after a signal, 1 if the node could not start, with one sentence
+    on the log.  rclpy's own signal handlers would shut the context down at once,
+    and with it the way to stop the arm and to answer open goals; so the signals
+    only end the loop.
+    """
+    spinning = ended = False
+
+    def end(_signal: int, _frame: object) -> None:
+        nonlocal ended
+        ended = True
+        if not spinning:
+            leave(None, 0)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
+    try:
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+        node = make_node()
+    except IkNodeError as error:
+        get_logger(name).fatal(str(error))
+        leave(None, 1)
+    except RuntimeError as error:  # rcl's own complaints: arguments, parameter files
+        get_logger(name).fatal(f'cannot start: {str(error).splitlines()[0]}')
+        leave(None, 1)
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    spinning = True
+    while not ended and rclpy.ok():
+        try:
+            executor.spin_once(timeout_sec=SIGNAL_LATENCY)
+        except Exception:  # noqa: BLE001 - whatever one message did, the node lives
+            get_logger(name).error('a callback failed:\n' + traceback.format_exc())
+    node.close()
+    executor.remove_node(node)
+    leave(node, 0)

@@ -1,0 +1,123 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""What became of each goal: accepted, then exactly one final answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+import numpy as np
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+
+from ik_node.errors import Reason
+from ik_node.solver.goal import Goal
+
+STATUS_QOS = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE,
+                        durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+class GoalState(str, Enum):
+    """Where a goal stands; all but ACCEPTED are final."""
+
+    ACCEPTED = 'accepted'
+    REACHED = 'reached'
+    REJECTED = 'rejected'
+    FAILED = 'failed'
+    SUPERSEDED = 'superseded'
+    STOPPED = 'stopped'
+
+
+LEVELS = {
+    GoalState.ACCEPTED: DiagnosticStatus.OK,
+    GoalState.REACHED: DiagnosticStatus.OK,
+    GoalState.REJECTED: DiagnosticStatus.ERROR,
+    GoalState.FAILED: DiagnosticStatus.ERROR,
+    GoalState.SUPERSEDED: DiagnosticStatus.WARN,
+    GoalState.STOPPED: DiagnosticStatus.WARN,
+}
+
+
+@dataclass(eq=False)
+class GoalTask:
+    """
+    One goal on its way through the node.
+
+    Attributes
+    ----------
+    number : int
+        Counts the goals of this node, from 1.
+    stamp : builtin_interfaces/Time
+        As in the goal's message: how its sender knows the answer.
+    goal : Goal or None
+        Pose of the tip in the base link, once known; None for a joint goal.
+    q_goal : (n,) array or None
+        Joint positions, once known.
+    attempts : int
+        Trajectories sent for it.
+    figures : dict
+        Numbers for the answer.
+
+    """
+
+    number: int
+    stamp: Time
+    goal: Goal | None = None
+    q_goal: np.ndarray | None = None
+    attempts: int = 0
+    figures: dict[str, Any] = field(default_factory=dict)
+    state: GoalState | None = None
+
+    @property
+    def final(self) -> bool:
+        """Return whether the one final answer was given."""
+        return self.state not in (None, GoalState.ACCEPTED)
+
+
+class StatusReporter:
+    """Publishes ``~/status`` and counts the outcomes."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._publisher = node.create_publisher(DiagnosticStatus, '~/status', STATUS_QOS)
+        self.outcomes: Counter[str] = Counter()
+
+    def report(self, task: GoalTask, state: GoalState, reason: Reason, sentence: str) -> None:
+        """
+        Answer a goal.
+
+        Raises
+        ------
+        RuntimeError
+            If the goal has had its final answer.
+
+        """
+        if task.final:
+            raise RuntimeError(f'goal {task.number} was answered {task.state} already')
+        task.state = state
+        if task.final:
+            self.outcomes[reason.value] += 1
+        values = {'goal': task.number, 'stamp': f'{task.stamp.sec}.{task.stamp.nanosec:09d}',
+                  'state': state.value, 'reason': reason.value, **task.figures}
+        self._publisher.publish(DiagnosticStatus(
+            level=LEVELS[state], name=f'{self._node.get_fully_qualified_name()}: goal',
+            hardware_id=str(task.number), message=sentence,
+            values=[KeyValue(key=key, value=str(value)) for key, value in values.items()]))
+        text = f'goal {task.number} {state.value} ({reason.value}): {sentence}'
+        logger = self._node.get_logger()
+        if LEVELS[state] == DiagnosticStatus.OK:
+            logger.info(text)
+        elif LEVELS[state] == DiagnosticStatus.WARN:
+            logger.warning(text)
+        else:
+            logger.error(text)
+
+    def flush(self, seconds: float) -> None:
+        """Wait until readers have what was published, at most so long."""
+        from rclpy.duration import Duration
+        self._publisher.wait_for_all_acked(Duration(seconds=seconds))

@@ -1,0 +1,34 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Where the files that come with the package are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+import sys
+
+import ik_node
+
+
+def share_file(name: str) -> Path:
+    """
+    Return the path of a shipped file, e.g. ``urdf/six_axis_arm.urdf``.
+
+    Looked for in the ROS install, in the Python environment, in the source tree.
+
+    Raises
+    ------
+    FileNotFoundError
+        If it is in none of them.
+
+    """
+    places = [Path(ik_node.__file__).parents[1], Path(sys.prefix) / 'share/ik_node']
+    try:
+        from ament_index_python.packages import get_package_share_directory
+        places.insert(0, Path(get_package_share_directory('ik_node')))
+    except (ImportError, LookupError):
+        pass
+    for place in places:
+        if (place / name).is_file():
+            return place / name
+    raise FileNotFoundError(f'{name} is in none of {", ".join(map(str, places))}')

@@ -1,0 +1,77 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The shapes of motion: a state, the limits, and a trajectory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class MotionState:
+    """
+    Position, velocity and acceleration of n joints at one instant.
+
+    ``q`` in rad or m, ``qd`` per s, ``qdd`` per s^2, each (n,).
+    """
+
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+
+    @staticmethod
+    def at_rest(q: np.ndarray) -> MotionState:
+        """Return the state of rest at `q` (n,)."""
+        return MotionState(np.array(q, dtype=float), np.zeros(len(q)), np.zeros(len(q)))
+
+
+@dataclass(frozen=True, eq=False)
+class MotionLimits:
+    """
+    What the motion of n joints must keep, each (n,).
+
+    ``lower``, ``upper`` in rad or m (infinite for continuous joints),
+    ``velocity`` per s, ``acceleration`` per s^2, ``jerk`` per s^3, all positive and finite.
+    """
+
+    lower: np.ndarray
+    upper: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
+    jerk: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """
+    Points for a joint trajectory controller that interpolates by quintics.
+
+    Attributes
+    ----------
+    start : MotionState
+        Where the arm is (or is commanded to be) at time 0.
+    times : (k,) array
+        Seconds from the start, positive, strictly increasing.
+    q, qd, qdd : (k, n) arrays
+        Rad or m, per s, per s^2; the last point is at rest.
+
+    """
+
+    joint_names: tuple[str, ...]
+    start: MotionState
+    times: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+
+    @property
+    def duration(self) -> float:
+        """Return the time of the last point (s)."""
+        return float(self.times[-1])
+
+    @property
+    def end(self) -> np.ndarray:
+        """Return the joint positions at the end, (n,)."""
+        return self.q[-1]
