@@ -58,8 +58,9 @@ IK_NODE = (
     Row('controller', '', 'name of the controller: trajectories go to <controller>/'
         'joint_trajectory; empty: joint_trajectory', live=False),
     Row('tip_pose_rate', 25.0, 'at most so many tip poses a second, Hz', 0.1, 1000.0, live=False),
-    Row('solver.position_tolerance', 1e-6, 'm', 1e-9, 0.1),
-    Row('solver.orientation_tolerance', 1e-6, 'rad', 1e-9, 3.2),
+    Row('solver.position_tolerance', 1e-6, 'a solution is so near to its goal, m', 1e-9, 0.1),
+    Row('solver.orientation_tolerance', 1e-6, 'a solution is so near to its goal, rad', 1e-9,
+        3.2),
     Row('solver.metres_per_radian', 0.3, 'weight of orientation against position', 1e-3, 100.0),
     Row('solver.max_iterations', 60, 'damped steps of one attempt', 1, 10_000),
     Row('solver.max_restarts', 100, 'attempts after the one from the present posture', 0, 10_000),

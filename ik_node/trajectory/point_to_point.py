@@ -14,17 +14,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import ruckig
 
 from ik_node.errors import TrajectoryError
 from ik_node.trajectory.sampler import state_at
 from ik_node.trajectory.trajectory import MotionLimits, MotionState, Trajectory
 from ik_node.trajectory.validate import validate
-
-try:
-    import ruckig
-except ImportError as error:  # no rosdep key: a ROS machine may lack it
-    raise ImportError('ik_node plans its motion with ruckig, which is not installed here and has '
-                      'no rosdep key; get it by: pip install ruckig') from error
 
 # Points closer than this are one point.  A jerk switch so near to a point leaves
 # the quintic off the plan by at most OVERSHOOT * jerk * CLOSEST in acceleration,

@@ -1,0 +1,56 @@
+# Two commands for a bare machine: make demo, make test.
+#   make demo KEEP=1   stays up for more goals
+#   make test ARGS="test/solver -k bias"
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
+# Talk to this machine only, apart from whatever else runs on it.
+export ROS_AUTOMATIC_DISCOVERY_RANGE := LOCALHOST
+export AMENT_PREFIX_PATH := $(CURDIR)/$(VENV)
+# The compiled kernels are kept in __pycache__, whatever the caller's environment says.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test lint lock clean
+demo: $(VENV)/.demo
+	@$(BIN)/demo $(if $(KEEP),--keep)
+
+test: $(VENV)/.test
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/.test
+	@$(BIN)/ruff check . && $(BIN)/lint-imports
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+	  { echo "ik_node needs Python 3.10 or newer; name one: make PYTHON=python3.12 ..."; exit 1; }
+	@echo "==> making the Python environment $(VENV)"
+	@$(PYTHON) -m venv $(VENV) || \
+	  { echo "python3-venv is missing: apt install python3-venv"; rm -rf $(VENV); exit 1; }
+
+$(VENV)/.demo: requirements/demo.txt setup.py | $(VENV)/bin/python
+	$(call install,demo,about 300 MB)
+$(VENV)/.test: requirements/test.txt setup.py $(VENV)/.demo | $(VENV)/bin/python
+	$(call install,test,about 400 MB more)
+
+# Everything is pinned, and installed without a second look when it is there already.
+define install
+	@echo "==> installing what requirements/$(1).txt pins, $(2), once; this takes a minute or two"
+	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off \
+	  -r requirements/$(1).txt | awk '/^Collecting/ {n++; printf "\r    %d packages", n; fflush()} \
+	  /^Installing/ {printf "\n    unpacking\n"; fflush()}'
+	@echo "==> installing ik_node itself"
+	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps \
+	  --no-build-isolation --editable .
+	@touch $@
+endef
+
+# Needs uv (pip install uv): renews the pins.
+lock:
+	for set in demo test; do uv pip compile --universal --python-version 3.10 --no-header \
+	  --no-annotate --no-emit-index-url --quiet --upgrade requirements/$$set.in \
+	  -o requirements/$$set.txt; done
+
+clean:
+	rm -rf $(VENV) .build build install log *.egg-info

@@ -1,0 +1,53 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The executables; what is not installed is named in one sentence."""
+
+from __future__ import annotations
+
+from importlib import import_module
+import sys
+from typing import NoReturn
+
+HOW = {
+    'rclpy': 'source your ROS 2 setup.bash; without ROS, use `make demo` in the source folder',
+    'ruckig': 'it has no rosdep key; get it by: pip install ruckig',
+    'viser': 'get it by: pip install viser yourdfpy',
+    'yourdfpy': 'get it by: pip install viser yourdfpy',
+}
+
+
+def _run(module: str) -> NoReturn:
+    try:
+        main = import_module(module).main
+    except ImportError as error:
+        name = (error.name or str(error)).split('.')[0]
+        how = HOW.get(name, 'on a ROS machine: rosdep install --from-paths src; else: '
+                            f'pip install {name}')
+        print(f'ik_node needs {name}, which is not installed here: {how}', file=sys.stderr)
+        sys.exit(1)
+    sys.exit(main())
+
+
+def ik_node() -> NoReturn:
+    """Run the node."""
+    _run('ik_node.ros.node')
+
+
+def sim_controller() -> NoReturn:
+    """Run the simulated controller."""
+    _run('ik_node.ros.sim_controller')
+
+
+def viewer() -> NoReturn:
+    """Run the view in the browser."""
+    _run('ik_node.ros.viewer')
+
+
+def send_goal() -> NoReturn:
+    """Send one goal and wait for its answer."""
+    _run('ik_node.tools.send_goal')
+
+
+def demo() -> NoReturn:
+    """Run the demonstration."""
+    _run('ik_node.tools.demo')

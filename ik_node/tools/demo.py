@@ -1,0 +1,172 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Node and simulated controller as two processes, and example goals sent to them.
+
+Each goal goes through the command line ``send_goal``; what is printed as error is
+measured here, from the joint states that the controller reports.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+import json
+import os
+from pathlib import Path
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+from time import monotonic
+from typing import Any
+
+import numpy as np
+import rclpy
+from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+import yaml
+
+from ik_node.kinematics.arm import link_pose
+from ik_node.model.chain import Chain, make_chain
+from ik_node.model.urdf import read_urdf, Tree
+from ik_node.ros.joint_states import JointStates
+from ik_node.ros.process import leave
+from ik_node.se3 import distance, pose, rotation_from_rpy
+from ik_node.tools.send_goal import wait_for
+from ik_node.tools.share import share_file
+
+START_TIMEOUT = 120.0  # s; the first start compiles the solver
+TOLERANCE = 1e-5       # m and rad, between goal and measured pose
+
+
+def parse(argv: list[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog='demo', description=__doc__)
+    parser.add_argument('--urdf', type=Path, default=share_file('urdf/six_axis_arm.urdf'),
+                        help='the arm (default: the one of this package)')
+    parser.add_argument('--goals', type=Path, default=share_file('examples/goals.yaml'),
+                        help='goals and what is expected of them')
+    parser.add_argument('--config', type=Path, default=share_file('config/ik_node.yaml'),
+                        help='parameters of both nodes')
+    parser.add_argument('--keep', action='store_true',
+                        help='stay up for more goals until Ctrl-C')
+    return parser.parse_args(argv)
+
+
+class Witness(Node):
+    """Sees what anybody on the network sees: joint states, and who listens for goals."""
+
+    def __init__(self) -> None:
+        super().__init__('demo', start_parameter_services=False)
+        self.states = JointStates()
+        self.create_subscription(
+            JointState, 'joint_states', lambda message: self.states.take(message, monotonic()),
+            QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT))
+
+    def ready(self) -> bool:
+        """Return whether the node takes goals and joint states arrive."""
+        return bool(self.states.positions and self.count_subscribers('/ik_node/goal_pose'))
+
+    def fresh_positions(self) -> dict[str, float]:
+        """Return joint positions that were measured after the call."""
+        called = monotonic()
+        names = list(self.states.positions)
+        wait_for(self, lambda: monotonic() - self.states.age(names, monotonic()) > called, 2.0)
+        return self.states.positions
+
+
+@contextmanager
+def running(name: str, arguments: list[str], log_folder: Path) -> Iterator[subprocess.Popen]:
+    """Run one of this package's executables, with its output in a file; end it by SIGINT."""
+    with (log_folder / f'{name}.log').open('w') as log:
+        process = subprocess.Popen(
+            [sys.executable, '-c', f'from ik_node.entry import {name}; {name}()', *arguments],
+            stdout=log, stderr=subprocess.STDOUT, env={**os.environ, 'OPENBLAS_NUM_THREADS': '1'})
+        try:
+            yield process
+        finally:
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(5.0)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def run_goal(goal: dict[str, Any], witness: Witness, tree: Tree, chain: Chain) -> bool:
+    """Send one goal by the command line, print a line about it; return whether all is as expected."""
+    command = ['--xyz', *map(str, goal['xyz']), '--rpy', *map(str, goal['rpy']),
+               '--frame', goal['frame']]
+    before = dict(witness.fresh_positions())
+    done = subprocess.run(
+        [sys.executable, '-c', 'from ik_node.entry import send_goal; send_goal()', *command,
+         '--json'], stdout=subprocess.PIPE, text=True)
+    if not done.stdout:
+        print(f'  FAILED   {goal["name"]}: no answer')
+        return False
+    answer = json.loads(done.stdout)
+    line = f'{goal["name"]:<34} send_goal {shlex.join(command)}\n           '
+    good = answer['reason'] == goal['expect']
+    if answer['state'] == 'reached':
+        T_base_frame = link_pose(tree, goal['frame'], chain.base_link, before)
+        T_goal = T_base_frame @ pose(rotation_from_rpy(*goal['rpy']), np.array(goal['xyz']))
+        T_tip = link_pose(tree, chain.tip_link, chain.base_link, witness.fresh_positions())
+        position, angle = distance(T_goal, T_tip)
+        good = good and position < TOLERANCE and angle < TOLERANCE
+        line += (f'reached: solved in {answer["solve_time_ms"]} ms, moved '
+                 f'{answer.get("duration_s", "0")} s, measured error {position:.1e} m '
+                 f'{angle:.1e} rad')
+    else:
+        line += f'{answer["state"]} ({answer["reason"]}): {answer["message"]}'
+    print(('  ok       ' if good else '  NOT OK   ') + line, flush=True)
+    if not good:
+        print(f'           expected {goal["expect"]}')
+    return good
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run the demonstration; exit code 0 only if each goal ended as its file expects."""
+    options = parse(argv)
+    goals = yaml.safe_load(options.goals.read_text(encoding='utf-8'))['goals']
+    tree = read_urdf(options.urdf)
+    chain = make_chain(tree)
+    logs = Path(tempfile.mkdtemp(prefix='ik_node_demo_'))
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    witness = Witness()
+    try:
+        code = _demonstrate(options, goals, tree, chain, witness, logs)
+    except KeyboardInterrupt:
+        code = 0
+    leave(witness, code)
+
+
+def _demonstrate(options: argparse.Namespace, goals: list[dict[str, Any]], tree: Tree,
+                 chain: Chain, witness: Witness, logs: Path) -> int:
+    arguments = ['--ros-args', '--params-file', str(options.config),
+                 '-p', f'urdf_file:={options.urdf}']
+    print(f'==> starting ik_node and sim_controller with {options.urdf.name} (logs in {logs}; '
+          'the first start compiles the solver, about 15 s)', flush=True)
+    with running('sim_controller', arguments, logs) as simulator, \
+            running('ik_node', arguments, logs) as node:
+        def up() -> bool:
+            return witness.ready() or any(p.poll() is not None for p in (simulator, node))
+
+        if not wait_for(witness, up, START_TIMEOUT) or not witness.ready():
+            print('the processes did not start:')
+            for log in sorted(logs.glob('*.log')):
+                print(f'--- {log.name}\n{log.read_text()[-2000:]}')
+            return 1
+        print(f'==> sending {len(goals)} goals')
+        results = [run_goal(goal, witness, tree, chain) for goal in goals]
+        print(f'==> {sum(results)} of {len(results)} goals ended as expected')
+        if options.keep:
+            print('==> staying up until Ctrl-C; from another terminal, in this folder:\n'
+                  '    .venv/bin/send_goal --xyz 0.5 0.1 0.5 --rpy 0 1.57 0 --frame base_link',
+                  flush=True)
+            wait_for(witness, lambda: any(p.poll() is not None for p in (simulator, node)),
+                     float('inf'))
+    return 0 if all(results) else 1

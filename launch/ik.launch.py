@@ -1,0 +1,103 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The arm, its node, a simulated controller, and RViz.
+
+``ros2 launch ik_node ik.launch.py`` alone shows the arm and takes goals;
+``ros2 launch ik_node ik.launch.py --show-args`` lists what can be chosen.
+"""
+
+from pathlib import Path
+
+from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
+from ik_node.errors import IkNodeError
+from ik_node.model.chain import make_chain
+from ik_node.model.urdf import parse_urdf
+from launch import LaunchContext, LaunchDescription
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.substitutions import Command, LaunchConfiguration
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+
+SHARE = Path(get_package_share_directory('ik_node'))
+# 6x6 algebra is slower on many threads, and they disturb the neighbours.
+ONE_THREAD = {'OPENBLAS_NUM_THREADS': '1', 'NUMBA_NUM_THREADS': '1'}
+
+ARGUMENTS = {
+    'urdf': (str(SHARE / 'urdf/six_axis_arm.urdf'),
+             'the robot: a .urdf or .xacro file, or package://PACKAGE/PATH'),
+    'base_link': ('', 'link that poses refer to; empty: found in the URDF'),
+    'tip_link': ('', 'link to bring to the goal; empty: found in the URDF'),
+    'controller': ('', 'controller that takes trajectories on <controller>/joint_trajectory, e.g. '
+                   'joint_trajectory_controller; empty: joint_trajectory, as the simulated one'),
+    'simulate': ('true', 'start the simulated controller; false: a real one listens',
+                 ('true', 'false')),
+    'rviz': ('true', 'start RViz', ('true', 'false')),
+    'viewer': ('false', 'start the view in the browser, http://127.0.0.1:8080',
+               ('true', 'false')),
+    'namespace': ('', 'namespace of all nodes, for several arms'),
+    'use_sim_time': ('false', 'take the time from /clock', ('true', 'false')),
+    'params_file': (str(SHARE / 'config/ik_node.yaml'), 'parameters of the nodes'),
+}
+
+
+def generate_launch_description() -> LaunchDescription:
+    """Declare the arguments; the nodes follow from their values."""
+    declarations = [
+        DeclareLaunchArgument(name, default_value=row[0], description=row[1],
+                              choices=row[2] if len(row) > 2 else None)
+        for name, row in ARGUMENTS.items()]
+    return LaunchDescription([*declarations, OpaqueFunction(function=start)])
+
+
+def start(context: LaunchContext) -> list[Node]:
+    """Return the nodes that the arguments ask for."""
+    value = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
+    urdf = robot_description(value['urdf'], context)
+    try:
+        chain = make_chain(parse_urdf(urdf), value['base_link'], value['tip_link'])
+    except IkNodeError as error:
+        raise RuntimeError(f'{value["urdf"]}: {error}') from None
+    description = {'robot_description': ParameterValue(urdf, value_type=str)}
+    clock = {'use_sim_time': value['use_sim_time'] == 'true'}
+    # Only what was asked for here; the rest is left to the parameter file.
+    links = {name: value[name] for name in ('base_link', 'tip_link') if value[name]}
+    chosen = {**links, **({'controller': value['controller']} if value['controller'] else {})}
+
+    def node(executable: str, *parameters: object, package: str = 'ik_node',
+             **more: object) -> Node:
+        return Node(package=package, executable=executable, namespace=value['namespace'],
+                    output='screen', parameters=[*parameters, clock], **more)
+
+    nodes = [
+        node('robot_state_publisher', description, package='robot_state_publisher'),
+        node('ik_node', value['params_file'], description, chosen, additional_env=ONE_THREAD),
+    ]
+    if value['simulate'] == 'true':
+        topic = f'{value["controller"]}/joint_trajectory' if value['controller'] \
+            else 'joint_trajectory'
+        nodes.append(node('sim_controller', value['params_file'], description, links,
+                          remappings=[('joint_trajectory', topic)], additional_env=ONE_THREAD))
+    if value['rviz'] == 'true':
+        nodes.append(node('rviz2', package='rviz2', arguments=[
+            '-d', str(SHARE / 'config/ik_node.rviz'), '-f', chain.base_link]))
+    if value['viewer'] == 'true':
+        nodes.append(node('viewer', value['params_file'], description))
+    return nodes
+
+
+def robot_description(urdf: str, context: LaunchContext) -> str:
+    """Return the text of the robot; xacro is expanded by the xacro command."""
+    path = Path(urdf).expanduser()
+    if urdf.startswith('package://'):
+        package, _, rest = urdf.removeprefix('package://').partition('/')
+        try:
+            path = Path(get_package_share_directory(package)) / rest
+        except PackageNotFoundError:
+            raise RuntimeError(f'urdf:={urdf}: the package {package!r} is not installed, or its '
+                               'setup.bash is not sourced') from None
+    if not path.is_file():
+        raise RuntimeError(f'urdf:={urdf}: there is no file {path}')
+    if path.suffix == '.xacro':
+        return Command(['xacro ', f'"{path}"']).perform(context)
+    return path.read_text(encoding='utf-8')
