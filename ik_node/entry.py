@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 from importlib import import_module
+import os
+import signal
 import sys
 from typing import NoReturn
 
@@ -17,6 +19,9 @@ HOW = {
 
 
 def _run(module: str) -> NoReturn:
+    # Until the node has its own: a signal while modules are still being loaded.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: os._exit(0))
     try:
         main = import_module(module).main
     except ImportError as error:

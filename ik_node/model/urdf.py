@@ -416,7 +416,7 @@ def _limits(joint: object, kind: JointType, name: str,
         lower, upper = _cut_with_soft_limits(joint, name, lower, upper)
         if lower == upper:
             notes.append(f'joint {name} cannot move: both its limits are {lower:g}')
-        if kind is JointType.REVOLUTE and upper - lower > 4 * math.pi + 1e-6:
+        if kind is JointType.REVOLUTE and upper - lower > 4 * math.pi + 0.01:
             notes.append(f'joint {name} turns from {lower:g} to {upper:g} rad; '
                          'are its limits in degrees?')
     if math.isnan(velocity) or velocity < 0:

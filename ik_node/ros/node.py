@@ -13,6 +13,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import PoseStamped
 import numpy as np
 from rclpy.clock import Clock, ClockType
+from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -306,9 +307,9 @@ class IkNode(Node):
             self._wait(task, lambda: self._move(task), np.inf)
             return
         settings = robot.settings
-        departure = depart(self._course, q, qd, now, settings['motion.handover_time'],
+        departures = depart(self._course, q, qd, now, settings['motion.handover_time'],
                            settings['watch.joint_tolerance'])
-        trajectory = plan_point_to_point(robot.chain.joint_names, departure, task.q_goal,
+        trajectory = plan_point_to_point(robot.chain.joint_names, departures, task.q_goal,
                                          settings.planning, settings['motion.sample_period'])
         self._send(trajectory, robot)
         self._supersede(task)
@@ -426,9 +427,9 @@ class IkNode(Node):
         done = 'nothing of this node moves'
         if self._moves(now):
             robot = self._require_robot()
-            departure = depart(self._course, np.zeros(robot.chain.n), np.zeros(robot.chain.n),
+            departures = depart(self._course, np.zeros(robot.chain.n), np.zeros(robot.chain.n),
                                now, robot.settings['motion.handover_time'], 0.0)
-            ramp = plan_stop(robot.chain.joint_names, departure, robot.settings.limits,
+            ramp = plan_stop(robot.chain.joint_names, departures, robot.settings.limits,
                              robot.settings['motion.sample_period'])
             self._send(ramp, robot)
             done = f'at rest in {ramp.duration:.2f} s'
@@ -490,6 +491,7 @@ class IkNode(Node):
             self._stop(Reason.SHUTDOWN, 'the node is shut down')
         except IkNodeError as error:
             self.get_logger().error(f'stop: {error}')
+        self._trajectories.wait_for_all_acked(Duration(seconds=0.5))
         self._status.flush(0.5)
 
 

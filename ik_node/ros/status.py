@@ -12,6 +12,7 @@ from typing import Any
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 import numpy as np
+from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
@@ -119,5 +120,4 @@ class StatusReporter:
 
     def flush(self, seconds: float) -> None:
         """Wait until readers have what was published, at most so long."""
-        from rclpy.duration import Duration
         self._publisher.wait_for_all_acked(Duration(seconds=seconds))

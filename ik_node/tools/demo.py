@@ -23,6 +23,7 @@ import tempfile
 from time import monotonic
 from typing import Any
 
+from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
 import rclpy
 from rclpy.node import Node
@@ -34,10 +35,10 @@ import yaml
 from ik_node.kinematics.arm import link_pose
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.urdf import read_urdf, Tree
+from ik_node.ros.greeting import wait_for
 from ik_node.ros.joint_states import JointStates
 from ik_node.ros.process import leave
 from ik_node.se3 import distance, pose, rotation_from_rpy
-from ik_node.tools.send_goal import wait_for
 from ik_node.tools.share import share_file
 
 START_TIMEOUT = 120.0  # s; the first start compiles the solver
@@ -59,18 +60,25 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
 
 
 class Witness(Node):
-    """Sees what anybody on the network sees: joint states, and who listens for goals."""
+    """Sees what anybody on the network sees: joint states and diagnostics."""
 
     def __init__(self) -> None:
         super().__init__('demo', start_parameter_services=False)
         self.states = JointStates()
+        self._health = ''
+        self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
         self.create_subscription(
             JointState, 'joint_states', lambda message: self.states.take(message, monotonic()),
             QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT))
 
     def ready(self) -> bool:
-        """Return whether the node takes goals and joint states arrive."""
-        return bool(self.states.positions and self.count_subscribers('/ik_node/goal_pose'))
+        """Return whether the node says that it would take a goal now."""
+        return self._health == 'ready'
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            if status.name == '/ik_node: health':
+                self._health = status.message
 
     def fresh_positions(self) -> dict[str, float]:
         """Return joint positions that were measured after the call."""

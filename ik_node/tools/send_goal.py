@@ -7,7 +7,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from time import monotonic
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
@@ -15,11 +14,12 @@ import rclpy
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 
+from ik_node.ros.greeting import greet, wait_for
 from ik_node.ros.process import leave
 from ik_node.ros.rotations import quaternion_from_rpy
 from ik_node.ros.status import GoalState, STATUS_QOS
 
-SETTLE = 0.2  # s; what is published right after discovery may be lost
+CONNECT_TIMEOUT = 10.0  # s
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
@@ -61,25 +61,10 @@ class Sender(Node):
         self._stamp = f'{goal.header.stamp.sec}.{goal.header.stamp.nanosec:09d}'
         self.publisher.publish(goal)
 
-    def connected(self) -> bool:
-        """Return whether a node listens for goals and publishes answers."""
-        return bool(self.publisher.get_subscription_count()
-                    and self.count_publishers(self.subscription.topic_name))
-
     def _on_status(self, message: DiagnosticStatus) -> None:
         values = {pair.key: pair.value for pair in message.values}
         if values.get('stamp') == self._stamp:
             self.answers.append({**values, 'message': message.message})
-
-
-def wait_for(node: Node, condition, seconds: float) -> bool:
-    """Spin until a condition holds; False if the time runs out."""
-    end = monotonic() + seconds
-    while not condition():
-        if monotonic() > end:
-            return False
-        rclpy.spin_once(node, timeout_sec=0.05)
-    return True
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -101,12 +86,10 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _run(node: Sender, goal: PoseStamped, options: argparse.Namespace) -> int:
-    if not wait_for(node, node.connected, 10.0):
+    if not greet(node, options.node, CONNECT_TIMEOUT):
         print(f'send_goal: no node listens on {node.publisher.topic_name}; is it running, in '
               'this ROS_DOMAIN_ID and namespace (--node)?', file=sys.stderr)
         return 2
-    connected = monotonic()
-    wait_for(node, lambda: monotonic() - connected > SETTLE, 10.0)
     node.send(goal)
     final = {state.value for state in GoalState} - {GoalState.ACCEPTED.value}
     if not wait_for(node, lambda: bool(node.answers) and node.answers[-1]['state'] in final,

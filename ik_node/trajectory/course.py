@@ -27,7 +27,7 @@ class Course:
 
 
 def depart(course: Course | None, q: np.ndarray, qd: np.ndarray, now: float, lead: float,
-           tolerance: float) -> Departure:
+           tolerance: float) -> list[Departure]:
     """
     Decide where a new motion begins.
 
@@ -45,11 +45,16 @@ def depart(course: Course | None, q: np.ndarray, qd: np.ndarray, now: float, lea
     now : float
         Monotonic time (s).
 
+    Returns
+    -------
+    list of Departure
+        The better first.
+
     """
     if course is not None and course.moves(now):
         return Departure.from_motion(course.trajectory, now - course.began, lead)
     if np.abs(qd).max() > REST_SPEED:
-        return Departure.from_state(MotionState(q, qd, np.zeros(len(q))))
+        return [Departure.from_state(MotionState(q, qd, np.zeros(len(q))))]
     if course is not None and np.abs(q - course.trajectory.end).max() <= tolerance:
-        return Departure.from_state(MotionState.at_rest(course.trajectory.end))
-    return Departure.from_state(MotionState.at_rest(q))
+        return [Departure.from_state(MotionState.at_rest(course.trajectory.end))]
+    return [Departure.from_state(MotionState.at_rest(q))]

@@ -11,6 +11,7 @@ regular times besides.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,17 +55,21 @@ class Departure:
         return Departure(state, np.empty(0), ())
 
     @staticmethod
-    def from_motion(trajectory: Trajectory, elapsed: float, lead: float) -> Departure:
+    def from_motion(trajectory: Trajectory, elapsed: float, lead: float) -> list[Departure]:
         """
         Leave a motion under way: follow it for `lead` seconds more, then begin.
 
+        Two ways, the better first.  Smooth: the first point is at `lead`, so that
+        the controller, which takes over a few milliseconds sooner or later than
+        assumed, has this long to close the gap.  Exact: with the points of the
+        motion before that, for when its own course between them matters to a limit.
         `elapsed` is the time (s) since `trajectory` began.
         """
-        between = (trajectory.times > elapsed + CLOSEST) \
-            & (trajectory.times < elapsed + lead - CLOSEST)
-        times = np.append(trajectory.times[between] - elapsed, lead)
-        return Departure(state_at(trajectory, elapsed), times,
-                         tuple(state_at(trajectory, elapsed + t) for t in times))
+        between = trajectory.times[(trajectory.times > elapsed + CLOSEST)
+                                   & (trajectory.times < elapsed + lead - CLOSEST)] - elapsed
+        return [Departure(state_at(trajectory, elapsed), times,
+                          tuple(state_at(trajectory, elapsed + t) for t in times))
+                for times in (np.array([lead]), np.append(between, lead))]
 
     @property
     def handover(self) -> MotionState:
@@ -72,8 +77,8 @@ class Departure:
         return self.states[-1] if self.states else self.now
 
 
-def plan_point_to_point(joint_names: tuple[str, ...], departure: Departure, q_goal: np.ndarray,
-                        limits: MotionLimits, period: float) -> Trajectory:
+def plan_point_to_point(joint_names: tuple[str, ...], departures: list[Departure],
+                        q_goal: np.ndarray, limits: MotionLimits, period: float) -> Trajectory:
     """
     Plan the fastest motion to rest at `q_goal` with all joints arriving together.
 
@@ -82,8 +87,8 @@ def plan_point_to_point(joint_names: tuple[str, ...], departure: Departure, q_go
 
     Parameters
     ----------
-    departure : Departure
-        Where the arm is and how it moves.
+    departures : list of Departure
+        Where the arm is and how it moves; the first that serves is taken.
     q_goal : (n,) array
         Rad or m, inside the limits.
     period : float
@@ -100,28 +105,50 @@ def plan_point_to_point(joint_names: tuple[str, ...], departure: Departure, q_go
         If no motion within the limits was found.
 
     """
-    start = departure.handover
-    try:
-        return _checked(joint_names, departure, [_calculate(_to_goal(start, q_goal, limits))],
-                        limits, period)
-    except TrajectoryError:
-        if not np.any(start.qd) and not np.any(start.qdd):
-            raise
-    stop = _calculate(_to_rest(start, limits))
-    rest = MotionState.at_rest(np.array(stop.at_time(stop.duration)[0]))
-    return _checked(joint_names, departure,
-                    [stop, _calculate(_to_goal(rest, q_goal, limits))], limits, period)
+    start = departures[0].handover
+
+    def directly() -> list[ruckig.Trajectory]:
+        return [_calculate(_to_goal(start, q_goal, limits))]
+
+    def by_way_of_rest() -> list[ruckig.Trajectory]:
+        stop = _calculate(_to_rest(start, limits))
+        rest = MotionState.at_rest(np.array(stop.at_time(stop.duration)[0]))
+        return [stop, _calculate(_to_goal(rest, q_goal, limits))]
+
+    ways = [directly] if start.rests else [directly, by_way_of_rest]
+    return _first_valid(joint_names, ways, departures, limits, period)
 
 
-def plan_stop(joint_names: tuple[str, ...], departure: Departure, limits: MotionLimits,
+def plan_stop(joint_names: tuple[str, ...], departures: list[Departure], limits: MotionLimits,
               period: float) -> Trajectory:
     """
     Plan the fastest ramp to rest, each joint by itself.
 
     Parameters and errors as in :func:`plan_point_to_point`.
     """
-    return _checked(joint_names, departure, [_calculate(_to_rest(departure.handover, limits))],
-                    limits, period)
+    return _first_valid(
+        joint_names, [lambda: [_calculate(_to_rest(departures[0].handover, limits))]],
+        departures, limits, period)
+
+
+def _first_valid(joint_names: tuple[str, ...], ways: list[Callable[[], list[ruckig.Trajectory]]],
+                 departures: list[Departure], limits: MotionLimits,
+                 period: float) -> Trajectory:
+    error = TrajectoryError('no motion could be planned')
+    for way in ways:
+        try:
+            parts = way()
+        except TrajectoryError as this:
+            error = this
+            continue
+        for departure in departures:
+            try:
+                trajectory = _sampled(joint_names, departure, parts, period)
+                validate(trajectory, limits)
+                return trajectory
+            except TrajectoryError as this:
+                error = this
+    raise error
 
 
 def _request(start: MotionState, limits: MotionLimits) -> ruckig.InputParameter:
@@ -161,9 +188,9 @@ def _calculate(request: ruckig.InputParameter) -> ruckig.Trajectory:
     return motion
 
 
-def _checked(joint_names: tuple[str, ...], departure: Departure,
-             parts: list[ruckig.Trajectory], limits: MotionLimits, period: float) -> Trajectory:
-    """Sample the departure and the parts, one after the other, and validate the whole."""
+def _sampled(joint_names: tuple[str, ...], departure: Departure,
+             parts: list[ruckig.Trajectory], period: float) -> Trajectory:
+    """Sample the departure and the parts, one after the other."""
     times = list(departure.times)
     states = [(state.q, state.qd, state.qdd) for state in departure.states]
     for motion in parts:
@@ -173,9 +200,7 @@ def _checked(joint_names: tuple[str, ...], departure: Departure,
             states.append(motion.at_time(t))
     q, qd, qdd = (np.array(column) for column in zip(*states))
     qd[-1] = qdd[-1] = 0.0
-    trajectory = Trajectory(joint_names, departure.now, np.array(times), q, qd, qdd)
-    validate(trajectory, limits)
-    return trajectory
+    return Trajectory(joint_names, departure.now, np.array(times), q, qd, qdd)
 
 
 def _instants(motion: ruckig.Trajectory, period: float) -> list[float]:

@@ -26,6 +26,11 @@ class MotionState:
         """Return the state of rest at `q` (n,)."""
         return MotionState(np.array(q, dtype=float), np.zeros(len(q)), np.zeros(len(q)))
 
+    @property
+    def rests(self) -> bool:
+        """Return whether velocity and acceleration are zero."""
+        return not (np.any(self.qd) or np.any(self.qdd))
+
 
 @dataclass(frozen=True, eq=False)
 class MotionLimits:

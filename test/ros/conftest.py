@@ -1,0 +1,57 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures of the tests over DDS."""
+
+from contextlib import contextmanager
+
+from harness import ARM, environment, Probe, process, READY
+import pytest
+import rclpy
+
+environment()
+
+
+@pytest.fixture(scope='session', autouse=True)
+def context():
+    """One ROS context for the session, kept to its end by a hidden node."""
+    rclpy.init()
+    keeper = rclpy.create_node('_keeper', start_parameter_services=False)
+    yield
+    del keeper
+
+
+@pytest.fixture
+def probe():
+    """Return a fresh pair of eyes."""
+    node = Probe()
+    yield node
+    node.destroy_node()
+
+
+@contextmanager
+def run_system(folder, probe):
+    """Run node and simulated controller with our arm; the probe sees the motion."""
+    parameters = {'urdf_file': ARM}
+    with process('sim_controller', folder, {**parameters, 'initial_positions': READY}) as sim, \
+            process('ik_node', folder, parameters) as node:
+        probe.watch_motion()
+        probe.sim, probe.node = sim, node
+        probe.wait_for_node()
+        probe.wait_until_ready()
+        yield probe
+
+
+@pytest.fixture
+def system(tmp_path, probe):
+    """Run a system for one test."""
+    with run_system(tmp_path, probe):
+        yield probe
+
+
+@pytest.fixture(scope='module')
+def shared_system(tmp_path_factory):
+    """Run one system for the tests of a module that leave it ready for the next."""
+    probe = Probe()
+    with run_system(tmp_path_factory.mktemp('system'), probe):
+        yield probe
+    probe.destroy_node()

@@ -1,0 +1,238 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Real processes over real DDS: what the tests start, and what they see."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+import math
+import os
+from pathlib import Path
+import signal
+import subprocess
+import sys
+from time import monotonic
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import PoseStamped
+from ik_node.ros.greeting import greet
+import numpy as np
+import pinocchio as pin
+import rclpy
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory
+
+ROOT = Path(__file__).parents[2]
+ARM = ROOT / 'urdf/six_axis_arm.urdf'
+LATCHED = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+FINAL = {'reached', 'rejected', 'failed', 'superseded', 'stopped'}
+MODEL = pin.buildModelFromUrdf(str(ARM))
+DATA = MODEL.createData()
+DOWN = tuple(pin.Quaternion(pin.rpy.rpyToMatrix(math.pi, 0.0, 0.0)).coeffs())
+FORWARD = tuple(pin.Quaternion(pin.rpy.rpyToMatrix(0.0, math.pi / 2, 0.0)).coeffs())
+READY = [0.0, 0.3, -0.4, 0.0, 1.0, 0.0]  # a posture of ARM away from singularities
+
+
+class Process:
+    """One of the package's executables, its output in a file."""
+
+    def __init__(self, name: str, log: Path, parameters: dict[str, object] | None = None,
+                 remap: dict[str, str] | None = None, arguments: list[str] = ()) -> None:
+        command = [sys.executable, '-c', f'from ik_node.entry import {name}; {name}()']
+        command += ['--ros-args']
+        for key, value in (parameters or {}).items():
+            command += ['-p', f'{key}:={value}']
+        for old, new in (remap or {}).items():
+            command += ['-r', f'{old}:={new}']
+        self.log = log
+        with log.open('w') as file:
+            self._popen = subprocess.Popen([*command, *arguments], stdout=file,
+                                           stderr=subprocess.STDOUT)
+
+    def send(self, number: int) -> None:
+        """Send a signal."""
+        self._popen.send_signal(number)
+
+    def running(self) -> bool:
+        """Return whether the process lives."""
+        return self._popen.poll() is None
+
+    def wait(self, seconds: float = 20.0) -> int:
+        """Return the exit code; an error if the process does not end in time."""
+        return self._popen.wait(seconds)
+
+    def stop(self, number: int = signal.SIGINT) -> int:
+        """End the process by a signal and return its exit code."""
+        if self.running():
+            self.send(number)
+        try:
+            return self.wait()
+        except subprocess.TimeoutExpired:
+            self._popen.kill()
+            raise
+
+    def kill(self) -> None:
+        """End the process at once."""
+        self._popen.kill()
+        self._popen.wait()
+
+    @property
+    def output(self) -> str:
+        """Return what the process has written so far."""
+        return self.log.read_text()
+
+
+@contextmanager
+def process(name: str, folder: Path, *arguments, **named):
+    """Run an executable for the time of a test; it must end cleanly."""
+    running = Process(name, folder / f'{name}.log', *arguments, **named)
+    try:
+        yield running
+    except BaseException:
+        running.kill()
+        raise
+    if running.running():
+        assert running.stop() == 0, running.output
+    assert 'Traceback' not in running.output
+
+
+class Probe(Node):
+    """Sends what a user sends and keeps what a user sees."""
+
+    def __init__(self, name: str = 'probe', target: str = '/ik_node') -> None:
+        super().__init__(name, start_parameter_services=False)
+        self.statuses: list[dict[str, str]] = []
+        self.trajectories: list[JointTrajectory] = []
+        self.states: list[tuple[float, JointState]] = []
+        self.tip_poses: list[PoseStamped] = []
+        self.health: dict[str, DiagnosticStatus] = {}
+        self.refusals: list[str] = []
+        self.goals = self.create_publisher(PoseStamped, f'{target}/goal_pose', 1000)
+        self.joint_states = self.create_publisher(JointState, 'joint_states', 10)
+        self.descriptions = self.create_publisher(
+            String, 'robot_description', QoSProfile(
+                depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+        self.commands = self.create_publisher(JointTrajectory, 'joint_trajectory', 10)
+        self.create_subscription(DiagnosticStatus, f'{target}/status', self._on_status,
+                                 QoSProfile(depth=1000,
+                                            durability=DurabilityPolicy.TRANSIENT_LOCAL))
+        self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 100)
+        self.stop = self.create_client(Trigger, f'{target}/stop')
+        self.home = self.create_client(Trigger, f'{target}/home')
+        self._target = target
+
+    def watch_motion(self) -> None:
+        """Keep trajectories (as a controller would), joint states and tip poses."""
+        self.create_subscription(JointTrajectory, 'joint_trajectory',
+                                 self.trajectories.append, 100)
+        self.create_subscription(
+            JointState, 'joint_states',
+            lambda message: self.states.append((monotonic(), message)), 1000)
+        self.create_subscription(PoseStamped, f'{self._target}/tip_pose',
+                                 self.tip_poses.append, 100)
+
+    def _on_status(self, message: DiagnosticStatus) -> None:
+        values = {pair.key: pair.value for pair in message.values}
+        self.statuses.append({**values, 'message': message.message,
+                              'level': int.from_bytes(message.level, 'little')})
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            self.health[status.name] = status
+
+    def wait(self, condition, seconds: float = 15.0, what: str = '') -> None:
+        """Spin until a condition holds; fail if it does not in time."""
+        end = monotonic() + seconds
+        while not condition():
+            assert monotonic() < end, f'{what or "the condition"} did not come within {seconds} s'
+            rclpy.spin_once(self, timeout_sec=0.02)
+
+    def spin_for(self, seconds: float) -> None:
+        """Keep receiving for a while, to see that something does not come."""
+        end = monotonic() + seconds
+        while monotonic() < end:
+            rclpy.spin_once(self, timeout_sec=0.02)
+
+    def wait_for_node(self, seconds: float = 60.0) -> None:
+        """Wait until the node hears us and we hear it."""
+        assert greet(self, self._target, seconds), f'no node {self._target}'
+
+    def wait_until_ready(self) -> None:
+        """Wait until the node itself says that a goal would be taken."""
+        self.wait(lambda: f'{self._target}: health' in self.health
+                  and self.health[f'{self._target}: health'].message == 'ready', 60.0, 'ready')
+
+    def send(self, xyz, quaternion=(0.0, 0.0, 0.0, 1.0), frame='base_link', stamp=None) -> str:
+        """Publish a goal pose; return the stamp by which its answers are known."""
+        goal = PoseStamped()
+        goal.header.frame_id = frame
+        goal.header.stamp = stamp or self.get_clock().now().to_msg()
+        p, o = goal.pose.position, goal.pose.orientation
+        p.x, p.y, p.z = map(float, xyz)
+        o.x, o.y, o.z, o.w = map(float, quaternion)
+        self.goals.publish(goal)
+        return f'{goal.header.stamp.sec}.{goal.header.stamp.nanosec:09d}'
+
+    def answers(self, stamp: str) -> list[dict[str, str]]:
+        """Return the answers to a goal so far."""
+        return [status for status in self.statuses if status['stamp'] == stamp]
+
+    def final(self, stamp: str, seconds: float = 20.0) -> dict[str, str]:
+        """Wait for the final answer to a goal and return it."""
+        self.wait(lambda: any(answer['state'] in FINAL for answer in self.answers(stamp)),
+                  seconds, f'the final answer (heard: {self.answers(stamp)})')
+        return next(answer for answer in self.answers(stamp) if answer['state'] in FINAL)
+
+    def call(self, client) -> Trigger.Response:
+        """Call a service and return its response."""
+        assert client.wait_for_service(10.0)
+        future = client.call_async(Trigger.Request())
+        self.wait(future.done, 10.0, 'the service')
+        return future.result()
+
+    def publish_state(self, names, positions, velocities=None) -> None:
+        """Publish a joint state, as a controller would."""
+        message = JointState(name=list(names), position=[float(v) for v in positions])
+        if velocities is not None:
+            message.velocity = [float(v) for v in velocities]
+        message.header.stamp = self.get_clock().now().to_msg()
+        self.joint_states.publish(message)
+
+
+def environment() -> None:
+    """Keep the tests apart from whatever else talks on this machine."""
+    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+    os.environ['ROS_DOMAIN_ID'] = str(1 + os.getpid() % 100)
+
+
+def tip(positions) -> pin.SE3:
+    """Return the pose of tool0 of ARM in base_link, by Pinocchio."""
+    pin.framesForwardKinematics(MODEL, DATA, np.array(positions))
+    return DATA.oMf[MODEL.getFrameId('tool0')].copy()
+
+
+def positions_of(message) -> np.ndarray:
+    """Return the positions of joint_1 to joint_6 in a JointState."""
+    by_name = dict(zip(message.name, message.position))
+    return np.array([by_name[f'joint_{k}'] for k in range(1, 7)])
+
+
+def latest(probe: Probe) -> np.ndarray:
+    """Return joint positions that were measured from now on."""
+    count = len(probe.states)
+    probe.wait(lambda: len(probe.states) > count + 1)
+    return positions_of(probe.states[-1][1])
+
+
+def seconds(duration) -> float:
+    """Return a Duration in seconds."""
+    return duration.sec + 1e-9 * duration.nanosec
+
+
+def stamp_of(message) -> float:
+    """Return the stamp of a message in seconds, counted from a recent instant."""
+    return message.header.stamp.sec % 10_000 + 1e-9 * message.header.stamp.nanosec

@@ -1,0 +1,204 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Joint states and controllers that misbehave: the test plays them itself."""
+
+from contextlib import contextmanager
+import math
+from time import monotonic
+
+from harness import ARM, DOWN, process, READY
+import pytest
+from trajectory_msgs.msg import JointTrajectory
+
+NAMES = [f'joint_{k}' for k in range(1, 7)]
+GOAL = (0.4, 0.1, 0.4)
+
+
+@contextmanager
+def node(folder, probe, **parameters):
+    """Run the node alone."""
+    parameters = {'urdf_file': ARM, **{key.replace('__', '.'): value
+                                       for key, value in parameters.items()}}
+    with process('ik_node', folder, parameters) as running:
+        probe.wait_for_node()
+        yield running
+
+
+def listen(probe) -> list[JointTrajectory]:
+    """Take trajectories like a controller that then does nothing with them."""
+    taken: list[JointTrajectory] = []
+    probe.create_subscription(JointTrajectory, 'joint_trajectory', taken.append, 10)
+    return taken
+
+
+def keep_publishing(probe, names, positions, velocities=None):
+    """Publish the same state at 50 Hz while the probe spins."""
+    return probe.create_timer(0.02, lambda: probe.publish_state(names, positions, velocities))
+
+
+def ask(probe, xyz=GOAL):
+    return probe.final(probe.send(xyz, DOWN))
+
+
+def test_no_joint_state(tmp_path, probe):
+    """Never planned from an assumed state: the answer names the topic and its publishers."""
+    with node(tmp_path, probe):
+        taken = listen(probe)
+        answer = ask(probe)
+        assert (answer['state'], answer['reason']) == ('rejected', 'STATE_MISSING')
+        assert 'no joint state' in answer['message'] and '/joint_states' in answer['message']
+        probe.spin_for(0.3)
+        assert not taken
+
+
+@pytest.mark.parametrize('names, positions, velocities, reason, words', [
+    (NAMES[:5], READY[:5], None, 'STATE_INCOMPLETE', "'joint_6'"),
+    (NAMES, [math.nan, *READY[1:]], None, 'STATE_INVALID', "'joint_1' is nan"),
+    (NAMES, READY, [0.0] * 5 + [math.inf], 'STATE_INVALID', "'joint_6' is inf"),
+    (NAMES, READY[:4], None, 'STATE_INVALID', '4 positions'),
+    ([*NAMES[:5], 'joint_1'], READY, None, 'STATE_INVALID', 'twice'),
+    (NAMES, [0.0, 3.0, *READY[2:]], None, 'START_OUT_OF_LIMITS', "'joint_2'"),
+])
+def test_bad_joint_states(tmp_path, probe, names, positions, velocities, reason, words):
+    """Each is answered with what is wrong; good states afterwards are taken."""
+    with node(tmp_path, probe) as running:
+        taken = listen(probe)
+        timer = keep_publishing(probe, names, positions, velocities)
+        probe.wait(lambda: probe.count_subscribers('joint_states'))
+        probe.spin_for(0.5)
+        answer = ask(probe)
+        assert (answer['state'], answer['reason']) == ('rejected', reason)
+        assert words in answer['message']
+        probe.wait(lambda: reason in running.output)
+        assert not taken
+        probe.destroy_timer(timer)
+        timer = keep_publishing(probe, NAMES, READY)
+        probe.spin_for(1.2)  # until the complaint is old
+        stamp = probe.send(GOAL, DOWN)
+        probe.wait(lambda: taken and probe.answers(stamp), what='a trajectory')
+        assert probe.answers(stamp)[0]['state'] == 'accepted'
+
+
+def test_any_order_extra_joints_and_two_messages(tmp_path, probe):
+    """Joints are known by name, wherever they stand and whoever publishes them."""
+    with node(tmp_path, probe):
+        taken = listen(probe)
+        by_name = dict(zip(NAMES, READY))
+        keep_publishing(probe, ['finger', 'joint_3', 'joint_1'],
+                        [0.5, by_name['joint_3'], by_name['joint_1']])
+        rest = ['joint_6', 'joint_2', 'joint_5', 'joint_4']
+        keep_publishing(probe, rest, [by_name[name] for name in rest])
+        probe.spin_for(0.5)
+        probe.send(GOAL, DOWN)
+        probe.wait(lambda: taken)
+        first = taken[0].points[0].positions
+        assert max(abs(a - b) for a, b in zip(first, READY)) < 0.01
+
+
+def test_stale_joint_states(tmp_path, probe):
+    """A state older than the timeout is not used, and the answer says how old it is."""
+    with node(tmp_path, probe, state__timeout=0.3):
+        taken = listen(probe)
+        timer = keep_publishing(probe, NAMES, READY)
+        probe.spin_for(0.5)
+        probe.destroy_timer(timer)
+        probe.spin_for(0.6)
+        answer = ask(probe)
+        assert answer['reason'] == 'STATE_STALE' and 's old' in answer['message']
+        assert not taken
+        probe.wait(lambda: '/ik_node: health' in probe.health
+                   and probe.health['/ik_node: health'].level == b'\x03', 5.0, 'STALE')
+
+
+def test_start_slightly_outside_moves_inward(tmp_path, probe):
+    """A joint a little past its stop starts there and never goes further out."""
+    outside = [READY[0], 2.21, *READY[2:]]  # joint_2 ends at 2.2
+    with node(tmp_path, probe) as running:
+        taken = listen(probe)
+        keep_publishing(probe, NAMES, outside)
+        probe.spin_for(0.5)
+        probe.send(GOAL, DOWN)
+        probe.wait(lambda: taken)
+        path = [point.positions[1] for point in taken[0].points]
+        assert max(path) <= 2.21 and path[-1] < 2.2
+        probe.wait(lambda: 'outside its limits' in running.output)
+
+
+def test_nobody_listens(tmp_path, probe):
+    """Without a controller the goal is refused, and the topic is named."""
+    with node(tmp_path, probe):
+        keep_publishing(probe, NAMES, READY)
+        probe.spin_for(0.5)
+        answer = ask(probe)
+        assert (answer['state'], answer['reason']) == ('rejected', 'NO_LISTENER')
+        assert '/joint_trajectory' in answer['message']
+
+
+def test_controller_name(tmp_path, probe):
+    """The parameter controller names the topic."""
+    with node(tmp_path, probe, controller='arm_controller'):
+        taken: list[JointTrajectory] = []
+        probe.create_subscription(JointTrajectory, 'arm_controller/joint_trajectory',
+                                  taken.append, 10)
+        keep_publishing(probe, NAMES, READY)
+        probe.spin_for(0.5)
+        probe.send(GOAL, DOWN)
+        probe.wait(lambda: taken)
+
+
+def test_arm_that_does_not_move_is_noticed(tmp_path, probe):
+    """A trajectory after which nothing moves is sent once more, then the goal has failed."""
+    with node(tmp_path, probe):
+        taken = listen(probe)
+        keep_publishing(probe, NAMES, READY)
+        probe.spin_for(0.5)
+        stamp = probe.send(GOAL, DOWN)
+        answer = probe.final(stamp)
+        assert (answer['state'], answer['reason']) == ('failed', 'NOT_MOVING')
+        assert [a['state'] for a in probe.answers(stamp)] == ['accepted', 'failed']
+        assert len(taken) == 2
+
+
+def play(probe, taken, share):
+    """Follow each trajectory's points at their times, over a share of its way only."""
+    began: dict[int, float] = {}
+    position = list(READY)
+
+    def step():
+        nonlocal position
+        if taken:
+            message = taken[-1]
+            t = monotonic() - began.setdefault(id(message), monotonic())
+            due = [point for point in message.points
+                   if point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec <= t]
+            if due and len(due) <= share * len(message.points):
+                position = list(due[-1].positions)
+        probe.publish_state(NAMES, position)
+
+    return probe.create_timer(0.02, step)
+
+
+def test_arm_that_stops_short(tmp_path, probe):
+    """A motion that ends before its goal is told with the joint and the distance."""
+    with node(tmp_path, probe, watch__settle_timeout=0.5):
+        taken = listen(probe)
+        play(probe, taken, share=0.5)
+        probe.spin_for(0.5)
+        answer = ask(probe)
+        assert (answer['state'], answer['reason']) == ('failed', 'OFF_TARGET')
+        assert 'joint_' in answer['message']
+        assert float(answer['measured_position_error_m']) > 0.01
+
+
+def test_joint_states_lost_in_motion(tmp_path, probe):
+    """If nobody knows where the arm ended, that is what is said."""
+    with node(tmp_path, probe, watch__settle_timeout=0.5):
+        taken = listen(probe)
+        timer = play(probe, taken, share=1.0)
+        probe.spin_for(0.5)
+        stamp = probe.send(GOAL, DOWN)
+        probe.wait(lambda: taken)
+        probe.spin_for(0.4)
+        probe.destroy_timer(timer)
+        answer = probe.final(stamp)
+        assert (answer['state'], answer['reason']) == ('failed', 'STATE_LOST')

@@ -1,0 +1,162 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Starting with bad input, starting in any order, and ending cleanly."""
+
+import signal
+
+from harness import ARM, DOWN, LATCHED, process, READY
+import pytest
+from std_msgs.msg import String
+
+LIMIT = '<limit lower="-1" upper="1" effort="1" velocity="1"/>'
+LINKS = '<link name="a"/><link name="b"/>'
+JOINT = ('<joint name="j" type="revolute"><parent link="a"/><child link="b"/>'
+         '<axis xyz="0 0 1"/>{limit}</joint>')
+GOOD = f'<robot name="r">{LINKS}{JOINT.format(limit=LIMIT)}</robot>'
+
+BAD_URDF = {
+    'missing file': (None, 'cannot read'),
+    'empty': ('', 'empty'),
+    'cut off': (GOOD[:60], 'not a URDF'),
+    'hostile': ('<!DOCTYPE robot [<!ENTITY a "b">]>' + GOOD, 'DOCTYPE'),
+    'two roots': (GOOD.replace('</robot>', '<link name="c"/></robot>'), '2 roots'),
+    'loop': (f'<robot name="r">{LINKS}{JOINT.format(limit=LIMIT)}<joint name="k" type="fixed">'
+             '<parent link="b"/><child link="a"/></joint></robot>', 'loop'),
+    'no limits': (GOOD.replace(LIMIT, ''), "'j' is revolute and has no <limit>"),
+    'lower above upper': (GOOD.replace('lower="-1"', 'lower="2"'), "'j' has lower limit"),
+    'zero axis': (GOOD.replace('0 0 1', '0 0 0'), "axis of joint 'j' is zero"),
+}
+
+
+@pytest.mark.parametrize('name', ['ik_node', 'sim_controller'])
+@pytest.mark.parametrize('fault', BAD_URDF)
+def test_bad_urdf_at_start(tmp_path, name, fault):
+    """One sentence, exit code 1, no traceback."""
+    text, words = BAD_URDF[fault]
+    path = tmp_path / 'arm.urdf'
+    if text is not None:
+        path.write_text(text)
+    with process(name, tmp_path, {'urdf_file': path, 'base_link': 'a', 'tip_link': 'b'}) as run:
+        assert run.wait() == 1
+        assert words in run.output
+        assert len(run.output.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize('parameters, words', [
+    ({'tip_link': 'tool1'}, "did you mean 'tool0'"),
+    ({'base_link': 'tool0', 'tip_link': 'link_1'}, 'no path'),
+    ({'motion.velocity_scale': 1}, '1.0, not 1'),
+    ({'motion.velocity_scale': 2.0}, 'from 0.001 to 1'),
+    ({'motion.jerk_limits': '[1.0, 2.0]'}, 'needs 1 or 6'),
+    ({'motion.acceleration_limits': '[-1.0]'}, 'positive'),
+    ({'solver.preferred_positions': '[9.0, 0.0, 0.0, 0.0, 0.0, 0.0]'}, 'joint limits'),
+    ({'solver.max_restarts': 'many'}, 'whole number'),
+])
+def test_bad_parameter_at_start(tmp_path, parameters, words):
+    """A value that cannot be used is named, with what is allowed."""
+    with process('ik_node', tmp_path, {'urdf_file': ARM, **parameters}) as run:
+        assert run.wait() == 1
+        assert words in run.output
+
+
+def test_no_velocity_limit(tmp_path, probe):
+    """Without a velocity limit the parameter that gives one is named."""
+    path = tmp_path / 'arm.urdf'
+    path.write_text(GOOD.replace(' velocity="1"', ''))
+    named = {'urdf_file': path, 'base_link': 'a', 'tip_link': 'b'}
+    with process('ik_node', tmp_path, named) as run:
+        assert run.wait() == 1
+        assert 'motion.velocity_limits' in run.output
+    with process('ik_node', tmp_path, {**named, 'motion.velocity_limits': '[1.0]'}) as run:
+        probe.wait(lambda: 'ready for goals' in run.output)
+        assert run.stop() == 0
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize('name', ['ik_node', 'sim_controller'])
+def test_signal_ends_idle_process(tmp_path, probe, name, number):
+    """A signal ends the process with code 0 and no traceback, whatever it waits for."""
+    with process(name, tmp_path) as run:
+        probe.wait(lambda: 'waiting for /robot_description' in run.output)
+        assert run.stop(number) == 0
+        assert 'Traceback' not in run.output
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_signal_during_start(tmp_path, number):
+    """A signal before the first message ends the process too."""
+    with process('ik_node', tmp_path, {'urdf_file': ARM}) as run:
+        while 'preparing' not in run.output:
+            assert run.running()
+        assert run.stop(number) == 0
+        assert 'Traceback' not in run.output
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_signal_in_motion_stops_the_arm(system, number):
+    """The arm is brought to rest, the goal is answered, the code is 0."""
+    stamp = system.send((0.3, 0.4, 0.3), DOWN)
+    system.wait(lambda: system.trajectories)
+    system.spin_for(0.6)
+    assert system.node.stop(number) == 0
+    answer = system.final(stamp)
+    assert (answer['state'], answer['reason']) == ('stopped', 'SHUTDOWN')
+    system.wait(lambda: len(system.trajectories) == 2)
+    system.spin_for(1.5)
+    assert not any(system.states[-1][1].velocity)
+
+
+def test_description_from_topic(tmp_path, probe):
+    """A latched description is taken whenever it comes; a bad one is said and waited over."""
+    with process('sim_controller', tmp_path, {'initial_positions': READY}) as sim, \
+            process('ik_node', tmp_path) as node:
+        probe.wait_for_node()
+        answer = probe.final(probe.send((0.4, 0.1, 0.4), DOWN))
+        assert answer['reason'] == 'MODEL_MISSING' and 'none has arrived' in answer['message']
+        probe.descriptions.publish(String(data='<robot name="x"'))
+        probe.wait(lambda: 'waiting for another' in node.output
+                   and 'waiting for another' in sim.output)
+        answer = probe.final(probe.send((0.4, 0.1, 0.4), DOWN))
+        assert answer['reason'] == 'MODEL_MISSING' and 'not a URDF' in answer['message']
+        probe.descriptions.publish(String(data=ARM.read_text()))
+        probe.wait(lambda: 'ready for goals' in node.output and 'simulates' in sim.output)
+        probe.wait_until_ready()
+        assert probe.final(probe.send((0.4, 0.1, 0.4), DOWN))['state'] == 'reached'
+
+
+def test_description_change_waits_for_rest(tmp_path, probe):
+    """The same description again changes nothing; another one in motion is not taken."""
+    with process('sim_controller', tmp_path, {'urdf_file': ARM, 'initial_positions': READY}), \
+            process('ik_node', tmp_path) as node:
+        probe.watch_motion()
+        probe.wait_for_node()
+        probe.descriptions.publish(String(data=ARM.read_text()))
+        probe.wait(lambda: 'ready for goals' in node.output)
+        probe.descriptions.publish(String(data=ARM.read_text()))
+        probe.wait_until_ready()
+        stamp = probe.send((0.3, 0.4, 0.3), DOWN)
+        probe.wait(lambda: probe.trajectories)
+        other = ARM.read_text().replace('name="six_axis_arm"', 'name="other_arm"')
+        probe.descriptions.publish(String(data=other))
+        probe.wait(lambda: 'came during a motion' in node.output)
+        assert probe.final(stamp)['state'] == 'reached'
+        assert node.output.count('ready for goals') == 1
+        probe.descriptions.publish(String(data=other))
+        probe.wait(lambda: "'other_arm'" in node.output)
+        assert probe.final(probe.send((0.4, 0.1, 0.4), DOWN))['state'] == 'reached'
+
+
+def test_old_goal_of_a_latched_publisher_is_not_run(tmp_path, probe):
+    """A goal from before the node was there never runs."""
+    from geometry_msgs.msg import PoseStamped
+    latched = probe.create_publisher(PoseStamped, '/ik_node/goal_pose', LATCHED)
+    goal = PoseStamped()
+    goal.header.frame_id = 'base_link'
+    goal.pose.position.x, goal.pose.position.z, goal.pose.orientation.w = 0.4, 0.5, 1.0
+    latched.publish(goal)
+    with process('sim_controller', tmp_path, {'urdf_file': ARM, 'initial_positions': READY}), \
+            process('ik_node', tmp_path, {'urdf_file': ARM}):
+        probe.watch_motion()
+        probe.wait_for_node()
+        probe.spin_for(1.0)
+        assert not probe.statuses and not probe.trajectories
