@@ -16,48 +16,55 @@ from enum import Enum
 class Reason(str, Enum):
     """Why something ended as it did; one word for logs, topics and tests."""
 
-    # the goal ended well
-    REACHED = 'REACHED'
-    ALREADY_THERE = 'ALREADY_THERE'
-    # the goal is under way
-    ACCEPTED = 'ACCEPTED'
-    # the robot description
-    MODEL_MISSING = 'MODEL_MISSING'
-    MODEL_INVALID = 'MODEL_INVALID'
-    CHAIN_INVALID = 'CHAIN_INVALID'
-    # parameters and arguments
-    PARAMETER_INVALID = 'PARAMETER_INVALID'
-    # the goal as it came in
-    GOAL_NOT_FINITE = 'GOAL_NOT_FINITE'
-    GOAL_ORIENTATION_UNSET = 'GOAL_ORIENTATION_UNSET'
-    GOAL_ORIENTATION_NOT_UNIT = 'GOAL_ORIENTATION_NOT_UNIT'
-    GOAL_STALE = 'GOAL_STALE'
-    GOAL_FROM_FUTURE = 'GOAL_FROM_FUTURE'
-    CLOCK_STOPPED = 'CLOCK_STOPPED'
-    FRAME_MISSING = 'FRAME_MISSING'
-    FRAME_UNKNOWN = 'FRAME_UNKNOWN'
-    # joint states
-    STATE_MISSING = 'STATE_MISSING'
-    STATE_INCOMPLETE = 'STATE_INCOMPLETE'
-    STATE_STALE = 'STATE_STALE'
-    STATE_INVALID = 'STATE_INVALID'
-    START_OUT_OF_LIMITS = 'START_OUT_OF_LIMITS'
-    # inverse kinematics
-    OUT_OF_REACH = 'OUT_OF_REACH'
-    NO_SOLUTION = 'NO_SOLUTION'
-    DEADLINE = 'DEADLINE'
-    SOLVED = 'SOLVED'
-    # motion
-    TRAJECTORY_INVALID = 'TRAJECTORY_INVALID'
-    NO_LISTENER = 'NO_LISTENER'
-    NOT_MOVING = 'NOT_MOVING'
-    OFF_TARGET = 'OFF_TARGET'
-    STATE_LOST = 'STATE_LOST'
-    # ended from outside
-    SUPERSEDED = 'SUPERSEDED'
-    STOPPED = 'STOPPED'
-    SHUTDOWN = 'SHUTDOWN'
-    INTERNAL = 'INTERNAL'
+    meaning: str
+
+    def __new__(cls, value: str, meaning: str) -> Reason:
+        """Keep the meaning beside the value."""
+        reason = str.__new__(cls, value)
+        reason._value_ = value
+        reason.meaning = meaning
+        return reason
+
+    ACCEPTED = 'ACCEPTED', 'the goal is under way; its final answer follows'
+    REACHED = 'REACHED', 'the arm stands at the goal, by its joint states'
+    ALREADY_THERE = 'ALREADY_THERE', 'the arm stood at the goal when it came; nothing was sent'
+    SUPERSEDED = 'SUPERSEDED', 'a newer goal took its place'
+    STOPPED = 'STOPPED', 'stopped by ~/stop'
+    SHUTDOWN = 'SHUTDOWN', 'the node was shut down'
+
+    GOAL_NOT_FINITE = 'GOAL_NOT_FINITE', 'a number of the goal is NaN or infinite'
+    GOAL_ORIENTATION_UNSET = 'GOAL_ORIENTATION_UNSET', 'the quaternion is all zeros'
+    GOAL_ORIENTATION_NOT_UNIT = ('GOAL_ORIENTATION_NOT_UNIT',
+                                 'the quaternion is more than 10 % off norm 1')
+    GOAL_STALE = 'GOAL_STALE', 'the stamp is older than goal.max_age'
+    GOAL_FROM_FUTURE = 'GOAL_FROM_FUTURE', 'the stamp is more than 0.5 s ahead of the clock'
+    CLOCK_STOPPED = 'CLOCK_STOPPED', 'use_sim_time is set, and /clock has not come'
+    FRAME_MISSING = 'FRAME_MISSING', 'frame_id is empty'
+    FRAME_UNKNOWN = 'FRAME_UNKNOWN', 'neither the URDF nor TF knows the frame, or TF cannot ' \
+                                     'connect it to the base in time'
+    MODEL_MISSING = 'MODEL_MISSING', 'no usable robot description has come yet'
+    STATE_MISSING = 'STATE_MISSING', 'no joint state has come'
+    STATE_INCOMPLETE = 'STATE_INCOMPLETE', 'a joint of the chain is not among the joint states'
+    STATE_STALE = 'STATE_STALE', 'the joint states are older than state.timeout'
+    STATE_INVALID = 'STATE_INVALID', 'the joint states make no sense (NaN, wrong lengths)'
+    START_OUT_OF_LIMITS = ('START_OUT_OF_LIMITS', 'a joint stands further outside its limits '
+                           'than motion.start_tolerance')
+    OUT_OF_REACH = 'OUT_OF_REACH', 'the goal is farther away than the arm is long'
+    NO_SOLUTION = 'NO_SOLUTION', 'no posture inside the joint limits was found'
+    DEADLINE = 'DEADLINE', 'solver.deadline passed without a solution'
+    TRAJECTORY_INVALID = ('TRAJECTORY_INVALID', 'no motion from the present state keeps every '
+                          'limit')
+    NO_LISTENER = 'NO_LISTENER', 'nobody subscribes to the trajectory topic'
+    NOT_MOVING = 'NOT_MOVING', 'the arm did not move after the trajectory was sent twice'
+    OFF_TARGET = 'OFF_TARGET', 'the arm came to rest away from the end of its trajectory'
+    STATE_LOST = 'STATE_LOST', 'the joint states stopped, so it is not known where the arm ended'
+    INTERNAL = 'INTERNAL', 'a fault of the node; its log says more'
+
+    # of the library, not of goals
+    SOLVED = 'SOLVED', 'inverse kinematics found a solution'
+    MODEL_INVALID = 'MODEL_INVALID', 'the robot description cannot be used'
+    CHAIN_INVALID = 'CHAIN_INVALID', 'there is no usable chain between the links'
+    PARAMETER_INVALID = 'PARAMETER_INVALID', 'a parameter or argument is not allowed'
 
 
 class IkNodeError(Exception):

@@ -10,14 +10,15 @@ The arm, its node, a simulated controller, and RViz.
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
-from ik_node.errors import IkNodeError
-from ik_node.model.chain import make_chain
-from ik_node.model.urdf import parse_urdf
-from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import Command, LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
+
+from ik_node.errors import IkNodeError
+from ik_node.model.chain import make_chain
+from ik_node.model.urdf import parse_urdf
+from launch import LaunchContext, LaunchDescription
 
 SHARE = Path(get_package_share_directory('ik_node'))
 # 6x6 algebra is slower on many threads, and they disturb the neighbours.

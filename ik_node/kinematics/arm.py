@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ik_node.errors import quote, StateError, Reason
+from ik_node.errors import quote, Reason, StateError
 from ik_node.kinematics import kernels
 from ik_node.model.chain import Chain
 from ik_node.model.urdf import JointType, Tree

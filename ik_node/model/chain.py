@@ -130,8 +130,9 @@ def make_chain(tree: Tree, base_link: str = '', tip_link: str = '') -> Chain:
     for joint in moving:
         if joint.type in (JointType.FLOATING, JointType.PLANAR):
             raise ChainError(f'the joint {quote(joint.name)} between {quote(base_link)} and '
-                             f'{quote(tip_link)} is {joint.type.value}; a serial arm has revolute, '
-                             'continuous and prismatic joints: choose a base_link behind it')
+                             f'{quote(tip_link)} is {joint.type.value}; a serial arm has '
+                             'revolute, continuous and prismatic joints: choose a base_link '
+                             'behind it')
     return _tabulate(tree, base_link, tip_link, path)
 
 

@@ -105,6 +105,8 @@ class Tree:
         Ordered so that a joint comes after the joint above it.
     notes : tuple of str
         What was assumed or looked odd; for the log.
+    source : bytes
+        The text that was read; for those who draw it.
 
     """
 
@@ -113,6 +115,7 @@ class Tree:
     links: tuple[str, ...]
     joints: tuple[Joint, ...]
     notes: tuple[str, ...]
+    source: bytes
 
     def joint_above(self, link: str) -> Joint | None:
         """Return the joint whose child is `link`; None at the root."""
@@ -181,7 +184,7 @@ def parse_urdf(text: str | bytes) -> Tree:
     joints = [_joint(joint, notes) for joint in model.joints]
     _check_mimics(joints)
     root, ordered = _sort_from_root(links, joints)
-    return Tree(model.name, root, links, tuple(ordered), tuple(notes))
+    return Tree(model.name, root, links, tuple(ordered), tuple(notes), data)
 
 
 # ---- before the parser ------------------------------------------------------

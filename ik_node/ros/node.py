@@ -12,19 +12,26 @@ import traceback
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import PoseStamped
 import numpy as np
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.time import Time
-from rcl_interfaces.msg import SetParametersResult
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from ik_node.errors import (
-    GoalError, IkNodeError, ParameterError, quote, Reason, StateError, TrajectoryError)
+    GoalError,
+    IkNodeError,
+    ParameterError,
+    quote,
+    Reason,
+    StateError,
+    TrajectoryError,
+)
 from ik_node.kinematics.arm import forward_kinematics, singular_values
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.urdf import Tree

@@ -13,11 +13,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from rcl_interfaces.msg import FloatingPointRange, IntegerRange
-from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    IntegerRange,
+    ParameterDescriptor,
+    SetParametersResult,
+)
 from rclpy.exceptions import (
-    InvalidParameterTypeException, InvalidParameterValueException,
-    ParameterUninitializedException)
+    InvalidParameterTypeException,
+    InvalidParameterValueException,
+    ParameterUninitializedException,
+)
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 

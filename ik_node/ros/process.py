@@ -46,7 +46,8 @@ def leave(node: Node | None, code: int) -> NoReturn:
     os._exit(code)
 
 
-def run(name: str, make_node: Callable[[], ClosableNode], args: list[str] | None = None) -> NoReturn:
+def run(name: str, make_node: Callable[[], ClosableNode],
+        args: list[str] | None = None) -> NoReturn:
     """
     Run a node until SIGINT or SIGTERM, then end the process.
 

@@ -18,8 +18,7 @@ from math import pi, sqrt
 
 import numpy as np
 
-from ik_node.kinematics.kernels import (
-    _compiled, forward, geometric_jacobian, pose_error)
+from ik_node.kinematics.kernels import _compiled, forward, geometric_jacobian, pose_error
 
 MAX_STEP = 1.0         # rad or m, largest joint change of one step
 DAMPING = 0.05         # lambda^2 = DAMPING * |e|^2 + DAMPING_FLOOR

@@ -32,6 +32,7 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 import yaml
 
+from ik_node.errors import IkNodeError
 from ik_node.kinematics.arm import link_pose
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.urdf import read_urdf, Tree
@@ -106,7 +107,7 @@ def running(name: str, arguments: list[str], log_folder: Path) -> Iterator[subpr
 
 
 def run_goal(goal: dict[str, Any], witness: Witness, tree: Tree, chain: Chain) -> bool:
-    """Send one goal by the command line, print a line about it; return whether all is as expected."""
+    """Send one goal by the command line and print what came; return whether it is as expected."""
     command = ['--xyz', *map(str, goal['xyz']), '--rpy', *map(str, goal['rpy']),
                '--frame', goal['frame']]
     before = dict(witness.fresh_positions())
@@ -139,9 +140,12 @@ def run_goal(goal: dict[str, Any], witness: Witness, tree: Tree, chain: Chain) -
 def main(argv: list[str] | None = None) -> None:
     """Run the demonstration; exit code 0 only if each goal ended as its file expects."""
     options = parse(argv)
-    goals = yaml.safe_load(options.goals.read_text(encoding='utf-8'))['goals']
-    tree = read_urdf(options.urdf)
-    chain = make_chain(tree)
+    try:
+        goals = yaml.safe_load(options.goals.read_text(encoding='utf-8'))['goals']
+        tree = read_urdf(options.urdf)
+        chain = make_chain(tree)
+    except (IkNodeError, OSError, yaml.YAMLError, KeyError, TypeError) as error:
+        sys.exit(f'demo: {error}')
     logs = Path(tempfile.mkdtemp(prefix='ik_node_demo_'))
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     witness = Witness()

@@ -1,7 +1,9 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Writes what follows from the parameter tables: config/ik_node.yaml and the README's tables.
+Writes what follows from tables in the code.
+
+config/ik_node.yaml, the README's tables of parameters, and docs/reasons.md.
 
 Run in the source folder: ``python -m ik_node.tools.reference``.
 """
@@ -11,6 +13,7 @@ from __future__ import annotations
 from pathlib import Path
 import re
 
+from ik_node.errors import Reason
 from ik_node.ros.parameters import IK_NODE, Row, SIM_CONTROLLER, VIEWER
 
 TABLES = {'ik_node': IK_NODE, 'sim_controller': SIM_CONTROLLER, 'viewer': VIEWER}
@@ -38,12 +41,21 @@ def markdown_table(table: tuple[Row, ...]) -> str:
     return '\n'.join(lines)
 
 
+def reasons_text() -> str:
+    """Return docs/reasons.md: every reason that an answer can have."""
+    lines = ['# Reasons', '', 'Why a goal ended as it did: `reason` in `~/status` and on the log. '
+             'Made by', '`python -m ik_node.tools.reference`.', '', '| reason | meaning |',
+             '|---|---|']
+    lines += [f'| `{reason.value}` | {reason.meaning} |' for reason in Reason]
+    return '\n'.join(lines) + '\n'
+
+
 def with_tables(readme: str) -> str:
     """Return the README with the tables between its markers renewed."""
     for node, table in TABLES.items():
         readme = re.sub(
-            rf'(<!-- parameters of {node} -->\n).*?(\n<!-- end -->)',
-            lambda match, table=table: match[1] + markdown_table(table) + match[2],
+            rf'(<!-- parameters of {node} -->\n)(?:.*?\n)??(<!-- end -->)',
+            lambda match, table=table: match[1] + markdown_table(table) + '\n' + match[2],
             readme, flags=re.DOTALL)
     return readme
 
@@ -67,9 +79,9 @@ def _sentence(row: Row) -> str:
 def main() -> None:
     """Write the files."""
     Path('config/ik_node.yaml').write_text(yaml_text(), encoding='utf-8')
+    Path('docs/reasons.md').write_text(reasons_text(), encoding='utf-8')
     readme = Path('README.md')
-    if readme.exists():
-        readme.write_text(with_tables(readme.read_text(encoding='utf-8')), encoding='utf-8')
+    readme.write_text(with_tables(readme.read_text(encoding='utf-8')), encoding='utf-8')
 
 
 if __name__ == '__main__':

@@ -26,7 +26,7 @@ def share_file(name: str) -> Path:
     try:
         from ament_index_python.packages import get_package_share_directory
         places.insert(0, Path(get_package_share_directory('ik_node')))
-    except (ImportError, LookupError):
+    except (ImportError, LookupError, OSError):  # no ROS, not installed, not sourced
         pass
     for place in places:
         if (place / name).is_file():

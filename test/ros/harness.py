@@ -15,7 +15,6 @@ from time import monotonic
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
-from ik_node.ros.greeting import greet
 import numpy as np
 import pinocchio as pin
 import rclpy
@@ -25,6 +24,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
+
+from ik_node.ros.greeting import greet
 
 ROOT = Path(__file__).parents[2]
 ARM = ROOT / 'urdf/six_axis_arm.urdf'

@@ -1,0 +1,330 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""From a tree to the arm in it: which links, which joints, which limits."""
+
+import numpy as np
+import pytest
+import robots
+
+from ik_node.errors import ChainError, Reason
+from ik_node.kinematics.arm import forward_kinematics
+from ik_node.model.chain import find_arm, make_chain
+from ik_node.model.urdf import parse_urdf
+
+UR_JOINTS = ('shoulder_pan_joint', 'shoulder_lift_joint', 'elbow_joint', 'wrist_1_joint',
+             'wrist_2_joint', 'wrist_3_joint')
+JOINTS = {
+    'panda': tuple(f'panda_joint{k}' for k in range(1, 8)),
+    'xarm7': tuple(f'joint{k}' for k in range(1, 8)),
+    'z1': tuple(f'joint{k}' for k in range(1, 7)),
+    'kinova': tuple(f'j2s6s200_joint_{k}' for k in range(1, 7)),
+    'pr2': tuple(f'r_{name}_joint' for name in (
+        'shoulder_pan', 'shoulder_lift', 'upper_arm_roll', 'elbow_flex', 'forearm_roll',
+        'wrist_flex', 'wrist_roll')),
+    'baxter': tuple(f'right_{name}' for name in ('s0', 's1', 'e0', 'e1', 'w0', 'w1', 'w2')),
+    **{name: UR_JOINTS for name in robots.ARMS if name.startswith('ur')},
+}
+CONTINUOUS = {'kinova': (0, 3, 5), 'pr2': (4, 6)}
+
+
+def refused(tree, base, tip, *words):
+    """Check that no chain is made, with these words; return the sentence."""
+    with pytest.raises(ChainError) as caught:
+        make_chain(tree, base, tip)
+    assert caught.value.reason is Reason.CHAIN_INVALID
+    for word in words:
+        assert word in str(caught.value)
+    return str(caught.value)
+
+
+# ---- real arms --------------------------------------------------------------
+
+@pytest.mark.parametrize('name', robots.ARMS)
+def test_the_arm_is_found(name):
+    """Base, tip and joints are the ones that a person would name."""
+    arm, chain = robots.ARMS[name], robots.chain(name)
+    assert (chain.base_link, chain.tip_link) == (arm.expected_base, arm.expected_tip)
+    assert chain.n == arm.n == len(chain.joints)
+    assert chain.joint_names == JOINTS.get(name, chain.joint_names)
+    assert np.flatnonzero(chain.continuous).tolist() == list(
+        CONTINUOUS.get(name, np.flatnonzero(chain.continuous)))
+    if not arm.base:
+        assert find_arm(robots.tree(name)) == (arm.expected_base, arm.expected_tip)
+    # Naming what was found gives the same.
+    named = make_chain(robots.tree(name), arm.expected_base, arm.expected_tip)
+    assert named.joint_names == chain.joint_names
+    assert np.array_equal(named.offsets, chain.offsets)
+
+
+@pytest.mark.parametrize('name', robots.ARMS)
+def test_limits_are_those_of_the_urdf(name):
+    """Limits, velocities and kinds come joint by joint from the tree."""
+    chain = robots.chain(name)
+    by_name = {joint.name: joint for joint in robots.tree(name).joints}
+    for k, joint in enumerate(chain.joint_names):
+        read = by_name[joint]
+        assert (chain.lower[k], chain.upper[k]) == (read.lower, read.upper)
+        assert chain.velocity[k] == read.velocity
+        assert chain.continuous[k] == (read.type.value == 'continuous')
+        assert chain.turning[k] and chain.joints[k].tolist() == [0, k]
+        assert chain.factors[k].tolist() == [1.0, 0.0]
+    middle = np.where(chain.continuous, 0.0, 0.5 * (chain.lower + chain.upper))
+    assert np.allclose(chain.middle, middle, atol=1e-15)
+
+
+@pytest.mark.parametrize('name', robots.ARMS)
+def test_the_reach_is_a_bound(name):
+    """No posture puts the tip farther from the first joint than the reach; some come near."""
+    chain = robots.chain(name)
+    distances = [np.linalg.norm(forward_kinematics(chain, q)[:3, 3] - chain.offsets[0, 9:])
+                 for q in robots.random_postures(chain, 2000, 40)]
+    assert max(distances) <= chain.reach + 1e-12
+    assert max(distances) > 0.55 * chain.reach
+
+
+def test_a_chain_cannot_be_changed():
+    """The tables are frozen."""
+    chain = robots.chain('ur5')
+    for table in (chain.lower, chain.offsets, chain.joints, chain.factors, chain.continuous):
+        with pytest.raises(ValueError, match='read-only'):
+            table[0] = 0
+
+
+# ---- choosing links ---------------------------------------------------------
+
+@pytest.mark.parametrize('tip, n', [('wrist_3_link', 6), ('ee_link', 6), ('tool0', 6),
+                                    ('forearm_link', 3), ('shoulder_link', 1)])
+def test_a_named_tip(tip, n):
+    """With the tip named alone the base is found, and any length of chain is allowed."""
+    chain = make_chain(robots.tree('ur5'), '', tip)
+    assert (chain.base_link, chain.tip_link, chain.n) == ('base_link', tip, n)
+
+
+def test_a_named_base():
+    """With the base named alone the tip is found."""
+    chain = make_chain(robots.tree('ur5'), 'world', '')
+    assert (chain.base_link, chain.tip_link, chain.n) == ('world', 'tool0', 6)
+    chain = make_chain(robots.tree('baxter'), 'right_arm_mount', '')
+    assert (chain.base_link, chain.n) == ('right_arm_mount', 7)
+    assert chain.joint_names == JOINTS['baxter']
+
+
+def test_the_base_of_a_named_tip_is_not_the_world():
+    """A link called world carries the arm but is not its base."""
+    assert robots.tree('ur5').root == 'world'
+    assert robots.chain('ur5').base_link == 'base_link'
+
+
+@pytest.mark.parametrize('role, name, near', [
+    ('tip', 'tool', 'tool0'), ('tip', 'tol0', 'tool0'), ('tip', 'wrist3_link', 'wrist_3_link'),
+    ('base', 'baselink', 'base_link')])
+def test_near_names_are_offered(role, name, near):
+    """A misspelt link is refused with the names that come near."""
+    ends = {'base': '', 'tip': '', role: name}
+    refused(robots.tree('ur5'), ends['base'], ends['tip'], f"{role}_link '{name}'",
+            'not in the URDF', 'did you mean', f"'{near}'")
+
+
+def test_far_names_get_the_tips():
+    """Where no name comes near, the links at the tips are listed."""
+    refused(robots.tree('ur5'), '', 'Xqz99', "'Xqz99'", 'links at the tips are', "'tool0'")
+
+
+def test_no_path():
+    """A tip above or beside the base is refused with both."""
+    refused(robots.tree('ur5'), 'tool0', 'base_link', "'tool0'", "'base_link'",
+            'the tip must be below')
+    refused(robots.tree('pr2'), 'l_shoulder_pan_link', 'r_wrist_roll_link',
+            "'l_shoulder_pan_link'", "'r_wrist_roll_link'", 'no path')
+
+
+def test_nothing_moves():
+    """A tip fixed to its base is refused."""
+    refused(robots.tree('ur5'), 'wrist_3_link', 'tool0', 'no joint moves', "'wrist_3_link'",
+            'further out')
+    refused(robots.tree('ur5'), 'tool0', 'tool0', 'no joint moves')
+    refused(robots.tree('ur5'), '', 'base_link', "no joint moves the tip_link 'base_link'",
+            'further out')
+
+
+@pytest.mark.parametrize('name, tips', [('pr2', ('r_wrist_roll_link', 'l_wrist_roll_link')),
+                                        ('baxter', ('right_wrist', 'left_wrist'))])
+def test_two_arms(name, tips):
+    """Of two arms one must be chosen: the sentence says how, and lists the tips."""
+    sentence = refused(robots.tree(name), '', '', '2 chains', 'base_link', 'tip_link')
+    for tip in tips:
+        assert f"'{tip}'" in sentence
+
+
+# ---- synthetic arms ---------------------------------------------------------
+
+def arm(count, names='j{}', tail='', kind='revolute', prefix='l'):
+    """Return a robot with a run of moving joints from link l0 to l<count>."""
+    links = ''.join(f'<link name="{prefix}{k}"/>' for k in range(count + 1))
+    joints = ''.join(
+        f'<joint name="{names.format(k)}" type="{kind}"><parent link="{prefix}{k}"/>'
+        f'<child link="{prefix}{k + 1}"/><origin xyz="0 0 0.1"/><axis xyz="1 0 0"/>'
+        '<limit lower="-1" upper="1" velocity="1" effort="1"/></joint>' for k in range(count))
+    return f'<robot name="r">{links}{joints}{tail}</robot>'
+
+
+def more(name, parent, child, kind='revolute', inside=''):
+    """Return one link more, on a joint."""
+    return (f'<link name="{child}"/><joint name="{name}" type="{kind}"><parent link="{parent}"/>'
+            f'<child link="{child}"/><axis xyz="0 1 0"/>'
+            f'<limit lower="-1" upper="1" velocity="1" effort="1"/>{inside}</joint>')
+
+
+@pytest.mark.parametrize('count', [1, 5, 6, 7, 8])
+def test_an_arm_has_six_or_seven_joints(count):
+    """Other numbers are not taken for an arm, but may be named."""
+    tree = parse_urdf(arm(count))
+    if count in (6, 7):
+        chain = make_chain(tree)
+        assert (chain.base_link, chain.tip_link, chain.n) == ('l0', f'l{count}', count)
+    else:
+        refused(tree, '', '', 'no chain with six or seven', 'name base_link and tip_link',
+                f"'l{count}'")
+    assert make_chain(tree, 'l0', f'l{count}').n == count
+
+
+@pytest.mark.parametrize('word', ['gripper', 'finger', 'jaw', 'claw', 'Left_Gripper_1'])
+def test_gripper_joints_are_not_counted(word):
+    """Joints at the end that are named as a tool's belong to the tool."""
+    tree = parse_urdf(arm(6, tail=more(f'{word}_joint', 'l6', 'hand_part')))
+    chain = make_chain(tree)
+    assert (chain.tip_link, chain.n) == ('l6', 6)
+    assert make_chain(parse_urdf(arm(6, tail=more('seventh', 'l6', 'x')))).n == 7
+
+
+def test_fingers_branch_off():
+    """Two fingers on the last link end the arm there."""
+    chain = make_chain(parse_urdf(arm(6, tail=more('f1', 'l6', 'f1') + more('f2', 'l6', 'f2'))))
+    assert (chain.tip_link, chain.n) == ('l6', 6)
+
+
+@pytest.mark.parametrize('tip', ['tool0', 'left_tool0', 'tcp', 'ee_link', 'hand_tcp'])
+def test_the_tip_is_the_tool_frame(tip):
+    """Of the links fixed to the last joint, the one named as tool frame is the tip."""
+    tail = more('fix', 'l6', 'plate', 'fixed') + more('fix2', 'plate', tip, 'fixed') \
+        + more('cam', 'l6', 'camera', 'fixed')
+    assert make_chain(parse_urdf(arm(6, tail=tail))).tip_link == tip
+
+
+@pytest.mark.parametrize('base', ['base_link', 'robot_base_link'])
+def test_the_base_is_the_base_link(base):
+    """Of the links that carry the first joint, one named base_link is the base."""
+    text = arm(6).replace('<link name="l0"/>', '<link name="l0"/>'
+                          + more('w', 'world', base, 'fixed').replace(
+                              '<link', '<link name="world"/><link', 1)
+                          + '<joint name="x" type="fixed"><parent link="' + base
+                          + '"/><child link="l0"/></joint>')
+    assert make_chain(parse_urdf(text)).base_link == base
+
+
+def test_prismatic_joints():
+    """A sliding joint is marked, counts in the reach, and does not turn."""
+    tree = parse_urdf(arm(6, tail=more('slide', 'l6', 'tip', 'prismatic')))
+    chain = make_chain(tree)
+    assert chain.n == 7 and chain.joints[:, 0].tolist() == [0, 0, 0, 0, 0, 0, 1]
+    assert chain.turning.tolist() == [True] * 6 + [False] and not chain.continuous.any()
+    assert chain.reach == pytest.approx(0.5 + 1.0)
+    rail = make_chain(parse_urdf(arm(6, kind='prismatic')))
+    assert rail.reach == pytest.approx(0.5 + 6.0)
+    T = forward_kinematics(chain, np.array([0, 0, 0, 0, 0, 0, 0.7]))
+    assert np.allclose(T[:3, 3], [0, 0.7, 0.6])
+
+
+# ---- mimic joints on the path -----------------------------------------------
+
+def with_mimic(*mimics, limits=(-1.0, 1.0), count=3):
+    """Return the chain of an arm whose joints follow as in {index: (leader, factor, offset)}."""
+    text = arm(count)
+    for index, leader, factor, offset in mimics:
+        begin = text.index(f'name="j{index}"')
+        end = text.index('</joint>', begin)
+        text = (text[:end] + f'<mimic joint="{leader}" multiplier="{factor}" offset="{offset}"/>'
+                + text[end:])
+    begin = text.index('<limit', text.index('name="j0"'))
+    end = text.index('/>', begin)
+    text = text[:begin] + f'<limit lower="{limits[0]}" upper="{limits[1]}" velocity="1"' \
+        + text[end:]
+    return make_chain(parse_urdf(text), 'l0', f'l{count}')
+
+
+def test_mimic_joints_have_no_coordinate():
+    """A mimic on the path moves with its leader."""
+    chain = with_mimic((1, 'j0', 0.5, 0.1))
+    assert chain.joint_names == ('j0', 'j2')
+    assert chain.joints.tolist() == [[0, 0], [0, 0], [0, 1]]
+    assert chain.factors.tolist() == [[1, 0], [0.5, 0.1], [1, 0]]
+    q = np.array([0.4, -0.3])
+    full = make_chain(parse_urdf(arm(3)), 'l0', 'l3')
+    assert np.allclose(forward_kinematics(chain, q),
+                       forward_kinematics(full, np.array([0.4, 0.5 * 0.4 + 0.1, -0.3])))
+
+
+def test_mimic_of_a_mimic():
+    """Factors multiply and offsets add up along the line."""
+    chain = with_mimic((1, 'j0', -0.5, 0.1), (2, 'j1', 2.0, -0.3))
+    assert chain.joint_names == ('j0',)
+    assert np.allclose(chain.factors, [[1, 0], [-0.5, 0.1], [-1.0, -0.1]])
+
+
+@pytest.mark.parametrize('mimics, limits, expected', [
+    ([(1, 'j0', 2.0, 0.0)], (-1.0, 1.0), (-0.5, 0.5)),
+    ([(1, 'j0', -2.0, 0.0)], (-1.0, 0.2), (-0.5, 0.2)),
+    ([(1, 'j0', -2.0, 0.5)], (-1.0, 1.0), (-0.25, 0.75)),
+    ([(1, 'j0', 0.5, 0.0)], (-1.0, 1.0), (-1.0, 1.0)),
+    ([(1, 'j0', 0.5, 0.0)], (-5.0, 5.0), (-2.0, 2.0)),
+    ([(1, 'j0', 1.0, 0.5)], (-1.0, 1.0), (-1.0, 0.5)),
+    ([(1, 'j0', 0.0, 0.5)], (-1.0, 1.0), (-1.0, 1.0)),
+    ([(1, 'j0', 2.0, 0.0), (2, 'j1', 2.0, 0.0)], (-1.0, 1.0), (-0.25, 0.25))])
+def test_limits_are_cut_so_that_mimics_keep_theirs(mimics, limits, expected):
+    """The leader's range is what leaves every follower in its own."""
+    chain = with_mimic(*mimics, limits=limits)
+    assert (chain.lower[0], chain.upper[0]) == pytest.approx(expected)
+    values = chain.factors[1, 0] * np.array(expected) + chain.factors[1, 1]
+    assert np.abs(values).max() <= 1.0 + 1e-12
+
+
+@pytest.mark.parametrize('factor, velocity', [(2.0, 0.5), (-4.0, 0.25), (0.5, 1.0), (0.0, 1.0)])
+def test_velocity_is_cut_as_well(factor, velocity):
+    """The leader is no faster than its followers allow."""
+    assert with_mimic((1, 'j0', factor, 0.0)).velocity.tolist() == [velocity, 1.0]
+
+
+def test_mimics_that_leave_no_range():
+    """A leader that its followers leave no range is refused by name."""
+    with pytest.raises(ChainError, match="mimic 'j0' leave it no range"):
+        with_mimic((1, 'j0', 1.0, 5.0))
+
+
+@pytest.mark.parametrize('factor, lower, upper', [(0.5, -1.0, 1.0), (2.0, -0.5, 0.5)])
+def test_a_leader_off_the_path(factor, lower, upper):
+    """A mimic may follow a joint elsewhere in the tree; that joint is the coordinate."""
+    side = more('lever', 'l0', 'lever_link')
+    text = arm(2, tail=side).replace(
+        '<parent link="l1"/>', f'<mimic joint="lever" multiplier="{factor}"/><parent link="l1"/>')
+    chain = make_chain(parse_urdf(text), 'l0', 'l2')
+    assert chain.joint_names == ('j0', 'lever')
+    assert chain.joints.tolist() == [[0, 0], [0, 1]]
+    assert chain.lower.tolist() == [-1.0, lower] and chain.upper.tolist() == [1.0, upper]
+
+
+def test_the_skew_arm():
+    """Four coordinates move six joints."""
+    chain = make_chain(parse_urdf(robots.SKEW), 'base', 'tip')
+    assert chain.joint_names == ('turn', 'slide', 'bend', 'roll')
+    assert chain.continuous.tolist() == [True, False, False, False]
+    assert chain.turning.tolist() == [True, False, True, True]
+    assert np.isinf(chain.lower[0]) and np.isinf(chain.velocity[0])
+    distances = [np.linalg.norm(forward_kinematics(chain, q)[:3, 3] - chain.offsets[0, 9:])
+                 for q in robots.random_postures(chain, 2000, 41)]
+    assert 0.5 * chain.reach < max(distances) <= chain.reach
+
+
+def test_velocity_limits_that_the_urdf_does_not_give():
+    """Without a velocity limit the chain has an infinite one."""
+    text = arm(6).replace(' velocity="1"', '', 1)
+    assert make_chain(parse_urdf(text)).velocity.tolist() == [np.inf, 1, 1, 1, 1, 1]

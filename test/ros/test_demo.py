@@ -1,0 +1,100 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The demonstration and the command line that it uses, as a user runs them."""
+
+import signal
+import subprocess
+import sys
+
+from harness import ARM, process, READY
+import pytest
+
+RUN = 'from ik_node.entry import {0}; {0}()'
+
+
+def run(name, *arguments, timeout=120):
+    return subprocess.run([sys.executable, '-c', RUN.format(name), *map(str, arguments)],
+                          capture_output=True, text=True, timeout=timeout)
+
+
+def test_demo_ends_well():
+    """All example goals end as their file expects, measured from the joint states."""
+    done = run('demo')
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert '10 of 10 goals ended as expected' in done.stdout
+    assert done.stdout.count('measured error') >= 6 and 'OUT_OF_REACH' in done.stdout
+
+
+def test_demo_notices_an_unexpected_end(tmp_path):
+    """A goal that does not end as expected makes the exit code 1."""
+    goals = tmp_path / 'goals.yaml'
+    goals.write_text('goals:\n  - {name: too far, xyz: [3.0, 0.0, 0.0], rpy: [0.0, 0.0, 0.0], '
+                     'frame: base_link, expect: REACHED}\n')
+    done = run('demo', '--goals', goals)
+    assert done.returncode == 1
+    assert 'NOT OK' in done.stdout and 'expected REACHED' in done.stdout
+
+
+def test_demo_stays_up_until_ctrl_c(tmp_path):
+    """With --keep the system takes more goals; Ctrl-C ends all of it with code 0."""
+    goals = tmp_path / 'goals.yaml'
+    goals.write_text('goals: []\n')
+    demo = subprocess.Popen([sys.executable, '-c', RUN.format('demo'), '--goals', str(goals),
+                             '--keep'], stdout=subprocess.PIPE, text=True,
+                            start_new_session=True)
+    try:
+        for line in demo.stdout:
+            if 'staying up' in line:
+                break
+        sent = run('send_goal', '--xyz', '0.4', '0.2', '0.4', '--rpy', '3.14', '0', '0')
+        assert sent.returncode == 0 and sent.stdout.startswith('reached (REACHED)'), sent
+        import os
+        os.killpg(demo.pid, signal.SIGINT)
+        assert demo.wait(20) == 0
+    finally:
+        if demo.poll() is None:
+            os.killpg(demo.pid, signal.SIGKILL)
+
+
+def test_demo_says_when_it_cannot_start(tmp_path):
+    """A bad arm ends the demo with the sentence of the node, not with a wait."""
+    done = run('demo', '--urdf', tmp_path / 'none.urdf')
+    assert done.returncode == 1
+    assert 'cannot read' in done.stdout + done.stderr
+    assert 'Traceback' not in done.stderr
+
+
+@pytest.mark.parametrize('arguments, words', [
+    ((), '--xyz'), (('--xyz', 1, 2), 'expected 3'),
+    (('--xyz', 1, 2, 3, '--rpy', 0, 0, 0, '--quat', 0, 0, 0, 1), 'not allowed with')])
+def test_send_goal_usage(arguments, words):
+    """Wrong usage is explained, with exit code 2."""
+    done = run('send_goal', *arguments)
+    assert done.returncode == 2 and words in done.stderr
+
+
+def test_send_goal_without_a_node():
+    """Nobody there: a sentence and exit code 2."""
+    done = run('send_goal', '--xyz', 0.4, 0, 0.4, '--node', '/nobody')
+    assert done.returncode == 2
+    assert '/nobody/goal_pose' in done.stderr and 'Traceback' not in done.stderr
+
+
+def test_send_goal_in_a_namespace(tmp_path, probe):
+    """Two arms in two namespaces do not hear each other."""
+    named = {'urdf_file': ARM, 'initial_positions': READY}
+    for side in ('left', 'right'):
+        (tmp_path / side).mkdir()
+    left, right = ({'__ns': f'/{side}'} for side in ('left', 'right'))
+    with process('sim_controller', tmp_path / 'left', named, remap=left), \
+            process('ik_node', tmp_path / 'left', {'urdf_file': ARM}, remap=left), \
+            process('sim_controller', tmp_path / 'right', named, remap=right), \
+            process('ik_node', tmp_path / 'right', {'urdf_file': ARM}, remap=right) as other:
+        for side in ('left', 'right'):
+            probe.wait(lambda side=side: probe.health.get(f'/{side}/ik_node: health') is not None
+                       and probe.health[f'/{side}/ik_node: health'].message == 'ready', 60.0)
+        done = run('send_goal', '--xyz', 0.4, 0.2, 0.4, '--quat', 1, 0, 0, 0,
+                   '--node', '/left/ik_node', '--json')
+        assert done.returncode == 0, done
+        assert '"state": "reached"' in done.stdout
+        assert 'goal 1' not in other.output

@@ -1,0 +1,111 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters: one table; changed while running, all or nothing, with a reason when refused."""
+
+from pathlib import Path
+
+from harness import DOWN
+import numpy as np
+import pytest
+from rcl_interfaces.srv import DescribeParameters, SetParametersAtomically
+from rclpy.parameter import Parameter
+import yaml
+
+from ik_node.ros.parameters import IK_NODE, SIM_CONTROLLER, VIEWER
+from ik_node.tools.reference import reasons_text, with_tables, yaml_text
+
+ROOT = Path(__file__).parents[2]
+
+
+def change(probe, **values):
+    """Set parameters together, as `ros2 param load` does; return the result."""
+    client = probe.create_client(SetParametersAtomically, '/ik_node/set_parameters_atomically')
+    assert client.wait_for_service(10.0)
+    request = SetParametersAtomically.Request(parameters=[
+        Parameter(name.replace('__', '.'), value=value).to_parameter_msg()
+        for name, value in values.items()])
+    future = client.call_async(request)
+    probe.wait(future.done)
+    probe.destroy_client(client)
+    return future.result().result
+
+
+def peak_speed(probe, xyz) -> float:
+    """Return the highest planned joint speed of a motion."""
+    count = len(probe.trajectories)
+    assert probe.final(probe.send(xyz, DOWN))['state'] == 'reached'
+    points = probe.trajectories[count].points
+    return float(np.abs([point.velocities for point in points]).max())
+
+
+def test_change_takes_effect_at_the_next_goal(shared_system):
+    """A tenth of the velocity limits means slower motion, at once."""
+    assert peak_speed(shared_system, (0.4, 0.3, 0.4)) > 0.5
+    assert change(shared_system, motion__velocity_scale=0.05).successful
+    assert peak_speed(shared_system, (0.4, 0.1, 0.4)) < 0.05 * 7.0 + 1e-9
+    assert change(shared_system, motion__velocity_scale=1.0).successful
+
+
+@pytest.mark.parametrize('values, words', [
+    (dict(motion__velocity_scale=2.0), 'range'),
+    (dict(motion__velocity_scale='fast'), 'type'),
+    (dict(motion__jerk_limits=[1.0, 2.0]), 'needs 1 or 6'),
+    (dict(motion__jerk_limits=[float('nan')]), 'finite'),
+    (dict(motion__acceleration_limits=[0.0]), 'positive'),
+    (dict(solver__null_space_gains=[-1.0]), 'negative'),
+    (dict(solver__preferred_positions=[9.0] * 6), 'joint limits'),
+    (dict(tip_link='link_3'), 'read-only'),
+])
+def test_refused_change_changes_nothing(shared_system, values, words):
+    """A good value in the same request as a bad one is not taken either."""
+    assert change(shared_system, motion__velocity_scale=0.05).successful
+    result = change(shared_system, **{'watch__joint_tolerance': 0.02, **values})
+    assert not result.successful and words in result.reason.lower()
+    assert change(shared_system, motion__sample_period=0.02).successful
+    assert peak_speed(shared_system, (0.4, 0.0, 0.4 + 0.01 * np.random.rand())) < 0.36
+    assert change(shared_system, motion__velocity_scale=1.0).successful
+
+
+def test_descriptions_and_ranges_are_on_the_node(shared_system):
+    """`ros2 param describe` shows what the table says."""
+    client = shared_system.create_client(DescribeParameters, '/ik_node/describe_parameters')
+    assert client.wait_for_service(10.0)
+    future = client.call_async(DescribeParameters.Request(names=[row.name for row in IK_NODE]))
+    shared_system.wait(future.done)
+    for row, found in zip(IK_NODE, future.result().descriptors):
+        assert found.description == row.description
+        assert found.read_only == (not row.live)
+        if isinstance(row.default, float):
+            assert found.floating_point_range[0].to_value == row.high
+
+
+def test_files_follow_from_the_table():
+    """config/ik_node.yaml and the README say what the nodes do."""
+    text = (ROOT / 'config/ik_node.yaml').read_text()
+    assert text == yaml_text(), 'run: python -m ik_node.tools.reference'
+    assert (ROOT / 'docs/reasons.md').read_text() == reasons_text()
+    readme = (ROOT / 'README.md').read_text()
+    assert readme == with_tables(readme), 'run: python -m ik_node.tools.reference'
+    values = yaml.safe_load(text)
+    for node, table in (('ik_node', IK_NODE), ('sim_controller', SIM_CONTROLLER),
+                        ('viewer', VIEWER)):
+        written = values[f'/**/{node}']['ros__parameters']
+        for row in table:
+            if row.default not in ('', ()):
+                default = list(row.default) if isinstance(row.default, tuple) else row.default
+                assert written[row.name] == default
+            assert f'`{row.name}`' in readme
+
+
+def test_shipped_file_is_taken_in_a_namespace(tmp_path, probe):
+    """The parameter file matches the nodes by name, wherever they are."""
+    from harness import ARM, process
+    changed = tmp_path / 'changed.yaml'
+    text = (ROOT / 'config/ik_node.yaml').read_text()
+    changed.write_text(text.replace('velocity_scale: 0.5', 'velocity_scale: 0.123'))
+    for remap in ({}, {'__ns': '/left/arm'}):
+        with process('ik_node', tmp_path, {'urdf_file': ARM}, remap=remap,
+                     arguments=['--params-file', str(changed)]) as node:
+            probe.wait(lambda node=node: 'ready for goals' in node.output)
+            assert 'x 0.123' in node.output
+            assert (remap.get('__ns', '') + '/ik_node/goal_pose') in node.output

@@ -1,0 +1,72 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The simulated controller as a process of its own; its rules are tested in test/trajectory."""
+
+from builtin_interfaces.msg import Duration
+from harness import ARM, latest, process, READY, stamp_of
+import numpy as np
+import pytest
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+NAMES = [f'joint_{k}' for k in range(1, 7)]
+HEALTH = '/sim_controller: trajectories'
+
+
+@pytest.fixture
+def sim(tmp_path, probe):
+    """Run the controller alone."""
+    with process('sim_controller', tmp_path,
+                 {'urdf_file': ARM, 'initial_positions': READY, 'rate': 200.0}) as running:
+        probe.watch_motion()
+        probe.wait(lambda: probe.states and HEALTH in probe.health
+                   and probe.commands.get_subscription_count() > 1)
+        probe.running = running
+        yield probe
+
+
+def trajectory(q, seconds=1.0, names=NAMES) -> JointTrajectory:
+    point = JointTrajectoryPoint(
+        positions=list(q), velocities=[0.0] * len(names), accelerations=[0.0] * len(names),
+        time_from_start=Duration(sec=int(seconds), nanosec=int(seconds % 1 * 1e9)))
+    return JointTrajectory(joint_names=list(names), points=[point])
+
+
+def test_starts_at_its_posture_and_publishes_at_its_rate(sim):
+    """joint_states carry names, positions and velocities, in step with the rate."""
+    message = sim.states[-1][1]
+    assert list(message.name) == NAMES
+    assert list(message.position) == READY and not any(message.velocity)
+    sim.states.clear()
+    sim.wait(lambda: len(sim.states) > 200)
+    stamps = np.array([stamp_of(message) for _, message in sim.states])
+    assert np.median(np.diff(stamps)) == pytest.approx(0.005, rel=0.1)
+
+
+def test_moves_and_holds(sim):
+    """The joints follow the trajectory and stay at its end."""
+    target = np.array(READY) + 0.2
+    sim.commands.publish(trajectory(target, 0.5))
+    sim.wait(lambda: np.abs(np.array(sim.states[-1][1].position) - target).max() < 1e-12)
+    sim.spin_for(0.3)
+    assert np.abs(latest(sim) - target).max() < 1e-12
+    assert not any(sim.states[-1][1].velocity)
+
+
+def test_refusal_is_said_on_diagnostics(sim):
+    """What is refused is named on the log and on /diagnostics, and nothing moves."""
+    sim.commands.publish(trajectory(READY[:5], names=NAMES[:5]))
+    sim.wait(lambda: 'refused' in sim.health[HEALTH].message)
+    assert '5 joints' in sim.health[HEALTH].message
+    assert {pair.key: pair.value for pair in sim.health[HEALTH].values}['refused'] == '1'
+    sim.wait(lambda: 'trajectory refused' in sim.running.output)
+    assert np.abs(latest(sim) - READY).max() == 0.0
+
+
+@pytest.mark.parametrize('positions, words', [
+    ('[0.0, 0.0]', 'needs 1 or 6'), ('[9.0, 0.0, 0.0, 0.0, 0.0, 0.0]', 'joint limits')])
+def test_bad_posture_at_start(tmp_path, positions, words):
+    """A posture that the arm cannot take is refused at start."""
+    with process('sim_controller', tmp_path,
+                 {'urdf_file': ARM, 'initial_positions': positions}) as running:
+        assert running.wait() == 1
+        assert words in running.output

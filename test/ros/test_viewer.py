@@ -1,0 +1,41 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The arm in the browser: the process starts, serves its page, and ends."""
+
+import socket
+import urllib.request
+
+from harness import ARM, process
+import pytest
+
+pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        return probe.getsockname()[1]
+
+
+def test_serves_its_page_on_loopback(tmp_path, probe):
+    """The page is there, with a missing mesh named and left out; SIGINT ends it with code 0."""
+    urdf = tmp_path / 'arm.urdf'
+    urdf.write_text(ARM.read_text().replace(
+        '<link name="tool0"/>', '<link name="tool0"><visual><geometry><mesh '
+        'filename="package://nowhere/tool.stl"/></geometry></visual></link>'))
+    assert 'nowhere' in urdf.read_text()
+    port = free_port()
+    with process('viewer', tmp_path, {'urdf_file': urdf, 'port': port}) as running:
+        probe.wait(lambda: f'open http://127.0.0.1:{port}' in running.output, 30.0)
+        page = urllib.request.urlopen(f'http://127.0.0.1:{port}', timeout=10).read()
+        assert b'<html' in page.lower()
+        assert 'package://nowhere/tool.stl' in running.output
+        assert 'open to the network' not in running.output
+        assert running.stop() == 0
+
+
+def test_warns_when_it_is_not_on_loopback(tmp_path, probe):
+    """A page that others can see is said to be one."""
+    with process('viewer', tmp_path, {
+            'urdf_file': ARM, 'port': free_port(), 'host': '0.0.0.0'}) as running:
+        probe.wait(lambda: 'open to the network' in running.output, 30.0)

@@ -1,0 +1,80 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""ros2 launch, where there is one: on a ROS machine, after colcon build and source."""
+
+import os
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+pytest.importorskip('launch_ros', reason='launch_ros is not on PyPI; it comes with ROS 2')
+from ament_index_python.packages import get_package_share_directory, PackageNotFoundError  # noqa: E402
+
+try:
+    get_package_share_directory('ik_node')
+except PackageNotFoundError:
+    pytest.skip('ik_node is not built and sourced here', allow_module_level=True)
+if shutil.which('ros2') is None:
+    pytest.skip('the ros2 command is not installed', allow_module_level=True)
+
+LAUNCH = ['ros2', 'launch', 'ik_node', 'ik.launch.py']
+ARGUMENTS = ('urdf', 'base_link', 'tip_link', 'controller', 'simulate', 'rviz', 'viewer',
+             'namespace', 'use_sim_time', 'params_file')
+
+
+def send(*arguments):
+    return subprocess.run(['ros2', 'run', 'ik_node', 'send_goal', *arguments],
+                          capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture
+def launched(tmp_path):
+    """Run a launch, and end it by Ctrl-C; it must end cleanly."""
+    running = []
+
+    def start(*arguments):
+        log = (tmp_path / 'launch.log').open('w')
+        running.append(subprocess.Popen([*LAUNCH, *arguments], stdout=log,
+                                        stderr=subprocess.STDOUT, start_new_session=True))
+        return tmp_path / 'launch.log'
+
+    yield start
+    for process in running:
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(30) == 0
+    text = (tmp_path / 'launch.log').read_text()
+    assert 'Traceback' not in text and 'process has died' not in text, text
+
+
+def test_show_args():
+    """Each argument is listed with its description and default."""
+    shown = subprocess.run([*LAUNCH, '--show-args'], capture_output=True, text=True, timeout=60)
+    assert shown.returncode == 0
+    for name in ARGUMENTS:
+        assert f"'{name}'" in shown.stdout
+    assert 'no description' not in shown.stdout.lower()
+
+
+def test_bare_launch_takes_goals(launched):
+    """Nothing but the launch, and the arm moves."""
+    launched('rviz:=false')
+    done = send('--xyz', '0.4', '0.2', '0.4', '--rpy', '3.14', '0', '0')
+    assert done.returncode == 0, done
+
+
+def test_namespace(launched):
+    """All nodes move into the namespace, parameters included."""
+    launched('rviz:=false', 'namespace:=left')
+    done = send('--xyz', '0.4', '0.2', '0.4', '--node', '/left/ik_node', '--rpy', '3.14', '0', '0')
+    assert done.returncode == 0, done
+
+
+@pytest.mark.parametrize('urdf, words', [
+    ('/none.urdf', 'there is no file'), ('package://no_such_package/a.urdf', 'not installed')])
+def test_bad_urdf_is_one_sentence(urdf, words):
+    """A path that leads nowhere is said so."""
+    done = subprocess.run([*LAUNCH, f'urdf:={urdf}', 'rviz:=false'], capture_output=True,
+                          text=True, timeout=60)
+    assert done.returncode != 0 and words in done.stdout + done.stderr

@@ -1,0 +1,153 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The package as colcon, pip, and a reviewer see it."""
+
+import ast
+import os
+from pathlib import Path
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+BIN = Path(sys.executable).parent
+# Import name -> rosdep key, where they differ; None: part of another key.
+KEYS = {'numpy': 'python3-numpy', 'numba': 'python3-numba', 'lxml': 'python3-lxml',
+        'yaml': 'python3-yaml', 'urdf_parser_py': 'urdfdom_py', 'tf2_ros': 'tf2_ros_py',
+        'transforms3d': None, 'ruckig': None, 'viser': None, 'yourdfpy': None}
+
+
+def run(*command, cwd=ROOT, **named):
+    return subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True,
+                          text=True, timeout=300, **named)
+
+
+@pytest.fixture(scope='module')
+def installed(tmp_path_factory):
+    """Build the package with colcon in an empty folder; return its install prefix."""
+    workspace = tmp_path_factory.mktemp('ws')
+    shutil.copytree(ROOT, workspace / 'src/ik_node', ignore=shutil.ignore_patterns(
+        '.*', '__pycache__', 'build', 'install', 'log', '*.egg-info', 'test'))
+    listed = run(BIN / 'colcon', 'list', cwd=workspace)
+    assert '(ros.ament_python)' in listed.stdout, listed
+    built = run(BIN / 'colcon', 'build', cwd=workspace,
+                env={**os.environ, 'PATH': f'{BIN}:{os.environ["PATH"]}'})
+    assert built.returncode == 0, built.stdout + built.stderr
+    return workspace / 'install/ik_node'
+
+
+def test_colcon_installs_every_file(installed):
+    """Launch, config, URDF and example files, the manifest and the index marker are there."""
+    share = installed / 'share/ik_node'
+    for folder in ('launch', 'config', 'urdf', 'examples'):
+        files = {path.name for path in (ROOT / folder).iterdir() if path.is_file()}
+        assert files and files == {path.name for path in (share / folder).iterdir()}
+    assert (share / 'package.xml').is_file()
+    assert (installed / 'share/ament_index/resource_index/packages/ik_node').is_file()
+
+
+def test_installed_executables_run(installed):
+    """What ros2 run would start starts."""
+    folder, = installed.glob('lib/python*/site-packages')
+    environment = {**os.environ, 'PYTHONPATH': str(folder)}
+    scripts = {path.name for path in (installed / 'lib/ik_node').iterdir()}
+    assert scripts == {'ik_node', 'sim_controller', 'viewer', 'send_goal', 'demo'}
+    helped = run(installed / 'lib/ik_node/send_goal', '--help', cwd='/', env=environment)
+    assert helped.returncode == 0 and '--xyz' in helped.stdout
+    for name in ('ik_node', 'sim_controller'):
+        refused = run(installed / 'lib/ik_node' / name, '--ros-args', '-p', 'urdf_file:=/none',
+                      cwd='/', env=environment)
+        assert refused.returncode == 1
+        assert "cannot read the URDF file '/none'" in refused.stderr, refused
+
+
+def test_pip_install_gives_the_solver_without_ros(tmp_path):
+    """The library works where no ROS module can be imported."""
+    done = run(sys.executable, '-m', 'pip', 'install', '--quiet', '--no-deps',
+               '--no-build-isolation', '--disable-pip-version-check', '--target', tmp_path, ROOT)
+    assert done.returncode == 0, done.stderr
+    shutil.rmtree(ROOT / 'build', ignore_errors=True)
+    code = '''
+import sys
+for name in ('rclpy', 'rcl_interfaces', 'std_msgs', 'geometry_msgs', 'ament_index_python'):
+    sys.modules[name] = None
+import numpy, ik_node
+assert ik_node.__file__.startswith(sys.argv[1]), ik_node.__file__
+from ik_node.kinematics.arm import forward_kinematics
+from ik_node.model.chain import make_chain
+from ik_node.model.urdf import read_urdf
+from ik_node.solver.goal import Goal
+from ik_node.solver.solver import Solver
+from ik_node.trajectory.point_to_point import plan_point_to_point
+chain = make_chain(read_urdf(sys.argv[1] + '/share/ik_node/urdf/six_axis_arm.urdf'))
+goal = Goal(forward_kinematics(chain, numpy.full(6, 0.3)))
+print(Solver(chain).solve(goal, chain.middle).sentence)
+'''
+    ran = run(sys.executable, '-c', code, tmp_path, cwd='/',
+              env={**os.environ, 'PYTHONPATH': str(tmp_path)})
+    assert ran.stdout.startswith('solved'), ran.stderr
+
+
+@pytest.mark.parametrize('module, words', [
+    ('ruckig', 'pip install ruckig'), ('rclpy', 'source your ROS 2'),
+    ('numba', 'rosdep install')])
+def test_missing_dependency_is_one_sentence(module, words):
+    """What is absent is named with the way to get it."""
+    ran = run(sys.executable, '-c', f'import sys; sys.modules[{module!r}] = None; '
+              'from ik_node.entry import ik_node; ik_node()')
+    assert ran.returncode == 1
+    assert f'needs {module}' in ran.stderr and words in ran.stderr
+    assert 'Traceback' not in ran.stderr and len(ran.stderr.splitlines()) == 1
+
+
+def test_manifest_declares_every_import():
+    """Each package that is imported is a dependency in package.xml, by a key that exists."""
+    manifest = ET.parse(ROOT / 'package.xml').getroot()
+    declared = {element.text for element in manifest if element.tag.endswith('depend')}
+    imported = set()
+    for path in [*(ROOT / 'ik_node').rglob('*.py'), *(ROOT / 'launch').glob('*.py')]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                imported |= {name.name.split('.')[0] for name in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                imported.add(node.module.split('.')[0])
+    outside = imported - set(sys.stdlib_module_names) - {'ik_node'}
+    needed = {KEYS.get(name, name) for name in outside} - {None}
+    assert needed <= declared, needed - declared
+    used_by_launch = {'robot_state_publisher', 'rviz2', 'xacro'}
+    extra = declared - needed - used_by_launch - {'python3-pytest', 'python3-hypothesis'}
+    assert not extra, extra
+
+
+def test_manifest_agrees_with_setup():
+    """Name, version, licence and maintainer are said once each way, and alike."""
+    manifest = ET.parse(ROOT / 'package.xml').getroot()
+    setup = (ROOT / 'setup.py').read_text()
+    assert f"version='{manifest.findtext('version')}'" in setup
+    assert f"license='{manifest.findtext('license')}'" in setup
+    assert manifest.find('maintainer').get('email') in setup
+    assert manifest.findtext('export/build_type') == 'ament_python'
+    assert 'Apache License' in (ROOT / 'LICENSE').read_text()
+
+
+def test_pins_are_whole():
+    """Every package that is installed is pinned to one version."""
+    for name in ('demo', 'test'):
+        for line in (ROOT / f'requirements/{name}.txt').read_text().splitlines():
+            assert re.match(r'[\w.-]+(\[[\w,]+\])?==[\w.]+( ;.*)?$', line), line
+
+
+def test_import_rules():
+    """One way through: groups import only from below, and the library knows no ROS."""
+    ran = run(BIN / 'lint-imports', '--no-cache')
+    assert ran.returncode == 0, ran.stdout
+
+
+def test_style():
+    """Ruff finds nothing."""
+    ran = run(BIN / 'ruff', 'check', '--no-cache', '.')
+    assert ran.returncode == 0, ran.stdout

@@ -1,0 +1,318 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Every planned motion keeps its limits, judged by a checker of its own.
+
+The checker shares no code with ik_node: it solves for the quintic of each
+segment and looks at it a thousand times a second.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import ruckig
+
+from ik_node.errors import TrajectoryError
+from ik_node.trajectory import point_to_point
+from ik_node.trajectory.point_to_point import Departure, plan_point_to_point, plan_stop
+from ik_node.trajectory.trajectory import MotionLimits, MotionState
+
+COUNT = 300
+NAMES = ('a', 'b', 'c')
+PERIOD = 0.1
+SLACK = 1e-6  # relative; what the interpolation between points may add
+LEAD_SLACK = 5e-3  # the lead is one quintic, which validate() looks at in eight instants
+
+
+def at(state):
+    """Begin at once from a state."""
+    return [Departure.from_state(state)]
+
+
+def quintics(trajectory):
+    """Return the knots and, per segment, the coefficients (6, n) through both its ends."""
+    knots = np.concatenate([[0.0], trajectory.times])
+    states = np.concatenate([[[trajectory.start.q, trajectory.start.qd, trajectory.start.qdd]],
+                             np.stack([trajectory.q, trajectory.qd, trajectory.qdd], axis=1)])
+    scaled = []
+    # In s = t / T the conditions are the same for each segment and well scaled.
+    powers = np.arange(6)
+    rows = np.array([
+        0.0**powers, [0, 1, 0, 0, 0, 0], [0, 0, 2, 0, 0, 0],
+        np.ones(6), powers, powers * (powers - 1)], dtype=float)
+    for T, a, b in zip(np.diff(knots), states[:-1], states[1:]):
+        scale = np.array([[1.0], [T], [T**2]])
+        scaled.append(np.linalg.solve(rows, np.vstack([a * scale, b * scale])))
+    return knots, scaled
+
+
+def sampled(trajectory, rate=1000.0):
+    """Return times and q, qd, qdd between the points too."""
+    knots, scaled = quintics(trajectory)
+    times, values = [], []
+    powers = np.arange(6)
+    for begin, end, c in zip(knots[:-1], knots[1:], scaled):
+        T = end - begin
+        s = np.linspace(0.0, 1.0, max(2, int(np.ceil(T * rate)) + 1))
+        basis = s[:, None]**powers
+        first = powers * s[:, None]**np.maximum(powers - 1, 0)
+        second = powers * (powers - 1) * s[:, None]**np.maximum(powers - 2, 0)
+        times.append(begin + s * T)
+        values.append(np.stack([basis @ c, first @ c / T, second @ c / T**2]))
+    return np.concatenate(times), np.concatenate(values, axis=1)
+
+
+def check(trajectory, limits, start, goal=None, acceleration_slack=SLACK):
+    """Check everything that a motion promises."""
+    for array in (trajectory.times, trajectory.q, trajectory.qd, trajectory.qdd):
+        assert np.isfinite(array).all()
+    assert trajectory.joint_names == NAMES[:len(start.q)]
+    assert trajectory.times[0] > 0.0 and (np.diff(trajectory.times, prepend=0.0) >= 0.9e-3).all()
+    assert np.diff(trajectory.times, prepend=0.0).max() <= PERIOD + 3e-3
+    assert np.array_equal(trajectory.start.q, start.q)
+    assert np.array_equal(trajectory.start.qd, start.qd)
+    assert np.array_equal(trajectory.start.qdd, start.qdd)
+    assert not trajectory.qd[-1].any() and not trajectory.qdd[-1].any()
+    if goal is not None:
+        assert np.abs(trajectory.q[-1] - goal).max() < 1e-8
+    _, (q, qd, qdd) = sampled(trajectory)
+    lower, upper = np.minimum(limits.lower, start.q), np.maximum(limits.upper, start.q)
+    assert (q >= lower - SLACK).all() and (q <= upper + SLACK).all()
+    for values, limit, begin, slack in (
+            (qd, limits.velocity, start.qd, SLACK),
+            (qdd, limits.acceleration, start.qdd, acceleration_slack)):
+        bound = np.maximum(limit, np.abs(begin)) * (1.0 + slack)
+        assert (np.abs(values) <= bound).all()
+
+
+def random_limits(rng, n=3):
+    """Return limits like those of arms, fast and slow."""
+    velocity = rng.uniform(0.2, 3.0, n)
+    acceleration = velocity * rng.uniform(1.0, 8.0, n)
+    return MotionLimits(rng.uniform(-3.5, -1.0, n), rng.uniform(1.0, 3.5, n), velocity,
+                        acceleration, acceleration * rng.uniform(2.0, 10.0, n))
+
+
+def by_ruckig(start, goal, limits):
+    """Return ruckig's own motion, which knows no position limits."""
+    request = ruckig.InputParameter(len(goal))
+    request.current_position, request.target_position = list(start.q), list(goal)
+    request.current_velocity, request.current_acceleration = list(start.qd), list(start.qdd)
+    request.max_velocity = list(limits.velocity)
+    request.max_acceleration = list(limits.acceleration)
+    request.max_jerk = list(limits.jerk)
+    motion = ruckig.Trajectory(len(goal))
+    ruckig.Ruckig(len(goal)).calculate(request, motion)
+    return motion
+
+
+@pytest.mark.parametrize('seed', range(COUNT))
+def test_from_rest_and_on_the_way(seed):
+    """From rest, then to another goal from any instant of the motion, then to a stop."""
+    rng = np.random.default_rng(1000 + seed)
+    limits = random_limits(rng)
+    start = MotionState.at_rest(rng.uniform(limits.lower, limits.upper))
+    goals = rng.uniform(limits.lower, limits.upper, (2, 3))
+    first = plan_point_to_point(NAMES, at(start), goals[0], limits, PERIOD)
+    check(first, limits, start, goals[0])
+    fastest = by_ruckig(start, goals[0], limits).duration
+    assert fastest - 1e-6 <= first.duration <= 1.01 * fastest
+
+    elapsed, lead = rng.uniform(0.0, 1.05 * first.duration), rng.uniform(0.005, PERIOD)
+    departures = Departure.from_motion(first, elapsed, lead)
+    now = departures[0].now
+    second = plan_point_to_point(NAMES, departures, goals[1], limits, PERIOD)
+    check(second, limits, now, goals[1], LEAD_SLACK)
+    # It begins where the first motion is, and leaves it at the end of the lead.
+    t_first, values = sampled(first)
+    t_second = second.times
+    k = int(np.abs(t_second - lead).argmin())
+    assert abs(t_second[k] - lead) < 1e-9
+    for t, ours in ((0.0, now), (lead, MotionState(second.q[k], second.qd[k], second.qdd[k]))):
+        for before, after, tolerance in zip(values, (ours.q, ours.qd, ours.qdd),
+                                            (1e-5, 1e-3, 0.2)):
+            expected = [np.interp(elapsed + t, t_first, column) for column in before.T]
+            assert np.allclose(expected, after, atol=tolerance)
+
+    stop = plan_stop(NAMES, departures, limits, PERIOD)
+    check(stop, limits, now, None, LEAD_SLACK)
+    # Nothing is faster than braking with all that is allowed.
+    assert stop.duration <= lead + np.max(
+        limits.velocity / limits.acceleration + 2.0 * limits.acceleration / limits.jerk) + 0.1
+
+
+@pytest.mark.parametrize('seed', range(COUNT))
+def test_stop_from_any_moving_state(seed):
+    """From any state within the limits: to rest, within them, without turning back."""
+    rng = np.random.default_rng(2000 + seed)
+    limits = random_limits(rng)
+    v, a = limits.velocity, limits.acceleration
+    qd = rng.uniform(-0.9, 0.9, 3) * v
+    # An acceleration that can be taken back before the velocity limit is passed.
+    room = np.sqrt(2.0 * limits.jerk * 0.99 * (v - np.abs(qd)))
+    qdd = rng.uniform(-1.0, 1.0, 3) * np.minimum(0.98 * a, 0.95 * room)
+    middle = 0.1 * (limits.lower + limits.upper)
+    wide = replace(limits, lower=middle - 50.0, upper=middle + 50.0)
+    start = MotionState(middle, qd, qdd)
+    stop = plan_stop(NAMES, at(start), wide, PERIOD)
+    check(stop, wide, start)
+    away = plan_point_to_point(NAMES, at(start), middle + 1.0, wide, PERIOD)
+    check(away, wide, start, middle + 1.0)
+
+
+@pytest.mark.parametrize('seed', range(100))
+def test_limits_turned_down_in_motion(seed):
+    """With lower limits from now on, a motion slows down to what braking allows."""
+    rng = np.random.default_rng(3000 + seed)
+    limits = random_limits(rng)
+    start = MotionState.at_rest(rng.uniform(0.5 * limits.lower, 0.5 * limits.upper))
+    goals = rng.uniform(0.5 * limits.lower, 0.5 * limits.upper, (2, 3))
+    first = plan_point_to_point(NAMES, at(start), goals[0], limits, PERIOD)
+    lowered = replace(limits, velocity=0.5 * limits.velocity)
+    _, (q, qd, qdd) = sampled(first, 100.0)
+    k = len(q) // 2
+    state = MotionState(q[k], qd[k], qdd[k])
+    departure = at(state)
+    # The velocity still rises while the acceleration that there is, is taken back.
+    grace = replace(lowered, velocity=np.maximum(
+        lowered.velocity, np.abs(qd[k]) + qdd[k]**2 / (2.0 * limits.jerk) * 1.05))
+    check(plan_stop(NAMES, departure, grace, PERIOD), grace, state)
+    check(plan_point_to_point(NAMES, departure, goals[1], grace, PERIOD), grace, state, goals[1])
+
+
+@pytest.mark.parametrize('beyond', [1e-9, 1e-4, 0.05])
+@pytest.mark.parametrize('side', [-1.0, 1.0])
+def test_a_start_outside_a_limit_moves_inward(beyond, side):
+    """A joint slightly beyond its limit comes back without going farther."""
+    limits = random_limits(np.random.default_rng(5))
+    q = np.array([0.0, limits.upper[1] + beyond if side > 0 else limits.lower[1] - beyond, 0.0])
+    goal = np.array([0.3, 0.0, -0.3])
+    start = MotionState.at_rest(q)
+    trajectory = plan_point_to_point(NAMES, at(start), goal, limits, PERIOD)
+    check(trajectory, limits, start, goal)
+    _, (path, _, _) = sampled(trajectory)
+    assert (np.diff(path[:, 1]) * side <= 1e-9).all()
+
+
+def test_a_goal_equal_to_the_start():
+    """The motion to where the arm is, is a short hold."""
+    limits = random_limits(np.random.default_rng(6))
+    start = MotionState.at_rest(np.array([0.1, 0.2, -0.3]))
+    trajectory = plan_point_to_point(NAMES, at(start), start.q, limits, PERIOD)
+    check(trajectory, limits, start, start.q)
+    assert trajectory.duration < 0.01
+    assert np.array_equal(trajectory.q, np.broadcast_to(start.q, trajectory.q.shape))
+
+
+@pytest.mark.parametrize('distance', [1e-12, 1e-9, 1e-6, 1e-4, 1e-3])
+def test_tiny_motions(distance):
+    """Motions far shorter than a period keep the limits as well."""
+    limits = random_limits(np.random.default_rng(7))
+    start = MotionState.at_rest(np.zeros(3))
+    goal = np.array([distance, -distance, 0.0])
+    check(plan_point_to_point(NAMES, at(start), goal, limits, PERIOD),
+          limits, start, goal)
+
+
+ONE = MotionLimits(np.array([-1.0]), np.array([1.0]), np.array([1.0]), np.array([4.0]),
+                   np.array([30.0]))
+
+
+def test_a_joint_that_moves_fast_towards_its_limit_is_braked():
+    """Where braking at once just keeps the limits, every goal is reached within them."""
+    checked = 0
+    for seed in range(200):
+        rng = np.random.default_rng(4000 + seed)
+        limits = random_limits(rng)
+        qd = rng.choice([-1.0, 1.0], 3) * rng.uniform(0.3, 0.95, 3) * limits.velocity
+        qdd = -np.sign(qd) * rng.uniform(0.0, 0.9, 3) * limits.acceleration
+        wide = replace(limits, lower=np.full(3, -50.0), upper=np.full(3, 50.0))
+        braking = at(MotionState(np.zeros(3), qd, qdd))
+        _, (path, _, _) = sampled(plan_stop(NAMES, braking, wide, PERIOD))
+        q = np.where(qd > 0.0, limits.upper - path.max(axis=0) - 1e-4,
+                     limits.lower - path.min(axis=0) + 1e-4)
+        if not ((q + path > limits.lower) & (q + path < limits.upper)).all():
+            continue
+        start = MotionState(q, qd, qdd)
+        goal = rng.uniform(limits.lower, limits.upper)
+        check(plan_stop(NAMES, at(start), limits, PERIOD), limits, start)
+        check(plan_point_to_point(NAMES, at(start), goal, limits, PERIOD), limits, start, goal)
+        checked += 1
+    assert checked > 100
+
+
+def test_where_the_direct_way_is_not_valid_the_arm_stops_first(monkeypatch):
+    """To rest, and from there to the goal; from rest there is no other way."""
+    def rests_on_its_way(trajectory):
+        return (np.abs(trajectory.qd[:-1]).max(axis=1) < 1e-9).any()
+
+    def refuse_the_direct_way(trajectory, limits):
+        if not rests_on_its_way(trajectory):
+            raise TrajectoryError('over the limit')
+
+    limits = random_limits(np.random.default_rng(8))
+    start = MotionState(np.zeros(3), 0.9 * limits.velocity, np.zeros(3))
+    goal = np.array([0.5, -0.5, 0.9])
+    direct = plan_point_to_point(NAMES, at(start), goal, limits, PERIOD)
+    assert not rests_on_its_way(direct)
+    monkeypatch.setattr(point_to_point, 'validate', refuse_the_direct_way)
+    trajectory = plan_point_to_point(NAMES, at(start), goal, limits, PERIOD)
+    check(trajectory, limits, start, goal)
+    assert rests_on_its_way(trajectory) and trajectory.duration > direct.duration
+    with pytest.raises(TrajectoryError, match='over the limit'):
+        plan_point_to_point(NAMES, at(MotionState.at_rest(np.zeros(3))), goal, limits, PERIOD)
+
+
+def test_a_limit_that_cannot_be_kept_is_refused():
+    """Too fast to stop before the limit: no plan rather than a bad one."""
+    start = MotionState(np.array([0.95]), np.array([0.9]), np.array([0.0]))
+    for goal in (np.array([0.0]), np.array([0.99])):
+        with pytest.raises(TrajectoryError, match="position .* of joint 'a'"):
+            plan_point_to_point(NAMES[:1], at(start), goal, ONE, PERIOD)
+    with pytest.raises(TrajectoryError, match="position .* of joint 'a'"):
+        plan_stop(NAMES[:1], at(start), ONE, PERIOD)
+
+
+@pytest.mark.parametrize('goal', [1.01, -1.01])
+def test_a_goal_outside_the_limits_is_refused(goal):
+    """A goal beyond a limit is not planned."""
+    start = MotionState.at_rest(np.zeros(1))
+    with pytest.raises(TrajectoryError, match="position .* of joint 'a'"):
+        plan_point_to_point(NAMES[:1], at(start), np.array([goal]), ONE, PERIOD)
+
+
+@pytest.mark.parametrize('bad', [np.nan, np.inf])
+def test_numbers_that_are_not_finite_are_refused(bad):
+    """A goal or a state that is not a number is refused as a TrajectoryError."""
+    start = MotionState.at_rest(np.zeros(1))
+    with pytest.raises(TrajectoryError):
+        plan_point_to_point(NAMES[:1], at(start), np.array([bad]), ONE, PERIOD)
+    with pytest.raises(TrajectoryError):
+        plan_point_to_point(NAMES[:1], at(MotionState.at_rest(np.array([bad]))),
+                            np.zeros(1), ONE, PERIOD)
+    with pytest.raises(TrajectoryError):
+        plan_stop(NAMES[:1], at(
+            MotionState(np.zeros(1), np.array([bad]), np.zeros(1))), ONE, PERIOD)
+
+
+def test_all_joints_arrive_together():
+    """The joints are synchronised: no joint rests long before the last one."""
+    limits = MotionLimits(np.full(3, -9.0), np.full(3, 9.0), np.full(3, 1.0), np.full(3, 4.0),
+                          np.full(3, 30.0))
+    start = MotionState.at_rest(np.zeros(3))
+    trajectory = plan_point_to_point(NAMES, at(start),
+                                     np.array([3.0, 1.0, 0.3]), limits, PERIOD)
+    times, (q, _, _) = sampled(trajectory)
+    late = times > 0.95 * trajectory.duration
+    assert (q[late][0] < trajectory.end - 1e-6).all()
+
+
+def test_a_continuous_joint_goes_the_way_of_the_numbers():
+    """Without limits a joint may turn many times."""
+    limits = MotionLimits(np.array([-np.inf]), np.array([np.inf]), np.array([3.0]),
+                          np.array([9.0]), np.array([60.0]))
+    start = MotionState.at_rest(np.array([80.0]))
+    goal = np.array([80.0 - 6.0 * np.pi])
+    trajectory = plan_point_to_point(NAMES[:1], at(start), goal, limits, PERIOD)
+    check(trajectory, limits, start, goal)
