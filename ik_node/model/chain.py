@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import difflib
-import math
 
 import numpy as np
 
@@ -279,10 +278,13 @@ def _tabulate(tree: Tree, base_link: str, tip_link: str, path: list[Joint]) -> C
     chain = Chain(
         base_link, tip_link, tuple(leader.name for leader in leaders),
         lower=limits[:, 0].copy(), upper=limits[:, 1].copy(), velocity=limits[:, 2].copy(),
-        continuous=np.array([math.isinf(upper - lower) for lower, upper, _ in limits]),
+        continuous=np.isinf(limits[:, 0]) & np.isinf(limits[:, 1]),
         turning=np.array([leader.type is not JointType.PRISMATIC for leader in leaders]),
         offsets=np.array(offsets), joints=np.array(joints, dtype=np.int64),
         factors=np.array(factors))
+    if not all(np.isfinite(table).all() for table in (chain.offsets, chain.factors)):
+        raise ChainError(f'the offsets or mimic factors between {quote(base_link)} and '
+                         f'{quote(tip_link)} multiply to a number that is not finite')
     for array in vars(chain).values():
         if isinstance(array, np.ndarray):
             array.setflags(write=False)

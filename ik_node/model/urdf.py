@@ -4,10 +4,10 @@
 URDF text -> checked tree.
 
 ``urdf_parser_py`` reads the elements; this module stands on both sides of it.
-Before: the bytes are scanned by expat (no document type, so no entities; caps
-on size, number and depth of elements) and stripped of all that kinematics does
-not need, so that a broken transmission or an unknown geometry cannot make the
-model fail, and nothing is printed.  After: each number, name and link between
+Before: the bytes are read by expat (no document type, so no entities; caps on
+size, number and depth of elements) and stripped of all that kinematics does not
+need, so that a broken transmission or an unknown geometry cannot make the model
+fail, and nothing is printed.  After: each number, name and link between
 elements is checked, because the parser accepts almost anything.
 """
 
@@ -19,6 +19,7 @@ from enum import Enum
 import math
 from pathlib import Path
 import re
+from xml.etree import ElementTree
 from xml.parsers import expat
 
 from lxml import etree
@@ -33,6 +34,8 @@ MAX_ELEMENTS = 20_000
 MAX_DEPTH = 64
 MAX_NAME = 1_000
 HUGE_OFFSET = 1_000.0  # m; beyond it the file is probably in millimetres
+ABSURD = 1e9  # no length, angle or factor of a robot is so large
+LINE = ' line'  # a name that no attribute can have
 
 
 class JointType(str, Enum):
@@ -174,10 +177,7 @@ def parse_urdf(text: str | bytes) -> Tree:
 
     """
     data = _to_bytes(text)
-    _scan(data)
-    robot = etree.fromstring(data, etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False,
-        remove_comments=True, remove_pis=True))
+    robot = _parse(data)
     notes: list[str] = []
     model = _read_with_urdf_parser(_strip(robot))
     links = tuple(link.name for link in model.links)
@@ -202,11 +202,16 @@ def _to_bytes(text: str | bytes) -> bytes:
     return text
 
 
-def _scan(data: bytes) -> None:
-    """Refuse what is not well-formed, has a document type, or is beyond the caps."""
+def _parse(data: bytes) -> ElementTree.Element:
+    """
+    Return the elements; refuse what is not well-formed, has a document type, or is too much.
+
+    Prefixes stay part of the names.  Each element knows its line (see LINE).
+    """
+    builder = ElementTree.TreeBuilder()
     depth = count = 0
 
-    def start(_tag: str, _attributes: dict[str, str]) -> None:
+    def start(tag: str, attributes: dict[str, str]) -> None:
         nonlocal depth, count
         depth += 1
         count += 1
@@ -214,10 +219,12 @@ def _scan(data: bytes) -> None:
             raise UrdfError(f'the URDF nests elements deeper than {MAX_DEPTH}')
         if count > MAX_ELEMENTS:
             raise UrdfError(f'the URDF has more than {MAX_ELEMENTS} elements')
+        builder.start(tag, {**attributes, LINE: str(parser.CurrentLineNumber)})
 
-    def end(_tag: str) -> None:
+    def end(tag: str) -> None:
         nonlocal depth
         depth -= 1
+        builder.end(tag)
 
     def refuse(*_args: object) -> None:
         raise UrdfError('the URDF has a document type or entity declaration (<!DOCTYPE ...>), '
@@ -237,6 +244,12 @@ def _scan(data: bytes) -> None:
     except (LookupError, ValueError) as error:
         raise UrdfError(f'not a URDF: its text encoding cannot be read ({error}); '
                         'save it as UTF-8') from None
+    return builder.close()
+
+
+def _local(element: ElementTree.Element) -> str:
+    """Return the name of an element without its prefix."""
+    return element.tag.rpartition(':')[2]
 
 
 _KEPT_ATTRIBUTES = {
@@ -253,19 +266,19 @@ _KEPT_ATTRIBUTES = {
 }
 
 
-def _strip(robot: etree._Element) -> etree._Element:
+def _strip(robot: ElementTree.Element) -> etree._Element:
     """Return a copy with names, joints and their kinematic elements only."""
-    tag = etree.QName(robot).localname
+    tag = _local(robot)
     if tag != 'robot':
         what = 'an SDF file; convert it to URDF' if tag == 'sdf' else 'not a robot description'
         raise UrdfError(f'the root element is <{tag}>, expected <robot>: this is {what}')
-    if any('xacro' in (etree.QName(element).namespace or '') for element in robot.iter()):
+    if any(element.tag.startswith('xacro:') for element in robot.iter()):
         raise UrdfError('this is xacro, not URDF: expand it first '
                         '(xacro FILE > robot.urdf, or let the launch file do it)')
     stripped = etree.Element('robot', name=_name(robot, 'robot'))
     seen: dict[str, set[str]] = {'link': set(), 'joint': set()}
     for element in robot:
-        kind = etree.QName(element).localname
+        kind = _local(element)
         if kind not in seen:
             continue
         name = _name(element, kind)
@@ -282,12 +295,12 @@ def _strip(robot: etree._Element) -> etree._Element:
     return stripped
 
 
-def _strip_joint(element: etree._Element, copy: etree._Element, name: str) -> None:
+def _strip_joint(element: ElementTree.Element, copy: etree._Element, name: str) -> None:
     copy.set('type', _attribute(element, 'type', f'joint {quote(name)}'))
     done = set()
     for child in element:
-        tag = etree.QName(child).localname
-        if tag not in _KEPT_ATTRIBUTES:
+        tag = _local(child)
+        if tag not in _KEPT_ATTRIBUTES or (tag == 'axis' and child.get('xyz') is None):
             continue
         where = f'<{tag}> of joint {quote(name)}'
         if tag in done:
@@ -301,7 +314,10 @@ def _strip_joint(element: etree._Element, copy: etree._Element, name: str) -> No
         for key, default in _KEPT_ATTRIBUTES[tag].items():
             value = child.get(key, default)
             if value is not None:
-                kept.set(key, _plain(value, where))
+                if key not in ('link', 'joint'):
+                    _check_numbers(value, 3 if key in ('xyz', 'rpy') else 1,
+                                   f'{key} of {where}')
+                kept.set(key, _plain(value, f'{key} of {where}'))
     for tag in ('parent', 'child'):
         if tag not in done:
             raise UrdfError(f'joint {quote(name)} has no <{tag} link="..."/>')
@@ -310,15 +326,29 @@ def _strip_joint(element: etree._Element, copy: etree._Element, name: str) -> No
         _attribute(copy.find('mimic'), 'joint', f'<mimic> of joint {quote(name)}')
 
 
-def _name(element: etree._Element, kind: str) -> str:
-    return _attribute(element, 'name', f'a <{kind}> element (line {element.sourceline})')
+def _name(element: ElementTree.Element, kind: str) -> str:
+    return _attribute(element, 'name', f'the <{kind}> element in line {element.get(LINE)}')
 
 
-def _attribute(element: etree._Element, key: str, where: str) -> str:
+def _attribute(element: ElementTree.Element, key: str, where: str) -> str:
     value = element.get(key)
     if not value or not value.strip():
         raise UrdfError(f'{where} has no {key}')
     return _plain(value, where)
+
+
+def _check_numbers(text: str, count: int, where: str) -> None:
+    _plain(text, where)
+    words = text.split()
+    if len(words) != count:
+        raise UrdfError(f'{where} needs {count} number{"s" * (count > 1)}, got {quote(text)}')
+    for word in words:
+        try:
+            if '_' in word:
+                raise ValueError
+            float(word)
+        except ValueError:
+            raise UrdfError(f'{where} has {quote(word)}, which is not a number') from None
 
 
 def _plain(value: str, where: str) -> str:
@@ -347,10 +377,8 @@ def _read_with_urdf_parser(robot: etree._Element) -> URDF:
 
 def _numbers(values: list[float] | None, default: tuple[float, ...], where: str) -> np.ndarray:
     array = np.array(default if values is None else values, dtype=float)
-    if array.shape != (3,):
-        raise UrdfError(f'{where} needs three numbers, got {array.size}')
-    if not np.isfinite(array).all():
-        raise UrdfError(f'{where} is not finite: {array.tolist()}')
+    if not (np.abs(array) <= ABSURD).all():
+        raise UrdfError(f'{where} is not finite or absurdly large: {array.tolist()}')
     return array
 
 
@@ -376,8 +404,9 @@ def _joint(joint: object, notes: list[str]) -> Joint:
     mimic = None
     if joint.mimic is not None:
         mimic = Mimic(joint.mimic.joint, float(joint.mimic.multiplier), float(joint.mimic.offset))
-        if not (math.isfinite(mimic.multiplier) and math.isfinite(mimic.offset)):
-            raise UrdfError(f'the mimic factor or offset of joint {name} is not finite')
+        if not (abs(mimic.multiplier) <= ABSURD and abs(mimic.offset) <= ABSURD):
+            raise UrdfError(f'the mimic factor or offset of joint {name} is not finite or '
+                            f'absurdly large: {mimic.multiplier:g}, {mimic.offset:g}')
     return Joint(joint.name, kind, joint.parent, joint.child, T_parent_joint, axis,
                  lower, upper, velocity, effort, mimic)
 
@@ -411,8 +440,9 @@ def _limits(joint: object, kind: JointType, name: str,
     lower, upper = (limit.lower, limit.upper) if bounded else (-math.inf, math.inf)
     velocity, effort = limit.velocity, limit.effort
     if bounded:
-        if not (math.isfinite(lower) and math.isfinite(upper)):
-            raise UrdfError(f'the limits of joint {name} are not finite: [{lower}, {upper}]')
+        if not (abs(lower) <= ABSURD and abs(upper) <= ABSURD):
+            raise UrdfError(f'the limits of joint {name} are not finite or absurdly large: '
+                            f'[{lower}, {upper}]')
         if lower > upper:
             raise UrdfError(f'joint {name} has lower limit {lower:g} above upper limit {upper:g}; '
                             'swap them')

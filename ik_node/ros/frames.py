@@ -86,6 +86,8 @@ class Frames:
         try:
             found = self._buffer.lookup_transform(self._prefix + base_link, frame, stamp)
         except tf2_ros.TransformException as error:
-            raise NotYet(str(error)) from None
+            raise NotYet(f'the frame {quote(frame)} is not a link of the robot, and TF cannot '
+                         f'connect it to {quote(self._prefix + base_link)}: '
+                         f'{str(error).strip()}') from None
         t, r = found.transform.translation, found.transform.rotation
         return pose(rotation_from_quaternion((r.x, r.y, r.z, r.w)), np.array([t.x, t.y, t.z]))

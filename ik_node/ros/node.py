@@ -52,8 +52,10 @@ from ik_node.trajectory.trajectory import Trajectory
 WATCH_PERIOD = 0.02       # s, while a goal is under way
 LISTENER_SETTLE = 0.2     # s; what is published right after discovery may be lost
 FUTURE_SLACK = 0.5        # s, clocks of two machines
+START_GRACE = 2.0         # s after the model came, in which a goal waits for what is still missing
 MOST_ATTEMPTS = 2         # trajectories sent for one goal if the arm does not begin to move
 GOAL_DEPTH = 1000
+STARTING = Reason.STATE_MISSING, Reason.STATE_INCOMPLETE, Reason.NO_LISTENER
 LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
@@ -82,6 +84,7 @@ class IkNode(Node):
         self._solve_times: deque[float] = deque(maxlen=1000)
         self._listener_seen: float | None = None
         self._last_tip_pose = 0.0
+        self._grace_end = 0.0
         self._values = declare(self, IK_NODE)
 
         self._status = StatusReporter(self)
@@ -118,6 +121,7 @@ class IkNode(Node):
                                         chain.middle)
         singular_values(chain, warm_up.q)
         self._robot = Robot(tree, chain, settings)
+        self._grace_end = monotonic() + START_GRACE
         self._course = None
         self._last_answer = None
         for note in tree.notes:
@@ -231,8 +235,11 @@ class IkNode(Node):
             else:
                 self._end(task, GoalState.REJECTED, Reason.FRAME_UNKNOWN, str(error))
         except IkNodeError as error:
-            self._end(task, GoalState.REJECTED if task.state is None else GoalState.FAILED,
-                      error.reason, str(error))
+            if error.reason in STARTING and monotonic() < self._grace_end:
+                self._wait(task, step, self._grace_end)
+            else:
+                self._end(task, GoalState.REJECTED if task.state is None else GoalState.FAILED,
+                          error.reason, str(error))
         except Exception as error:  # noqa: BLE001 - a goal never goes without an answer
             self.get_logger().error(traceback.format_exc())
             if not task.final:

@@ -336,11 +336,11 @@ def solve_kernel(offsets, joints, factors, lower, upper, turning, goal, rows, le
                                  tolerance, max_iterations, q, work)
         figures[2] += steps
         if solved:
+            _nearest_turns(q, seeds[0], lower, upper, turning)
             if bias_iterations > 0:
                 figures[5] = _settle(offsets, joints, factors, lower, upper, goal, rows, length,
                                      tolerance, preferred, weight, bias_iterations, q,
                                      np.empty(n), work)
-            _nearest_turns(q, seeds[0], lower, upper, turning)
             figures[0], figures[1] = _evaluate(offsets, joints, factors, q, goal, length,
                                                frames, e)
             figures[3] = attempt

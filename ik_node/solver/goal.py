@@ -39,6 +39,8 @@ class Goal:
             raise GoalError(f'a goal pose is a 4x4 matrix, got shape {T.shape}')
         if not np.isfinite(T).all():
             raise GoalError('the goal pose is not finite')
+        if not np.array_equal(T[3], (0.0, 0.0, 0.0, 1.0)):
+            raise GoalError('the last row of a goal pose is 0 0 0 1')
         R = T[:3, :3]
         if np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0.0:
             raise GoalError('the rotation of the goal pose is not a right-handed orthonormal '

@@ -19,7 +19,7 @@ from ik_node.ros.process import leave
 from ik_node.ros.rotations import quaternion_from_rpy
 from ik_node.ros.status import GoalState, STATUS_QOS
 
-CONNECT_TIMEOUT = 10.0  # s
+NOTICE_AFTER = 2.0  # s
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
@@ -38,6 +38,8 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
                         help='frame of the pose: a link or a TF frame (default base_link)')
     parser.add_argument('--node', default='ik_node',
                         help='name of the node, with its namespace if it has one')
+    parser.add_argument('--wait', type=float, default=30.0, metavar='S',
+                        help='how long to wait for the node, s (default 30)')
     parser.add_argument('--timeout', type=float, default=60.0, metavar='S',
                         help='how long to wait for the answer, s (default 60)')
     parser.add_argument('--json', action='store_true', help='print the answer as one JSON line')
@@ -86,7 +88,11 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _run(node: Sender, goal: PoseStamped, options: argparse.Namespace) -> int:
-    if not greet(node, options.node, CONNECT_TIMEOUT):
+    there = greet(node, options.node, min(NOTICE_AFTER, options.wait))
+    if not there and options.wait > NOTICE_AFTER:
+        print(f'send_goal: waiting for {options.node} ...', file=sys.stderr)
+        there = greet(node, options.node, options.wait - NOTICE_AFTER)
+    if not there:
         print(f'send_goal: no node listens on {node.publisher.topic_name}; is it running, in '
               'this ROS_DOMAIN_ID and namespace (--node)?', file=sys.stderr)
         return 2

@@ -14,6 +14,8 @@ from ik_node.model.chain import Chain
 from ik_node.trajectory.sampler import state_at
 from ik_node.trajectory.trajectory import Trajectory
 
+SEEN_SHARE = 0.1   # of the joint tolerance: so much movement shows that the motion has begun
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -68,7 +70,8 @@ class Monitor:
         self._q_start = q_start
         self._options = options
         path = float(np.abs(trajectory.q - q_start).max())
-        self._seen_move = min(options.joint_tolerance, 0.25 * path)
+        # Just above the noise of encoders: a controller may be much slower than planned.
+        self._seen_move = min(SEEN_SHARE * options.joint_tolerance, 0.25 * path)
         self._begun = bool(np.any(trajectory.start.qd))
         self._nearest = np.inf
         self._last_progress = trajectory.duration
@@ -103,7 +106,7 @@ class Monitor:
         self._begun = self._begun or moved >= self._seen_move
         if not self._begun and elapsed > options.start_timeout:
             due = np.abs(state_at(trajectory, elapsed).q - self._q_start).max()
-            if due > 2.0 * self._seen_move:
+            if due > options.joint_tolerance or elapsed > trajectory.duration:
                 return Verdict(Reason.NOT_MOVING, f'the arm has not moved {elapsed:.1f} s after '
                                'the trajectory was sent; is the controller active, and does its '
                                'log say why it refused?')

@@ -26,7 +26,7 @@ from ik_node.trajectory.validate import validate
 # the quintic off the plan by at most OVERSHOOT * jerk * CLOSEST in acceleration,
 # for which the plan leaves room.
 CLOSEST = 1e-3  # s
-OVERSHOOT = 0.35
+OVERSHOOT = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +200,8 @@ def _sampled(joint_names: tuple[str, ...], departure: Departure,
             states.append(motion.at_time(t))
     q, qd, qdd = (np.array(column) for column in zip(*states))
     qd[-1] = qdd[-1] = 0.0
-    return Trajectory(joint_names, departure.now, np.array(times), q, qd, qdd)
+    return Trajectory(joint_names, departure.now, np.array(times), q, qd, qdd,
+                      len(departure.times))
 
 
 def _instants(motion: ruckig.Trajectory, period: float) -> list[float]:

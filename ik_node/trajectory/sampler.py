@@ -76,6 +76,30 @@ def evaluate(c: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.n
     return q, qd, qdd
 
 
+def segments(trajectory: Trajectory) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """
+    Return the quintics from the start through the points.
+
+    Returns
+    -------
+    begins : (k,) array
+        When each begins (s).
+    lengths : (k,) array
+        How long it lasts (s).
+    c : (6, k, n) array
+        Coefficients, lowest power of the time since its begin first.
+
+    """
+    start = trajectory.start
+    times = np.concatenate([[0.0], trajectory.times])
+    q = np.vstack([start.q, trajectory.q])
+    qd = np.vstack([start.qd, trajectory.qd])
+    qdd = np.vstack([start.qdd, trajectory.qdd])
+    lengths = np.diff(times)
+    c = quintic(lengths[:, None], q[:-1], qd[:-1], qdd[:-1], q[1:], qd[1:], qdd[1:])
+    return times[:-1], lengths, c
+
+
 def dense(trajectory: Trajectory, per_segment: int) -> tuple[np.ndarray, ...]:
     """
     Return the motion between the points too.
@@ -90,19 +114,12 @@ def dense(trajectory: Trajectory, per_segment: int) -> tuple[np.ndarray, ...]:
     times (s), q, qd, qdd : arrays (k * per_segment + 1,), (..., n), (..., n), (..., n)
 
     """
-    start = trajectory.start
-    times = np.concatenate([[0.0], trajectory.times])
-    q = np.vstack([start.q, trajectory.q])
-    qd = np.vstack([start.qd, trajectory.qd])
-    qdd = np.vstack([start.qdd, trajectory.qdd])
-    T = np.diff(times)[:, None]
-    c = quintic(T, q[:-1], qd[:-1], qdd[:-1], q[1:], qd[1:], qdd[1:])
-    t = T * (np.arange(per_segment) / per_segment)
+    begins, lengths, c = segments(trajectory)
+    t = lengths[:, None] * (np.arange(per_segment) / per_segment)
     parts = evaluate(c[:, :, None, :], t[:, :, None])
-    all_times = (times[:-1, None] + t).ravel()
-    stacked = [np.vstack([part.reshape(-1, q.shape[1]), last])
-               for part, last in zip(parts, (q[-1], qd[-1], qdd[-1]))]
-    return np.append(all_times, times[-1]), *stacked
+    last = trajectory.q[-1], trajectory.qd[-1], trajectory.qdd[-1]
+    stacked = [np.vstack([part.reshape(-1, c.shape[2]), end]) for part, end in zip(parts, last)]
+    return np.append((begins[:, None] + t).ravel(), trajectory.times[-1]), *stacked
 
 
 def state_at(trajectory: Trajectory, t: float) -> MotionState:

@@ -61,6 +61,8 @@ class Trajectory:
         Seconds from the start, positive, strictly increasing.
     q, qd, qdd : (k, n) arrays
         Rad or m, per s, per s^2; the last point is at rest.
+    handover : int
+        So many of the first points still belong to the motion before.
 
     """
 
@@ -70,6 +72,7 @@ class Trajectory:
     q: np.ndarray
     qd: np.ndarray
     qdd: np.ndarray
+    handover: int = 0
 
     @property
     def duration(self) -> float:

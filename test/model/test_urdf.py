@@ -312,11 +312,15 @@ def test_u5_xacro(text):
     refused(text, 'xacro', 'expand it first')
 
 
-@pytest.mark.parametrize('element', ['<xacro:arm prefix="a"/>', '<gazebo:tag/>',
-                                     '<link name="c" a:b="1"/>', '<:c/>', '<?a:b c?>'])
-def test_u5_prefixes_that_are_not_declared(element):
-    """U5: XML that only a namespace-aware parser refuses is a UrdfError like any other."""
-    refused(robot(joint(), element), 'URDF')
+def test_u5_xacro_prefix_that_is_not_declared():
+    """U5: xacro is known by its prefix, declared or not."""
+    refused(robot(joint(), '<xacro:arm prefix="a"/>'), 'xacro', 'expand it first')
+
+
+@pytest.mark.parametrize('element', ['<gazebo:tag/>', '<:c/>', '<?a:b c?>', '<g a:b="1"/>'])
+def test_u22_prefixes_that_are_not_declared(element):
+    """U22: what kinematics does not need may have any prefix."""
+    assert parse_urdf(robot(joint(), element)).name == 'r'
 
 
 def test_u5_expanded_xacro_is_fine():

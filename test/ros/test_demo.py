@@ -75,7 +75,7 @@ def test_send_goal_usage(arguments, words):
 
 def test_send_goal_without_a_node():
     """Nobody there: a sentence and exit code 2."""
-    done = run('send_goal', '--xyz', 0.4, 0, 0.4, '--node', '/nobody')
+    done = run('send_goal', '--xyz', 0.4, 0, 0.4, '--node', '/nobody', '--wait', 3)
     assert done.returncode == 2
     assert '/nobody/goal_pose' in done.stderr and 'Traceback' not in done.stderr
 

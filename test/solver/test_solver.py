@@ -165,7 +165,7 @@ def test_near_seeds_stay_near(name):
 def test_angles_are_the_nearest_turn_inside_the_limits(name):
     """No equivalent of an angle inside the limits is nearer to the seed."""
     chain = robots.chain(name)
-    solver = Solver(chain, PATIENT)
+    solver = Solver(chain, replace(PATIENT, gains=(0.0,)))  # the bias comes after the turns
     _, goals = reachable(name, 300)
     seeds = robots.random_postures(chain, 300, 15)
     seeds[:, chain.continuous] += 2.0 * np.pi * np.random.default_rng(16).integers(
@@ -384,6 +384,23 @@ def test_a_higher_gain_holds_a_joint_nearer(name, position_only, joint):
     before, after = np.transpose(distances)
     assert np.median(after) < 0.95 * np.median(before)
     assert np.mean(after <= before + 1e-6) > 0.93
+
+
+def test_the_bias_gains_from_any_turn_of_the_seed():
+    """With seeds one or more turns away the bias still never ends worse than it began."""
+    chain = robots.chain('ur5')
+    on, off = (Solver(chain, replace(PATIENT, gains=(gain,))) for gain in (1.0, 0.0))
+    seeds = np.random.default_rng(31).uniform(chain.lower, chain.upper, (300, 6))
+    _, goals = reachable('ur5', 300)
+    gained = 0
+    for goal, seed in zip(goals, seeds):
+        goal = Goal(goal.T_base_tip, position_only=True)
+        biased, plain = on.solve(goal, seed), off.solve(goal, seed)
+        cost = [np.sum(((result.q - on.preferred) / (chain.upper - chain.lower))**2)
+                for result in (biased, plain)]
+        assert biased.solved and cost[0] <= cost[1] + 1e-9
+        gained += cost[0] < 0.9 * cost[1]
+    assert gained > 150
 
 
 def test_gain_zero_is_off():

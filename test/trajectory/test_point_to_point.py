@@ -22,7 +22,7 @@ COUNT = 300
 NAMES = ('a', 'b', 'c')
 PERIOD = 0.1
 SLACK = 1e-6  # relative; what the interpolation between points may add
-LEAD_SLACK = 5e-3  # the lead is one quintic, which validate() looks at in eight instants
+LEAD_SLACK = 1e-6
 
 
 def at(state):
@@ -159,6 +159,34 @@ def test_stop_from_any_moving_state(seed):
     check(stop, wide, start)
     away = plan_point_to_point(NAMES, at(start), middle + 1.0, wide, PERIOD)
     check(away, wide, start, middle + 1.0)
+
+
+def test_a_switch_of_jerk_next_to_a_point_leaves_room():
+    """A ramp whose jerk switches within a millisecond of a point keeps the acceleration."""
+    far = np.full(3, 50.0)
+    limits = MotionLimits(
+        -far, far, np.array([0.4050623012737849, 2.285327980231262, 2.765638686873763]),
+        np.array([1.6032177138735142, 14.150535968310475, 8.31784658499939]),
+        np.array([12.86336979082858, 34.17905179844261, 57.10033680937597]))
+    start = MotionState(
+        np.zeros(3), np.array([-0.3270404401732439, 1.1730603286292824, 2.176809761575275]),
+        np.array([-0.9867773592630251, 3.7718978743125193, 1.6347842259006091]))
+    check(plan_stop(NAMES, at(start), limits, 0.1), limits, start)
+
+
+@pytest.mark.parametrize('seed', range(300))
+def test_velocity_limit_below_the_speed_in_motion(seed):
+    """Turned down below the present, still rising speed: no refusal, and no more than must be."""
+    rng = np.random.default_rng(4000 + seed)
+    limits = random_limits(rng)
+    start = MotionState.at_rest(0.3 * rng.uniform(limits.lower, limits.upper))
+    goals = 0.3 * rng.uniform(limits.lower, limits.upper, (2, 3))
+    first = plan_point_to_point(NAMES, at(start), goals[0], limits, PERIOD)
+    lowered = replace(limits, velocity=0.3 * limits.velocity)
+    departures = Departure.from_motion(first, rng.uniform(0.0, first.duration), 0.05)
+    for motion in (plan_point_to_point(NAMES, departures, goals[1], lowered, PERIOD),
+                   plan_stop(NAMES, departures, lowered, PERIOD)):
+        check(motion, limits, departures[0].now, None)
 
 
 @pytest.mark.parametrize('seed', range(100))
