@@ -19,7 +19,7 @@ from ik_node.ros.process import leave
 from ik_node.ros.rotations import quaternion_from_rpy
 from ik_node.ros.status import GoalState, STATUS_QOS
 
-NOTICE_AFTER = 2.0  # s
+NOTICE_AFTER = 4.0  # s; discovery may take 3
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
