@@ -43,10 +43,10 @@ class JointStates:
             for name, value in zip(names, values):
                 if not isfinite(value):
                     return self._ignore(f'{quote(name)} is {value}', now)
-        for name, position in zip(names, positions):
+        for name, position, velocity in zip(names, positions, velocities or [0.0] * len(names)):
             self.positions[name] = position
+            self._velocities[name] = velocity
             self._heard[name] = now
-        self._velocities.update(zip(names, velocities))
         return True
 
     def _ignore(self, why: str, now: float) -> bool:
@@ -89,4 +89,4 @@ class JointStates:
                              f'{timeout:g} s are allowed{why}',
                              Reason.STATE_INVALID if why else Reason.STATE_STALE)
         return (np.array([self.positions[name] for name in joints]),
-                np.array([self._velocities.get(name, 0.0) for name in joints]))
+                np.array([self._velocities[name] for name in joints]))

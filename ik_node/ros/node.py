@@ -43,6 +43,7 @@ from ik_node.ros.parameters import declare, IK_NODE, make_settings, refused, Set
 from ik_node.ros.status import GoalState, GoalTask, StatusReporter
 from ik_node.se3 import distance
 from ik_node.solver.goal import Goal
+from ik_node.solver.solver import nearest_turns
 from ik_node.trajectory.acceptance import refusal
 from ik_node.trajectory.course import Course, depart
 from ik_node.trajectory.monitor import Monitor, MonitorOptions
@@ -54,6 +55,7 @@ LISTENER_SETTLE = 0.2     # s; what is published right after discovery may be lo
 FUTURE_SLACK = 0.5        # s, clocks of two machines
 START_GRACE = 2.0         # s after the model came, in which a goal waits for what is still missing
 MOST_ATTEMPTS = 2         # trajectories sent for one goal if the arm does not begin to move
+TOO_FAST = 1.2            # times its limit: so fast moves no joint, its state is wrong
 GOAL_DEPTH = 1000
 STARTING = Reason.STATE_MISSING, Reason.STATE_INCOMPLETE, Reason.NO_LISTENER
 LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -111,7 +113,7 @@ class IkNode(Node):
 
     def _take_model(self, tree: Tree) -> None:
         logger = self.get_logger()
-        if self._robot is not None and (self._waiting or self._moves(monotonic())):
+        if self._task or self._waiting or self._moves(monotonic()):
             raise ParameterError('a new robot description came during a motion; it is not taken')
         chain = make_chain(tree, self._values['base_link'], self._values['tip_link'])
         settings = make_settings(self._values, chain)
@@ -187,6 +189,12 @@ class IkNode(Node):
             publishers = self.count_publishers(topic)
             raise StateError(f'{error}; {publishers} publisher{"s" * (publishers != 1)} on '
                              f'{topic}', error.reason) from None
+        share = np.abs(qd) / settings.limits.velocity
+        k = int(share.argmax())
+        if share[k] > TOO_FAST:
+            raise StateError(f'joint {quote(chain.joint_names[k])} reports a velocity of '
+                             f'{qd[k]:.4g}, its limit is {settings.limits.velocity[k]:.4g}; '
+                             'are the units of the joint states right?', Reason.STATE_INVALID)
         excess = np.maximum(chain.lower - q, q - chain.upper)
         k = int(excess.argmax())
         if excess[k] > settings['motion.start_tolerance']:
@@ -456,7 +464,9 @@ class IkNode(Node):
         task = self._new_task(self.get_clock().now().to_msg())
 
         def go() -> None:
-            task.q_goal = self._require_robot().settings.solver.preferred.copy()
+            robot = self._require_robot()
+            q, _ = self._measured(robot)
+            task.q_goal = nearest_turns(robot.chain, robot.settings.solver.preferred, q)
             self._move(task)
 
         self._attempt(task, go)
@@ -504,7 +514,10 @@ class IkNode(Node):
         try:
             self._stop(Reason.SHUTDOWN, 'the node is shut down')
         except IkNodeError as error:
-            self.get_logger().error(f'stop: {error}')
+            for task in (self._task, self._waiting[0] if self._waiting else None):
+                if task is not None:
+                    self._end(task, GoalState.STOPPED, Reason.SHUTDOWN, 'the node is shut down; '
+                              f'the motion goes on to its end, because: {error}')
         self._trajectories.wait_for_all_acked(Duration(seconds=0.5))
         self._status.flush(0.5)
 

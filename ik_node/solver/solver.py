@@ -178,6 +178,12 @@ def one_per_joint(chain: Chain, values: tuple[float, ...], what: str) -> np.ndar
     return np.broadcast_to(array, (chain.n,)).copy()
 
 
+def nearest_turns(chain: Chain, q: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Return `q` (n,) with joints that turn without limit moved to the turn of `reference`."""
+    turns = np.round((reference - q) / (2.0 * pi))
+    return np.where(chain.continuous & chain.turning, q + 2.0 * pi * turns, q)
+
+
 def low_discrepancy(count: int, n: int) -> np.ndarray:
     """
     Return `count` points that fill the unit cube evenly, (count, n), always the same.

@@ -43,6 +43,7 @@ from ik_node.se3 import distance, pose, rotation_from_rpy
 from ik_node.tools.share import share_file
 
 START_TIMEOUT = 120.0  # s; the first start compiles the solver
+STATE_TIMEOUT = 10.0   # s, for a joint state to arrive
 TOLERANCE = 1e-5       # m and rad, between goal and measured pose
 
 
@@ -81,11 +82,11 @@ class Witness(Node):
             if status.name == '/ik_node: health':
                 self._health = status.message
 
-    def fresh_positions(self) -> dict[str, float]:
-        """Return joint positions that were measured after the call."""
+    def fresh_positions(self, names: tuple[str, ...]) -> dict[str, float]:
+        """Return joint positions, those of `names` heard after the call."""
         called = monotonic()
-        names = list(self.states.positions)
-        wait_for(self, lambda: monotonic() - self.states.age(names, monotonic()) > called, 2.0)
+        wait_for(self, lambda: monotonic() - self.states.age(names, monotonic()) > called,
+                 STATE_TIMEOUT)
         return self.states.positions
 
 
@@ -110,7 +111,7 @@ def run_goal(goal: dict[str, Any], witness: Witness, tree: Tree, chain: Chain) -
     """Send one goal by the command line and print what came; return whether it is as expected."""
     command = ['--xyz', *map(str, goal['xyz']), '--rpy', *map(str, goal['rpy']),
                '--frame', goal['frame']]
-    before = dict(witness.fresh_positions())
+    before = dict(witness.fresh_positions(chain.joint_names))
     done = subprocess.run(
         [sys.executable, '-c', 'from ik_node.entry import send_goal; send_goal()', *command,
          '--json'], stdout=subprocess.PIPE, text=True)
@@ -123,7 +124,8 @@ def run_goal(goal: dict[str, Any], witness: Witness, tree: Tree, chain: Chain) -
     if answer['state'] == 'reached':
         T_base_frame = link_pose(tree, goal['frame'], chain.base_link, before)
         T_goal = T_base_frame @ pose(rotation_from_rpy(*goal['rpy']), np.array(goal['xyz']))
-        T_tip = link_pose(tree, chain.tip_link, chain.base_link, witness.fresh_positions())
+        T_tip = link_pose(tree, chain.tip_link, chain.base_link,
+                          witness.fresh_positions(chain.joint_names))
         position, angle = distance(T_goal, T_tip)
         good = good and position < TOLERANCE and angle < TOLERANCE
         line += (f'reached: solved in {answer["solve_time_ms"]} ms, moved '

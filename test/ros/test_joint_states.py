@@ -58,6 +58,7 @@ def test_no_joint_state(tmp_path, probe):
     (NAMES, READY[:4], None, 'STATE_INVALID', '4 positions'),
     ([*NAMES[:5], 'joint_1'], READY, None, 'STATE_INVALID', 'twice'),
     (NAMES, [0.0, 3.0, *READY[2:]], None, 'START_OUT_OF_LIMITS', "'joint_2'"),
+    (NAMES, READY, [0.0, 100.0, *[0.0] * 4], 'STATE_INVALID', "'joint_2' reports a velocity"),
 ])
 def test_bad_joint_states(tmp_path, probe, names, positions, velocities, reason, words):
     """Each is answered with what is wrong; good states afterwards are taken."""
@@ -157,6 +158,23 @@ def test_arm_that_does_not_move_is_noticed(tmp_path, probe):
         assert (answer['state'], answer['reason']) == ('failed', 'NOT_MOVING')
         assert [a['state'] for a in probe.answers(stamp)] == ['accepted', 'failed']
         assert len(taken) == 2
+
+
+def test_home_does_not_unwind_turns(tmp_path, probe):
+    """A joint that turns without limit goes home by the short way, forty turns up."""
+    urdf = tmp_path / 'arm.urdf'
+    text = ARM.read_text()
+    urdf.write_text(text.replace('name="joint_6" type="revolute"',
+                                 'name="joint_6" type="continuous"'))
+    assert urdf.read_text() != text
+    with process('ik_node', tmp_path, {'urdf_file': urdf}):
+        probe.wait_for_node()
+        taken = listen(probe)
+        keep_publishing(probe, NAMES, [*READY[:5], 40 * 2 * math.pi + 0.5])
+        probe.spin_for(0.5)
+        assert probe.call(probe.home).success
+        probe.wait(lambda: taken)
+        assert abs(taken[0].points[-1].positions[5] - 40 * 2 * math.pi) < 1e-9
 
 
 def play(probe, taken, share):
