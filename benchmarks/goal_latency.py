@@ -54,10 +54,10 @@ def main() -> None:
                              lambda _message: arrived.append(perf_counter()), 10)
     posture = JointState(name=list(chain.joint_names), position=chain.middle.tolist())
     node.create_timer(0.01, lambda: states.publish(posture))
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
     if not greet(node, 'ik_node', 60.0):
         sys.exit('the node did not start')
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
     until = perf_counter() + 3.0
     while perf_counter() < until:
         executor.spin_once(timeout_sec=0.01)

@@ -80,6 +80,12 @@ class Chain:
         return np.where(finite, 0.5 * (np.where(finite, self.lower, 0.0)
                                        + np.where(finite, self.upper, 0.0)), 0.0)
 
+    def difference(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Return ``a - b`` (n,), by the short way round for joints that turn without limit."""
+        d = a - b
+        return np.where(self.continuous & self.turning,
+                        np.remainder(d + np.pi, 2.0 * np.pi) - np.pi, d)
+
     @property
     def reach(self) -> float:
         """

@@ -45,6 +45,7 @@ class Description:
         self._node = node
         self._take = take
         self._text: str | None = None
+        self._refused: str | None = None
         self.complaint = 'none has arrived'
         if values['robot_description']:
             take(parse_urdf(values['robot_description']))
@@ -57,12 +58,21 @@ class Description:
                                    '(or start with the parameter urdf_file)')
 
     def _on_text(self, message: String) -> None:
-        if message.data == self._text:
-            return
+        if message.data != self._text:
+            self._try(message.data)
+
+    def retry(self) -> None:
+        """Try the text that was refused last again, after a parameter has changed."""
+        if self._refused is not None:
+            self._try(self._refused)
+
+    def _try(self, text: str) -> None:
+        self._refused = None
         try:
-            self._take(parse_urdf(message.data))
-            self._text = message.data
+            self._take(parse_urdf(text))
+            self._text = text
         except IkNodeError as error:
+            self._refused = text
             self.complaint = f'the last one was refused: {error}'
             self._node.get_logger().error(
                 f'{self._subscription.topic_name}: {error}; waiting for another')

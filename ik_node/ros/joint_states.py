@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
+from math import isfinite, isinf, isnan
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ class JointStates:
     Merges joint state messages; never guesses.
 
     A joint that was never heard of has no position, and an old one says how old
-    it is.  Messages that make no sense as a whole are left out and counted.
+    it is.  What makes no sense, a message or a joint of it, is left out and counted.
     Times are of the monotonic clock, in seconds.
     """
 
@@ -31,7 +31,7 @@ class JointStates:
         self._complaint_time = -np.inf
 
     def take(self, message: Any, now: float) -> bool:
-        """Take a sensor_msgs/JointState; return whether it made sense."""
+        """Take a sensor_msgs/JointState; return whether all of it made sense."""
         names, positions, velocities = message.name, message.position, message.velocity
         if len(names) != len(positions):
             return self._ignore(f'it has {len(names)} names and {len(positions)} positions', now)
@@ -39,15 +39,17 @@ class JointStates:
             return self._ignore(f'it has {len(names)} names and {len(velocities)} velocities', now)
         if len(set(names)) != len(names):
             return self._ignore('it names a joint twice', now)
-        for values in (positions, velocities):
-            for name, value in zip(names, values):
-                if not isfinite(value):
-                    return self._ignore(f'{quote(name)} is {value}', now)
         for name, position, velocity in zip(names, positions, velocities or [0.0] * len(names)):
+            if not isfinite(position) or isinf(velocity):
+                # Of this joint nothing is known; the others count.
+                what = velocity if isfinite(position) else position
+                self._ignore(f'{quote(name)} is {what}', now)
+                continue
             self.positions[name] = position
-            self._velocities[name] = velocity
+            # NaN: the hardware has no velocity.
+            self._velocities[name] = 0.0 if isnan(velocity) else velocity
             self._heard[name] = now
-        return True
+        return self._complaint_time != now
 
     def _ignore(self, why: str, now: float) -> bool:
         self.ignored += 1
@@ -75,13 +77,13 @@ class JointStates:
         missing = [name for name in joints if name not in self._heard]
         why = ''
         if now - self._complaint_time < max(timeout, 1.0):
-            why = f' (the last message was left out: {self.complaint})'
+            why = f' (left out: {self.complaint})'
         if len(missing) == len(joints):
             raise StateError(f'no joint state has arrived{why}',
                              Reason.STATE_INVALID if why else Reason.STATE_MISSING)
         if missing:
             raise StateError('the joint states lack ' + ', '.join(map(quote, missing)) + why,
-                             Reason.STATE_INCOMPLETE)
+                             Reason.STATE_INVALID if why else Reason.STATE_INCOMPLETE)
         age = self.age(joints, now)
         if age > timeout:
             oldest = max(joints, key=lambda name: now - self._heard[name])

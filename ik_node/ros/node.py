@@ -48,11 +48,12 @@ from ik_node.trajectory.acceptance import refusal
 from ik_node.trajectory.course import Course, depart
 from ik_node.trajectory.monitor import Monitor, MonitorOptions
 from ik_node.trajectory.point_to_point import plan_point_to_point, plan_stop
-from ik_node.trajectory.trajectory import Trajectory
+from ik_node.trajectory.trajectory import MotionLimits, Trajectory
 
 WATCH_PERIOD = 0.02       # s, while a goal is under way
 LISTENER_SETTLE = 0.2     # s; what is published right after discovery may be lost
 FUTURE_SLACK = 0.5        # s, clocks of two machines
+PAUSE = 3.0               # s without a sign of life: the process was stopped
 START_GRACE = 2.0         # s after the model came, in which a goal waits for what is still missing
 MOST_ATTEMPTS = 2         # trajectories sent for one goal if the arm does not begin to move
 TOO_FAST = 1.2            # times its limit: so fast moves no joint, its state is wrong
@@ -87,6 +88,9 @@ class IkNode(Node):
         self._listener_seen: float | None = None
         self._last_tip_pose = 0.0
         self._grace_end = 0.0
+        self._last_watch = monotonic()
+        self._last_beat = monotonic()
+        self._pause_end = 0.0
         self._values = declare(self, IK_NODE)
 
         self._status = StatusReporter(self)
@@ -123,7 +127,8 @@ class IkNode(Node):
                                         chain.middle)
         singular_values(chain, warm_up.q)
         self._robot = Robot(tree, chain, settings)
-        self._grace_end = monotonic() + START_GRACE
+        self._last_beat = monotonic()
+        self._grace_end = self._last_beat + START_GRACE
         self._course = None
         self._last_answer = None
         for note in tree.notes:
@@ -147,6 +152,8 @@ class IkNode(Node):
         except ParameterError as error:
             return refused(str(error))
         self._values = values
+        if self._robot is None:
+            self._description.retry()
         return SetParametersResult(successful=True)
 
     @staticmethod
@@ -179,8 +186,8 @@ class IkNode(Node):
         pose.header.stamp = message.header.stamp
         self._tip_poses.publish(pose)
 
-    def _measured(self, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
-        """Return fresh q and qd of the chain, within (or just outside) its limits."""
+    def _fresh_state(self, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+        """Return fresh and possible q and qd of the chain."""
         chain, settings = robot.chain, robot.settings
         try:
             q, qd = self._states.state(chain.joint_names, monotonic(), settings['state.timeout'])
@@ -195,6 +202,12 @@ class IkNode(Node):
             raise StateError(f'joint {quote(chain.joint_names[k])} reports a velocity of '
                              f'{qd[k]:.4g}, its limit is {settings.limits.velocity[k]:.4g}; '
                              'are the units of the joint states right?', Reason.STATE_INVALID)
+        return q, qd
+
+    def _measured(self, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+        """Return fresh q and qd of the chain, within (or just outside) its limits."""
+        chain, settings = robot.chain, robot.settings
+        q, qd = self._fresh_state(robot)
         excess = np.maximum(chain.lower - q, q - chain.upper)
         k = int(excess.argmax())
         if excess[k] > settings['motion.start_tolerance']:
@@ -279,11 +292,17 @@ class IkNode(Node):
 
     def _checked_stamp(self, message: PoseStamped, settings: Settings) -> Time:
         now = self.get_clock().now()
+        if message.header.stamp.sec < 0:
+            raise GoalError('the stamp of the goal is negative; set it to now, or to 0',
+                            Reason.GOAL_STALE)
         stamp = Time.from_msg(message.header.stamp, clock_type=now.clock_type)
         if now.nanoseconds == 0:
             raise GoalError('use_sim_time is true, but no time has arrived on /clock',
                             Reason.CLOCK_STOPPED)
         if stamp.nanoseconds == 0:
+            if self._was_paused():
+                raise GoalError('the goal has no stamp, and this process was stopped for a while, '
+                                'so it may be old; send it again', Reason.GOAL_STALE)
             return stamp
         age = 1e-9 * (now - stamp).nanoseconds
         if age > settings['goal.max_age']:
@@ -294,6 +313,10 @@ class IkNode(Node):
             raise GoalError(f'the stamp of the goal is {-age:.1f} s in the future; do the clocks '
                             'agree?', Reason.GOAL_FROM_FUTURE)
         return stamp
+
+    def _was_paused(self) -> bool:
+        now = monotonic()
+        return now - self._last_beat > PAUSE or now < self._pause_end
 
     def _solve(self, task: GoalTask) -> None:
         robot = self._require_robot()
@@ -329,9 +352,10 @@ class IkNode(Node):
             self._wait(task, lambda: self._move(task), np.inf)
             return
         settings = robot.settings
-        departures = depart(self._course, q, qd, now, settings['motion.handover_time'],
-                           settings['watch.joint_tolerance'])
-        trajectory = plan_point_to_point(robot.chain.joint_names, departures, task.q_goal,
+        departures = depart(robot.chain, self._course, q, qd, now,
+                            settings['motion.handover_time'], settings['watch.joint_tolerance'])
+        q_goal = nearest_turns(robot.chain, task.q_goal, departures[0].handover.q)
+        trajectory = plan_point_to_point(robot.chain.joint_names, departures, q_goal,
                                          settings.planning, settings['motion.sample_period'])
         self._send(trajectory, robot)
         self._supersede(task)
@@ -341,6 +365,7 @@ class IkNode(Node):
         self._monitor = Monitor(robot.chain, trajectory, q, MonitorOptions(
             settings['watch.joint_tolerance'], settings['watch.start_timeout'],
             settings['watch.settle_timeout'], settings['state.timeout']))
+        self._last_watch = monotonic()
         self._watch_timer.reset()
         if task.state is None:
             self._status.report(task, GoalState.ACCEPTED, Reason.ACCEPTED,
@@ -348,20 +373,24 @@ class IkNode(Node):
 
     def _is_there(self, task: GoalTask, robot: Robot, q: np.ndarray) -> bool:
         if task.goal is None:
-            return bool(np.abs(q - task.q_goal).max() <= 1e-6)
+            return bool(np.abs(robot.chain.difference(q, task.q_goal)).max() <= 1e-6)
         position, angle = distance(forward_kinematics(robot.chain, q), task.goal.T_base_tip)
         return (position <= robot.settings['solver.position_tolerance']
                 and angle <= robot.settings['solver.orientation_tolerance'])
 
     def _supersede(self, task: GoalTask) -> None:
         """Answer whatever else is under way: `task` takes its place."""
-        others = [self._task, self._waiting[0] if self._waiting else None]
-        for other in others:
-            if other is not None and other is not task:
+        for other in self._open_tasks():
+            if other is not task:
                 self._end(other, GoalState.SUPERSEDED, Reason.SUPERSEDED,
                           f'goal {task.number} took its place')
         if self._waiting is not None:
             self._waiting = None
+
+    def _open_tasks(self) -> list[GoalTask]:
+        """Return the goals without a final answer: under way, waiting."""
+        tasks = [self._task, self._waiting[0] if self._waiting else None]
+        return [task for k, task in enumerate(tasks) if task and task not in tasks[:k]]
 
     # ---- motion -------------------------------------------------------------
 
@@ -385,15 +414,19 @@ class IkNode(Node):
         if why:
             raise TrajectoryError(f'the controller would refuse the trajectory: {why}')
         self._trajectories.publish(message)
-        self._course = Course(trajectory, monotonic())
+        self._course = Course(trajectory, monotonic(), robot.settings.limits)
 
     def _watch(self) -> None:
         """While goals are under way: try again what had to wait, and judge the motion."""
+        now = monotonic()
+        paused, self._last_watch = now - self._last_watch > PAUSE, now
         if self._waiting is not None:
             task, step, patience = self._waiting
             self._waiting = None
             self._attempt(task, step, patience)
-        if self._task is not None:
+        # After a pause of the process the joint states come first.
+        waits = self._waiting is not None and self._waiting[0] is self._task
+        if self._task is not None and not waits and not paused:
             self._attempt(self._task, self._judge)
         if self._task is None and self._waiting is None:
             self._watch_timer.cancel()
@@ -444,29 +477,49 @@ class IkNode(Node):
         return response
 
     def _stop(self, reason: Reason, sentence: str) -> str:
-        """Ramp down what moves, answer what is open; return what was done."""
+        """
+        Ramp down what moves, answer what is open; return what was done.
+
+        Raises
+        ------
+        StateError, TrajectoryError
+            If it is not known how the arm moves, or no ramp keeps its limits; what
+            is open stays open then.
+
+        """
+        done = 'nothing moves'
         now = monotonic()
-        done = 'nothing of this node moves'
-        if self._moves(now):
-            robot = self._require_robot()
-            departures = depart(self._course, np.zeros(robot.chain.n), np.zeros(robot.chain.n),
-                               now, robot.settings['motion.handover_time'], 0.0)
-            ramp = plan_stop(robot.chain.joint_names, departures, robot.settings.limits,
-                             robot.settings['motion.sample_period'])
-            self._send(ramp, robot)
-            done = f'at rest in {ramp.duration:.2f} s'
-        for task in (self._task, self._waiting[0] if self._waiting else None):
-            if task is not None:
-                self._end(task, GoalState.STOPPED, reason, f'{sentence}; {done}')
+        if self._robot is not None and (self._moves(now) or self._task is not None):
+            robot, settings = self._robot, self._robot.settings
+            q, qd = self._fresh_state(robot)
+            departures = depart(robot.chain, self._course, q, qd, now,
+                                settings['motion.handover_time'],
+                                settings['watch.joint_tolerance'])
+            if not departures[0].handover.rests:
+                ramp = plan_stop(robot.chain.joint_names, departures,
+                                 self._widest_limits(settings.limits),
+                                 settings['motion.sample_period'])
+                self._send(ramp, robot)
+                done = f'at rest in {ramp.duration:.2f} s'
+        for task in self._open_tasks():
+            self._end(task, GoalState.STOPPED, reason, f'{sentence}; {done}')
         return done
+
+    def _widest_limits(self, limits: MotionLimits) -> MotionLimits:
+        """Return limits with which the present motion can be stopped, whatever was lowered."""
+        if self._course is None:
+            return limits
+        then = self._course.limits
+        return MotionLimits(limits.lower, limits.upper,
+                            np.maximum(limits.velocity, then.velocity),
+                            np.maximum(limits.acceleration, then.acceleration),
+                            np.maximum(limits.jerk, then.jerk))
 
     def _on_home(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         task = self._new_task(self.get_clock().now().to_msg())
 
         def go() -> None:
-            robot = self._require_robot()
-            q, _ = self._measured(robot)
-            task.q_goal = nearest_turns(robot.chain, robot.settings.solver.preferred, q)
+            task.q_goal = self._require_robot().settings.solver.preferred.copy()
             self._move(task)
 
         self._attempt(task, go)
@@ -478,6 +531,11 @@ class IkNode(Node):
 
     def _report_health(self) -> None:
         robot, now = self._robot, monotonic()
+        if self._was_paused():
+            self._pause_end = now + 0.5  # until what came meanwhile is taken
+        self._last_beat = now
+        if not self._trajectories.get_subscription_count():
+            self._listener_seen = None
         values = {'goals': self._goals, **self._status.outcomes}
         level, message = DiagnosticStatus.OK, 'ready'
         if self._solve_times:
@@ -514,10 +572,10 @@ class IkNode(Node):
         try:
             self._stop(Reason.SHUTDOWN, 'the node is shut down')
         except IkNodeError as error:
-            for task in (self._task, self._waiting[0] if self._waiting else None):
-                if task is not None:
-                    self._end(task, GoalState.STOPPED, Reason.SHUTDOWN, 'the node is shut down; '
-                              f'the motion goes on to its end, because: {error}')
+            self.get_logger().error(f'the motion goes on to its end: {error}')
+            for task in self._open_tasks():
+                self._end(task, GoalState.STOPPED, Reason.SHUTDOWN, 'the node is shut down; '
+                          f'the motion goes on to its end, because: {error}')
         self._trajectories.wait_for_all_acked(Duration(seconds=0.5))
         self._status.flush(0.5)
 

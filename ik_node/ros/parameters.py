@@ -202,6 +202,9 @@ def make_settings(values: Mapping[str, Any], chain: Chain) -> Settings:
         deadline=values['solver.deadline'],
         gains=values['solver.null_space_gains'],
         preferred=values['solver.preferred_positions']))
+    if values['solver.deadline'] >= values['state.timeout']:
+        raise ParameterError(f'solver.deadline ({values["solver.deadline"]:g} s) must be shorter '
+                             f'than state.timeout ({values["state.timeout"]:g} s)')
     velocity = chain.velocity
     if values['motion.velocity_limits']:
         velocity = _positive(chain, values, 'motion.velocity_limits')

@@ -96,7 +96,7 @@ def _refusal_of_points(points: Sequence[Any], count: int,
                        options: AcceptanceOptions) -> str | None:
     before = None
     for i, point in enumerate(points):
-        time = point.time_from_start.sec, point.time_from_start.nanosec
+        time = point.time_from_start.sec * 10**9 + point.time_from_start.nanosec
         if before is not None and time <= before:
             return f'time_from_start does not increase between the points {i - 1} and {i}'
         before = time

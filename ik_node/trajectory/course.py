@@ -8,33 +8,60 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ik_node.model.chain import Chain
 from ik_node.trajectory.point_to_point import Departure
-from ik_node.trajectory.trajectory import MotionState, Trajectory
+from ik_node.trajectory.sampler import state_at
+from ik_node.trajectory.trajectory import MotionLimits, MotionState, Trajectory
 
-REST_SPEED = 0.01  # rad/s or m/s; slower is noise of the measurement
+REST_SPEED = 0.01   # rad/s or m/s; slower is noise of the measurement
+LAG = 0.1           # s, how far the measured state may be behind the plan
+SAME_PLACE = 1e-4   # rad or m; so near to its commanded end a resting arm stands there
 
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """A trajectory on its way; ``began`` on the monotonic clock (s)."""
+    """
+    A trajectory on its way.
+
+    Attributes
+    ----------
+    began : float
+        Monotonic time (s) at which it was sent.
+    limits : MotionLimits
+        Those that it was planned with.
+
+    """
 
     trajectory: Trajectory
     began: float
+    limits: MotionLimits
 
     def moves(self, now: float) -> bool:
         """Return whether the planned motion is still under way."""
         return now < self.began + self.trajectory.duration
 
+    def followed(self, chain: Chain, q: np.ndarray, now: float, tolerance: float) -> bool:
+        """
+        Return whether the arm, measured at `q` (n,), is where this motion has it.
 
-def depart(course: Course | None, q: np.ndarray, qd: np.ndarray, now: float, lead: float,
-           tolerance: float) -> list[Departure]:
+        A lagging arm may be as far behind as the plan moved within LAG.
+        """
+        elapsed = now - self.began
+        plan = state_at(self.trajectory, elapsed)
+        behind = state_at(self.trajectory, elapsed - LAG)
+        room = tolerance + np.abs(chain.difference(plan.q, behind.q)) + LAG * np.abs(plan.qd)
+        return bool((np.abs(chain.difference(q, plan.q)) <= room).all())
+
+
+def depart(chain: Chain, course: Course | None, q: np.ndarray, qd: np.ndarray, now: float,
+           lead: float, tolerance: float) -> list[Departure]:
     """
     Decide where a new motion begins.
 
-    During a motion of ours: on it, `lead` seconds ahead, because the commanded
-    state is continuous and the measured one lags.  After it: at its end, while
-    the arm stands within `tolerance` of it, for the same reason.  Otherwise at
-    the measured state.
+    During a motion of ours that the arm follows: on it, `lead` seconds ahead,
+    because the commanded state is continuous and the measured one lags.  After
+    it: at its end, if the arm stands there.  Otherwise, and whenever the arm is
+    not where our motion has it, at the measured state.
 
     Parameters
     ----------
@@ -44,6 +71,8 @@ def depart(course: Course | None, q: np.ndarray, qd: np.ndarray, now: float, lea
         Measured positions (rad or m) and velocities (per s).
     now : float
         Monotonic time (s).
+    tolerance : float
+        Rad or m, how far a followed motion may be off.
 
     Returns
     -------
@@ -51,10 +80,10 @@ def depart(course: Course | None, q: np.ndarray, qd: np.ndarray, now: float, lea
         The better first.
 
     """
-    if course is not None and course.moves(now):
+    if course is not None and course.moves(now) and course.followed(chain, q, now, tolerance):
         return Departure.from_motion(course.trajectory, now - course.began, lead)
     if np.abs(qd).max() > REST_SPEED:
         return [Departure.from_state(MotionState(q, qd, np.zeros(len(q))))]
-    if course is not None and np.abs(q - course.trajectory.end).max() <= tolerance:
+    if course is not None and course.followed(chain, q, now, SAME_PLACE):
         return [Departure.from_state(MotionState.at_rest(course.trajectory.end))]
     return [Departure.from_state(MotionState.at_rest(q))]

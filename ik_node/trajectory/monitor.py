@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import pi
 
 import numpy as np
 
@@ -102,7 +101,7 @@ class Monitor:
                 return Verdict(Reason.STATE_LOST, f'the joint states stopped {age:.1f} s ago, so '
                                'it is not known where the arm ended')
             return None
-        moved = float(np.abs(self._difference(q, self._q_start)).max())
+        moved = float(np.abs(self._chain.difference(q, self._q_start)).max())
         self._begun = self._begun or moved >= self._seen_move
         if not self._begun and elapsed > options.start_timeout:
             due = np.abs(state_at(trajectory, elapsed).q - self._q_start).max()
@@ -112,7 +111,7 @@ class Monitor:
                                'log say why it refused?')
         if elapsed < trajectory.duration:
             return None
-        difference = np.abs(self._difference(q, trajectory.end))
+        difference = np.abs(self._chain.difference(q, trajectory.end))
         error = float(difference.max())
         standing = np.array_equal(q, self._last_q) \
             or np.abs(q - self._last_q).max() < 0.1 * options.joint_tolerance
@@ -127,9 +126,3 @@ class Monitor:
                            f'its trajectory at joint {quote(self._chain.joint_names[k])}; was it '
                            'stopped, blocked, or moved by somebody else?')
         return None
-
-    def _difference(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Return a - b, by the short way round for joints that turn without limit."""
-        d = a - b
-        return np.where(self._chain.continuous & self._chain.turning,
-                        np.remainder(d + pi, 2.0 * pi) - pi, d)

@@ -27,6 +27,7 @@ from ik_node.trajectory.validate import validate
 # for which the plan leaves room.
 CLOSEST = 1e-3  # s
 OVERSHOOT = 0.5
+MOST_POINTS = 2000  # a longer motion gets points further apart than asked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +182,7 @@ def _calculate(request: ruckig.InputParameter) -> ruckig.Trajectory:
     motion = ruckig.Trajectory(request.degrees_of_freedom)
     try:
         outcome = ruckig.Ruckig(request.degrees_of_freedom).calculate(request, motion)
-    except ruckig.RuckigError as error:
+    except (ruckig.RuckigError, ValueError) as error:
         raise TrajectoryError(f'no motion could be planned: {error}') from None
     if outcome not in (ruckig.Result.Working, ruckig.Result.Finished):
         raise TrajectoryError(f'no motion could be planned: ruckig says {outcome.name}')
@@ -193,6 +194,7 @@ def _sampled(joint_names: tuple[str, ...], departure: Departure,
     """Sample the departure and the parts, one after the other."""
     times = list(departure.times)
     states = [(state.q, state.qd, state.qdd) for state in departure.states]
+    period = max(period, sum(motion.duration for motion in parts) / MOST_POINTS)
     for motion in parts:
         begin = times[-1] if times else 0.0
         for t in _instants(motion, period):

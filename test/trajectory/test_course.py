@@ -5,12 +5,21 @@
 import numpy as np
 import pytest
 
+from ik_node.model.chain import make_chain
+from ik_node.model.urdf import parse_urdf
 from ik_node.trajectory.course import Course, depart
 from ik_node.trajectory.sampler import state_at
-from ik_node.trajectory.trajectory import MotionState, Trajectory
+from ik_node.trajectory.trajectory import MotionLimits, MotionState, Trajectory
 
 BEGAN, DURATION, LEAD, TOLERANCE = 50.0, 2.0, 0.05, 0.02
 MEASURED = np.array([0.3, -0.2])
+LIMITS = MotionLimits(*(np.full(2, value) for value in (-9.0, 9.0, 2.0, 8.0, 80.0)))
+JOINT = ('<joint name="{0}{1}" type="{2}"><parent link="{0}"/><child link="{1}"/><axis xyz="0 0 1"'
+         '/><limit lower="-9" upper="9" velocity="2"/></joint>')
+CHAIN = make_chain(parse_urdf(
+    '<robot name="r"><link name="a"/><link name="b"/><link name="c"/>'
+    + JOINT.format('a', 'b', 'revolute') + JOINT.format('b', 'c', 'continuous') + '</robot>'),
+    'a', 'c')
 
 
 @pytest.fixture
@@ -20,7 +29,7 @@ def course():
     qd = np.array([[0.5, 0.2], [0.5, 0.2], [0.0, 0.0]])
     qdd = np.array([[0.4, 0.0], [-0.4, 0.0], [0.0, 0.0]])
     return Course(Trajectory(('a', 'b'), MotionState.at_rest(np.zeros(2)),
-                             np.array([0.5, 1.52, DURATION]), q, qd, qdd), BEGAN)
+                             np.array([0.5, 1.52, DURATION]), q, qd, qdd), BEGAN, LIMITS)
 
 
 def same(a, b):
@@ -36,9 +45,12 @@ def test_moves(course):
 
 
 @pytest.mark.parametrize('elapsed', [0.0, 0.3, 1.0, 1.5, 1.96, 1.999])
-def test_during_a_motion_it_begins_on_it_ahead(course, elapsed):
-    """The measured state plays no part; the new motion leaves the old one after the lead."""
-    departures = depart(course, MEASURED, np.ones(2), BEGAN + elapsed, LEAD, TOLERANCE)
+@pytest.mark.parametrize('lag', [0.0, 0.08])
+def test_during_a_motion_it_begins_on_it_ahead(course, elapsed, lag):
+    """The arm follows, if late: the new motion leaves the old one after the lead."""
+    measured = state_at(course.trajectory, elapsed - lag).q + 0.9 * TOLERANCE
+    measured[1] += 6.0 * np.pi  # whole turns of the continuous joint do not count
+    departures = depart(CHAIN, course, measured, np.ones(2), BEGAN + elapsed, LEAD, TOLERANCE)
     for departure in departures:
         assert same(departure.now, state_at(course.trajectory, elapsed))
         assert departure.times[-1] == LEAD
@@ -50,27 +62,37 @@ def test_during_a_motion_it_begins_on_it_ahead(course, elapsed):
 
 def test_the_smooth_way_comes_before_the_exact_one(course):
     """First with the lead as one piece, then with the points of the present motion in it."""
-    smooth, exact = depart(course, MEASURED, np.ones(2), BEGAN + 1.5, LEAD, TOLERANCE)
+    q = state_at(course.trajectory, 1.5).q
+    smooth, exact = depart(CHAIN, course, q, np.ones(2), BEGAN + 1.5, LEAD, TOLERANCE)
     assert smooth.times.tolist() == [LEAD]
     assert np.allclose(exact.times, [0.02, LEAD], rtol=0.0, atol=1e-9)
-    for departure in depart(course, MEASURED, np.ones(2), BEGAN + 1.0, LEAD, TOLERANCE):
+    q = state_at(course.trajectory, 1.0).q
+    for departure in depart(CHAIN, course, q, np.ones(2), BEGAN + 1.0, LEAD, TOLERANCE):
         assert departure.times.tolist() == [LEAD]
 
 
-@pytest.mark.parametrize('offset', [0.0, 0.019, -0.019])
+@pytest.mark.parametrize('qd', [(0.0, 0.0), (0.3, -0.1)])
+def test_an_arm_that_is_elsewhere_is_met_where_it_is(course, qd):
+    """Held, blocked or taken over during our motion: nothing is built on the plan."""
+    departure, = depart(CHAIN, course, MEASURED, np.array(qd), BEGAN + 1.5, LEAD, TOLERANCE)
+    assert same(departure.now, MotionState(MEASURED, np.array(qd), np.zeros(2)))
+
+
+@pytest.mark.parametrize('offset', [0.0, 0.9e-4, -0.9e-4])
 def test_after_a_motion_it_begins_at_its_end(course, offset):
-    """While the arm stands within tolerance of the commanded end, that is the start."""
+    """While the arm stands at the commanded end, that is the start."""
     q = course.trajectory.end + offset
-    departure, = depart(course, q, np.zeros(2), BEGAN + 5.0, LEAD, TOLERANCE)
+    departure, = depart(CHAIN, course, q, np.zeros(2), BEGAN + 5.0, LEAD, TOLERANCE)
     assert same(departure.now, MotionState.at_rest(course.trajectory.end))
     assert len(departure.times) == 0 and same(departure.handover, departure.now)
 
 
 def test_elsewhere_it_begins_at_the_measured_rest(course):
     """Away from the end, or without a motion before, the measured posture is the start."""
-    away = course.trajectory.end + np.array([0.0, 0.021])
+    away = course.trajectory.end + np.array([0.0, 0.002])
     for before, q in ((course, away), (None, MEASURED)):
-        departure, = depart(before, q, np.array([0.009, -0.009]), BEGAN + 5.0, LEAD, TOLERANCE)
+        departure, = depart(CHAIN, before, q, np.array([0.009, -0.009]), BEGAN + 5.0, LEAD,
+                            TOLERANCE)
         assert same(departure.now, MotionState.at_rest(q))
         assert same(departure.handover, departure.now)
 
@@ -80,6 +102,6 @@ def test_moved_by_somebody_else_it_begins_in_motion(course, qd):
     """An arm that moves, by no motion of ours, is met where and as fast as it is."""
     for before in (course, None):
         q = course.trajectory.end
-        departure, = depart(before, q, np.array(qd), BEGAN + 5.0, LEAD, TOLERANCE)
+        departure, = depart(CHAIN, before, q, np.array(qd), BEGAN + 5.0, LEAD, TOLERANCE)
         assert same(departure.now, MotionState(q, np.array(qd), np.zeros(2)))
         assert len(departure.times) == 0
