@@ -6,7 +6,8 @@ from contextlib import contextmanager
 import math
 from time import monotonic
 
-from harness import ARM, DOWN, process, READY
+from harness import ARM, DOWN, process, READY, seconds
+import numpy as np
 import pytest
 from trajectory_msgs.msg import JointTrajectory
 
@@ -194,6 +195,58 @@ def play(probe, taken, share):
         probe.publish_state(NAMES, position)
 
     return probe.create_timer(0.02, step)
+
+
+def test_held_arm_does_not_leap(tmp_path, probe):
+    """An arm that is held during its motion is met where it is, by a goal and by a stop."""
+    with node(tmp_path, probe, watch__start_timeout=30.0):
+        taken = listen(probe)
+        keep_publishing(probe, NAMES, READY, [0.0] * 6)
+        probe.spin_for(0.5)
+        probe.send((0.3, 0.4, 0.3), DOWN)
+        probe.wait(lambda: taken)
+        probe.spin_for(0.8)
+        second = probe.send(GOAL, DOWN)
+        probe.wait(lambda: len(taken) == 2)
+        first_points = [point.positions for point in taken[1].points[:3]]
+        assert max(abs(a - b) for point in first_points for a, b in zip(point, READY)) < 0.02
+        probe.spin_for(0.8)
+        response = probe.call(probe.stop)
+        assert response.success and 'nothing moves' in response.message
+        assert probe.final(second)['state'] == 'stopped'
+        assert len(taken) == 2
+
+
+def test_stop_of_an_arm_that_is_slower_than_planned(tmp_path, probe):
+    """Past the planned end a slow arm still moves, and is stopped from where it is."""
+    with node(tmp_path, probe, watch__settle_timeout=20.0):
+        taken = listen(probe)
+        began: list[float] = []
+        state = [np.array(READY), np.zeros(6)]
+
+        def step():
+            if len(taken) == 1:
+                began.append(monotonic())
+                times = [seconds(point.time_from_start) for point in taken[0].points]
+                path = np.array([point.positions for point in taken[0].points])
+                t = (monotonic() - began[0]) / 3.0
+                q, later = (np.array([np.interp(u, times, column) for column in path.T])
+                            for u in (t, t + 0.01))
+                state[:] = q, (later - q) / 0.03
+            probe.publish_state(NAMES, *state)
+
+        probe.create_timer(0.01, step)
+        probe.spin_for(0.5)
+        stamp = probe.send((0.3, 0.4, 0.3), DOWN)
+        probe.wait(lambda: taken)
+        duration = seconds(taken[0].points[-1].time_from_start)
+        probe.wait(lambda: began and monotonic() - began[0] > 1.3 * duration)
+        response = probe.call(probe.stop)
+        assert response.success and 'at rest' in response.message
+        assert probe.final(stamp)['reason'] == 'STOPPED'
+        probe.wait(lambda: len(taken) == 2)
+        assert np.abs(np.array(taken[1].points[0].positions) - state[0]).max() < 0.1
+        assert not any(taken[1].points[-1].velocities)
 
 
 def test_arm_that_stops_short(tmp_path, probe):

@@ -66,6 +66,18 @@ def test_refused_change_changes_nothing(shared_system, values, words):
     assert change(shared_system, motion__velocity_scale=1.0).successful
 
 
+def test_lowered_limits_do_not_prevent_a_stop(shared_system):
+    """With less acceleration allowed than the motion began with, the arm still stops."""
+    stamp = shared_system.send((0.3, -0.4, 0.3), DOWN)
+    shared_system.wait(lambda: shared_system.answers(stamp))
+    shared_system.spin_for(0.5)
+    assert change(shared_system, motion__acceleration_limits=[0.3]).successful
+    response = shared_system.call(shared_system.stop)
+    assert response.success and 'at rest' in response.message, response
+    assert shared_system.final(stamp)['reason'] == 'STOPPED'
+    assert change(shared_system, motion__acceleration_limits=[2.0]).successful
+
+
 def test_descriptions_and_ranges_are_on_the_node(shared_system):
     """`ros2 param describe` shows what the table says."""
     client = shared_system.create_client(DescribeParameters, '/ik_node/describe_parameters')

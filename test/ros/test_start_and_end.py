@@ -6,6 +6,8 @@ import signal
 
 from harness import ARM, DOWN, LATCHED, process, READY
 import pytest
+from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.parameter import Parameter
 from std_msgs.msg import String
 
 LIMIT = '<limit lower="-1" upper="1" effort="1" velocity="1"/>'
@@ -122,6 +124,23 @@ def test_description_from_topic(tmp_path, probe):
         probe.wait(lambda: 'ready for goals' in node.output and 'simulates' in sim.output)
         probe.wait_until_ready()
         assert probe.final(probe.send((0.4, 0.1, 0.4), DOWN))['state'] == 'reached'
+
+
+def test_parameter_that_was_missing_is_enough(tmp_path, probe):
+    """A description that was refused for want of a parameter is taken once it is set."""
+    text = ARM.read_text().replace(' velocity="', ' was="')
+    with process('ik_node', tmp_path) as node:
+        probe.wait_for_node()
+        probe.descriptions.publish(String(data=text))
+        probe.wait(lambda: 'set the parameter motion.velocity_limits' in node.output)
+        client = probe.create_client(SetParametersAtomically,
+                                     '/ik_node/set_parameters_atomically')
+        assert client.wait_for_service(10.0)
+        future = client.call_async(SetParametersAtomically.Request(parameters=[
+            Parameter('motion.velocity_limits', value=[2.0]).to_parameter_msg()]))
+        probe.wait(future.done, 60.0)
+        assert future.result().result.successful
+        probe.wait(lambda: 'ready for goals' in node.output)
 
 
 def test_description_change_waits_for_rest(tmp_path, probe):
