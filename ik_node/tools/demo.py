@@ -20,7 +20,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-from time import monotonic
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -41,6 +40,7 @@ from ik_node.ros.joint_states import JointStates
 from ik_node.ros.process import leave
 from ik_node.se3 import distance, pose, rotation_from_rpy
 from ik_node.tools.share import share_file
+from ik_node.trajectory.acceptance import seconds
 
 START_TIMEOUT = 120.0  # s; the first start compiles the solver
 STATE_TIMEOUT = 10.0   # s, for a joint state to arrive
@@ -70,7 +70,7 @@ class Witness(Node):
         self._health = ''
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
         self.create_subscription(
-            JointState, 'joint_states', lambda message: self.states.take(message, monotonic()),
+            JointState, 'joint_states', self._on_joint_states,
             QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT))
 
     def ready(self) -> bool:
@@ -83,11 +83,14 @@ class Witness(Node):
                 self._health = status.message
 
     def fresh_positions(self, names: tuple[str, ...]) -> dict[str, float]:
-        """Return joint positions, those of `names` heard after the call."""
-        called = monotonic()
-        wait_for(self, lambda: monotonic() - self.states.age(names, monotonic()) > called,
-                 STATE_TIMEOUT)
+        """Return joint positions, those of `names` measured after the call, by their stamps."""
+        # While this process waited for another one, an old message may have been kept for it.
+        called = 1e-9 * self.get_clock().now().nanoseconds
+        wait_for(self, lambda: self.states.age(names, called) < 0.0, STATE_TIMEOUT)
         return self.states.positions
+
+    def _on_joint_states(self, message: JointState) -> None:
+        self.states.take(message, seconds(message.header.stamp))
 
 
 @contextmanager

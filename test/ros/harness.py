@@ -224,8 +224,10 @@ def positions_of(message) -> np.ndarray:
 
 def latest(probe: Probe) -> np.ndarray:
     """Return joint positions that were measured from now on."""
-    count = len(probe.states)
-    probe.wait(lambda: len(probe.states) > count + 1)
+    called = probe.get_clock().now().to_msg()
+    probe.wait(lambda: probe.states and (
+        probe.states[-1][1].header.stamp.sec, probe.states[-1][1].header.stamp.nanosec)
+        > (called.sec, called.nanosec))
     return positions_of(probe.states[-1][1])
 
 
