@@ -495,7 +495,9 @@ class IkNode(Node):
             departures = depart(robot.chain, self._course, q, qd, now,
                                 settings['motion.handover_time'],
                                 settings['watch.joint_tolerance'])
-            if not departures[0].handover.rests:
+            # An arm that stands away from its motion is told to hold: the controller may
+            # still have that motion, and go on with it.
+            if self._moves(now) or not departures[0].handover.rests:
                 ramp = plan_stop(robot.chain.joint_names, departures,
                                  self._widest_limits(settings.limits),
                                  settings['motion.sample_period'])

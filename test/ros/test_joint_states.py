@@ -212,9 +212,11 @@ def test_held_arm_does_not_leap(tmp_path, probe):
         assert max(abs(a - b) for point in first_points for a, b in zip(point, READY)) < 0.02
         probe.spin_for(0.8)
         response = probe.call(probe.stop)
-        assert response.success and 'nothing moves' in response.message
+        assert response.success and 'at rest' in response.message
         assert probe.final(second)['state'] == 'stopped'
-        assert len(taken) == 2
+        probe.wait(lambda: len(taken) == 3, what='the trajectory that holds the arm')
+        assert all(abs(a - b) < 1e-9 for point in taken[2].points
+                   for a, b in zip(point.positions, READY))
 
 
 def test_stop_of_an_arm_that_is_slower_than_planned(tmp_path, probe):
