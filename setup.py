@@ -22,7 +22,12 @@ setup(
     # The library without ROS.  On a ROS machine these come by rosdep, ruckig by pip.
     install_requires=['setuptools', 'numpy', 'numba', 'lxml', 'urdfdom-py', 'transforms3d',
                       'ruckig'],
-    extras_require={'viewer': ['viser', 'yourdfpy'], 'test': ['pytest', 'hypothesis']},
+    extras_require={
+        'viewer': ['viser', 'yourdfpy'],
+        'compare': ['matplotlib', 'scipy'],
+        'cluster': ['distributed'],
+        'test': ['pytest', 'hypothesis'],
+    },
     python_requires='>=3.10',
     zip_safe=True,
     maintainer='The ik_node authors',
@@ -39,6 +44,7 @@ setup(
             'viewer = ik_node.entry:viewer',
             'send_goal = ik_node.entry:send_goal',
             'demo = ik_node.entry:demo',
+            'compare_methods = ik_node.entry:compare_methods',
         ],
     },
 )

@@ -13,6 +13,7 @@ from typing import NoReturn
 HOW = {
     'rclpy': 'source your ROS 2 setup.bash; without ROS, use `make demo` in the source folder',
     'ruckig': 'it has no rosdep key; get it by: pip install ruckig',
+    'matplotlib': 'get it by: pip install matplotlib',
     'viser': 'get it by: pip install viser yourdfpy',
     'yourdfpy': 'get it by: pip install viser yourdfpy',
 }
@@ -56,3 +57,8 @@ def send_goal() -> NoReturn:
 def demo() -> NoReturn:
     """Run the demonstration."""
     _run('ik_node.tools.demo')
+
+
+def compare_methods() -> NoReturn:
+    """Compare the methods of inverse kinematics."""
+    _run('ik_node.tools.compare')

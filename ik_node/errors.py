@@ -49,7 +49,13 @@ class Reason(str, Enum):
     STATE_INVALID = 'STATE_INVALID', 'the joint states make no sense (NaN, wrong lengths)'
     START_OUT_OF_LIMITS = ('START_OUT_OF_LIMITS', 'a joint stands further outside its limits '
                            'than motion.start_tolerance')
-    OUT_OF_REACH = 'OUT_OF_REACH', 'the goal is farther away than the arm is long'
+    OUT_OF_REACH = 'OUT_OF_REACH', 'the goal is farther away than the arm reaches'
+    INNER_VOID = 'INNER_VOID', 'the goal is closer to the first joint than the arm can bend'
+    ORIENTATION_OUT_OF_REACH = ('ORIENTATION_OUT_OF_REACH', 'the arm reaches the position, but '
+                                'not in that orientation')
+    BEYOND_LIMIT = 'BEYOND_LIMIT', 'only joints beyond their limits would reach the goal'
+    OTHER_BRANCH = ('OTHER_BRANCH', 'only a posture farther from the present one than max_jump '
+                    'reaches the goal')
     NO_SOLUTION = 'NO_SOLUTION', 'no posture inside the joint limits was found'
     DEADLINE = 'DEADLINE', 'solver.deadline passed without a solution'
     TRAJECTORY_INVALID = ('TRAJECTORY_INVALID', 'no motion from the present state keeps every '
@@ -62,6 +68,7 @@ class Reason(str, Enum):
 
     # of the library, not of goals
     SOLVED = 'SOLVED', 'inverse kinematics found a solution'
+    NEAREST = 'NEAREST', 'the goal is not within reach; this is the nearest posture'
     MODEL_INVALID = 'MODEL_INVALID', 'the robot description cannot be used'
     CHAIN_INVALID = 'CHAIN_INVALID', 'there is no usable chain between the links'
     PARAMETER_INVALID = 'PARAMETER_INVALID', 'a parameter or argument is not allowed'

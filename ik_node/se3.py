@@ -1,10 +1,12 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Rigid-body poses as 4x4 homogeneous matrices.
+Rigid-body poses as 4x4 homogeneous matrices, and their twists.
 
 ``T_a_b`` is the pose of frame b in frame a: it takes coordinates in b to
-coordinates in a.  Metres and radians throughout.
+coordinates in a.  A twist is ``[v; w]``, linear before angular.  Metres and
+radians throughout.  Formulas: Murray, Li and Sastry 1994, "A Mathematical
+Introduction to Robotic Manipulation", chapter 2 and appendix A.
 """
 
 from __future__ import annotations
@@ -48,8 +50,7 @@ def rotation_to_axis(axis: np.ndarray) -> np.ndarray:
 
 def rotation_about(axis: np.ndarray, angle: float) -> np.ndarray:
     """Return the rotation (3, 3) by `angle` (rad) about the unit vector `axis` (Rodrigues)."""
-    x, y, z = axis
-    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    K = hat(axis)
     return np.eye(3) + sin(angle) * K + (1.0 - cos(angle)) * (K @ K)
 
 
@@ -73,3 +74,99 @@ def distance(T_a: np.ndarray, T_b: np.ndarray) -> tuple[float, float]:
     sine = 0.5 * np.linalg.norm([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
     angle = float(np.arctan2(sine, 0.5 * (np.trace(R) - 1.0)))
     return float(np.linalg.norm(T_a[:3, 3] - T_b[:3, 3])), angle
+
+
+def hat(v: np.ndarray) -> np.ndarray:
+    """Return the skew matrix (3, 3) of `v` (3,): ``hat(v) @ x = v x x``."""
+    x, y, z = v
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
+def vee(M: np.ndarray) -> np.ndarray:
+    """Return the vector (3,) of the skew part of `M` (3, 3): the inverse of :func:`hat`."""
+    return 0.5 * np.array([M[2, 1] - M[1, 2], M[0, 2] - M[2, 0], M[1, 0] - M[0, 1]])
+
+
+def rotation_log(R: np.ndarray) -> np.ndarray:
+    """
+    Return the rotation vector (3,) of `R` (3, 3): unit axis times angle in [0, pi].
+
+    By way of the unit quaternion (w, v): ``angle = 2 atan2(|v|, w)``, exact to
+    rounding for every angle.  At pi, where the axis has two signs, the first of
+    its largest components is taken positive.
+    """
+    (r00, r01, r02), (r10, r11, r12), (r20, r21, r22) = R
+    # Row k is 4 q_k times the quaternion (Shepperd 1978); the longest row rounds least,
+    # and its own component, the largest, is positive.
+    rows = np.array([
+        [1.0 + r00 + r11 + r22, r21 - r12, r02 - r20, r10 - r01],
+        [r21 - r12, 1.0 + r00 - r11 - r22, r01 + r10, r02 + r20],
+        [r02 - r20, r01 + r10, 1.0 - r00 + r11 - r22, r12 + r21],
+        [r10 - r01, r02 + r20, r12 + r21, 1.0 - r00 - r11 + r22],
+    ])
+    quaternion = rows[np.argmax(np.diagonal(rows))]
+    w, v = quaternion[0], quaternion[1:]
+    if w < 0.0:
+        w, v = -w, -v
+    length = np.linalg.norm(v)
+    if length == 0.0:
+        return np.zeros(3)
+    return v * (2.0 * np.arctan2(length, w) / length)
+
+
+def adjoint(T: np.ndarray) -> np.ndarray:
+    """
+    Return the adjoint (6, 6) of a pose: it takes twists in b to twists in a, for ``T_a_b``.
+
+    ``Ad = [[R, hat(p) R], [0, R]]``.
+    """
+    R = T[:3, :3]
+    Ad = np.zeros((6, 6))
+    Ad[:3, :3] = Ad[3:, 3:] = R
+    Ad[:3, 3:] = hat(T[:3, 3]) @ R
+    return Ad
+
+
+def small_adjoint(twist: np.ndarray) -> np.ndarray:
+    """
+    Return the adjoint (6, 6) of a twist ``[v; w]``: its product with a twist is their bracket.
+
+    ``ad = [[hat(w), hat(v)], [0, hat(w)]]``, which is also ``dAd/dt Ad^-1`` of a
+    frame that moves with this twist.
+    """
+    ad = np.zeros((6, 6))
+    ad[:3, :3] = ad[3:, 3:] = hat(twist[3:])
+    ad[:3, 3:] = hat(twist[:3])
+    return ad
+
+
+def twist_exp(twist: np.ndarray) -> np.ndarray:
+    """
+    Return the pose (4, 4) reached after moving for a unit of time with a constant twist.
+
+    Parameters
+    ----------
+    twist : (6,) array
+        ``[v; w]``: m, and rad as a rotation vector.
+
+    """
+    W = hat(twist[3:])
+    square = float(twist[3:] @ twist[3:])
+    angle = np.sqrt(square)
+    # sin(a)/a, (1 - cos(a))/a^2 and (a - sin(a))/a^3; np.sinc(x) is sin(pi x)/(pi x).
+    a = np.sinc(angle / np.pi)
+    b = 0.5 * np.sinc(0.5 * angle / np.pi) ** 2
+    c = (1.0 - a) / square if square > 0.0 else 1.0 / 6.0
+    return pose(np.eye(3) + a * W + b * (W @ W),
+                twist[:3] + (b * W + c * (W @ W)) @ twist[:3])
+
+
+def twist_log(T: np.ndarray) -> np.ndarray:
+    """Return the twist (6,) of :func:`twist_exp` that reaches `T`, its angle in [0, pi]."""
+    w = rotation_log(T[:3, :3])
+    W = hat(w)
+    square = float(w @ w)
+    half = 0.5 * np.sqrt(square)
+    d = (1.0 - half / np.tan(half)) / square if square > 0.0 else 1.0 / 12.0
+    p = T[:3, 3]
+    return np.concatenate([p - 0.5 * (W @ p) + d * (W @ (W @ p)), w])

@@ -1,18 +1,25 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Forward kinematics, Jacobian and manipulability of a chain, for Python callers."""
+"""Kinematics of an arm for Python callers: poses, Jacobians, singularities."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
 
 import numpy as np
 
-from ik_node.errors import quote, Reason, StateError
+from ik_node.errors import ParameterError, quote, Reason, StateError
 from ik_node.kinematics import kernels
-from ik_node.model.chain import Chain
-from ik_node.model.urdf import JointType, Tree
-from ik_node.se3 import inverse, pose, rotation_about
+from ik_node.kinematics.arguments import did_you_mean, indices, joint_vector, numbers, one_of
+from ik_node.kinematics.links import link_path, link_pose, link_poses, LinkPath, MANY_FREEDOMS
+from ik_node.kinematics.singularity import analyse, Singularity
+from ik_node.kinematics.view import COMPILED, FORMS, FRAMES, ROWS, tip_jacobian, View
+from ik_node.model.chain import Chain, make_chain
+from ik_node.model.urdf import parse_urdf, read_urdf, Tree
 
 
 def forward_kinematics(chain: Chain, q: np.ndarray) -> np.ndarray:
@@ -21,11 +28,11 @@ def forward_kinematics(chain: Chain, q: np.ndarray) -> np.ndarray:
 
     Raises
     ------
-    ValueError
-        If `q` has not n numbers.
+    ParameterError
+        If `q` has not n finite numbers.
 
     """
-    return kernels.pose_matrix(_frames(chain, q)[-1])
+    return kernels.pose_matrix(_frames(chain.table, joint_vector(chain, q))[-1])
 
 
 def jacobian(chain: Chain, q: np.ndarray) -> np.ndarray:
@@ -36,13 +43,11 @@ def jacobian(chain: Chain, q: np.ndarray) -> np.ndarray:
 
     Raises
     ------
-    ValueError
-        If `q` has not n numbers.
+    ParameterError
+        If `q` has not n finite numbers.
 
     """
-    J = np.empty((6, chain.n))
-    kernels.geometric_jacobian(chain.joints, chain.factors, _frames(chain, q), J)
-    return J
+    return tip_jacobian(chain.table, _frames(chain.table, joint_vector(chain, q)), chain.n)
 
 
 def singular_values(chain: Chain, q: np.ndarray) -> np.ndarray:
@@ -54,57 +59,241 @@ def singular_values(chain: Chain, q: np.ndarray) -> np.ndarray:
     return np.linalg.svd(jacobian(chain, q), compute_uv=False)
 
 
-def link_pose(tree: Tree, link: str, base_link: str,
-              positions: Mapping[str, float]) -> np.ndarray:
+def load_urdf(path_or_text: str | bytes | PathLike, base_link: str | None = None,
+              tip_link: str | None = None) -> Arm:
     """
-    Return ``T_base_link`` (4, 4) of any link of the tree, by the joints on its path.
+    Load an arm from a URDF file or from URDF text.
 
     Parameters
     ----------
-    link, base_link : str
-        Links of the tree, in any relation.
-    positions : mapping of joint name to position
-        Rad or m; mimic joints are computed from the joints that they follow.
+    path_or_text : path, str or bytes
+        Text is bytes, or a string that begins with ``<`` after blanks or has more
+        than one line; any other string is a path.
+    base_link, tip_link : str, optional
+        Links between which the arm lies; by default found, see
+        :func:`ik_node.model.chain.find_arm`.
 
     Raises
     ------
-    StateError
-        If a joint that moves one of the links has no position.
+    UrdfError
+        If the file cannot be read or is not a usable URDF.
+    ChainError
+        If there is no usable chain between the links, or not one arm to be found.
+    ParameterError
+        If it is neither path nor text.
 
     """
-    T_root_base = _pose_from_root(tree, base_link, positions)
-    return inverse(T_root_base) @ _pose_from_root(tree, link, positions)
+    if isinstance(path_or_text, PathLike):
+        tree = read_urdf(Path(path_or_text))
+    elif isinstance(path_or_text, str) and not _is_text(path_or_text):
+        tree = read_urdf(path_or_text)
+    elif isinstance(path_or_text, (str, bytes)):
+        tree = parse_urdf(path_or_text)
+    else:
+        raise ParameterError(f'load_urdf got {quote(type(path_or_text).__name__)}; give the path '
+                             'of a URDF file, or the text of a URDF')
+    return Arm.from_tree(tree, base_link or '', tip_link or '')
 
 
-def _pose_from_root(tree: Tree, link: str, positions: Mapping[str, float]) -> np.ndarray:
-    T = np.eye(4)
-    for joint in tree.path_from_root(link):
-        T = T @ joint.T_parent_joint
-        if not joint.moves:
-            continue
-        value = _position(tree, joint.name, positions)
-        if joint.type is JointType.PRISMATIC:
-            T = T @ pose(np.eye(3), joint.axis * value)
-        else:
-            T = T @ pose(rotation_about(joint.axis, value), np.zeros(3))
-    return T
+@dataclass(frozen=True, eq=False)
+class Arm(Chain):
+    """
+    A chain with the tree that it lies in; make one by :func:`load_urdf`.
+
+    The methods share some parameters.
+
+    q : (n,) array
+        Positions of `joint_names`, rad or m.
+    link : str
+        Any link of the tree; by default the tip.
+    point : (3,) array
+        A point fixed to the link, in the link's frame (m); by default its origin.
+    frame : str
+        Axes of the rows: 'base' (default), 'tool' (those of the tip link) or 'link'.
+    rows : sequence of str
+        Rows that are wanted, in this order, of 'x', 'y', 'z', 'rx', 'ry', 'rz'; by default all.
+    locked : sequence of str
+        Joints that do not take part: their columns are zero.
+    others : mapping of joint name to position
+        Joints that are not in the chain and stand between the base and the link.
+
+    A joint that does not move the link against the base has a zero column.  All
+    methods raise ParameterError if an argument is not as said here, and StateError
+    if the position of a joint in `others` is needed and missing.
+
+    """
+
+    tree: Tree
+
+    @classmethod
+    def from_tree(cls, tree: Tree, base_link: str = '', tip_link: str = '') -> Arm:
+        """Return the arm between two links, found where they are not named."""
+        chain = make_chain(tree, base_link, tip_link)
+        return cls(*(getattr(chain, name) for name in Chain.__dataclass_fields__), tree=tree)
+
+    def fk(self, q: np.ndarray) -> np.ndarray:
+        """Return ``T_base_tip`` (4, 4), or (N, 4, 4) for the rows of `q` (N, n)."""
+        if np.ndim(q) != 2:
+            return forward_kinematics(self, q)
+        q = joint_vector(self, q, many=True)
+        poses = np.empty((len(q), 12))
+        kernels.tip_poses(self.table, q, poses)
+        T = np.zeros((len(q), 4, 4))
+        T[:, :3, :3], T[:, :3, 3], T[:, 3, 3] = poses[:, :9].reshape(-1, 3, 3), poses[:, 9:], 1.0
+        return T
+
+    def link_pose(self, q: np.ndarray, link: str,
+                  others: Mapping[str, float] | None = None) -> np.ndarray:
+        """Return ``T_base_link`` (4, 4) of any link."""
+        return link_pose(self.tree, link, self.base_link, self._positions(q, others))
+
+    def link_poses(self, q: np.ndarray,
+                   others: Mapping[str, float] | None = None) -> dict[str, np.ndarray]:
+        """Return ``T_base_link`` (4, 4) of every link whose pose is known."""
+        return link_poses(self.tree, self.base_link, self._positions(q, others))
+
+    def jacobian(self, q: np.ndarray, link: str | None = None, point: np.ndarray | None = None,
+                 frame: str = 'base', *, rows: Sequence[str] | None = None,
+                 locked: Sequence[str] = (), others: Mapping[str, float] | None = None,
+                 form: str = COMPILED) -> np.ndarray:
+        """
+        Return the geometric Jacobian (r, n) of a point of a link: ``[v; w] = J qd``, m and rad.
+
+        Parameters
+        ----------
+        form : str
+            How it is computed: 'cross_products' (compiled), or by a reference of
+            :mod:`ik_node.kinematics.jacobians`, 'product_derivative' or 'exponentials'.
+
+        """
+        one_of(form, (COMPILED, *FORMS), 'the form of the Jacobian')
+        return self.view(q, link, point, frame, rows, locked, others).jacobian(form)
+
+    def jacobian_derivative(
+            self, q: np.ndarray, qd: np.ndarray, link: str | None = None,
+            point: np.ndarray | None = None, frame: str = 'base', *,
+            rows: Sequence[str] | None = None, locked: Sequence[str] = (),
+            others: Mapping[str, float] | None = None) -> np.ndarray:
+        """
+        Return the time derivative (r, n) of the Jacobian at joint rates `qd` (n,), rad/s or m/s.
+
+        Of the very matrix that :meth:`jacobian` returns, so the acceleration of the
+        point (in turning axes: the rate of its twist's numbers) is
+        ``J qdd + Jd qd``.  A locked joint has the rate 0.  Joints in `others` stand still.
+        """
+        qd = joint_vector(self, qd, 'qd')
+        view = self.view(q, link, point, frame, rows, locked, others)
+        if qd[view.locked].any():
+            raise ParameterError(f'the locked joints {", ".join(map(quote, locked))} have the '
+                                 f'rates {qd[view.locked].tolist()}; give 0 or unlock them')
+        return view.derivative(qd)
+
+    def hessian(self, q: np.ndarray, link: str | None = None, point: np.ndarray | None = None,
+                frame: str = 'base', *, rows: Sequence[str] | None = None,
+                locked: Sequence[str] = (),
+                others: Mapping[str, float] | None = None) -> np.ndarray:
+        """Return ``H[:, i, j]``, the derivative by q_j of column i of :meth:`jacobian`."""
+        return self.view(q, link, point, frame, rows, locked, others).hessian()
+
+    def singularity(self, q: np.ndarray, link: str | None = None,
+                    point: np.ndarray | None = None, frame: str = 'base', *,
+                    rows: Sequence[str] | None = None, locked: Sequence[str] = (),
+                    others: Mapping[str, float] | None = None,
+                    metres_per_radian: float = 1.0) -> Singularity:
+        """
+        Return singular values, manipulability with its gradient, and the motion that is lost.
+
+        Parameters
+        ----------
+        metres_per_radian : float
+            Weight of angular rows; 1 takes a rad for a m.
+
+        """
+        if not numbers(metres_per_radian, (), 'metres_per_radian') > 0.0:
+            raise ParameterError(f'metres_per_radian is {metres_per_radian}; it must be positive')
+        view = self.view(q, link, point, frame, rows, locked, others)
+        free = np.ones(self.n, dtype=bool)
+        free[view.locked] = False
+        if not free.any():
+            raise ParameterError('every joint is locked; leave one free')
+        return analyse(view.jacobian(), view.hessian(), view.rows, free, frame, metres_per_radian)
+
+    def view(self, q: np.ndarray, link: str | None = None, point: np.ndarray | None = None,
+             frame: str = 'base', rows: Sequence[str] | None = None, locked: Sequence[str] = (),
+             others: Mapping[str, float] | None = None) -> View:
+        """Return what is common to Jacobian, derivatives and singularity at one posture."""
+        path = self.path_to(self.tip_link if link is None else link)
+        q = joint_vector(self, q)
+        others = self._checked(others)
+        missing = [name for name in path.others if name not in others]
+        if missing:
+            raise StateError(f'the joint {quote(missing[0])} is not in the chain and has no known '
+                             f'position; without it the link {quote(path.link)} cannot be placed: '
+                             f'give others={{{quote(missing[0])}: position}}',
+                             Reason.STATE_INCOMPLETE)
+        coordinates = np.concatenate([q, [others[name] for name in path.others]]) \
+            if path.others else q
+        frames = _frames(path.table, coordinates)
+        axes = turning = None
+        if one_of(frame, FRAMES, 'the frame') != 'base':
+            table, seen, count = path.table, frames, len(coordinates)
+            if frame == 'tool' and path.link != self.tip_link:
+                table, seen, count = self.table, _frames(self.table, q), self.n
+            axes = seen[-1, :9].reshape(3, 3)
+            turning = tip_jacobian(table, seen, count)[3:, :self.n]
+        position = frames[-1, 9:].copy()
+        if point is not None:
+            position += frames[-1, :9].reshape(3, 3) @ numbers(point, (3,), 'the point')
+        if rows is not None and not len(rows):
+            raise ParameterError('rows is empty; name at least one of ' + ', '.join(ROWS))
+        return View(path.table, coordinates, frames, self.n, position, axes, turning,
+                    list(range(6)) if rows is None else indices(rows, ROWS, 'row'),
+                    indices(locked, self.joint_names, 'locked joint'))
+
+    def path_to(self, link: str) -> LinkPath:
+        """Return the way from the base to a link, as a table for the kernels."""
+        if link not in self._paths:
+            self._paths[link] = link_path(self.tree, self.base_link, link, self.joint_names)
+        return self._paths[link]
+
+    @cached_property
+    def _paths(self) -> dict[str, LinkPath]:
+        return {self.tip_link: LinkPath(self.tip_link, self.table, ())}
+
+    def _positions(self, q: np.ndarray, others: Mapping[str, float] | None) -> dict[str, float]:
+        """Return the positions of all joints that are given."""
+        return {**dict(zip(self.joint_names, joint_vector(self, q).tolist())),
+                **self._checked(others)}
+
+    def _checked(self, others: Mapping[str, float] | None) -> Mapping[str, float]:
+        """Refuse positions of joints that do not exist, or that other joints already give."""
+        joints = {joint.name: joint for joint in self.tree.joints} if others else {}
+        for name, value in (others or {}).items():
+            if name not in joints:
+                raise ParameterError(f'others has the joint {quote(name)}, which is not in the '
+                                     f'URDF{did_you_mean(name, tuple(joints))}')
+            if name in self.joint_names:
+                raise ParameterError(f'others has the joint {quote(name)}, whose position is in '
+                                     'q; leave it out')
+            if joints[name].mimic is not None:
+                raise ParameterError(f'others has the joint {quote(name)}, which mimics '
+                                     f'{quote(joints[name].mimic.joint)}; leave it out')
+            if not joints[name].moves or joints[name].type in MANY_FREEDOMS:
+                raise ParameterError(f'others has the joint {quote(name)}, which is '
+                                     f'{joints[name].type.value} and has no position; '
+                                     'leave it out')
+            numbers(value, (), f'the position of {quote(name)} in others')
+        return others or {}
 
 
-def _position(tree: Tree, name: str, positions: Mapping[str, float]) -> float:
-    joint = next(joint for joint in tree.joints if joint.name == name)
-    if joint.mimic is not None:
-        return (joint.mimic.multiplier * _position(tree, joint.mimic.joint, positions)
-                + joint.mimic.offset)
-    if joint.type in (JointType.FLOATING, JointType.PLANAR) or name not in positions:
-        raise StateError(f'the joint {quote(name)} has no known position',
-                         Reason.STATE_INCOMPLETE)
-    return positions[name]
-
-
-def _frames(chain: Chain, q: np.ndarray) -> np.ndarray:
-    q = np.ascontiguousarray(q, dtype=float)
-    if q.shape != (chain.n,):
-        raise ValueError(f'q needs {chain.n} numbers, one a joint, got shape {q.shape}')
-    frames = np.empty((len(chain.joints) + 1, 12))
-    kernels.forward(chain.offsets, chain.joints, chain.factors, q, frames)
+def _frames(table: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Return the joint frames and the last frame, (m + 1, 12), at checked coordinates."""
+    frames = np.empty((len(table), 12))
+    kernels.joint_frames(table, q, frames)
     return frames
+
+
+def _is_text(text: str) -> bool:
+    """Return whether a string is URDF text and not a path."""
+    text = text.strip().lstrip('\ufeff').lstrip()
+    return not text or text.startswith('<') or '\n' in text

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import difflib
+from functools import cached_property
 
 import numpy as np
 
@@ -68,10 +69,32 @@ class Chain:
     joints: np.ndarray
     factors: np.ndarray
 
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """Take the state of a copy, whose arrays are read-only as those of the first."""
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+        self.__dict__.update(state)
+
     @property
     def n(self) -> int:
         """Return the number of independent joints."""
         return len(self.joint_names)
+
+    @cached_property
+    def table(self) -> np.ndarray:
+        """
+        Return what the compiled kernels read, (m + 1, 16).
+
+        Row k: ``offsets[k]`` (12), prismatic (1 or 0), index of the coordinate, its
+        factor and offset; the last row, the tip's, has only an offset.
+        """
+        table = np.zeros((len(self.offsets), 16))
+        table[:, :12] = self.offsets
+        table[:-1, 12:14] = self.joints
+        table[:-1, 14:] = self.factors
+        table.setflags(write=False)
+        return table
 
     @property
     def middle(self) -> np.ndarray:
@@ -85,6 +108,11 @@ class Chain:
         d = a - b
         return np.where(self.continuous & self.turning,
                         np.remainder(d + np.pi, 2.0 * np.pi) - np.pi, d)
+
+    def nearest_turns(self, q: np.ndarray, reference: np.ndarray) -> np.ndarray:
+        """Return `q` (n,) with joints that turn without limit at the turn of `reference`."""
+        turns = np.round((reference - q) / (2.0 * np.pi))
+        return np.where(self.continuous & self.turning, q + 2.0 * np.pi * turns, q)
 
     @property
     def reach(self) -> float:

@@ -43,7 +43,6 @@ from ik_node.ros.parameters import declare, IK_NODE, make_settings, refused, Set
 from ik_node.ros.status import GoalState, GoalTask, StatusReporter
 from ik_node.se3 import distance
 from ik_node.solver.goal import Goal
-from ik_node.solver.solver import nearest_turns
 from ik_node.trajectory.acceptance import refusal
 from ik_node.trajectory.course import Course, depart
 from ik_node.trajectory.monitor import Monitor, MonitorOptions
@@ -120,9 +119,9 @@ class IkNode(Node):
         if self._task or self._waiting or self._moves(monotonic()):
             raise ParameterError('a new robot description came during a motion; it is not taken')
         chain = make_chain(tree, self._values['base_link'], self._values['tip_link'])
-        settings = make_settings(self._values, chain)
         logger.info('preparing the solver (the first start on a machine compiles it, '
-                    'which takes about 15 s)')
+                    'which takes about half a minute)')
+        settings = make_settings(self._values, chain)
         warm_up = settings.solver.solve(Goal(forward_kinematics(chain, chain.middle)),
                                         chain.middle)
         singular_values(chain, warm_up.q)
@@ -326,11 +325,11 @@ class IkNode(Node):
         self._solve_times.append(result.time)
         task.figures |= {
             'solve_time_ms': f'{1e3 * result.time:.3f}', 'restarts': result.restarts,
-            'iterations': result.iterations,
+            'iterations': result.iterations, 'solution': result.status.value,
             'position_error_m': f'{result.position_error:.3e}',
             'orientation_error_rad': f'{result.orientation_error:.3e}'}
-        if not result.solved:
-            raise GoalError(result.sentence, result.reason)
+        if not result.success:
+            raise GoalError(result.message, result.status)
         task.figures |= {
             'q': ' '.join(f'{value:.9f}' for value in result.q),
             'limit_margin': f'{result.limit_margin:.4f}',
@@ -354,7 +353,7 @@ class IkNode(Node):
         settings = robot.settings
         departures = depart(robot.chain, self._course, q, qd, now,
                             settings['motion.handover_time'], settings['watch.joint_tolerance'])
-        q_goal = nearest_turns(robot.chain, task.q_goal, departures[0].handover.q)
+        q_goal = robot.chain.nearest_turns(task.q_goal, departures[0].handover.q)
         trajectory = plan_point_to_point(robot.chain.joint_names, departures, q_goal,
                                          settings.planning, settings['motion.sample_period'])
         self._send(trajectory, robot)

@@ -29,7 +29,8 @@ from rclpy.parameter import Parameter
 
 from ik_node.errors import ParameterError, quote
 from ik_node.model.chain import Chain
-from ik_node.solver.solver import one_per_joint, Solver, SolverOptions
+from ik_node.solver.options import one_per_joint, SELECTIONS
+from ik_node.solver.solver import Solver
 from ik_node.trajectory.trajectory import MotionLimits
 
 
@@ -38,8 +39,9 @@ class Row:
     """
     One parameter.
 
-    ``default`` gives the type; an empty tuple is a list of numbers that is not
-    set.  ``low`` and ``high`` bound numbers.  What is not ``live`` is fixed at start.
+    ``default`` gives the type; an empty tuple is a list that is not set, of
+    numbers or, if ``strings``, of words.  ``low`` and ``high`` bound numbers.  What is
+    not ``live`` is fixed at start.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Row:
     low: float | None = None
     high: float | None = None
     live: bool = True
+    strings: bool = False
 
 
 MODEL = (
@@ -64,17 +67,29 @@ IK_NODE = (
     Row('controller', '', 'name of the controller: trajectories go to <controller>/'
         'joint_trajectory; empty: joint_trajectory', live=False),
     Row('tip_pose_rate', 25.0, 'at most so many tip poses a second, Hz', 0.1, 1000.0, live=False),
+    Row('solver.method', 'damped', 'damped, or a textbook method of docs/methods.md'),
     Row('solver.position_tolerance', 1e-6, 'a solution is so near to its goal, m', 1e-9, 0.1),
     Row('solver.orientation_tolerance', 1e-6, 'a solution is so near to its goal, rad', 1e-9,
         3.2),
     Row('solver.metres_per_radian', 0.3, 'weight of orientation against position', 1e-3, 100.0),
-    Row('solver.max_iterations', 60, 'damped steps of one attempt', 1, 10_000),
+    Row('solver.max_iterations', 0, 'steps of one attempt; 0 = the limit of the method', 0,
+        10_000),
     Row('solver.max_restarts', 100, 'attempts after the one from the present posture', 0, 10_000),
+    Row('solver.select', 'nearest', f'which solution: {", ".join(SELECTIONS)}; first = met first '
+        'from the present posture, nearest = to it'),
+    Row('solver.max_jump', 0.0, 'refuse goals for which a joint would have to move farther, rad '
+        'or m; 0 = any', 0.0, 1000.0),
+    Row('solver.nearest', False, 'go to the nearest pose within reach when the goal is not'),
     Row('solver.deadline', 0.1, 'longest time for one solve, s', 1e-3, 10.0),
     Row('solver.null_space_gains', (1.0,), 'pull of each joint to its preferred position: one '
         'number for all or one each; 0 = none'),
     Row('solver.preferred_positions', (), 'preferred posture, rad or m, and where ~/home goes; '
         'not set: middle of each range'),
+    Row('solver.manipulability_gain', 0.0, 'pull away from singularities, where a goal leaves the '
+        'arm free', 0.0, 1000.0),
+    Row('solver.joint_weights', (1.0,), 'cost of moving each joint, one number for all or one '
+        'each'),
+    Row('solver.locked_joints', (), 'joints that may not move', strings=True),
     Row('motion.velocity_scale', 0.5, 'share of the velocity limits that is used', 0.001, 1.0),
     Row('motion.velocity_limits', (), 'rad/s or m/s, one or one each; not set: those of the URDF'),
     Row('motion.acceleration_limits', (2.0,), 'rad/s^2 or m/s^2, one or one each'),
@@ -140,13 +155,15 @@ def declare(node: Node, table: tuple[Row, ...]) -> dict[str, Any]:
         default: Any = row.default
         if isinstance(default, tuple):
             # rclpy takes an empty list for bytes; a bare type is a list that is not set.
-            default = list(default) or Parameter.Type.DOUBLE_ARRAY
+            default = list(default) or (Parameter.Type.STRING_ARRAY if row.strings
+                                        else Parameter.Type.DOUBLE_ARRAY)
         try:
             node.declare_parameter(row.name, default, descriptor)
         except InvalidParameterTypeException:
             kind = {str: 'a string', float: 'a number with a decimal point (1.0, not 1)',
                     int: 'a whole number', bool: 'true or false',
-                    tuple: 'a list of numbers with decimal points ([1.0], not [1])'}
+                    tuple: 'a list of names' if row.strings
+                    else 'a list of numbers with decimal points ([1.0], not [1])'}
             raise ParameterError(
                 f'the parameter {row.name} must be {kind[type(row.default)]}') from None
         except InvalidParameterValueException:
@@ -193,15 +210,22 @@ def make_settings(values: Mapping[str, Any], chain: Chain) -> Settings:
         no velocity limit.
 
     """
-    solver = Solver(chain, SolverOptions(
+    solver = Solver(
+        chain, method=values['solver.method'],
         position_tolerance=values['solver.position_tolerance'],
         orientation_tolerance=values['solver.orientation_tolerance'],
         metres_per_radian=values['solver.metres_per_radian'],
         max_iterations=values['solver.max_iterations'],
         max_restarts=values['solver.max_restarts'],
         deadline=values['solver.deadline'],
+        select=values['solver.select'],
+        max_jump=values['solver.max_jump'] or float('inf'),
+        nearest=values['solver.nearest'],
+        weights=values['solver.joint_weights'],
+        locked=values['solver.locked_joints'],
         gains=values['solver.null_space_gains'],
-        preferred=values['solver.preferred_positions']))
+        preferred=values['solver.preferred_positions'],
+        manipulability_gain=values['solver.manipulability_gain'])
     if values['solver.deadline'] >= values['state.timeout']:
         raise ParameterError(f'solver.deadline ({values["solver.deadline"]:g} s) must be shorter '
                              f'than state.timeout ({values["state.timeout"]:g} s)')

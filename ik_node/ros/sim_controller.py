@@ -17,7 +17,7 @@ from ik_node.model.chain import Chain, make_chain
 from ik_node.model.urdf import Tree
 from ik_node.ros.description import Description
 from ik_node.ros.parameters import declare, SIM_CONTROLLER
-from ik_node.solver.solver import one_per_joint
+from ik_node.solver.options import one_per_joint
 from ik_node.trajectory.acceptance import AcceptanceOptions
 from ik_node.trajectory.simulated import SimulatedController
 

@@ -7,351 +7,438 @@ One attempt walks from a seed by damped steps ``dq = J^T (J J^T + lambda^2 I)^-1
 (Wampler 1986; Nakamura and Hanafusa 1986) whose damping vanishes with the error
 (Sugihara 2011, Chan and Lawrence 1988), so that it ends quadratically.  Joints
 that would pass a limit are put on it, leave the active set, and the step is
-solved again for the others.  Once solved, the joint-limit bias (Liegeois 1977)
-moves the arm within the exact null space of its Jacobian, so that it costs no
-accuracy; see docs/method.md for why it does not go through the damped projector.
+solved again for the others; a joint that may turn by 2 pi goes round instead.
+An attempt that gains too little ends.  The next begins at the posture, of a
+table that covers the limits evenly, whose tip is nearest to the goal.
 """
 
 from __future__ import annotations
 
-from math import pi, sqrt
+from math import pi
 
 import numpy as np
 
-from ik_node.kinematics.kernels import _compiled, forward, geometric_jacobian, pose_error
+from ik_node.kinematics.kernels import copy, inlined, inner, jacobian_columns, joint_frames
+from ik_node.solver.residual import PLAIN, residual, task_columns
 
-MAX_STEP = 1.0         # rad or m, largest joint change of one step
-DAMPING = 0.05         # lambda^2 = DAMPING * |e|^2 + DAMPING_FLOOR
-DAMPING_FLOOR = 1e-14  # (m)^2, keeps the normal matrix invertible at a singularity
-STALL_STEPS = 5        # an attempt ends when the error has not fallen for so many steps
-BIAS_STEP = 0.2        # rad or m, largest joint change of one null-space step
-BIAS_RESTING = 1e-5    # a bias step shorter than this ends the descent
+DAMPING = 0.03         # lambda^2 = DAMPING * |e|^2 + DAMPING_FLOOR
+DAMPING_FLOOR = 1e-14  # m^2, keeps the normal matrix invertible at a singularity
+LONG_STEP = 1.5        # rad or m, largest joint change of one step
+SHORT_STEP = 0.2       # the same for an attempt that must stay near its seed
+SPREAD = 0.05
+RESCUES = 10
+NEAR = 0.3             # m, a goal with a smaller error at the seed counts as near
+JUMP = 0.5             # rad or m, an answer to a near goal is looked for within this of the seed
+RESCUES = 10           # attempts to find it
+ASIDE = 0.05           # they begin aside of the seed by this share of the joints' ranges
+POLISH_AFTER = 16      # of the attempts after these, every other one begins
+POLISH_ASIDE = 0.1     # aside of where the best one ended
+HASTY = (0.5, 2)       # an attempt goes on while the squared error falls to this share in so
+PATIENT = (0.9, 5)     # many steps: from afar, and near or with a box
+TO_REST = (1.0 - 1e-7, 12)  # and if settings[PERSISTENT]
+BEYOND_ATTEMPTS = 8    # to get near to a goal that is farther away than the arm is long
+EARLY, LATE = 1.0, 0.0
+HASTY_ATTEMPTS = 8     # the attempts after these are patient in any case
 
-
-@_compiled
-def _cholesky_solve(A, b, m):
-    """Solve ``A x = b`` in place for the symmetric positive (m, m) block; False if it is not."""
-    for i in range(m):
-        for j in range(i + 1):
-            s = A[i, j]
-            for k in range(j):
-                s -= A[i, k] * A[j, k]
-            if i == j:
-                if not s > 0.0:
-                    return False
-                A[i, i] = sqrt(s)
-            else:
-                A[i, j] = s / A[j, j]
-    for i in range(m):
-        s = b[i]
-        for k in range(i):
-            s -= A[i, k] * b[k]
-        b[i] = s / A[i, i]
-    for i in range(m - 1, -1, -1):
-        s = b[i]
-        for k in range(i + 1, m):
-            s -= A[k, i] * b[k]
-        b[i] = s / A[i, i]
-    return True
+# Rows of the table of joints, (7, n).
+LOWER, UPPER, WRAPS, TURNING, SCALE, PREFERRED, PULL = range(7)
+# Entries of the settings.
+(LENGTH, POSITION, ORIENTATION, ITERATIONS, BIAS_ITERATIONS, MANIPULABILITY, EXPLORE, REACH,
+ PERSISTENT, BOX) = range(10)
+# Entries of an answer, before the n numbers of q.
+SOLVED, POSITION_ERROR, ORIENTATION_ERROR, STEPS, ATTEMPT, ERROR, BIAS_STEPS, Q = range(8)
 
 
-@_compiled
-def _active_gram(J, active, rows, damping, A):
-    """Write ``A = J J^T + damping I`` over the active joints."""
-    n = J.shape[1]
-    for i in range(rows):
-        for j in range(i + 1):
-            s = 0.0
-            for k in range(n):
-                if active[k]:
-                    s += J[i, k] * J[j, k]
-            A[i, j] = s
-        A[i, i] += damping
+@inner
+def workspace(n, m):
+    """Return the arrays that an attempt works in: frames, J^T, A, D, e, y, dq, active."""
+    f, c = 12 * (m + 1), 6 * n
+    space = np.empty(f + c + 66 + n)
+    return (space[:f].reshape((m + 1, 12)), space[f:f + c].reshape((n, 6)),
+            space[f + c:f + c + 36].reshape((6, 6)), space[f + c + 36:f + c + 54].reshape((6, 3)),
+            space[f + c + 54:f + c + 60], space[f + c + 60:f + c + 66], space[f + c + 66:],
+            np.empty(n, dtype=np.bool_))
 
 
-@_compiled
-def _limited_step(J, e, q, lower, upper, rows, damping, active, A, y, dq):
+@inner
+def cholesky_solve(A, b):
     """
-    Damped step whose end is inside the limits; writes `dq`.
-
-    A joint that would pass a limit is put on it, its motion is taken off the
-    error, and the others are solved again, at most n times.
-    """
-    n = q.shape[0]
-    for k in range(n):
-        g = 0.0
-        for i in range(rows):
-            g += J[i, k] * e[i]
-        # A joint at its limit takes part again when the error pulls it inward.
-        active[k] = (q[k] > lower[k] or g > 0.0) and (q[k] < upper[k] or g < 0.0)
-        dq[k] = 0.0
-    for _ in range(n + 1):
-        _active_gram(J, active, rows, damping, A)
-        for i in range(rows):
-            s = e[i]
-            for k in range(n):
-                if not active[k]:
-                    s -= J[i, k] * dq[k]
-            y[i] = s
-        if not _cholesky_solve(A, y, rows):
-            return False
-        longest = 0.0
-        for k in range(n):
-            if active[k]:
-                s = 0.0
-                for i in range(rows):
-                    s += J[i, k] * y[i]
-                dq[k] = s
-                longest = max(longest, abs(s))
-        if longest > MAX_STEP:
-            for k in range(n):
-                if active[k]:
-                    dq[k] *= MAX_STEP / longest
-        passed = False
-        for k in range(n):
-            if active[k]:
-                if q[k] + dq[k] < lower[k]:
-                    dq[k] = lower[k] - q[k]
-                    active[k] = False
-                    passed = True
-                elif q[k] + dq[k] > upper[k]:
-                    dq[k] = upper[k] - q[k]
-                    active[k] = False
-                    passed = True
-        if not passed:
-            break
-    return True
-
-
-@_compiled
-def _evaluate(offsets, joints, factors, q, goal, length, frames, e):
-    """FK and weighted error: position rows in m, orientation rows in rad times `length`."""
-    forward(offsets, joints, factors, q, frames)
-    position, angle = pose_error(goal, frames[-1], e)
-    for i in range(3, 6):
-        e[i] *= length
-    return position, angle
-
-
-@_compiled
-def _weighted_jacobian(joints, factors, frames, length, J):
-    geometric_jacobian(joints, factors, frames, J)
-    for i in range(3, 6):
-        for k in range(J.shape[1]):
-            J[i, k] *= length
-
-
-@_compiled
-def _descend(offsets, joints, factors, lower, upper, goal, rows, length, tolerance,
-             max_iterations, q, work):
-    """
-    One attempt from `q`; leaves in `q` where it ended.
-
-    Returns
-    -------
-    (bool, int)
-        Whether both tolerances are met; steps taken.
-
-    """
-    frames, J, A, e, y, dq, active = work
-    best, stalled = np.inf, 0
-    for step in range(max_iterations + 1):
-        position, angle = _evaluate(offsets, joints, factors, q, goal, length, frames, e)
-        if position <= tolerance[0] and (rows == 3 or angle <= tolerance[1]):
-            return True, step
-        error = 0.0
-        for i in range(rows):
-            error += e[i] * e[i]
-        if error < 0.9 * best:
-            best, stalled = error, 0
-        else:
-            stalled += 1
-            if stalled >= STALL_STEPS:
-                return False, step
-        if step == max_iterations:
-            break
-        _weighted_jacobian(joints, factors, frames, length, J)
-        if not _limited_step(J, e, q, lower, upper, rows, DAMPING * error + DAMPING_FLOOR,
-                             active, A, y, dq):
-            return False, step
-        for k in range(q.shape[0]):
-            q[k] = min(max(q[k] + dq[k], lower[k]), upper[k])
-    return False, max_iterations
-
-
-@_compiled
-def _bias_cost(q, preferred, weight):
-    """``h = 1/2 sum w (q - preferred)^2``, with w = gain / range^2."""
-    h = 0.0
-    for k in range(q.shape[0]):
-        d = q[k] - preferred[k]
-        h += 0.5 * weight[k] * d * d
-    return h
-
-
-@_compiled
-def _null_step(J, q, lower, upper, preferred, weight, rows, active, A, y, dq):
-    """
-    Newton-like step down the bias within the null space of J; writes `dq`.
-
-    ``dq = z - W^-1 J^T (J W^-1 J^T)^-1 J z`` with ``z = preferred - q``: of all
-    dq with J dq = 0 the one with the lowest bias (a weighted projection; the
-    unweighted joints, of gain 0, move freely).  Joints at a limit that the step
-    would pass leave the active set.  Returns the largest |dq|.
-    """
-    n = q.shape[0]
-    heaviest = 0.0
-    for k in range(n):
-        active[k] = True
-        heaviest = max(heaviest, weight[k])
-    if heaviest == 0.0:
-        return 0.0
-    for _ in range(n + 1):
-        for i in range(rows):
-            s = 0.0
-            for k in range(n):
-                if active[k]:
-                    s += J[i, k] * (preferred[k] - q[k])
-            y[i] = s
-            for j in range(i + 1):
-                s = 0.0
-                for k in range(n):
-                    if active[k]:
-                        s += J[i, k] * J[j, k] / max(weight[k], 1e-6 * heaviest)
-                A[i, j] = s
-            A[i, i] += DAMPING_FLOOR
-        if not _cholesky_solve(A, y, rows):
-            return 0.0
-        longest = 0.0
-        for k in range(n):
-            dq[k] = 0.0
-            if active[k]:
-                s = 0.0
-                for i in range(rows):
-                    s += J[i, k] * y[i]
-                dq[k] = preferred[k] - q[k] - s / max(weight[k], 1e-6 * heaviest)
-                longest = max(longest, abs(dq[k]))
-        passed = False
-        for k in range(n):
-            if active[k] and ((q[k] <= lower[k] and dq[k] < 0.0)
-                              or (q[k] >= upper[k] and dq[k] > 0.0)):
-                active[k] = False
-                passed = True
-        if not passed:
-            return longest
-    return 0.0
-
-
-@_compiled
-def _settle(offsets, joints, factors, lower, upper, goal, rows, length, tolerance,
-            preferred, weight, max_iterations, q, trial, work):
-    """
-    Move a solved `q` towards the preferred posture without leaving the goal.
-
-    Each null-space step is followed by an attempt back to tolerance; a step
-    that does not lower the bias is halved, at last undone.  Returns the steps taken.
-    """
-    frames, J, A, e, y, dq, active = work
-    n = q.shape[0]
-    cost = _bias_cost(q, preferred, weight)
-    reach = BIAS_STEP
-    for step in range(max_iterations):
-        forward(offsets, joints, factors, q, frames)
-        _weighted_jacobian(joints, factors, frames, length, J)
-        longest = _null_step(J, q, lower, upper, preferred, weight, rows, active, A, y, dq)
-        if longest < BIAS_RESTING or reach < BIAS_RESTING:
-            return step
-        scale = min(1.0, reach / longest)
-        for k in range(n):
-            trial[k] = min(max(q[k] + scale * dq[k], lower[k]), upper[k])
-        solved, _ = _descend(offsets, joints, factors, lower, upper, goal, rows, length,
-                             tolerance, 10, trial, work)
-        lowered = _bias_cost(trial, preferred, weight)
-        if solved and lowered < cost:
-            cost = lowered
-            reach = min(BIAS_STEP, 2.0 * reach)
-            q[:] = trial
-        else:
-            reach = 0.5 * min(reach, longest)
-    return max_iterations
-
-
-@_compiled
-def _nearest_turns(q, seed, lower, upper, turning):
-    """Move each angle by whole turns as near to the seed as its limits allow."""
-    for k in range(q.shape[0]):
-        if turning[k]:
-            turns = np.round((seed[k] - q[k]) / (2.0 * pi))
-            while turns != 0.0 and not lower[k] <= q[k] + 2.0 * pi * turns <= upper[k]:
-                turns -= np.sign(turns)
-            q[k] += 2.0 * pi * turns
-
-
-@_compiled
-def solve_kernel(offsets, joints, factors, lower, upper, turning, goal, rows, length, tolerance,
-                 seeds, sequence, first, last, max_iterations, preferred, weight, bias_iterations,
-                 q, best_q, figures):
-    """
-    Attempts `first` to `last` - 1 of a solve: the given seeds, then the fixed sequence.
+    Solve ``A x = b`` in place by ``A = L D L^T``; False if A is not positive.
 
     Parameters
     ----------
-    goal : (12,) array
-        Pose of the tip in the base frame.
-    rows : int
-        6 for position and orientation, 3 for position only.
-    length : float
-        Weight, metres per radian.
-    tolerance : (2,) array
-        Position (m) and orientation (rad).
-    seeds : (s, n) array
-        Starts of the first s attempts; row 0 is the seed that turns refer to.
-    sequence : (r, n) array
-        Starts of the attempts after them, inside the limits.
-    preferred, weight : (n,) arrays
-        Target of the bias and gain / range^2 per joint.
-    q : (n,) array, written
-        The solution, or where the last attempt ended.
-    best_q : (n,) array, written
-        End of the attempt with the smallest weighted error so far.
-    figures : (6,) array, written
-        Position error (m), orientation error (rad), steps (added up), attempt
-        that solved it, smallest weighted error so far, steps of the bias.
+    A : (6, 6) array, changed
+        Upper triangle; its diagonal becomes 1 / D.
+    b : (6,) array, changed to x
+
+    """
+    for j in range(6):
+        d = A[j, j]
+        if not d > 0.0:
+            return False
+        d = 1.0 / d
+        A[j, j] = d
+        for i in range(j + 1, 6):
+            factor = A[j, i] * d
+            for k in range(i, 6):
+                A[i, k] -= factor * A[j, k]
+            b[i] -= factor * b[j]
+    for i in range(5, -1, -1):
+        s = b[i]
+        for k in range(i + 1, 6):
+            s -= A[i, k] * b[k]
+        b[i] = s * A[i, i]
+    return True
+
+
+@inner
+def gram(columns, active, damping, A):
+    """
+    Write the upper triangle of ``A = J J^T + damping I`` over the active joints.
+
+    The 21 sums stay in registers; as loops over A they take three times as long.
+    """
+    a00 = a11 = a22 = a33 = a44 = a55 = damping
+    a01 = a02 = a03 = a04 = a05 = a12 = a13 = a14 = a15 = 0.0
+    a23 = a24 = a25 = a34 = a35 = a45 = 0.0
+    for k in range(columns.shape[0]):
+        if active[k]:
+            c = columns[k]
+            c0, c1, c2, c3, c4, c5 = c[0], c[1], c[2], c[3], c[4], c[5]
+            a00 += c0 * c0
+            a01 += c0 * c1
+            a02 += c0 * c2
+            a03 += c0 * c3
+            a04 += c0 * c4
+            a05 += c0 * c5
+            a11 += c1 * c1
+            a12 += c1 * c2
+            a13 += c1 * c3
+            a14 += c1 * c4
+            a15 += c1 * c5
+            a22 += c2 * c2
+            a23 += c2 * c3
+            a24 += c2 * c4
+            a25 += c2 * c5
+            a33 += c3 * c3
+            a34 += c3 * c4
+            a35 += c3 * c5
+            a44 += c4 * c4
+            a45 += c4 * c5
+            a55 += c5 * c5
+    A[0, 0], A[0, 1], A[0, 2], A[0, 3], A[0, 4], A[0, 5] = a00, a01, a02, a03, a04, a05
+    A[1, 1], A[1, 2], A[1, 3], A[1, 4], A[1, 5] = a11, a12, a13, a14, a15
+    A[2, 2], A[2, 3], A[2, 4], A[2, 5] = a22, a23, a24, a25
+    A[3, 3], A[3, 4], A[3, 5] = a33, a34, a35
+    A[4, 4], A[4, 5], A[5, 5] = a44, a45, a55
+
+
+@inner
+def limited_step(columns, e, q, lower, upper, scale, damping, longest, A, y, dq, active):
+    """
+    Damped step ``dq = W J^T (J W J^T + damping I)^-1 e`` that ends inside the limits.
+
+    A joint that would pass a limit is put on it, its motion is taken off the
+    error, and the others are solved again, at most n times.
+
+    Parameters
+    ----------
+    columns : (n, 6) array
+        J^T, each row times the root of the joint's weight in W (`scale`); changed.
+    longest : float
+        Bound on each ``|dq|``, rad or m.
 
     Returns
     -------
     bool
-        Whether `q` solves the goal.
+        Whether there is a step.
 
     """
-    n, m = lower.shape[0], joints.shape[0]
-    frames, J, A = np.empty((m + 1, 12)), np.empty((6, n)), np.empty((6, 6))
-    e, y, dq = np.empty(6), np.empty(6), np.empty(n)
-    work = (frames, J, A, e, y, dq, np.empty(n, dtype=np.bool_))
-    for attempt in range(first, last):
-        start = seeds[attempt] if attempt < seeds.shape[0] else sequence[attempt - seeds.shape[0]]
+    n = q.shape[0]
+    for k in range(n):
+        if scale[k] != 1.0:
+            for i in range(6):
+                columns[k, i] *= scale[k]
+        active[k], dq[k] = True, 0.0
+        if q[k] <= lower[k] or q[k] >= upper[k]:
+            # At its limit it takes part when the error pulls it inward.
+            pull = 0.0
+            for i in range(6):
+                pull += columns[k, i] * e[i]
+            active[k] = (q[k] > lower[k] or pull > 0.0) and (q[k] < upper[k] or pull < 0.0)
+    for _ in range(n + 1):
+        gram(columns, active, damping, A)
+        for i in range(6):
+            y[i] = e[i]
         for k in range(n):
-            q[k] = min(max(start[k], lower[k]), upper[k])
-        solved, steps = _descend(offsets, joints, factors, lower, upper, goal, rows, length,
-                                 tolerance, max_iterations, q, work)
-        figures[2] += steps
+            if not active[k] and dq[k] != 0.0:
+                for i in range(6):
+                    y[i] -= columns[k, i] * dq[k] / scale[k]
+        if not cholesky_solve(A, y):
+            return False
+        largest = 0.0
+        for k in range(n):
+            if active[k]:
+                s = 0.0
+                for i in range(6):
+                    s += columns[k, i] * y[i]
+                dq[k] = s * scale[k]
+                largest = max(largest, abs(dq[k]))
+        if largest > longest:
+            for k in range(n):
+                if active[k]:
+                    dq[k] *= longest / largest
+        passed = False
+        for k in range(n):
+            if active[k] and not lower[k] <= q[k] + dq[k] <= upper[k]:
+                dq[k] = (lower[k] if dq[k] < 0.0 else upper[k]) - q[k]
+                active[k] = False
+                passed = True
+        if not passed:
+            break
+    return True
+
+
+@inner
+def descend(table, lower, upper, scale, wraps, goal, settings, patience, longest, most, q,
+            work):
+    """
+    One attempt from `q`; leaves in `q` where it ended.
+
+    Parameters
+    ----------
+    wraps : (n,) array
+        Not 0 for a joint that may go round by 2 pi when it meets a limit; near a
+        goal none does.
+    patience : float
+        EARLY: it may give up early, if it is far from the goal and that has no box;
+        LATE.  (Floats, because numba compiles once more for every literal int or bool.)
+    longest : float
+        Bound on each ``|dq|`` of a step, rad or m.
+    most : float
+        Steps.
+
+    Returns
+    -------
+    (bool, int, float, float, float, bool)
+        Whether both tolerances are met; steps taken; position (m) and orientation
+        (rad) error; weighted squared error (m^2); whether the goal was far at `q`.
+
+    """
+    frames, columns, A, D, e, y, dq, active = work
+    length = settings[LENGTH]
+    best, stalled, step = np.inf, 0, 0
+    share, rounds = HASTY if patience == EARLY else PATIENT
+    stiffness, stiffer = 1.0, 1.0
+    if settings[PERSISTENT] != 0.0:
+        # At rest away from the goal the damping must outweigh the curvature that J leaves out.
+        share, rounds = TO_REST
+        stiffer = 4.0
+    far = True
+    while True:
+        joint_frames(table, q, frames)
+        position, angle = residual(goal, frames[-1], length, e, D)
+        error = position * position + length * length * angle * angle
+        if step == 0 and (error < NEAR * NEAR or goal[18] != PLAIN):
+            far = error >= NEAR * NEAR
+            if settings[PERSISTENT] == 0.0:
+                share, rounds = PATIENT
+        if position <= settings[POSITION] and angle <= settings[ORIENTATION]:
+            return True, step, position, angle, error, far
+        if error < share * best:
+            best, stalled = error, 0
+            stiffness = max(1.0, 0.5 * stiffness)
+        else:
+            stalled += 1
+            stiffness *= stiffer
+        if stalled >= rounds or step >= most:
+            return False, step, position, angle, error, far
+        jacobian_columns(table, frames, length, columns)
+        if goal[18] != PLAIN:
+            task_columns(D, columns)
+        damping = stiffness * DAMPING * error + DAMPING_FLOOR
+        if not limited_step(columns, e, q, lower, upper, scale, damping, longest, A, y, dq,
+                            active):
+            return False, step, position, angle, error, far
+        step += 1
+        for k in range(q.shape[0]):
+            q[k] = min(max(q[k] + dq[k], lower[k]), upper[k])
+            if far and wraps[k] != 0.0:
+                if q[k] >= upper[k]:
+                    q[k] -= 2.0 * pi
+                elif q[k] <= lower[k]:
+                    q[k] += 2.0 * pi
+
+
+@inner
+def measure_postures(goal, poses, length, distances):
+    """
+    Write how far the tip of each posture of the table is from the goal, squared (m^2).
+
+    The rotation counts by the chord ``|R - R_goal|^2 / 2``; a position or an
+    orientation of which an axis is free does not count.
+
+    Parameters
+    ----------
+    poses : (12, K) array
+    distances : (K,) array, written
+
+    """
+    distances[:] = 0.0
+    for c in range(12):
+        weight = 0.5 * length * length if c < 9 else 1.0
+        if goal[18] != PLAIN:
+            first = 15 if c < 9 else 12
+            if max(goal[first], goal[first + 1], goal[first + 2]) == np.inf:
+                weight = 0.0
+        if weight > 0.0:
+            row, target = poses[c], goal[c]
+            for i in range(row.shape[0]):
+                d = row[i] - target
+                distances[i] += weight * d * d
+
+
+@inner
+def take_nearest(distances):
+    """Return the index of the smallest distance, and strike it off."""
+    nearest = 0
+    for i in range(distances.shape[0]):
+        if distances[i] < distances[nearest]:
+            nearest = i
+    distances[nearest] = np.inf
+    return nearest
+
+
+@inner
+def beyond(goal, origin, reach):
+    """Return whether an exact position is farther from `origin` (3,) than the arm is long."""
+    square = 0.0
+    for i in range(3):
+        square += (goal[9 + i] - origin[i]) ** 2
+    return square > reach * reach and goal[12] == goal[13] == goal[14] == 0.0
+
+
+@inner
+def nearest_turns(q, reference, lower, upper, turning):
+    """Move angles by whole turns as near to `reference` as limits allow; say if one moved."""
+    moved = False
+    for k in range(q.shape[0]):
+        if turning[k] != 0.0:
+            turns = np.round((reference[k] - q[k]) / (2.0 * pi))
+            turns = max(turns, np.ceil((lower[k] - q[k]) / (2.0 * pi)))
+            turns = min(turns, np.floor((upper[k] - q[k]) / (2.0 * pi)))
+            if not lower[k] <= q[k] + 2.0 * pi * turns <= upper[k]:
+                turns -= np.sign(turns)  # by rounding
+            if turns != 0.0:
+                q[k] += 2.0 * pi * turns
+                moved = True
+    return moved
+
+
+@inner
+def farthest(a, b):
+    """Return the largest ``|a_i - b_i|``."""
+    largest = 0.0
+    for k in range(a.shape[0]):
+        largest = max(largest, abs(a[k] - b[k]))
+    return largest
+
+
+@inner
+def start_aside(start, postures, row, share, lower, upper, q):
+    """Write `start` moved by a share of the difference of two postures of the table, clipped."""
+    for k in range(q.shape[0]):
+        aside = share * (postures[k, row] - postures[k, row + 1])
+        q[k] = min(max(start[k] + aside, lower[k]), upper[k])
+
+
+@inlined
+def stay_near(table, lower, upper, scale, never, goal, settings, start, postures, q, work):
+    """
+    Look once more for an answer near `start`, where the goal is near and none was found.
+
+    Short steps, no turns, from `start` and from points that lie closely around it.
+
+    Returns
+    -------
+    (bool, int, float, float)
+        Whether `q` is an answer within JUMP of `start`; steps; errors (m, rad).
+
+    """
+    steps = 0
+    for rescue in range(RESCUES):
+        start_aside(start, postures, rescue, ASIDE if rescue > 0 else 0.0, lower, upper, q)
+        solved, taken, position, angle, _, _ = descend(
+            table, lower, upper, scale, never, goal, settings, LATE, SHORT_STEP,
+            settings[ITERATIONS], q, work)
+        steps += taken
+        if solved and farthest(q, start) <= JUMP:
+            return True, steps, position, angle
+    return False, steps, np.inf, np.inf
+
+
+@inlined
+def solve_one(table, joints, settings, postures, goal, seeds, first, picks, distances, never, q,
+              work, answer):
+    """
+    Attempts from the given seeds, then from the `picks` nearest postures of the table.
+
+    Parameters
+    ----------
+    table : (m + 1, 16) array
+        :attr:`Chain.table`.
+    joints : (7, n) array
+        Rows LOWER to PULL.
+    settings : (16,) array
+        LENGTH to BOX.
+    postures : (n + 12, K) array
+        Columns: joint positions, and the pose of the tip there.
+    goal : (19,) array
+        See :mod:`ik_node.solver.residual`.
+    seeds : (s, n) array
+        Turns are chosen nearest to row 0; attempts begin at rows `first` to s - 1.
+    distances, never, q, work :
+        Workspace: (K,), (n,) zeros, (n,), and :func:`workspace`.
+    answer : (Q + n,) array, written
+        Of the solution; else of the attempt that came nearest.
+
+    """
+    n = q.shape[0]
+    lower, upper, wraps, scale = joints[LOWER], joints[UPPER], joints[WRAPS], joints[SCALE]
+    measured = False
+    if beyond(goal, table[0, 9:12], settings[REACH]):
+        picks = min(picks, BEYOND_ATTEMPTS)
+    answer[SOLVED], answer[ERROR], answer[STEPS] = 0.0, np.inf, 0.0
+    for attempt in range(seeds.shape[0] - first + picks):
+        if attempt < seeds.shape[0] - first:
+            start_aside(seeds[first + attempt], postures, attempt, 0.0, lower, upper, q)
+        elif attempt >= POLISH_AFTER and attempt % 2 == 1:
+            start_aside(answer[Q:], postures, attempt, POLISH_ASIDE, lower, upper, q)
+        else:
+            if not measured:
+                measured = True
+                measure_postures(goal, postures[n:], settings[LENGTH], distances)
+            nearest = take_nearest(distances)
+            for k in range(n):
+                q[k] = min(max(postures[k, nearest], lower[k]), upper[k])
+        solved, steps, position, angle, error, far = descend(
+            table, lower, upper, scale, wraps, goal, settings,
+            EARLY if attempt < HASTY_ATTEMPTS else LATE, LONG_STEP, settings[ITERATIONS], q, work)
+        answer[STEPS] += steps
+        if solved or error < answer[ERROR]:
+            answer[POSITION_ERROR], answer[ORIENTATION_ERROR] = position, angle
+            answer[ERROR] = error
+            copy(q, answer[Q:])
+        if (first == 0 and attempt == 0 and not far
+                and not (solved and farthest(q, seeds[0]) <= JUMP)):
+            near, steps, position, angle = stay_near(table, lower, upper, scale, never, goal,
+                                                     settings, seeds[0], postures, q, work)
+            answer[STEPS] += steps
+            if near:
+                solved = True
+                answer[POSITION_ERROR], answer[ORIENTATION_ERROR] = position, angle
+                copy(q, answer[Q:])
+        answer[ATTEMPT] = attempt
         if solved:
-            _nearest_turns(q, seeds[0], lower, upper, turning)
-            if bias_iterations > 0:
-                figures[5] = _settle(offsets, joints, factors, lower, upper, goal, rows, length,
-                                     tolerance, preferred, weight, bias_iterations, q,
-                                     np.empty(n), work)
-            figures[0], figures[1] = _evaluate(offsets, joints, factors, q, goal, length,
-                                               frames, e)
-            figures[3] = attempt
-            if figures[0] <= tolerance[0] and (rows == 3 or figures[1] <= tolerance[1]):
-                return True
-        position, angle = _evaluate(offsets, joints, factors, q, goal, length, frames, e)
-        error = position * position
-        if rows == 6:
-            error += length * length * angle * angle
-        if error < figures[4]:
-            figures[4] = error
-            figures[0], figures[1] = position, angle
-            best_q[:] = q
-    return False
+            answer[SOLVED] = 1.0
+            break

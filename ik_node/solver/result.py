@@ -4,78 +4,57 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from itertools import product
+from math import isfinite, pi
 
 import numpy as np
 
 from ik_node.errors import quote, Reason
-from ik_node.kinematics.arm import singular_values
+from ik_node.kinematics.arm import forward_kinematics, singular_values
 from ik_node.model.chain import Chain
+from ik_node.solver.damped import ATTEMPT, BIAS_STEPS, ORIENTATION_ERROR, POSITION_ERROR, Q, STEPS
 from ik_node.solver.goal import Goal
+from ik_node.solver.labels import branch_labels
 
 AT_LIMIT = 1e-6  # rad or m
+SUCCESSES = (Reason.SOLVED, Reason.NEAREST)
 
 
-@dataclass(frozen=True, eq=False)
-class Result:
-    """
-    Outcome of one solve; costly figures are computed when asked for.
+class Figures:
+    """Figures of joint positions `q` of a `chain`, computed when asked for."""
 
-    Attributes
-    ----------
-    reason : Reason
-        SOLVED, OUT_OF_REACH (farther than the arm is long), NO_SOLUTION (every
-        attempt failed) or DEADLINE (time ran out before).
-    q : (n,) array
-        The solution; on failure the attempt that came nearest.
-    position_error, orientation_error : float
-        Distance (m) and angle (rad) from the goal, by forward kinematics of `q`.
-    iterations : int
-        Damped steps of all attempts together.
-    restarts : int
-        Attempts after the first.
-    bias_iterations : int
-        Null-space steps after the solution was found.
-    time : float
-        Seconds.
-    seed : (n,) array
-        Where the first attempt began.
-
-    """
-
-    reason: Reason
-    q: np.ndarray
-    position_error: float
-    orientation_error: float
-    iterations: int
-    restarts: int
-    bias_iterations: int
-    time: float
-    seed: np.ndarray
-    goal: Goal
+    __slots__ = ()
     chain: Chain
+    q: np.ndarray
+    seed: np.ndarray
 
     @property
-    def solved(self) -> bool:
-        """Return whether `q` is inside the limits and within tolerance of the goal."""
-        return self.reason is Reason.SOLVED
-
-    @cached_property
     def limit_margin(self) -> float:
         """Return the smallest distance of a joint to its limits (rad or m)."""
-        return float(np.minimum(self.q - self.chain.lower, self.chain.upper - self.q).min())
+        return float(self._margins.min())
 
     @property
     def limiting_joints(self) -> tuple[str, ...]:
         """Return the joints that stand on a limit."""
-        margin = np.minimum(self.q - self.chain.lower, self.chain.upper - self.q)
-        return tuple(name for name, room in zip(self.chain.joint_names, margin)
-                     if room < AT_LIMIT)
+        return tuple(name for name, margin in zip(self.chain.joint_names, self._margins)
+                     if margin < AT_LIMIT)
 
-    @cached_property
+    @property
+    def centredness(self) -> float:
+        """Return the smallest margin as a share of half the joint's range: 1 middle, 0 limit."""
+        half = 0.5 * (self.chain.upper - self.chain.lower)
+        share = np.divide(self._margins, half, out=np.ones_like(half),
+                          where=np.isfinite(half) & (half > 0.0))
+        return float(share.min())
+
+    @property
+    def distance(self) -> float:
+        """Return the largest change of a joint from the seed (rad or m)."""
+        return float(np.abs(self.q - self.seed).max())
+
+    @property
     def singular_values(self) -> np.ndarray:
-        """Return the singular values of the Jacobian at `q`, largest first."""
+        """Return the singular values of the Jacobian at `q`, largest first (m, rad)."""
         return singular_values(self.chain, self.q)
 
     @property
@@ -89,25 +68,196 @@ class Result:
         return float(np.prod(self.singular_values))
 
     @property
-    def sentence(self) -> str:
-        """Return the outcome in words."""
+    def T_base_tip(self) -> np.ndarray:
+        """Return the pose (4, 4) of the tip at `q`."""
+        return forward_kinematics(self.chain, self.q)
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Return the branch in words, see :func:`~ik_node.solver.labels.branch_labels`."""
+        return branch_labels(self.chain, self.q)
+
+    @property
+    def turns(self) -> np.ndarray:
+        """Return `q` and its equals by whole turns inside the limits, (k, n), nearest first."""
         chain = self.chain
-        if self.reason is Reason.SOLVED:
-            return (f'solved to {self.position_error:.1e} m and {self.orientation_error:.1e} rad '
-                    f'in {1e3 * self.time:.2f} ms')
-        if self.reason is Reason.OUT_OF_REACH:
-            first_joint = chain.offsets[0, 9:]
-            away = float(np.linalg.norm(self.goal.T_base_tip[:3, 3] - first_joint))
-            hint = '; are its units millimetres?' if away > 10.0 * chain.reach else ''
-            return (f'out of reach: the goal is {away:.4g} m from the first joint, '
-                    f'{quote(chain.tip_link)} reaches at most {chain.reach:.4g} m{hint}')
-        near = f'the nearest posture found is {1e3 * self.position_error:.3g} mm'
-        if not self.goal.position_only:
-            near += f' and {self.orientation_error:.3g} rad'
+        ways = []
+        for k in range(chain.n):
+            values = [self.q[k]]
+            if chain.turning[k] and isfinite(chain.lower[k]) and isfinite(chain.upper[k]):
+                first = np.ceil((chain.lower[k] - self.q[k]) / (2.0 * pi))
+                last = np.floor((chain.upper[k] - self.q[k]) / (2.0 * pi))
+                values = list(self.q[k] + 2.0 * pi * np.arange(first, last + 1.0))
+            ways.append(values)
+        every = np.array(list(product(*ways)))
+        far = np.abs(every - self.seed)
+        return every[np.lexsort((far.sum(axis=1), far.max(axis=1)))]
+
+    @property
+    def _margins(self) -> np.ndarray:
+        return np.minimum(self.q - self.chain.lower, self.chain.upper - self.q)
+
+
+class Posture(Figures):
+    """
+    Joint positions of a chain.
+
+    Attributes
+    ----------
+    chain : Chain
+    q : (n,) array
+        Joint positions, rad or m.
+    seed : (n,) array
+        Where the search began.
+
+    """
+
+    __slots__ = ('chain', 'q', 'seed')
+
+    def __init__(self, chain: Chain, q: np.ndarray, seed: np.ndarray) -> None:
+        self.chain, self.q, self.seed = chain, q, seed
+
+
+class Result(Figures):
+    """
+    Outcome of one solve.
+
+    Attributes
+    ----------
+    status : Reason
+        SOLVED; NEAREST (the nearest pose within reach, as the caller chose); why
+        not: OUT_OF_REACH, INNER_VOID, ORIENTATION_OUT_OF_REACH, BEYOND_LIMIT,
+        OTHER_BRANCH, NO_SOLUTION, DEADLINE.
+    q : (n,) array
+        The solution; on failure the posture that came nearest.
+    time : float
+        Seconds.
+    excess : dict of joint name to float
+        Of BEYOND_LIMIT: how far beyond its limit each joint would have to go (rad or m).
+
+    """
+
+    __slots__ = ('chain', 'status', 'time', 'excess', '_packed', '_goal')
+
+    def __init__(self, chain: Chain, status: Reason, packed: np.ndarray,
+                 goal: Goal | np.ndarray, time: float,
+                 excess: dict[str, float] | None = None) -> None:
+        self.chain, self.status, self.time, self.excess = chain, status, time, excess
+        # The row as the compiled code left it (:func:`solve_rows`), taken apart when asked for.
+        self._packed, self._goal = packed, goal
+
+    @property
+    def q(self) -> np.ndarray:
+        """Return the solution (n,), rad or m; on failure the posture that came nearest."""
+        return self._packed[-self.chain.n:]
+
+    @property
+    def seed(self) -> np.ndarray:
+        """Return where the first attempt began, (n,)."""
+        return self._packed[16:16 + self.chain.n]
+
+    @property
+    def figures(self) -> np.ndarray:
+        """Return the answer as the compiled code writes it, (Q + n,)."""
+        return self._packed[-Q - self.chain.n:]
+
+    @property
+    def success(self) -> bool:
+        """Return whether `q` is inside the limits and does what was asked for."""
+        return self.status in SUCCESSES
+
+    @property
+    def goal(self) -> Goal:
+        """Return what was asked for."""
+        return (self._goal if isinstance(self._goal, Goal)
+                else Goal(self._packed[:16].reshape(4, 4)))
+
+    @property
+    def position_error(self) -> float:
+        """Return the distance (m) from the goal, by forward kinematics of `q`."""
+        return float(self.figures[POSITION_ERROR])
+
+    @property
+    def orientation_error(self) -> float:
+        """Return the angle (rad) from the goal, by forward kinematics of `q`."""
+        return float(self.figures[ORIENTATION_ERROR])
+
+    @property
+    def iterations(self) -> int:
+        """Return the damped steps of all attempts together."""
+        return int(self.figures[STEPS])
+
+    @property
+    def restarts(self) -> int:
+        """Return the attempts after the first."""
+        return int(self.figures[ATTEMPT])
+
+    @property
+    def bias_iterations(self) -> int:
+        """Return the null-space steps after the solution was found."""
+        return int(self.figures[BIAS_STEPS])
+
+    @property
+    def message(self) -> str:
+        """Return the outcome in one sentence."""
+        return _MESSAGES[self.status](self)
+
+    @property
+    def _nearest(self) -> str:
+        parts = []
+        if not self.goal.position_free:
+            parts.append(f'{1e3 * self.position_error:.3g} mm')
+        if not self.goal.orientation_free:
+            parts.append(f'{self.orientation_error:.3g} rad')
         stuck = self.limiting_joints
         limit = f', with {", ".join(map(quote, stuck))} at the limit' if stuck else ''
-        if self.reason is Reason.DEADLINE:
-            return (f'no solution within the time allowed ({1e3 * self.time:.0f} ms); '
-                    f'{near} away{limit}')
-        return (f'no posture inside the joint limits puts {quote(chain.tip_link)} there; '
-                f'{near} away{limit}')
+        return f'the nearest posture found is {" and ".join(parts)} away{limit}'
+
+    @property
+    def _away(self) -> float:
+        return float(np.linalg.norm(self.goal.T_base_tip[:3, 3] - self.chain.offsets[0, 9:]))
+
+
+def _solved(r: Result) -> str:
+    return (f'solved to {r.position_error:.1e} m and {r.orientation_error:.1e} rad '
+            f'in {1e3 * r.time:.2f} ms')
+
+
+def _out_of_reach(r: Result) -> str:
+    hint = '; are its units millimetres?' if r._away > 10.0 * r.chain.reach else ''
+    bound = f'{quote(r.chain.tip_link)} reaches at most {r.chain.reach:.4g} m' \
+        if r._away > r.chain.reach else f'too far for {quote(r.chain.tip_link)} there'
+    return (f'out of reach: the goal is {r._away:.4g} m from the first joint, {bound}{hint}; '
+            f'{r._nearest}')
+
+
+def _beyond_limit(r: Result) -> str:
+    parts = []
+    for k, name in enumerate(r.chain.joint_names):
+        if name in r.excess:
+            unit = 'rad' if r.chain.turning[k] else 'm'
+            parts.append(f'{quote(name)} by {r.excess[name]:.3g} {unit}')
+    return ('no posture inside the joint limits puts '
+            f'{quote(r.chain.tip_link)} there; it would take {", ".join(parts)} beyond the limit; '
+            f'{r._nearest}')
+
+
+_MESSAGES = {
+    Reason.SOLVED: _solved,
+    Reason.NEAREST: lambda r: f'the goal is not within reach; {r._nearest}',
+    Reason.OUT_OF_REACH: _out_of_reach,
+    Reason.INNER_VOID: lambda r: (
+        f'the goal is {r._away:.4g} m from the first joint, too close for '
+        f'{quote(r.chain.tip_link)}; {r._nearest}'),
+    Reason.ORIENTATION_OUT_OF_REACH: lambda r: (
+        f'{quote(r.chain.tip_link)} gets to that position, but not in that orientation; '
+        f'{r._nearest}'),
+    Reason.BEYOND_LIMIT: _beyond_limit,
+    Reason.OTHER_BRANCH: lambda r: (
+        f'solved only with a joint moved by {r.distance:.3g} (rad or m), more than max_jump '
+        'allows'),
+    Reason.NO_SOLUTION: lambda r: (
+        f'no posture inside the joint limits puts {quote(r.chain.tip_link)} there; {r._nearest}'),
+    Reason.DEADLINE: lambda r: (
+        f'no solution within the time allowed ({1e3 * r.time:.0f} ms); {r._nearest}'),
+}

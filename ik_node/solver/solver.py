@@ -4,58 +4,47 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import pi
-from time import monotonic, perf_counter
+from functools import lru_cache
+import logging
+from math import hypot, pi
+from threading import Timer
+from time import perf_counter
 
 import numpy as np
 
 from ik_node.errors import ParameterError, Reason
-from ik_node.kinematics.kernels import pose_row
+from ik_node.kinematics import kernels
+from ik_node.kinematics.kernels import forget_stale, tip_poses
 from ik_node.model.chain import Chain
-from ik_node.solver.damped import solve_kernel
-from ik_node.solver.goal import Goal
-from ik_node.solver.result import Result
+from ik_node.solver import branches, damped, entry, nullspace, residual
+from ik_node.solver.batch import BatchResult, solve_batch
+from ik_node.solver.branches import all_solutions, find_all, KEYS, SAME, verify
+from ik_node.solver.damped import (
+    ATTEMPT,
+    BIAS_ITERATIONS,
+    BOX,
+    ERROR,
+    LOWER,
+    Q,
+    SOLVED,
+    STEPS,
+    UPPER,
+    WRAPS,
+)
+from ik_node.solver.entry import bias_rows, NOT_RIGID, solve_goals, solve_rows
+from ik_node.solver.goal import checked_pose, Goal
+from ik_node.solver.options import FARTHEST_SEED, real_array, SolverOptions, Tables
+from ik_node.solver.result import Posture, Result
+from ik_node.solver.textbook import solve_by_method
+from ik_node.solver.unreachable import explain, last_attempt, settle_nearest
 
-ATTEMPTS_BETWEEN_CLOCK_READS = 8
-
-
-@dataclass(frozen=True)
-class SolverOptions:
-    """
-    What may be tuned.
-
-    Attributes
-    ----------
-    position_tolerance, orientation_tolerance : float
-        m and rad, tested apart.
-    metres_per_radian : float
-        Weight of orientation against position in the damped step and in "nearest".
-    max_iterations : int
-        Steps of one attempt.
-    max_restarts : int
-        Attempts after the given seeds, from a fixed sequence over the limits.
-    deadline : float
-        Seconds, on the monotonic clock.
-    gains : tuple of float
-        Strength of the joint-limit bias: one for all joints or one per joint,
-        0 = off; a joint with a higher gain is held nearer to its preferred value.
-    preferred : tuple of float
-        Preferred joint positions (rad or m); empty = middle of each range.
-    max_bias_iterations : int
-        Null-space steps after the goal is met.
-
-    """
-
-    position_tolerance: float = 1e-6
-    orientation_tolerance: float = 1e-6
-    metres_per_radian: float = 0.3
-    max_iterations: int = 60
-    max_restarts: int = 100
-    deadline: float = 0.1
-    gains: tuple[float, ...] = (1.0,)
-    preferred: tuple[float, ...] = ()
-    max_bias_iterations: int = 100
+DOUBLE = np.dtype(float)
+MATRIX = (4, 4)
+FOUND = Reason.SOLVED
+FIRST_ATTEMPTS = 150  # before the clock is read: well below a millisecond
+MORE_ATTEMPTS = 50    # between further readings
+ROUNDING = 1e-9       # rad
+KEPT = 16             # solvers with changed options
 
 
 class Solver:
@@ -63,144 +52,313 @@ class Solver:
     Damped-least-squares inverse kinematics of one chain.
 
     The same chain, goal, seeds and options give the same answer, bit for bit,
-    as long as the deadline is not met.
+    as long as the deadline is not met.  Safe to share between threads.
 
     Parameters
     ----------
     chain : Chain
-    options : SolverOptions
+    **options
+        The fields of :class:`~ik_node.solver.options.SolverOptions`.
 
     Raises
     ------
     ParameterError
-        If an option is out of range or of the wrong length.
+        If an option is unknown, out of range or of the wrong length.
 
     """
 
-    def __init__(self, chain: Chain, options: SolverOptions = SolverOptions()) -> None:
+    def __init__(self, chain: Chain, **options: object) -> None:
+        unknown = options.keys() - SolverOptions.__dataclass_fields__.keys()
+        if unknown:
+            raise ParameterError(f'the solver has no option {", ".join(sorted(unknown))}; it has '
+                                 f'{", ".join(SolverOptions.__dataclass_fields__)}')
+        warm_up(bias=False)
         self.chain = chain
-        self.options = options
-        for name in ('position_tolerance', 'orientation_tolerance', 'metres_per_radian',
-                     'deadline'):
-            value = getattr(options, name)
-            if not (np.isfinite(value) and value > 0.0):
-                raise ParameterError(f'{name} is {value}; it must be positive')
-        self._tolerance = np.array([options.position_tolerance, options.orientation_tolerance])
-        self._preferred = chain.middle if not options.preferred \
-            else one_per_joint(chain, options.preferred, 'preferred positions')
-        if not ((self._preferred >= chain.lower) & (self._preferred <= chain.upper)).all():
-            raise ParameterError(f'the preferred positions {list(self._preferred)} are not inside '
-                                 f'the joint limits {list(chain.lower)} .. {list(chain.upper)}')
-        gains = one_per_joint(chain, options.gains, 'gains')
-        if (gains < 0.0).any():
-            raise ParameterError(f'the gains {list(gains)} must not be negative')
-        window_lower, window_upper = _window(chain)
-        width = np.where(window_upper > window_lower, window_upper - window_lower, 1.0)
-        self._weight = gains / width**2
-        self._sequence = window_lower + (window_upper - window_lower) \
-            * low_discrepancy(options.max_restarts, chain.n)
-        self._first_joint = chain.offsets[0, 9:]
-        self._reach = chain.reach + options.position_tolerance
+        self.options = SolverOptions(**options)
+        self.tables = Tables(chain, self.options)
+        if self.tables.biased:
+            warm_up(bias=True)
+        self.first_picks = min(self.options.max_restarts, FIRST_ATTEMPTS)
+        self._middle = np.clip(chain.middle, chain.lower, chain.upper)
+        # Whether one compiled call does all that was asked for, if it finds a solution.
+        self.plain = (self.options.method == 'damped' and self.options.select == 'first'
+                      and self.options.max_jump == float('inf') and not self.tables.locked)
+        # Of the row that it takes: a seed's shape, the numbers given, the room for the answer.
+        self._one, self._given, self._blank = (chain.n,), 16 + chain.n, np.zeros(Q + chain.n)
+        self._verdict = SOLVED - Q - chain.n
+        self._changed: dict[tuple, Solver] = {}
 
     @property
     def preferred(self) -> np.ndarray:
         """Return the posture that the bias pulls to, (n,)."""
-        return self._preferred
+        return self.tables.preferred
 
-    def solve(self, goal: Goal, seeds: np.ndarray) -> Result:
+    def changed(self, **options: object) -> Solver:
+        """Return this solver with other options; the last few are kept."""
+        key = tuple((name, tuple(value) if isinstance(value, (list, np.ndarray)) else value)
+                    for name, value in sorted(options.items()))
+        solver = self._changed.get(key)
+        if solver is None:
+            solver = Solver(self.chain, **{**vars(self.options), **dict(key)})
+            if len(self._changed) >= KEPT:
+                self._changed.clear()
+            self._changed[key] = solver
+        return solver
+
+    def solve(self, goal: Goal | np.ndarray, seed: np.ndarray | None = None,
+              **options: object) -> Result:
         """
         Find joint positions that put the tip at the goal.
 
         Parameters
         ----------
-        goal : Goal
-        seeds : (n,) or (s, n) array
-            Where to begin, tried in order before the fixed sequence; among
-            equal angles the one nearest to the first seed is returned.
+        goal : Goal or (4, 4) array
+            ``T_base_tip``, m.
+        seed : (n,) or (s, n) array, optional
+            Where to begin, tried in order before other postures; among equal
+            angles the one nearest to the first seed is returned.  Without it, the
+            middle of the limits.
+        **options
+            Fields of SolverOptions, for this call.
 
         Returns
         -------
         Result
-            Inside the limits and within tolerance if it says SOLVED.
+            Inside the limits and within tolerance if it says ``success``.
 
         Raises
         ------
+        GoalError
+            If the goal is not a finite rigid pose.
         ParameterError
-            If the seeds are not finite or of the wrong length.
+            If the seed is not finite or of the wrong length, or an option is wrong.
 
         """
+        if options:
+            return self.changed(**options).solve(goal, seed)
         began = perf_counter()
-        chain, options = self.chain, self.options
-        seeds = np.atleast_2d(np.ascontiguousarray(seeds, dtype=float))
-        if seeds.shape[1] != chain.n or not np.isfinite(seeds).all():
-            raise ParameterError(f'a seed needs {chain.n} finite numbers, one a joint')
-        q, best_q = np.empty(chain.n), seeds[0].copy()
-        figures = np.array([np.inf, np.inf, 0.0, 0.0, np.inf, 0.0])
-        row = pose_row(goal.T_base_tip)
-        reason = Reason.NO_SOLUTION
-        attempt, attempts = 0, len(seeds) + len(self._sequence)
-        bias = options.max_bias_iterations if chain.n > goal.rows else 0
-        give_up = monotonic() + options.deadline
-        away = row[9:] - self._first_joint
-        if away @ away > self._reach * self._reach:
-            reason, attempts = Reason.OUT_OF_REACH, 1
-        while attempt < attempts:
-            last = min(attempt + ATTEMPTS_BETWEEN_CLOCK_READS, attempts)
-            if solve_kernel(chain.offsets, chain.joints, chain.factors, chain.lower, chain.upper,
-                            chain.turning, row, goal.rows, options.metres_per_radian,
-                            self._tolerance, seeds, self._sequence, attempt, last,
-                            options.max_iterations, self._preferred, self._weight, bias,
-                            q, best_q, figures):
-                reason, attempt, best_q = Reason.SOLVED, int(figures[3]) + 1, q
-                break
-            attempt = last
-            if attempt < attempts and monotonic() > give_up:
-                reason = Reason.DEADLINE
-                break
-        return Result(reason, best_q, float(figures[0]), float(figures[1]), int(figures[2]),
-                      attempt - 1, int(figures[5]), perf_counter() - began,
-                      seeds[0].copy(), goal, chain)
+        tables, packed = self.tables, None
+        settings = tables.settings
+        if (isinstance(goal, np.ndarray) and goal.shape == MATRIX and goal.dtype is DOUBLE
+                and isinstance(seed, np.ndarray) and seed.shape == self._one
+                and seed.dtype is DOUBLE):
+            # The usual case, in few calls; no NaN is within the bound, nor infinity.
+            packed = np.concatenate((goal.ravel(), seed, self._blank))
+            if not hypot(*packed[:self._given].tolist()) <= FARTHEST_SEED:
+                packed = None
+        if packed is None:
+            packed, settings = self._pack(goal, seed)
+        status, excess = FOUND, None
+        if self.plain:
+            solve_rows(tables.table, tables.joints, settings, tables.postures, packed, 1, 0,
+                       self.first_picks)
+            if settings[BIAS_ITERATIONS] > 0.0:
+                bias_rows(tables.table, tables.joints, settings, tables.postures, packed, 1)
+        if not self.plain or packed[self._verdict] != 1.0:
+            status, excess = self._go_on(goal, settings, packed, began)
+        return Result(self.chain, status, packed, goal, perf_counter() - began, excess)
+
+    def solve_all(self, goal: Goal | np.ndarray,
+                  seed: np.ndarray | None = None) -> tuple[Posture, ...]:
+        """
+        Find all solutions inside the limits that are distinct but for whole turns.
+
+        Each is at the turn nearest to the seed; :attr:`Posture.turns` has the others.
+        Where the goal leaves the arm free, by a free axis or a seventh joint, the
+        solutions are a continuum: these are then samples of it, settled by the
+        null-space bias where there is one.
+
+        Parameters
+        ----------
+        goal, seed :
+            As in :meth:`solve`, with one seed.
+
+        Returns
+        -------
+        tuple of Posture
+            With their limit margin, manipulability, labels and distance to the
+            seed; the nearest first, none if there is no solution.
+
+        Raises
+        ------
+        GoalError, ParameterError
+            As :meth:`solve`.
+
+        """
+        packed, settings = self._pack(goal, seed)
+        T, seeds, _ = self._unpacked(packed)
+        checked_pose(T[0])
+        return all_solutions(self.chain, self.tables, T, settings, self._joints(seeds),
+                             seeds[0, 0])
+
+    def solve_batch(self, goals: np.ndarray, seeds: np.ndarray | None = None,
+                    **how: object) -> BatchResult:
+        """
+        Solve many goals on all cores; the answers are those of single calls.
+
+        Parameters
+        ----------
+        goals : (N, 4, 4) or (N, 7) array
+            ``T_base_tip``, or position (m) and quaternion x y z w.
+        seeds : (n,) or (N, n) array, optional
+            One for all or one each; without it, the middle of the limits.
+        **how
+            Arguments of :func:`ik_node.solver.batch.solve_batch`: progress, executor,
+            workers, chunk.
+
+        """
+        return solve_batch(self, goals, seeds, **how)
+
+    def _pack(self, goal: Goal | np.ndarray,
+              seed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the row that :func:`solve_rows` takes, and the settings for the goal."""
+        n, settings = self.chain.n, self.tables.settings
+        if isinstance(goal, Goal):
+            T, settings = goal.T_base_tip, self.tables.of(goal)
+        else:
+            T = checked_pose(goal)
+        seeds = self._middle if seed is None else real_array(seed)
+        if (seeds is None or seeds.ndim not in (1, 2) or seeds.shape[-1] != n or seeds.size == 0
+                or not (np.abs(seeds) <= FARTHEST_SEED).all()):
+            raise ParameterError(f'a seed needs {n} finite numbers, one a joint, and none beyond '
+                                 f'{FARTHEST_SEED:g}')
+        return np.concatenate((T.ravel(), seeds.ravel(), self._blank)), settings
+
+    def _unpacked(self, packed: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return views of a row: T (1, 4, 4), seeds (1, s, n), answers (1, Q + n)."""
+        end = len(packed) - len(self._blank)
+        return (packed[:16].reshape(1, 4, 4), packed[16:end].reshape(1, -1, self.chain.n),
+                packed[end:].reshape(1, -1))
+
+    def _joints(self, seeds: np.ndarray, max_jump: float = float('inf')) -> np.ndarray:
+        """
+        Return the table of joints for a call.
+
+        Locked joints have no room around the first seed, the others `max_jump` to
+        either side of it.
+        """
+        joints, seed = self.tables.joints.copy(), seeds[0, 0]
+        room = np.full(self.chain.n, max_jump - ROUNDING)
+        room[list(self.tables.locked)] = 0.0
+        lower, upper = joints[LOWER].copy(), joints[UPPER].copy()
+        joints[LOWER] = np.clip(seed - room, lower, upper)
+        joints[UPPER] = np.clip(seed + room, lower, upper)
+        joints[WRAPS] *= joints[UPPER] - joints[LOWER] >= 2.0 * pi - ROUNDING
+        return joints
+
+    def _go_on(self, goal: Goal | np.ndarray, settings: np.ndarray, packed: np.ndarray,
+               began: float) -> tuple[Reason, dict[str, float] | None]:
+        """
+        Do what one compiled call does not, and write it into the answer.
+
+        Other methods, locked joints, a choice among the solutions; and what there is
+        to do where no solution was found.
+        """
+        tables = self.tables
+        T, seeds, answers = self._unpacked(packed)
+        joints = self._joints(seeds)
+        if self.options.method != 'damped':
+            task = goal if isinstance(goal, Goal) else Goal(T[0])
+            return solve_by_method(self.chain, tables, self.options, task, settings, joints,
+                                   seeds, answers, began), None
+        status, excess = FOUND, None
+        if not self.plain:
+            near = self._joints(seeds, self.options.max_jump)
+            answers[:] = solve_goals(tables.table, near, settings, tables.postures, T, seeds, 0,
+                                     self.first_picks)
+            if answers[0, SOLVED] == 1.0 and self.options.select != 'first':
+                self._choose(T, settings, near, seeds, answers)
+            if answers[0, SOLVED] == 0.0 and self.options.max_jump < float('inf'):
+                status = Reason.OTHER_BRANCH
+                answers[:] = solve_goals(tables.table, joints, settings, tables.postures, T,
+                                         seeds, 0, self.first_picks)
+        if answers[0, SOLVED] != 1.0:
+            if answers[0, SOLVED] == NOT_RIGID:
+                checked_pose(T[0])
+            ended = self._attempt_more(T, settings, joints, seeds, answers, began)
+            if ended is not FOUND:
+                ended, excess = self._give_up(ended, T, settings, joints, seeds, answers)
+            if ended is not FOUND or status is FOUND:
+                status = ended
+        return status, excess
+
+    def _attempt_more(self, T: np.ndarray, settings: np.ndarray, joints: np.ndarray,
+                      seeds: np.ndarray, answers: np.ndarray, began: float) -> Reason:
+        """Attempt from the other postures of the table, as long as there is time."""
+        tables = self.tables
+        attempts = int(answers[0, ATTEMPT]) + 1
+        if self.options.max_restarts <= FIRST_ATTEMPTS or attempts <= FIRST_ATTEMPTS:
+            return Reason.NO_SOLUTION
+        starts = tables.nearest_postures(T[0])[self.first_picks:self.options.max_restarts]
+        for first in range(0, len(starts), MORE_ATTEMPTS):
+            if perf_counter() - began > self.options.deadline:
+                return Reason.DEADLINE
+            more = np.concatenate([seeds[0, :1], starts[first:first + MORE_ATTEMPTS]])[None]
+            trial = solve_goals(tables.table, joints, settings, tables.postures, T, more, 1, 0)
+            attempts += int(trial[0, ATTEMPT]) + 1
+            steps = trial[0, STEPS] + answers[0, STEPS]
+            if trial[0, SOLVED] == 1.0 or trial[0, ERROR] < answers[0, ERROR]:
+                answers[:] = trial
+            answers[0, STEPS], answers[0, ATTEMPT] = steps, attempts - 1
+            if answers[0, SOLVED] == 1.0:
+                return Reason.SOLVED
+        return Reason.NO_SOLUTION
+
+    def _give_up(self, status: Reason, T: np.ndarray, settings: np.ndarray, joints: np.ndarray,
+                 seeds: np.ndarray, answers: np.ndarray
+                 ) -> tuple[Reason, dict[str, float] | None]:
+        """Walk the best attempt to its end; if that is no answer either, say why."""
+        settle_nearest(self.tables, T, settings, joints, seeds, answers)
+        if answers[0, SOLVED] == 1.0:
+            return Reason.SOLVED, None
+        nearest = answers[0, Q:].copy()
+        unlimited = last_attempt(self.chain, self.tables, T, settings, joints, seeds, answers) \
+            if self.options.max_restarts else np.empty((0, self.chain.n))
+        if answers[0, SOLVED] == 1.0:
+            return Reason.SOLVED, None
+        if self.options.nearest:
+            return Reason.NEAREST, None
+        if status is Reason.DEADLINE:
+            return status, None
+        if not self.options.max_restarts:
+            return Reason.NO_SOLUTION, None
+        return explain(self.chain, self.tables, T, settings, joints, unlimited, nearest)
+
+    def _choose(self, T: np.ndarray, settings: np.ndarray, joints: np.ndarray, seeds: np.ndarray,
+                answers: np.ndarray) -> None:
+        """Replace a solution by the one that `select` prefers."""
+        select, seed = self.options.select, seeds[0, 0]
+        first = Posture(self.chain, answers[0, Q:].copy(), seed)
+        # What is nearest to the middle of the limits may be another turn.
+        reference = self.chain.middle if select == 'centred' else seed
+        every = (first, *all_solutions(self.chain, self.tables, T, settings, joints, seed,
+                                       reference))
+        best = min(every, key=KEYS.get(select, select))
+        answers[:] = verify(self.tables, T, settings, joints, best.q)
 
 
-def one_per_joint(chain: Chain, values: tuple[float, ...], what: str) -> np.ndarray:
-    """
-    Return one number per joint, (n,), from one for all or one for each.
-
-    Raises
-    ------
-    ParameterError
-        If there are neither one nor n numbers, or one is not finite.
-
-    """
-    array = np.array(values, dtype=float)
-    if array.shape not in ((1,), (chain.n,)) or not np.isfinite(array).all():
-        raise ParameterError(f'{what} needs 1 or {chain.n} finite numbers, got {list(values)}')
-    return np.broadcast_to(array, (chain.n,)).copy()
-
-
-def nearest_turns(chain: Chain, q: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    """Return `q` (n,) with joints that turn without limit moved to the turn of `reference`."""
-    turns = np.round((reference - q) / (2.0 * pi))
-    return np.where(chain.continuous & chain.turning, q + 2.0 * pi * turns, q)
-
-
-def low_discrepancy(count: int, n: int) -> np.ndarray:
-    """
-    Return `count` points that fill the unit cube evenly, (count, n), always the same.
-
-    The additive recurrence of Roberts (2018), "The unreasonable effectiveness of
-    quasirandom sequences": steps by powers of the inverse of the root of
-    ``x^(n+1) = x + 1``.
-    """
-    root = 1.5
-    for _ in range(60):
-        root = (1.0 + root) ** (1.0 / (n + 1))
-    steps = root ** -np.arange(1.0, n + 1.0)
-    return (0.5 + np.arange(1, count + 1)[:, None] * steps) % 1.0
-
-
-def _window(chain: Chain) -> tuple[np.ndarray, np.ndarray]:
-    """Return the limits, with one turn about 0 for joints that have none."""
-    lower = np.where(np.isfinite(chain.lower), chain.lower, -pi)
-    upper = np.where(np.isfinite(chain.upper), chain.upper, pi)
-    return np.minimum(lower, upper), np.maximum(lower, upper)
+@lru_cache(maxsize=None)
+def warm_up(bias: bool) -> None:
+    """Load or compile the kernels, once in a process; say so if it takes long."""
+    announce = Timer(1.0, logging.getLogger(__name__).warning, (
+        f'preparing the solver{" for a null-space bias" if bias else ""}; the first time on a '
+        'machine it is compiled, about 15 s',))
+    announce.daemon = True
+    announce.start()
+    n, m = 1, 1
+    table, joints = np.zeros((m + 1, 16)), np.zeros((7, n))
+    table.setflags(write=False)
+    postures, settings = np.zeros((n + 12, 1)), np.zeros(BOX + 7)
+    packed = np.zeros(16 + n + Q + n)  # a goal that is no pose, and not solved
+    try:
+        forget_stale((solve_rows, bias_rows, find_all),
+                     (kernels, branches, damped, entry, nullspace, residual))
+        if bias:
+            bias_rows(table, joints, settings, postures, packed, 1)
+            return
+        solve_rows(table, joints, settings, postures, packed, 1, 0, 0)
+        find_all(table, joints, settings, postures, np.eye(4), np.zeros(n), 0, SAME,
+                 np.empty((1, n)))
+        tip_poses(table, np.zeros((0, n)), np.empty((0, 12)))
+    finally:
+        announce.cancel()

@@ -23,7 +23,7 @@ import pytest
     (dict(xyz=(0.4, 0, 0.4), frame='tool_0'), 'FRAME_UNKNOWN', 'tool_0'),
     (dict(xyz=(2.0, 0, 0.4)), 'OUT_OF_REACH', 'reaches at most'),
     (dict(xyz=(600.0, 0, 300.0)), 'OUT_OF_REACH', 'millimetres'),
-    (dict(xyz=(0.0, 0, 0.02)), 'NO_SOLUTION', 'nearest'),
+    (dict(xyz=(0.0, 0, 0.02)), 'BEYOND_LIMIT', 'joint_2'),
     (dict(xyz=(0.4, 0, 0.4), stamp=Time(sec=1000)), 'GOAL_STALE', 'old'),
     (dict(xyz=(0.4, 0, 0.4), stamp=Time(sec=2**31 - 1)), 'GOAL_FROM_FUTURE', 'clocks'),
 ])

@@ -1,0 +1,148 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The Jacobian in its textbook forms: readable references for the compiled one.
+
+All forms take the table of a chain or of a path to a link (see
+:attr:`ik_node.model.chain.Chain.table`) and the coordinates q of it.  A mimic
+joint adds its column, times its factor, to the joint that it follows.  Columns
+are twists ``[v; w]``, m and rad per unit of q.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import cos, sin
+
+import numpy as np
+
+from ik_node.kinematics.kernels import pose_matrix
+from ik_node.se3 import adjoint, inverse, pose, twist_exp, vee
+
+TURN = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0])   # unit twist of a revolute joint: about its z
+SLIDE = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])  # of a prismatic joint: along its z
+
+
+def product_derivative(table: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """
+    Jacobian (6, n) of the last frame in base axes, by the derivative of the product.
+
+    ``dT/dq_i = A_1 E_1 ... A_i dE_i/dq_i ... A_m E_m A_tip`` with the offsets A and
+    the joint motions E ("Kinematics - Theory", 2013, the partial differential of
+    the forward kinematics).  The linear column is the last column of dT/dq_i, the
+    angular one the vector of ``dR/dq_i R^T``.
+    """
+    J = np.zeros((6, len(q)))
+    R = forward_product(table, q)[:3, :3]
+    for k, (index, factor) in enumerate(_coordinates(table)):
+        dT = forward_product(table, q, derivative_of=k)
+        J[:3, index] += factor * dT[:3, 3]
+        J[3:, index] += factor * vee(dT[:3, :3] @ R.T)
+    return J
+
+
+def forward_product(table: np.ndarray, q: np.ndarray, derivative_of: int = -1) -> np.ndarray:
+    """
+    Return the pose (4, 4) of the last frame, the product of all offsets and joint motions.
+
+    With `derivative_of` k the motion of the k-th joint is replaced by its
+    derivative with respect to its own position.
+    """
+    T = np.eye(4)
+    for k, row in enumerate(table[:-1]):
+        value = row[14] * q[int(row[13])] + row[15]
+        motion = _motion_derivative if k == derivative_of else _motion
+        T = T @ pose_matrix(row[:12]) @ motion(row[12] != 0.0, value)
+    return T @ pose_matrix(table[-1, :12])
+
+
+def body_jacobian(table: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """
+    Body Jacobian (6, n): twists of the last frame in its own axes, at its origin.
+
+    By the product of exponentials ``g = exp(z_1 q_1) ... exp(z_m q_m) g(0)``: column
+    j is ``Ad^-1(exp(z_j q_j) ... exp(z_m q_m) g(0)) z_j``, in one pass from the tip
+    to the base (Murray, Li and Sastry 1994, eq. 3.55).
+    """
+    J = np.zeros((6, len(q)))
+    twists, g = home(table)
+    for k, (index, factor) in reversed(list(enumerate(_coordinates(table)))):
+        value = factor * q[index] + table[k, 15]
+        g = twist_exp(twists[k] * value) @ g
+        J[:, index] += factor * (adjoint(inverse(g)) @ twists[k])
+    return J
+
+
+def spatial_jacobian(table: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """
+    Spatial Jacobian (6, n): twists of the last frame in base axes, at the base's origin.
+
+    Column j is ``Ad(exp(z_1 q_1) ... exp(z_j-1 q_j-1)) z_j`` (Murray, Li and Sastry
+    1994, eq. 3.54).  It is ``Ad(T_base_tip)`` times the body Jacobian.
+    """
+    J = np.zeros((6, len(q)))
+    twists, _ = home(table)
+    g = np.eye(4)
+    for k, (index, factor) in enumerate(_coordinates(table)):
+        J[:, index] += factor * (adjoint(g) @ twists[k])
+        g = g @ twist_exp(twists[k] * (factor * q[index] + table[k, 15]))
+    return J
+
+
+def exponentials(table: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Jacobian (6, n) of the last frame in base axes: the body Jacobian, turned."""
+    return in_axes(body_jacobian(table, q), forward_product(table, q)[:3, :3].T)
+
+
+def home(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return the twists of the joints (m, 6) in the base, and the pose g(0) (4, 4).
+
+    Both where every joint of the path stands at 0, mimic joints too.
+    """
+    twists = []
+    g = np.eye(4)
+    for row in table[:-1]:
+        g = g @ pose_matrix(row[:12])
+        twists.append(adjoint(g) @ (SLIDE if row[12] != 0.0 else TURN))
+    return np.array(twists).reshape(-1, 6), g @ pose_matrix(table[-1, :12])
+
+
+def at_point(J: np.ndarray, offset: np.ndarray) -> np.ndarray:
+    """
+    Return the Jacobian of another point of the same link; `offset` (3,) leads to it.
+
+    ``J_p = Ad J`` with an adjoint of translation only, since all points of a link
+    turn alike (de Lasa 2010, appendix B).  `offset` is in the axes of `J`.
+    """
+    return adjoint(pose(np.eye(3), -offset)) @ J
+
+
+def in_axes(J: np.ndarray, R: np.ndarray) -> np.ndarray:
+    """Return the Jacobian in other axes, whose directions are the columns of `R` (3, 3)."""
+    return np.vstack([R.T @ J[:3], R.T @ J[3:]])
+
+
+def _coordinates(table: np.ndarray) -> Iterator[tuple[int, float]]:
+    """Yield for each joint the coordinate that moves it and the factor."""
+    for row in table[:-1]:
+        yield int(row[13]), row[14]
+
+
+def _motion(prismatic: bool, value: float) -> np.ndarray:
+    """Return the motion (4, 4) of a joint along or about its z axis."""
+    if prismatic:
+        return pose(np.eye(3), np.array([0.0, 0.0, value]))
+    c, s = cos(value), sin(value)
+    return pose(np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]), np.zeros(3))
+
+
+def _motion_derivative(prismatic: bool, value: float) -> np.ndarray:
+    """Return the derivative (4, 4) of :func:`_motion` with respect to `value`."""
+    D = np.zeros((4, 4))
+    if prismatic:
+        D[2, 3] = 1.0
+    else:
+        c, s = cos(value), sin(value)
+        D[:2, :2] = [[-s, -c], [c, -s]]
+    return D

@@ -1,0 +1,152 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The error that a goal leaves, and its exact Jacobian: what every method works on.
+
+The deviation of the tip from the goal is ``d = A [p - p_goal; log(R R_goal^T)]``,
+with A the axes in which the goal states its tolerances.  Each row that is outside
+its tolerance asks for the way back to the nearest edge of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ik_node.kinematics import kernels
+from ik_node.model.chain import Chain
+from ik_node.se3 import hat
+from ik_node.solver.goal import Goal
+
+
+@dataclass(frozen=True, eq=False)
+class TaskPoint:
+    """
+    A goal seen from one posture, with r rows that are not yet met.
+
+    Attributes
+    ----------
+    q : (n,) array
+        Joint positions, rad or m.
+    frames : (m + 1, 12) array
+        Joint frames and tip in the base frame, as by ``kernels.joint_frames``.
+    rows : (6,) array of bool
+        Which of the six task rows are outside their tolerance.
+    e : (r,) array
+        Way back to the tolerance; orientation rows in rad times metres_per_radian, so all in m.
+    J : (r, n) array
+        How the deviation moves with q: a step dq takes e to ``e - J dq``, to first order.
+    position_error, orientation_error : float
+        Length of the way back in position (m) and in orientation (rad).
+
+    """
+
+    q: np.ndarray
+    frames: np.ndarray
+    rows: np.ndarray
+    e: np.ndarray
+    J: np.ndarray
+    position_error: float
+    orientation_error: float
+
+
+class Task:
+    """
+    A goal for a chain.
+
+    Parameters
+    ----------
+    chain : Chain
+    goal : Goal
+    metres_per_radian : float
+        Weight of the orientation rows against the position rows.
+
+    Attributes
+    ----------
+    axes : (3, 3) array
+        Takes base coordinates to those in which the tolerances are stated.
+    weights : (6,) array
+        1 for position rows, metres_per_radian for orientation rows.
+    finite : (6,) array of bool
+        The rows that are not free.
+
+    """
+
+    def __init__(self, chain: Chain, goal: Goal, metres_per_radian: float) -> None:
+        self.chain = chain
+        self.goal = goal
+        self.tolerance = np.asarray(goal.tolerance, dtype=float)
+        self.axes = np.eye(3) if goal.frame == 'base' else goal.T_base_tip[:3, :3].T
+        self.weights = np.repeat([1.0, metres_per_radian], 3)
+        self.finite = np.isfinite(self.tolerance)
+        self._goal_row = kernels.pose_row(goal.T_base_tip)
+
+    def frames(self, q: np.ndarray) -> np.ndarray:
+        """Return the poses of the joint frames and of the tip at `q`, (m + 1, 12)."""
+        frames = np.empty((len(self.chain.table), 12))
+        kernels.joint_frames(self.chain.table, q, frames)
+        return frames
+
+    def error_twist(self, frames: np.ndarray) -> np.ndarray:
+        """Return ``[p_goal - p; log(R_goal R^T)]`` (6,) in the base frame, m and rad."""
+        twist = np.empty(6)
+        kernels.pose_error(self._goal_row, frames[-1], twist)
+        return twist
+
+    def geometric_jacobian(self, frames: np.ndarray) -> np.ndarray:
+        """Return the Jacobian (6, n) of the last frame's origin, in the base frame, m and rad."""
+        columns = np.empty((self.chain.n, 6))
+        kernels.jacobian_columns(self.chain.table, frames, 1.0, columns)
+        return columns.T.copy()
+
+    def at(self, q: np.ndarray) -> TaskPoint:
+        """Return the goal as seen from `q` (n,)."""
+        frames = self.frames(q)
+        twist = self.error_twist(frames)
+        deviation = -self._in_axes(twist)
+        way_back = np.clip(deviation, -self.tolerance, self.tolerance) - deviation
+        rows = (way_back != 0.0) | (self.tolerance == 0.0)
+        J = self.jacobian(frames, twist)
+        return TaskPoint(q, frames, rows, (self.weights * way_back)[rows], J[rows],
+                         float(np.linalg.norm(way_back[:3])),
+                         float(np.linalg.norm(way_back[3:])))
+
+    def jacobian(self, frames: np.ndarray, twist: np.ndarray) -> np.ndarray:
+        """
+        Return the Jacobian (6, n) of the weighted deviation, exact at any distance.
+
+        The geometric Jacobian gives the angular velocity; that of the rotation
+        vector follows by the inverse of the left Jacobian of SO(3).
+        """
+        J = self.geometric_jacobian(frames)
+        J[3:] = left_jacobian_inverse(-twist[3:]) @ J[3:]
+        return self.weights[:, None] * self._in_axes(J)
+
+    def _in_axes(self, rows: np.ndarray) -> np.ndarray:
+        return np.concatenate([self.axes @ rows[:3], self.axes @ rows[3:]])
+
+
+def left_jacobian_inverse(phi: np.ndarray) -> np.ndarray:
+    """
+    Return the matrix (3, 3) from angular velocity to the rate of the rotation vector.
+
+    With ``R = exp(phi)`` that turns with ``omega`` in fixed axes,
+    ``d phi/dt = (I - [phi]/2 + c [phi]^2) omega``,
+    ``c = 1/a^2 - cot(a/2)/(2 a)``, ``a = |phi|``; in axes that turn with R it is
+    the transpose (Solà, Deray and Atchuthan 2018, "A micro Lie theory for state
+    estimation in robotics", eq. 146).
+
+    Parameters
+    ----------
+    phi : (3,) array
+        Rotation vector, rad, at most pi long.
+
+    """
+    K = hat(phi)
+    angle = np.linalg.norm(phi)
+    if angle < 1e-3:
+        c = 1.0 / 12.0
+    else:
+        c = 1.0 / angle**2 - 0.5 / (angle * np.tan(0.5 * angle))
+    return np.eye(3) - 0.5 * K + c * (K @ K)

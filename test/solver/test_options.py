@@ -1,0 +1,194 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Every option changes the answer as it says, and what is not allowed is refused in words."""
+
+from dataclasses import fields
+import logging
+
+from answers import assert_solves, errors_of, near, PATIENT, reachable, solver
+import numpy as np
+import pytest
+import robots
+
+from ik_node.errors import ParameterError, Reason
+from ik_node.model.chain import make_chain
+from ik_node.model.urdf import parse_urdf
+from ik_node.solver.goal import Goal
+from ik_node.solver.options import one_per_joint, SolverOptions
+from ik_node.solver.solver import Solver
+
+SEVEN = robots.chain('panda')
+# Options that change what another one does are tested with it.
+WITH = {'preferred': {'gains': (1.0,)}, 'posture': {'posture_gains': (1.0,)},
+        'posture_gains': {'posture': (0.0, 0.0, 0.0, -1.0, 0.0, 1.0, 0.0)},
+        'max_bias_iterations': {'gains': (1.0,)}, 'explore': {'gains': (1.0,)},
+        'deadline': {'max_restarts': 2000}}
+OTHER = {
+    'method': 'damped_least_squares', 'position_tolerance': 1e-11, 'orientation_tolerance': 1e-11,
+    'metres_per_radian': 1.0, 'max_iterations': 3, 'max_restarts': 1, 'deadline': 1e-9,
+    'weights': (1.0, 1.0, 9.0, 1.0, 1.0, 1.0, 1.0), 'locked': ('panda_joint1',),
+    'gains': (1.0,), 'preferred': (0.1, -0.2, 0.3, -1.0, 0.5, 0.6, -0.7),
+    'posture': (0.1, -0.2, 0.3, -1.0, 0.5, 0.6, -0.7), 'posture_gains': (1.0,),
+    'manipulability_gain': 1.0, 'max_bias_iterations': 1, 'explore': False, 'select': 'centred',
+    'max_jump': 0.3, 'nearest': True}
+
+
+def outcome(one, count=30):
+    """Return what a solver answers to poses and positions, within reach and not."""
+    poses = reachable('panda', count)[1].copy()
+    poses[::6, 0, 3] += 3.0
+    poses[3::6, 0, 3] += 0.4
+    goals = [*poses, *(Goal.position(T[:3, 3]) for T in poses[:10])]
+    answers = [one.solve(goal, seed)
+               for goal, seed in zip(goals, robots.random_postures(SEVEN, len(goals), 12))]
+    return [(result.q.tobytes(), result.status) for result in answers]
+
+
+@pytest.mark.parametrize('name', [field.name for field in fields(SolverOptions)])
+def test_no_option_is_ignored(name):
+    """Another value gives other answers, given to the solver or to one call of it."""
+    base = {**PATIENT, **WITH.get(name, {})}
+    changed = {**base, name: OTHER[name]}
+    before, after = outcome(Solver(SEVEN, **base)), outcome(Solver(SEVEN, **changed))
+    assert before != after
+    one, T = Solver(SEVEN, **base), reachable('panda', 2)[1][1]
+    for seed in robots.random_postures(SEVEN, 3, 40):
+        called, made = one.solve(T, seed, **{name: OTHER[name]}), \
+            Solver(SEVEN, **changed).solve(T, seed)
+        assert called.q.tobytes() == made.q.tobytes() and called.status is made.status
+    assert outcome(one) == before  # a call leaves the solver as it is
+
+
+def test_tolerances_are_apart():
+    """Each error is as small as its own says, and no step is made for more."""
+    chain = robots.chain('ur5')
+    steps = []
+    for position, orientation in ((1e-3, 1e-3), (1e-3, 1e-11), (1e-11, 1e-3), (1e-11, 1e-11)):
+        one = Solver(chain, **PATIENT, position_tolerance=position,
+                     orientation_tolerance=orientation)
+        worst, count = np.zeros(2), 0
+        for q, T in zip(*reachable('ur5', 200)):
+            result = one.solve(T, near('ur5', q, 0.3, 5))
+            assert result.success
+            worst = np.maximum(worst, errors_of('ur5', T, result.q))
+            count += result.iterations
+        steps.append(count)
+        rounding = np.array([1e-14, 3e-8])  # of the logarithm of a rotation near zero
+        assert (worst <= np.array([position, orientation]) + rounding).all()
+    assert worst[0] < 1e-10 and steps[0] < min(steps[1:3]) and max(steps[1:3]) <= steps[3]
+    assert result.orientation_error <= 1e-11
+
+
+def test_iterations_are_those_of_one_attempt():
+    """A single attempt takes no more steps; each has as many."""
+    for T, seed in zip(reachable('ur5', 30)[1],
+                       robots.random_postures(robots.chain('ur5'), 30, 12)):
+        few = solver('ur5', max_iterations=4, max_restarts=20).solve(T, seed)
+        if few.success:
+            # One attempt may be one more look near the seed.
+            assert few.iterations <= 4 * (few.restarts + 2)
+
+
+def test_bias_steps_are_counted():
+    """As many as were allowed, at most."""
+    T = reachable('panda', 1)[1][0]
+    for most in (0, 1, 3):
+        result = solver('panda', gains=(1.0,), max_bias_iterations=most, explore=False).solve(T)
+        assert result.bias_iterations == most
+        assert_solves('panda', T, result)
+
+
+def test_a_changed_solver_is_kept():
+    """The same options of a call find the same solver; only the last few are kept."""
+    one = Solver(robots.chain('ur5'), **PATIENT)
+    assert one.changed(max_restarts=3) is one.changed(max_restarts=3)
+    assert one.changed(max_restarts=3).options.deadline == PATIENT['deadline']
+    first = one.changed(max_restarts=3)
+    for k in range(40):
+        one.changed(max_iterations=k + 1)
+    assert one.changed(max_restarts=3) is not first
+    preferred = [0.1] * 6
+    assert one.changed(preferred=preferred) is one.changed(preferred=np.array(preferred))
+
+
+def test_one_number_serves_all_joints():
+    """One number is given to each joint, n numbers to their own."""
+    chain = robots.chain('ur5')
+    assert one_per_joint(chain, (2.0,), 'x').tolist() == [2.0] * 6
+    assert one_per_joint(chain, (1, 2, 3, 4, 5, 6), 'x').tolist() == [1, 2, 3, 4, 5, 6]
+    assert Solver(chain, preferred=(0.5,)).preferred.tolist() == [0.5] * 6
+    assert Solver(chain, preferred=0.5).preferred.tolist() == [0.5] * 6
+    assert Solver(chain).preferred.tolist() == chain.middle.tolist()
+    assert Solver(chain, locked='elbow_joint').tables.locked == (2,)
+
+
+# ---- what is refused --------------------------------------------------------
+
+@pytest.mark.parametrize('option', ['position_tolerance', 'orientation_tolerance',
+                                    'metres_per_radian', 'deadline'])
+@pytest.mark.parametrize('value', [0.0, -1.0, np.nan, np.inf, -np.inf, 'a', None, (1.0,)])
+def test_options_that_must_be_positive(option, value):
+    """Zero, negative and non-finite options are refused by name."""
+    with pytest.raises(ParameterError, match=option) as caught:
+        Solver(robots.chain('ur5'), **{option: value})
+    assert caught.value.reason is Reason.PARAMETER_INVALID
+
+
+@pytest.mark.parametrize('options, words', [
+    ({'gains': (-1.0,)}, 'gains.*negative'),
+    ({'gains': (1.0, 1.0, 1.0, 1.0, 1.0, -1e-9)}, 'gains.*negative'),
+    ({'gains': ()}, 'gains needs 1 or 6'),
+    ({'gains': (1.0, 2.0)}, 'gains needs 1 or 6'),
+    ({'gains': (1.0,) * 7}, 'gains needs 1 or 6'),
+    ({'gains': (np.nan,)}, 'gains needs 1 or 6 finite'),
+    ({'gains': (np.inf,)}, 'gains needs 1 or 6 finite'),
+    ({'gains': 'a'}, 'gains'), ({'gains': None}, 'gains'), ({'gains': ('a',)}, 'gains'),
+    ({'preferred': (0.0,) * 5}, 'preferred positions needs 1 or 6'),
+    ({'preferred': (np.nan,) * 6}, 'preferred positions needs 1 or 6 finite'),
+    ({'preferred': (7.0,)}, 'preferred positions.*not inside the joint limits'),
+    ({'preferred': (0.0, 0.0, 0.0, 0.0, 0.0, -6.3)}, 'not inside the joint limits'),
+    ({'posture': (0.0,) * 5, 'posture_gains': (1.0,)}, 'posture positions needs 1 or 6'),
+    ({'posture_gains': (-1.0,)}, 'posture gains.*negative'),
+    ({'manipulability_gain': -1.0}, 'manipulability_gain is -1.0'),
+    ({'manipulability_gain': np.inf}, 'manipulability_gain'),
+    ({'weights': (0.0,)}, 'weights.*must not be below'),
+    ({'weights': (1.0, 2.0)}, 'weights needs 1 or 6'),
+    ({'locked': ('nothing',)}, "'nothing' is not in the chain.*'elbow_joint'"),
+    ({'locked': ('elbow_joint', 3)}, "'3' is not in the chain"),
+    ({'locked': robots.chain('ur5').joint_names}, 'all joints are locked'),
+    ({'select': 'best'}, 'select.*nearest.*centred.*manipulable'), ({'select': None}, 'select'),
+    ({'max_jump': 0.0}, 'max_jump'), ({'max_jump': np.nan}, 'max_jump'),
+    ({'max_iterations': -1}, 'max_iterations'), ({'max_iterations': 2.5}, 'max_iterations'),
+    ({'max_restarts': -1}, 'max_restarts'), ({'max_restarts': np.inf}, 'max_restarts'),
+    ({'max_restarts': 10 ** 9}, 'max_restarts'), ({'max_restarts': '3'}, 'max_restarts'),
+    ({'max_bias_iterations': -1}, 'max_bias_iterations'),
+    ({'method': 'magic'}, "no method 'magic'.*damped"),
+    ({'speed': 3}, 'no option speed.*max_restarts'),
+])
+def test_options_that_are_refused(options, words):
+    """Wrong kinds, counts, signs and names are refused in words, in a solver and in a call."""
+    with pytest.raises(ParameterError, match=words):
+        Solver(robots.chain('ur5'), **options)
+    with pytest.raises(ParameterError, match=words):
+        solver('ur5').solve(np.eye(4), **options)
+
+
+def test_whole_numbers_of_any_kind_are_taken():
+    """Numpy's integers are whole numbers, and nothing is compiled anew for them."""
+    chain, T = robots.chain('ur5'), reachable('ur5', 1)[1][0]
+    result = Solver(chain, max_restarts=np.int32(9), max_iterations=np.uint8(50)).solve(T)
+    assert_solves('ur5', T, result)
+    assert result.time < 1.0
+
+
+def test_manipulability_needs_six_joints():
+    """Its measure is that of all six motions."""
+    with pytest.raises(ParameterError, match='six joints'):
+        Solver(make_chain(parse_urdf(robots.SKEW), 'base', 'tip'), manipulability_gain=1.0)
+
+
+def test_compiling_is_announced(caplog):
+    """Where the kernels are there already, nothing is said."""
+    with caplog.at_level(logging.DEBUG):
+        Solver(robots.chain('ur5')).solve(Goal.position((0.3, 0.2, 0.4)))
+    assert not caplog.records

@@ -1,0 +1,192 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is not finite or not numbers is refused in words, and never reaches compiled code."""
+
+from answers import PATIENT, reachable, solver
+from hypothesis import example, given, settings, strategies as st
+from hypothesis.extra.numpy import arrays
+import numpy as np
+import pytest
+import robots
+
+from ik_node.errors import GoalError, IkNodeError, ParameterError, Reason
+from ik_node.solver import entry, solver as solver_module
+from ik_node.solver.damped import Q
+from ik_node.solver.goal import Goal
+from ik_node.solver.solver import Solver
+
+pytestmark = pytest.mark.filterwarnings('error')
+SEED = np.array([0.1, -1.0, 1.5, 0.3, 0.8, 0.0])
+NUMBERS = st.one_of(
+    st.floats(-7.0, 7.0), st.floats(), st.sampled_from([np.nan, np.inf, -np.inf, 1e308, -1e308,
+                                                        1e155, 1e30, 1e7, 1e-308, 5e-324, 0.0]))
+
+
+@pytest.fixture(autouse=True)
+def entered(monkeypatch):
+    """Record what the compiled function is given: it must be plain, finite arrays."""
+    solver_module.warm_up(bias=False)
+    calls = []
+    compiled = entry.solve_rows
+
+    def record(table, joints, settings_, postures, packed, count, *rest):
+        calls.append(count)
+        given = packed.reshape(count, -1)[:, :-(Q + joints.shape[1])]
+        assert packed.dtype == np.float64 and packed.flags.c_contiguous
+        assert given.shape[1] >= 16 + joints.shape[1] and np.isfinite(given).all()
+        assert not np.isnan(joints).any() and not np.isnan(settings_).any()
+        return compiled(table, joints, settings_, postures, packed, count, *rest)
+    for module in (solver_module, entry):
+        monkeypatch.setattr(module, 'solve_rows', record)
+    return calls
+
+
+def pose(value=None, where=(0, 3)):
+    """Return a reachable pose of the UR5, one number replaced."""
+    T = reachable('ur5', 1)[1][0].copy()
+    if value is not None:
+        T[where] = value
+    return T
+
+
+def broken(shape):
+    """Return what is no array of finite numbers of a shape."""
+    size = int(np.prod(shape))
+    holed = np.full(shape, None, dtype=object)
+    return [None, 'abc', b'abc', '1', [], {}, object(), 3.0, np.zeros(0), np.zeros(size + 1),
+            np.zeros((2, 2, *shape)), holed, ['a'] * size, [[1.0, 2.0], [3.0]],
+            np.zeros(shape, dtype=complex) + 1j,
+            np.full(shape, 'x')]
+
+
+@pytest.mark.parametrize('T', broken((4, 4)), ids=repr)
+def test_goals_that_are_no_matrices(T, entered):
+    """A GoalError, whatever is asked, and the compiled function is not entered."""
+    one = Solver(robots.chain('ur5'), **PATIENT)
+    for ask in (one.solve, one.solve_all, Goal, lambda T: one.solve(T, select='nearest'),
+                lambda T: one.solve(T, locked=('elbow_joint',))):
+        with pytest.raises(GoalError) as caught:
+            ask(T)
+        assert len(str(caught.value)) < 300
+    assert not entered
+
+
+@pytest.mark.parametrize('value', [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize('row', range(4))
+@pytest.mark.parametrize('column', range(4))
+def test_goals_with_a_number_that_is_not_finite(value, row, column, entered):
+    """Wherever it stands."""
+    for ask in (solver('ur5').solve, solver('ur5').solve_all):
+        with pytest.raises(GoalError, match='not finite') as caught:
+            ask(pose(value, (row, column)))
+        assert caught.value.reason is Reason.GOAL_NOT_FINITE
+    with pytest.raises(GoalError, match='goal 2 is not finite'):
+        solver('ur5').solve_batch(np.array([pose(), pose(), pose(value, (row, column))]))
+    assert not entered
+
+
+@pytest.mark.parametrize('seed', [*broken((6,)), np.zeros(5), np.zeros(7), np.zeros((2, 7)),
+                                  np.zeros((0, 6)), np.full(6, np.nan), [0, 0, 0, 0, 0, np.inf],
+                                  [[0.0] * 6, [0, 0, 0, 0, 0, -np.inf]]], ids=repr)
+def test_seeds_that_are_refused(seed, entered):
+    """A seed has as many finite numbers as the arm has joints."""
+    if seed is None:
+        return  # no seed
+    for ask in (solver('ur5').solve, solver('ur5').solve_all):
+        with pytest.raises(ParameterError, match='seed.* 6 finite numbers'):
+            ask(pose(), seed)
+    with pytest.raises(ParameterError, match='seeds are 6 finite numbers'):
+        solver('ur5').solve_batch(pose()[None], seed)
+    assert not entered
+
+
+@pytest.mark.parametrize('goals', [
+    *broken((4, 4)), np.eye(4), np.zeros((2, 3, 3)), np.zeros((2, 6)), np.full((2, 7), np.nan),
+    np.zeros((1, 7)), [[0, 0, 0, 0, 0, 0, 1.01]], [[0.0] * 7, [None] * 7]], ids=repr)
+def test_batches_that_are_refused(goals, entered):
+    """An array of matrices, or of positions and unit quaternions."""
+    with pytest.raises(GoalError):
+        solver('ur5').solve_batch(goals)
+    assert not entered
+
+
+@pytest.mark.parametrize('turn', [
+    lambda a: a.tolist(), lambda a: np.asfortranarray(a), lambda a: a.astype('>f8'),
+    lambda a: np.repeat(a, 2, axis=0)[::2], lambda a: a.astype(object),
+    lambda a: a.astype(np.longdouble), lambda a: np.ma.masked_invalid(a)],
+    ids=['list', 'fortran', 'big endian', 'strided', 'object', 'long', 'masked'])
+def test_every_form_of_an_array_has_the_same_answer(turn):
+    """Bit for bit."""
+    expected = solver('ur5').solve(pose(), SEED)
+    for T, seed in ((turn(pose()), SEED), (pose(), turn(SEED)), (turn(pose()), turn(SEED))):
+        assert np.array_equal(solver('ur5').solve(T, seed).q, expected.q)
+        assert len(solver('ur5').solve_all(T, seed)) == 8
+    frozen, still = pose(), SEED.copy()
+    frozen.setflags(write=False)
+    still.setflags(write=False)
+    assert np.array_equal(solver('ur5').solve(frozen, still).q, expected.q)
+
+
+def test_less_precise_numbers_are_taken_as_they_are():
+    """Integers are numbers; a rotation of single precision is orthonormal to 1e-6."""
+    T = pose().astype(np.float32)
+    single, double = (solver('ur5').solve(t, SEED) for t in (T, T.astype(float)))
+    assert single.success and np.array_equal(single.q, double.q)
+    whole = [solver('ur5').solve(pose(), seed).q for seed in (np.zeros(6, int), np.zeros(6))]
+    assert np.array_equal(*whole)
+    with pytest.raises(GoalError, match='orthonormal'):
+        solver('ur5').solve(pose().astype(np.float16))
+
+
+@pytest.mark.parametrize('name', ['ur5', 'kinova', 'panda'])
+@pytest.mark.parametrize('far', [1e3, 1e9, 1e30, 1e155, 1e200, 1e308])
+def test_goals_as_far_away_as_numbers_go(name, far):
+    """Out of reach, or refused; the posture is one of the arm's and its distance true."""
+    chain = robots.chain(name)
+    T = reachable(name, 1)[1][0].copy()
+    T[:3, 3] = far, -far, far
+    try:
+        result = solver(name).solve(T)
+    except GoalError:
+        assert far > 1e6
+        return
+    assert result.status is Reason.OUT_OF_REACH and not result.success
+    assert np.isfinite(result.q).all()
+    assert (result.q >= chain.lower).all() and (result.q <= chain.upper).all()
+    assert result.position_error == pytest.approx(np.sqrt(3.0) * far, rel=0.01)
+    assert result.message.startswith('out of reach')
+
+
+@pytest.mark.parametrize('name', ['ur5', 'kinova', 'panda'])
+@pytest.mark.parametrize('far', [1e3, 1e6, 1e9, 1e30, 1e308])
+@pytest.mark.parametrize('sign', [-1.0, 1.0])
+def test_seeds_as_far_away_as_numbers_go(name, far, sign):
+    """Solved, or refused in words; in no time."""
+    for T in reachable(name, 3)[1]:
+        try:
+            result = solver(name).solve(T, np.full(robots.chain(name).n, sign * far))
+        except ParameterError as error:
+            assert far > 1e5 and 'seed' in str(error)
+            continue
+        assert result.success and result.time < 0.1
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(T=arrays(float, (4, 4), elements=NUMBERS), seed=arrays(float, 6, elements=NUMBERS),
+       rigid=st.booleans())
+@example(T=np.eye(4), seed=np.zeros(6), rigid=False)
+def test_any_numbers(T, seed, rigid):
+    """An answer inside the limits or one sentence, never anything else."""
+    if rigid:
+        T[:3, :3], T[3] = pose()[:3, :3], (0.0, 0.0, 0.0, 1.0)
+    finite = np.isfinite(T).all() and np.isfinite(seed).all()
+    try:
+        result = solver('ur5').solve(T, seed)
+    except IkNodeError as error:
+        assert isinstance(error, GoalError if not np.isfinite(T).all() else IkNodeError)
+        assert not finite or not rigid or np.abs(T).max() > 1e6 or np.abs(seed).max() > 1e5
+        return
+    assert finite
+    assert (np.abs(result.q) <= robots.chain('ur5').upper).all()
+    assert result.success == (max(result.position_error, result.orientation_error) <= 1e-6)
+    assert result.message

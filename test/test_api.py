@@ -1,0 +1,62 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The public Python API, run as the documentation writes it."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import robots
+
+import ik_node
+from ik_node.errors import Reason
+
+
+def test_the_public_api():
+    """Load an arm, compute its pose and its Jacobian."""
+    path_or_text = robots.ARMS['ur5'].path
+    arm = ik_node.load_urdf(path_or_text, base_link=None, tip_link=None)
+    q = np.array([0.1, -1.0, 1.2, 0.3, 0.8, -0.4])
+    T, J = arm.fk(q), arm.jacobian(q)
+    assert T.shape == (4, 4) and J.shape == (6, 6)
+    reference, at = robots.reference('ur5'), robots.positions(arm, q)
+    assert np.abs(T - reference.pose('base_link', 'tool0', at)).max() < 1e-12
+    assert np.abs(J - reference.jacobian('base_link', 'tool0', at)).max() < 1e-12
+
+    solver = ik_node.Solver(arm)
+    T_base_tip = reference.pose('base_link', 'tool0', at)
+    q0 = q + 0.1
+    r = solver.solve(T_base_tip, seed=q0)
+    assert r.success and r.status is Reason.SOLVED and r.message.startswith('solved to')
+    assert np.abs(r.q - q).max() < 1e-4
+    rs = solver.solve_all(T_base_tip)
+    assert len(rs) == 8 and min(np.abs(one.q - q).max() for one in rs) < 1e-4
+    T = np.array([T_base_tip, reference.pose('base_link', 'tool0', robots.positions(arm, q0))])
+    rb = solver.solve_batch(T, seeds=None)
+    assert rb.success.all() and rb.q.shape == (2, 6)
+    assert np.array_equal(rb.q[0], solver.solve(T_base_tip).q)
+
+
+def test_importing_the_package_does_not_load_the_compiler():
+    """The import is quick; the names are there all the same and load what they need."""
+    code = ('import sys, ik_node\n'
+            'heavy = {"numba", "numpy", "lxml"} & set(sys.modules)\n'
+            'assert not heavy, heavy\n'
+            'assert set(ik_node.__all__) <= set(dir(ik_node))\n'
+            'from ik_node import Arm, load_urdf\n'
+            'assert "numba" in sys.modules\n')
+    ran = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_names_are_the_ones_of_the_modules():
+    """Each public name leads to the class or function that is documented."""
+    from ik_node.kinematics.arm import Arm, load_urdf
+    from ik_node.solver.goal import Goal
+    from ik_node.solver.solver import Solver
+    assert (ik_node.Arm, ik_node.load_urdf) == (Arm, load_urdf)
+    assert (ik_node.Goal, ik_node.Solver) == (Goal, Solver)
+    assert sorted(ik_node.__all__) == ['Arm', 'Goal', 'Solver', 'load_urdf']
+    with pytest.raises(AttributeError, match="module 'ik_node' has no attribute 'Solvr'"):
+        _ = ik_node.Solvr
