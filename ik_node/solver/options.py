@@ -30,6 +30,9 @@ from ik_node.solver.goal import EXACT, Goal
 from ik_node.solver.residual import BASE, PLAIN, TIP
 
 SELECTIONS = ('first', 'nearest', 'centred', 'manipulable')
+# Options that textbook methods do not know, and their defaults.
+DAMPED_ONLY = {'weights': (1.0,), 'posture': (), 'posture_gains': (0.0,),
+               'manipulability_gain': 0.0}
 TABLE_SIZE = 512  # postures at least
 ITERATIONS_OF_DAMPED = 60
 MOST = 10**6      # iterations or restarts
@@ -124,6 +127,10 @@ class SolverOptions:
         if self.method != 'damped' and self.method not in METHODS:
             raise ParameterError(f'there is no method {self.method!r}; there are damped, '
                                  f'{", ".join(METHODS)}')
+        for name in DAMPED_ONLY:
+            if self.method != 'damped' and getattr(self, name) != DAMPED_ONLY[name]:
+                raise ParameterError(f"{name} works with the method 'damped' only, not with "
+                                     f'{self.method!r}')
         if not (callable(self.select) or self.select in SELECTIONS):
             raise ParameterError(f'select is {self.select!r}; it must be one of '
                                  f'{", ".join(SELECTIONS)}, or a function of a solution')

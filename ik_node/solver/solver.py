@@ -259,8 +259,17 @@ class Solver:
         joints = self._joints(seeds)
         if self.options.method != 'damped':
             task = goal if isinstance(goal, Goal) else Goal(T[0])
-            return solve_by_method(self.chain, tables, self.options, task, settings, joints,
-                                   seeds, answers, began), None
+            status = solve_by_method(self.chain, tables, self.options, task, settings, joints,
+                                     seeds, answers, began)
+            if status is FOUND and self.options.select != 'first':
+                self._choose(T, settings, self._joints(seeds, self.options.max_jump), seeds,
+                             answers)
+            if status is FOUND \
+                    and np.abs(answers[0, Q:] - seeds[0, 0]).max() > self.options.max_jump:
+                status = Reason.OTHER_BRANCH
+            elif status is not FOUND and self.options.nearest:
+                status = Reason.NEAREST
+            return status, None
         status, excess = FOUND, None
         if not self.plain:
             near = self._joints(seeds, self.options.max_jump)
