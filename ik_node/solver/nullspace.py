@@ -46,6 +46,7 @@ from ik_node.solver.residual import PLAIN, residual, task_columns
 STEP = 0.3           # rad or m, largest joint change of one step
 RESTING = 1e-6       # a shorter step ends the descent
 FLAT = 1e-7          # m, a row of the Jacobian that is so short is no constraint
+WIDE_BORDER = 0.1    # share of the width of a box
 BORDER = 3e-6        # m or rad, so near to its border an axis of a box may become a constraint
 WALK = 0.25          # rad or m, step along a one-dimensional self-motion
 SHORT_WALK = 0.02    # a shorter step ends the walk
@@ -300,13 +301,18 @@ def pointed_goal(goal, pointed):
 
 
 @inlined
-def null_step(table, joints, settings, goal, pointed, q, gradient, f, columns, full, B, V, H, s,
-              work):
+def null_step(table, joints, settings, goal, pointed, border, q, gradient, f, columns, full, B, V,
+              H, s, work):
     """
     Write the step of the bias at a solved `q` into the workspace's dq.
 
     Joints at a limit and axes at the border of their box stay out unless the step
     would break them.
+
+    Parameters
+    ----------
+    border : float
+        An axis within this share of its width of the border counts as there.
 
     Returns
     -------
@@ -366,7 +372,7 @@ def null_step(table, joints, settings, goal, pointed, q, gradient, f, columns, f
                     continue
                 unit = length if i > 2 else 1.0
                 gap = goal[12 + i] * unit + (e[i] if moved > 0.0 else -e[i])
-                if gap > BORDER * unit:
+                if gap > max(BORDER, border * goal[12 + i]) * unit:
                     room = min(room, gap / abs(moved))
                 elif abs(moved) / unit > worst:
                     worst, axis = abs(moved) / unit, i
@@ -395,16 +401,20 @@ def settle(table, joints, settings, goal, pointed, never, most, q, trial, space,
     """
     frames, _, A, D, e, y, dq, active = work
     gradient, f, columns, full, B, V, H, s = space
-    reach, step, cost = STEP, 0.0, np.inf
+    # Borders are wide at first, so that the steps do not bounce from one to the next.
+    reach, step, cost, border = STEP, 0.0, np.inf, WIDE_BORDER
     while True:
         joint_frames(table, q, frames)
         cost = bias(table, joints, settings, frames, columns, A, y, q, gradient)
-        if step >= most or reach < RESTING:
+        if step >= most:
             break
-        longest, room = null_step(table, joints, settings, goal, pointed, q, gradient, f, columns,
-                                  full, B, V, H, s, work)
-        if longest < RESTING:
-            break
+        longest, room = null_step(table, joints, settings, goal, pointed, border, q, gradient, f,
+                                  columns, full, B, V, H, s, work)
+        if longest < RESTING or reach < RESTING:
+            if goal[18] == PLAIN or border < BORDER:
+                break
+            border, reach = 0.1 * border, STEP
+            continue
         step += 1.0
         scale = min(1.0, room, reach / longest)
         for k in range(q.shape[0]):

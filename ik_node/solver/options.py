@@ -33,6 +33,7 @@ SELECTIONS = ('first', 'nearest', 'centred', 'manipulable')
 # Options that textbook methods do not know, and their defaults.
 DAMPED_ONLY = {'weights': (1.0,), 'posture': (), 'posture_gains': (0.0,),
                'manipulability_gain': 0.0}
+KEPT = 64         # settings for goals with boxes
 TABLE_SIZE = 512  # postures at least
 ITERATIONS_OF_DAMPED = 60
 MOST = 10**6      # iterations or restarts
@@ -198,6 +199,7 @@ class Tables:
         self.locked = self._locked()
         self.biased = bool((both > 0.0).any()) or options.manipulability_gain > 0.0
         self.settings = self._settings(EXACT, PLAIN)
+        self._boxes: dict[tuple, np.ndarray] = {}
         self.postures = posture_table(chain, max(TABLE_SIZE, options.max_restarts + 2))
 
     def nearest_postures(self, T: np.ndarray) -> np.ndarray:
@@ -212,7 +214,14 @@ class Tables:
         """Return the settings (16,) for a goal."""
         if goal.tolerance is EXACT:
             return self.settings
-        return self._settings(goal.tolerance, TIP if goal.frame == 'tip' else BASE)
+        key = goal.tolerance, goal.frame
+        settings = self._boxes.get(key)
+        if settings is None:
+            settings = self._settings(goal.tolerance, TIP if goal.frame == 'tip' else BASE)
+            if len(self._boxes) >= KEPT:
+                self._boxes.clear()
+            self._boxes[key] = settings
+        return settings
 
     def _settings(self, tolerance: tuple[float, ...], axes: int) -> np.ndarray:
         options = self._options

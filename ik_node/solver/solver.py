@@ -138,12 +138,14 @@ class Solver:
             return self.changed(**options).solve(goal, seed)
         began = perf_counter()
         tables, packed = self.tables, None
-        settings = tables.settings
-        if (isinstance(goal, np.ndarray) and goal.shape == MATRIX and goal.dtype is DOUBLE
+        settings, T = tables.settings, goal
+        if isinstance(goal, Goal):
+            settings, T = tables.of(goal), goal.T_base_tip
+        if (isinstance(T, np.ndarray) and T.shape == MATRIX and T.dtype is DOUBLE
                 and isinstance(seed, np.ndarray) and seed.shape == self._one
                 and seed.dtype is DOUBLE):
             # The usual case, in few calls; no NaN is within the bound, nor infinity.
-            packed = np.concatenate((goal.ravel(), seed, self._blank))
+            packed = np.concatenate((T.ravel(), seed, self._blank))
             if not hypot(*packed[:self._given].tolist()) <= FARTHEST_SEED:
                 packed = None
         if packed is None:
