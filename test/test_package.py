@@ -16,7 +16,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
 # Import name -> rosdep key, where they differ; None: part of another key.
-KEYS = {'numpy': 'python3-numpy', 'numba': 'python3-numba', 'lxml': 'python3-lxml',
+KEYS = {'PIL': 'python3-pil', 'matplotlib': 'python3-matplotlib', 'scipy': 'python3-scipy',
+        'numpy': 'python3-numpy', 'numba': 'python3-numba', 'lxml': 'python3-lxml',
         'yaml': 'python3-yaml', 'urdf_parser_py': 'urdfdom_py', 'tf2_ros': 'tf2_ros_py',
         'transforms3d': None, 'ruckig': None, 'viser': None, 'yourdfpy': None}
 
@@ -55,7 +56,8 @@ def test_installed_executables_run(installed):
     folder, = installed.glob('lib/python*/site-packages')
     environment = {**os.environ, 'PYTHONPATH': str(folder)}
     scripts = {path.name for path in (installed / 'lib/ik_node').iterdir()}
-    assert scripts == {'ik_node', 'sim_controller', 'viewer', 'send_goal', 'demo'}
+    assert scripts == {'ik_node', 'sim_controller', 'viewer', 'send_goal', 'demo',
+                       'compare_methods'}
     helped = run(installed / 'lib/ik_node/send_goal', '--help', cwd='/', env=environment)
     assert helped.returncode == 0 and '--xyz' in helped.stdout
     for name in ('ik_node', 'sim_controller'):
@@ -85,7 +87,7 @@ from ik_node.solver.solver import Solver
 from ik_node.trajectory.point_to_point import plan_point_to_point
 chain = make_chain(read_urdf(sys.argv[1] + '/share/ik_node/urdf/six_axis_arm.urdf'))
 goal = Goal(forward_kinematics(chain, numpy.full(6, 0.3)))
-print(Solver(chain).solve(goal, chain.middle).sentence)
+print(Solver(chain).solve(goal, chain.middle).message)
 '''
     ran = run(sys.executable, '-c', code, tmp_path, cwd='/',
               env={**os.environ, 'PYTHONPATH': str(tmp_path)})
