@@ -89,7 +89,7 @@ IK_NODE = (
         'arm free', 0.0, 1000.0),
     Row('solver.joint_weights', (1.0,), 'cost of moving each joint, one number for all or one '
         'each'),
-    Row('solver.locked_joints', (), 'joints that may not move', strings=True),
+    Row('solver.locked_joints', (), "joints that may not move; [''] = none", strings=True),
     Row('motion.velocity_scale', 0.5, 'share of the velocity limits that is used', 0.001, 1.0),
     Row('motion.velocity_limits', (), 'rad/s or m/s, one or one each; not set: those of the URDF'),
     Row('motion.acceleration_limits', (2.0,), 'rad/s^2 or m/s^2, one or one each'),
@@ -222,7 +222,7 @@ def make_settings(values: Mapping[str, Any], chain: Chain) -> Settings:
         max_jump=values['solver.max_jump'] or float('inf'),
         nearest=values['solver.nearest'],
         weights=values['solver.joint_weights'],
-        locked=values['solver.locked_joints'],
+        locked=tuple(name for name in values['solver.locked_joints'] if name),
         gains=values['solver.null_space_gains'],
         preferred=values['solver.preferred_positions'],
         manipulability_gain=values['solver.manipulability_gain'])

@@ -54,6 +54,10 @@ def test_change_takes_effect_at_the_next_goal(shared_system):
     (dict(motion__acceleration_limits=[0.0]), 'positive'),
     (dict(solver__null_space_gains=[-1.0]), 'negative'),
     (dict(solver__preferred_positions=[9.0] * 6), 'joint limits'),
+    (dict(solver__method='cdd'), 'there is no method'),
+    (dict(solver__select='best'), 'select'),
+    (dict(solver__joint_weights=[0.0]), 'weights'),
+    (dict(solver__locked_joints=['elbow']), 'not in the chain'),
     (dict(tip_link='link_3'), 'read-only'),
 ])
 def test_refused_change_changes_nothing(shared_system, values, words):
@@ -64,6 +68,25 @@ def test_refused_change_changes_nothing(shared_system, values, words):
     assert change(shared_system, motion__sample_period=0.02).successful
     assert peak_speed(shared_system, (0.4, 0.0, 0.4 + 0.01 * np.random.rand())) < 0.36
     assert change(shared_system, motion__velocity_scale=1.0).successful
+
+
+def test_the_options_of_the_solver_reach_it(shared_system):
+    """A bound on jumps refuses; a textbook method and locked joints do as they say."""
+    assert shared_system.final(shared_system.send((0.4, 0.2, 0.4), DOWN))['state'] == 'reached'
+    assert change(shared_system, solver__max_jump=0.05).successful
+    answer = shared_system.final(shared_system.send((0.4, -0.2, 0.4), DOWN))
+    assert (answer['state'], answer['reason']) == ('rejected', 'OTHER_BRANCH')
+    assert change(shared_system, solver__max_jump=0.0,
+                  solver__method='damped_least_squares').successful
+    answer = shared_system.final(shared_system.send((0.4, 0.15, 0.4), DOWN))
+    assert answer['state'] == 'reached', answer
+    # Turned about the first axis only that joint moves; locked, it cannot.
+    assert change(shared_system, solver__method='damped',
+                  solver__locked_joints=['joint_1']).successful
+    answer = shared_system.final(shared_system.send((0.4, -0.2, 0.4), DOWN))
+    assert answer['state'] == 'rejected', answer
+    assert change(shared_system, solver__locked_joints=['']).successful
+    assert shared_system.final(shared_system.send((0.4, 0.2, 0.4), DOWN))['state'] == 'reached'
 
 
 def test_lowered_limits_do_not_prevent_a_stop(shared_system):
