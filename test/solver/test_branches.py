@@ -86,7 +86,7 @@ def test_the_solutions_are_all_that_brute_force_finds(wrist):
     alone, every = Solver(chain, **PATIENT, max_restarts=0), Solver(chain, **PATIENT)
     rng = np.random.default_rng(60)
     known = missed = 0
-    for q in rng.uniform(chain.lower, chain.upper, (12, 6)):
+    for q in rng.uniform(chain.lower, chain.upper, (8, 6)):
         T = reference.pose('l0', 'l7', robots.positions(chain, q))
         answers = [alone.solve(T, seed) for seed in rng.uniform(chain.lower, chain.upper,
                                                                 (400, 6))]
@@ -100,7 +100,7 @@ def test_the_solutions_are_all_that_brute_force_finds(wrist):
             assert np.abs(T_found - T).max() < 2e-6
         known += len(brute)
         missed += sum(all(apart(q, posture.q) > SAME for posture in found) for q in brute)
-    assert known > 36 and missed == 0
+    assert known > 24 and missed == 0
 
 
 @pytest.mark.parametrize('name', ['ur5', 'kinova', 'six_axis_arm', 'pr2'])

@@ -135,7 +135,7 @@ def test_a_joint_beyond_its_limit(name):
     limited = np.flatnonzero(np.isfinite(chain.lower))
     closed = closed_form(name) if chain.n == 6 else None
     by_name = 0
-    for q in robots.random_postures(chain, 120, 86):
+    for q in robots.random_postures(chain, 90, 86):
         joint = rng.choice(limited)
         q[joint] = rng.choice([chain.upper[joint] + 0.1, chain.lower[joint] - 0.1])
         T = tip_pose(name, q)
@@ -154,7 +154,7 @@ def test_a_joint_beyond_its_limit(name):
             least = min((x.max() for x in every), default=0.1)
             assert max(result.excess.values()) == pytest.approx(least, abs=1e-4)
         by_name += chain.joint_names[joint] in result.excess
-    assert by_name > (20 if chain.n == 6 else 3)
+    assert by_name > (15 if chain.n == 6 else 1)
 
 
 def test_a_joint_that_slides_beyond_its_limit():
