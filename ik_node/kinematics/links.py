@@ -16,7 +16,7 @@ import numpy as np
 
 from ik_node.errors import ParameterError, quote, Reason, StateError
 from ik_node.kinematics.arguments import did_you_mean
-from ik_node.model.chain import _leader
+from ik_node.model.chain import aligned, leader_of
 from ik_node.model.urdf import Joint, JointType, Tree
 from ik_node.se3 import inverse, pose, rotation_about, rotation_to_axis
 
@@ -70,7 +70,7 @@ def link_pose(tree: Tree, link: str, base_link: str,
     for joint, down in path_between(tree, base_link, link):
         value = _position(joint, by_name, positions)
         if value is None:
-            leader = _leader(joint, by_name)[0]
+            leader = leader_of(joint, by_name)[0]
             raise StateError(f'the joint {quote(leader.name)} has no known position; without it '
                              f'the link {quote(link)} cannot be placed', Reason.STATE_INCOMPLETE)
         T = _cross(T, joint, down, value)
@@ -161,7 +161,7 @@ def link_path(tree: Tree, base_link: str, link: str, joint_names: tuple[str, ...
         if not joint.moves:
             T = T @ (joint.T_parent_joint if down else T_child_parent)
             continue
-        leader, factor, offset = _leader(joint, by_name)
+        leader, factor, offset = leader_of(joint, by_name)
         for loose in (joint, leader):
             if loose.type in MANY_FREEDOMS:
                 raise StateError(f'the joint {quote(loose.name)} is {loose.type.value}, so the '
@@ -175,10 +175,8 @@ def link_path(tree: Tree, base_link: str, link: str, joint_names: tuple[str, ...
         rows.append([*T[:3, :3].ravel(), *T[:3, 3], joint.type is JointType.PRISMATIC,
                      names.index(leader.name), sign * factor, sign * offset])
         T = A.T if down else A.T @ T_child_parent
-    rows.append([*T[:3, :3].ravel(), *T[:3, 3], 0.0, 0.0, 0.0, 0.0])
-    table = np.array(rows, dtype=float)
-    table.setflags(write=False)
-    return LinkPath(link, table, tuple(names[len(joint_names):]))
+    rows.append([*T[:3, :3].ravel(), *T[:3, 3], 1.0, 0.0, 0.0, 0.0])
+    return LinkPath(link, aligned(rows), tuple(names[len(joint_names):]))
 
 
 def _position(joint: Joint, by_name: dict[str, Joint],
@@ -186,7 +184,7 @@ def _position(joint: Joint, by_name: dict[str, Joint],
     """Return the position of a joint, 0 for a fixed one, None if it is not known."""
     if not joint.moves:
         return 0.0
-    leader, factor, offset = _leader(joint, by_name)
+    leader, factor, offset = leader_of(joint, by_name)
     if joint.type in MANY_FREEDOMS or leader.type in MANY_FREEDOMS \
             or leader.name not in positions:
         return None

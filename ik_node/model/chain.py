@@ -12,16 +12,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 import difflib
 from functools import cached_property
+from math import atan2
 
 import numpy as np
 
 from ik_node.errors import ChainError, quote
 from ik_node.model.urdf import Joint, JointType, Tree
-from ik_node.se3 import rotation_to_axis
+from ik_node.se3 import rotation_about, rotation_to_axis
 
 ARM_SIZES = (6, 7)
 TOOL_WORDS = ('gripper', 'finger', 'jaw', 'claw')
 PREFERRED_TIPS = ('tool0', 'tcp', 'hand_tcp', 'tool_frame', 'ee_link', 'end_effector', 'hand')
+Z = np.array([0.0, 0.0, 1.0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,14 +89,12 @@ class Chain:
         Return what the compiled kernels read, (m + 1, 16).
 
         Row k: ``offsets[k]`` (12), prismatic (1 or 0), index of the coordinate, its
-        factor and offset; the last row, the tip's, has only an offset.
+        factor and offset; the last row, the tip's, is that of a slider that stands.
+        See :func:`aligned`.
         """
-        table = np.zeros((len(self.offsets), 16))
-        table[:, :12] = self.offsets
-        table[:-1, 12:14] = self.joints
-        table[:-1, 14:] = self.factors
-        table.setflags(write=False)
-        return table
+        standing = np.array([[1.0, 0.0, 0.0, 0.0]])
+        return aligned(np.hstack([self.offsets, np.vstack([
+            np.hstack([self.joints, self.factors]), standing])]))
 
     @property
     def middle(self) -> np.ndarray:
@@ -127,6 +127,49 @@ class Chain:
                 ends = self.factors[k, 0] * np.array([self.lower[index], self.upper[index]])
                 lengths += np.abs(ends + self.factors[k, 1]).max()
         return float(lengths)
+
+
+def aligned(table: np.ndarray) -> np.ndarray:
+    """
+    Turn the joint frames of a table about their axes, so that the kernels have less to do.
+
+    A joint's frame may be turned about its axis at will.  Its x axis is laid along
+    the common normal of its own and the next axis, as by Denavit and Hartenberg
+    (1955) but with the origins where they are: then the offset of a revolute joint
+    behind the first turns about x only.  The axes, the origins and the tip stay.
+
+    Parameters
+    ----------
+    table : (m + 1, 16) array
+        Rows as in :attr:`Chain.table`.
+
+    Returns
+    -------
+    (m + 1, 16) array
+        Read-only.
+
+    """
+    table = np.array(table, dtype=float)
+    for k in range(1, len(table)):
+        before, row = table[k - 1], table[k]
+        if row[12] != 0.0:
+            continue
+        # Rz(a) Rx(alpha) Rz(c): the first angle goes to the joint before, the last to this one.
+        R = row[:9].reshape(3, 3)
+        a = atan2(R[0, 2], -R[1, 2])
+        R = rotation_about(Z, -a) @ R
+        sine, cosine = -R[1, 2], R[2, 2]
+        R_x = np.array([[1.0, 0.0, 0.0], [0.0, cosine, -sine], [0.0, sine, cosine]])
+        R_z = R_x.T @ R
+        if before[12] != 0.0:
+            before[:9] = (before[:9].reshape(3, 3) @ rotation_about(Z, a)).ravel()
+        else:
+            before[15] += a
+        row[9:12] = rotation_about(Z, -a) @ row[9:12]
+        row[:9] = R_x.ravel()
+        row[15] += atan2(R_z[1, 0], R_z[0, 0])
+    table.setflags(write=False)
+    return table
 
 
 def make_chain(tree: Tree, base_link: str = '', tip_link: str = '') -> Chain:
@@ -290,7 +333,7 @@ def _tabulate(tree: Tree, base_link: str, tip_link: str, path: list[Joint]) -> C
         T = T @ joint.T_parent_joint
         if not joint.moves:
             continue
-        leader, factor, offset = _leader(joint, by_name)
+        leader, factor, offset = leader_of(joint, by_name)
         if leader not in leaders:
             leaders.append(leader)
             bounds[leader.name] = leader.lower, leader.upper, leader.velocity
@@ -325,7 +368,7 @@ def _tabulate(tree: Tree, base_link: str, tip_link: str, path: list[Joint]) -> C
     return chain
 
 
-def _leader(joint: Joint, by_name: dict[str, Joint]) -> tuple[Joint, float, float]:
+def leader_of(joint: Joint, by_name: dict[str, Joint]) -> tuple[Joint, float, float]:
     """Return the joint at the head of the mimic line, with the factor and offset to it."""
     factor, offset = 1.0, 0.0
     while joint.mimic is not None:

@@ -1,11 +1,13 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The compiled pose error."""
+"""The compiled pose error, and the sine and cosine of the forward kinematics."""
 
+from numba import njit
 import numpy as np
 import pinocchio as pin
 import pytest
 
+from ik_node.kinematics import kernels
 from ik_node.kinematics.kernels import pose_error, pose_row
 
 
@@ -76,3 +78,24 @@ def test_pose_error_of_equal_poses_is_zero():
     T = random_pose(np.random.default_rng(8))
     e, lengths = error_of(T, T)
     assert np.abs(e).max() < 1e-15 and max(lengths) < 1e-15
+
+
+@njit
+def sines_cosines(x, out):
+    for i in range(x.shape[0]):
+        out[0, i], out[1, i] = kernels.sine_cosine(x[i])
+
+
+def test_sine_and_cosine():
+    """As numpy's to the last place or two, at multiples of pi / 4 and far turns too."""
+    rng = np.random.default_rng(12)
+    octants = np.arange(-200_000, 200_000, 37) * (np.pi / 4)
+    x = np.concatenate([[0.0, -0.0, 1e-300, 1e-9], rng.uniform(-10.0, 10.0, 200_000), octants,
+                        octants + rng.normal(scale=1e-8, size=len(octants)),
+                        rng.uniform(-1e6, 1e6, 50_000), [1e6, -1e6, 1.1e6, 1e15, -1e300]])
+    out = np.empty((2, len(x)))
+    sines_cosines(x, out)
+    for got, expected in zip(out, (np.sin(x), np.cos(x))):
+        assert np.abs(got - expected).max() <= 2.3e-16
+        assert np.abs(got / expected - 1.0)[expected != 0.0].max() <= 5e-16
+    assert np.abs(out[0]**2 + out[1]**2 - 1.0).max() < 5e-16

@@ -3,11 +3,14 @@
 """From a tree to the arm in it: which links, which joints, which limits."""
 
 import numpy as np
+import pinocchio as pin
 import pytest
 import robots
 
 from ik_node.errors import ChainError, Reason
+from ik_node.kinematics import kernels
 from ik_node.kinematics.arm import forward_kinematics
+from ik_node.kinematics.kernels import pose_matrix
 from ik_node.model.chain import find_arm, make_chain
 from ik_node.model.urdf import parse_urdf
 
@@ -328,3 +331,27 @@ def test_velocity_limits_that_the_urdf_does_not_give():
     """Without a velocity limit the chain has an infinite one."""
     text = arm(6).replace(' velocity="1"', '', 1)
     assert make_chain(parse_urdf(text)).velocity.tolist() == [np.inf, 1, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize('name', [*robots.ARMS, 'skew'])
+def test_the_offsets_of_the_kernels_table_turn_about_x_only(name):
+    """Behind the first row, of revolute joints; axes and origins stay where they are."""
+    chain = make_chain(parse_urdf(robots.SKEW.encode()), 'base', 'tip') if name == 'skew' \
+        else robots.chain(name)
+    revolute = [k for k in range(1, len(chain.joints)) if not chain.joints[k, 0]]
+    for k in revolute:
+        R = chain.table[k, :9].reshape(3, 3)
+        assert R[0].tolist() == [1, 0, 0] and R[:, 0].tolist() == [1, 0, 0]
+        assert np.abs(R @ R.T - np.eye(3)).max() < 1e-15
+    for q in robots.random_postures(chain, 10, 3):
+        T, frames = np.eye(4), np.empty((len(chain.table), 12))
+        kernels.joint_frames(chain.table, q, frames)
+        for k, (prismatic, index) in enumerate(chain.joints):
+            value = chain.factors[k] @ [q[index], 1.0]
+            T = T @ pose_matrix(chain.offsets[k])
+            T = T @ (pin.SE3(np.eye(3), np.array([0.0, 0.0, value])) if prismatic else pin.SE3(
+                pin.exp3(np.array([0.0, 0.0, value])), np.zeros(3))).homogeneous
+            assert np.abs(frames[k, [2, 5, 8]] - T[:3, 2]).max() < 1e-14
+            assert np.abs(frames[k, 9:] - T[:3, 3]).max() < 1e-14
+        T = T @ pose_matrix(chain.offsets[-1])
+        assert np.abs(pose_matrix(frames[-1]) - T).max() < 1e-14

@@ -460,7 +460,7 @@ def test_the_elements_of_a_spatial_arm_move_as_seen_from_their_start(tolerance, 
         rows = extended.element_rows(problem, point)
         m = len(chain.joints)
         assert rows.shape == (kinds * (m - 1), chain.n)
-        joint_values = chain.factors[:, 0] * q[chain.joints[:, 1]] + chain.factors[:, 1]
+        joint_values = chain.table[:-1, 14] * q[chain.joints[:, 1]] + chain.table[:-1, 15]
         for element in range(m - 1):
             block = rows[kinds * element:kinds * (element + 1)]
             expected = np.zeros((6, chain.n))
@@ -484,8 +484,8 @@ def _element_change(chain, values, element, k, frames):
         R, p = np.eye(3), np.zeros(3)
         for j in range(element, element + 3):
             if j > element:
-                offset = chain.offsets[j]
-                p = p + R @ offset[9:]
+                offset = chain.table[j]
+                p = p + R @ offset[9:12]
                 R = R @ offset[:9].reshape(3, 3)
             if j < len(moved) and chain.joints[j, 0]:
                 p = p + R[:, 2] * moved[j]
