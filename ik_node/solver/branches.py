@@ -68,7 +68,8 @@ def find_all(table, joints, settings, postures, T, seed, quiet, apart, found):
     ----------
     table, joints, settings, postures :
         As in :func:`ik_node.solver.damped.solve_one`; the limits in `joints` hold.
-    T : (4, 4) array
+    T : (16,) array
+        The pose of the goal, row by row.
     seed : (n,) array
         Begins the search.
     quiet : int
@@ -134,7 +135,7 @@ def turn_over(table, settings, known, way, q, work):
         q[n - 2] = -q[n - 2]
         q[n - 1] += pi
     else:
-        frames, columns, A, _, e, y, dq, active = work
+        frames, columns, A, _, e, y, dq, _, active = work
         joint_frames(table, q, frames)
         jacobian_columns(table, frames, settings[LENGTH], columns)
         for k in range(n):
@@ -197,7 +198,7 @@ def all_solutions(chain: Chain, tables: Tables, T: np.ndarray, settings: np.ndar
     continuum = moving.sum() > exact
     search = joints if continuum else without_limits(chain, joints)
     found = np.empty((SAMPLES if continuum else MOST, chain.n))
-    count = find_all(tables.table, search, sharp, tables.postures, T[0], seed, QUIET,
+    count = find_all(tables.table, search, sharp, tables.postures, T[0].ravel(), seed, QUIET,
                      APART if continuum else SAME, found)
     inside, ok = nearest_inside(chain, found[:count], seed if reference is None else reference,
                                 joints)

@@ -33,8 +33,8 @@ ORTHONORMAL = 1e-6
 
 @inner
 def rigid(goal, T):
-    """Return whether a goal, of the matrix T (4, 4), is a right-handed rigid pose."""
-    if not (T[3, 0] == 0.0 and T[3, 1] == 0.0 and T[3, 2] == 0.0 and T[3, 3] == 1.0):
+    """Return whether a goal, of the matrix T (16,), is a right-handed rigid pose."""
+    if not (T[12] == 0.0 and T[13] == 0.0 and T[14] == 0.0 and T[15] == 1.0):
         return False
     for i in range(0, 9, 3):
         for j in range(0, i + 1, 3):
@@ -46,6 +46,15 @@ def rigid(goal, T):
     return (goal[0] * (goal[4] * goal[8] - goal[5] * goal[7])
             - goal[1] * (goal[3] * goal[8] - goal[5] * goal[6])
             + goal[2] * (goal[3] * goal[7] - goal[4] * goal[6])) > 0.0
+
+
+@inner
+def more_workspace(n, K):
+    """Return the arrays that a goal needs besides: goal, never (zeros), q, distances."""
+    space = np.empty(GOAL + 2 * n + K)
+    space[GOAL:GOAL + n] = 0.0
+    return (space[:GOAL], space[GOAL:GOAL + n], space[GOAL + n:GOAL + 2 * n],
+            space[GOAL + 2 * n:])
 
 
 @compiled
@@ -63,16 +72,14 @@ def solve_rows(table, joints, settings, postures, packed, count, first, picks):
         microsecond; ``settings[BOX:]`` has the box of all the goals.
 
     """
-    n, m, K = joints.shape[1], table.shape[0] - 1, postures.shape[1]
+    n, m = joints.shape[1], table.shape[0] - 1
     work = workspace(n, m)
-    space, distances = np.zeros(GOAL + 2 * n), np.empty(K)
-    goal, never, q = space[:GOAL], space[GOAL:GOAL + n], space[GOAL + n:]
-    rows = packed.reshape((count, packed.shape[0] // count))
-    start = rows.shape[1] - Q - n
-    for row in range(count):
-        T = rows[row, :16].reshape((4, 4))
-        seeds = rows[row, 16:start].reshape((-1, n))
-        answer = rows[row, start:]
+    goal, never, q, distances = more_workspace(n, postures.shape[1])
+    width = packed.shape[0] // count
+    start = width - Q - n
+    for first_of_row in range(0, packed.shape[0], width):
+        row = packed[first_of_row:first_of_row + width]
+        T, seeds, answer = row[:16], row[16:start], row[start:]
         fill_goal(T, settings[BOX:], goal)
         if not rigid(goal, T):
             answer[SOLVED] = NOT_RIGID
@@ -80,7 +87,7 @@ def solve_rows(table, joints, settings, postures, packed, count, first, picks):
         solve_one(table, joints, settings, postures, goal, seeds, first, picks, distances,
                   never, q, work, answer)
         answer[BIAS_STEPS] = 0.0
-        if answer[SOLVED] == 1.0 and nearest_turns(answer[Q:], seeds[0], joints[LOWER],
+        if answer[SOLVED] == 1.0 and nearest_turns(answer[Q:], seeds[:n], joints[LOWER],
                                                    joints[UPPER], joints[TURNING]):
             confirm(table, goal, settings, answer, work)
 
@@ -102,16 +109,16 @@ def bias_rows(table, joints, settings, postures, packed, count):
 
     Compiled by itself, and only when a bias is asked for.
     """
-    n, m, K = joints.shape[1], table.shape[0] - 1, postures.shape[1]
+    n, m = joints.shape[1], table.shape[0] - 1
     work = workspace(n, m)
-    space, distances = np.zeros(GOAL + 2 * n), np.empty(K)
-    goal, never, q = space[:GOAL], space[GOAL:GOAL + n], space[GOAL + n:]
-    rows = packed.reshape((count, packed.shape[0] // count))
-    start = rows.shape[1] - Q - n
-    for row in range(count):
-        answer = rows[row, start:]
+    goal, never, q, distances = more_workspace(n, postures.shape[1])
+    width = packed.shape[0] // count
+    start = width - Q - n
+    for first_of_row in range(0, packed.shape[0], width):
+        row = packed[first_of_row:first_of_row + width]
+        answer = row[start:]
         if answer[SOLVED] == 1.0:
-            fill_goal(rows[row, :16].reshape((4, 4)), settings[BOX:], goal)
+            fill_goal(row[:16], settings[BOX:], goal)
             answer[BIAS_STEPS] = lower_bias(table, joints, settings, goal, postures, distances,
                                             never, answer[Q:], q, work)
             confirm(table, goal, settings, answer, work)

@@ -321,7 +321,7 @@ def null_step(table, joints, settings, goal, pointed, border, q, gradient, f, co
         comes to the border of its box.
 
     """
-    frames, _, A, D, e, y, dq, active = work
+    frames, _, A, D, e, y, dq, _, active = work
     n, length = q.shape[0], settings[LENGTH]
     for k in range(n):
         active[k] = joints[LOWER, k] < joints[UPPER, k]
@@ -399,7 +399,7 @@ def settle(table, joints, settings, goal, pointed, never, most, q, trial, space,
         The bias where it ends; steps taken.
 
     """
-    frames, _, A, D, e, y, dq, active = work
+    frames, _, A, D, e, y, dq, _, active = work
     gradient, f, columns, full, B, V, H, s = space
     # Borders are wide at first, so that the steps do not bounce from one to the next.
     reach, step, cost, border = STEP, 0.0, np.inf, WIDE_BORDER
@@ -439,7 +439,7 @@ def walk(table, joints, settings, goal, never, way, q, trial, best, cost, space,
     beginning.  Writes the posture of the lowest bias below `cost` into `best` and
     returns that bias.
     """
-    frames, _, A, D, e, y, dq, active = work
+    frames, _, A, D, e, y, dq, _, active = work
     gradient, _, columns, _, _, V, H, ahead = space
     n, lower, upper, start = q.shape[0], joints[LOWER], joints[UPPER], H[0]
     copy(q, start)
@@ -567,6 +567,6 @@ def lower_bias(table, joints, settings, goal, postures, distances, never, q, tri
 @inner
 def tip_error(table, goal, settings, q, work):
     """Return how far the tip at `q` is from the goal: position (m) and orientation (rad)."""
-    frames, _, _, D, e, _, _, _ = work
+    frames, _, _, D, e, _, _, _, _ = work
     joint_frames(table, q, frames)
     return residual(goal, frames[-1], settings[LENGTH], e, D)

@@ -34,7 +34,7 @@ SELECTIONS = ('first', 'nearest', 'centred', 'manipulable')
 DAMPED_ONLY = {'weights': (1.0,), 'posture': (), 'posture_gains': (0.0,),
                'manipulability_gain': 0.0}
 KEPT = 64         # settings for goals with boxes
-TABLE_SIZE = 512  # postures at least
+TABLE_SIZE = 250  # postures at least
 ITERATIONS_OF_DAMPED = 60
 MOST = 10**6      # iterations or restarts
 FARTHEST_SEED = 1e6  # rad or m: a larger angle has not the digits for a tolerance of 1e-6

@@ -20,11 +20,11 @@ PLAIN, TIP, BASE = 0, 1, 2
 
 @inner
 def fill_goal(T, box, goal):
-    """Write the row of a goal from its pose (4, 4) and box (7,): half-widths, axes."""
+    """Write the row of a goal from its pose (16,), row by row, and box (7,): half-widths, axes."""
     for i in range(3):
         for j in range(3):
-            goal[3 * i + j] = T[i, j]
-        goal[9 + i] = T[i, 3]
+            goal[3 * i + j] = T[4 * i + j]
+        goal[9 + i] = T[4 * i + 3]
     for i in range(7):
         goal[12 + i] = box[i]
 

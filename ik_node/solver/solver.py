@@ -85,6 +85,7 @@ class Solver:
                       and self.options.max_jump == float('inf') and not self.tables.locked)
         # Of the row that it takes: a seed's shape, the numbers given, the room for the answer.
         self._one, self._given, self._blank = (chain.n,), 16 + chain.n, np.zeros(Q + chain.n)
+        self._blank_bytes = self._blank.tobytes()
         self._verdict = SOLVED - Q - chain.n
         self._changed: dict[tuple, Solver] = {}
 
@@ -144,8 +145,9 @@ class Solver:
         if (isinstance(T, np.ndarray) and T.shape == MATRIX and T.dtype is DOUBLE
                 and isinstance(seed, np.ndarray) and seed.shape == self._one
                 and seed.dtype is DOUBLE):
-            # The usual case, in few calls; no NaN is within the bound, nor infinity.
-            packed = np.concatenate((T.ravel(), seed, self._blank))
+            # The usual case, in few calls (by way of bytes in half the time of concatenate);
+            # no NaN is within the bound, nor infinity.
+            packed = np.frombuffer(bytearray(T.tobytes() + seed.tobytes() + self._blank_bytes))
             if not hypot(*packed[:self._given].tolist()) <= FARTHEST_SEED:
                 packed = None
         if packed is None:
@@ -368,7 +370,7 @@ def warm_up(bias: bool) -> None:
             bias_rows(table, joints, settings, postures, packed, 1)
             return
         solve_rows(table, joints, settings, postures, packed, 1, 0, 0)
-        find_all(table, joints, settings, postures, np.eye(4), np.zeros(n), 0, SAME,
+        find_all(table, joints, settings, postures, np.eye(4).ravel(), np.zeros(n), 0, SAME,
                  np.empty((1, n)))
         tip_poses(table, np.zeros((0, n)), np.empty((0, 12)))
     finally:

@@ -69,8 +69,8 @@ def last_attempt(chain: Chain, tables: Tables, T: np.ndarray, settings: np.ndarr
     search = settings.copy()
     search[BIAS_ITERATIONS] = 0.0
     found = np.empty((SOLUTIONS, chain.n))
-    count = find_all(tables.table, without_limits(chain, joints), search, tables.postures, T[0],
-                     answers[0, Q:].copy(), QUIET, SAME, found)
+    count = find_all(tables.table, without_limits(chain, joints), search, tables.postures,
+                     T[0].ravel(), answers[0, Q:].copy(), QUIET, SAME, found)
     if count:
         starts, _ = nearest_inside(chain, found[:count], seeds[0, 0], joints)
         trial = solve_goals(tables.table, joints, settings, tables.postures, T,

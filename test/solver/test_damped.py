@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The compiled pieces of a damped step, each against an independent computation."""
 
+import re
+
 from answers import FREE, reachable
 from numba import njit
 import numpy as np
@@ -10,6 +12,9 @@ import robots
 from scipy.optimize import lsq_linear
 
 from ik_node.kinematics import kernels
+from ik_node.kinematics.arm import jacobian
+from ik_node.model.chain import make_chain
+from ik_node.model.urdf import parse_urdf
 from ik_node.solver import damped
 from ik_node.solver.options import SolverOptions, Tables
 from ik_node.solver.residual import BASE, fill_goal, GOAL, PLAIN, TIP
@@ -19,6 +24,24 @@ from ik_node.solver.residual import BASE, fill_goal, GOAL, PLAIN, TIP
 @njit
 def run_cholesky(A, b):
     return damped.cholesky_solve(A, b)
+
+
+@njit
+def run_substitute(A, b):
+    damped.substitute(A, b)
+
+
+@njit
+def run_bend(table, q, length, e, scale, damping, dq, bent, active):
+    n = q.shape[0]
+    frames, columns = np.empty((table.shape[0], 12)), np.empty((n, 6))
+    kernels.joint_frames(table, q, frames)
+    kernels.jacobian_columns(table, frames, length, columns)
+    A, y, free = np.empty((6, 6)), np.empty(6), np.full(n, np.inf)
+    damped.limited_step(columns, e, q, -free, free, scale, damping, 1e9, A, y, dq, active)
+    straight = dq.copy()
+    damped.bend(columns, scale, length, A, y, bent, dq, active)
+    return straight
 
 
 @njit
@@ -66,6 +89,19 @@ def test_gram():
     run_gram(J.T.copy(), active, 0.25, A)
     expected = J[:, active] @ J[:, active].T + 0.25 * np.eye(6)
     assert np.abs(np.where(np.isnan(A), A.T, A) - expected).max() < 1e-12
+
+
+def test_substitute():
+    """A second right-hand side, with what the first solution left."""
+    rng = np.random.default_rng(42)
+    for _ in range(50):
+        M = rng.normal(size=(6, 6))
+        A, b = M @ M.T + 1e-3 * np.eye(6), rng.normal(size=6)
+        left = A.copy()
+        assert run_cholesky(left, np.ones(6))
+        x = b.copy()
+        run_substitute(left, x)
+        assert np.abs(x - np.linalg.solve(A, b)).max() < 1e-10 * np.linalg.cond(A)
 
 
 # ---- a step inside the limits -----------------------------------------------
@@ -175,6 +211,40 @@ def test_a_limit_met_under_weights_takes_off_the_true_motion():
     assert met > 20
 
 
+# ---- the curvature of the way ---
+
+@pytest.mark.parametrize('name', ['ur5', 'panda', 'xarm7', 'slider'])
+@pytest.mark.parametrize('weighted', [False, True])
+def test_the_bend_of_a_step(name, weighted):
+    """``-1/2 W J^T (J W J^T + damping I)^-1 (dJ/dt) dq``, dJ/dt by central differences of J."""
+    chain = sliding() if name == 'slider' else robots.chain(name)
+    rng, length = np.random.default_rng(46), 0.3
+    scale = rng.uniform(0.5, 2.0, chain.n) if weighted else np.ones(chain.n)
+    W, rows, curved = np.diag(scale**2), np.diag([1.0, 1, 1, length, length, length]), 0
+    for q in robots.random_postures(chain, 20, 47):
+        J = rows @ jacobian(chain, q)
+        e, damping = 0.05 * rng.normal(size=6), 1e-3
+        dq, bent, active = np.empty(chain.n), np.empty(chain.n), np.empty(chain.n, dtype=bool)
+        straight = run_bend(chain.table, q, length, e, scale, damping, dq, bent, active)
+        h = 1e-5
+        turned = rows @ (jacobian(chain, q + h * straight)
+                         - jacobian(chain, q - h * straight)) / (2.0 * h)
+        expected = -0.5 * W @ J.T @ np.linalg.solve(J @ W @ J.T + damping * np.eye(6),
+                                                    turned @ straight)
+        assert np.abs(bent - expected).max() < 1e-6 * max(1.0, np.abs(expected).max())
+        # A bend that is longer than the step itself is none.
+        longer = np.linalg.norm(expected) > np.linalg.norm(straight)
+        assert np.array_equal(dq, straight if longer else straight + bent)
+        curved += not longer
+    assert curved > 10
+
+
+def sliding():
+    """Return a chain with prismatic joints between oblique revolute ones."""
+    text = re.sub('<mimic[^>]*>', '', robots.SKEW)
+    return make_chain(parse_urdf(text.encode()), 'base', 'tip')
+
+
 # ---- the table of postures --------------------------------------------------
 
 @pytest.mark.parametrize('box, counted', [
@@ -196,6 +266,7 @@ def test_the_nearest_postures_of_the_table(box, counted):
         trace = np.einsum('kij,ij->k', poses[:, :9].reshape(-1, 3, 3), T[:3, :3])
         expected += 0.3**2 * (3.0 - trace)
     distances, order = np.empty(len(poses)), np.empty(20, dtype=int)
-    run_postures(T.copy(), np.array(box, dtype=float), tables.postures[6:], 0.3, distances, order)
-    assert np.abs(distances - expected).max() < 1e-12
+    run_postures(T.ravel(), np.array(box, dtype=float), tables.postures[6:], 0.3, distances, order)
+    # What is the same for all is left out.
+    assert np.ptp(distances - expected) < 1e-12
     assert order.tolist() == np.argsort(expected, kind='stable')[:20].tolist()

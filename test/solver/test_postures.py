@@ -46,4 +46,4 @@ def test_there_are_as_many_postures_as_restarts():
     """So that each restart has its own."""
     chain = robots.chain('ur5')
     assert Tables(chain, SolverOptions(max_restarts=5000)).postures.shape[1] >= 5000
-    assert Tables(chain, SolverOptions(max_restarts=1)).postures.shape[1] >= 500
+    assert Tables(chain, SolverOptions(max_restarts=1)).postures.shape[1] >= 250

@@ -29,7 +29,7 @@ def row(T):
 def evaluate(T_goal, T, box, length=0.3):
     """Return errors, e (6,), and the residual's columns for unit twists of the tip (6, 6)."""
     e, D, columns = np.empty(6), np.full((6, 3), np.nan), np.eye(6)
-    errors = run_residual(np.ascontiguousarray(T_goal), np.asarray(box, dtype=float), row(T),
+    errors = run_residual(np.ravel(T_goal), np.asarray(box, dtype=float), row(T),
                           length, e, D, columns)
     return errors, e, columns.T
 

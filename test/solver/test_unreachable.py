@@ -198,7 +198,7 @@ def hopeless(name, count):
 
 @pytest.mark.parametrize('name', ['ur5', 'z1', 'six_axis_arm', 'panda', 'pr2', 'kinova'])
 def test_the_nearest_posture_is_a_local_minimum(name):
-    """Scipy's bounded least squares goes on from it and gains less than 2 %."""
+    """Scipy's bounded least squares goes on from it and gains less than a thousandth."""
     judged = 0
     for T in hopeless(name, 25):
         result = solver(name).solve(T)
@@ -206,7 +206,7 @@ def test_the_nearest_posture_is_a_local_minimum(name):
             continue  # at half a turn the distance has an edge
         assert_honest(name, T, result)
         away = np.hypot(result.position_error, LENGTH * result.orientation_error)
-        assert improve(name, T, result.q) >= 0.98 * away
+        assert improve(name, T, result.q) >= 0.999 * away
         judged += 1
     assert judged > 5
 
@@ -284,7 +284,7 @@ def test_the_deadline_ends_the_search():
 def test_restarts_beyond_the_first_hundred_and_fifty():
     """They solve what fewer did not, with steps too few for an attempt from afar."""
     poses, seeds = reachable('panda', 60)[1], robots.random_postures(robots.chain('panda'), 60, 12)
-    solved = [sum(solver('panda', max_iterations=2, max_restarts=restarts).solve(T, seed).success
+    solved = [sum(solver('panda', max_iterations=1, max_restarts=restarts).solve(T, seed).success
                   for T, seed in zip(poses, seeds)) for restarts in (150, 3000)]
     assert solved[0] < solved[1]
 
