@@ -23,6 +23,7 @@ from ik_node.solver.damped import (
     cholesky_solve,
     descend,
     EARLY,
+    goal_workspace,
     gram,
     ITERATIONS,
     LENGTH,
@@ -40,7 +41,7 @@ from ik_node.solver.damped import (
 )
 from ik_node.solver.entry import solve_goals
 from ik_node.solver.options import Tables
-from ik_node.solver.residual import fill_goal, GOAL
+from ik_node.solver.residual import fill_goal
 from ik_node.solver.result import Posture
 
 QUIET = 80      # attempts without a new solution end the search
@@ -78,9 +79,16 @@ def find_all(table, joints, settings, postures, T, seed, quiet, apart, found):
         rad or m, how far two solutions must be apart to count as two.
 
     """
-    n, m, K = joints.shape[1], table.shape[0] - 1, postures.shape[1]
-    work = workspace(n, m)
-    goal, q, never, distances = np.empty(GOAL), np.empty(n), np.zeros(n), np.empty(K)
+    n, m = joints.shape[1], table.shape[0] - 1
+    return find_each(table, joints, settings, postures, T, seed, quiet, apart, found,
+                     goal_workspace(n, postures.shape[1]), workspace(n, m))
+
+
+@inner
+def find_each(table, joints, settings, postures, T, seed, quiet, apart, found, more, work):
+    """Do what :func:`find_all` promises, in a workspace."""
+    goal, never, q, distances = more
+    n, K = q.shape[0], distances.shape[0]
     fill_goal(T, settings[BOX:], goal)
     measure_postures(goal, postures[n:], settings[LENGTH], distances)
     lower, upper, scale = joints[LOWER], joints[UPPER], joints[SCALE]

@@ -18,8 +18,15 @@ from math import pi
 
 import numpy as np
 
-from ik_node.kinematics.kernels import copy, inlined, inner, jacobian_columns, joint_frames
-from ik_node.solver.residual import PLAIN, residual, task_columns
+from ik_node.kinematics.kernels import (
+    allocating,
+    copy,
+    inlined,
+    inner,
+    jacobian_columns,
+    joint_frames,
+)
+from ik_node.solver.residual import GOAL, PLAIN, residual, task_columns
 
 DAMPING = 0.03         # lambda^2 = DAMPING * |e|^2 + DAMPING_FLOOR
 STRAIGHT = 1e-6        # m^2; with a smaller squared error the curvature does not count
@@ -49,7 +56,7 @@ LOWER, UPPER, WRAPS, TURNING, SCALE, PREFERRED, PULL = range(7)
 SOLVED, POSITION_ERROR, ORIENTATION_ERROR, STEPS, ATTEMPT, ERROR, BIAS_STEPS, Q = range(8)
 
 
-@inner
+@allocating
 def workspace(n, m):
     """Return the arrays that an attempt works in: frames, J^T, A, D, e, y, dq, bent, active."""
     f, c = 12 * (m + 1), 6 * n
@@ -59,6 +66,15 @@ def workspace(n, m):
             space[f + c:f + c + 36].reshape((6, 6)), space[f + c + 36:f + c + 54].reshape((6, 3)),
             space[f + c + 54:f + c + 60], space[f + c + 60:b], space[b:b + n], space[b + n:],
             np.empty(n, dtype=np.bool_))
+
+
+@allocating
+def goal_workspace(n, K):
+    """Return the arrays that a goal needs besides: goal, never (zeros), q, distances (K,)."""
+    space = np.empty(GOAL + 2 * n + K)
+    space[GOAL:GOAL + n] = 0.0
+    return (space[:GOAL], space[GOAL:GOAL + n], space[GOAL + n:GOAL + 2 * n],
+            space[GOAL + 2 * n:])
 
 
 @inner
@@ -460,7 +476,7 @@ def stay_near(table, lower, upper, scale, never, goal, settings, start, postures
     return False, steps, np.inf, np.inf
 
 
-@inlined
+@inner
 def solve_one(table, joints, settings, postures, goal, seeds, first, picks, distances, never, q,
               work, answer):
     """

@@ -11,6 +11,7 @@ from ik_node.solver.damped import (
     BIAS_ITERATIONS,
     BIAS_STEPS,
     BOX,
+    goal_workspace,
     LOWER,
     nearest_turns,
     ORIENTATION,
@@ -24,8 +25,8 @@ from ik_node.solver.damped import (
     UPPER,
     workspace,
 )
-from ik_node.solver.nullspace import lower_bias, tip_error
-from ik_node.solver.residual import fill_goal, GOAL
+from ik_node.solver.nullspace import bias_workspace, lower_bias, tip_error
+from ik_node.solver.residual import fill_goal
 
 NOT_RIGID = -1.0  # SOLVED of an answer to a goal that is no pose
 ORTHONORMAL = 1e-6
@@ -48,15 +49,6 @@ def rigid(goal, T):
             + goal[2] * (goal[3] * goal[7] - goal[4] * goal[6])) > 0.0
 
 
-@inner
-def more_workspace(n, K):
-    """Return the arrays that a goal needs besides: goal, never (zeros), q, distances."""
-    space = np.empty(GOAL + 2 * n + K)
-    space[GOAL:GOAL + n] = 0.0
-    return (space[:GOAL], space[GOAL:GOAL + n], space[GOAL + n:GOAL + 2 * n],
-            space[GOAL + 2 * n:])
-
-
 @compiled
 def solve_rows(table, joints, settings, postures, packed, count, first, picks):
     """
@@ -73,9 +65,15 @@ def solve_rows(table, joints, settings, postures, packed, count, first, picks):
 
     """
     n, m = joints.shape[1], table.shape[0] - 1
-    work = workspace(n, m)
-    goal, never, q, distances = more_workspace(n, postures.shape[1])
-    width = packed.shape[0] // count
+    solve_each(table, joints, settings, postures, packed, count, first, picks,
+               goal_workspace(n, postures.shape[1]), workspace(n, m))
+
+
+@inner
+def solve_each(table, joints, settings, postures, packed, count, first, picks, more, work):
+    """Do what :func:`solve_rows` promises, in a workspace."""
+    goal, never, q, distances = more
+    n, width = joints.shape[1], packed.shape[0] // count
     start = width - Q - n
     for first_of_row in range(0, packed.shape[0], width):
         row = packed[first_of_row:first_of_row + width]
@@ -110,17 +108,23 @@ def bias_rows(table, joints, settings, postures, packed, count):
     Compiled by itself, and only when a bias is asked for.
     """
     n, m = joints.shape[1], table.shape[0] - 1
-    work = workspace(n, m)
-    goal, never, q, distances = more_workspace(n, postures.shape[1])
-    width = packed.shape[0] // count
+    bias_each(table, joints, settings, postures, packed, count,
+              goal_workspace(n, postures.shape[1]), workspace(n, m), bias_workspace(n))
+
+
+@inner
+def bias_each(table, joints, settings, postures, packed, count, more, work, still_more):
+    """Do what :func:`bias_rows` promises, in a workspace."""
+    goal, never, q, distances = more
+    n, width = joints.shape[1], packed.shape[0] // count
     start = width - Q - n
-    for first_of_row in range(0, packed.shape[0], width):
-        row = packed[first_of_row:first_of_row + width]
+    for first in range(0, packed.shape[0], width):
+        row = packed[first:first + width]
         answer = row[start:]
         if answer[SOLVED] == 1.0:
             fill_goal(row[:16], settings[BOX:], goal)
             answer[BIAS_STEPS] = lower_bias(table, joints, settings, goal, postures, distances,
-                                            never, answer[Q:], q, work)
+                                            never, answer[Q:], q, work, still_more)
             confirm(table, goal, settings, answer, work)
 
 

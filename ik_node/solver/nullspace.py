@@ -19,7 +19,14 @@ from math import log, pi, sqrt
 
 import numpy as np
 
-from ik_node.kinematics.kernels import copy, inlined, inner, jacobian_columns, joint_frames
+from ik_node.kinematics.kernels import (
+    allocating,
+    copy,
+    inlined,
+    inner,
+    jacobian_columns,
+    joint_frames,
+)
 from ik_node.solver.damped import (
     BIAS_ITERATIONS,
     cholesky_solve,
@@ -41,7 +48,7 @@ from ik_node.solver.damped import (
     take_nearest,
     UPPER,
 )
-from ik_node.solver.residual import PLAIN, residual, task_columns
+from ik_node.solver.residual import GOAL, PLAIN, residual, task_columns
 
 STEP = 0.3           # rad or m, largest joint change of one step
 RESTING = 1e-6       # a shorter step ends the descent
@@ -66,7 +73,7 @@ def from_preferred(value, preferred, lower, upper):
 
 
 @inner
-def manipulability_gradient(table, frames, columns, A, y, gradient):
+def manipulability_gradient(table, frames, columns, active, A, y, gradient):
     """
     Write the gradient (n,) of log m and return log m, ``m = sqrt(det J J^T)``.
 
@@ -77,10 +84,11 @@ def manipulability_gradient(table, frames, columns, A, y, gradient):
     ----------
     columns : (n, 6) array, written
         J^T, angular rows in rad.
+    active : (n,) array, becomes all True
 
     """
     m = table.shape[0] - 1
-    active = np.ones(columns.shape[0], dtype=np.bool_)
+    active[:] = True
     jacobian_columns(table, frames, 1.0, columns)
     gradient[:] = 0.0
     value = 0.0
@@ -121,13 +129,13 @@ def path_column(table, frames, k):
 
 
 @inner
-def bias(table, joints, settings, frames, columns, A, y, q, gradient):
+def bias(table, joints, settings, frames, columns, active, A, y, q, gradient):
     """Return h at `q`, whose joint frames are given, and write its gradient (n,)."""
     n = q.shape[0]
     h = 0.0
     gain = settings[MANIPULABILITY]
     if gain > 0.0:
-        h = -gain * manipulability_gradient(table, frames, columns, A, y, gradient)
+        h = -gain * manipulability_gradient(table, frames, columns, active, A, y, gradient)
     for k in range(n):
         d = from_preferred(q[k], joints[PREFERRED, k], joints[LOWER, k], joints[UPPER, k])
         h += 0.5 * joints[PULL, k] * d * d
@@ -405,7 +413,7 @@ def settle(table, joints, settings, goal, pointed, never, most, q, trial, space,
     reach, step, cost, border = STEP, 0.0, np.inf, WIDE_BORDER
     while True:
         joint_frames(table, q, frames)
-        cost = bias(table, joints, settings, frames, columns, A, y, q, gradient)
+        cost = bias(table, joints, settings, frames, columns, active, A, y, q, gradient)
         if step >= most:
             break
         longest, room = null_step(table, joints, settings, goal, pointed, border, q, gradient, f,
@@ -421,7 +429,7 @@ def settle(table, joints, settings, goal, pointed, never, most, q, trial, space,
             trial[k] = min(max(q[k] + scale * dq[k], joints[LOWER, k]), joints[UPPER, k])
         solved = descend(table, joints[LOWER], joints[UPPER], joints[SCALE], never, goal, settings,
                          LATE, STEP, CORRECTIONS, trial, work)[0]
-        if solved and bias(table, joints, settings, frames, columns, A, y, trial,
+        if solved and bias(table, joints, settings, frames, columns, active, A, y, trial,
                            gradient) < cost:
             copy(trial, q)
             reach = min(STEP, 2.0 * reach)
@@ -482,7 +490,7 @@ def walk(table, joints, settings, goal, never, way, q, trial, best, cost, space,
         if not solved or not SHORT_WALK < farthest(trial, q) < 4.0 * WALK:
             break
         copy(trial, q)
-        lowered = bias(table, joints, settings, frames, columns, A, y, q, gradient)
+        lowered = bias(table, joints, settings, frames, columns, active, A, y, q, gradient)
         if lowered < cost:
             cost = lowered
             copy(q, best)
@@ -516,8 +524,17 @@ def start_apart(table, joints, settings, goal, postures, never, distances, fresh
                    LONG_STEP, settings[ITERATIONS], q, work)[0]
 
 
-@inlined
-def lower_bias(table, joints, settings, goal, postures, distances, never, q, trial, work):
+@allocating
+def bias_workspace(n):
+    """Return the arrays that :func:`lower_bias` needs besides."""
+    rows = np.empty((6 + 6 * n, n))
+    return (rows[6 + 5 * n], np.empty(6), np.empty((n, 6)), np.empty((n, 6)),
+            rows[6 + n:6 + 2 * n], rows[:6 + n], rows[6 + 2 * n:6 + 3 * n], np.empty(n),
+            rows[6 + 3 * n], rows[6 + 4 * n], np.empty(GOAL))
+
+
+@inner
+def lower_bias(table, joints, settings, goal, postures, distances, never, q, trial, work, more):
     """
     Move a solved `q` to the posture of lowest bias that its goal allows; return the steps.
 
@@ -527,12 +544,8 @@ def lower_bias(table, joints, settings, goal, postures, distances, never, q, tri
     """
     n = q.shape[0]
     most = settings[BIAS_ITERATIONS]
-    rows = np.empty((6 + 6 * n, n))
-    V, B, H, best, walker, pointed = (rows[:6 + n], rows[6 + n:6 + 2 * n],
-                                     rows[6 + 2 * n:6 + 3 * n], rows[6 + 3 * n], rows[6 + 4 * n],
-                                     np.empty(goal.shape[0]))
-    space = (rows[6 + 5 * n], np.empty(6), np.empty((n, 6)), np.empty((n, 6)), B, V, H,
-             np.empty(n))
+    gradient, f, columns, full, B, V, H, ahead, best, walker, pointed = more
+    space = gradient, f, columns, full, B, V, H, ahead
     pointed_goal(goal, pointed)
     freedom, cost, steps = 0, np.inf, 0.0
     for k in range(n):

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 import logging
-from math import hypot, pi
+from math import pi
+from sys import byteorder
 from threading import Timer
 from time import perf_counter
 
@@ -44,6 +45,10 @@ FOUND = Reason.SOLVED
 FIRST_ATTEMPTS = 150  # before the clock is read: well below a millisecond
 MORE_ATTEMPTS = 50    # between further readings
 ROUNDING = 1e-9       # rad
+# The high byte of a double has its sign and the most of its exponent: these are those of all
+# finite numbers below 2^17, and of no others.
+HIGH_BYTE = 7 if byteorder == 'little' else 0
+MODERATE = bytes(sign + exponent for sign in (0, 0x80) for exponent in range(0x41))
 KEPT = 16             # solvers with changed options
 
 
@@ -83,8 +88,8 @@ class Solver:
         # Whether one compiled call does all that was asked for, if it finds a solution.
         self.plain = (self.options.method == 'damped' and self.options.select == 'first'
                       and self.options.max_jump == float('inf') and not self.tables.locked)
-        # Of the row that it takes: a seed's shape, the numbers given, the room for the answer.
-        self._one, self._given, self._blank = (chain.n,), 16 + chain.n, np.zeros(Q + chain.n)
+        # Of the row that it takes: a seed's shape, the room for the answer.
+        self._one, self._blank = (chain.n,), np.zeros(Q + chain.n)
         self._blank_bytes = self._blank.tobytes()
         self._verdict = SOLVED - Q - chain.n
         self._changed: dict[tuple, Solver] = {}
@@ -142,14 +147,12 @@ class Solver:
         settings, T = tables.settings, goal
         if isinstance(goal, Goal):
             settings, T = tables.of(goal), goal.T_base_tip
-        if (isinstance(T, np.ndarray) and T.shape == MATRIX and T.dtype is DOUBLE
-                and isinstance(seed, np.ndarray) and seed.shape == self._one
-                and seed.dtype is DOUBLE):
-            # The usual case, in few calls (by way of bytes in half the time of concatenate);
-            # no NaN is within the bound, nor infinity.
-            packed = np.frombuffer(bytearray(T.tobytes() + seed.tobytes() + self._blank_bytes))
-            if not hypot(*packed[:self._given].tolist()) <= FARTHEST_SEED:
-                packed = None
+        if (type(T) is type(seed) is np.ndarray and T.shape == MATRIX and T.dtype is DOUBLE
+                and seed.shape == self._one and seed.dtype is DOUBLE):
+            # The usual case: by way of bytes in half the time of concatenate and isfinite.
+            given = T.tobytes() + seed.tobytes()
+            if not given[HIGH_BYTE::8].translate(None, MODERATE):
+                packed = np.frombuffer(bytearray(given + self._blank_bytes))
         if packed is None:
             packed, settings = self._pack(goal, seed)
         status, excess = FOUND, None

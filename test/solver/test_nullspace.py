@@ -22,8 +22,9 @@ def run_null_basis(columns, active, V):
 def run_manipulability(table, q, gradient):
     frames = np.empty((table.shape[0], 12))
     joint_frames(table, q, frames)
-    return nullspace.manipulability_gradient(table, frames, np.empty((q.shape[0], 6)),
-                                             np.empty((6, 6)), np.empty(6), gradient)
+    return nullspace.manipulability_gradient(
+        table, frames, np.empty((q.shape[0], 6)), np.empty(q.shape[0], dtype=np.bool_),
+        np.empty((6, 6)), np.empty(6), gradient)
 
 
 @njit
