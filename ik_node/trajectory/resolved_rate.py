@@ -1,0 +1,346 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Compiled control cycle that follows a moving target.
+
+Resolved rates (Whitney 1969), ``J qd = v_target + K e``, by damped least squares
+in the eigenvectors of ``J J^T``: near a singularity only the direction that is
+lost is damped (Maciejewski and Klein 1988).  Damping that grows with the error
+stands in for the second derivatives of the pose, by which alone an arm that is
+stretched towards a target out of reach has a nearest posture to come to rest at.
+A joint that its limit stops leaves the active set, and the rates are solved again
+for the others.  The null-space bias goes through the exact null space.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+
+from ik_node.kinematics.kernels import compiled, inlined, inner, jacobian_columns, joint_frames
+from ik_node.solver.nullspace import from_preferred
+from ik_node.solver.residual import PLAIN, residual, task_columns
+from ik_node.trajectory.brake import speed_to_stop, state_after, stop_phases, time_allowed
+from ik_node.trajectory.target import ACCELERATION, predict, VELOCITY
+
+# Rows of the table of joints, (7, n).
+LOWER, UPPER, SPEED, MOST, JERK, PREFERRED, PULL = range(7)
+# Entries of the settings.
+GAIN, LENGTH, REACH, TOOL_SPEED = range(4)
+# Entries of what a cycle finds out.
+POSITION_ERROR, ORIENTATION_ERROR, SMALLEST, SCALED = range(4)
+
+SINGULAR = 0.08      # m per unit of q; smaller singular values are damped ...
+DAMPING = 0.04       # ... by up to this
+CURVATURE = 0.3      # share of the arm's reach that stands for the curvature of its boundary
+SMALL_ERROR = 0.02   # m, below it the damping vanishes faster than the error
+LARGEST_ERROR = 0.3  # m, a longer way is begun as one of this length
+NO_DIRECTION = 1e-12 # square of a singular value (m) below which a motion is lost
+ROOM = 0.6           # share of acceleration and jerk with which stops are foreseen
+RAMP = 0.6           # share of the jerk with which changes of speed are foreseen
+SWEEPS = 12          # of Jacobi's method; it ends after four to six
+
+
+@inner
+def eigen(A, W):
+    """Diagonalise a symmetric A (6, 6) by Jacobi's method; its eigenvectors are the columns of W."""
+    for i in range(6):
+        for j in range(6):
+            W[i, j] = 1.0 if i == j else 0.0
+    trace = 1e-300
+    for i in range(6):
+        trace += abs(A[i, i])
+    for _ in range(SWEEPS):
+        largest = 0.0
+        for p in range(5):
+            for q in range(p + 1, 6):
+                off = A[p, q]
+                largest = max(largest, abs(off))
+                if abs(off) < 1e-18 * trace:
+                    continue
+                tau = 0.5 * (A[q, q] - A[p, p]) / off
+                t = 1.0 / (abs(tau) + sqrt(1.0 + tau * tau))
+                if tau < 0.0:
+                    t = -t
+                c = 1.0 / sqrt(1.0 + t * t)
+                s = t * c
+                for k in range(6):
+                    x, y = A[k, p], A[k, q]
+                    A[k, p], A[k, q] = c * x - s * y, s * x + c * y
+                for k in range(6):
+                    x, y = A[p, k], A[q, k]
+                    A[p, k], A[q, k] = c * x - s * y, s * x + c * y
+                for k in range(6):
+                    x, y = W[k, p], W[k, q]
+                    W[k, p], W[k, q] = c * x - s * y, s * x + c * y
+        if largest < 1e-17 * trace:
+            return
+
+
+@inner
+def decompose(columns, active, A, W):
+    """Write the eigenvalues of ``J J^T`` over the active joints to A's diagonal, the vectors to W."""
+    for i in range(6):
+        for j in range(6):
+            s = 0.0
+            for k in range(columns.shape[0]):
+                if active[k]:
+                    s += columns[k, i] * columns[k, j]
+            A[i, j] = s
+    eigen(A, W)
+
+
+@inner
+def damped_rates(columns, active, A, W, u, extra, qd):
+    """Write the damped rates (n,) of the active joints for a task velocity u (6,)."""
+    n = columns.shape[0]
+    for k in range(n):
+        if active[k]:
+            qd[k] = 0.0
+    for i in range(6):
+        square = max(A[i, i], 0.0)
+        lost = 1.0 - sqrt(square) / SINGULAR
+        damping = extra + (DAMPING * DAMPING * lost * lost if lost > 0.0 else 0.0)
+        along = 0.0
+        for r in range(6):
+            along += W[r, i] * u[r]
+        along /= square + damping + NO_DIRECTION
+        for k in range(n):
+            if active[k]:
+                s = 0.0
+                for r in range(6):
+                    s += columns[k, r] * W[r, i]
+                qd[k] += s * along
+
+
+@inner
+def take_off_task(columns, active, A, W, z, u):
+    """Take off z (n,) what moves the task: the exact null space of the active joints is left."""
+    n = columns.shape[0]
+    for r in range(6):
+        u[r] = 0.0
+        for k in range(n):
+            if active[k]:
+                u[r] += columns[k, r] * z[k]
+    for i in range(6):
+        along = 0.0
+        for r in range(6):
+            along += W[r, i] * u[r]
+        along /= max(A[i, i], 0.0) + NO_DIRECTION
+        for k in range(n):
+            if active[k]:
+                s = 0.0
+                for r in range(6):
+                    s += columns[k, r] * W[r, i]
+                z[k] -= s * along
+
+
+@inlined
+def rates(table, joints, settings, goal, twist, q, wanted, found, work):
+    """
+    Write the wanted rates (n,) at a posture q (n,).
+
+    Parameters
+    ----------
+    goal : (19,) array
+        See :mod:`ik_node.solver.residual`; widths are 0 or inf.
+    twist : (6,) array
+        Velocity of the goal in the base frame (m/s, rad/s).
+
+    """
+    frames, columns, A, W, D, e, u, feed, y, z, fixed, active = work
+    n, length = q.shape[0], settings[LENGTH]
+    joint_frames(table, q, frames)
+    found[POSITION_ERROR], found[ORIENTATION_ERROR] = residual(goal, frames[-1], length, e, D)
+    jacobian_columns(table, frames, 1.0, columns)
+    tool = 0.0
+    for k in range(n):
+        active[k] = True
+    for i in range(6):
+        feed[i] = twist[i]
+    if goal[18] != PLAIN:
+        task_columns(D, columns)
+        task_columns(D, feed.reshape((1, 6)))
+    for i in range(3, 6):
+        feed[i] *= length
+        for k in range(n):
+            columns[k, i] *= length
+    decompose(columns, active, A, W)
+    found[SMALLEST] = np.inf
+    for i in range(6):
+        if goal[12 + i] == 0.0 or goal[18] == PLAIN:
+            found[SMALLEST] = min(found[SMALLEST], sqrt(max(A[i, i], 0.0)))
+    size = 0.0
+    for i in range(6):
+        size += e[i] * e[i]
+    size = sqrt(size)
+    short = min(1.0, LARGEST_ERROR / size) if size > 0.0 else 1.0
+    near = size * short
+    extra = CURVATURE * settings[REACH] * near * near / (SMALL_ERROR + near)
+    # the way that is left for each joint, and how fast it may be begun
+    for i in range(6):
+        y[i] = e[i] * short
+    damped_rates(columns, active, A, W, y, extra, wanted)
+    gain = settings[GAIN]
+    for k in range(n):
+        way = abs(wanted[k])
+        if way > 0.0:
+            gain = min(gain, speed_to_stop(way / short, ROOM * joints[MOST, k],
+                                           ROOM * joints[JERK, k]) / way)
+    for i in range(6):
+        u[i] = gain * e[i] * short + feed[i]
+    for k in range(n):
+        fixed[k] = 0.0
+    for _ in range(n + 1):
+        for i in range(6):
+            y[i] = u[i]
+            for k in range(n):
+                if not active[k]:
+                    y[i] -= columns[k, i] * fixed[k]
+        damped_rates(columns, active, A, W, y, extra, wanted)
+        # the bias takes what speed is left
+        for k in range(n):
+            z[k] = 0.0
+            if active[k]:
+                z[k] = -joints[PULL, k] * from_preferred(q[k], joints[PREFERRED, k],
+                                                         joints[LOWER, k], joints[UPPER, k])
+        take_off_task(columns, active, A, W, z, y)
+        share = 1.0
+        for k in range(n):
+            if active[k] and z[k] != 0.0:
+                share = min(share, max(0.0, joints[SPEED, k] - abs(wanted[k])) / abs(z[k]))
+        worst, joint, bound = 0.0, -1, 0.0
+        for k in range(n):
+            if not active[k]:
+                wanted[k] = fixed[k]
+                continue
+            wanted[k] += share * z[k]
+            low = inward(joints, settings, q[k] - joints[LOWER, k], k)
+            high = inward(joints, settings, joints[UPPER, k] - q[k], k)
+            if wanted[k] - high > worst:
+                worst, joint, bound = wanted[k] - high, k, high
+            if -low - wanted[k] > worst:
+                worst, joint, bound = -low - wanted[k], k, -low
+        if joint < 0:
+            break
+        active[joint] = False
+        fixed[joint] = bound
+        decompose(columns, active, A, W)
+    # as a whole no faster than the slowest joint and the tool may be
+    scale = 1.0
+    for k in range(n):
+        scale = min(scale, joints[SPEED, k] / max(abs(wanted[k]), 1e-300))
+    if settings[TOOL_SPEED] < np.inf:
+        jacobian_columns(table, frames, 1.0, columns)
+        tool = 0.0
+        for i in range(3):
+            s = 0.0
+            for k in range(n):
+                s += columns[k, i] * wanted[k]
+            tool += s * s
+        scale = min(scale, settings[TOOL_SPEED] / max(sqrt(tool), 1e-300))
+    for k in range(n):
+        wanted[k] *= scale
+    found[SCALED] = scale
+
+
+@inner
+def inward(joints, settings, room, k):
+    """Return the highest velocity of a joint towards a limit that is `room` away."""
+    if room == np.inf:
+        return np.inf
+    if room < 0.0:
+        return settings[GAIN] * room
+    return min(settings[GAIN] * room,
+               speed_to_stop(room, ROOM * joints[MOST, k], ROOM * joints[JERK, k]))
+
+
+@compiled
+def cycle(table, joints, settings, goal, target, ahead, dt, state, plan, wanted, found):
+    """
+    Choose the motion of the next `dt` seconds.
+
+    Parameters
+    ----------
+    table : (m + 1, 16) array
+        :attr:`ik_node.model.chain.Chain.table`.
+    joints : (7, n) array
+    settings : (4,) array
+    goal : (19,) array, changed
+        Its pose is written; see :mod:`ik_node.solver.residual`.
+    target : (24,) array
+        See :mod:`ik_node.trajectory.target`.
+    ahead : float
+        s from the time of the target to that of the state.
+    state : (3, n) array
+        q, qd, qdd.
+    plan : (2, n) array, written
+        Jerk of each joint and how long it lasts; then comes the fastest stop.
+    wanted : (n,) array, written
+        Rates that are aimed at.
+    found : (4,) array, written
+
+    """
+    n, m = state.shape[1], table.shape[0] - 1
+    work = (np.empty((m + 1, 12)), np.empty((n, 6)), np.empty((6, 6)), np.empty((6, 6)),
+            np.empty((6, 3)), np.empty(6), np.empty(6), np.empty(6), np.empty(6), np.empty(n),
+            np.empty(n), np.empty(n, dtype=np.bool_))
+    # The rates are followed with a lag, and so are chosen for the time at which they are reached.
+    lag = max(0.25 / settings[GAIN], 1.5 * dt)
+    look = lag + 0.5 * dt
+    q, twist = np.empty(n), np.empty(6)
+    for k in range(n):
+        q[k] = state[0, k] + look * state[1, k]
+    predict(target, ahead + look, goal[:12])
+    for i in range(6):
+        twist[i] = target[VELOCITY + i] + (ahead + look) * target[ACCELERATION + i]
+    rates(table, joints, settings, goal, twist, q, wanted, found, work)
+    for k in range(n):
+        A, J = joints[MOST, k], joints[JERK, k]
+        more = wanted[k] - state[1, k]
+        a = min(abs(more) / lag, A, sqrt(2.0 * RAMP * J * abs(more)))
+        j = min(max((a if more > 0.0 else -a) - state[2, k], -J * dt), J * dt) / dt
+        plan[0, k] = j
+        plan[1, k] = time_allowed(state[0, k], state[1, k], state[2, k], j, dt, joints[LOWER, k],
+                                  joints[UPPER, k], joints[SPEED, k], A, J)
+
+
+@compiled
+def plan_states(joints, state, plan, times, states):
+    """Write the states (K, 3, n) of a plan at some times (K,) since its begin."""
+    for i in range(times.shape[0]):
+        for k in range(state.shape[1]):
+            states[i, 0, k], states[i, 1, k], states[i, 2, k] = state_after(
+                state[0, k], state[1, k], state[2, k], plan[0, k], plan[1, k], times[i],
+                joints[MOST, k], joints[JERK, k])
+
+
+@compiled
+def plan_instants(joints, state, plan, first, closest):
+    """
+    Return when the jerk of a plan switches and when it ends, after `first`.
+
+    Instants within `closest` of one before are left out, but not the end.
+    """
+    n = state.shape[1]
+    switches = np.empty(4 * n)
+    for k in range(n):
+        q, v, a = state_after(state[0, k], state[1, k], state[2, k], plan[0, k], plan[1, k],
+                              plan[1, k], joints[MOST, k], joints[JERK, k])
+        t1, _, t2, t3, _ = stop_phases(v, a, joints[MOST, k], joints[JERK, k])
+        switches[4 * k] = plan[1, k]
+        switches[4 * k + 1] = plan[1, k] + t1
+        switches[4 * k + 2] = plan[1, k] + t1 + t2
+        switches[4 * k + 3] = plan[1, k] + t1 + t2 + t3
+    switches.sort()
+    end = max(switches[-1], first + closest)
+    instants = np.empty(4 * n + 2)
+    instants[0] = first
+    count = 1
+    for t in switches:
+        if t - instants[count - 1] >= closest and end - t >= closest:
+            instants[count] = t
+            count += 1
+    instants[count] = end
+    return instants[:count + 1]
