@@ -154,7 +154,6 @@ def rates(table, joints, settings, goal, twist, q, wanted, found, work):
     joint_frames(table, q, frames)
     found[POSITION_ERROR], found[ORIENTATION_ERROR] = residual(goal, frames[-1], length, e, D)
     jacobian_columns(table, frames, 1.0, columns)
-    tool = 0.0
     for k in range(n):
         active[k] = True
     for i in range(6):
@@ -167,10 +166,12 @@ def rates(table, joints, settings, goal, twist, q, wanted, found, work):
         for k in range(n):
             columns[k, i] *= length
     decompose(columns, active, A, W)
-    found[SMALLEST] = np.inf
+    exact = 0
     for i in range(6):
-        if goal[12 + i] == 0.0 or goal[18] == PLAIN:
-            found[SMALLEST] = min(found[SMALLEST], sqrt(max(A[i, i], 0.0)))
+        y[i] = A[i, i]
+        exact += goal[12 + i] == 0.0
+    y.sort()
+    found[SMALLEST] = sqrt(max(y[6 - min(exact, n)], 0.0))
     size = 0.0
     for i in range(6):
         size += e[i] * e[i]
@@ -291,7 +292,7 @@ def cycle(table, joints, settings, goal, target, ahead, dt, state, plan, wanted,
     look = lag + 0.5 * dt
     q, twist = np.empty(n), np.empty(6)
     for k in range(n):
-        q[k] = state[0, k] + look * state[1, k]
+        q[k] = state[0, k] + look * (state[1, k] + 0.5 * look * state[2, k])
     predict(target, ahead + look, goal[:12])
     for i in range(6):
         twist[i] = target[VELOCITY + i] + (ahead + look) * target[ACCELERATION + i]
