@@ -92,20 +92,17 @@ def decompose(columns, active, A, W):
 
 
 @inner
-def damped_rates(columns, active, A, W, u, extra, qd):
-    """Write the damped rates (n,) of the active joints for a task velocity u (6,)."""
+def add_rates(columns, active, A, W, u, least, qd):
+    """Add the damped rates (n,) of the active joints for a task velocity u (6,)."""
     n = columns.shape[0]
-    for k in range(n):
-        if active[k]:
-            qd[k] = 0.0
     for i in range(6):
         square = max(A[i, i], 0.0)
         lost = 1.0 - sqrt(square) / SINGULAR
-        damping = extra + (DAMPING * DAMPING * lost * lost if lost > 0.0 else 0.0)
+        damping = DAMPING * DAMPING * lost * lost if lost > 0.0 else 0.0
         along = 0.0
         for r in range(6):
             along += W[r, i] * u[r]
-        along /= square + damping + NO_DIRECTION
+        along /= max(square, least) + damping + NO_DIRECTION
         for k in range(n):
             if active[k]:
                 s = 0.0
@@ -178,11 +175,15 @@ def rates(table, joints, settings, goal, twist, q, wanted, found, work):
     size = sqrt(size)
     short = min(1.0, LARGEST_ERROR / size) if size > 0.0 else 1.0
     near = size * short
-    extra = CURVATURE * settings[REACH] * near * near / (SMALL_ERROR + near)
+    curved = CURVATURE * settings[REACH] * near * near / (SMALL_ERROR + near)
+    # Where a motion is lost, the null space turns over within a hair's breadth: no bias there.
+    fade = min(1.0, found[SMALLEST] / SINGULAR)
     # the way that is left for each joint, and how fast it may be begun
     for i in range(6):
         y[i] = e[i] * short
-    damped_rates(columns, active, A, W, y, extra, wanted)
+    for k in range(n):
+        wanted[k] = 0.0
+    add_rates(columns, active, A, W, y, curved, wanted)
     gain = settings[GAIN]
     for k in range(n):
         way = abs(wanted[k])
@@ -190,7 +191,7 @@ def rates(table, joints, settings, goal, twist, q, wanted, found, work):
             gain = min(gain, speed_to_stop(way / short, ROOM * joints[MOST, k],
                                            ROOM * joints[JERK, k]) / way)
     for i in range(6):
-        u[i] = gain * e[i] * short + feed[i]
+        u[i] = gain * short * e[i]
     for k in range(n):
         fixed[k] = 0.0
     for _ in range(n + 1):
@@ -199,13 +200,16 @@ def rates(table, joints, settings, goal, twist, q, wanted, found, work):
             for k in range(n):
                 if not active[k]:
                     y[i] -= columns[k, i] * fixed[k]
-        damped_rates(columns, active, A, W, y, extra, wanted)
+        for k in range(n):
+            wanted[k] = 0.0
+        add_rates(columns, active, A, W, y, curved, wanted)
+        add_rates(columns, active, A, W, feed, 0.0, wanted)
         # the bias takes what speed is left
         for k in range(n):
             z[k] = 0.0
             if active[k]:
-                z[k] = -joints[PULL, k] * from_preferred(q[k], joints[PREFERRED, k],
-                                                         joints[LOWER, k], joints[UPPER, k])
+                z[k] = -fade * fade * joints[PULL, k] * from_preferred(
+                    q[k], joints[PREFERRED, k], joints[LOWER, k], joints[UPPER, k])
         take_off_task(columns, active, A, W, z, y)
         share = 1.0
         for k in range(n):
