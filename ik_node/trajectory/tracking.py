@@ -25,16 +25,15 @@ from ik_node.solver.residual import BASE, GOAL, PLAIN, TIP
 from ik_node.trajectory.point_to_point import CLOSEST, OVERSHOOT
 from ik_node.trajectory.resolved_rate import (
     cycle,
-    JERK,
-    MOST,
     ORIENTATION_ERROR,
     plan_instants,
     plan_states,
     POSITION_ERROR,
     SCALED,
     SMALLEST,
+    stays_within,
 )
-from ik_node.trajectory.sampler import state_at
+from ik_node.trajectory.sampler import evaluate, quintic
 from ik_node.trajectory.target import take_pose, TARGET
 from ik_node.trajectory.trajectory import MotionLimits, MotionState, Trajectory
 
@@ -45,6 +44,7 @@ JUMP = 0.05, 0.3     # m, rad: a pose so far from the prediction begins a new mo
 FASTEST = 2.0, 6.0   # ... but a target may have got up to such a speed since the last, m/s, rad/s
 GAPS = 4.0           # so many times the usual pause between two poses their movement is trusted
 SHORTEST_GAP = 1e-4  # s, between two poses
+KEPT = 1000          # states, of which the last ones are within the lead
 DRIFT = 1e-3         # by which the clocks of sender and receiver may differ, s per s
 
 
@@ -225,7 +225,7 @@ class Follower:
                                   f'{self.chain.n} finite numbers')
         self._state, self._time = made, time
         self._plan[:] = 0.0
-        self._heads = deque([(time, state)], maxlen=100)
+        self._heads = deque([(time, made)], maxlen=KEPT)
         self.halt()
 
     def halt(self) -> None:
@@ -314,7 +314,7 @@ class Follower:
         return Phase.WAITING if self._taken == -inf else Phase.STALE
 
     def _report(self, phase: Phase) -> Follow:
-        state = self._heads[-1][1]
+        state = MotionState(*self._state)
         if phase is not Phase.FOLLOWING:
             return Follow(phase, state)
         found = self._found
@@ -322,51 +322,61 @@ class Follower:
                       found[SMALLEST], found[SCALED])
 
     def _advance(self, time: float) -> None:
-        """Follow the plan to a time."""
+        """Follow the plan to a time, and keep its states where the jerk switches."""
         dt = time - self._time
-        states = np.empty((1, 3, self.chain.n))
-        plan_states(self._joints, self._state, self._plan, np.array([dt]), states)
-        self._state, self._time = states[0], time
-        # What is left of the plan at its end.
-        self._plan[1] = np.maximum(self._plan[1] - dt, 0.0)
-        self._heads.append((time, MotionState(*states[0])))
+        instants = plan_instants(self._joints, self._state, self._plan, 0.0, CLOSEST)
+        instants = np.append(instants[(instants >= CLOSEST) & (instants <= dt - CLOSEST)], dt)
+        states = self._states(instants)
+        for t, state in zip(instants, states):
+            self._heads.append((self._time + t, state))
+        self._state, self._time = states[-1], time
+        self._plan[1] = np.maximum(self._plan[1] - dt, 0.0)  # what is left of it
+
+    def _states(self, instants: np.ndarray) -> np.ndarray:
+        """Return the states (K, 3, n) of the plan at instants (K,) since its begin."""
+        states = np.empty((len(instants), 3, self.chain.n))
+        plan_states(self._joints, self._state, self._plan, instants, states)
+        return states
 
     def trajectory(self, now: float) -> Trajectory:
         """
-        Return what to send to a joint_trajectory_controller now: `lead`, then a stop.
+        Return what to send to a joint_trajectory_controller, to start now.
 
-        It is to start now; its first point is the state of the last :meth:`step`, its
-        others are the fastest stop from there.
+        Its first point is the state of the last :meth:`step`, its others are the fastest
+        stop from there.  The controller has the whole lead to close the gap between
+        what it does and this motion; the states in between are points too only where
+        without them a limit would be passed.
 
         Raises
         ------
         TrajectoryError
-            If the first point would not be ahead of now.
+            If the last step was for a time that is not ahead of now.
 
         """
         first = self._time - now
         if first < CLOSEST:
             raise TrajectoryError(f'the commanded state is {first:.4f} s ahead, a trajectory '
                                   f'needs {CLOSEST:g} s; raise the lead, or call step() first')
+        start, between = self._since(now)
         instants = plan_instants(self._joints, self._state, self._plan, 0.0, CLOSEST)
-        states = np.empty((len(instants), 3, self.chain.n))
-        plan_states(self._joints, self._state, self._plan, instants, states)
+        states = self._states(instants)
         states[-1, 1:] = 0.0
-        return Trajectory(self.chain.joint_names, self._state_at(now), first + instants,
-                          states[:, 0], states[:, 1], states[:, 2], handover=1)
+        times = first + instants
+        if between and not stays_within(self._joints, start, states[0], first):
+            times = np.append([time - now for time, _ in between], times)
+            states = np.concatenate([[state for _, state in between], states])
+        return Trajectory(self.chain.joint_names, MotionState(*start), times, states[:, 0],
+                          states[:, 1], states[:, 2], len(times) - len(instants) + 1)
 
-    def _state_at(self, now: float) -> MotionState:
-        """Return the state that was commanded for now."""
-        later = self._heads[-1]
-        for earlier in reversed(self._heads):
-            if earlier[0] <= now:
-                break
-            later = earlier
-        else:
-            return later[1]
-        time, state = later
-        if time <= earlier[0]:
-            return state
-        between = Trajectory(self.chain.joint_names, earlier[1], np.array([time - earlier[0]]),
-                             state.q[None], state.qd[None], state.qdd[None])
-        return state_at(between, now - earlier[0])
+    def _since(self, now: float) -> tuple[np.ndarray, list[tuple[float, np.ndarray]]]:
+        """Return the state (3, n) commanded for now, and the later ones before the last."""
+        later = len(self._heads) - 1
+        while later > 0 and self._heads[later - 1][0] > now:
+            later -= 1
+        start = self._heads[later][1]
+        if later > 0:
+            begin, before = self._heads[later - 1]
+            T = self._heads[later][0] - begin
+            start = np.array(evaluate(quintic(T, *before, *start), now - begin))
+        return start, [(time, state) for time, state in list(self._heads)[later:-1]
+                       if time - now >= CLOSEST and self._time - time >= CLOSEST]
