@@ -22,7 +22,6 @@ from ik_node.kinematics.kernels import compiled, inlined, inner, jacobian_column
 from ik_node.solver.nullspace import from_preferred
 from ik_node.solver.residual import PLAIN, residual, task_columns
 from ik_node.trajectory.brake import speed_to_stop, state_after, stop_phases, time_allowed
-from ik_node.trajectory.sampler import evaluate, quintic
 from ik_node.trajectory.target import ACCELERATION, predict, VELOCITY
 
 # Rows of the table of joints, (7, n).
@@ -40,11 +39,7 @@ LARGEST_ERROR = 0.3  # m, a longer way is begun as one of this length
 NO_DIRECTION = 1e-12 # square of a singular value (m) below which a motion is lost
 ROOM = 0.6           # share of acceleration and jerk with which stops are foreseen
 RAMP = 0.6           # share of the jerk with which changes of speed are foreseen
-SAMPLES = 20         # of a quintic, to see whether it keeps the limits
 SWEEPS = 12          # of Jacobi's method; it ends after four to six
-
-through, between = inner(quintic), inner(evaluate)
-
 
 @inner
 def eigen(A, W):
@@ -353,19 +348,3 @@ def plan_instants(joints, state, plan, first, closest):
             count += 1
     instants[count] = end
     return instants[:count + 1]
-
-
-@compiled
-def stays_within(joints, a, b, T):
-    """Return whether the quintic from state a to b (3, n) in T seconds keeps the limits."""
-    for k in range(a.shape[1]):
-        c = through(T, a[0, k], a[1, k], a[2, k], b[0, k], b[1, k], b[2, k])
-        lower = min(joints[LOWER, k], a[0, k], b[0, k])
-        upper = max(joints[UPPER, k], a[0, k], b[0, k])
-        speed = max(joints[SPEED, k], abs(a[1, k]), abs(b[1, k]))
-        most = max(joints[MOST, k], abs(a[2, k]), abs(b[2, k]))
-        for i in range(1, SAMPLES):
-            q, qd, qdd = between(c, T * i / SAMPLES)
-            if q < lower or q > upper or abs(qd) > speed or abs(qdd) > most:
-                return False
-    return True

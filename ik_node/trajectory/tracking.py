@@ -31,7 +31,6 @@ from ik_node.trajectory.resolved_rate import (
     POSITION_ERROR,
     SCALED,
     SMALLEST,
-    stays_within,
 )
 from ik_node.trajectory.sampler import evaluate, quintic
 from ik_node.trajectory.target import take_pose, TARGET
@@ -100,7 +99,7 @@ class FollowOptions:
     lead: float = 0.03
     timeout: float = 0.1
     gain: float = 10.0
-    memory: float = 0.03
+    memory: float = 0.04
     metres_per_radian: float = 0.3
     tool_speed: float = inf
     free: tuple[str, ...] = ()
@@ -322,14 +321,10 @@ class Follower:
                       found[SMALLEST], found[SCALED])
 
     def _advance(self, time: float) -> None:
-        """Follow the plan to a time, and keep its states where the jerk switches."""
+        """Follow the plan to a time."""
         dt = time - self._time
-        instants = plan_instants(self._joints, self._state, self._plan, 0.0, CLOSEST)
-        instants = np.append(instants[(instants >= CLOSEST) & (instants <= dt - CLOSEST)], dt)
-        states = self._states(instants)
-        for t, state in zip(instants, states):
-            self._heads.append((self._time + t, state))
-        self._state, self._time = states[-1], time
+        self._state, self._time = self._states(np.array([dt]))[0], time
+        self._heads.append((time, self._state))
         self._plan[1] = np.maximum(self._plan[1] - dt, 0.0)  # what is left of it
 
     def _states(self, instants: np.ndarray) -> np.ndarray:
@@ -343,9 +338,9 @@ class Follower:
         Return what to send to a joint_trajectory_controller, to start now.
 
         Its first point is the state of the last :meth:`step`, its others are the fastest
-        stop from there.  The controller has the whole lead to close the gap between
-        what it does and this motion; the states in between are points too only where
-        without them a limit would be passed.
+        stop from there, which keeps the limits.  There is no point before: a controller
+        takes over a few milliseconds sooner or later than assumed, and has the whole
+        lead to close the gap.
 
         Raises
         ------
@@ -357,26 +352,18 @@ class Follower:
         if first < CLOSEST:
             raise TrajectoryError(f'the commanded state is {first:.4f} s ahead, a trajectory '
                                   f'needs {CLOSEST:g} s; raise the lead, or call step() first')
-        start, between = self._since(now)
         instants = plan_instants(self._joints, self._state, self._plan, 0.0, CLOSEST)
         states = self._states(instants)
         states[-1, 1:] = 0.0
-        times = first + instants
-        if between and not stays_within(self._joints, start, states[0], first):
-            times = np.append([time - now for time, _ in between], times)
-            states = np.concatenate([[state for _, state in between], states])
-        return Trajectory(self.chain.joint_names, MotionState(*start), times, states[:, 0],
-                          states[:, 1], states[:, 2], len(times) - len(instants) + 1)
+        return Trajectory(self.chain.joint_names, self._commanded(now), first + instants,
+                          states[:, 0], states[:, 1], states[:, 2], handover=1)
 
-    def _since(self, now: float) -> tuple[np.ndarray, list[tuple[float, np.ndarray]]]:
-        """Return the state (3, n) commanded for now, and the later ones before the last."""
-        later = len(self._heads) - 1
-        while later > 0 and self._heads[later - 1][0] > now:
-            later -= 1
-        start = self._heads[later][1]
-        if later > 0:
-            begin, before = self._heads[later - 1]
-            T = self._heads[later][0] - begin
-            start = np.array(evaluate(quintic(T, *before, *start), now - begin))
-        return start, [(time, state) for time, state in list(self._heads)[later:-1]
-                       if time - now >= CLOSEST and self._time - time >= CLOSEST]
+    def _commanded(self, now: float) -> MotionState:
+        """Return the state that was commanded for now."""
+        later = self._heads[-1]
+        for begin, before in reversed(self._heads):
+            if begin <= now < later[0]:
+                return MotionState(*evaluate(quintic(later[0] - begin, *before, *later[1]),
+                                             now - begin))
+            later = begin, before
+        return MotionState(*later[1])
