@@ -1,0 +1,559 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Following keeps every limit, whatever the stream does, and follows closely.
+
+The checker (following.py) shares no code with ik_node: finite differences of the
+commands, stops by ruckig, poses by Pinocchio.
+"""
+
+from types import SimpleNamespace
+
+from following import (
+    Checker,
+    circle,
+    distances,
+    follower,
+    HOMES,
+    limits_of,
+    run,
+    shifted,
+    stop_extremes,
+    stream,
+    tip,
+)
+from hypothesis import given, HealthCheck, settings, strategies as st
+import numpy as np
+import pytest
+import robots
+
+from ik_node.errors import GoalError, ParameterError, Reason, TrajectoryError
+from ik_node.trajectory.simulated import SimulatedController
+from ik_node.trajectory.tracking import Follower, FollowOptions, Phase, Taken
+from ik_node.trajectory.trajectory import MotionLimits, MotionState
+
+PERIOD = 0.01
+ARMS = sorted(HOMES)
+LEAD = FollowOptions.lead
+
+
+def quintic_extremes(trajectory):
+    """Return lowest and highest q, highest |qd| and |qdd| from the first point to the end."""
+    lows, highs, speeds, most = [], [], [], []
+    powers = np.arange(6)
+    rows = np.array([0.0**powers, [0, 1, 0, 0, 0, 0], [0, 0, 2, 0, 0, 0], np.ones(6), powers,
+                     powers * (powers - 1)], dtype=float)
+    s = np.linspace(0.0, 1.0, 33)[:, None]
+    states = np.stack([trajectory.q, trajectory.qd, trajectory.qdd], axis=1)
+    for T, a, b in zip(np.diff(trajectory.times), states[:-1], states[1:]):
+        scale = np.array([[1.0], [T], [T**2]])
+        c = np.linalg.solve(rows, np.vstack([a * scale, b * scale]))
+        q = s**powers @ c
+        lows.append(q.min(0))
+        highs.append(q.max(0))
+        speeds.append(np.abs(powers * s**np.maximum(powers - 1, 0) @ c / T).max(0))
+        most.append(np.abs(powers * (powers - 1) * s**np.maximum(powers - 2, 0) @ c
+                           / T**2).max(0))
+    return np.min(lows, 0), np.max(highs, 0), np.max(speeds, 0), np.max(most, 0)
+
+
+def check_alone(trajectory, now, checker):
+    """Check that a trajectory is a whole motion: on time, continuous, within limits, to rest."""
+    assert trajectory.times[0] > 0.0 and np.diff(trajectory.times).min() >= 0.9e-3
+    assert not trajectory.qd[-1].any() and not trajectory.qdd[-1].any()
+    assert np.array_equal(trajectory.q[0], checker.state.q)
+    assert np.array_equal(trajectory.qd[0], checker.state.qd)
+    assert trajectory.times[0] == pytest.approx(checker.time - now, abs=1e-9)
+    low, high, speed, most = quintic_extremes(trajectory)
+    slack = 1e-5 * np.maximum(1.0, checker.jerk / 100.0)
+    assert (low >= checker.lower - slack).all() and (high <= checker.upper + slack).all()
+    assert (speed <= checker.speed + slack).all()
+    assert (most <= checker.most * 1.001 + slack).all()
+
+
+@settings(max_examples=120, deadline=None, derandomize=True,
+          suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_every_limit_at_every_cycle(data):
+    """Random arms, limits, starts in motion, targets that jump and drift, unsteady periods."""
+    name = data.draw(st.sampled_from([*ARMS, 'kinova']))
+    random = np.random.default_rng(data.draw(st.integers(0, 10**6)))
+    chain = robots.chain(name)
+    n = chain.n
+    most = 10.0**random.uniform(-0.5, 1.0, n)
+    limits = MotionLimits(chain.lower, chain.upper, chain.velocity * random.uniform(0.05, 1.0, n),
+                          most, most * 10.0**random.uniform(0.3, 2.0, n))
+    push = data.draw(st.sampled_from([0.0, 0.5, 1.2]))
+    start = MotionState(
+        random.uniform(np.maximum(chain.lower, -3.0), np.minimum(chain.upper, 3.0)),
+        push * random.uniform(-1.0, 1.0, n) * limits.velocity,
+        min(push, 1.0) * random.uniform(-1.0, 1.0, n) * most)
+    lead = data.draw(st.sampled_from([0.005, 0.03, 0.1]))
+    made = Follower(chain, limits, FollowOptions(
+        lead=lead, gain=10.0**random.uniform(0.0, 1.5), bias=(random.uniform(0.0, 3.0),),
+        free=data.draw(st.sampled_from([(), ('rz',), ('rx', 'ry', 'rz'), ('x', 'ry')])),
+        frame=data.draw(st.sampled_from(['tip', 'base']))))
+    made.begin(start, 0.0)
+    checker = Checker(start, limits)
+    period = 10.0**data.draw(st.floats(-3.0, -1.4))
+    noise = data.draw(st.sampled_from([0.0, 1e-3]))
+    now = 0.0
+    for i in range(200):
+        now += period * random.uniform(0.3, 1.7)
+        if i % 50 == 0:
+            T = tip(name, robots.random_postures(chain, 1, int(random.integers(10**6)))[0])
+            way = 0.3 * period * random.standard_normal(3)
+        T = shifted(T, *(way + noise * random.standard_normal(3)))
+        if i % 100 < 80:
+            made.feed(T, now, now)
+        checker.see(now + lead, made.step(now).state)
+        if i % 20 == 7:
+            check_alone(made.trajectory(now), now, checker)
+
+
+def test_a_start_that_can_stop_in_time_stays_within_the_limits():
+    """A joint that runs at its limit as fast as it can still stop comes to rest inside."""
+    name = 'ur5_limited'
+    chain = robots.chain(name)
+    limits = limits_of(chain)
+    q = HOMES['ur5'].copy()
+    for speed in (0.3, 1.0, 2.0):
+        moving = MotionState(q, np.array([speed, 0, 0, 0, 0, 0]), np.zeros(6))
+        reach = stop_extremes(moving, limits)[1][0] - q[0]
+        moving = MotionState(np.append(chain.upper[0] - 1e-4 - reach, q[1:]), moving.qd,
+                             moving.qdd)
+        made = Follower(chain, limits)
+        made.begin(moving, 0.0)
+        beyond = tip('ur5_limited', np.append(chain.upper[0] + 0.5, q[1:]))
+        highest = 0.0
+        for i in range(400):
+            made.feed(beyond, PERIOD * i, PERIOD * i)
+            highest = max(highest, made.step(PERIOD * i).state.q[0])
+        assert chain.upper[0] - 0.01 < highest <= chain.upper[0]
+
+
+def test_a_joint_outside_its_limits_comes_in_and_stays():
+    """From outside only inward motion is commanded."""
+    chain = robots.chain('panda')
+    q = HOMES['panda'].copy()
+    q[5] = chain.upper[5] + 0.05
+    made = follower('panda', q=q)
+    T = tip('panda', q)
+    path = []
+    for i in range(300):
+        made.feed(T, PERIOD * i, PERIOD * i)
+        path.append(made.step(PERIOD * i).state.q[5])
+    assert (np.diff(path) <= 1e-9).all()
+    assert chain.lower[5] < path[-1] <= chain.upper[5] + 1e-4
+
+
+@pytest.mark.parametrize('jitter, drop', [(0.0, 0.0), (0.008, 0.1)])
+@pytest.mark.parametrize('rate', [100.0, 250.0, 500.0])
+@pytest.mark.parametrize('name', ['six_axis_arm', 'ur5', 'panda'])
+def test_a_circle_is_followed_within_a_millimetre(name, rate, jitter, drop):
+    """0.2 m at 0.25 m/s; commands are compared with where the target is at their time."""
+    target = circle(tip(name, HOMES[name]))
+    messages = stream(target, rate, 6.0, np.random.default_rng(3), jitter, drop)
+    made = follower(name, limits=limits_of(robots.chain(name), 0.5))
+    errors = [distances(tip(name, step.state.q), target(now + LEAD))
+              for now, step in run(made, messages, 6.0, PERIOD) if now > 3.0]
+    position, angle = np.max(errors, axis=0)
+    assert position < 1.1e-3 and angle < 1.5e-3
+
+
+def test_prediction_is_what_makes_it_follow_closely():
+    """The same circle with a target that is told to stand still at each pose is followed late."""
+    target = circle(tip('ur5', HOMES['ur5']))
+    messages = stream(target, 100.0, 5.0, np.random.default_rng(3))
+    lags = []
+    for memory in (FollowOptions.memory, 1.0):  # 1 s: the movement is hardly seen
+        made = follower('ur5', FollowOptions(memory=memory))
+        lags.append(np.mean([distances(tip('ur5', step.state.q), target(now + LEAD))[0]
+                             for now, step in run(made, messages, 5.0, PERIOD) if now > 4.0]))
+    assert lags[0] < 0.05 * lags[1]
+
+
+@pytest.mark.parametrize('name', ARMS)
+def test_a_far_first_target_is_approached_not_jumped_to(name):
+    """From rest to rest, within limits, to the goal, without passing it by much."""
+    chain = robots.chain(name)
+    limits = limits_of(chain, 0.5)
+    made = follower(name, limits=limits)
+    checker = Checker(MotionState.at_rest(HOMES[name]), limits)
+    goal = tip(name, HOMES[name] + 0.4 * np.cos(np.arange(chain.n)))
+    errors = []
+    for i in range(800):
+        made.feed(goal, PERIOD * i, PERIOD * i)
+        step = made.step(PERIOD * i)
+        checker.see(PERIOD * i + LEAD, step.state)
+        errors.append(distances(tip(name, step.state.q), goal)[0])
+    assert errors[-1] < 1e-4
+    arrived = int(np.argmax(np.array(errors) < 2e-3))
+    assert max(errors[arrived:]) < 5e-3
+
+
+def test_a_stream_that_stops_ramps_down_and_goes_on_without_a_jump():
+    """After the timeout the fastest stop; a fresh pose continues from rest or from motion."""
+    name = 'ur5'
+    target = circle(tip(name, HOMES[name]))
+    limits = limits_of(robots.chain(name))
+    for pause in (0.13, 1.0):
+        made = follower(name, limits=limits)
+        checker = Checker(MotionState.at_rest(HOMES[name]), limits)
+        phases, speeds, errors = [], [], []
+        for i in range(700):
+            now = PERIOD * i
+            if now < 2.0 or now >= 2.0 + pause:
+                made.feed(target(now), now, now)
+            step = made.step(now)
+            checker.see(now + LEAD, step.state)
+            phases.append(step.phase)
+            speeds.append(np.abs(step.state.qd).max())
+            errors.append(distances(tip(name, step.state.q), target(now + LEAD))[0])
+        stale = [PERIOD * i for i, phase in enumerate(phases) if phase is Phase.STALE]
+        assert min(stale) == pytest.approx(2.1, abs=0.011)
+        assert max(stale) == pytest.approx(2.0 + pause, abs=0.011)
+        assert (speeds[int((2.0 + pause) / PERIOD) - 1] == 0.0) == (pause == 1.0)
+        assert errors[-1] < 1.1e-3
+
+
+def test_the_stop_after_the_timeout_is_the_fastest():
+    """It ends when ruckig's does."""
+    made = follower('panda')
+    target = circle(tip('panda', HOMES['panda']))
+    for i in range(200):
+        made.feed(target(PERIOD * i), PERIOD * i, PERIOD * i)
+        state = made.step(PERIOD * i).state
+    limits = limits_of(made.chain)
+    last = made.trajectory(PERIOD * 199)
+    request = stop_extremes(state, limits)
+    low, high, _, _ = quintic_extremes(last)
+    assert np.allclose(low, request[0], atol=1e-4) and np.allclose(high, request[1], atol=1e-4)
+    made.halt()
+    for i in range(200, 400):
+        step = made.step(PERIOD * i)
+    assert step.phase is Phase.WAITING and step.state.rests
+    assert np.allclose(step.state.q, last.end, atol=1e-9)
+
+
+@pytest.mark.parametrize('name', ARMS)
+def test_out_of_reach_is_approached_and_rests_without_chatter(name):
+    """At the edge of the reach the arm comes to rest; the tip is as near as a search finds."""
+    made = follower(name)
+    T = tip(name, HOMES[name])
+    outward = T[:3, 3] / np.linalg.norm(T[:3, 3])
+    for far in (0.05, 2.0):
+        edge = made.chain.reach
+        goal = T.copy()
+        goal[:3, 3] = outward * (edge + far)
+        made.begin(MotionState.at_rest(HOMES[name]), 0.0)
+        qdd, qd = [], []
+        for i in range(2500):
+            made.feed(goal, PERIOD * i, PERIOD * i)
+            state = made.step(PERIOD * i).state
+            qd.append(state.qd)
+            qdd.append(state.qdd)
+        # no energy in the accelerations, no signs that go to and fro
+        tail = np.array(qdd[2000:])
+        assert np.abs(tail).max() < 5e-3
+        assert np.abs(qd[2000:]).max() < 0.05
+        turns = (np.abs(np.diff(np.sign(np.where(np.abs(qdd) < 1e-3, 0.0, qdd)), axis=0)) > 1)
+        assert turns[600:].sum(axis=0).max() <= 8
+        assert is_nearest(name, state.q, goal)
+
+
+def is_nearest(name, q, goal, length=0.3):
+    """Return whether no posture around q is nearer by more than a hair, in the weighted error."""
+    chain = robots.chain(name)
+    random = np.random.default_rng(0)
+
+    def cost(posture):
+        position, angle = distances(tip(name, posture), goal)
+        return position**2 + (length * angle)**2
+
+    here = cost(q)
+    around = np.clip(q + 0.02 * random.standard_normal((200, chain.n)), chain.lower, chain.upper)
+    return min(cost(posture) for posture in around) > here * (1.0 - 5e-3)
+
+
+@pytest.mark.parametrize('name, joint', [('ur5', 4), ('ur5', 2), ('six_axis_arm', 4),
+                                         ('panda', 5), ('xarm7', 5)])
+def test_singular_postures_are_passed(name, joint):
+    """A target whose way leads through a singularity is followed through it and beyond."""
+    limits = limits_of(robots.chain(name))
+    q0 = HOMES[name].copy()
+    # the wrist (elbow) goes from bent to bent the other way, straight in the middle
+    straight = {'panda': np.pi, 'xarm7': 0.0}.get(name, 0.0)
+    reach = np.array([robots.chain(name).lower[joint], robots.chain(name).upper[joint]])
+    ends = np.clip(straight + np.array([0.5, -0.5]), *(reach + [0.05, -0.05]))
+    q0[joint] = ends[0]
+
+    def posture(t):
+        q = q0.copy()
+        s = np.clip(t / 4.0, 0.0, 1.0)
+        q[joint] = ends[0] + (ends[1] - ends[0]) * (10 * s**3 - 15 * s**4 + 6 * s**5)
+        return q
+
+    made = follower(name, q=q0, limits=limits)
+    checker = Checker(MotionState.at_rest(q0), limits)
+    smallest, errors = np.inf, []
+    for i in range(900):
+        now = PERIOD * i
+        made.feed(tip(name, posture(now)), now, now)
+        step = made.step(now)
+        checker.see(now + LEAD, step.state)
+        smallest = min(smallest, step.smallest)
+        errors.append(distances(tip(name, step.state.q), tip(name, posture(now + LEAD))))
+    assert smallest < 0.02
+    assert np.max(errors, axis=0)[0] < 0.03 and np.max(errors, axis=0)[1] < 0.12
+    assert errors[-1][0] < 1e-3 and errors[-1][1] < 3e-3
+
+
+@pytest.mark.parametrize('name', ARMS)
+def test_along_the_edge_of_the_reach(name):
+    """A target that goes out of reach, along the edge and back is caught up, without chatter."""
+    limits = limits_of(robots.chain(name), 0.5)
+    made = follower(name, limits=limits)
+    checker = Checker(MotionState.at_rest(HOMES[name]), limits)
+    T = tip(name, HOMES[name])
+    out = 1.2 * made.chain.reach * T[:3, 3] / np.linalg.norm(T[:3, 3]) - T[:3, 3]
+
+    def target(t):
+        s = 0.5 - 0.5 * np.cos(2.0 * np.pi * np.clip(t / 10.0, 0.0, 1.0))
+        return shifted(T, *(s * out + [0.0, 0.3 * np.sin(2.0 * np.pi * t / 10.0) * s, 0.0]))
+
+    qdd = []
+    for i in range(2000):
+        now = PERIOD * i
+        made.feed(target(now), now, now)
+        step = made.step(now)
+        checker.see(now + LEAD, step.state)
+        qdd.append(step.state.qdd)
+    assert distances(tip(name, step.state.q), T)[0] < 2e-3
+    turns = (np.abs(np.diff(np.sign(np.where(np.abs(qdd) < 0.05, 0.0, qdd)), axis=0)) > 1).sum(0)
+    assert turns.max() < 40  # chatter would be one per cycle or two
+
+
+@pytest.mark.parametrize('name', ['panda', 'xarm7'])
+def test_the_bias_moves_the_arm_not_the_tip(name):
+    """On seven axes it goes to the preferred posture; the tip stays as exactly as without."""
+    q = HOMES[name] + 0.3 * np.sin(np.arange(7))
+    goal = tip(name, q)
+    away, errors = [], []
+    for bias in (0.0, 1.0):
+        made = follower(name, FollowOptions(bias=(bias,), preferred=tuple(HOMES[name])), q=q)
+        worst = 0.0
+        for i in range(1000):
+            made.feed(goal, PERIOD * i, PERIOD * i)
+            state = made.step(PERIOD * i).state
+            worst = max(worst, distances(tip(name, state.q), goal)[0])
+        away.append(np.sum((state.q - HOMES[name])**2))
+        errors.append((worst, *distances(tip(name, state.q), goal)))
+    assert away[1] < 0.8 * away[0]
+    assert errors[1][0] < 1e-3              # while it moves
+    assert max(errors[1][1:]) < 1e-5        # and at the end
+
+
+def test_free_axes_are_left_to_the_bias():
+    """With the tool free to turn about its axis, a six-axis arm has a null space too."""
+    name = 'ur5'
+    made = follower(name, FollowOptions(free=('rz',), bias=(1.0,),
+                                        preferred=tuple(HOMES[name] + [0, 0, 0, 0, 0, 1.0])))
+    goal = tip(name, HOMES[name])
+    for i in range(1500):
+        made.feed(goal, PERIOD * i, PERIOD * i)
+        state = made.step(PERIOD * i).state
+    T = tip(name, state.q)
+    assert distances(T, goal)[0] < 1e-5
+    assert goal[:3, 2] @ T[:3, 2] > 1.0 - 1e-9
+    assert state.q[5] > HOMES[name][5] + 0.8
+
+
+def test_the_same_stream_gives_the_same_bits():
+    """No clock, no chance."""
+    target = circle(tip('panda', HOMES['panda']))
+    messages = stream(target, 250.0, 1.0, np.random.default_rng(1), 0.008, 0.1)
+    first, second = ([step.state.q for _, step in run(follower('panda'), messages, 1.0, PERIOD)]
+                     for _ in range(2))
+    assert np.array_equal(first, second)
+
+
+def test_the_tool_is_as_fast_as_allowed():
+    """The speed of the tip stays under its limit but for the lag of the joints."""
+    made = follower('ur5', FollowOptions(tool_speed=0.1))
+    goal = shifted(tip('ur5', HOMES['ur5']), 0.0, 0.3, 0.0)
+    path = []
+    for i in range(600):
+        made.feed(goal, PERIOD * i, PERIOD * i)
+        path.append(tip('ur5', made.step(PERIOD * i).state.q)[:3, 3])
+    speeds = np.linalg.norm(np.diff(path, axis=0), axis=1) / PERIOD
+    assert 0.09 < speeds.max() < 0.103
+    assert np.linalg.norm(path[-1] - goal[:3, 3]) < 1e-4
+
+
+def test_late_poses_are_ignored_and_counted():
+    """What is older than the last taken does not move the arm."""
+    made, clean = follower('ur5'), follower('ur5')
+    target = circle(tip('ur5', HOMES['ur5']))
+    for i in range(100):
+        now = PERIOD * i
+        for one in (made, clean):
+            assert one.feed(target(now), now, now) is Taken.FOLLOWED
+        if i % 10 == 9:
+            assert made.feed(target(now - 0.05), now, now - 0.05) is Taken.OUT_OF_ORDER
+        assert np.array_equal(made.step(now).state.q, clean.step(now).state.q)
+    assert made.out_of_order == 10 and clean.out_of_order == 0
+
+
+def test_a_sender_that_begins_again_is_followed():
+    """Stamps that fall back are out of order only until the stream is stale."""
+    made = follower('ur5')
+    goal = tip('ur5', HOMES['ur5'])
+    assert made.feed(goal, 0.0, 1000.0) is Taken.FOLLOWED
+    assert made.feed(goal, 0.05, 3.0) is Taken.OUT_OF_ORDER
+    assert made.feed(goal, 0.11, 3.06) is Taken.FOLLOWED
+    assert made.feed(goal, 0.12, 3.07) is Taken.FOLLOWED
+    made.step(0.12)
+    assert made.step(0.13).phase is Phase.FOLLOWING
+
+
+def test_the_clocks_may_differ():
+    """A sender whose clock is an hour ahead is followed as closely."""
+    target = circle(tip('ur5', HOMES['ur5']))
+    made, shifted_clock = follower('ur5'), follower('ur5')
+    for i in range(300):
+        now = PERIOD * i
+        made.feed(target(now), now, now)
+        shifted_clock.feed(target(now), now, now + 3600.0)
+        a, b = made.step(now).state, shifted_clock.step(now).state
+    assert np.allclose(a.q, b.q, atol=1e-6)
+
+
+def test_two_senders_are_noticed_and_do_not_jerk_the_arm():
+    """Alternating between two places is counted as jumps; the limits hold, feed-forward is off."""
+    limits = limits_of(robots.chain('ur5'))
+    made = follower('ur5', limits=limits)
+    checker = Checker(MotionState.at_rest(HOMES['ur5']), limits)
+    here = tip('ur5', HOMES['ur5'])
+    there = shifted(here, 0.0, 0.3, 0.0)
+    taken = []
+    for i in range(500):
+        now = PERIOD * i
+        taken.append(made.feed((here, there)[i % 2], now, now))
+        step = made.step(now)
+        checker.see(now + LEAD, step.state)
+    assert taken[0] is Taken.FOLLOWED and set(taken[1:]) == {Taken.JUMPED}
+    assert made.jumps == 499
+    y = tip('ur5', step.state.q)[1, 3]
+    assert here[1, 3] - 0.01 < y < there[1, 3] + 0.01
+
+
+@pytest.mark.parametrize('bad, reason', [
+    (np.full((4, 4), np.nan), Reason.GOAL_NOT_FINITE),
+    (np.diag([1.0, 1.0, np.inf, 1.0]), Reason.GOAL_NOT_FINITE),
+    (np.diag([2.0, 1.0, 1.0, 1.0]), Reason.GOAL_ORIENTATION_NOT_UNIT),
+    (np.diag([-1.0, 1.0, 1.0, 1.0]), Reason.GOAL_ORIENTATION_NOT_UNIT),
+    (np.eye(3), Reason.GOAL_NOT_FINITE),
+])
+def test_bad_poses_are_refused_and_change_nothing(bad, reason):
+    """The last good pose stays the target."""
+    made, clean = follower('ur5'), follower('ur5')
+    goal = shifted(tip('ur5', HOMES['ur5']), 0.1)
+    for one in (made, clean):
+        one.feed(goal, 0.0, 0.0)
+    with pytest.raises(GoalError) as caught:
+        made.feed(bad, 0.01, 0.01)
+    assert caught.value.reason is reason
+    with pytest.raises(GoalError):
+        made.feed(goal, 0.01, np.nan)
+    assert np.array_equal(made.step(0.02).state.q, clean.step(0.02).state.q)
+
+
+@pytest.mark.parametrize('change', [
+    {'lead': -0.1}, {'timeout': 0.0}, {'gain': np.nan}, {'memory': 0.0}, {'frame': 'tool'},
+    {'free': ('w',)}, {'free': ('x', 'y', 'z', 'rx', 'ry', 'rz')}, {'tool_speed': 0.0}])
+def test_options_that_make_no_sense_are_refused(change):
+    """With the option's name and value."""
+    with pytest.raises(ParameterError, match=next(iter(change))):
+        FollowOptions(**change)
+
+
+@pytest.mark.parametrize('name', ['velocity', 'acceleration', 'jerk'])
+@pytest.mark.parametrize('value', [0.0, -1.0, np.inf, np.nan])
+def test_limits_that_make_no_sense_are_refused(name, value):
+    """Following needs them all."""
+    chain = robots.chain('ur5')
+    limits = vars(limits_of(chain)) | {name: np.full(6, value)}
+    with pytest.raises(ParameterError, match=name):
+        Follower(chain, MotionLimits(**limits))
+
+
+def test_a_start_that_is_not_finite_is_refused():
+    """Nothing can be commanded from it."""
+    with pytest.raises(TrajectoryError):
+        follower('ur5', q=np.append(HOMES['ur5'][:5], np.nan))
+
+
+def test_a_late_step_goes_on_where_the_last_trajectory_led():
+    """After a pause of the process the arm has come to rest by what was sent last."""
+    made = follower('ur5')
+    target = circle(tip('ur5', HOMES['ur5']))
+    for i in range(200):
+        made.feed(target(PERIOD * i), PERIOD * i, PERIOD * i)
+        made.step(PERIOD * i)
+    last = made.trajectory(PERIOD * 199)
+    step = made.step(PERIOD * 199 + 5.0)
+    assert step.phase is Phase.STALE and step.state.rests
+    assert np.allclose(step.state.q, last.end, atol=1e-9)
+
+
+def message(trajectory, stamp):
+    """Return a JointTrajectory."""
+    def split(t):
+        return SimpleNamespace(sec=int(t), nanosec=round(1e9 * (t - int(t))))
+    points = [SimpleNamespace(time_from_start=split(t), positions=q, velocities=qd,
+                              accelerations=qdd, effort=())
+              for t, q, qd, qdd in zip(trajectory.times, trajectory.q, trajectory.qd,
+                                       trajectory.qdd)]
+    return SimpleNamespace(header=SimpleNamespace(stamp=split(stamp)),
+                           joint_names=trajectory.joint_names, points=points)
+
+
+@pytest.mark.parametrize('from_desired', [False, True])
+@pytest.mark.parametrize('rate', [100.0, 500.0])
+@pytest.mark.parametrize('latency', [0.0, 0.003])
+def test_both_kinds_of_controllers_move_smoothly(from_desired, rate, latency):
+    """Trajectories at 100 Hz, each late by a random time, to a controller of 500 or 1000 Hz."""
+    name, tick = 'ur5', 0.002 if rate == 100.0 else 0.001
+    chain = robots.chain(name)
+    limits = limits_of(chain, 0.5)
+    target = circle(tip(name, HOMES[name]))
+    made = follower(name, limits=limits)
+    controller = SimulatedController(chain.joint_names, chain.continuous, HOMES[name],
+                                     from_desired=from_desired)
+    random = np.random.default_rng(2)
+    messages = stream(target, rate, 6.0, random)
+    arrival, waiting, states = np.inf, 0, []
+    for i in range(int(6.0 / tick)):
+        now = i * tick
+        while waiting < len(messages) and messages[waiting][0] <= now and now < 5.0:
+            made.feed(messages[waiting][2], now, messages[waiting][1])
+            waiting += 1
+        # at 5 s the node dies
+        if i % round(PERIOD / tick) == 0 and now < 5.0:
+            made.step(now)
+            sent = message(made.trajectory(now), 0.0)
+            arrival = now + latency * random.random()
+        if now >= arrival:
+            assert controller.offer(sent, now) is None
+            arrival = np.inf
+        states.append(controller.update(now, tick))
+    q, qd = (np.array([getattr(state, field) for state in states]) for field in ('q', 'qd'))
+    # what the joints measure moves as its velocity says, and that without steps
+    assert np.abs(np.diff(q, axis=0)).max() <= 1.05 * tick * limits.velocity.max()
+    assert np.abs(np.diff(qd, axis=0)).max() < 2.5 * tick * limits.acceleration.max()
+    assert np.abs(np.diff(q, axis=0) / tick).max() < limits.velocity.max()
+    errors = [distances(tip(name, q[i]), target(i * tick))[0]
+              for i in range(int(3.0 / tick), int(5.0 / tick), 10)]
+    assert max(errors) < 2.5e-3
+    assert not states[-1].qd.any()
