@@ -110,19 +110,20 @@ def stop_extremes(state, limits):
     request.max_jerk = list(limits.jerk)
     motion = ruckig.Trajectory(n)
     ruckig.Ruckig(n).calculate(request, motion)
-    instants = [0.0]
+    instants = list(np.linspace(0.0, motion.duration, 300))
     for profile in motion.profiles[0]:
         instants.extend(np.cumsum([*profile.brake.t, *profile.t]))
-    instants.sort()
-    qdd = np.array([motion.at_time(t)[2] for t in instants])
-    for (t0, t1), (a0, a1) in zip(zip(instants[:-1], instants[1:]), zip(qdd[:-1], qdd[1:])):
-        turns = a0 * a1 < 0.0  # there the velocity is at its peak
-        instants.extend((t0 + (t1 - t0) * a0[turns] / (a0 - a1)[turns]).tolist())
+    # Velocities peak where the acceleration is zero, positions turn where the velocity is.
+    for _ in range(2):
+        instants.sort()
+        states = np.array([motion.at_time(t) for t in instants])
+        for (t0, t1), (a, b) in zip(zip(instants[:-1], instants[1:]),
+                                    zip(states[:-1, 1:], states[1:, 1:])):
+            turns = a * b < 0.0
+            instants.extend((t0 + (t1 - t0) * a[turns] / (a - b)[turns]).tolist())
     sampled = np.array([motion.at_time(t) for t in instants])
-    ends = motion.position_extrema
-    lower = np.minimum(sampled[:, 0].min(0), [e.min for e in ends])
-    upper = np.maximum(sampled[:, 0].max(0), [e.max for e in ends])
-    return lower, upper, np.abs(sampled[:, 1]).max(0), np.abs(sampled[:, 2]).max(0)
+    return (sampled[:, 0].min(0), sampled[:, 0].max(0), np.abs(sampled[:, 1]).max(0),
+            np.abs(sampled[:, 2]).max(0))
 
 
 class Checker:
