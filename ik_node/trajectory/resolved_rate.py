@@ -300,14 +300,22 @@ def cycle(table, joints, settings, goal, target, ahead, dt, state, plan, wanted,
     for i in range(6):
         twist[i] = target[VELOCITY + i] + (ahead + look) * target[ACCELERATION + i]
     rates(table, joints, settings, goal, twist, q, wanted, found, work)
+    # All joints change their speed in step, so that the tip goes where the rates would take it.
+    share = 1.0 / lag
     for k in range(n):
-        A, J = joints[MOST, k], joints[JERK, k]
-        more = wanted[k] - state[1, k]
-        a = min(abs(more) / lag, A, sqrt(2.0 * RAMP * J * abs(more)))
-        j = min(max((a if more > 0.0 else -a) - state[2, k], -J * dt), J * dt) / dt
-        plan[0, k] = j
-        plan[1, k] = time_allowed(state[0, k], state[1, k], state[2, k], j, dt, joints[LOWER, k],
-                                  joints[UPPER, k], joints[SPEED, k], A, J)
+        more = abs(wanted[k] - state[1, k])
+        if more > 0.0:
+            share = min(share, joints[MOST, k] / more, sqrt(2.0 * RAMP * joints[JERK, k] / more))
+    step = 1.0 / dt
+    for k in range(n):
+        plan[0, k] = share * (wanted[k] - state[1, k]) - state[2, k]
+        if plan[0, k] != 0.0:
+            step = min(step, joints[JERK, k] / abs(plan[0, k]))
+    for k in range(n):
+        plan[0, k] *= step
+        plan[1, k] = time_allowed(state[0, k], state[1, k], state[2, k], plan[0, k], dt,
+                                  joints[LOWER, k], joints[UPPER, k], joints[SPEED, k],
+                                  joints[MOST, k], joints[JERK, k])
 
 
 @compiled
