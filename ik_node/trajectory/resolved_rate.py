@@ -33,6 +33,8 @@ POSITION_ERROR, ORIENTATION_ERROR, SMALLEST, SCALED = range(4)
 
 SINGULAR = 0.08      # m per unit of q; smaller singular values are damped ...
 DAMPING = 0.04       # ... by up to this
+SLOW = 0.15          # m per unit of q; in directions with smaller ones the joints slow down ...
+BEYOND = 0.1         # rad or m, ... so that a stop takes no longer way than this
 CURVATURE = 0.3      # share of the arm's reach that stands for the curvature of its boundary
 SMALL_ERROR = 0.02   # m, below it the damping vanishes faster than the error
 LARGEST_ERROR = 0.3  # m, a longer way is begun as one of this length
@@ -91,17 +93,37 @@ def decompose(columns, active, A, W):
 
 
 @inner
-def add_rates(columns, active, A, W, u, least, qd):
-    """Add the damped rates (n,) of the active joints for a task velocity u (6,)."""
+def damped_rates(columns, active, A, W, u, least, feed, slow, qd):
+    """
+    Write the rates (n,) of the active joints for the task velocity ``u + feed``.
+
+    Parameters
+    ----------
+    u, feed : (6,) arrays
+        To correct the error, damped as if no singular value squared were below `least`;
+        to go with the target.
+    slow : float
+        Speed in a direction that is lost, from which the joints can stop before they
+        are carried far beyond the singularity.
+
+    """
     n = columns.shape[0]
+    for k in range(n):
+        if active[k]:
+            qd[k] = 0.0
     for i in range(6):
         square = max(A[i, i], 0.0)
-        lost = 1.0 - sqrt(square) / SINGULAR
-        damping = DAMPING * DAMPING * lost * lost if lost > 0.0 else 0.0
-        along = 0.0
+        root = sqrt(square)
+        lost = max(0.0, 1.0 - root / SINGULAR)
+        damping = DAMPING * DAMPING * lost * lost + NO_DIRECTION
+        x, y = 0.0, 0.0
         for r in range(6):
-            along += W[r, i] * u[r]
-        along /= max(square, least) + damping + NO_DIRECTION
+            x += W[r, i] * u[r]
+            y += W[r, i] * feed[r]
+        along = x / (max(square, least) + damping) + y / (square + damping)
+        near = 1.0 - root / SLOW
+        if near > 0.0 and abs(along) * root * near > slow:
+            along = slow / (root * near) if along > 0.0 else -slow / (root * near)
         for k in range(n):
             if active[k]:
                 s = 0.0
@@ -180,9 +202,9 @@ def rates(table, joints, settings, goal, twist, q, wanted, found, work):
     # the way that is left for each joint, and how fast it may be begun
     for i in range(6):
         y[i] = e[i] * short
-    for k in range(n):
-        wanted[k] = 0.0
-    add_rates(columns, active, A, W, y, curved, wanted)
+    for i in range(6):
+        u[i] = 0.0
+    damped_rates(columns, active, A, W, y, curved, u, np.inf, wanted)
     gain = settings[GAIN]
     for k in range(n):
         way = abs(wanted[k])
@@ -191,18 +213,17 @@ def rates(table, joints, settings, goal, twist, q, wanted, found, work):
                                            ROOM * joints[JERK, k]) / way)
     for i in range(6):
         u[i] = gain * short * e[i]
+    slow = np.inf
     for k in range(n):
         fixed[k] = 0.0
+        slow = min(slow, speed_to_stop(BEYOND, ROOM * joints[MOST, k], ROOM * joints[JERK, k]))
     for _ in range(n + 1):
         for i in range(6):
             y[i] = u[i]
             for k in range(n):
                 if not active[k]:
                     y[i] -= columns[k, i] * fixed[k]
-        for k in range(n):
-            wanted[k] = 0.0
-        add_rates(columns, active, A, W, y, curved, wanted)
-        add_rates(columns, active, A, W, feed, 0.0, wanted)
+        damped_rates(columns, active, A, W, y, curved, feed, slow, wanted)
         # the bias takes what speed is left
         for k in range(n):
             z[k] = 0.0
