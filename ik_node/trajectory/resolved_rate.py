@@ -38,14 +38,14 @@ BEYOND = 0.1         # rad or m, ... so that a stop takes no longer way than thi
 CURVATURE = 0.3      # share of the arm's reach that stands for the curvature of its boundary
 SMALL_ERROR = 0.02   # m, below it the damping vanishes faster than the error
 LARGEST_ERROR = 0.3  # m, a longer way is begun as one of this length
-NO_DIRECTION = 1e-12 # square of a singular value (m) below which a motion is lost
+NO_DIRECTION = 1e-12  # m^2, square of a singular value below which nothing is left of a motion
 ROOM = 0.6           # share of acceleration and jerk with which stops are foreseen
 RAMP = 0.6           # share of the jerk with which changes of speed are foreseen
 SWEEPS = 12          # of Jacobi's method; it ends after four to six
 
 @inner
 def eigen(A, W):
-    """Diagonalise a symmetric A (6, 6) by Jacobi's method; its eigenvectors are the columns of W."""
+    """Diagonalise a symmetric A (6, 6) by Jacobi's method; the columns of W are its vectors."""
     for i in range(6):
         for j in range(6):
             W[i, j] = 1.0 if i == j else 0.0
@@ -81,7 +81,7 @@ def eigen(A, W):
 
 @inner
 def decompose(columns, active, A, W):
-    """Write the eigenvalues of ``J J^T`` over the active joints to A's diagonal, the vectors to W."""
+    """Write the eigenvalues of ``J J^T`` over the active joints (A's diagonal), the vectors W."""
     for i in range(6):
         for j in range(6):
             s = 0.0

@@ -279,35 +279,60 @@ def is_nearest(name, q, goal, length=0.3):
     return min(cost(posture) for posture in around) > here * (1.0 - 5e-3)
 
 
+def smallest_singular_value(name, q):
+    """Return it with the angular rows in 0.3 m per radian, by Pinocchio and NumPy."""
+    chain = robots.chain(name)
+    J = robots.reference(name).jacobian(chain.base_link, chain.tip_link,
+                                        robots.positions(chain, q))
+    J[3:] *= 0.3
+    return np.linalg.svd(J, compute_uv=False)[-1]
+
+
+def singular_posture(name):
+    """Return a singular posture of a seven-axis arm, found by descent from its home."""
+    q, random, step = HOMES[name].copy(), np.random.default_rng(4), 0.2
+    lower, upper = robots.chain(name).lower + 0.4, robots.chain(name).upper - 0.4
+    least = smallest_singular_value(name, q)
+    for _ in range(1500):
+        trial = np.clip(q + step * random.standard_normal(7), lower, upper)
+        value = smallest_singular_value(name, trial)
+        if value < least:
+            q, least = trial, value
+        else:
+            step = max(0.99 * step, 1e-4)
+    return q
+
+
 @pytest.mark.parametrize('name, joint', [('ur5', 4), ('ur5', 2), ('six_axis_arm', 4),
-                                         ('xarm7', 3)])
+                                         ('panda', None), ('xarm7', None)])
 def test_singular_postures_are_passed(name, joint):
     """A target whose way leads through a singularity is followed through it and beyond."""
     limits = limits_of(robots.chain(name))
-    q0 = HOMES[name].copy()
-    # the wrist (elbow) goes from bent to bent the other way, straight in the middle
-    ends = np.clip([0.5, -0.5], robots.chain(name).lower[joint] + 0.05, None)
-    q0[joint] = ends[0]
+    if joint is None:
+        middle = singular_posture(name)
+        ends = middle + [[0.3], [-0.3]] * np.cos(np.arange(7))
+    else:
+        # the wrist (elbow) goes from bent to bent the other way, straight in the middle
+        ends = np.array([HOMES[name], HOMES[name]])
+        ends[:, joint] = 0.5, -0.5
 
     def posture(t):
-        q = q0.copy()
         s = np.clip(t / 4.0, 0.0, 1.0)
-        q[joint] = ends[0] + (ends[1] - ends[0]) * (10 * s**3 - 15 * s**4 + 6 * s**5)
-        return q
+        return ends[0] + (ends[1] - ends[0]) * (10 * s**3 - 15 * s**4 + 6 * s**5)
 
-    made = follower(name, q=q0, limits=limits)
-    checker = Checker(MotionState.at_rest(q0), limits)
+    made = follower(name, q=ends[0], limits=limits)
+    checker = Checker(MotionState.at_rest(ends[0]), limits)
     smallest, errors = np.inf, []
     for i in range(900):
         now = PERIOD * i
         made.feed(tip(name, posture(now)), now, now)
         step = made.step(now)
         checker.see(now + LEAD, step.state)
-        smallest = min(smallest, step.smallest)
+        smallest = min(smallest, smallest_singular_value(name, step.state.q))
         errors.append(distances(tip(name, step.state.q), tip(name, posture(now + LEAD))))
     assert smallest < 0.02
     assert np.max(errors, axis=0)[0] < 0.03 and np.max(errors, axis=0)[1] < 0.12
-    assert errors[-1][0] < 1e-3 and errors[-1][1] < 3e-3
+    assert errors[-1][0] < 3e-3 and errors[-1][1] < 3e-3
 
 
 @pytest.mark.parametrize('name', ARMS)
@@ -538,7 +563,7 @@ def message(trajectory, stamp):
 
 @pytest.mark.parametrize('from_desired', [False, True])
 @pytest.mark.parametrize('rate', [100.0, 500.0])
-@pytest.mark.parametrize('latency, stamped, most', [(0.0, False, 3.0), (0.003, True, 3.0),
+@pytest.mark.parametrize('latency, stamped, most', [(0.0, False, 3.5), (0.003, True, 3.5),
                                                     (0.003, False, 10.0)])
 def test_both_kinds_of_controllers_move_smoothly(from_desired, rate, latency, stamped, most):
     """
