@@ -12,16 +12,20 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from math import inf
 
 import numpy as np
 
 from ik_node.errors import GoalError, ParameterError, TrajectoryError
-from ik_node.kinematics.kernels import pose_row
+from ik_node.kinematics import kernels
+from ik_node.kinematics.kernels import forget_stale, pose_row
 from ik_node.model.chain import Chain
+from ik_node.solver import nullspace, residual
 from ik_node.solver.goal import checked_pose, FREE
 from ik_node.solver.options import one_per_joint
 from ik_node.solver.residual import BASE, GOAL, PLAIN, TIP
+from ik_node.trajectory import brake, resolved_rate, target
 from ik_node.trajectory.point_to_point import CLOSEST, OVERSHOOT
 from ik_node.trajectory.resolved_rate import (
     cycle,
@@ -98,7 +102,7 @@ class FollowOptions:
 
     lead: float = 0.03
     timeout: float = 0.1
-    gain: float = 10.0
+    gain: float = 15.0
     memory: float = 0.04
     metres_per_radian: float = 0.3
     tool_speed: float = inf
@@ -147,6 +151,13 @@ class Follow:
     orientation_error: float = np.nan
     smallest: float = np.nan
     scale: float = 1.0
+
+
+@lru_cache(maxsize=None)
+def forget_stale_kernels() -> None:
+    """Drop, once in a process, compiled code that is older than its source."""
+    forget_stale((cycle, plan_states, plan_instants, take_pose),
+                 (kernels, nullspace, residual, brake, resolved_rate, target))
 
 
 class Follower:
@@ -204,8 +215,17 @@ class Follower:
         self._plan, self._found = np.zeros((2, n)), np.zeros(4)
         self._wanted, self._pose, self._error = np.zeros(n), np.zeros(12), np.zeros(6)
         self._target = np.zeros(TARGET)
+        self._compile()
         self.out_of_order = self.jumps = 0
         self.begin(MotionState.at_rest(chain.middle), 0.0)
+
+    def _compile(self) -> None:
+        """Have all that is compiled ready before the first cycle."""
+        forget_stale_kernels()
+        self.begin(MotionState.at_rest(self.chain.middle), 0.0)
+        self.feed(np.eye(4), 0.0)
+        self.step(0.01)
+        self.trajectory(0.01 + self.options.lead - CLOSEST)
 
     def begin(self, state: MotionState, time: float) -> None:
         """
