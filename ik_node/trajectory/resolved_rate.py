@@ -33,7 +33,7 @@ POSITION_ERROR, ORIENTATION_ERROR, SMALLEST, SCALED = range(4)
 
 SINGULAR = 0.08      # m per unit of q; smaller singular values are damped ...
 DAMPING = 0.04       # ... by up to this
-SLOW = 0.15          # m per unit of q; in directions with smaller ones the joints slow down ...
+SLOW = 0.15          # m per unit of q; from twice this down the joints slow down ...
 BEYOND = 0.1         # rad or m, ... so that a stop takes no longer way than this
 CURVATURE = 0.3      # share of the arm's reach that stands for the curvature of its boundary
 SMALL_ERROR = 0.02   # m, below it the damping vanishes faster than the error
@@ -93,7 +93,7 @@ def decompose(columns, active, A, W):
 
 
 @inner
-def damped_rates(columns, active, A, W, u, least, feed, slow, qd):
+def damped_rates(columns, active, A, W, u, least, feed, slow, steep, qd):
     """
     Write the rates (n,) of the active joints for the task velocity ``u + feed``.
 
@@ -102,9 +102,10 @@ def damped_rates(columns, active, A, W, u, least, feed, slow, qd):
     u, feed : (6,) arrays
         To correct the error, damped as if no singular value squared were below `least`;
         to go with the target.
-    slow : float
-        Speed in a direction that is lost, from which the joints can stop before they
-        are carried far beyond the singularity.
+    slow, steep : float
+        ``slow^2 + steep sigma`` is the square of the speed in a direction of singular
+        value sigma from which the joints can stop before they are carried far beyond
+        the singularity.
 
     """
     n = columns.shape[0]
@@ -121,9 +122,11 @@ def damped_rates(columns, active, A, W, u, least, feed, slow, qd):
             x += W[r, i] * u[r]
             y += W[r, i] * feed[r]
         along = x / (max(square, least) + damping) + y / (square + damping)
-        near = 1.0 - root / SLOW
-        if near > 0.0 and abs(along) * root * near > slow:
-            along = slow / (root * near) if along > 0.0 else -slow / (root * near)
+        near = min(1.0, 2.0 - root / SLOW)
+        if near > 0.0:
+            most = sqrt(slow * slow + steep * root)
+            if abs(along) * root * near > most:
+                along = most / (root * near) if along > 0.0 else -most / (root * near)
         for k in range(n):
             if active[k]:
                 s = 0.0
@@ -204,7 +207,7 @@ def rates(table, joints, settings, goal, twist, q, wanted, found, work):
         y[i] = e[i] * short
     for i in range(6):
         u[i] = 0.0
-    damped_rates(columns, active, A, W, y, curved, u, np.inf, wanted)
+    damped_rates(columns, active, A, W, y, curved, u, np.inf, 0.0, wanted)
     gain = settings[GAIN]
     for k in range(n):
         way = abs(wanted[k])
@@ -213,9 +216,10 @@ def rates(table, joints, settings, goal, twist, q, wanted, found, work):
                                            ROOM * joints[JERK, k]) / way)
     for i in range(6):
         u[i] = gain * short * e[i]
-    slow = np.inf
+    slow = steep = np.inf
     for k in range(n):
         fixed[k] = 0.0
+        steep = min(steep, 2.0 * ROOM * joints[MOST, k] / (CURVATURE * settings[REACH]))
         slow = min(slow, speed_to_stop(BEYOND, ROOM * joints[MOST, k], ROOM * joints[JERK, k]))
     for _ in range(n + 1):
         for i in range(6):
@@ -223,7 +227,7 @@ def rates(table, joints, settings, goal, twist, q, wanted, found, work):
             for k in range(n):
                 if not active[k]:
                     y[i] -= columns[k, i] * fixed[k]
-        damped_rates(columns, active, A, W, y, curved, feed, slow, wanted)
+        damped_rates(columns, active, A, W, y, curved, feed, slow, steep, wanted)
         # the bias takes what speed is left
         for k in range(n):
             z[k] = 0.0
