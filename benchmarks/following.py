@@ -22,8 +22,9 @@ from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.urdf import read_urdf
 from ik_node.se3 import distance
+from ik_node.trajectory.follow import FollowOptions
 from ik_node.trajectory.simulated import SimulatedController
-from ik_node.trajectory.tracking import Follower, FollowOptions
+from ik_node.trajectory.tracking import Follower
 from ik_node.trajectory.trajectory import MotionLimits, MotionState, Trajectory
 
 RADIUS, SPEED = 0.2, 0.25      # m, m/s

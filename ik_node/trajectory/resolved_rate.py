@@ -1,7 +1,7 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Compiled control cycle that follows a moving target.
+Compiled joint rates that take the tip after a moving target.
 
 Resolved rates (Whitney 1969), ``J qd = v_target + K e``, by damped least squares
 in the eigenvectors of ``J J^T``: near a singularity only the direction that is
@@ -18,11 +18,10 @@ from math import sqrt
 
 import numpy as np
 
-from ik_node.kinematics.kernels import compiled, inlined, inner, jacobian_columns, joint_frames
+from ik_node.kinematics.kernels import inlined, inner, jacobian_columns, joint_frames
 from ik_node.solver.nullspace import from_preferred
 from ik_node.solver.residual import PLAIN, residual, task_columns
-from ik_node.trajectory.brake import speed_to_stop, state_after, stop_phases, time_allowed
-from ik_node.trajectory.target import ACCELERATION, predict, VELOCITY
+from ik_node.trajectory.brake import speed_to_stop
 
 # Rows of the table of joints, (7, n).
 LOWER, UPPER, SPEED, MOST, JERK, PREFERRED, PULL = range(7)
@@ -40,7 +39,6 @@ SMALL_ERROR = 0.02   # m, below it the damping vanishes faster than the error
 LARGEST_ERROR = 0.3  # m, a longer way is begun as one of this length
 NO_DIRECTION = 1e-12  # m^2, square of a singular value below which nothing is left of a motion
 ROOM = 0.6           # share of acceleration and jerk with which stops are foreseen
-RAMP = 0.6           # share of the jerk with which changes of speed are foreseen
 SWEEPS = 12          # of Jacobi's method; it ends after four to six
 
 @inner
@@ -283,101 +281,3 @@ def inward(joints, settings, room, k):
         return settings[GAIN] * room
     return min(settings[GAIN] * room,
                speed_to_stop(room, ROOM * joints[MOST, k], ROOM * joints[JERK, k]))
-
-
-@compiled
-def cycle(table, joints, settings, goal, target, ahead, dt, state, plan, wanted, found):
-    """
-    Choose the motion of the next `dt` seconds.
-
-    Parameters
-    ----------
-    table : (m + 1, 16) array
-        :attr:`ik_node.model.chain.Chain.table`.
-    joints : (7, n) array
-    settings : (4,) array
-    goal : (19,) array, changed
-        Its pose is written; see :mod:`ik_node.solver.residual`.
-    target : (24,) array
-        See :mod:`ik_node.trajectory.target`.
-    ahead : float
-        s from the time of the target to that of the state.
-    state : (3, n) array
-        q, qd, qdd.
-    plan : (2, n) array, written
-        Jerk of each joint and how long it lasts; then comes the fastest stop.
-    wanted : (n,) array, written
-        Rates that are aimed at.
-    found : (4,) array, written
-
-    """
-    n, m = state.shape[1], table.shape[0] - 1
-    work = (np.empty((m + 1, 12)), np.empty((n, 6)), np.empty((6, 6)), np.empty((6, 6)),
-            np.empty((6, 3)), np.empty(6), np.empty(6), np.empty(6), np.empty(6), np.empty(n),
-            np.empty(n), np.empty(n, dtype=np.bool_))
-    # The rates are followed with a lag, and so are chosen for the time at which they are reached.
-    lag = max(0.25 / settings[GAIN], 1.5 * dt)
-    look = lag + 0.5 * dt
-    q, twist = np.empty(n), np.empty(6)
-    for k in range(n):
-        q[k] = state[0, k] + look * (state[1, k] + 0.5 * look * state[2, k])
-    predict(target, ahead + look, goal[:12])
-    for i in range(6):
-        twist[i] = target[VELOCITY + i] + (ahead + look) * target[ACCELERATION + i]
-    rates(table, joints, settings, goal, twist, q, wanted, found, work)
-    # All joints change their speed in step, so that the tip goes where the rates would take it.
-    share = 1.0 / lag
-    for k in range(n):
-        more = abs(wanted[k] - state[1, k])
-        if more > 0.0:
-            share = min(share, joints[MOST, k] / more, sqrt(2.0 * RAMP * joints[JERK, k] / more))
-    step = 1.0 / dt
-    for k in range(n):
-        plan[0, k] = share * (wanted[k] - state[1, k]) - state[2, k]
-        if plan[0, k] != 0.0:
-            step = min(step, joints[JERK, k] / abs(plan[0, k]))
-    for k in range(n):
-        plan[0, k] *= step
-        plan[1, k] = time_allowed(state[0, k], state[1, k], state[2, k], plan[0, k], dt,
-                                  joints[LOWER, k], joints[UPPER, k], joints[SPEED, k],
-                                  joints[MOST, k], joints[JERK, k])
-
-
-@compiled
-def plan_states(joints, state, plan, times, states):
-    """Write the states (K, 3, n) of a plan at some times (K,) since its begin."""
-    for i in range(times.shape[0]):
-        for k in range(state.shape[1]):
-            states[i, 0, k], states[i, 1, k], states[i, 2, k] = state_after(
-                state[0, k], state[1, k], state[2, k], plan[0, k], plan[1, k], times[i],
-                joints[MOST, k], joints[JERK, k])
-
-
-@compiled
-def plan_instants(joints, state, plan, first, closest):
-    """
-    Return when the jerk of a plan switches and when it ends, after `first`.
-
-    Instants within `closest` of one before are left out, but not the end.
-    """
-    n = state.shape[1]
-    switches = np.empty(4 * n)
-    for k in range(n):
-        q, v, a = state_after(state[0, k], state[1, k], state[2, k], plan[0, k], plan[1, k],
-                              plan[1, k], joints[MOST, k], joints[JERK, k])
-        t1, _, t2, t3, _ = stop_phases(v, a, joints[MOST, k], joints[JERK, k])
-        switches[4 * k] = plan[1, k]
-        switches[4 * k + 1] = plan[1, k] + t1
-        switches[4 * k + 2] = plan[1, k] + t1 + t2
-        switches[4 * k + 3] = plan[1, k] + t1 + t2 + t3
-    switches.sort()
-    end = max(switches[-1], first + closest)
-    instants = np.empty(4 * n + 2)
-    instants[0] = first
-    count = 1
-    for t in switches:
-        if t - instants[count - 1] >= closest and end - t >= closest:
-            instants[count] = t
-            count += 1
-    instants[count] = end
-    return instants[:count + 1]
