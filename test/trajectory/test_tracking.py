@@ -393,6 +393,19 @@ def test_the_bias_moves_the_arm_not_the_tip(name):
         assert max(distances(tip(name, state.q), goal)) < 1e-6      # and at the end
 
 
+@pytest.mark.parametrize('name', ['panda', 'xarm7'])
+def test_a_bias_that_cannot_be_had_costs_no_accuracy(name):
+    """It goes on pulling at rest, where the target does not allow the preferred posture."""
+    q = HOMES[name] + 0.3 * np.sin(np.arange(7))
+    made = follower(name, FollowOptions(bias=(1.0,), preferred=tuple(HOMES[name])), q=q)
+    goal = tip(name, q)
+    for i in range(1000):
+        made.feed(goal, PERIOD * i, PERIOD * i)
+        state = made.step(PERIOD * i).state
+    assert np.abs(state.q - q).max() > 0.05 and np.abs(state.q - HOMES[name]).max() > 0.05
+    assert max(distances(tip(name, state.q), goal)) < 1e-6
+
+
 def test_free_axes_are_left_to_the_bias():
     """With the tool free to turn about its axis, a six-axis arm has a null space too."""
     name = 'ur5'

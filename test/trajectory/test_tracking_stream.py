@@ -153,6 +153,10 @@ def test_a_late_step_goes_on_where_the_last_trajectory_led():
     step = made.step(PERIOD * 199 + 5.0)
     assert step.phase is Phase.STALE and step.state.rests
     assert np.allclose(step.state.q, last.end, atol=1e-9)
+    # and with a fresh pose it begins there, rather than make up for the pause
+    now = PERIOD * 199 + 8.0
+    made.feed(target(now), now, now)
+    assert np.allclose(made.step(now).state.q, last.end, atol=1e-3)
 
 
 def message(trajectory, stamp):
