@@ -1,0 +1,283 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Following a target whose poses come as a stream.
+
+The last pose wins; none is queued.  What is sent to the controller ends at rest
+each time, so that the arm stops within its limits if nothing follows.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import lru_cache
+from math import inf
+
+import numpy as np
+
+from ik_node.errors import GoalError, ParameterError, TrajectoryError
+from ik_node.kinematics import kernels
+from ik_node.kinematics.kernels import forget_stale, pose_row
+from ik_node.model.chain import Chain
+from ik_node.solver import nullspace, residual
+from ik_node.solver.goal import checked_pose, FREE
+from ik_node.solver.options import one_per_joint
+from ik_node.solver.residual import BASE, GOAL, PLAIN, TIP
+from ik_node.trajectory import brake, cycle, resolved_rate, target
+from ik_node.trajectory.cycle import follow_cycle, plan_instants, plan_states
+from ik_node.trajectory.follow import AXES, Follow, FollowOptions, Phase, Taken
+from ik_node.trajectory.point_to_point import CLOSEST, OVERSHOOT
+from ik_node.trajectory.resolved_rate import (
+    ORIENTATION_ERROR,
+    POSITION_ERROR,
+    SCALED,
+    SMALLEST,
+)
+from ik_node.trajectory.sampler import evaluate, quintic
+from ik_node.trajectory.target import take_pose, TARGET
+from ik_node.trajectory.trajectory import MotionLimits, MotionState, Trajectory
+
+MARGIN = 1e-6        # rad or m inside the position limits, for the quintic between two points
+LONGEST_CYCLE = 0.05  # s; after a longer pause the arm is where the last plan took it
+JUMP = 0.05, 0.3     # m, rad: a pose so far from the prediction begins a new movement ...
+FASTEST = 2.0, 6.0   # ... but a target may have got up to such a speed since the last, m/s, rad/s
+GAPS = 4.0           # so many times the usual pause between two poses their movement is trusted
+SHORTEST_GAP = 1e-4  # s, between two poses
+KEPT = 1000          # states, of which the last ones are within the lead
+DRIFT = 1e-3         # by which the clocks of sender and receiver may differ, s per s
+
+
+@lru_cache(maxsize=None)
+def forget_stale_kernels() -> None:
+    """Drop, once in a process, compiled code that is older than its source."""
+    forget_stale((follow_cycle, plan_states, plan_instants, take_pose),
+                 (kernels, nullspace, residual, brake, cycle, resolved_rate, target))
+
+
+class Follower:
+    """
+    Turns a stream of poses into motion of the arm; call :meth:`begin` first.
+
+    The commanded state keeps the limits of position, velocity, acceleration and jerk
+    at every instant.  Limits that the state at the begin breaks are not broken further.
+
+    All times are seconds on one monotonic clock, the receiver's.
+
+    Parameters
+    ----------
+    chain : Chain
+    limits : MotionLimits
+    options : FollowOptions
+
+    Attributes
+    ----------
+    out_of_order, jumps : int
+        Poses that were ignored because a later one had come; poses too far from the
+        one before to be its movement (many: two senders share the topic).
+
+    Raises
+    ------
+    ParameterError
+        If a limit or an option does not suit the chain.
+
+    """
+
+    def __init__(self, chain: Chain, limits: MotionLimits,
+                 options: FollowOptions = FollowOptions()) -> None:
+        self.chain, self.options = chain, options
+        n = chain.n
+        for name in ('velocity', 'acceleration', 'jerk'):
+            values = getattr(limits, name)
+            if not ((values > 0.0) & (values < inf)).all():
+                raise ParameterError(f'the {name} limits are {list(values)}; following needs '
+                                     'positive, finite ones')
+        bias = one_per_joint(chain, options.bias, 'the bias')
+        if (bias < 0.0).any():
+            raise ParameterError(f'the bias is {list(bias)}; it must not be negative')
+        preferred = one_per_joint(chain, options.preferred, 'the preferred positions') \
+            if options.preferred else chain.middle
+        # A point of the stop that lies CLOSEST to another is left out; this is its price.
+        room = np.minimum(OVERSHOOT * limits.jerk * CLOSEST, 0.5 * limits.acceleration)
+        self._joints = np.array([limits.lower + MARGIN, limits.upper - MARGIN,
+                                 0.999 * limits.velocity, limits.acceleration - room,
+                                 limits.jerk, preferred, bias])
+        self._settings = np.array([options.gain, options.metres_per_radian, chain.reach,
+                                   options.tool_speed])
+        self._goal = np.zeros(GOAL)
+        self._goal[12:18] = [FREE if axis in options.free else 0.0 for axis in AXES]
+        self._goal[18] = PLAIN if not options.free else TIP if options.frame == 'tip' else BASE
+        self._plan, self._found = np.zeros((2, n)), np.zeros(4)
+        self._wanted, self._pose, self._error = np.zeros(n), np.zeros(12), np.zeros(6)
+        self._target = np.zeros(TARGET)
+        self._compile()
+        self.out_of_order = self.jumps = 0
+        self.begin(MotionState.at_rest(chain.middle), 0.0)
+
+    def _compile(self) -> None:
+        """Have all that is compiled ready before the first cycle."""
+        forget_stale_kernels()
+        self.begin(MotionState.at_rest(self.chain.middle), 0.0)
+        self.feed(np.eye(4), 0.0)
+        self.step(0.01)
+        self.trajectory(0.01 + self.options.lead - CLOSEST)
+
+    def begin(self, state: MotionState, time: float) -> None:
+        """
+        Forget all targets; the arm is to be in a state, at rest or in motion, at a time (s).
+
+        Raises
+        ------
+        TrajectoryError
+            If the state is not of n finite numbers each.
+
+        """
+        made = np.array([state.q, state.qd, state.qdd], dtype=float)
+        if made.shape != (3, self.chain.n) or not np.isfinite(made).all():
+            raise TrajectoryError(f'following cannot begin at q {list(state.q)}, '
+                                  f'qd {list(state.qd)}, qdd {list(state.qdd)}; each must be '
+                                  f'{self.chain.n} finite numbers')
+        self._state, self._time = made, time
+        self._plan[:] = 0.0
+        self._heads = deque([(time, made)], maxlen=KEPT)
+        self.halt()
+
+    def halt(self) -> None:
+        """Let go of the target: further cycles ramp down to rest."""
+        self._taken = -inf      # when the last pose was taken
+        self._shown = -inf      # when the target was there, on the receiver's clock
+        self._stamp: float | None = None
+        self._offset = inf      # of the receiver's clock against the sender's
+        self._gap = 0.0         # the usual pause between two poses
+
+    def feed(self, T_base_goal: np.ndarray, now: float, stamp: float | None = None) -> Taken:
+        """
+        Take a pose of the target.
+
+        Parameters
+        ----------
+        T_base_goal : (4, 4) array
+            Where the tip is to be, in the base link (m).
+        now : float
+            s, when it was received.
+        stamp : float, optional
+            s on the sender's clock, when the target was there.  The offset between the
+            clocks is that of the message that took the shortest time.
+
+        Raises
+        ------
+        GoalError
+            If the pose is not finite or not rigid, or a time is not finite.
+
+        """
+        row = pose_row(checked_pose(T_base_goal))
+        if not np.isfinite(now) or not (stamp is None or np.isfinite(stamp)):
+            raise GoalError(f'a pose of the stream came at {now} s with the stamp {stamp} s; '
+                            'both must be finite')
+        if stamp is not None:
+            if self._stamp is not None and stamp <= self._stamp and self.fresh(now):
+                self.out_of_order += 1
+                return Taken.OUT_OF_ORDER
+            if self._stamp is None or stamp < self._stamp:
+                self._offset = inf
+            self._offset = min(self._offset + DRIFT * (now - self._taken), now - stamp)
+        shown = now if stamp is None else stamp + self._offset
+        gap = max(shown - self._shown, SHORTEST_GAP)
+        fresh = self.fresh(now)
+        jump = tuple(j + f * gap for j, f in zip(JUMP, FASTEST)) if fresh else (-1.0, -1.0)
+        jumped = take_pose(self._target, row, min(gap, 1e9), self.options.memory, jump,
+                           self._pose, self._error)
+        if not fresh:
+            self._gap = 0.0
+        elif jumped:
+            self.jumps += 1
+        else:
+            self._gap += 0.2 * (min(gap, self.options.timeout) - self._gap) if self._gap else gap
+        self._taken, self._shown, self._stamp = now, shown, stamp
+        return Taken.JUMPED if fresh and jumped else Taken.FOLLOWED
+
+    def fresh(self, now: float) -> bool:
+        """Return whether a pose came within the timeout."""
+        return now - self._taken <= self.options.timeout
+
+    def step(self, now: float) -> Follow:
+        """
+        Go on to the state that is commanded `lead` seconds from now.
+
+        Call it at a steady rate of 50 Hz or more; after a pause of more than
+        LONGEST_CYCLE the arm is taken to be where the trajectory sent last took it.
+        """
+        head = now + self.options.lead
+        if head <= self._time:
+            return self._report(Phase.FOLLOWING if self.fresh(now) else self._lost())
+        if head - self._time > LONGEST_CYCLE:
+            self._advance(head - LONGEST_CYCLE)
+        fresh = self.fresh(now)
+        if fresh:
+            # A target that fell silent is not foreseen for long.
+            age = min(now - self._shown, max(GAPS * self._gap, SHORTEST_GAP))
+            follow_cycle(self.chain.table, self._joints, self._settings, self._goal,
+                         self._target, age + self._time - now, head - self._time, self._state,
+                         self._plan, self._wanted, self._found)
+        else:
+            self._plan[:] = 0.0
+        self._advance(head)
+        return self._report(Phase.FOLLOWING if fresh else self._lost())
+
+    def _lost(self) -> Phase:
+        return Phase.WAITING if self._taken == -inf else Phase.STALE
+
+    def _report(self, phase: Phase) -> Follow:
+        state = MotionState(*self._state)
+        if phase is not Phase.FOLLOWING:
+            return Follow(phase, state)
+        found = self._found
+        return Follow(phase, state, found[POSITION_ERROR], found[ORIENTATION_ERROR],
+                      found[SMALLEST], found[SCALED])
+
+    def _advance(self, time: float) -> None:
+        """Follow the plan to a time."""
+        dt = time - self._time
+        self._state, self._time = self._states(np.array([dt]))[0], time
+        self._heads.append((time, self._state))
+        self._plan[1] = np.maximum(self._plan[1] - dt, 0.0)  # what is left of it
+
+    def _states(self, instants: np.ndarray) -> np.ndarray:
+        """Return the states (K, 3, n) of the plan at instants (K,) since its begin."""
+        states = np.empty((len(instants), 3, self.chain.n))
+        plan_states(self._joints, self._state, self._plan, instants, states)
+        return states
+
+    def trajectory(self, now: float) -> Trajectory:
+        """
+        Return what to send to a joint_trajectory_controller, to start now.
+
+        Its first point is the state of the last :meth:`step`, its others are the fastest
+        stop from there, which keeps the limits.  There is no point before: a controller
+        takes over a few milliseconds sooner or later than assumed, and has the whole
+        lead to close the gap.
+
+        Raises
+        ------
+        TrajectoryError
+            If the last step was for a time that is not ahead of now.
+
+        """
+        first = self._time - now
+        if first < CLOSEST:
+            raise TrajectoryError(f'the commanded state is {first:.4f} s ahead, a trajectory '
+                                  f'needs {CLOSEST:g} s; raise the lead, or call step() first')
+        instants = plan_instants(self._joints, self._state, self._plan, 0.0, CLOSEST)
+        states = self._states(instants)
+        states[-1, 1:] = 0.0
+        return Trajectory(self.chain.joint_names, self._commanded(now), first + instants,
+                          states[:, 0], states[:, 1], states[:, 2], handover=1)
+
+    def _commanded(self, now: float) -> MotionState:
+        """Return the state that was commanded for now."""
+        later = self._heads[-1]
+        for begin, before in reversed(self._heads):
+            if begin <= now < later[0]:
+                return MotionState(*evaluate(quintic(later[0] - begin, *before, *later[1]),
+                                             now - begin))
+            later = begin, before
+        return MotionState(*later[1])
