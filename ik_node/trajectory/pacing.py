@@ -1,0 +1,342 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Compiled time parameterisation of a joint path: how fast to go along it.
+
+Two steps.  The fastest motion within velocity and acceleration limits comes from
+reachability analysis (Pham and Pham 2018, "A new approach to time-optimal path
+parameterization based on reachability analysis"): with ``x = sd^2`` and ``u = sdd``
+each limit of joint or tool is linear in (x, u), from the end backward follows how
+fast each node may be passed, and from the begin forward the greatest acceleration.
+That motion switches its acceleration at once; it is averaged over time by two
+boxes (Biagiotti and Melchiorri 2012, "FIR filters for online trajectory planning
+with time- and frequency-domain specifications"), after which acceleration and jerk
+are continuous.  Where the average breaks a limit, the limits of the first step are
+lowered in the neighbourhood, and both steps are done again.
+"""
+
+from __future__ import annotations
+
+from math import cos, inf, pi, sin, sqrt
+
+import numpy as np
+
+from ik_node.kinematics.kernels import compiled, inner
+from ik_node.trajectory.tracing import spline_at
+
+TOOL_ROWS = 8          # of the acceleration limits: an octagon each for position and rotation
+TINY = 1e-12
+# Rows of the motion along the path in time, (6, M).
+TIME, PLACE, SPEED, GAIN, AREA, MOMENT = range(6)
+
+
+@compiled
+def limit_rows(slopes, bends, velocity, acceleration, tool, A, B, C, fastest):
+    """
+    Write the limits at each node as ``|A u + B x| <= C`` and ``x <= fastest``.
+
+    Parameters
+    ----------
+    slopes, bends : (M, n + 6) arrays
+        First and second derivatives by s of joints, tip position and tip rotation.
+    velocity, acceleration : (n,) arrays
+    tool : (4,) array
+        Speed (m/s), rotation speed (rad/s), acceleration (m/s^2), rotation
+        acceleration (rad/s^2); may be infinite.
+    A, B : (M, n + TOOL_ROWS) arrays, written
+    C : (n + TOOL_ROWS,) array, written
+    fastest : (M,) array, written
+
+    """
+    n = velocity.shape[0]
+    for j in range(n):
+        C[j] = acceleration[j]
+    for h in range(2):
+        for i in range(4):
+            C[n + 4 * h + i] = cos(pi / 8.0) * tool[2 + h]
+    for k in range(slopes.shape[0]):
+        x = inf
+        for j in range(n):
+            A[k, j], B[k, j] = slopes[k, j], bends[k, j]
+            if abs(slopes[k, j]) > TINY:
+                x = min(x, (velocity[j] / slopes[k, j]) ** 2)
+        for h in range(2):
+            # Along the way of the tip, and across it.
+            square = along = bend = 0.0
+            for i in range(n + 3 * h, n + 3 * h + 3):
+                square += slopes[k, i] ** 2
+                along += slopes[k, i] * bends[k, i]
+                bend += bends[k, i] ** 2
+            pace = sqrt(square)
+            if pace > TINY:
+                x = min(x, (tool[h] / pace) ** 2)
+                along /= pace
+            else:
+                along = 0.0
+            across = sqrt(max(bend - along * along, 0.0))
+            for i in range(4):
+                angle = (2 * i - 3) * pi / 8.0
+                A[k, n + 4 * h + i] = cos(angle) * pace
+                B[k, n + 4 * h + i] = cos(angle) * along + sin(angle) * across
+        fastest[k] = x
+
+
+@inner
+def bounds(A, B, C, k, ease, step, x, K):
+    """
+    Return the lines ``l0 + l1 x <= u <= h0 + h1 x`` that bind at x, and the largest x besides.
+
+    The limits at node k, those at node k + 1 after a step, and ``0 <= x + 2 step u <= K``.
+    """
+    l0, l1, h0, h1 = 0.0, -0.5 / step, 0.5 * K / step, -0.5 / step
+    low, high, most = l0 + l1 * x, h0 + h1 * x, inf
+    for j in range(C.shape[0]):
+        if C[j] == inf:
+            continue
+        for end in range(2):
+            a, b, c = A[k + end, j], B[k + end, j], C[j] * ease[k + end]
+            if end == 1:
+                a += 2.0 * step * b
+            if abs(a) > TINY:
+                slope, room = -b / a, c / abs(a)
+                if slope * x - room > low:
+                    l0, l1 = -room, slope
+                    low = l0 + l1 * x
+                if slope * x + room < high:
+                    h0, h1 = room, slope
+                    high = h0 + h1 * x
+            elif abs(b) > TINY:
+                most = min(most, c / abs(b))
+    return l0, l1, h0, h1, most
+
+
+@compiled
+def fastest_motion(s, A, B, C, fastest, ease_speed, ease, x, K):
+    """
+    Write ``x = sd^2`` of the fastest motion through the nodes, at rest at both ends.
+
+    Where two nodes are at one place the motion rests.
+
+    Parameters
+    ----------
+    s : (M,) array
+    A, B, C, fastest :
+        From :func:`limit_rows`.
+    ease_speed, ease : (M,) arrays
+        Shares of the speed and of the acceleration limits that are used.
+    x : (M,) array, written
+    K : (M,) array
+        Workspace: the largest x from which the end can be reached.
+
+    """
+    last = s.shape[0] - 1
+    K[last] = 0.0
+    for k in range(last - 1, -1, -1):
+        step = s[k + 1] - s[k]
+        if step <= 0.0:
+            K[k] = K[k + 1] = 0.0
+    for k in range(last - 1, -1, -1):
+        step = s[k + 1] - s[k]
+        rests = k == 0 or step <= 0.0 or s[k] - s[k - 1] <= 0.0
+        if rests:
+            K[k] = 0.0
+            continue
+        limit = fastest[k] * ease_speed[k] ** 2
+        for _ in range(50):
+            l0, l1, h0, h1, most = bounds(A, B, C, k, ease, step, limit, K[k + 1])
+            limit = min(limit, most)
+            gap = h0 + h1 * limit - l0 - l1 * limit
+            if gap >= -1e-12 * (1.0 + abs(h0)):
+                break
+            # The gap is concave in x and not negative at 0: Newton comes from above.
+            limit = max((h0 - l0) / (l1 - h1), 0.0)
+        K[k] = limit
+    x[0] = 0.0
+    for k in range(last):
+        step = s[k + 1] - s[k]
+        if step <= 0.0:
+            x[k + 1] = 0.0
+            continue
+        _, _, h0, h1, _ = bounds(A, B, C, k, ease, step, x[k], K[k + 1])
+        x[k + 1] = min(max(x[k] + 2.0 * step * (h0 + h1 * x[k]), 0.0), K[k + 1])
+
+
+@compiled
+def in_time(s, x, pause, motion):
+    """
+    Write when each node is passed, and the integrals that the averages need.
+
+    Between nodes the acceleration is constant; where two are at one place the
+    motion rests for `pause` (s).
+
+    Parameters
+    ----------
+    motion : (6, M) array, written
+        Time, place, speed, acceleration from here on, and the first and second
+        integral of the place over time.
+
+    """
+    last = s.shape[0] - 1
+    motion[:, 0] = 0.0
+    for k in range(last + 1):
+        motion[PLACE, k], motion[SPEED, k] = s[k], sqrt(x[k])
+    for k in range(last):
+        step = s[k + 1] - s[k]
+        v0, v1 = motion[SPEED, k], motion[SPEED, k + 1]
+        if step > 0.0:
+            d = 2.0 * step / max(v0 + v1, 1e-9)
+        else:
+            d = pause
+        a = (v1 - v0) / d
+        motion[GAIN, k] = a
+        motion[TIME, k + 1] = motion[TIME, k] + d
+        motion[AREA, k + 1] = motion[AREA, k] + d * (s[k] + d * (v0 / 2.0 + d * a / 6.0))
+        motion[MOMENT, k + 1] = motion[MOMENT, k] + d * (
+            motion[AREA, k] + d * (s[k] / 2.0 + d * (v0 / 6.0 + d * a / 24.0)))
+    motion[GAIN, last] = 0.0
+
+
+@inner
+def at_time(motion, t, k):
+    """Return cell, speed, place and its integrals at time t; the cell is looked for from k."""
+    last = motion.shape[1] - 1
+    while k < last and t >= motion[TIME, k + 1]:
+        k += 1
+    while k > 0 and t < motion[TIME, k]:
+        k -= 1
+    if t < 0.0:
+        return k, 0.0, 0.0, 0.0, 0.0
+    d = t - motion[TIME, k]
+    s, v, a, area = motion[PLACE, k], motion[SPEED, k], motion[GAIN, k], motion[AREA, k]
+    return (k, v + d * a, s + d * (v + d * a / 2.0), area + d * (s + d * (v / 2.0 + d * a / 6.0)),
+            motion[MOMENT, k] + d * (area + d * (s / 2.0 + d * (v / 6.0 + d * a / 24.0))))
+
+
+@inner
+def average(motion, t, wide, narrow, cells, along):
+    """
+    Write place, speed, acceleration and jerk along the path, averaged by two boxes, at t.
+
+    `t` runs from 0, half of both boxes before the motion begins.
+    `cells` (4,) remembers where to look.
+    """
+    outer, inside = 0.5 * (wide + narrow), 0.5 * (wide - narrow)
+    t -= outer
+    cells[0], v0, s0, area0, moment0 = at_time(motion, t - outer, cells[0])
+    cells[1], v1, s1, area1, moment1 = at_time(motion, t - inside, cells[1])
+    cells[2], v2, s2, area2, moment2 = at_time(motion, t + inside, cells[2])
+    cells[3], v3, s3, area3, moment3 = at_time(motion, t + outer, cells[3])
+    scale = 1.0 / (wide * narrow)
+    along[0] = (moment3 - moment2 - moment1 + moment0) * scale
+    along[1] = (area3 - area2 - area1 + area0) * scale
+    along[2] = (s3 - s2 - s1 + s0) * scale
+    along[3] = (v3 - v2 - v1 + v0) * scale
+
+
+@inner
+def cell_of(s, at, k):
+    """Return the cell of nodes, not an empty one, that a coordinate lies in; look from k on."""
+    last = s.shape[0] - 2
+    while k < last and at >= s[k + 1]:
+        k += 1
+    while k > 0 and at < s[k]:
+        k -= 1
+    while k > 0 and s[k + 1] <= s[k]:
+        k -= 1
+    return k
+
+
+@compiled
+def sample(motion, wide, narrow, s, y, bends, times, q, qd, qdd):
+    """Write the joint motion (N, n) at times (N,)."""
+    cells, along = np.zeros(4, dtype=np.int64), np.empty(4)
+    cell = 0
+    for i in range(times.shape[0]):
+        average(motion, times[i], wide, narrow, cells, along)
+        at = min(max(along[0], s[0]), s[-1])
+        cell = cell_of(s, at, cell)
+        for j in range(q.shape[1]):
+            value, slope, bend = spline_at(s, y, bends, cell, at, j)
+            q[i, j] = value
+            qd[i, j] = slope * along[1]
+            qdd[i, j] = slope * along[2] + bend * along[1] ** 2
+
+
+@compiled
+def places(motion, wide, narrow, s, times, at):
+    """Write the path coordinates (N,) at times (N,)."""
+    cells, along = np.zeros(4, dtype=np.int64), np.empty(4)
+    for i in range(times.shape[0]):
+        average(motion, times[i], wide, narrow, cells, along)
+        at[i] = min(max(along[0], s[0]), s[-1])
+
+
+@inner
+def length_of(y, i):
+    """Return the length of the vector of channels i to i + 2."""
+    return sqrt(y[i] ** 2 + y[i + 1] ** 2 + y[i + 2] ** 2)
+
+
+@compiled
+def measure(motion, wide, narrow, s, y, bends, velocity, acceleration, jerk, tool, period,
+            need_speed, need):
+    """
+    Compare the averaged motion with the limits.
+
+    Parameters
+    ----------
+    velocity, acceleration, jerk : (n,) arrays
+    tool : (4,) array
+        As in :func:`limit_rows`.
+    period : float
+        Time between two looks (s).
+    need_speed, need : (M,) arrays, written
+        By how much the speed and the acceleration in the neighbourhood of each
+        node of the motion are too high; 1 = not at all.
+
+    Returns
+    -------
+    (float, float, float)
+        The largest share of the limits of velocity, acceleration and jerk.
+
+    """
+    n, channels = velocity.shape[0], y.shape[1]
+    cells, along = np.zeros(4, dtype=np.int64), np.empty(4)
+    speed, gain = np.empty(channels), np.empty(channels)
+    need_speed[:] = 1.0
+    need[:] = 1.0
+    worst_v = worst_a = worst_j = 0.0
+    count = int((motion[TIME, -1] + wide + narrow) / period) + 1
+    cell = 0
+    for i in range(count + 1):
+        average(motion, i * period, wide, narrow, cells, along)
+        at, v, a, j = min(max(along[0], s[0]), s[-1]), along[1], along[2], along[3]
+        cell = cell_of(s, at, cell)
+        h = s[cell + 1] - s[cell]
+        share_v = share_a = share_j = from_gain = 0.0
+        for c in range(channels):
+            _, slope, bend = spline_at(s, y, bends, cell, at, c)
+            speed[c], gain[c] = slope * v, slope * a + bend * v * v
+            if c < n:
+                share_v = max(share_v, abs(speed[c]) / velocity[c])
+                share_a = max(share_a, abs(gain[c]) / acceleration[c])
+                third = (bends[cell + 1, c] - bends[cell, c]) / h
+                jolt = slope * j + 3.0 * bend * v * a + third * v * v * v
+                share_j = max(share_j, abs(jolt) / jerk[c])
+                from_gain = max(from_gain, abs(slope * j) / jerk[c])
+        for k in range(2):
+            share_v = max(share_v, length_of(speed, n + 3 * k) / tool[k])
+            share_a = max(share_a, length_of(gain, n + 3 * k) / tool[2 + k])
+        worst_v, worst_a, worst_j = max(worst_v, share_v), max(worst_a, share_a), \
+            max(worst_j, share_j)
+        slower, softer = share_v, share_a
+        if share_j > 1.0:
+            if from_gain > 0.5 * share_j:
+                softer = max(softer, share_j)
+            else:
+                slower = max(slower, share_j ** (1.0 / 3.0))
+        if max(slower, softer) > 1.0:
+            for k in range(cells[0], min(cells[3] + 2, need.shape[0])):
+                need_speed[k] = max(need_speed[k], slower)
+                need[k] = max(need[k], softer)
+    return worst_v, worst_a, worst_j

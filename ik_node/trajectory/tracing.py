@@ -1,0 +1,237 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Compiled inverse kinematics along a tool path, and the spline through its answers.
+
+Each pose is solved from the answer to the one before it, by the damped steps of
+the solver and without restarts, so that the arm stays on its branch; a step on
+which a joint would move too far, or not evenly, is halved.  With more joints than
+a pose needs, each step is the least motion that serves, weighted so that a joint
+gives way before it comes to a limit (after Chan and Dubey 1995).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ik_node.kinematics.kernels import compiled, copy, inner, jacobian_columns, joint_frames, \
+    pose_error
+from ik_node.solver.damped import (
+    descend,
+    farthest,
+    LATE,
+    LOWER,
+    SCALE,
+    UPPER,
+    workspace,
+)
+from ik_node.solver.residual import GOAL
+from ik_node.trajectory.path import BEGIN, path_pose, path_poses
+
+EXACT = 1e-9         # m and rad, how near to the path an answer must be
+EVEN = 0.3           # share of a step's largest motion by which its middle may be off the mean
+SMALLEST_STEP = 2e-6 # m of the path; what still moves a joint too far there is another branch
+SOFT = 0.1           # share of a joint's range within which it gives way to the others
+SOFTEST = 0.1        # its weight at the limit
+ITERATIONS = 30
+STEPS_A_TURN = 64    # of workspace per target
+
+
+@inner
+def give_way(joints, q, scale):
+    """Write the roots of the joints' weights: small near the limits."""
+    for k in range(q.shape[0]):
+        lower, upper = joints[LOWER, k], joints[UPPER, k]
+        x = min(q[k] - lower, upper - q[k]) / (SOFT * (upper - lower)) \
+            if upper - lower < np.inf else 1.0
+        x = min(max(x, 0.0), 1.0)
+        scale[k] = joints[SCALE, k] * (SOFTEST + (1.0 - SOFTEST) * x * x * (3.0 - 2.0 * x))
+
+
+@inner
+def solve_at(table, path, joints, settings, s, segment, longest, goal, never, scale, q, poses,
+             work):
+    """Move `q` from its place to the pose at s by short steps; say whether that was done."""
+    path_pose(path, segment, s, poses[0], poses[1], poses[2])
+    for i in range(12):
+        goal[i] = poses[0, i]
+    if q.shape[0] > 6:
+        give_way(joints, q, scale)
+    solved, _, _, _, _, _ = descend(table, joints[LOWER], joints[UPPER], scale, never, goal,
+                                    settings, LATE, longest, ITERATIONS, q, work)
+    return solved
+
+
+@compiled
+def trace(table, joints, settings, path, targets, segments, longest, nodes, q):
+    """
+    Solve along the path, at least at the targets.
+
+    Parameters
+    ----------
+    table, joints, settings : arrays
+        As in :func:`ik_node.solver.damped.solve_one`; the tolerances must be EXACT.
+    path : (k, COLUMNS) array
+    targets : (N,) array
+        Increasing path coordinates, the first of which is that of the start.
+    segments : (N,) int array
+        On which segment of the path each target ends.
+    longest : float
+        Largest motion of a joint from one node to the next, rad or m.
+    nodes : (M,) array, written
+        Path coordinates, two after each target but the first at least.
+    q : (M, n) array, written
+        Joint positions there; row 0 is given.
+
+    Returns
+    -------
+    (int, bool)
+        How many nodes there are, and whether they go to the last target; if not,
+        and there is room, the arm cannot go on.
+
+    """
+    n = q.shape[1]
+    work = workspace(n, table.shape[0] - 1)
+    goal, never, scale, poses = np.zeros(GOAL), np.zeros(n), np.empty(n), np.empty((3, 12))
+    copy(joints[SCALE], scale)
+    nodes[0] = s = targets[0]
+    count = 1
+    for target in range(1, targets.shape[0]):
+        end, segment = targets[target], segments[target]
+        step = end - s
+        while s < end:
+            step = min(step, end - s)
+            if count + 2 > nodes.shape[0]:
+                return count, False
+            there = end if step == end - s else s + step
+            before, middle, after = q[count - 1], q[count], q[count + 1]
+            copy(before, middle)
+            good = solve_at(table, path, joints, settings, 0.5 * (s + there), segment, longest,
+                            goal, never, scale, middle, poses, work)
+            if good:
+                copy(middle, after)
+                good = solve_at(table, path, joints, settings, there, segment, longest, goal,
+                                never, scale, after, poses, work)
+            if good:
+                first, second = farthest(before, middle), farthest(middle, after)
+                good = max(first, second) <= longest
+                for k in range(n):
+                    bend = abs(before[k] - 2.0 * middle[k] + after[k])
+                    good = good and bend <= EVEN * max(first, second) + EXACT
+            if good:
+                nodes[count], nodes[count + 1] = 0.5 * (s + there), there
+                count += 2
+                s = there
+                step *= 2.0
+            else:
+                step *= 0.5
+                if step < SMALLEST_STEP:
+                    return count, False
+    return count, True
+
+
+@compiled
+def fit(s, first, y, slopes, bends):
+    """
+    Fit cubic splines, one for each part between two stops.
+
+    Parameters
+    ----------
+    s : (N,) array
+        Where the nodes are.
+    first : (k + 1,) int array
+        At which node each part begins, and where the last ends; a node at a stop
+        belongs to two parts and is there twice.
+    y : (N, c) array
+        Values at the nodes; four in a part at least.
+    slopes, bends : (N, c) arrays, written
+        First and second derivatives by s there.
+
+    """
+    channels = y.shape[1]
+    factor, right = np.empty(s.shape[0]), np.empty(s.shape[0])
+    for part in range(first.shape[0] - 1):
+        a, b = first[part], first[part + 1] - 1
+        for c in range(channels):
+            # Slopes at the ends, of the cubic through the four nodes there.
+            left_slope = end_slope(s, y, c, a, 1)
+            right_slope = end_slope(s, y, c, b, -1)
+            h = s[a + 1] - s[a]
+            factor[a] = 0.5
+            right[a] = 3.0 / h * ((y[a + 1, c] - y[a, c]) / h - left_slope)
+            for i in range(a + 1, b + 1):
+                h0 = s[i] - s[i - 1]
+                d0 = (y[i, c] - y[i - 1, c]) / h0
+                if i < b:
+                    h1 = s[i + 1] - s[i]
+                    d1 = (y[i + 1, c] - y[i, c]) / h1
+                else:
+                    h1, d1 = 0.0, right_slope
+                pivot = 2.0 * (h0 + h1) - h0 * factor[i - 1]
+                factor[i] = h1 / pivot
+                right[i] = (6.0 * (d1 - d0) - h0 * right[i - 1]) / pivot
+            bends[b, c] = right[b]
+            for i in range(b - 1, a - 1, -1):
+                bends[i, c] = right[i] - factor[i] * bends[i + 1, c]
+            for i in range(a, b):
+                h = s[i + 1] - s[i]
+                slopes[i, c] = (y[i + 1, c] - y[i, c]) / h \
+                    - h / 6.0 * (2.0 * bends[i, c] + bends[i + 1, c])
+            slopes[b, c] = right_slope
+
+
+@inner
+def end_slope(s, y, c, i, way):
+    """Return the slope at node i of the cubic through it and the next three that way."""
+    total = 0.0
+    for j in range(1, 4):
+        # Derivative at x_i of the Lagrange polynomials, in terms of y_j - y_i.
+        weight = 1.0 / (s[i + j * way] - s[i])
+        for k in range(1, 4):
+            if k != j:
+                weight *= (s[i] - s[i + k * way]) / (s[i + j * way] - s[i + k * way])
+        total += weight * (y[i + j * way, c] - y[i, c])
+    return total
+
+
+@inner
+def spline_at(s, y, bends, cell, at, c):
+    """Return value, first and second derivative of channel c at a coordinate in a cell."""
+    h = s[cell + 1] - s[cell]
+    a, b = (s[cell + 1] - at) / h, (at - s[cell]) / h
+    m0, m1 = bends[cell, c], bends[cell + 1, c]
+    value = a * y[cell, c] + b * y[cell + 1, c] \
+        + ((a * a * a - a) * m0 + (b * b * b - b) * m1) * h * h / 6.0
+    slope = (y[cell + 1, c] - y[cell, c]) / h \
+        - (3.0 * a * a - 1.0) / 6.0 * h * m0 + (3.0 * b * b - 1.0) / 6.0 * h * m1
+    return value, slope, a * m0 + b * m1
+
+
+@compiled
+def tip_channels(path, s, y, n):
+    """
+    Write how far the tip has gone, into channels n to n + 5 of y (N, n + 6).
+
+    Its position (m), and the rotation vectors from node to node added up (rad),
+    whose slope is its angular velocity by s.
+    """
+    poses, e = np.empty((s.shape[0], 12)), np.empty(6)
+    path_poses(path, s, poses)
+    y[0, n + 3:] = 0.0
+    for i in range(s.shape[0]):
+        for k in range(3):
+            y[i, n + k] = poses[i, 9 + k]
+        if i > 0:
+            pose_error(poses[i], poses[i - 1], e)
+            for k in range(3, 6):
+                y[i, n + k] = y[i - 1, n + k] + e[k]
+
+
+@compiled
+def deviation(table, path, s, q, off):
+    """Write how far the tip at q (N, n) is from the path at s (N,): off (N, 2), m and rad."""
+    frames, e, ideal = np.empty((table.shape[0], 12)), np.empty(6), np.empty((s.shape[0], 12))
+    path_poses(path, s, ideal)
+    for i in range(s.shape[0]):
+        joint_frames(table, q[i], frames)
+        off[i, 0], off[i, 1] = pose_error(ideal[i], frames[-1], e)
