@@ -26,7 +26,7 @@ from ik_node.solver.solver import Solver
 from ik_node.trajectory import pacing, tracing
 from ik_node.trajectory.path import BEGIN, CURVATURE, CUT_AFTER, CUT_BEFORE, LENGTH, SAME, ToolPath
 from ik_node.trajectory.point_to_point import Departure, plan_stop
-from ik_node.trajectory.sampler import dense
+from ik_node.trajectory.sampler import segments
 from ik_node.trajectory.trajectory import MotionLimits, MotionState, Trajectory
 from ik_node.trajectory.validate import validate
 
@@ -37,7 +37,7 @@ GRID = 3             # nodes of the timing per node of the spline
 ROOM = 0.98, 0.999, 0.995  # shares of jerk, velocity and acceleration that are planned with
 NARROW = 0.2         # the second box as a share of the first
 ROUNDS = 12          # of lowering limits
-ENOUGH = 1.01        # a larger excess asks for another round; what is left is slowed as a whole
+ENOUGH = 1.005       # a motion that need not be slower than this in time gets no more rounds
 REFINEMENTS = 4
 CHECKS = 4           # instants between two points at which the tip is compared with the path
 BACK_OFF = 1e-3      # m: a part of a path ends so far before where the arm cannot go on
@@ -252,12 +252,12 @@ def _traced(solver: Solver, q_start: np.ndarray, path: ToolPath, limits: MotionL
     settings[POSITION] = settings[ORIENTATION] = tracing.EXACT
     targets = _targets(path, finer)
     middles = 0.5 * (targets[1:] + targets[:-1])
-    segments = np.append(0, np.searchsorted(path.table[:, BEGIN], middles) - 1)
+    which = np.append(0, np.searchsorted(path.table[:, BEGIN], middles) - 1)
     room = 8 * len(targets) + 1000
     while True:
         nodes, q = np.empty(room), np.empty((room, chain.n))
         q[0] = q_start
-        count, whole = tracing.trace(chain.table, joints, settings, path.table, targets, segments,
+        count, whole = tracing.trace(chain.table, joints, settings, path.table, targets, which,
                                      options.max_joint_step * finer, nodes, q)
         if whole or count + 2 <= room or room > MOST_NODES:
             break
@@ -321,20 +321,18 @@ def _timed(names: tuple[str, ...], path: ToolPath, nodes: np.ndarray, q: np.ndar
     pacing.limit_rows(grid_slopes, grid_bends, velocity, acceleration, tool, A, B, C, fastest)
     wide = float((acceleration / jerk).max())
     narrow = NARROW * wide
-    ease_speed, ease = np.ones((2, M))
-    x, K, need_speed, need = np.empty((4, M))
+    ease = np.ones(M)
+    x, K = np.empty((2, M))
     motion = np.empty((6, M))
-    look = min(period, 0.25 * narrow)
+    look = min(period, 0.5 * narrow)
     for _ in range(ROUNDS):
-        pacing.fastest_motion(grid, A, B, C, fastest, ease_speed, ease, x, K)
+        pacing.fastest_motion(grid, A, B, C, fastest, ease, x, K)
         pacing.in_time(grid, x, wide + narrow, motion)
         shares = pacing.measure(motion, wide, narrow, s, y, bends, velocity, acceleration, jerk,
-                                tool, look, need_speed, need)
-        if max(shares) <= ENOUGH:
+                                tool, look, fastest, ease)
+        slower = max(1.0, shares[0], shares[1] ** 0.5, shares[2] ** (1.0 / 3.0))
+        if slower <= ENOUGH:
             break
-        ease_speed /= need_speed
-        ease /= need
-    slower = max(1.0, shares[0], shares[1] ** 0.5, shares[2] ** (1.0 / 3.0))
     times, rests = _instants(motion, grid, wide + narrow, period / slower)
     Q, Qd, Qdd = np.empty((3, len(times), n))
     pacing.sample(motion, wide, narrow, s, y, bends, times, Q, Qd, Qdd)
@@ -343,10 +341,10 @@ def _timed(names: tuple[str, ...], path: ToolPath, nodes: np.ndarray, q: np.ndar
     steps = np.diff(times, prepend=0.0)
     between = (np.append(0.0, times[:-1])[:, None]
                + steps[:, None] * (np.arange(CHECKS) / CHECKS)).ravel()
-    places = np.empty(len(between) + 1)
-    pacing.places(motion, wide, narrow, s, np.append(between, times[-1]), places)
+    places = np.empty(len(between))
+    pacing.places(motion, wide, narrow, s, between, places)
     return Trajectory(names, MotionState.at_rest(q[0]), slower * times, Q, Qd / slower,
-                      Qdd / slower**2), places
+                      Qdd / slower**2), places.reshape(-1, CHECKS)
 
 
 def _grid(s: np.ndarray, slopes: np.ndarray, bends: np.ndarray,
@@ -382,10 +380,10 @@ def _instants(motion: np.ndarray, grid: np.ndarray, pause: float,
 def _deviation(solver: Solver, path: ToolPath, trajectory: Trajectory,
                places: np.ndarray) -> tuple[float, float]:
     """Return how far the tip gets off its places on the path (m, rad), between points too."""
-    _, q, _, _ = dense(trajectory, CHECKS)
-    off = np.empty((len(q), 2))
-    tracing.deviation(solver.chain.table, path.table, places, q, off)
-    return tuple(off.max(axis=0).tolist())
+    _, lengths, c = segments(trajectory)
+    off = np.empty(2)
+    tracing.deviation(solver.chain.table, path.table, c, lengths, places, off)
+    return float(off[0]), float(off[1])
 
 
 def _after(ramp: Trajectory, trajectory: Trajectory) -> Trajectory:

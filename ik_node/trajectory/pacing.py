@@ -26,6 +26,7 @@ from ik_node.trajectory.tracing import spline_at
 
 TOOL_ROWS = 8          # of the acceleration limits: an octagon each for position and rotation
 TINY = 1e-12
+FASTEST = 1e4          # (m/s)^2, where nothing else limits the speed
 # Rows of the motion along the path in time, (6, M).
 TIME, PLACE, SPEED, GAIN, AREA, MOMENT = range(6)
 
@@ -55,7 +56,7 @@ def limit_rows(slopes, bends, velocity, acceleration, tool, A, B, C, fastest):
         for i in range(4):
             C[n + 4 * h + i] = cos(pi / 8.0) * tool[2 + h]
     for k in range(slopes.shape[0]):
-        x = inf
+        x = FASTEST
         for j in range(n):
             A[k, j], B[k, j] = slopes[k, j], bends[k, j]
             if abs(slopes[k, j]) > TINY:
@@ -111,7 +112,7 @@ def bounds(A, B, C, k, ease, step, x, K):
 
 
 @compiled
-def fastest_motion(s, A, B, C, fastest, ease_speed, ease, x, K):
+def fastest_motion(s, A, B, C, fastest, ease, x, K):
     """
     Write ``x = sd^2`` of the fastest motion through the nodes, at rest at both ends.
 
@@ -122,8 +123,8 @@ def fastest_motion(s, A, B, C, fastest, ease_speed, ease, x, K):
     s : (M,) array
     A, B, C, fastest :
         From :func:`limit_rows`.
-    ease_speed, ease : (M,) arrays
-        Shares of the speed and of the acceleration limits that are used.
+    ease : (M,) array
+        Shares of the acceleration limits that are used.
     x : (M,) array, written
     K : (M,) array
         Workspace: the largest x from which the end can be reached.
@@ -141,7 +142,7 @@ def fastest_motion(s, A, B, C, fastest, ease_speed, ease, x, K):
         if rests:
             K[k] = 0.0
             continue
-        limit = fastest[k] * ease_speed[k] ** 2
+        limit = fastest[k]
         for _ in range(50):
             l0, l1, h0, h1, most = bounds(A, B, C, k, ease, step, limit, K[k + 1])
             limit = min(limit, most)
@@ -279,9 +280,9 @@ def length_of(y, i):
 
 @compiled
 def measure(motion, wide, narrow, s, y, bends, velocity, acceleration, jerk, tool, period,
-            need_speed, need):
+            fastest, ease):
     """
-    Compare the averaged motion with the limits.
+    Compare the averaged motion with the limits, and lower these where it breaks them.
 
     Parameters
     ----------
@@ -290,9 +291,8 @@ def measure(motion, wide, narrow, s, y, bends, velocity, acceleration, jerk, too
         As in :func:`limit_rows`.
     period : float
         Time between two looks (s).
-    need_speed, need : (M,) arrays, written
-        By how much the speed and the acceleration in the neighbourhood of each
-        node of the motion are too high; 1 = not at all.
+    fastest, ease : (M,) arrays, changed
+        As in :func:`fastest_motion`.
 
     Returns
     -------
@@ -300,11 +300,11 @@ def measure(motion, wide, narrow, s, y, bends, velocity, acceleration, jerk, too
         The largest share of the limits of velocity, acceleration and jerk.
 
     """
-    n, channels = velocity.shape[0], y.shape[1]
+    n = velocity.shape[0]
+    channels = n if tool.min() == inf else n + 6
     cells, along = np.zeros(4, dtype=np.int64), np.empty(4)
     speed, gain = np.empty(channels), np.empty(channels)
-    need_speed[:] = 1.0
-    need[:] = 1.0
+    need = np.ones(fastest.shape[0])
     worst_v = worst_a = worst_j = 0.0
     count = int((motion[TIME, -1] + wide + narrow) / period) + 1
     cell = 0
@@ -324,7 +324,7 @@ def measure(motion, wide, narrow, s, y, bends, velocity, acceleration, jerk, too
                 jolt = slope * j + 3.0 * bend * v * a + third * v * v * v
                 share_j = max(share_j, abs(jolt) / jerk[c])
                 from_gain = max(from_gain, abs(slope * j) / jerk[c])
-        for k in range(2):
+        for k in range((channels - n) // 3):
             share_v = max(share_v, length_of(speed, n + 3 * k) / tool[k])
             share_a = max(share_a, length_of(gain, n + 3 * k) / tool[2 + k])
         worst_v, worst_a, worst_j = max(worst_v, share_v), max(worst_a, share_a), \
@@ -336,7 +336,10 @@ def measure(motion, wide, narrow, s, y, bends, velocity, acceleration, jerk, too
             else:
                 slower = max(slower, share_j ** (1.0 / 3.0))
         if max(slower, softer) > 1.0:
-            for k in range(cells[0], min(cells[3] + 2, need.shape[0])):
-                need_speed[k] = max(need_speed[k], slower)
+            for k in range(cells[0] + 1, cells[3] + 1):
                 need[k] = max(need[k], softer)
+                if slower > 1.0:
+                    fastest[k] = min(fastest[k], (v / slower) ** 2)
+    for k in range(need.shape[0]):
+        ease[k] /= need[k]
     return worst_v, worst_a, worst_j

@@ -100,10 +100,10 @@ def trace(table, joints, settings, path, targets, segments, longest, nodes, q):
         end, segment = targets[target], segments[target]
         step = end - s
         while s < end:
-            step = min(step, end - s)
             if count + 2 > nodes.shape[0]:
                 return count, False
-            there = end if step == end - s else s + step
+            # No step is left over that is shorter than the smallest.
+            there = s + step if s + step < end - SMALLEST_STEP else end
             before, middle, after = q[count - 1], q[count], q[count + 1]
             copy(before, middle)
             good = solve_at(table, path, joints, settings, 0.5 * (s + there), segment, longest,
@@ -124,7 +124,7 @@ def trace(table, joints, settings, path, targets, segments, longest, nodes, q):
                 s = there
                 step *= 2.0
             else:
-                step *= 0.5
+                step = 0.5 * (there - s)
                 if step < SMALLEST_STEP:
                     return count, False
     return count, True
@@ -228,10 +228,32 @@ def tip_channels(path, s, y, n):
 
 
 @compiled
-def deviation(table, path, s, q, off):
-    """Write how far the tip at q (N, n) is from the path at s (N,): off (N, 2), m and rad."""
-    frames, e, ideal = np.empty((table.shape[0], 12)), np.empty(6), np.empty((s.shape[0], 12))
-    path_poses(path, s, ideal)
-    for i in range(s.shape[0]):
-        joint_frames(table, q[i], frames)
-        off[i, 0], off[i, 1] = pose_error(ideal[i], frames[-1], e)
+def deviation(table, path, c, lengths, places, off):
+    """
+    Compare the tip, as the controller interpolates between points, with the path.
+
+    Parameters
+    ----------
+    c : (6, k, n) array
+        Quintics of :func:`ik_node.trajectory.sampler.segments`, and
+    lengths : (k,) array
+        how long they last (s).
+    places : (k, m) array
+        Path coordinates where the tip should be, evenly from the begin of each on.
+    off : (2,) array, written
+        Largest distance, m and rad.
+
+    """
+    frames, e, q = np.empty((table.shape[0], 12)), np.empty(6), np.empty(c.shape[2])
+    ideal = np.empty((places.shape[1], 12))
+    off[:] = 0.0
+    for i in range(places.shape[0]):
+        path_poses(path, places[i], ideal)
+        for m in range(places.shape[1]):
+            t = lengths[i] * m / places.shape[1]
+            for j in range(q.shape[0]):
+                q[j] = c[0, i, j] + t * (c[1, i, j] + t * (c[2, i, j] + t * (
+                    c[3, i, j] + t * (c[4, i, j] + t * c[5, i, j]))))
+            joint_frames(table, q, frames)
+            position, angle = pose_error(ideal[m], frames[-1], e)
+            off[0], off[1] = max(off[0], position), max(off[1], angle)
