@@ -33,15 +33,16 @@ from ik_node.trajectory.validate import validate
 CELL = 0.03          # m of the path: largest distance between targets
 CELL_ANGLE = 0.15    # rad on an arc
 LEAST_CELLS = 3      # of a line, or of half a blend
-GRID = 3             # nodes of the timing per node of the spline
+GRID = 48            # nodes of the timing between two stops at least
 ROOM = 0.98, 0.999, 0.995  # shares of jerk, velocity and acceleration that are planned with
 NARROW = 0.2         # the second box as a share of the first
-ROUNDS = 12          # of lowering limits
+ROUNDS = 7           # of lowering limits
 ENOUGH = 1.005       # a motion that need not be slower than this in time gets no more rounds
 REFINEMENTS = 4
-CHECKS = 4           # instants between two points at which the tip is compared with the path
+CHECKS = 2           # instants between two points at which the tip is compared with the path
 BACK_OFF = 1e-3      # m: a part of a path ends so far before where the arm cannot go on
 NEAR_SINGULAR = 0.02  # smallest singular value
+LIMIT_ROOM = 2e-3    # rad or m that the solutions keep from the joint limits, for the spline
 MOST_NODES = 200_000
 
 
@@ -180,13 +181,14 @@ def plan_path(solver: Solver, departures: list[Departure], path: ToolPath | Sequ
         start = MotionState.at_rest(ramp.end)
     tool_path = _from_tip(forward_kinematics(solver.chain, start.q), path, options)
     # What the start breaks already may not be broken further.
-    wide = replace(limits, lower=np.minimum(limits.lower, start.q),
-                   upper=np.maximum(limits.upper, start.q))
+    room = np.minimum(LIMIT_ROOM, 0.25 * (limits.upper - limits.lower))
+    inside = replace(limits, lower=np.minimum(limits.lower + room, start.q),
+                     upper=np.maximum(limits.upper - room, start.q))
     for refinement in range(REFINEMENTS):
         finer = 0.5**refinement
-        nodes, q, interruption = _traced(solver, start.q, tool_path, wide, options, finer)
+        nodes, q, interruption = _traced(solver, start.q, tool_path, inside, options, finer)
         fraction = float(nodes[-1]) / tool_path.length if interruption else 1.0
-        trajectory, places = _timed(names, tool_path, nodes, q, wide, options,
+        trajectory, places = _timed(names, tool_path, nodes, q, limits, options,
                                    finer * options.period)
         off = _deviation(solver, tool_path, trajectory, places)
         if off[0] <= options.position_deviation and off[1] <= options.orientation_deviation:
@@ -349,8 +351,9 @@ def _timed(names: tuple[str, ...], path: ToolPath, nodes: np.ndarray, q: np.ndar
 
 def _grid(s: np.ndarray, slopes: np.ndarray, bends: np.ndarray,
           first: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return GRID nodes for each of the splines, and their slopes and bends there."""
-    cells = np.full(len(s) - 1, GRID)
+    """Return the nodes of the timing, GRID between two stops at least, and the splines there."""
+    counts = np.diff(first)
+    cells = np.repeat(np.ceil(GRID / counts).astype(int), counts)[:-1]
     cells[first[1:-1] - 1] = 1  # of no length
     k = np.repeat(np.arange(len(cells)), cells)
     share = (np.arange(len(k)) - np.repeat(np.cumsum(cells) - cells, cells)) / cells[k]

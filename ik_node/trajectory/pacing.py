@@ -27,6 +27,7 @@ from ik_node.trajectory.tracing import spline_at
 TOOL_ROWS = 8          # of the acceleration limits: an octagon each for position and rotation
 TINY = 1e-12
 FASTEST = 1e4          # (m/s)^2, where nothing else limits the speed
+LOWER_BY = 1.05        # lower the limits by so much more than seems to be needed for the jerk
 # Rows of the motion along the path in time, (6, M).
 TIME, PLACE, SPEED, GAIN, AREA, MOMENT = range(6)
 
@@ -332,9 +333,9 @@ def measure(motion, wide, narrow, s, y, bends, velocity, acceleration, jerk, too
         slower, softer = share_v, share_a
         if share_j > 1.0:
             if from_gain > 0.5 * share_j:
-                softer = max(softer, share_j)
+                softer = max(softer, LOWER_BY * share_j)
             else:
-                slower = max(slower, share_j ** (1.0 / 3.0))
+                slower = max(slower, (LOWER_BY * share_j) ** (1.0 / 3.0))
         if max(slower, softer) > 1.0:
             for k in range(cells[0] + 1, cells[3] + 1):
                 need[k] = max(need[k], softer)
