@@ -35,7 +35,7 @@ def sampled(trajectory, per_segment=8):
     return np.concatenate(times), np.concatenate(values, axis=1)
 
 
-def check_limits(trajectory, limits, slack=1e-6, jerk_slack=0.05, per_segment=8):
+def check_limits(trajectory, limits, slack=1e-6, jerk_slack=1e-2, per_segment=8):
     """Assert that a motion is finite, continuous, within its limits, and ends at rest."""
     for array in (trajectory.times, trajectory.q, trajectory.qd, trajectory.qdd):
         assert np.isfinite(array).all()

@@ -34,8 +34,9 @@ CELL = 0.03          # m of the path: largest distance between targets
 CELL_ANGLE = 0.15    # rad on an arc
 LEAST_CELLS = 3      # of a line, or of half a blend
 GRID = 48            # nodes of the timing between two stops at least
-ROOM = 0.98, 0.999, 0.995  # shares of jerk, velocity and acceleration that are planned with
-NARROW = 0.2         # the second box as a share of the first
+ROOM = 0.95, 0.999, 0.998  # shares of jerk, velocity and acceleration that are planned with
+SHORTEST_RAMP = 0.03   # s: the first box is as wide as the longest ramp to full acceleration, and
+NARROW = 0.2         # at least this; the second is this share of it, and no points are farther apart
 ROUNDS = 7           # of lowering limits
 ENOUGH = 1.005       # a motion that need not be slower than this in time gets no more rounds
 REFINEMENTS = 4
@@ -43,6 +44,7 @@ CHECKS = 2           # instants between two points at which the tip is compared 
 BACK_OFF = 1e-3      # m: a part of a path ends so far before where the arm cannot go on
 NEAR_SINGULAR = 0.02  # smallest singular value
 LIMIT_ROOM = 2e-3    # rad or m that the solutions keep from the joint limits, for the spline
+AT_LIMIT = 1e-4      # rad or m
 MOST_NODES = 200_000
 
 
@@ -284,7 +286,7 @@ def _interruption(solver: Solver, path: ToolPath, s: float, q: np.ndarray,
     where = f'the path can be followed for {100.0 * fraction:.1f} % of its length, to ({p}) m'
     ahead = solver.solve(T_next, q)
     margin = np.minimum(q - limits.lower, limits.upper - q)
-    stuck = [quote(name) for name, room in zip(chain.joint_names, margin) if room < 1e-6]
+    stuck = [quote(name) for name, room in zip(chain.joint_names, margin) if room < AT_LIMIT]
     if stuck:
         return PathError(f'{where}: there {", ".join(stuck)} is at its limit',
                          Reason.BEYOND_LIMIT, fraction)
@@ -321,12 +323,13 @@ def _timed(names: tuple[str, ...], path: ToolPath, nodes: np.ndarray, q: np.ndar
     jerk, velocity, acceleration = (share * limit for share, limit in zip(
         ROOM, (limits.jerk, limits.velocity, limits.acceleration)))
     pacing.limit_rows(grid_slopes, grid_bends, velocity, acceleration, tool, A, B, C, fastest)
-    wide = float((acceleration / jerk).max())
+    wide = max(float((acceleration / jerk).max()), SHORTEST_RAMP)
     narrow = NARROW * wide
+    period = min(period, narrow)
     ease = np.ones(M)
     x, K = np.empty((2, M))
     motion = np.empty((6, M))
-    look = min(period, 0.5 * narrow)
+    look = period
     for _ in range(ROUNDS):
         pacing.fastest_motion(grid, A, B, C, fastest, ease, x, K)
         pacing.in_time(grid, x, wide + narrow, motion)
@@ -345,8 +348,12 @@ def _timed(names: tuple[str, ...], path: ToolPath, nodes: np.ndarray, q: np.ndar
                + steps[:, None] * (np.arange(CHECKS) / CHECKS)).ravel()
     places = np.empty(len(between))
     pacing.places(motion, wide, narrow, s, between, places)
-    return Trajectory(names, MotionState.at_rest(q[0]), slower * times, Q, Qd / slower,
-                      Qdd / slower**2), places.reshape(-1, CHECKS)
+    start = MotionState.at_rest(q[0])
+    _, lengths, c = segments(Trajectory(names, start, times, Q, Qd, Qdd))
+    shares = pacing.peaks(lengths, c, velocity, acceleration, limits.jerk)
+    slower = max(slower, shares[0], shares[1] ** 0.5, shares[2] ** (1.0 / 3.0))
+    return (Trajectory(names, start, slower * times, Q, Qd / slower, Qdd / slower**2),
+            places.reshape(-1, CHECKS))
 
 
 def _grid(s: np.ndarray, slopes: np.ndarray, bends: np.ndarray,

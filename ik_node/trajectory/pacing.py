@@ -27,6 +27,7 @@ from ik_node.trajectory.tracing import spline_at
 TOOL_ROWS = 8          # of the acceleration limits: an octagon each for position and rotation
 TINY = 1e-12
 FASTEST = 1e4          # (m/s)^2, where nothing else limits the speed
+PEAK_LOOKS = 6         # parts of a step between points at whose ends it is looked at
 LOWER_BY = 1.05        # lower the limits by so much more than seems to be needed for the jerk
 # Rows of the motion along the path in time, (6, M).
 TIME, PLACE, SPEED, GAIN, AREA, MOMENT = range(6)
@@ -344,3 +345,28 @@ def measure(motion, wide, narrow, s, y, bends, velocity, acceleration, jerk, too
     for k in range(need.shape[0]):
         ease[k] /= need[k]
     return worst_v, worst_a, worst_j
+
+
+@compiled
+def peaks(lengths, c, velocity, acceleration, jerk):
+    """
+    Return the largest share of the limits of velocity, acceleration and jerk, between points too.
+
+    Parameters
+    ----------
+    lengths, c : arrays
+        Of the quintics, from :func:`ik_node.trajectory.sampler.segments`.
+
+    """
+    v = a = j = 0.0
+    for k in range(lengths.shape[0]):
+        for i in range(velocity.shape[0]):
+            c1, c2, c3, c4, c5 = c[1, k, i], c[2, k, i], c[3, k, i], c[4, k, i], c[5, k, i]
+            for m in range(PEAK_LOOKS + 1):
+                t = lengths[k] * m / PEAK_LOOKS
+                v = max(v, abs(c1 + t * (2.0 * c2 + t * (3.0 * c3 + t * (4.0 * c4 + t * 5.0 * c5)
+                                                         ))) / velocity[i])
+                a = max(a, abs(2.0 * c2 + t * (6.0 * c3 + t * (12.0 * c4 + t * 20.0 * c5)))
+                        / acceleration[i])
+                j = max(j, abs(6.0 * c3 + t * (24.0 * c4 + t * 60.0 * c5)) / jerk[i])
+    return v, a, j

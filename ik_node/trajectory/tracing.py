@@ -30,7 +30,7 @@ from ik_node.trajectory.path import BEGIN, path_pose, path_poses
 
 EXACT = 1e-9         # m and rad, how near to the path an answer must be
 EVEN = 0.3           # share of a step's largest motion by which its middle may be off the mean
-SMALLEST_STEP = 2e-6 # m of the path; what still moves a joint too far there is another branch
+SMALLEST_STEP = 1e-7 # m of the path; what still moves a joint too far there is another branch
 SOFT = 0.1           # share of a joint's range within which it gives way to the others
 SOFTEST = 0.1        # its weight at the limit
 ITERATIONS = 30
