@@ -18,7 +18,7 @@ from numbers import Real
 
 import numpy as np
 
-from ik_node.errors import ParameterError, PathError, quote, Reason, TrajectoryError
+from ik_node.errors import ParameterError, PathError, quote, Reason
 from ik_node.kinematics.arm import forward_kinematics, singular_values
 from ik_node.se3 import distance
 from ik_node.solver.damped import LOWER, ORIENTATION, POSITION, UPPER
@@ -35,9 +35,10 @@ CELL_ANGLE = 0.15    # rad on an arc
 LEAST_CELLS = 3      # of a line, or of half a blend
 GRID = 48            # nodes of the timing between two stops at least
 ROOM = 0.95, 0.999, 0.998  # shares of jerk, velocity and acceleration that are planned with
-SHORTEST_RAMP = 0.03   # s: the first box is as wide as the longest ramp to full acceleration, and
-NARROW = 0.2         # at least this; the second is this share of it, and no points are farther apart
-ROUNDS = 7           # of lowering limits
+SHORTEST_RAMP = 0.03  # s: the first box is as wide as a joint's ramp to full acceleration, and
+NARROW = 0.2         # this at least; the second is this share of it, the points are as close
+PHASES = 0.0, 0.5, 0.25, 0.75  # where the looks of a round are, of half a step
+ROUNDS = 8           # of lowering limits
 ENOUGH = 1.005       # a motion that need not be slower than this in time gets no more rounds
 REFINEMENTS = 4
 CHECKS = 2           # instants between two points at which the tip is compared with the path
@@ -329,12 +330,11 @@ def _timed(names: tuple[str, ...], path: ToolPath, nodes: np.ndarray, q: np.ndar
     ease = np.ones(M)
     x, K = np.empty((2, M))
     motion = np.empty((6, M))
-    look = period
-    for _ in range(ROUNDS):
+    for looks in range(ROUNDS):
         pacing.fastest_motion(grid, A, B, C, fastest, ease, x, K)
         pacing.in_time(grid, x, wide + narrow, motion)
         shares = pacing.measure(motion, wide, narrow, s, y, bends, velocity, acceleration, jerk,
-                                tool, look, fastest, ease)
+                                tool, 0.5 * period, PHASES[looks % len(PHASES)], fastest, ease)
         slower = max(1.0, shares[0], shares[1] ** 0.5, shares[2] ** (1.0 / 3.0))
         if slower <= ENOUGH:
             break

@@ -27,7 +27,7 @@ from ik_node.trajectory.tracing import spline_at
 TOOL_ROWS = 8          # of the acceleration limits: an octagon each for position and rotation
 TINY = 1e-12
 FASTEST = 1e4          # (m/s)^2, where nothing else limits the speed
-PEAK_LOOKS = 6         # parts of a step between points at whose ends it is looked at
+PEAK_LOOKS = 4         # parts of a step between points at whose ends it is looked at
 LOWER_BY = 1.05        # lower the limits by so much more than seems to be needed for the jerk
 # Rows of the motion along the path in time, (6, M).
 TIME, PLACE, SPEED, GAIN, AREA, MOMENT = range(6)
@@ -282,7 +282,7 @@ def length_of(y, i):
 
 @compiled
 def measure(motion, wide, narrow, s, y, bends, velocity, acceleration, jerk, tool, period,
-            fastest, ease):
+            phase, fastest, ease):
     """
     Compare the averaged motion with the limits, and lower these where it breaks them.
 
@@ -291,8 +291,8 @@ def measure(motion, wide, narrow, s, y, bends, velocity, acceleration, jerk, too
     velocity, acceleration, jerk : (n,) arrays
     tool : (4,) array
         As in :func:`limit_rows`.
-    period : float
-        Time between two looks (s).
+    period, phase : float
+        Time between two looks (s), and where the first is, as a share of it.
     fastest, ease : (M,) arrays, changed
         As in :func:`fastest_motion`.
 
@@ -311,7 +311,7 @@ def measure(motion, wide, narrow, s, y, bends, velocity, acceleration, jerk, too
     count = int((motion[TIME, -1] + wide + narrow) / period) + 1
     cell = 0
     for i in range(count + 1):
-        average(motion, i * period, wide, narrow, cells, along)
+        average(motion, (i + phase) * period, wide, narrow, cells, along)
         at, v, a, j = min(max(along[0], s[0]), s[-1]), along[1], along[2], along[3]
         cell = cell_of(s, at, cell)
         h = s[cell + 1] - s[cell]

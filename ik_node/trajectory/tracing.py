@@ -14,8 +14,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ik_node.kinematics.kernels import compiled, copy, inner, jacobian_columns, joint_frames, \
-    pose_error
+from ik_node.kinematics.kernels import (
+    compiled,
+    copy,
+    inner,
+    joint_frames,
+    pose_error,
+)
 from ik_node.solver.damped import (
     descend,
     farthest,
@@ -26,7 +31,7 @@ from ik_node.solver.damped import (
     workspace,
 )
 from ik_node.solver.residual import GOAL
-from ik_node.trajectory.path import BEGIN, path_pose, path_poses
+from ik_node.trajectory.path import path_pose, path_poses
 
 EXACT = 1e-9         # m and rad, how near to the path an answer must be
 EVEN = 0.3           # share of a step's largest motion by which its middle may be off the mean
