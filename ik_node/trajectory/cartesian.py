@@ -323,7 +323,8 @@ def _timed(names: tuple[str, ...], path: ToolPath, nodes: np.ndarray, q: np.ndar
     C, fastest = np.empty(n + pacing.TOOL_ROWS), np.empty(M)
     jerk, velocity, acceleration = (share * limit for share, limit in zip(
         ROOM, (limits.jerk, limits.velocity, limits.acceleration)))
-    pacing.limit_rows(grid_slopes, grid_bends, velocity, acceleration, tool, A, B, C, fastest)
+    pacing.limit_rows(grid, grid_slopes, grid_bends, velocity, acceleration, jerk, tool, A, B, C,
+                      fastest)
     wide = max(float((acceleration / jerk).max()), SHORTEST_RAMP)
     narrow = NARROW * wide
     period = min(period, narrow)

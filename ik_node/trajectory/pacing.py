@@ -34,15 +34,17 @@ TIME, PLACE, SPEED, GAIN, AREA, MOMENT = range(6)
 
 
 @compiled
-def limit_rows(slopes, bends, velocity, acceleration, tool, A, B, C, fastest):
+def limit_rows(s, slopes, bends, velocity, acceleration, jerk, tool, A, B, C, fastest):
     """
     Write the limits at each node as ``|A u + B x| <= C`` and ``x <= fastest``.
 
     Parameters
     ----------
+    s : (M,) array
+        Where the nodes are.
     slopes, bends : (M, n + 6) arrays
         First and second derivatives by s of joints, tip position and tip rotation.
-    velocity, acceleration : (n,) arrays
+    velocity, acceleration, jerk : (n,) arrays
     tool : (4,) array
         Speed (m/s), rotation speed (rad/s), acceleration (m/s^2), rotation
         acceleration (rad/s^2); may be infinite.
@@ -82,6 +84,14 @@ def limit_rows(slopes, bends, velocity, acceleration, tool, A, B, C, fastest):
                 A[k, n + 4 * h + i] = cos(angle) * pace
                 B[k, n + 4 * h + i] = cos(angle) * along + sin(angle) * across
         fastest[k] = x
+    for k in range(slopes.shape[0] - 1):
+        # At a constant speed v the jerk is v^3 times the third derivative by s.
+        step = s[k + 1] - s[k]
+        for j in range(n):
+            jolt = abs(bends[k + 1, j] - bends[k, j])
+            if step > 0.0 and jolt > TINY:
+                x = (jerk[j] * step / jolt) ** (2.0 / 3.0)
+                fastest[k], fastest[k + 1] = min(fastest[k], x), min(fastest[k + 1], x)
 
 
 @inner
