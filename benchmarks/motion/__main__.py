@@ -30,8 +30,9 @@ import robots  # noqa: E402
 from ik_node.errors import PathError  # noqa: E402
 from ik_node.se3 import pose, rotation_about  # noqa: E402
 from ik_node.solver.solver import Solver  # noqa: E402
-from ik_node.trajectory.cartesian import PathOptions, plan_path  # noqa: E402
+from ik_node.trajectory.cartesian import plan_path  # noqa: E402
 from ik_node.trajectory.path import ToolPath  # noqa: E402
+from ik_node.trajectory.path_options import PathOptions  # noqa: E402
 from ik_node.trajectory.point_to_point import Departure, plan_point_to_point  # noqa: E402
 from ik_node.trajectory.trajectory import MotionLimits, MotionState  # noqa: E402
 
@@ -58,23 +59,26 @@ with warm caches, the least of {repeats} calls.
 
 ## Lines and paths
 
-**Line**: 10 to 25 cm with up to 0.4 rad. **Stops**, **blends**: a zigzag of {waypoints} waypoints, 2 cm
-wide and 20 cm long, with a stop at each corner, and with blends of 5 mm. **Random**: {waypoints} waypoints
-within 8 cm and 0.3 rad around the start, blended by 10 mm. **Circle**: radius 6 cm.
+**Line**: 10 to 25 cm with up to 0.4 rad. **Stops**, **blends**: a zigzag of {waypoints} waypoints,
+2 cm wide and 20 cm long, with a stop at each corner, and with blends of 5 mm. **Random**:
+{waypoints} waypoints within 8 cm and 0.3 rad around the start, blended by 10 mm. **Circle**:
+radius 6 cm.
 
 *to toppra* is our duration over that of toppra on the same path with the same limits of velocity
-and acceleration. Toppra knows no jerk limit: its acceleration jumps. *stiff* is the same ratio where
-we have a jerk limit of {stiff:g} rad/s^3, which leaves ramps of 30 ms at each end. Deviation is the
-largest between points too. The last three columns are the largest share of each limit that is used.
+and acceleration. Toppra knows no jerk limit: its acceleration jumps. *stiff* is the same ratio
+where we have a jerk limit of {stiff:g} rad/s^3, which leaves ramps of 36 ms at each stop.
+Deviation is the largest between points too. The last three columns are the largest share of each
+limit that is used.
 
 {paths}
 
 ## Point to point
 
-Random goals within the limits, from rest to rest; medians. *to ruckig* is the largest ratio of our
-duration to ruckig's own optimum. *to jtraj* is the median ratio to the Toolbox's `jtraj`, a quintic
-made as short as the same limits allow. The Toolbox's `mstraj` has no limit of acceleration and its
-`ctraj` gives poses without a time law for the joints, so neither is comparable.
+Random goals within the limits, from rest to rest; medians. *to ruckig* is the largest ratio of
+our duration to ruckig's own optimum. *to jtraj* is the median ratio to the Toolbox's `jtraj`, a
+quintic made as short as the same limits allow. The Toolbox's `mstraj` has no limit of
+acceleration and its `ctraj` gives poses without a time law for the joints, so neither is
+comparable.
 
 {goals}
 """
@@ -207,11 +211,10 @@ def _off(poses: np.ndarray, path: ToolPath) -> tuple[float, float]:
         gap = ((ideal[near, :3, 3] - T[:3, 3])**2).sum(axis=1) \
             + 0.045 * ((ideal[near, :3, :3] - T[:3, :3])**2).sum(axis=(1, 2))
         k = near.start + int(gap.argmin())
-        # Between two samples of the path it is straight.
-        a, b = ideal[k], ideal[min(k + 1, len(ideal) - 1)]
-        if k > 0 and (T[:3, 3] - a[:3, 3]) @ (b[:3, 3] - a[:3, 3]) < 0.0:
-            a, b = ideal[k - 1], a
-        worst = np.maximum(worst, checker.off_line([T], a, b))
+        # Between two samples the path is straight.
+        worst = np.maximum(worst, np.min([
+            checker.off_line([T], a, b)
+            for a, b in zip(ideal[max(k - 1, 0):k + 1], ideal[max(k, 1):k + 2])], axis=0))
     return float(worst[0]), float(worst[1])
 
 

@@ -15,8 +15,9 @@ import robots
 
 from ik_node.errors import ParameterError, PathError, Reason
 from ik_node.solver.solver import Solver
-from ik_node.trajectory.cartesian import PathOptions, plan_path
+from ik_node.trajectory.cartesian import plan_path
 from ik_node.trajectory.path import ToolPath
+from ik_node.trajectory.path_options import PathOptions
 from ik_node.trajectory.point_to_point import Departure, plan_point_to_point
 from ik_node.trajectory.trajectory import MotionLimits, MotionState
 

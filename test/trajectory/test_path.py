@@ -10,7 +10,8 @@ import pinocchio as pin
 import pytest
 
 from ik_node.errors import ParameterError, PathError, Reason
-from ik_node.trajectory.path import METRES_PER_RADIAN, MOST_POSES, ToolPath
+from ik_node.trajectory.path import MOST_POSES, ToolPath
+from ik_node.trajectory.segments import METRES_PER_RADIAN
 
 
 def pose(position, rotation_vector=(0.0, 0.0, 0.0)):
