@@ -107,11 +107,13 @@ def plan_path(solver: Solver, departures: list[Departure], path: ToolPath | Sequ
 
     """
     forget_old_kernels()
-    limits = _scaled(limits, options)
+    _check(limits)
     names, start, ramp = solver.chain.joint_names, departures[0].handover, None
     if len(departures[0].times) or not start.rests:
         ramp = plan_stop(names, departures, limits, options.period)
         start = MotionState.at_rest(ramp.end)
+    limits = replace(limits, velocity=options.velocity_scale * limits.velocity,
+                     acceleration=options.acceleration_scale * limits.acceleration)
     tool_path = _from_tip(forward_kinematics(solver.chain, start.q), path, options)
     # What the start breaks already may not be broken further.
     room = np.minimum(LIMIT_ROOM, 0.25 * (limits.upper - limits.lower))
@@ -136,14 +138,13 @@ def plan_path(solver: Solver, departures: list[Departure], path: ToolPath | Sequ
     return PathPlan(trajectory, tool_path, fraction, interruption, off)
 
 
-def _scaled(limits: MotionLimits, options: PathOptions) -> MotionLimits:
+def _check(limits: MotionLimits) -> None:
+    """Refuse limits that would divide by zero."""
     for name in ('velocity', 'acceleration', 'jerk'):
         values = getattr(limits, name)
         if not (np.isfinite(values).all() and (values > 0.0).all()):
             raise ParameterError(f'the {name} limits are {list(values)}; they must be positive '
                                  'and finite')
-    return replace(limits, velocity=options.velocity_scale * limits.velocity,
-                   acceleration=options.acceleration_scale * limits.acceleration)
 
 
 def _from_tip(T_base_tip: np.ndarray, path: ToolPath | Sequence[np.ndarray],
