@@ -203,7 +203,7 @@ def _path(name: str, solver: Solver, q: np.ndarray, path: object,
 
 def _off(poses: np.ndarray, path: ToolPath) -> tuple[float, float]:
     """Return how far poses are off the nearest place on a path, looked for in order."""
-    s = np.linspace(0.0, path.length, int(path.length / 2e-5) + 2)
+    s = np.union1d(np.linspace(0.0, path.length, int(path.length / 2e-5) + 2), path.stops)
     ideal = path.poses(s)
     worst, k, window = np.zeros(2), 0, int(0.02 / 2e-5)
     for T in poses:

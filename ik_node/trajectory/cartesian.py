@@ -17,7 +17,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ik_node.errors import ParameterError, PathError, quote, Reason
+from ik_node.errors import IkNodeError, ParameterError, PathError, quote, Reason
 from ik_node.kinematics import kernels
 from ik_node.kinematics.arm import forward_kinematics, singular_values
 from ik_node.se3 import distance
@@ -136,6 +136,20 @@ def plan_path(solver: Solver, departures: list[Departure], path: ToolPath | Sequ
     if ramp is not None:
         trajectory = _after(ramp, trajectory)
     return PathPlan(trajectory, tool_path, fraction, interruption, off)
+
+
+def warm_up(solver: Solver) -> None:
+    """Load or compile what :func:`plan_path` needs, so that the first path is not late."""
+    chain = solver.chain
+    ones = np.ones(chain.n)
+    q = np.clip(chain.middle, chain.lower, chain.upper)
+    there = np.clip(q + 1e-3, chain.lower, chain.upper)
+    try:
+        plan_path(solver, [Departure.from_state(MotionState.at_rest(q))],
+                  [forward_kinematics(chain, there)],
+                  MotionLimits(chain.lower, chain.upper, ones, ones, 10.0 * ones))
+    except IkNodeError:
+        pass  # an arm that cannot go straight there will say so when it is asked to
 
 
 def _check(limits: MotionLimits) -> None:

@@ -15,7 +15,7 @@ import robots
 
 from ik_node.errors import ParameterError, PathError, Reason
 from ik_node.solver.solver import Solver
-from ik_node.trajectory.cartesian import plan_path
+from ik_node.trajectory.cartesian import plan_path, warm_up
 from ik_node.trajectory.path import ToolPath
 from ik_node.trajectory.path_options import PathOptions
 from ik_node.trajectory.point_to_point import Departure, plan_point_to_point
@@ -429,3 +429,13 @@ def test_one_pose_and_doubled_poses_are_one_line():
     one, doubled = plan('ur5', [goal]), plan('ur5', [T, goal, goal])
     assert np.array_equal(one.trajectory.q, doubled.trajectory.q)
     assert np.array_equal(one.trajectory.times, doubled.trajectory.times)
+
+
+@pytest.mark.parametrize('name', robots.ARMS)
+def test_warming_up_serves_every_arm(name):
+    """It compiles for a path that the arm can follow, or at least raises nothing."""
+    warm_up(Solver(robots.chain(name)))
+    from ik_node.trajectory import averaging, pacing, tracing
+    for kernel in (tracing.trace, tracing.deviation, averaging.sample, pacing.measure,
+                   pacing.peaks):
+        assert len(kernel.signatures) == 1
