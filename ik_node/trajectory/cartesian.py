@@ -34,9 +34,9 @@ from ik_node.trajectory.timing import timed
 from ik_node.trajectory.trajectory import MotionLimits, MotionState, Trajectory
 from ik_node.trajectory.validate import validate
 
-CELL = 0.03          # m of the path: largest distance between targets
-CELL_ANGLE = 0.15    # rad on an arc
-LEAST_CELLS = 3      # of a line, or of half a blend
+CELL = 0.015         # m of the path: largest distance between targets
+CELL_ANGLE = 0.075   # rad on an arc
+LEAST_CELLS = 6      # of a line, or of half a blend
 REFINEMENTS = 4
 BACK_OFF = 1e-3      # m: a part of a path ends so far before where the arm cannot go on
 NEAR_SINGULAR = 0.02  # smallest singular value
@@ -209,7 +209,7 @@ def _traced(solver: Solver, q_start: np.ndarray, path: ToolPath, limits: MotionL
         q[0] = q_start
         count, whole = tracing.trace(chain.table, joints, settings, path.table, targets, which,
                                      options.max_joint_step * finer, nodes, q)
-        if whole or count + 2 <= room or room > MOST_NODES:
+        if whole or count < room or room > MOST_NODES:
             break
         room *= 8
     nodes, q = nodes[:count], q[:count]

@@ -5,7 +5,7 @@ Compiled inverse kinematics along a tool path, and how far a motion is off it.
 
 Each pose is solved from the answer to the one before it, by the damped steps of
 the solver and without restarts, so that the arm stays on its branch; a step on
-which a joint would move too far, or not evenly, is halved.  With more joints than
+which a joint would move too far is halved.  With more joints than
 a pose needs, each step is the least motion that serves, weighted so that a joint
 gives way before it comes to a limit (after Chan and Dubey 1995).
 """
@@ -31,15 +31,16 @@ from ik_node.solver.damped import (
     workspace,
 )
 from ik_node.solver.residual import GOAL
-from ik_node.trajectory.segments import path_pose, path_poses
+from ik_node.trajectory.segments import BEGIN, path_pose, path_poses
 
 EXACT = 1e-9         # m and rad, how near to the path an answer must be
-EVEN = 0.3           # share of a step's largest motion by which its middle may be off the mean
 SMALLEST_STEP = 1e-7 # m of the path; what still moves a joint too far there is another branch
 SOFT = 0.1           # share of a joint's range within which it gives way to the others
 SOFTEST = 0.1        # its weight at the limit
 ITERATIONS = 30
-STEPS_A_TURN = 64    # of workspace per target
+BRIDGES = 1e-4, 3e-4, 1e-3  # m: so far before and behind a singularity it may be bridged,
+BRIDGE_OFF = 2e-5    # m and rad: if the tip stays so near to the path
+BRIDGE_LOOKS = 8
 
 
 @inner
@@ -84,7 +85,7 @@ def trace(table, joints, settings, path, targets, segments, longest, nodes, q):
     longest : float
         Largest motion of a joint from one node to the next, rad or m.
     nodes : (M,) array, written
-        Path coordinates, two after each target but the first at least.
+        Path coordinates, the targets among them.
     q : (M, n) array, written
         Joint positions there; row 0 is given.
 
@@ -105,34 +106,75 @@ def trace(table, joints, settings, path, targets, segments, longest, nodes, q):
         end, segment = targets[target], segments[target]
         step = end - s
         while s < end:
-            if count + 2 > nodes.shape[0]:
+            if count == nodes.shape[0]:
                 return count, False
             # No step is left over that is shorter than the smallest.
             there = s + step if s + step < end - SMALLEST_STEP else end
-            before, middle, after = q[count - 1], q[count], q[count + 1]
-            copy(before, middle)
-            good = solve_at(table, path, joints, settings, 0.5 * (s + there), segment, longest,
-                            goal, never, scale, middle, poses, work)
-            if good:
-                copy(middle, after)
-                good = solve_at(table, path, joints, settings, there, segment, longest, goal,
-                                never, scale, after, poses, work)
-            if good:
-                first, second = farthest(before, middle), farthest(middle, after)
-                good = max(first, second) <= longest
-                for k in range(n):
-                    bend = abs(before[k] - 2.0 * middle[k] + after[k])
-                    good = good and bend <= EVEN * max(first, second) + EXACT
-            if good:
-                nodes[count], nodes[count + 1] = 0.5 * (s + there), there
-                count += 2
-                s = there
+            copy(q[count - 1], q[count])
+            if (solve_at(table, path, joints, settings, there, segment, longest, goal, never,
+                         scale, q[count], poses, work)
+                    and farthest(q[count - 1], q[count]) <= longest):
                 step *= 2.0
             else:
                 step = 0.5 * (there - s)
-                if step < SMALLEST_STEP:
+                if step >= SMALLEST_STEP:
+                    continue
+                count, there = bridge(table, path, joints, settings, s, end, segment, longest,
+                                      goal, never, scale, nodes, q, count, poses, work)
+                if there == s:
                     return count, False
+                step = end - there
+            nodes[count] = s = there
+            count += 1
     return count, True
+
+
+@inner
+def bridge(table, path, joints, settings, s, end, segment, longest, goal, never, scale, nodes, q,
+           count, poses, work):
+    """
+    Go through a singularity, at which no small step is solved, straight on in the joints.
+
+    From a node some way before s to as far behind it, if in between the tip stays
+    within BRIDGE_OFF of the path.
+
+    Returns
+    -------
+    (int, float)
+        How many nodes are kept, after which q has the one behind the singularity,
+        and where that is; s if there is no way.
+
+    """
+    frames, e = work[0], work[4]
+    for gap in BRIDGES:
+        last = count - 1
+        while last > 0 and nodes[last] > s - gap:
+            last -= 1
+        there = min(s + gap, end)
+        if last < 1 or there - s < 0.5 * gap:
+            continue
+        ahead = (there - nodes[last]) / (nodes[last] - nodes[last - 1])
+        before, after = q[last], q[last + 1]
+        for k in range(before.shape[0]):
+            after[k] = min(max(before[k] + ahead * (before[k] - q[last - 1, k]),
+                               joints[LOWER, k]), joints[UPPER, k])
+        good = solve_at(table, path, joints, settings, there, segment, longest, goal, never,
+                        scale, after, poses, work) and farthest(before, after) <= longest
+        between = q[last + 2] if last + 2 < q.shape[0] else after
+        for i in range(1, BRIDGE_LOOKS):
+            share = i / BRIDGE_LOOKS
+            at = nodes[last] + share * (there - nodes[last])
+            good = good and at >= path[segment, BEGIN] and last + 2 < q.shape[0]
+            if good:
+                for k in range(before.shape[0]):
+                    between[k] = before[k] + share * (after[k] - before[k])
+                joint_frames(table, between, frames)
+                path_pose(path, segment, at, poses[0], poses[1], poses[2])
+                position, angle = pose_error(poses[0], frames[-1], e)
+                good = max(position, angle) <= BRIDGE_OFF
+        if good:
+            return last + 1, there
+    return count, s
 
 
 @compiled

@@ -183,12 +183,14 @@ def test_a_path_elsewhere_gets_a_line_to_its_begin():
     assert np.linalg.norm(poses[-1][:3, 3] - b[:3, 3]) < 1e-6
 
 
-@pytest.mark.parametrize('aside', (0.0, 1e-5, 1e-3, 1e-2))
-def test_past_a_wrist_singularity_it_goes_slower_not_beyond_the_limits(aside):
+@pytest.mark.parametrize('aside', (0.0, 1e-8, 1e-5, 1e-3, 1e-2))
+@pytest.mark.parametrize('singular', ((0.3, -0.4, 0.9, 0.0, 0.0, 0.0),
+                                      (-0.5, -0.6, 1.0, -0.9, 0.0, 0.3)))
+def test_past_a_wrist_singularity_it_goes_slower_not_beyond_the_limits(aside, singular):
     """A line that passes the stretched wrist by so much (m)."""
     name = 'six_axis_arm'
     robot, limits = robots.chain(name), limits_of(name)
-    singular = np.array([0.3, -0.4, 0.9, 0.0, 0.0, 0.0])
+    singular = np.array(singular)
     T = tip(name, singular)
     J = robots.reference(name).jacobian(robot.base_link, robot.tip_link,
                                         robots.positions(robot, singular))
