@@ -151,7 +151,7 @@ def bridge(table, path, joints, settings, s, end, segment, longest, goal, never,
         while last > 0 and nodes[last] > s - gap:
             last -= 1
         there = min(s + gap, end)
-        if last < 1 or there - s < 0.5 * gap:
+        if last < 1 or nodes[last] < path[segment, BEGIN] or there - s < 0.5 * gap:
             continue
         ahead = (there - nodes[last]) / (nodes[last] - nodes[last - 1])
         before, after = q[last], q[last + 1]
@@ -164,7 +164,7 @@ def bridge(table, path, joints, settings, s, end, segment, longest, goal, never,
         for i in range(1, BRIDGE_LOOKS):
             share = i / BRIDGE_LOOKS
             at = nodes[last] + share * (there - nodes[last])
-            good = good and at >= path[segment, BEGIN] and last + 2 < q.shape[0]
+            good = good and last + 2 < q.shape[0]
             if good:
                 for k in range(before.shape[0]):
                     between[k] = before[k] + share * (after[k] - before[k])
