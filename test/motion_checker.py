@@ -60,21 +60,23 @@ def off_line(poses, T_a, T_b):
     """
     Return how far poses are off the line from T_a to T_b: (m, rad).
 
-    Position: distance to the segment.  Orientation: against the shortest rotation
-    at the same share of the way (of the turned angle, where nothing else moves).
+    Against the pose at one place of the line: where the position is nearest, or
+    where the turned angle is, whichever is nearer in units of 0.1 mm and 0.1 mrad.
     """
     a, b = T_a[:3, 3], T_b[:3, 3]
     w = pin.log3(T_b[:3, :3] @ T_a[:3, :3].T)
     d = b - a
     worst = np.zeros(2)
     for T in poses:
+        shares = []
         if d @ d > 1e-12:
-            share = np.clip((T[:3, 3] - a) @ d / (d @ d), 0.0, 1.0)
-        else:
-            share = np.clip(pin.log3(T[:3, :3] @ T_a[:3, :3].T) @ w / (w @ w), 0.0, 1.0)
-        turned = pin.exp3(share * w) @ T_a[:3, :3]
-        worst = np.maximum(worst, [np.linalg.norm(T[:3, 3] - a - share * d),
-                                   np.linalg.norm(pin.log3(turned.T @ T[:3, :3]))])
+            shares.append((T[:3, 3] - a) @ d / (d @ d))
+        if w @ w > 1e-12:
+            shares.append(pin.log3(T[:3, :3] @ T_a[:3, :3].T) @ w / (w @ w))
+        off = [(np.linalg.norm(T[:3, 3] - a - share * d),
+                np.linalg.norm(pin.log3((pin.exp3(share * w) @ T_a[:3, :3]).T @ T[:3, :3])))
+               for share in np.clip(shares, 0.0, 1.0)]
+        worst = np.maximum(worst, min(off, key=max))
     return worst
 
 

@@ -37,7 +37,8 @@ from ik_node.trajectory.validate import validate
 CELL = 0.015         # m of the path: largest distance between targets
 CELL_ANGLE = 0.075   # rad on an arc
 LEAST_CELLS = 6      # of a line, or of half a blend
-REFINEMENTS = 4
+REFINEMENTS = 5
+AIMED_AT = 0.5       # share of the deviation, which is measured at the same place of the path
 BACK_OFF = 1e-3      # m: a part of a path ends so far before where the arm cannot go on
 NEAR_SINGULAR = 0.02  # smallest singular value
 LIMIT_ROOM = 2e-3    # rad or m that the solutions keep from the joint limits, for the spline
@@ -126,7 +127,8 @@ def plan_path(solver: Solver, departures: list[Departure], path: ToolPath | Sequ
         trajectory, places = timed(names, tool_path, nodes, q, limits, options.tool,
                                    finer * options.period)
         off = _deviation(solver, tool_path, trajectory, places)
-        if off[0] <= options.position_deviation and off[1] <= options.orientation_deviation:
+        if (off[0] <= AIMED_AT * options.position_deviation
+                and off[1] <= AIMED_AT * options.orientation_deviation):
             break
     else:
         raise PathError(f'the tip would leave the path by {1e3 * off[0]:.3g} mm and '
