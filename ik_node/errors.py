@@ -58,6 +58,9 @@ class Reason(str, Enum):
                     'reaches the goal')
     NO_SOLUTION = 'NO_SOLUTION', 'no posture inside the joint limits was found'
     DEADLINE = 'DEADLINE', 'solver.deadline passed without a solution'
+    PATH_INVALID = 'PATH_INVALID', 'the poses make no path, or none that is unambiguous'
+    PATH_INTERRUPTED = ('PATH_INTERRUPTED', 'along the path the arm would have to change its '
+                        'posture')
     TRAJECTORY_INVALID = ('TRAJECTORY_INVALID', 'no motion from the present state keeps every '
                           'limit')
     NO_LISTENER = 'NO_LISTENER', 'nobody subscribes to the trajectory topic'
@@ -129,6 +132,25 @@ class TrajectoryError(IkNodeError):
     """A trajectory breaks a rule of the controller or a limit of the arm."""
 
     reason = Reason.TRAJECTORY_INVALID
+
+
+class PathError(IkNodeError):
+    """
+    A tool path makes no sense, or cannot be followed to its end.
+
+    Attributes
+    ----------
+    fraction : float
+        How much of the length of the path can be followed, 0 to 1.
+
+    """
+
+    reason = Reason.PATH_INVALID
+
+    def __init__(self, message: str, reason: Reason | None = None,
+                 fraction: float = 0.0) -> None:
+        super().__init__(message, reason)
+        self.fraction = fraction
 
 
 def quote(name: object, length: int = 80) -> str:

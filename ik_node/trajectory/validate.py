@@ -4,15 +4,19 @@
 
 from __future__ import annotations
 
+from math import sqrt
+
 import numpy as np
 
 from ik_node.errors import quote, TrajectoryError
-from ik_node.trajectory.sampler import dense, evaluate, segments
+from ik_node.kinematics.kernels import compiled, copy
+from ik_node.trajectory.sampler import segments
 from ik_node.trajectory.trajectory import MotionLimits, Trajectory
 
 SAMPLES_PER_SEGMENT = 8
 SHORTEST_STEP = 1e-6  # s
 SLACK = 1e-9          # relative and absolute, for rounding
+QUANTITIES = 'position', 'velocity', 'acceleration'
 ALLOWANCE = 1e-3      # relative, on top of what the start breaks already
 
 
@@ -50,50 +54,82 @@ def validate(trajectory: Trajectory, limits: MotionLimits) -> None:
     qd0 = np.vstack([trajectory.start.qd, trajectory.qd[:k]])
     qdd0 = np.vstack([trajectory.start.qdd, trajectory.qdd[:k]])
     qd0 = np.vstack([qd0, qd0[-1] + qdd0[-1] * np.abs(qdd0[-1]) / (2.0 * limits.jerk)])
-    times, q, qd, qdd = dense(trajectory, SAMPLES_PER_SEGMENT)
-    peaks = {'position': _turning_points(times, q, qd),
-             'velocity': _turning_points(times, qd, qdd),
-             'acceleration': _acceleration_extremes(trajectory)}
-    for quantity, values, lower, upper, before in (
-            ('position', q, limits.lower, limits.upper, q0),
-            ('velocity', qd, -limits.velocity, limits.velocity, qd0),
-            ('acceleration', qdd, -limits.acceleration, limits.acceleration, qdd0)):
+    begins, lengths, c = segments(trajectory)
+    lowest, highest = np.empty((2, 3, len(names)))
+    for i, (lower, upper, before) in enumerate((
+            (limits.lower, limits.upper, q0),
+            (-limits.velocity, limits.velocity, qd0),
+            (-limits.acceleration, limits.acceleration, qdd0))):
         lower = np.where(before.min(0) < lower, before.min(0) - ALLOWANCE * np.abs(before.min(0)),
                          lower)
         upper = np.where(before.max(0) > upper, before.max(0) + ALLOWANCE * np.abs(before.max(0)),
                          upper)
         slack = SLACK * (1.0 + np.where(np.isfinite(upper), np.abs(upper), 0.0))
-        for instants, found in ((times, values), peaks[quantity]):
-            outside = (found < lower - slack) | (found > upper + slack)
-            if outside.any():
-                i, joint = np.argwhere(outside)[0]
-                raise TrajectoryError(
-                    f'{quantity} {found[i, joint]:.6g} of joint {quote(names[joint])} at '
-                    f'{instants[i]:.3f} s is outside [{lower[joint]:.6g}, {upper[joint]:.6g}]')
+        lowest[i], highest[i] = lower - slack, upper + slack
+    i, joint, time, value = first_outside(begins, lengths, c, lowest, highest)
+    if i >= 0:
+        raise TrajectoryError(
+            f'{QUANTITIES[i]} {value:.6g} of joint {quote(names[joint])} at {time:.3f} s is '
+            f'outside [{lowest[i, joint]:.6g}, {highest[i, joint]:.6g}]')
 
 
-def _turning_points(times: np.ndarray, values: np.ndarray,
-                    slopes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+@compiled
+def first_outside(begins, lengths, c, lowest, highest):
     """
-    Return where the values turn between two samples, and how far they go there.
+    Look for a motion outside of its bounds.
 
-    Between samples whose slopes have different signs the values follow, as near
-    as matters, the parabola of the two slopes; elsewhere they stay between the samples.
+    Position, then velocity: at SAMPLES_PER_SEGMENT instants, and where they turn
+    between two.  There the slopes have different signs, and the values follow, as
+    near as matters, the parabola of the two slopes.  Acceleration: at the instants,
+    and where the jerk, a parabola, is zero.
+
+    Parameters
+    ----------
+    begins, lengths, c : arrays
+        From :func:`ik_node.trajectory.sampler.segments`.
+    lowest, highest : (3, n) arrays
+        Of position, velocity and acceleration.
+
+    Returns
+    -------
+    (int, int, float, float)
+        Which of the three (-1: none), which joint, when (s), and its value.
+
     """
-    h = np.diff(times)[:, None]
-    a, b = slopes[:-1], slopes[1:]
-    with np.errstate(divide='ignore', invalid='ignore'):
-        top = values[:-1] + 0.5 * h * a * a / (a - b)
-    return times[:-1], np.where(a * b < 0.0, top, values[:-1])
-
-
-def _acceleration_extremes(trajectory: Trajectory) -> tuple[np.ndarray, np.ndarray]:
-    """Return the begins of the segments, twice, and the extremes of the acceleration inside."""
-    begins, lengths, c = segments(trajectory)
-    c3, c4, c5 = 6.0 * c[3], 24.0 * c[4], 60.0 * c[5]  # jerk = c3 + c4 t + c5 t^2
-    root = np.sqrt(np.maximum(c4 * c4 - 4.0 * c3 * c5, 0.0))
-    far = -0.5 * (c4 + np.copysign(root, c4))
-    with np.errstate(divide='ignore', invalid='ignore'):
-        t = np.nan_to_num(np.stack([far / c5, c3 / far]), nan=0.0, posinf=0.0, neginf=0.0)
-    t = np.clip(t, 0.0, lengths[:, None])
-    return np.tile(begins, 2), evaluate(c[:, None], t)[2].reshape(-1, c.shape[2])
+    state, before = np.empty(3), np.empty(3)
+    for i in range(3):
+        for k in range(lengths.shape[0]):
+            for joint in range(c.shape[2]):
+                low, high = lowest[i, joint], highest[i, joint]
+                c0, c1, c2, c3, c4, c5 = (c[0, k, joint], c[1, k, joint], c[2, k, joint],
+                                          c[3, k, joint], c[4, k, joint], c[5, k, joint])
+                h = lengths[k] / SAMPLES_PER_SEGMENT
+                for m in range(SAMPLES_PER_SEGMENT + 1):
+                    t = m * h
+                    state[0] = c0 + t * (c1 + t * (c2 + t * (c3 + t * (c4 + t * c5))))
+                    state[1] = c1 + t * (2.0 * c2 + t * (3.0 * c3 + t * (4.0 * c4
+                                                                         + t * 5.0 * c5)))
+                    state[2] = 2.0 * c2 + t * (6.0 * c3 + t * (12.0 * c4 + t * 20.0 * c5))
+                    found = state[i]
+                    if not low <= found <= high:
+                        return i, joint, begins[k] + t, found
+                    if i < 2 and m > 0:
+                        a, b = before[i + 1], state[i + 1]
+                        if a * b < 0.0:
+                            found = before[i] + 0.5 * h * a * a / (a - b)
+                            if not low <= found <= high:
+                                return i, joint, begins[k] + t - h, found
+                    copy(state, before)
+                if i == 2:
+                    # jerk = 6 (c3 + 4 c4 t + 10 c5 t^2)
+                    root = 4.0 * c4 * c4 - 10.0 * c3 * c5
+                    if root < 0.0:
+                        continue
+                    far = -2.0 * c4 - np.copysign(sqrt(root), c4)
+                    for t in (far / (10.0 * c5) if c5 != 0.0 else 0.0,
+                              c3 / far if far != 0.0 else 0.0):
+                        t = min(max(t, 0.0), lengths[k])
+                        found = 2.0 * c2 + t * (6.0 * c3 + t * (12.0 * c4 + t * 20.0 * c5))
+                        if not low <= found <= high:
+                            return i, joint, begins[k], found
+    return -1, 0, 0.0, 0.0
