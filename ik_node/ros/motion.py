@@ -64,7 +64,8 @@ class Motion:
             settings = robot.settings
             q_goal = robot.chain.nearest_turns(task.q_goal, departures[0].handover.q)
             return plan_point_to_point(robot.chain.joint_names, departures, q_goal,
-                                       settings.planning, settings['motion.sample_period'])
+                                       settings.planning, settings['motion.sample_period'],
+                                       settings.tip_limits)
 
         self.begin(task, plan)
 

@@ -25,6 +25,7 @@ from ik_node.ros.parameters import declare, IK_NODE, make_settings, refused
 from ik_node.ros.robot import Robot, RobotHolder
 from ik_node.ros.status import GoalState
 from ik_node.solver.goal import Goal
+from ik_node.trajectory.tip import tip_rates
 
 
 class IkNode(Node):
@@ -66,6 +67,7 @@ class IkNode(Node):
         warm_up = settings.solver.solve(Goal(forward_kinematics(chain, chain.middle)),
                                         chain.middle)
         singular_values(chain, warm_up.q)
+        tip_rates(chain, warm_up.q[None], warm_up.q[None])
         self._holder.robot = Robot(tree, chain, settings)
         for note in tree.notes:
             logger.warning(note)

@@ -31,6 +31,7 @@ from ik_node.errors import ParameterError, quote
 from ik_node.model.chain import Chain
 from ik_node.solver.options import one_per_joint, SELECTIONS
 from ik_node.solver.solver import Solver
+from ik_node.trajectory.tip import TipLimits
 from ik_node.trajectory.trajectory import MotionLimits
 
 
@@ -91,6 +92,11 @@ IK_NODE = (
         'each'),
     Row('solver.locked_joints', (), "joints that may not move; [''] = none", strings=True),
     Row('motion.velocity_scale', 0.5, 'share of the velocity limits that is used', 0.001, 1.0),
+    Row('motion.acceleration_scale', 1.0, 'share of the acceleration limits that is used', 0.001,
+        1.0),
+    Row('motion.tool_speed', 0.0, 'the tip moves at most so fast, m/s; 0 = no limit', 0.0, 100.0),
+    Row('motion.tool_turn', 0.0, 'the tip turns at most so fast, rad/s; 0 = no limit', 0.0,
+        1000.0),
     Row('motion.velocity_limits', (), 'rad/s or m/s, one or one each; not set: those of the URDF'),
     Row('motion.acceleration_limits', (2.0,), 'rad/s^2 or m/s^2, one or one each'),
     Row('motion.jerk_limits', (20.0,), 'rad/s^3 or m/s^3, one or one each'),
@@ -192,6 +198,7 @@ class Settings:
     solver: Solver
     limits: MotionLimits
     planning: MotionLimits
+    tip_limits: TipLimits | None
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
@@ -201,7 +208,7 @@ def make_settings(values: Mapping[str, Any], chain: Chain) -> Settings:
     """
     Check the values of IK_NODE against a chain.
 
-    ``limits`` are the hard limits, ``planning`` those with the velocity scale.
+    ``limits`` are the hard limits, ``planning`` those with the scales.
 
     Raises
     ------
@@ -240,8 +247,10 @@ def make_settings(values: Mapping[str, Any], chain: Chain) -> Settings:
     jerk = _positive(chain, values, 'motion.jerk_limits')
     hard = MotionLimits(chain.lower, chain.upper, velocity, acceleration, jerk)
     planning = MotionLimits(chain.lower, chain.upper, values['motion.velocity_scale'] * velocity,
-                            acceleration, jerk)
-    return Settings(dict(values), solver, hard, planning)
+                            values['motion.acceleration_scale'] * acceleration, jerk)
+    speed, turn = values['motion.tool_speed'] or np.inf, values['motion.tool_turn'] or np.inf
+    tip_limits = TipLimits(chain, speed, turn) if min(speed, turn) < np.inf else None
+    return Settings(dict(values), solver, hard, planning, tip_limits)
 
 
 def _positive(chain: Chain, values: Mapping[str, Any], name: str) -> np.ndarray:

@@ -121,6 +121,8 @@ def test_from_rest_and_on_the_way(seed):
 
     elapsed, lead = rng.uniform(0.0, 1.05 * first.duration), rng.uniform(0.005, PERIOD)
     departures = Departure.from_motion(first, elapsed, lead)
+    assert abs(departures[0].times[-1] - lead) <= 1e-3
+    lead = departures[0].times[-1]
     now = departures[0].now
     second = plan_point_to_point(NAMES, departures, goals[1], limits, PERIOD)
     check(second, limits, now, goals[1], LEAD_SLACK)
