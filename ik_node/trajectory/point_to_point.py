@@ -282,13 +282,14 @@ def _apart(instants: Iterable[float], end: float, closest: float) -> list[float]
     """
     Return the ascending instants between 0 and `end` (s), and `end`, not closer than `closest`.
 
-    What is too close to the instant before moves to the end of that step, so that the
-    quintic does not carry what is between them any further.
+    What is too close to the instant before moves to the end of that step (to the begin of
+    the last step), so that the quintic does not carry what is between them any further.
     """
     apart = [0.0]
     for t in instants:
         if t - apart[-1] > TICK:
             apart.append(max(t, apart[-1] + closest))
-    while len(apart) > 1 and apart[-1] > end - closest:
-        apart.pop()
-    return [*apart[1:], end]
+    inside = [0.0, *(t for t in apart[1:] if t < end - closest - TICK)]
+    if len(inside) < len(apart) and inside[-1] < end - 2.0 * closest:
+        inside.append(end - closest)
+    return [*inside[1:], end]
