@@ -17,10 +17,10 @@ from ik_node.ros.goals import Goals
 from ik_node.ros.health import Health
 from ik_node.ros.messages import matrix_from_pose
 from ik_node.ros.motion import Motion
-from ik_node.ros.parameters import Settings
 from ik_node.ros.robot import RobotHolder
 from ik_node.ros.status import GoalTask
 from ik_node.solver.goal import Goal
+from ik_node.trajectory.settings import Settings
 
 FUTURE_SLACK = 0.5  # s, clocks of two machines
 GOAL_DEPTH = 1000

@@ -21,10 +21,11 @@ from ik_node.ros.health import Health
 from ik_node.ros.intake import Intake
 from ik_node.ros.motion import Motion
 from ik_node.ros.output import TopicOutput
-from ik_node.ros.parameters import declare, IK_NODE, make_settings, refused
+from ik_node.ros.parameters import declare, IK_NODE, refused
 from ik_node.ros.robot import Robot, RobotHolder
 from ik_node.ros.status import GoalState
 from ik_node.solver.goal import Goal
+from ik_node.trajectory.settings import make_settings
 from ik_node.trajectory.tip import tip_rates
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from ik_node.errors import IkNodeError, Reason
 from ik_node.model.chain import Chain
 from ik_node.model.urdf import Tree
-from ik_node.ros.parameters import Settings
 from ik_node.trajectory.course import Course
+from ik_node.trajectory.settings import Settings
 
 
 class Robot:

@@ -33,10 +33,11 @@ OVERSHOOT = 0.05
 VELOCITY_ROOM = 1e-3
 TICK = 1e-9         # s, the resolution of times in messages
 MOST_POINTS = 2000  # a longer motion gets points further apart than asked for
-MOST_SLOWINGS = 20
+MOST_SLOWINGS = 12
+NEAR = 0.985        # of the tip's limit: no faster motion is sought
 LEAST_SPEED = 1e-6  # of its limit; for joints that stand
 DENSE = 2e-3        # s
-MOST_DENSE = 2000
+MOST_DENSE = 5000
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,28 +204,51 @@ def _slowed(start: MotionState, q_goal: np.ndarray, limits: MotionLimits,
     if tip_limits is None:
         return motion
     braking = _calculate(_to_rest(start, limits))
-    allowed = np.maximum(1.0, tip_limits.shares(*_dense(braking)[1:]).max())
-    velocity = limits.velocity
+    allowed = max(1.0, tip_limits.shares(*_dense(braking)[1:]).max())
+    times, q, qd = _dense(motion)
+    # Relative to the velocities that are reached: a short motion never meets its limits.
+    reached = np.clip(np.abs(qd).max(0), LEAST_SPEED * limits.velocity, limits.velocity)
+    slowest, share, fastest = 0.0, 1.0, 1.0
+    best = None
     for _ in range(MOST_SLOWINGS):
-        times, q, qd = _dense(motion)
-        shares = tip_limits.shares(q, qd)
-        excess = float(np.max(shares / np.where(times < braking.duration, allowed, 1.0)))
+        bound = np.where(times < braking.duration, allowed, 1.0)
+        excess = (1.0 + VELOCITY_ROOM) * float(np.max(tip_limits.shares(q, qd) / bound))
         if excess <= 1.0:
-            return motion
-        # Relative to the velocities that are reached: a short motion never meets its limits.
-        reached = np.clip(np.abs(qd).max(0), LEAST_SPEED * limits.velocity, velocity)
-        velocity = reached * (1.0 - VELOCITY_ROOM) / excess
-        motion = _calculate(_to_goal(start, q_goal, replace(limits, velocity=velocity)))
-    raise TrajectoryError(f'no motion was found on which the tip keeps {tip_limits}; it is '
-                          f'{excess:.3g} times as fast')
+            best, slowest = motion, share
+            if excess > NEAR or share == 1.0:
+                break
+        else:
+            fastest = share
+        # A speed in proportion to its limit, as where a joint cruises; else in the middle.
+        share = share / excess
+        if not slowest < share < fastest:
+            share = 0.5 * (slowest + fastest)
+        motion = _calculate(_to_goal(start, q_goal, replace(limits, velocity=share * reached)))
+        times, q, qd = _dense(motion)
+    if best is None:
+        raise TrajectoryError(f'no motion was found on which the tip keeps {tip_limits}; it is '
+                              f'{excess:.3g} times as fast')
+    return best
 
 
 def _dense(motion: ruckig.Trajectory) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return times (s), q and qd of a motion, close enough together to find its peaks."""
+    knots = np.unique([0.0, *_switches(motion), max(motion.duration, TICK)])
+    knots = knots[knots <= max(motion.duration, TICK)]
+    q, qd, qdd = (np.array(column) for column in zip(*map(motion.at_time, knots)))
     count = int(np.clip(motion.duration / DENSE, 50, MOST_DENSE))
     times = np.linspace(0.0, motion.duration, count + 1)
-    q, qd, _ = (np.array(column) for column in zip(*map(motion.at_time, times)))
-    return times, q, qd
+    k = np.clip(np.searchsorted(knots, times, side='right') - 1, 0, len(knots) - 2)
+    t = (times - knots[k])[:, None]
+    jerk = (np.diff(qdd, axis=0) / np.diff(knots)[:, None])[k]
+    return (times, q[k] + t * (qd[k] + t * (qdd[k] / 2.0 + t * jerk / 6.0)),
+            qd[k] + t * (qdd[k] + t * jerk / 2.0))
+
+
+def _switches(motion: ruckig.Trajectory) -> list[float]:
+    """Return the instants (s) at which the jerk of a joint may switch, ascending."""
+    return sorted(t for profile in motion.profiles[0]
+                  for t in np.cumsum([*profile.brake.t, *profile.t]).tolist())
 
 
 def _to_rest(start: MotionState, limits: MotionLimits) -> ruckig.InputParameter:
@@ -264,14 +288,7 @@ def _sampled(joint_names: tuple[str, ...], departure: Departure,
 
 def _instants(motion: ruckig.Trajectory, period: float, closest: float) -> list[float]:
     """Return when the jerk of a joint switches, times at most `period` apart, and the end."""
-    end = motion.duration
-    switches = []
-    for profile in motion.profiles[0]:
-        t = 0.0
-        for step in (*profile.brake.t, *profile.t):
-            t += step
-            switches.append(t)
-    knots = [0.0, *_apart(sorted(switches), max(end, closest), closest)]
+    knots = [0.0, *_apart(_switches(motion), max(motion.duration, closest), closest)]
     instants = []
     for a, b in zip(knots[:-1], knots[1:]):
         instants += list(np.linspace(a, b, max(1, int(np.ceil((b - a) / period))) + 1)[1:])
