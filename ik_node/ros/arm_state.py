@@ -19,7 +19,9 @@ from ik_node.kinematics.arm import forward_kinematics
 from ik_node.ros.joint_states import JointStates
 from ik_node.ros.messages import pose_stamped
 from ik_node.ros.robot import Robot, RobotHolder
+from ik_node.trajectory.beat import Beat
 
+SEND_TIME = 1e-3  # s, until a message is with the controller
 TOO_FAST = 1.2  # times its limit: so fast moves no joint, its state is wrong
 LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
@@ -42,6 +44,7 @@ class ArmState:
         self._prefix = values['frame_prefix']
         self._last_tip_pose = 0.0
         self.joints = JointStates()
+        self._beat = Beat()
         self._tip_poses = node.create_publisher(PoseStamped, '~/tip_pose', 10)
         self._subscription = node.create_subscription(
             JointState, 'joint_states', self._on_joint_states, LATEST)
@@ -54,6 +57,8 @@ class ArmState:
                 f'{self.joints.complaint}', throttle_duration_sec=5.0)
             return
         robot = self._holder.robot
+        if robot is not None and robot.chain.joint_names[0] in message.name:
+            self._beat.take(message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec)
         if robot is None or now - self._last_tip_pose < self._tip_pose_period \
                 or not self._tip_poses.get_subscription_count():
             return
@@ -67,6 +72,16 @@ class ArmState:
                             self._prefix + robot.chain.base_link)
         pose.header.stamp = message.header.stamp
         self._tip_poses.publish(pose)
+
+    def next_update(self) -> float:
+        """Return the monotonic time (s) at which the controller begins what is sent now."""
+        now = 1e-9 * self._node.get_clock().now().nanoseconds
+        return monotonic() + self._beat.next(now + SEND_TIME) - now
+
+    @property
+    def cycle(self) -> float:
+        """Return the time (s) between two updates of the controller."""
+        return self._beat.cycle
 
     def fresh(self, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
         """

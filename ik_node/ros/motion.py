@@ -10,7 +10,7 @@ from time import monotonic
 import numpy as np
 from rclpy.node import Node
 
-from ik_node.errors import Reason
+from ik_node.errors import Reason, TrajectoryError
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.ros.arm_state import ArmState
 from ik_node.ros.goals import Goals
@@ -18,10 +18,11 @@ from ik_node.ros.output import TopicOutput
 from ik_node.ros.robot import Robot, RobotHolder
 from ik_node.ros.status import GoalState, GoalTask
 from ik_node.se3 import distance
-from ik_node.trajectory.course import Course, depart
+from ik_node.trajectory.course import Course, depart, postponed, unhurried_lead
 from ik_node.trajectory.monitor import Monitor, MonitorOptions
 from ik_node.trajectory.point_to_point import Departure, plan_point_to_point, plan_stop
-from ik_node.trajectory.trajectory import Trajectory
+from ik_node.trajectory.trajectory import MotionLimits, Trajectory
+from ik_node.trajectory.validate import validate
 
 MOST_ATTEMPTS = 2  # trajectories sent for one goal if the arm does not begin to move
 
@@ -87,8 +88,9 @@ class Motion:
             self._goals.wait(task, lambda: self.begin(task, plan), np.inf)
             return
         settings = robot.settings
-        trajectory = plan(self._departures(robot, q, qd))
-        self._send(trajectory, robot)
+        now = monotonic()
+        trajectory = self._send(plan(self._departures(robot, q, qd, now)), robot, now,
+                                settings.limits)
         task.attempts += 1
         task.figures['duration_s'] = f'{trajectory.duration:.3f}'
         monitor = Monitor(robot.chain, trajectory, q, MonitorOptions(
@@ -97,14 +99,30 @@ class Motion:
         self._goals.under_way(task, lambda: self._judge(task, plan, monitor),
                               f'on its way, {trajectory.duration:.2f} s')
 
-    def _departures(self, robot: Robot, q: np.ndarray, qd: np.ndarray) -> list[Departure]:
-        return depart(robot.chain, robot.course, q, qd, monotonic(),
-                      robot.settings['motion.handover_time'],
+    def _departures(self, robot: Robot, q: np.ndarray, qd: np.ndarray,
+                    now: float) -> list[Departure]:
+        lead = robot.settings['motion.handover_time']
+        if robot.course is not None:
+            _, age = self._arm.last(robot)
+            lead = unhurried_lead(robot.chain, robot.course, q, now - age, self._arm.cycle,
+                                  lead)
+        return depart(robot.chain, robot.course, q, qd, now, lead,
                       robot.settings['watch.joint_tolerance'])
 
-    def _send(self, trajectory: Trajectory, robot: Robot) -> None:
+    def _send(self, trajectory: Trajectory, robot: Robot, planned: float,
+              limits: MotionLimits) -> Trajectory:
+        """Send what was planned for the time `planned` (s), for the time at which it begins."""
+        begin = self._arm.next_update()
+        if robot.course is not None:
+            later = postponed(trajectory, robot.course, planned, begin)
+            try:
+                validate(later, limits)
+                trajectory = later
+            except TrajectoryError:
+                pass  # rather a few milliseconds beside the motion before
         self._output.send(trajectory)
-        robot.course = Course(trajectory, monotonic(), robot.settings.limits)
+        robot.course = Course(trajectory, begin, robot.settings.limits)
+        return trajectory
 
     def _is_there(self, task: GoalTask, robot: Robot, q: np.ndarray) -> bool:
         if task.goal is None:
@@ -160,7 +178,8 @@ class Motion:
         robot = self._holder.robot
         if robot is not None and (robot.moves or self._goals.moving):
             settings = robot.settings
-            departures = self._departures(robot, *self._arm.fresh(robot))
+            now = monotonic()
+            departures = self._departures(robot, *self._arm.fresh(robot), now)
             # An arm that stands away from its motion is told to hold: the controller may
             # still have that motion, and go on with it.
             if robot.moves or not departures[0].handover.rests:
@@ -169,7 +188,7 @@ class Motion:
                     else settings.limits.widest(robot.course.limits)
                 ramp = plan_stop(robot.chain.joint_names, departures, limits,
                                  settings['motion.sample_period'])
-                self._send(ramp, robot)
+                ramp = self._send(ramp, robot, now, limits)
                 done = f'at rest in {ramp.duration:.2f} s'
         for task in self._goals.open():
             self._goals.end(task, GoalState.STOPPED, reason, f'{sentence}; {done}')
