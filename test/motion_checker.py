@@ -149,14 +149,15 @@ def _outside(path: Path3, bounds: Bounds) -> list[str]:
     return found
 
 
-def begins_on(thing, other, elapsed: float, room: float):
+def begins_on(thing, other, elapsed: float, room: float, start=None):
     """
     Return the state of the motion `other` from which `thing` goes on, or None.
 
     `elapsed` (s) lies between the beginnings, by a clock that is right within `room` (s):
     the first point of `thing` has to be a state of `other`, or `other` has to have ended.
+    `start` is that of `other`, if it is known.  Returns how far off the first point is, too.
     """
-    path, old = path_of(thing), path_of(other)
+    path, old = path_of(thing), path_of(other, start)
     t1, first = path.times[0], path.states[0]
     tried = elapsed + t1 + np.linspace(-room, room, 4001)
     gaps = np.array([np.abs(state_at(old, t)[0] - first[0]).max() for t in tried])

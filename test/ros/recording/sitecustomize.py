@@ -15,7 +15,7 @@ import sys
 from time import monotonic
 
 KEEP = os.environ.get('IK_NODE_TEST_RECORD')
-last_state = None
+joints = {}  # name: position, velocity
 
 
 class Hook(MetaPathFinder):
@@ -58,8 +58,8 @@ def wrap(node_class):
             return create_subscription(self, msg_type, topic, callback, *args, **named)
 
         def note(message):
-            global last_state
-            last_state = message
+            velocities = message.velocity or [0.0] * len(message.name)
+            joints.update(zip(message.name, zip(message.position, velocities)))
             callback(message)
 
         return create_subscription(self, msg_type, topic, note, *args, **named)
@@ -69,12 +69,10 @@ def wrap(node_class):
 
 def keep(message):
     """Append one line to the file of this process."""
-    measured = None if last_state is None else [
-        list(last_state.name), list(last_state.position), list(last_state.velocity)]
     points = [[p.time_from_start.sec, p.time_from_start.nanosec, list(p.positions),
                list(p.velocities), list(p.accelerations)] for p in message.points]
     with open(f'{KEEP}/{os.getpid()}.jsonl', 'a', encoding='utf-8') as file:
-        file.write(json.dumps({'arguments': sys.argv, 'time': monotonic(), 'measured': measured,
+        file.write(json.dumps({'arguments': sys.argv, 'time': monotonic(), 'measured': joints,
                                'joint_names': list(message.joint_names), 'points': points})
                    + '\n')
 
