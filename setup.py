@@ -25,6 +25,7 @@ setup(
     extras_require={
         'viewer': ['viser', 'yourdfpy'],
         'compare': ['matplotlib', 'scipy'],
+        'plot': ['matplotlib', 'pyyaml'],
         'cluster': ['distributed'],
         'test': ['pytest', 'hypothesis'],
     },
@@ -45,6 +46,7 @@ setup(
             'send_goal = ik_node.entry:send_goal',
             'demo = ik_node.entry:demo',
             'compare_methods = ik_node.entry:compare_methods',
+            'plot_trajectory = ik_node.entry:plot_trajectory',
         ],
     },
 )

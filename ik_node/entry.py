@@ -14,6 +14,7 @@ HOW = {
     'rclpy': 'source your ROS 2 setup.bash; without ROS, use `make demo` in the source folder',
     'ruckig': 'it has no rosdep key; get it by: pip install ruckig',
     'matplotlib': 'get it by: pip install matplotlib',
+    'yaml': 'get it by: pip install pyyaml',
     'viser': 'get it by: pip install viser yourdfpy',
     'yourdfpy': 'get it by: pip install viser yourdfpy',
 }
@@ -62,3 +63,8 @@ def demo() -> NoReturn:
 def compare_methods() -> NoReturn:
     """Compare the methods of inverse kinematics."""
     _run('ik_node.tools.compare')
+
+
+def plot_trajectory() -> NoReturn:
+    """Draw a motion."""
+    _run('ik_node.tools.plot_trajectory')

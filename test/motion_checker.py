@@ -1,91 +1,201 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A second opinion on motions: shares no code with what plans them.
+Looks at trajectories, and shares no code with what made them.
 
-The quintic of each segment comes from six linear equations, the tip from
-Pinocchio, tool speeds from differences of its poses.
+Takes a ``trajectory_msgs/JointTrajectory`` or whatever looks like one, or has
+``times``, ``q``, ``qd``, ``qdd`` and a ``start``.  Every finding is a sentence.
 """
 
-from __future__ import annotations
+from dataclasses import dataclass
+from pathlib import Path
+import xml.etree.ElementTree as ET
 
 import numpy as np
-import pinocchio as pin
+
+SLACK = 1e-6         # relative and absolute, for rounding
+SAMPLES = 41         # per segment, both ends among them
+TIGHT_STEP = 2.1e-3  # s; in a shorter step the jerk is judged by its mean
+DERIVATIVES = 'position', 'velocity', 'acceleration', 'jerk'
+# Of s = t / T in [0, 1]: value, first, second derivative at 0 and at 1 as rows of the powers.
+POWERS = np.arange(6)
+ENDS = np.array([[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0], [0, 0, 2, 0, 0, 0],
+                 np.ones(6), POWERS, POWERS * (POWERS - 1)], dtype=float)
 
 
-def sampled(trajectory, per_segment=8):
-    """Return times and q, qd, qdd, qddd (4, N, n) between the points too."""
-    knots = np.concatenate([[0.0], trajectory.times])
-    states = np.concatenate([[[trajectory.start.q, trajectory.start.qd, trajectory.start.qdd]],
-                             np.stack([trajectory.q, trajectory.qd, trajectory.qdd], axis=1)])
-    powers = np.arange(6)
-    # In x = t / T the equations are the same for each segment.
-    rows = np.array([0.0**powers, [0, 1, 0, 0, 0, 0], [0, 0, 2, 0, 0, 0],
-                     np.ones(6), powers, powers * (powers - 1)], dtype=float)
-    x = np.linspace(0.0, 1.0, per_segment + 1)
-    bases = [np.array([[np.prod([p - i for i in range(d)]) * max(v, 0.0)**max(p - d, 0)
-                        for p in powers] for v in x]) for d in range(4)]
-    times, values = [], []
-    for begin, end, a, b in zip(knots[:-1], knots[1:], states[:-1], states[1:]):
-        T = end - begin
-        scale = np.array([[1.0], [T], [T**2]])
-        c = np.linalg.solve(rows, np.vstack([a * scale, b * scale]))
-        times.append(begin + x * T)
-        values.append(np.stack([basis @ c / T**d for d, basis in enumerate(bases)]))
-    return np.concatenate(times), np.concatenate(values, axis=1)
+@dataclass(frozen=True)
+class Bounds:
+    """Limits of n joints, each (n,); a jerk of None is not promised."""
+
+    lower: np.ndarray
+    upper: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
+    jerk: np.ndarray | None
 
 
-def check_limits(trajectory, limits, slack=1e-6, jerk_slack=1e-2, per_segment=8):
-    """Assert that a motion is finite, continuous, within its limits, and ends at rest."""
-    for array in (trajectory.times, trajectory.q, trajectory.qd, trajectory.qdd):
-        assert np.isfinite(array).all()
-    assert (np.diff(trajectory.times, prepend=0.0) > 1e-4).all()
-    assert not trajectory.qd[-1].any() and not trajectory.qdd[-1].any()
-    times, (q, qd, qdd, qddd) = sampled(trajectory, per_segment)
-    assert (q >= np.minimum(limits.lower, trajectory.start.q) - slack).all()
-    assert (q <= np.maximum(limits.upper, trajectory.start.q) + slack).all()
-    assert (np.abs(qd) <= limits.velocity * (1.0 + slack)).all()
-    assert (np.abs(qdd) <= limits.acceleration * (1.0 + slack)).all()
-    assert (np.abs(qddd) <= limits.jerk * (1.0 + jerk_slack)).all()
-    return times, q, qd, qdd
+@dataclass(frozen=True)
+class Path3:
+    """Joint names, times (k,) and position, velocity, acceleration (k, 3, n)."""
+
+    names: tuple[str, ...]
+    times: np.ndarray
+    states: np.ndarray
 
 
-def tip_poses(reference, robot, Q):
-    """Return the poses (N, 4, 4) of the tip at Q (N, n) by Pinocchio."""
-    return np.array([reference.pose(robot.base_link, robot.tip_link,
-                                    dict(zip(robot.joint_names, map(float, q)))) for q in Q])
-
-
-def off_line(poses, T_a, T_b):
+def path_of(thing, start=None) -> Path3:
     """
-    Return how far poses are off the line from T_a to T_b: (m, rad).
+    Return what is to be looked at, from time 0 if the start is known.
 
-    Against the pose at one place of the line: where the position is nearest, or
-    where the turned angle is, whichever is nearer in units of 0.1 mm and 0.1 mrad.
+    `start` is a triple of q, qd, qdd; a planned trajectory has its own.
     """
-    a, b = T_a[:3, 3], T_b[:3, 3]
-    w = pin.log3(T_b[:3, :3] @ T_a[:3, :3].T)
-    d = b - a
-    worst = np.zeros(2)
-    for T in poses:
-        shares = []
-        if d @ d > 1e-12:
-            shares.append((T[:3, 3] - a) @ d / (d @ d))
-        if w @ w > 1e-12:
-            shares.append(pin.log3(T[:3, :3] @ T_a[:3, :3].T) @ w / (w @ w))
-        off = [(np.linalg.norm(T[:3, 3] - a - share * d),
-                np.linalg.norm(pin.log3((pin.exp3(share * w) @ T_a[:3, :3]).T @ T[:3, :3])))
-               for share in np.clip(shares, 0.0, 1.0)]
-        worst = np.maximum(worst, min(off, key=max))
-    return worst
+    if hasattr(thing, 'points'):
+        names = tuple(thing.joint_names)
+        times = [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in thing.points]
+        rows = [[p.positions, p.velocities, p.accelerations] for p in thing.points]
+    else:
+        names, times = tuple(thing.joint_names), list(thing.times)
+        rows = [list(row) for row in zip(thing.q, thing.qd, thing.qdd)]
+        start = start or (thing.start.q, thing.start.qd, thing.start.qdd)
+    if start is not None:
+        times, rows = [0.0, *times], [list(start), *rows]
+    for row in rows:
+        for values in row:
+            if len(values) != len(names):
+                raise ValueError(f'a point has {len(values)} numbers for {len(names)} joints')
+    return Path3(names, np.array(times), np.array(rows, dtype=float))
 
 
-def tool_speeds(times, poses):
-    """Return speed (m/s) and turning speed (rad/s) of the tip between neighbouring samples."""
-    keep = np.append(True, np.diff(times) > 1e-9)
-    times, poses = times[keep], poses[keep]
-    steps = np.diff(times)
-    turns = [np.linalg.norm(pin.log3(a[:3, :3].T @ b[:3, :3]))
-             for a, b in zip(poses[:-1], poses[1:])]
-    return (np.linalg.norm(np.diff(poses[:, :3, 3], axis=0), axis=1) / steps,
-            np.array(turns) / steps)
+def dense(path: Path3, samples: int = SAMPLES):
+    """
+    Return the motion as a controller makes it from points with accelerations.
+
+    Returns times (k, samples) and, (4, k, samples, n), position, velocity, acceleration
+    and jerk of the quintics, one for each of the k steps.
+    """
+    T = np.diff(path.times)[:, None, None]
+    s = np.linspace(0.0, 1.0, samples)
+    scale = np.concatenate([T**0, T, T**2], axis=1)
+    ends = np.concatenate([path.states[:-1] * scale, path.states[1:] * scale], axis=1)
+    c = np.linalg.solve(np.broadcast_to(ENDS, (len(T), 6, 6)), ends)
+    values, factor, powers = [], np.ones(6), POWERS.astype(float)
+    for order in range(4):
+        basis = factor * s[:, None]**np.maximum(powers, 0.0)
+        values.append(np.einsum('sp,kpn->ksn', basis, c) / T**order)
+        factor, powers = factor * powers, powers - 1.0
+    times = path.times[:-1, None] + T[:, 0] * s
+    return times, np.array(values)
+
+
+def faults(thing, bounds: Bounds, start=None, goal=None) -> list[str]:
+    """
+    Return what is wrong with a motion; an empty list if nothing is.
+
+    Parameters
+    ----------
+    start : triple of (n,) arrays or None
+        q, qd, qdd at time 0, where the arm or its command is.
+    goal : (n,) array or None
+        Where it has to end.
+
+    """
+    try:
+        path = path_of(thing, start)
+    except ValueError as error:
+        return [str(error)]
+    if len(path.times) == 0:
+        return ['it has no points']
+    if not (np.isfinite(path.times).all() and np.isfinite(path.states).all()):
+        return ['a number is not finite']
+    found = []
+    if len(set(path.names)) != len(path.names):
+        found.append('a joint is named twice')
+    steps = np.diff(path.times)
+    if path.times[0] < 0.0 or (steps < 0.99e-4).any():
+        return [*found, 'the times do not increase by at least 0.1 ms']
+    if np.any(path.states[-1, 1:]):
+        found.append('it does not end at rest')
+    if goal is not None and np.abs(path.states[-1, 0] - goal).max() > 1e-8:
+        found.append('it does not end at the goal')
+    if len(steps):
+        found += _outside(path, bounds)
+    return found
+
+
+def _outside(path: Path3, bounds: Bounds) -> list[str]:
+    times, values = dense(path)
+    q0, rates0 = path.states[0, 0], np.abs(path.states[0, 1:])
+    # A start outside is no fault, to go further out is one.
+    lower, upper = np.minimum(bounds.lower, q0), np.maximum(bounds.upper, q0)
+    jerk = np.full_like(q0, np.inf) if bounds.jerk is None else bounds.jerk
+    high = [upper, np.maximum(bounds.velocity, rates0[0]),
+            np.maximum(bounds.acceleration, rates0[1]), jerk]
+    low = [lower, *(-limit for limit in high[1:])]
+    found = []
+    steps = np.diff(path.times)
+    mean = np.diff(path.states[:, 2], axis=0) / steps[:, None]
+    # Two switches of the jerk may share a short step; its mean tells then.
+    values[3][steps < TIGHT_STEP] = mean[steps < TIGHT_STEP, None]
+    for name, value, a, b in zip(DERIVATIVES, values, low, high):
+        slack = SLACK * (1.0 + np.where(np.isfinite(b), np.abs(b), 0.0))
+        if name == 'jerk':
+            slack = slack + 1e-3 * np.where(np.isfinite(b), b, 0.0)
+        excess = np.maximum(a - slack - value, value - b - slack)
+        if (excess > 0.0).any():
+            step, sample, joint = np.unravel_index(excess.argmax(), excess.shape)
+            found.append(
+                f'{name} {value[step, sample, joint]:.9g} of {path.names[joint]} at '
+                f'{times[step, sample]:.4f} s is outside [{a[joint]:.9g}, {b[joint]:.9g}]')
+    return found
+
+
+def begins_on(thing, other, elapsed: float, room: float, start=None):
+    """
+    Return the state of the motion `other` from which `thing` goes on, or None.
+
+    `elapsed` (s) lies between the beginnings, by a clock that is right within `room` (s):
+    the first point of `thing` has to be a state of `other`, or `other` has to have ended.
+    `start` is that of `other`, if it is known.  Returns how far off the first point is, too.
+    """
+    path, old = path_of(thing), path_of(other, start)
+    t1, first = path.times[0], path.states[0]
+    tried = elapsed + t1 + np.linspace(-room, room, 4001)
+    gaps = np.array([np.abs(state_at(old, t)[0] - first[0]).max() for t in tried])
+    # The position is flat around its best instant: refine by halving steps there.
+    t, step = tried[gaps.argmin()], 2.0 * room / 4000
+    while step > 1e-10:
+        t = min((t - step, t, t + step),
+                key=lambda u: np.abs(state_at(old, u)[0] - first[0]).max())
+        step *= 0.5
+    return state_at(old, t - t1), np.abs(state_at(old, t) - first).max(axis=1)
+
+
+def state_at(path: Path3, t: float) -> np.ndarray:
+    """Return q, qd, qdd (3, n) at time t; at rest at its last point afterwards."""
+    if t >= path.times[-1]:
+        return np.array([path.states[-1, 0], *np.zeros((2, len(path.names)))])
+    if t <= path.times[0]:
+        return path.states[0]
+    k = int(np.searchsorted(path.times, t, side='right')) - 1
+    T = path.times[k + 1] - path.times[k]
+    scale = np.array([[1.0], [T], [T * T]])
+    c = np.linalg.solve(ENDS, np.vstack([path.states[k] * scale, path.states[k + 1] * scale]))
+    s = (t - path.times[k]) / T
+    return np.array([s**POWERS @ c, POWERS[1:] * s**POWERS[:5] @ c[1:] / T,
+                     POWERS[2:] * POWERS[1:5] * s**POWERS[:4] @ c[2:] / T**2])
+
+
+def bounds_of(urdf: Path, joints, velocity=(), acceleration=(2.0,), jerk=(20.0,)) -> Bounds:
+    """Return the bounds of joints from a URDF file and the numbers of the node's parameters."""
+    rows = {}
+    for joint in ET.parse(urdf).getroot().iter('joint'):
+        limit = joint.find('limit')
+        limited = joint.get('type') != 'continuous' and limit is not None
+        rows[joint.get('name')] = (
+            float(limit.get('lower', 0.0)) if limited else -np.inf,
+            float(limit.get('upper', 0.0)) if limited else np.inf,
+            float(limit.get('velocity', np.inf)) if limit is not None else np.inf)
+    lower, upper, from_urdf = (np.array(column) for column in zip(*(rows[j] for j in joints)))
+    each = [np.broadcast_to(np.array(v, dtype=float), lower.shape)
+            for v in (velocity or from_urdf, acceleration, jerk)]
+    return Bounds(lower, upper, *each)

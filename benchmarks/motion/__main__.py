@@ -3,7 +3,7 @@
 """
 Compare planned motions: ``python -m benchmarks.motion [--quick]``, from the root of this tree.
 
-Writes docs/motion_benchmark.md.  Every motion is looked at by test/motion_checker.py,
+Writes docs/motion_benchmark.md.  Every motion is looked at by test/path_checker.py,
 which shares no code with the planner, with Pinocchio's forward kinematics.
 """
 
@@ -24,7 +24,7 @@ from benchmarks.motion import others
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / 'test'))
-import motion_checker as checker  # noqa: E402
+import path_checker as checker  # noqa: E402
 import robots  # noqa: E402
 
 from ik_node.errors import PathError  # noqa: E402
@@ -53,7 +53,7 @@ ruckig {ruckig}, toppra {toppra}, Robotics Toolbox {rtb}; {date}. The command:
     {command}
 
 Joint limits: velocity at most 2 rad/s, acceleration 2 rad/s^2, jerk 20 rad/s^3; points at most
-20 ms apart. Every motion is checked by `test/motion_checker.py`, which shares no code with the
+20 ms apart. Every motion is checked by `test/path_checker.py`, which shares no code with the
 planner: 5 instants between any two points, tip by Pinocchio. Planning time is processor time
 of the whole call, single-threaded, with warm caches, the least of {repeats} calls.
 

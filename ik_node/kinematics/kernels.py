@@ -231,6 +231,23 @@ def tip_poses(table, Q, poses):
         copy(frames[-1], poses[row])
 
 
+@compiled
+def tip_rates(table, Q, Qd, rates):
+    """Speed (m/s) and rate of turn (rad/s) of the tip: Q, Qd (N, n) to rates (N, 2)."""
+    frames = np.empty((table.shape[0], 12))
+    columns = np.empty((Q.shape[1], 6))
+    twist = np.empty(6)
+    for row in range(Q.shape[0]):
+        joint_frames(table, Q[row], frames)
+        jacobian_columns(table, frames, 1.0, columns)
+        for i in range(6):
+            twist[i] = 0.0
+            for k in range(Q.shape[1]):
+                twist[i] += columns[k, i] * Qd[row, k]
+        rates[row, 0] = sqrt(twist[0]**2 + twist[1]**2 + twist[2]**2)
+        rates[row, 1] = sqrt(twist[3]**2 + twist[4]**2 + twist[5]**2)
+
+
 def forget_stale(functions: Iterable[Callable], modules: Iterable[ModuleType]) -> None:
     """
     Have compiled functions compiled anew that are older on the disk than one of their modules.

@@ -8,11 +8,9 @@ Declaration, validation, config/*.yaml and the tables of the README come from he
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from rcl_interfaces.msg import (
     FloatingPointRange,
     IntegerRange,
@@ -27,11 +25,8 @@ from rclpy.exceptions import (
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from ik_node.errors import ParameterError, quote
-from ik_node.model.chain import Chain
-from ik_node.solver.options import one_per_joint, SELECTIONS
-from ik_node.solver.solver import Solver
-from ik_node.trajectory.trajectory import MotionLimits
+from ik_node.errors import ParameterError
+from ik_node.solver.options import SELECTIONS
 
 
 @dataclass(frozen=True)
@@ -91,12 +86,17 @@ IK_NODE = (
         'each'),
     Row('solver.locked_joints', (), "joints that may not move; [''] = none", strings=True),
     Row('motion.velocity_scale', 0.5, 'share of the velocity limits that is used', 0.001, 1.0),
+    Row('motion.acceleration_scale', 1.0, 'share of the acceleration limits that is used', 0.001,
+        1.0),
+    Row('motion.tool_speed', 0.0, 'the tip moves at most so fast, m/s; 0 = no limit', 0.0, 100.0),
+    Row('motion.tool_turn', 0.0, 'the tip turns at most so fast, rad/s; 0 = no limit', 0.0,
+        1000.0),
     Row('motion.velocity_limits', (), 'rad/s or m/s, one or one each; not set: those of the URDF'),
     Row('motion.acceleration_limits', (2.0,), 'rad/s^2 or m/s^2, one or one each'),
     Row('motion.jerk_limits', (20.0,), 'rad/s^3 or m/s^3, one or one each'),
     Row('motion.sample_period', 0.02, 'largest time between trajectory points, s', 0.002, 1.0),
-    Row('motion.handover_time', 0.1, 'a moving arm keeps its motion so long before a new one '
-        'begins, s', 0.002, 1.0),
+    Row('motion.handover_time', 0.1, 'a moving arm keeps its motion at least so long before a '
+        'new one begins, s', 0.002, 1.0),
     Row('motion.start_tolerance', 0.02, 'a joint so far outside its limits may still move '
         'inward, rad or m', 0.0, 1.0),
     Row('goal.max_age', 5.0, 'older goals (by their stamp) are refused, s', 0.0, 1e6),
@@ -182,74 +182,6 @@ def values_of(node: Node, table: tuple[Row, ...]) -> dict[str, Any]:
             value = None
         values[row.name] = tuple(value or ()) if isinstance(row.default, tuple) else value
     return values
-
-
-@dataclass(frozen=True, eq=False)
-class Settings:
-    """A checked, unchanging snapshot of what may change while the node runs."""
-
-    values: Mapping[str, Any]
-    solver: Solver
-    limits: MotionLimits
-    planning: MotionLimits
-
-    def __getitem__(self, name: str) -> Any:
-        return self.values[name]
-
-
-def make_settings(values: Mapping[str, Any], chain: Chain) -> Settings:
-    """
-    Check the values of IK_NODE against a chain.
-
-    ``limits`` are the hard limits, ``planning`` those with the velocity scale.
-
-    Raises
-    ------
-    ParameterError
-        If a list has the wrong length, a number does not suit, or a joint has
-        no velocity limit.
-
-    """
-    solver = Solver(
-        chain, method=values['solver.method'],
-        position_tolerance=values['solver.position_tolerance'],
-        orientation_tolerance=values['solver.orientation_tolerance'],
-        metres_per_radian=values['solver.metres_per_radian'],
-        max_iterations=values['solver.max_iterations'],
-        max_restarts=values['solver.max_restarts'],
-        deadline=values['solver.deadline'],
-        select=values['solver.select'],
-        max_jump=values['solver.max_jump'] or float('inf'),
-        nearest=values['solver.nearest'],
-        weights=values['solver.joint_weights'],
-        locked=tuple(name for name in values['solver.locked_joints'] if name),
-        gains=values['solver.null_space_gains'],
-        preferred=values['solver.preferred_positions'],
-        manipulability_gain=values['solver.manipulability_gain'])
-    if values['solver.deadline'] >= values['state.timeout']:
-        raise ParameterError(f'solver.deadline ({values["solver.deadline"]:g} s) must be shorter '
-                             f'than state.timeout ({values["state.timeout"]:g} s)')
-    velocity = chain.velocity
-    if values['motion.velocity_limits']:
-        velocity = _positive(chain, values, 'motion.velocity_limits')
-    for name, limit in zip(chain.joint_names, velocity):
-        if not np.isfinite(limit):
-            raise ParameterError(f'joint {quote(name)} has no velocity limit in the URDF; set '
-                                 'the parameter motion.velocity_limits')
-    acceleration = _positive(chain, values, 'motion.acceleration_limits')
-    jerk = _positive(chain, values, 'motion.jerk_limits')
-    hard = MotionLimits(chain.lower, chain.upper, velocity, acceleration, jerk)
-    planning = MotionLimits(chain.lower, chain.upper, values['motion.velocity_scale'] * velocity,
-                            acceleration, jerk)
-    return Settings(dict(values), solver, hard, planning)
-
-
-def _positive(chain: Chain, values: Mapping[str, Any], name: str) -> np.ndarray:
-    array = one_per_joint(chain, values[name], f'the parameter {name}')
-    if (array <= 0.0).any():
-        raise ParameterError(f'the parameter {name} is {list(values[name])}; '
-                             'all its numbers must be positive')
-    return array
 
 
 def refused(reason: str) -> SetParametersResult:

@@ -164,7 +164,7 @@ def _goals_and_seeds(arm: Arm, arguments: argparse.Namespace) -> tuple[list[Goal
 
 def _goal(arguments: argparse.Namespace, free: list[float]) -> Goal:
     if arguments.quaternion:
-        R = _rotation(np.array(arguments.quaternion))
+        R = rotation_from_quaternion(np.array(arguments.quaternion))
     elif arguments.rpy:
         R = rotation_from_rpy(*arguments.rpy)
     else:
@@ -172,7 +172,7 @@ def _goal(arguments: argparse.Namespace, free: list[float]) -> Goal:
     return Goal(pose(R, np.array(arguments.xyz)), tuple(free))
 
 
-def _rotation(quaternion: np.ndarray) -> np.ndarray:
+def rotation_from_quaternion(quaternion: np.ndarray) -> np.ndarray:
     """Return the rotation matrix of a quaternion x, y, z, w of any length but 0."""
     length = np.linalg.norm(quaternion)
     if not 0.0 < length < np.inf:

@@ -27,9 +27,12 @@ LEAST = 1e-10       # m, where the picture of errors ends
 DPI = 100
 
 
-def new_figure(width: float, height: float) -> Figure:
+def new_figure(width: float, height: float,
+               otherwise: str = ', or leave them out with --no-pictures') -> Figure:
     """
     Return an empty figure (inches) that is drawn without a display.
+
+    `otherwise` is what can be done without matplotlib.
 
     Raises
     ------
@@ -41,8 +44,8 @@ def new_figure(width: float, height: float) -> Figure:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise ParameterError('pictures need matplotlib; install it with "pip install matplotlib", '
-                             'or leave them out with --no-pictures') from error
+        raise ParameterError('pictures need matplotlib; install it with "pip install matplotlib"'
+                             + otherwise) from error
     figure = Figure(figsize=(width, height), dpi=DPI, layout='constrained')
     FigureCanvasAgg(figure)
     return figure
@@ -88,7 +91,7 @@ class Panels:
 def add_legend(figure: Figure, entries: list[tuple[str, str, str]]) -> None:
     """Put a legend of (colour, line style or marker, text) into the middle of a figure."""
     from matplotlib.lines import Line2D
-    lines = [Line2D([], [], color=colour, linestyle=line) if line.startswith('-')
+    lines = [Line2D([], [], color=colour, linestyle=line) if line[0] in '-:'
              else Line2D([], [], color=colour, linestyle='', marker=line)
              for colour, line, _ in entries]
     figure.legend(lines, [text for *_, text in entries], loc='center', frameon=False,

@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ik_node.model.chain import Chain
-from ik_node.trajectory.point_to_point import Departure
+from ik_node.trajectory.point_to_point import CLOSEST, Departure
 from ik_node.trajectory.sampler import state_at
 from ik_node.trajectory.trajectory import MotionLimits, MotionState, Trajectory
 
 REST_SPEED = 0.01   # rad/s or m/s; slower is noise of the measurement
 LAG = 0.1           # s, how far the measured state may be behind the plan
+LONGEST_LEAD = 0.5  # s
 SAME_PLACE = 1e-4   # rad or m; so near to its commanded end a resting arm stands there
 
 
@@ -87,3 +88,52 @@ def depart(chain: Chain, course: Course | None, q: np.ndarray, qd: np.ndarray, n
     if course is not None and course.followed(chain, q, now, SAME_PLACE):
         return [Departure.from_state(MotionState.at_rest(course.trajectory.end))]
     return [Departure.from_state(MotionState.at_rest(q))]
+
+
+def unhurried_lead(chain: Chain, course: Course, q: np.ndarray, at: float, cycle: float,
+                   lead: float) -> float:
+    """
+    Return how long before the hand-over a lagging arm needs to get back onto `course`.
+
+    A controller that begins where the arm is measured has to make up for the lag until
+    the hand-over, and one that begins at its last command for a cycle by which it dates
+    it back; by a quintic over a gap d in time T the acceleration is 10 d / (sqrt(3) T^2)
+    at most, which is to be no more than the limit.
+
+    Parameters
+    ----------
+    q : (n,) array
+        Measured at the monotonic time `at` (s).
+    cycle : float
+        Of the controller (s).
+    lead : float
+        s; it is at least this.
+
+    """
+    plan = state_at(course.trajectory, at - course.began)
+    gap = np.abs(chain.difference(q, plan.q)) + cycle * np.abs(plan.qd)
+    needed = np.sqrt(10.0 / np.sqrt(3.0) * gap / course.limits.acceleration).max()
+    return max(lead, min(float(needed), LONGEST_LEAD))
+
+
+def postponed(trajectory: Trajectory, course: Course, assumed: float,
+              begin: float) -> Trajectory:
+    """
+    Return a trajectory that leaves `course`, for a controller that begins it at another time.
+
+    The hand-over stays where and when it is on the course.
+
+    Parameters
+    ----------
+    assumed, begin : float
+        Monotonic time (s) of its time 0, as it was planned and as it will be.
+
+    """
+    times = np.round(trajectory.times - (begin - assumed), 9)
+    k = int(np.searchsorted(times, CLOSEST))
+    if k >= trajectory.handover:  # nothing of the course would be left to follow
+        return trajectory
+    return replace(
+        trajectory, start=state_at(course.trajectory, begin - course.began), times=times[k:],
+        q=trajectory.q[k:], qd=trajectory.qd[k:], qdd=trajectory.qdd[k:],
+        handover=trajectory.handover - k)

@@ -11,23 +11,33 @@ regular times besides.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import ruckig
 
 from ik_node.errors import TrajectoryError
 from ik_node.trajectory.sampler import state_at
+from ik_node.trajectory.tip import TipLimits
 from ik_node.trajectory.trajectory import MotionLimits, MotionState, Trajectory
 from ik_node.trajectory.validate import validate
 
-# Points closer than this are one point.  A jerk switch so near to a point leaves
-# the quintic off the plan by at most OVERSHOOT * jerk * CLOSEST in acceleration,
-# for which the plan leaves room.
-CLOSEST = 1e-3  # s
-OVERSHOOT = 0.5
+# Points are at least so far apart (s), closer only where the jerk is so high that
+# it matters: two switches of the jerk inside one such step leave the quintic off the
+# plan by less than OVERSHOOT * jerk * step in acceleration, for which the plan leaves room.
+CLOSEST = 1e-3
+STEEPEST = 1e3      # 1/s: a higher jerk than so many times the acceleration is not used
+SHARE = 0.1         # of the time from rest to full acceleration: no step that matters is longer
+OVERSHOOT = 0.05
+VELOCITY_ROOM = 1e-3
+TICK = 1e-9         # s, the resolution of times in messages
 MOST_POINTS = 2000  # a longer motion gets points further apart than asked for
+MOST_SLOWINGS = 12
+NEAR = 0.985        # of the tip's limit: no faster motion is sought
+LEAST_SPEED = 1e-6  # of its limit; for joints that stand
+DENSE = 2e-3        # s
+MOST_DENSE = 5000
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +76,12 @@ class Departure:
         motion before that, for when its own course between them matters to a limit.
         `elapsed` is the time (s) since `trajectory` began.
         """
-        between = trajectory.times[(trajectory.times > elapsed + CLOSEST)
-                                   & (trajectory.times < elapsed + lead - CLOSEST)] - elapsed
+        ahead = np.round(trajectory.times - elapsed, 9)
+        ahead = ahead[(ahead > 0.0) & (ahead < lead + CLOSEST)]
+        # The jerk switches at the points: better at the hand-over than just beside it.
+        lead = float(ahead[-1]) if len(ahead) and ahead[-1] > max(lead - CLOSEST, CLOSEST) \
+            else round(lead, 9)
+        between = _apart(ahead[ahead < lead], lead, CLOSEST)[:-1]
         return [Departure(state_at(trajectory, elapsed), times,
                           tuple(state_at(trajectory, elapsed + t) for t in times))
                 for times in (np.array([lead]), np.append(between, lead))]
@@ -79,12 +93,14 @@ class Departure:
 
 
 def plan_point_to_point(joint_names: tuple[str, ...], departures: list[Departure],
-                        q_goal: np.ndarray, limits: MotionLimits, period: float) -> Trajectory:
+                        q_goal: np.ndarray, limits: MotionLimits, period: float,
+                        tip_limits: TipLimits | None = None) -> Trajectory:
     """
     Plan the fastest motion to rest at `q_goal` with all joints arriving together.
 
     If that would leave the joint limits (a joint that moves fast towards its
-    limit), the arm is first brought to rest, then moved.
+    limit), the arm is first brought to rest, then moved.  Where the tip would be
+    too fast, the velocities of all joints are lowered by one factor.
 
     Parameters
     ----------
@@ -94,6 +110,9 @@ def plan_point_to_point(joint_names: tuple[str, ...], departures: list[Departure
         Rad or m, inside the limits.
     period : float
         Largest time between points (s).
+    tip_limits : TipLimits or None
+        How fast the tip may be.  While the arm could not yet have been brought to
+        rest, it may be as fast as it is on the way there.
 
     Returns
     -------
@@ -109,12 +128,12 @@ def plan_point_to_point(joint_names: tuple[str, ...], departures: list[Departure
     start = departures[0].handover
 
     def directly() -> list[ruckig.Trajectory]:
-        return [_calculate(_to_goal(start, q_goal, limits))]
+        return [_slowed(start, q_goal, limits, tip_limits)]
 
     def by_way_of_rest() -> list[ruckig.Trajectory]:
         stop = _calculate(_to_rest(start, limits))
         rest = MotionState.at_rest(np.array(stop.at_time(stop.duration)[0]))
-        return [stop, _calculate(_to_goal(rest, q_goal, limits))]
+        return [stop, _slowed(rest, q_goal, limits, tip_limits)]
 
     ways = [directly] if start.rests else [directly, by_way_of_rest]
     return _first_valid(joint_names, ways, departures, limits, period)
@@ -144,7 +163,8 @@ def _first_valid(joint_names: tuple[str, ...], ways: list[Callable[[], list[ruck
             continue
         for departure in departures:
             try:
-                trajectory = _sampled(joint_names, departure, parts, period)
+                trajectory = _sampled(joint_names, departure, parts, period,
+                                      _closest(limits))
                 validate(trajectory, limits)
                 return trajectory
             except TrajectoryError as this:
@@ -157,11 +177,17 @@ def _request(start: MotionState, limits: MotionLimits) -> ruckig.InputParameter:
     request.current_position = list(start.q)
     request.current_velocity = list(start.qd)
     request.current_acceleration = list(start.qdd)
-    room = np.minimum(OVERSHOOT * limits.jerk * CLOSEST, 0.5 * limits.acceleration)
-    request.max_velocity = list(0.999 * limits.velocity)
-    request.max_acceleration = list(limits.acceleration - room)
-    request.max_jerk = list(limits.jerk)
+    jerk = np.minimum(limits.jerk, STEEPEST * limits.acceleration)
+    request.max_velocity = list((1.0 - VELOCITY_ROOM) * limits.velocity)
+    request.max_acceleration = list(limits.acceleration - OVERSHOOT * jerk * _closest(limits))
+    request.max_jerk = list(jerk)
     return request
+
+
+def _closest(limits: MotionLimits) -> float:
+    """Return how near to each other (s) points may be."""
+    fastest = float((limits.acceleration / limits.jerk).min())
+    return min(CLOSEST, SHARE * max(fastest, 1.0 / STEEPEST))
 
 
 def _to_goal(start: MotionState, q_goal: np.ndarray,
@@ -169,6 +195,60 @@ def _to_goal(start: MotionState, q_goal: np.ndarray,
     request = _request(start, limits)
     request.target_position = list(q_goal)
     return request
+
+
+def _slowed(start: MotionState, q_goal: np.ndarray, limits: MotionLimits,
+            tip_limits: TipLimits | None) -> ruckig.Trajectory:
+    """Calculate the motion to `q_goal` on which the tip keeps its limits."""
+    motion = _calculate(_to_goal(start, q_goal, limits))
+    if tip_limits is None:
+        return motion
+    braking = _calculate(_to_rest(start, limits))
+    allowed = max(1.0, tip_limits.shares(*_dense(braking)[1:]).max())
+    times, q, qd = _dense(motion)
+    # Relative to the velocities that are reached: a short motion never meets its limits.
+    reached = np.clip(np.abs(qd).max(0), LEAST_SPEED * limits.velocity, limits.velocity)
+    slowest, share, fastest = 0.0, 1.0, 1.0
+    best = None
+    for _ in range(MOST_SLOWINGS):
+        bound = np.where(times < braking.duration, allowed, 1.0)
+        excess = (1.0 + VELOCITY_ROOM) * float(np.max(tip_limits.shares(q, qd) / bound))
+        if excess <= 1.0:
+            best, slowest = motion, share
+            if excess > NEAR or share == 1.0:
+                break
+        else:
+            fastest = share
+        # A speed in proportion to its limit, as where a joint cruises; else in the middle.
+        share = share / excess
+        if not slowest < share < fastest:
+            share = 0.5 * (slowest + fastest)
+        motion = _calculate(_to_goal(start, q_goal, replace(limits, velocity=share * reached)))
+        times, q, qd = _dense(motion)
+    if best is None:
+        raise TrajectoryError(f'no motion was found on which the tip keeps {tip_limits}; it is '
+                              f'{excess:.3g} times as fast')
+    return best
+
+
+def _dense(motion: ruckig.Trajectory) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return times (s), q and qd of a motion, close enough together to find its peaks."""
+    knots = np.unique([0.0, *_switches(motion), max(motion.duration, TICK)])
+    knots = knots[knots <= max(motion.duration, TICK)]
+    q, qd, qdd = (np.array(column) for column in zip(*map(motion.at_time, knots)))
+    count = int(np.clip(motion.duration / DENSE, 50, MOST_DENSE))
+    times = np.linspace(0.0, motion.duration, count + 1)
+    k = np.clip(np.searchsorted(knots, times, side='right') - 1, 0, len(knots) - 2)
+    t = (times - knots[k])[:, None]
+    jerk = (np.diff(qdd, axis=0) / np.diff(knots)[:, None])[k]
+    return (times, q[k] + t * (qd[k] + t * (qdd[k] / 2.0 + t * jerk / 6.0)),
+            qd[k] + t * (qdd[k] + t * jerk / 2.0))
+
+
+def _switches(motion: ruckig.Trajectory) -> list[float]:
+    """Return the instants (s) at which the jerk of a joint may switch, ascending."""
+    return sorted(t for profile in motion.profiles[0]
+                  for t in np.cumsum([*profile.brake.t, *profile.t]).tolist())
 
 
 def _to_rest(start: MotionState, limits: MotionLimits) -> ruckig.InputParameter:
@@ -190,33 +270,43 @@ def _calculate(request: ruckig.InputParameter) -> ruckig.Trajectory:
 
 
 def _sampled(joint_names: tuple[str, ...], departure: Departure,
-             parts: list[ruckig.Trajectory], period: float) -> Trajectory:
+             parts: list[ruckig.Trajectory], period: float, closest: float) -> Trajectory:
     """Sample the departure and the parts, one after the other."""
     times = list(departure.times)
     states = [(state.q, state.qd, state.qdd) for state in departure.states]
     period = max(period, sum(motion.duration for motion in parts) / MOST_POINTS)
     for motion in parts:
         begin = times[-1] if times else 0.0
-        for t in _instants(motion, period):
-            times.append(begin + t)
-            states.append(motion.at_time(t))
+        for t in _instants(motion, period, closest):
+            times.append(round(begin + t, 9))
+            states.append(motion.at_time(times[-1] - begin))
     q, qd, qdd = (np.array(column) for column in zip(*states))
     qd[-1] = qdd[-1] = 0.0
     return Trajectory(joint_names, departure.now, np.array(times), q, qd, qdd,
                       len(departure.times))
 
 
-def _instants(motion: ruckig.Trajectory, period: float) -> list[float]:
-    """Return when the jerk of a joint switches, regular times, and the end, without 0."""
-    end = motion.duration
-    wanted = list(np.arange(1, int(end / period) + 1) * period)
-    for profile in motion.profiles[0]:
-        t = 0.0
-        for step in (*profile.brake.t, *profile.t):
-            t += step
-            wanted.append(t)
-    instants: list[float] = []
-    for t in sorted(wanted):
-        if t - (instants[-1] if instants else 0.0) >= CLOSEST and t <= end - CLOSEST:
-            instants.append(t)
-    return [*instants, max(end, CLOSEST)]
+def _instants(motion: ruckig.Trajectory, period: float, closest: float) -> list[float]:
+    """Return when the jerk of a joint switches, times at most `period` apart, and the end."""
+    knots = [0.0, *_apart(_switches(motion), max(motion.duration, closest), closest)]
+    instants = []
+    for a, b in zip(knots[:-1], knots[1:]):
+        instants += list(np.linspace(a, b, max(1, int(np.ceil((b - a) / period))) + 1)[1:])
+    return instants
+
+
+def _apart(instants: Iterable[float], end: float, closest: float) -> list[float]:
+    """
+    Return the ascending instants between 0 and `end` (s), and `end`, not closer than `closest`.
+
+    What is too close to the instant before moves to the end of that step (to the begin of
+    the last step), so that the quintic does not carry what is between them any further.
+    """
+    apart = [0.0]
+    for t in instants:
+        if t - apart[-1] > TICK:
+            apart.append(max(t, apart[-1] + closest))
+    inside = [0.0, *(t for t in apart[1:] if t < end - closest - TICK)]
+    if len(inside) < len(apart) and inside[-1] < end - 2.0 * closest:
+        inside.append(end - closest)
+    return [*inside[1:], end]

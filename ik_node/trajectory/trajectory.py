@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -46,6 +46,12 @@ class MotionLimits:
     velocity: np.ndarray
     acceleration: np.ndarray
     jerk: np.ndarray
+
+    def widest(self, other: MotionLimits) -> MotionLimits:
+        """Return these limits, with the wider of both for velocity, acceleration and jerk."""
+        return replace(self, velocity=np.maximum(self.velocity, other.velocity),
+                       acceleration=np.maximum(self.acceleration, other.acceleration),
+                       jerk=np.maximum(self.jerk, other.jerk))
 
 
 @dataclass(frozen=True, eq=False)

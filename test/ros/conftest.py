@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from harness import ARM, environment, Probe, process, READY
 import pytest
 import rclpy
+from recorded import record_in, Recorded
 
 environment()
 
@@ -18,6 +19,21 @@ def context():
     keeper = rclpy.create_node('_keeper', start_parameter_services=False)
     yield
     del keeper
+
+
+@pytest.fixture(scope='session')
+def recorded(tmp_path_factory):
+    """Return what the processes under test publish as trajectories."""
+    folder = tmp_path_factory.mktemp('recorded')
+    record_in(folder)
+    return Recorded(folder)
+
+
+@pytest.fixture(autouse=True)
+def trajectories_are_sound(recorded):
+    """Look at every trajectory that was published during a test."""
+    yield
+    assert not recorded.faults()
 
 
 @pytest.fixture
@@ -42,14 +58,14 @@ def run_system(folder, probe):
 
 
 @pytest.fixture
-def system(tmp_path, probe):
+def system(tmp_path, probe, recorded):
     """Run a system for one test."""
     with run_system(tmp_path, probe):
         yield probe
 
 
 @pytest.fixture(scope='module')
-def shared_system(tmp_path_factory):
+def shared_system(tmp_path_factory, recorded):
     """Run one system for the tests of a module that leave it ready for the next."""
     probe = Probe()
     with run_system(tmp_path_factory.mktemp('system'), probe):

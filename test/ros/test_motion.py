@@ -21,11 +21,13 @@ def test_goal_is_reached(system):
     assert answer['level'] == 0
 
 
-def test_trajectory_is_as_promised(system):
+def test_trajectory_is_as_promised(system, recorded):
     """Points carry everything, start from where the arm is, end at rest, stamp 0."""
     before = latest(system)
     system.final(system.send((0.4, -0.2, 0.5), FORWARD))
     message, = system.trajectories
+    looked_at = recorded.count
+    assert not recorded.faults() and recorded.count == looked_at + 1
     assert message.joint_names == [f'joint_{k}' for k in range(1, 7)]
     assert (message.header.stamp.sec, message.header.stamp.nanosec) == (0, 0)
     times = [seconds(point.time_from_start) for point in message.points]
@@ -51,9 +53,10 @@ def test_new_goal_starts_from_the_moving_state(system):
     assert np.abs(first_point.velocities).max() > 0.1, 'the arm was not moving at hand-over'
     t = np.array([stamp_of(message) for _, message in system.states])
     qd = np.array([message.velocity[:6] for _, message in system.states])
-    # The limit is 2; the controller takes over up to one of its cycles (10 ms) early or late.
-    acceleration = np.abs(np.diff(qd, axis=0)) / np.diff(t)[:, None]
-    assert acceleration.max() < 15.0, 'a kick at hand-over'
+    # What is measured was told one update before, whose times a Python process keeps roughly.
+    # The limit is 2; a busy machine adds to it, a hand-over beside the motion more (15 and up).
+    acceleration = np.abs(qd[4:] - qd[1:-3]) / (t[3:-1] - t[:-4])[:, None]
+    assert acceleration.max() < 6.0, f'a kick at hand-over of {acceleration.max()}'
     assert np.linalg.norm(tip(latest(system)).translation - [0.4, -0.3, 0.5]) < 1e-5
 
 
@@ -77,7 +80,7 @@ def test_stop_ramps_down(system):
     assert (answer['state'], answer['reason']) == ('stopped', 'STOPPED')
     ramp = system.trajectories[1]
     assert np.abs(ramp.points[0].velocities).max() > 0.1
-    assert seconds(ramp.points[-1].time_from_start) < 1.5
+    assert seconds(ramp.points[-1].time_from_start) < 2.0
     system.spin_for(seconds(ramp.points[-1].time_from_start) + 0.2)
     assert np.abs(np.array(system.states[-1][1].velocity)).max() == 0.0
     assert np.abs(latest(system) - ramp.points[-1].positions).max() < 1e-6

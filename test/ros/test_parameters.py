@@ -4,7 +4,7 @@
 
 from pathlib import Path
 
-from harness import DOWN
+from harness import DOWN, seconds, tip
 import numpy as np
 import pytest
 from rcl_interfaces.srv import DescribeParameters, SetParametersAtomically
@@ -46,9 +46,30 @@ def test_change_takes_effect_at_the_next_goal(shared_system):
     assert change(shared_system, motion__velocity_scale=1.0).successful
 
 
+def test_acceleration_and_tool_speed_are_limited_at_the_next_goal(shared_system):
+    """A tenth of the acceleration; a tip that is no faster than allowed."""
+    system = shared_system
+    count = len(system.trajectories)
+    assert change(system, motion__acceleration_scale=0.1).successful
+    assert system.final(system.send((0.4, 0.1, 0.45), DOWN))['state'] == 'reached'
+    assert change(system, motion__acceleration_scale=1.0, motion__tool_speed=0.05).successful
+    assert system.final(system.send((0.4, 0.2, 0.45), DOWN))['state'] == 'reached'
+    assert change(system, motion__tool_speed=0.0).successful
+    soft, slow = system.trajectories[count:]
+    assert 0.15 < np.abs([point.accelerations for point in soft.points]).max() <= 0.2
+    places = np.array([tip(point.positions).translation for point in slow.points])
+    times = [seconds(point.time_from_start) for point in slow.points]
+    speeds = np.linalg.norm(np.diff(places, axis=0), axis=1) / np.diff(times)
+    assert 0.045 < speeds.max() <= 0.05
+
+
 @pytest.mark.parametrize('values, words', [
     (dict(motion__velocity_scale=2.0), 'range'),
+    (dict(motion__velocity_scale=0.0), 'range'),
     (dict(motion__velocity_scale='fast'), 'type'),
+    (dict(motion__acceleration_scale=1.5), 'range'),
+    (dict(motion__acceleration_scale=-0.1), 'range'),
+    (dict(motion__tool_speed=-1.0), 'range'),
     (dict(motion__jerk_limits=[1.0, 2.0]), 'needs 1 or 6'),
     (dict(motion__jerk_limits=[float('nan')]), 'finite'),
     (dict(motion__acceleration_limits=[0.0]), 'positive'),

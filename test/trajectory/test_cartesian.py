@@ -7,8 +7,8 @@ from functools import lru_cache
 from math import inf, nan, pi
 
 from hypothesis import assume, given, settings, strategies as st
-import motion_checker as checker
 import numpy as np
+import path_checker as checker
 import pinocchio as pin
 import pytest
 import robots

@@ -1,0 +1,143 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Where the arm is: joint states in, checked q and qd and the pose of the tip out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import monotonic
+from typing import Any
+
+from geometry_msgs.msg import PoseStamped
+import numpy as np
+from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+
+from ik_node.errors import quote, Reason, StateError
+from ik_node.kinematics.arm import forward_kinematics
+from ik_node.ros.joint_states import JointStates
+from ik_node.ros.messages import pose_stamped
+from ik_node.ros.robot import Robot, RobotHolder
+from ik_node.trajectory.beat import Beat
+
+SEND_TIME = 1e-3  # s, until a message is with the controller
+TOO_FAST = 1.2  # times its limit: so fast moves no joint, its state is wrong
+LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+class ArmState:
+    """
+    The measured state.
+
+    Parameters
+    ----------
+    values : mapping
+        Parameters tip_pose_rate and frame_prefix, which are fixed at start.
+
+    """
+
+    def __init__(self, node: Node, holder: RobotHolder, values: Mapping[str, Any]) -> None:
+        self._node = node
+        self._holder = holder
+        self._tip_pose_period = 1.0 / values['tip_pose_rate']
+        self._prefix = values['frame_prefix']
+        self._last_tip_pose = 0.0
+        self.joints = JointStates()
+        self._beat = Beat()
+        self._tip_poses = node.create_publisher(PoseStamped, '~/tip_pose', 10)
+        self._subscription = node.create_subscription(
+            JointState, 'joint_states', self._on_joint_states, LATEST)
+
+    def _on_joint_states(self, message: JointState) -> None:
+        now = monotonic()
+        if not self.joints.take(message, now):
+            self._node.get_logger().warning(
+                f'a message on {self._subscription.topic_name} is left out: '
+                f'{self.joints.complaint}', throttle_duration_sec=5.0)
+            return
+        robot = self._holder.robot
+        if robot is not None and robot.chain.joint_names[0] in message.name:
+            self._beat.take(message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec)
+        if robot is None or now - self._last_tip_pose < self._tip_pose_period \
+                or not self._tip_poses.get_subscription_count():
+            return
+        try:
+            q, _ = self.joints.state(robot.chain.joint_names, now,
+                                     robot.settings['state.timeout'])
+        except StateError:
+            return
+        self._last_tip_pose = now
+        pose = pose_stamped(forward_kinematics(robot.chain, q),
+                            self._prefix + robot.chain.base_link)
+        pose.header.stamp = message.header.stamp
+        self._tip_poses.publish(pose)
+
+    def next_update(self) -> float:
+        """Return the monotonic time (s) at which the controller begins what is sent now."""
+        now = 1e-9 * self._node.get_clock().now().nanoseconds
+        return monotonic() + self._beat.next(now + SEND_TIME) - now
+
+    @property
+    def cycle(self) -> float:
+        """Return the time (s) between two updates of the controller."""
+        return self._beat.cycle
+
+    def fresh(self, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+        """
+        Return fresh and possible q and qd of the chain, each (n,).
+
+        Raises
+        ------
+        StateError
+            If a joint state is missing, old, or faster than its joint can be.
+
+        """
+        chain, settings = robot.chain, robot.settings
+        try:
+            q, qd = self.joints.state(chain.joint_names, monotonic(), settings['state.timeout'])
+        except StateError as error:
+            topic = self._subscription.topic_name
+            publishers = self._node.count_publishers(topic)
+            raise StateError(f'{error}; {publishers} publisher{"s" * (publishers != 1)} on '
+                             f'{topic}', error.reason) from None
+        share = np.abs(qd) / settings.limits.velocity
+        k = int(share.argmax())
+        if share[k] > TOO_FAST:
+            raise StateError(f'joint {quote(chain.joint_names[k])} reports a velocity of '
+                             f'{qd[k]:.4g}, its limit is {settings.limits.velocity[k]:.4g}; '
+                             'are the units of the joint states right?', Reason.STATE_INVALID)
+        return q, qd
+
+    def measured(self, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+        """
+        Return fresh q and qd of the chain, within (or just outside) its limits.
+
+        Raises
+        ------
+        StateError
+            As :meth:`fresh`, and START_OUT_OF_LIMITS.
+
+        """
+        chain, settings = robot.chain, robot.settings
+        q, qd = self.fresh(robot)
+        excess = np.maximum(chain.lower - q, q - chain.upper)
+        k = int(excess.argmax())
+        if excess[k] > settings['motion.start_tolerance']:
+            raise StateError(
+                f'joint {quote(chain.joint_names[k])} stands at {q[k]:.4g}, {excess[k]:.4g} '
+                f'outside its limits [{chain.lower[k]:.4g}, {chain.upper[k]:.4g}]; bring it back '
+                'by hand or raise motion.start_tolerance', Reason.START_OUT_OF_LIMITS)
+        if excess[k] > 0.0:
+            self._node.get_logger().warning(
+                f'joint {quote(chain.joint_names[k])} starts {excess[k]:.2g} outside its limits; '
+                'it moves inward', throttle_duration_sec=5.0)
+        return q, qd
+
+    def last(self, robot: Robot) -> tuple[np.ndarray | None, float]:
+        """Return the last q of the chain, (n,), and its age (s); None if one is missing."""
+        names = robot.chain.joint_names
+        age = self.joints.age(names, monotonic())
+        if not np.isfinite(age):
+            return None, age
+        return np.array([self.joints.positions[name] for name in names]), age

@@ -1,0 +1,140 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The goals of the node from receipt to their one final answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+import traceback
+
+from builtin_interfaces.msg import Time
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+
+from ik_node.errors import IkNodeError, Reason
+from ik_node.ros.frames import NotYet
+from ik_node.ros.robot import RobotHolder
+from ik_node.ros.status import GoalState, GoalTask, StatusReporter
+
+WATCH_PERIOD = 0.02       # s, while a goal is under way
+PAUSE = 3.0               # s without a sign of life: the process was stopped
+START_GRACE = 2.0         # s after the model came, in which a goal waits for what is still missing
+STARTING = Reason.STATE_MISSING, Reason.STATE_INCOMPLETE, Reason.NO_LISTENER
+
+Step = Callable[[], None]
+
+
+class Goals:
+    """
+    At most one goal under way and one that waits.
+
+    Whatever a step of a goal raises becomes the goal's answer.  While there are
+    goals, a timer tries again what has to wait, and has the motion judged.
+    """
+
+    def __init__(self, node: Node, holder: RobotHolder) -> None:
+        self._node = node
+        self._holder = holder
+        self._current: tuple[GoalTask, Step] | None = None
+        self._waiting: tuple[GoalTask, Step, float] | None = None
+        self._last_tick = monotonic()
+        self.count = 0
+        self.status = StatusReporter(node)
+        self._timer = node.create_timer(WATCH_PERIOD, self._tick,
+                                        clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._timer.cancel()
+
+    # ---- the life of a goal -------------------------------------------------
+
+    def new(self, stamp: Time) -> GoalTask:
+        """Return the task of a goal that has just come."""
+        self.count += 1
+        return GoalTask(self.count, stamp)
+
+    def attempt(self, task: GoalTask, step: Step, patience: float | None = None) -> None:
+        """Run a step of a goal; it may have to wait for a transform until `patience` (s)."""
+        try:
+            step()
+        except NotYet as error:
+            if patience is None:
+                patience = monotonic() + self._holder.require().settings['goal.tf_timeout']
+            if monotonic() < patience:
+                self.wait(task, step, patience)
+            else:
+                self.end(task, GoalState.REJECTED, Reason.FRAME_UNKNOWN, str(error))
+        except IkNodeError as error:
+            grace_end = self._holder.robot.since + START_GRACE if self._holder.robot else 0.0
+            if error.reason in STARTING and monotonic() < grace_end:
+                self.wait(task, step, grace_end)
+            else:
+                self._fail(task, error.reason, str(error))
+        except Exception as error:  # noqa: BLE001 - a goal never goes without an answer
+            self._node.get_logger().error(traceback.format_exc())
+            if not task.final:
+                self._fail(task, Reason.INTERNAL, f'internal error: {type(error).__name__}: '
+                           f'{error}; please report it with the log')
+
+    def wait(self, task: GoalTask, step: Step, patience: float) -> None:
+        """Try a step again at the next tick; a newer goal takes the place."""
+        if self._waiting is not None and self._waiting[0] is not task:
+            self.end(self._waiting[0], GoalState.SUPERSEDED, Reason.SUPERSEDED,
+                     f'goal {task.number} came before it could begin')
+        self._waiting = task, step, patience
+        self._timer.reset()
+
+    def under_way(self, task: GoalTask, judge: Step, sentence: str) -> None:
+        """Have a goal take the place of all others; `judge` is called until it has ended."""
+        self.supersede(task)
+        self._current = task, judge
+        self._last_tick = monotonic()
+        self._timer.reset()
+        if task.state is None:
+            self.status.report(task, GoalState.ACCEPTED, Reason.ACCEPTED, sentence)
+
+    def end(self, task: GoalTask, state: GoalState, reason: Reason, sentence: str) -> None:
+        """Give the final answer, and let go of the goal."""
+        if self._current is not None and self._current[0] is task:
+            self._current = None
+        if self._waiting is not None and self._waiting[0] is task:
+            self._waiting = None
+        self.status.report(task, state, reason, sentence)
+
+    def _fail(self, task: GoalTask, reason: Reason, sentence: str) -> None:
+        self.end(task, GoalState.REJECTED if task.state is None else GoalState.FAILED, reason,
+                 sentence)
+
+    # ---- all goals ----------------------------------------------------------
+
+    def open(self) -> list[GoalTask]:
+        """Return the goals without a final answer: under way, waiting."""
+        tasks = [held[0] for held in (self._current, self._waiting) if held is not None]
+        return [task for k, task in enumerate(tasks) if task not in tasks[:k]]
+
+    @property
+    def moving(self) -> bool:
+        """Return whether a goal is under way."""
+        return self._current is not None
+
+    def supersede(self, task: GoalTask) -> None:
+        """Answer whatever else is open: `task` takes its place."""
+        for other in self.open():
+            if other is not task:
+                self.end(other, GoalState.SUPERSEDED, Reason.SUPERSEDED,
+                         f'goal {task.number} took its place')
+        self._waiting = None
+
+    def _tick(self) -> None:
+        now = monotonic()
+        paused, self._last_tick = now - self._last_tick > PAUSE, now
+        if self._waiting is not None:
+            task, step, patience = self._waiting
+            self._waiting = None
+            self.attempt(task, step, patience)
+        # After a pause of the process the joint states come first.
+        if self._current is not None and not paused:
+            task, judge = self._current
+            if self._waiting is None or self._waiting[0] is not task:
+                self.attempt(task, judge)
+        if self._current is None and self._waiting is None:
+            self._timer.cancel()

@@ -1,0 +1,78 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""What follows from one robot description, and who holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+
+import numpy as np
+
+from ik_node.errors import IkNodeError, Reason
+from ik_node.model.chain import Chain
+from ik_node.model.urdf import Tree
+from ik_node.trajectory.course import Course
+from ik_node.trajectory.settings import Settings
+
+
+class Robot:
+    """
+    What follows from one robot description, and is forgotten with it.
+
+    Attributes
+    ----------
+    settings : Settings
+        As the parameters are now.
+    since : float
+        Monotonic time (s) at which it was there.
+    course : Course or None
+        The last motion that was sent to it.
+    last_answer : (n,) array or None
+        The last solution, near which the next is sought.
+
+    """
+
+    def __init__(self, tree: Tree, chain: Chain, settings: Settings) -> None:
+        self.tree = tree
+        self.chain = chain
+        self.settings = settings
+        self.since = monotonic()
+        self.course: Course | None = None
+        self.last_answer: np.ndarray | None = None
+
+    @property
+    def moves(self) -> bool:
+        """Return whether a planned motion is under way."""
+        return self.course is not None and self.course.moves(monotonic())
+
+
+class RobotHolder:
+    """
+    The robot of the node, once its description has come.
+
+    Parameters
+    ----------
+    complaint : callable
+        Says why there is none.
+
+    """
+
+    def __init__(self, complaint: Callable[[], str]) -> None:
+        self.robot: Robot | None = None
+        self._complaint = complaint
+
+    def require(self) -> Robot:
+        """
+        Return the robot.
+
+        Raises
+        ------
+        IkNodeError
+            MODEL_MISSING, with what became of the last description.
+
+        """
+        if self.robot is None:
+            raise IkNodeError(f'there is no robot description yet: {self._complaint()}',
+                              Reason.MODEL_MISSING)
+        return self.robot

@@ -1,0 +1,62 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The rhythm of the controller: when it will take what is sent to it."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+KEPT = 20             # stamps
+USUAL = 0.01          # s
+SLOWEST = 0.05        # s; a slower rhythm is not that of a controller
+SAME = 0.2            # of the period: so regular is a rhythm
+MOSTLY = 0.7          # of the steps are regular, or there is no rhythm
+FORGOTTEN = 0.5       # s without a stamp: the rhythm may have changed
+
+
+class Beat:
+    """
+    Predicts the updates of a controller from the stamps of its joint states.
+
+    A trajectory begins at the first update after its arrival.  Where the joint
+    states have no rhythm, or not that of the controller, the prediction is at most
+    one of their periods late.
+    """
+
+    def __init__(self) -> None:
+        self._stamps: deque[float] = deque(maxlen=KEPT)
+
+    def take(self, stamp: float) -> None:
+        """Take the stamp (s) of a joint state; one that goes back begins anew."""
+        if self._stamps and stamp <= self._stamps[-1]:
+            self._stamps.clear()
+        self._stamps.append(stamp)
+
+    def next(self, time: float) -> float:
+        """Return when (s, on the clock of the stamps) the first update after `time` is."""
+        period = self._period()
+        if period is None or not 0.0 <= time - self._stamps[-1] < FORGOTTEN:
+            return time
+        last = self._stamps[-1]
+        return last + float(np.ceil((time - last) / period)) * period
+
+    @property
+    def cycle(self) -> float:
+        """Return the time (s) between two updates; a guess if there is no rhythm."""
+        return self._period() or USUAL
+
+    def _period(self) -> float | None:
+        steps = np.diff(self._stamps)
+        if len(steps) < KEPT // 2:
+            return None
+        period = float(np.median(steps))
+        if not 0.0 < period <= SLOWEST:
+            return None
+        turns = np.rint(steps / period)
+        regular = (turns > 0.0) & (np.abs(steps - turns * period) < SAME * period)
+        if regular.mean() < MOSTLY:
+            return None
+        # Lost messages leave whole periods out.
+        return float(steps[regular].sum() / turns[regular].sum())

@@ -1,0 +1,95 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Judges what `recording` has kept: every trajectory that a process under test published."""
+
+from dataclasses import replace
+import json
+import os
+from pathlib import Path
+from types import SimpleNamespace
+
+from motion_checker import begins_on, Bounds, bounds_of, faults
+import numpy as np
+
+ARM = Path(__file__).parents[2] / 'urdf/six_axis_arm.urdf'
+CLOCK_ROOM = 0.2  # s; on a busy machine so much lies between planning, sending and the begin
+ON_IT = 1e-6, 1e-4, 1e-2  # q, qd, qdd: so near to the motion before, it goes on from there
+
+
+def record_in(folder: Path) -> None:
+    """Have all processes that are started from now on write into a folder."""
+    os.environ['IK_NODE_TEST_RECORD'] = str(folder)
+    here = str(Path(__file__).parent / 'recording')
+    known = os.environ.get('PYTHONPATH', '')
+    if here not in known.split(os.pathsep):
+        os.environ['PYTHONPATH'] = os.pathsep.join([here, *filter(None, [known])])
+
+
+class Recorded:
+    """What was published since the last look, per process."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._seen: dict[Path, list[SimpleNamespace]] = {}
+        self.count = 0
+
+    def faults(self) -> list[str]:
+        """Return what is wrong with what is new; an empty list if nothing is."""
+        found = []
+        for file in sorted(self._folder.glob('*.jsonl')):
+            seen = self._seen.setdefault(file, [])
+            for line in file.read_text().splitlines()[len(seen):]:
+                seen.append(_read(json.loads(line)))
+                self.count += 1
+                found += [f'trajectory {len(seen)} of {file.stem}: {fault}'
+                          for fault in judge(seen[-1], seen[-2] if len(seen) > 1 else None)]
+        return found
+
+
+def judge(message, before) -> list[str]:
+    """
+    Return the faults of a trajectory, its way from the start to the first point included.
+
+    It begins where the joints are measured, or on the trajectory before it, which was
+    judged before; which of them is kept as its ``start``.
+    """
+    bounds = _bounds(message)
+    found = faults(message, bounds)
+    starts = []
+    if before is not None and before.start is not None:
+        start, gaps = begins_on(message, before, message.time - before.time, CLOCK_ROOM,
+                                before.start)
+        if (gaps <= ON_IT).all():
+            starts.append(tuple(start))
+    if set(message.joint_names) <= message.measured.keys():
+        q, qd = np.array([message.measured[name] for name in message.joint_names]).T
+        starts.append((q, np.nan_to_num(qd), np.zeros(len(q))))
+    # Between the start and the first point one quintic bridges switches of the jerk.
+    first = SimpleNamespace(**{**vars(message), 'points': message.points[:1]})
+    bounds = replace(bounds, jerk=None)
+    ways = [[fault for fault in faults(first, bounds, start) if 'end at rest' not in fault]
+            for start in starts]
+    message.start = next((start for start, way in zip(starts, ways) if not way), None)
+    if message.start is None:
+        found += [f'from no start to the first point: {ways}']
+    return found
+
+
+def _bounds(message) -> Bounds:
+    """Return the hard limits of the process that sent it, by its command line."""
+    given = dict(argument.split(':=', 1) for argument in message.arguments if ':=' in argument)
+
+    def numbers(name, default):
+        return json.loads(given[name]) if name in given else default
+
+    return bounds_of(
+        Path(given.get('urdf_file', ARM)), message.joint_names,
+        numbers('motion.velocity_limits', ()), numbers('motion.acceleration_limits', (2.0,)),
+        numbers('motion.jerk_limits', (20.0,)))
+
+
+def _read(line):
+    points = [SimpleNamespace(time_from_start=SimpleNamespace(sec=sec, nanosec=nanosec),
+                              positions=q, velocities=qd, accelerations=qdd)
+              for sec, nanosec, q, qd, qdd in line.pop('points')]
+    return SimpleNamespace(points=points, **line)

@@ -1,0 +1,81 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Keeps what a process under test publishes as trajectories, and what it knew of the joints.
+
+Python imports this by itself when the folder is on PYTHONPATH.  Nothing listens on a
+topic for it, so that a node under test sees no controller that is not there.
+"""
+
+from importlib.abc import MetaPathFinder
+from importlib.util import find_spec
+import json
+import os
+import sys
+from time import monotonic
+
+KEEP = os.environ.get('IK_NODE_TEST_RECORD')
+joints = {}  # name: position, velocity
+
+
+class Hook(MetaPathFinder):
+    """Wraps two methods of rclpy once it is imported."""
+
+    def find_spec(self, fullname, path=None, target=None):
+        """Find rclpy.node, to be wrapped when it has been loaded."""
+        if fullname != 'rclpy.node':
+            return None
+        sys.meta_path.remove(self)
+        spec = find_spec(fullname)
+        load = spec.loader.exec_module
+
+        def exec_module(module):
+            load(module)
+            wrap(module.Node)
+
+        spec.loader.exec_module = exec_module
+        return spec
+
+
+def wrap(node_class):
+    create_publisher, create_subscription = (node_class.create_publisher,
+                                             node_class.create_subscription)
+
+    def publisher(self, msg_type, *args, **named):
+        made = create_publisher(self, msg_type, *args, **named)
+        if msg_type.__name__ == 'JointTrajectory':
+            publish = made.publish
+
+            def keep_and_publish(message):
+                keep(message)
+                publish(message)
+
+            made.publish = keep_and_publish
+        return made
+
+    def subscription(self, msg_type, topic, callback, *args, **named):
+        if msg_type.__name__ != 'JointState':
+            return create_subscription(self, msg_type, topic, callback, *args, **named)
+
+        def note(message):
+            velocities = message.velocity or [0.0] * len(message.name)
+            joints.update(zip(message.name, zip(message.position, velocities)))
+            callback(message)
+
+        return create_subscription(self, msg_type, topic, note, *args, **named)
+
+    node_class.create_publisher, node_class.create_subscription = publisher, subscription
+
+
+def keep(message):
+    """Append one line to the file of this process."""
+    points = [[p.time_from_start.sec, p.time_from_start.nanosec, list(p.positions),
+               list(p.velocities), list(p.accelerations)] for p in message.points]
+    with open(f'{KEEP}/{os.getpid()}.jsonl', 'a', encoding='utf-8') as file:
+        file.write(json.dumps({'arguments': sys.argv, 'time': monotonic(), 'measured': joints,
+                               'joint_names': list(message.joint_names), 'points': points})
+                   + '\n')
+
+
+if KEEP:
+    sys.meta_path.insert(0, Hook())
