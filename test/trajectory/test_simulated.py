@@ -8,8 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ik_node.trajectory.acceptance import AcceptanceOptions
-from ik_node.trajectory.simulated import SimulatedController
+from ik_node.trajectory.simulated import ControllerOptions, SimulatedController
 
 JOINTS = ('a', 'b', 'c')
 HOME = np.array([0.1, 0.2, 0.3])
@@ -111,7 +110,7 @@ def test_joint_order_is_the_senders():
 
 def test_joints_left_out_hold():
     """A partial trajectory moves its joints, the others stay."""
-    simulated = controller(options=AcceptanceOptions(allow_partial_joints_goal=True))
+    simulated = controller(options=ControllerOptions(allow_partial_joints_goal=True))
     zero = np.zeros(2)
     assert simulated.offer(message([(0.2, [5.0, 7.0], zero, zero)], ('c', 'a')), NOW) is None
     _, states = run(simulated, NOW, NOW + 0.4)
@@ -156,7 +155,8 @@ def quintic_from(q, qd, qdd, T):
 @pytest.mark.parametrize('from_desired', [False, True])
 def test_preemption(from_desired):
     """A new path starts from the measured state, or from the last command with acceleration."""
-    simulated = controller(from_desired=from_desired)
+    simulated = controller(options=ControllerOptions(
+        interpolate_from_desired_state=from_desired))
     simulated.offer(MOVING, NOW)
     _, states = run(simulated, NOW, NOW + 0.3)
     last = states[-1]  # measured at NOW + 0.29, where the command for NOW + 0.3 was made
@@ -207,13 +207,13 @@ def test_options_reach_the_rules():
     """The switches of the controller are those of the acceptance."""
     moving_end = message([(1.0, HOME, np.ones(3))])
     assert 'last point' in controller().offer(moving_end, NOW)
-    kind = controller(options=AcceptanceOptions(allow_nonzero_velocity_at_trajectory_end=True))
+    kind = controller(options=ControllerOptions(allow_nonzero_velocity_at_trajectory_end=True))
     assert kind.offer(moving_end, NOW) is None
 
 
 def test_integrated_positions_start_from_the_present():
     """With integration a message of velocities moves on from where the arm is."""
-    simulated = controller(options=AcceptanceOptions(allow_integration_in_goal_trajectories=True))
+    simulated = controller(options=ControllerOptions(allow_integration_in_goal_trajectories=True))
     zero = np.zeros(3)
     only_velocities = message([(1.0, [], np.ones(3)), (2.0, [], zero)])
     assert simulated.offer(only_velocities, NOW) is None
