@@ -28,6 +28,7 @@ LEAST_ROTOR = 0.02     # kg m^2 or kg; a small arm's drive at the joint
 ROD = 5.0              # kg/m of a link without inertial element, from its joint to the next
 ROD_END = 0.5          # kg more
 ROD_RADIUS = 0.05      # m
+STIFF = 2.0 * TIME_STEP, 1.0   # time constant (s) and damping of stops and mimic joints
 SETTLING = 1.0         # s, until the arm hangs in its servos
 POSTURES = 32          # in which the inertia of each joint is looked up
 
@@ -90,9 +91,11 @@ class PhysicsPlant:
         data, before, begin = self._data, self.state, self._data.ctrl.copy()
         steps = int((self._owed + dt) / TIME_STEP)
         self._owed += dt - steps * TIME_STEP
-        still = self.blocked.copy()
+        still = self.blocked
+        end = np.where(still, before.q, command.q)
+        begin[still] = before.q[still]
         for k in range(1, steps + 1):
-            data.ctrl[:] = begin + (command.q - begin) * (k / steps)
+            data.ctrl[:] = begin + (end - begin) * (k / steps)
             self._mujoco.mj_step(self.model, data)
             data.qpos[self._q[still]] = before.q[still]
             data.qvel[self._v[still]] = 0.0
@@ -151,12 +154,9 @@ def _specification(mujoco: Any, tree: Tree, standing: Mapping[str, float]) -> An
     inertias = {link.get('name'): _inertia_of(link)
                 for link in etree.fromstring(tree.source).iterchildren('link')}
     bodies = {tree.root: spec.worldbody}
-    fixed = dict(standing)
+    fixed = _with_followers(tree, standing)
     for joint in tree.joints:
         T = joint.T_parent_joint
-        if joint.mimic is not None and joint.mimic.joint in fixed:
-            fixed[joint.name] = (joint.mimic.multiplier * fixed[joint.mimic.joint]
-                                 + joint.mimic.offset)
         if joint.name in fixed:
             T = T @ _displacement(joint, fixed[joint.name])
         body = bodies[joint.child] = bodies[joint.parent].add_body(
@@ -175,12 +175,26 @@ def _specification(mujoco: Any, tree: Tree, standing: Mapping[str, float]) -> An
                 mujoco.mjtJoint.mjJNT_SLIDE if slides else mujoco.mjtJoint.mjJNT_HINGE))
             if joint.type is not JointType.CONTINUOUS and joint.mimic is None:
                 axis.range = joint.lower, joint.upper
+                axis.solref_limit = STIFF
     for joint in tree.joints:
         if joint.mimic is not None and joint.name not in fixed:
-            spec.add_equality(type=mujoco.mjtEq.mjEQ_JOINT, name1=joint.name,
-                              name2=joint.mimic.joint, objtype=mujoco.mjtObj.mjOBJ_JOINT,
-                              data=[joint.mimic.offset, joint.mimic.multiplier, *[0.0] * 9])
+            ratio = spec.add_equality(type=mujoco.mjtEq.mjEQ_JOINT, name1=joint.name,
+                                      name2=joint.mimic.joint,
+                                      objtype=mujoco.mjtObj.mjOBJ_JOINT)
+            ratio.data[:] = 0.0
+            ratio.data[:2] = joint.mimic.offset, joint.mimic.multiplier
+            ratio.solref = STIFF
     return spec
+
+
+def _with_followers(tree: Tree, standing: Mapping[str, float]) -> dict[str, float]:
+    """Add the joints that mimic a standing one."""
+    fixed = dict(standing)
+    followers = [joint for joint in tree.joints if joint.mimic is not None]
+    for _ in followers:  # each may follow one that comes after it
+        fixed |= {joint.name: joint.mimic.multiplier * fixed[joint.mimic.joint]
+                  + joint.mimic.offset for joint in followers if joint.mimic.joint in fixed}
+    return fixed
 
 
 def _inertia_of(link: Any) -> tuple[float, np.ndarray, np.ndarray, np.ndarray] | None:

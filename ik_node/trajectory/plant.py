@@ -65,7 +65,8 @@ class LaggingPlant:
 
     Friction is the play operator: a joint does not move until the command is
     further away than the friction, then follows at this distance, and stays
-    there at the end.  The lag comes behind it, solved exactly over each step.
+    there at the end.  The lag comes behind it, solved exactly for a command that
+    moves evenly over each step.
     """
 
     def __init__(self, q: np.ndarray, following: Following = Following()) -> None:
@@ -77,30 +78,40 @@ class LaggingPlant:
     def step(self, command: MotionState, dt: float) -> None:
         """Follow `command` for `dt` seconds, at the end of which it is due."""
         q, qd, how = self.state.q, self.state.qd, self.following
-        self._target = np.clip(self._target, command.q - how.friction, command.q + how.friction)
+        before = self._target
+        self._target = np.clip(before, command.q - how.friction, command.q + how.friction)
         if how.lag == 0.0 and how.friction == 0.0:
             reached = command
         elif dt == 0.0:
             reached = self.state
-        elif how.lag == 0.0:
-            reached = _at(self._target, (self._target - q) / dt, qd, dt)
-        elif how.order == 1:
-            behind = (q - self._target) * np.exp(-dt / how.lag)
-            reached = _at(self._target + behind, -behind / how.lag, qd, dt)
         else:
-            w = 2.0 / how.lag   # 1/s; a critically damped servo is 2 / w behind
-            slope = qd + w * (q - self._target)
-            decay = np.exp(-w * dt)
-            behind = (q - self._target + slope * dt) * decay
-            reached = _at(self._target + behind, slope * decay - w * behind, qd, dt)
+            slope = (self._target - before) / dt
+            behind, rate = _response(q - before, qd - slope, slope, how, dt)
+            reached = MotionState(self._target + behind, slope + rate, (slope + rate - qd) / dt)
         stands = MotionState.at_rest(q)
         self.state = MotionState(*(np.where(self.blocked, still, moved) for still, moved in (
             (stands.q, reached.q), (stands.qd, reached.qd), (stands.qdd, reached.qdd))))
         self._target = np.where(self.blocked, q, self._target)
 
 
-def _at(q: np.ndarray, qd: np.ndarray, qd_before: np.ndarray, dt: float) -> MotionState:
-    return MotionState(q, qd, (qd - qd_before) / dt)
+def _response(e: np.ndarray, e_rate: np.ndarray, slope: np.ndarray, how: Following,
+              dt: float) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return position and rate relative to a target that moves at `slope`, after `dt`.
+
+    `e` and `e_rate` are those at its begin.  Closed forms of
+    ``lag e' + e = -lag slope`` and ``e'' + 2 w e' + w^2 e = -2 w slope``, w = 2 / lag.
+    """
+    if how.lag == 0.0:
+        return np.zeros_like(e), np.zeros_like(e)
+    a = e + how.lag * slope   # beyond the steady state of a ramp
+    if how.order == 1:
+        a = a * np.exp(-dt / how.lag)
+        return a - how.lag * slope, -a / how.lag
+    w = 2.0 / how.lag
+    b = e_rate + w * a
+    decay = np.exp(-w * dt)
+    return (a + b * dt) * decay - how.lag * slope, (b - w * (a + b * dt)) * decay
 
 
 @dataclass(frozen=True)
