@@ -178,7 +178,7 @@ class TrajectoryServer:
         self._offer = offer
         self._cancel = cancel
         self._open: list[tuple[Any, ActiveGoal]] = []
-        self._ended: dict[Any, ActiveGoal] = {}
+        self._ended: dict[bytes, ActiveGoal] = {}
         self._offered: ActiveGoal | None = None
         self._server = ActionServer(
             node, kind, ACTION, execute_callback=self._finish, goal_callback=self._on_goal,
@@ -203,13 +203,13 @@ class TrajectoryServer:
                 self._cancel(goal)
             if goal.outcome is not None:
                 self._open.remove((handle, goal))
-                self._ended[handle] = goal
+                self._ended[bytes(handle.goal_id.uuid)] = goal
                 handle.execute()
             elif controller.feedback is not None and controller.is_judging(goal):
                 handle.publish_feedback(self._feedback(controller.joints, controller.feedback))
 
     def _finish(self, handle: Any) -> Any:
-        status, code, text = self._ended.pop(handle).outcome
+        status, code, text = self._ended.pop(bytes(handle.goal_id.uuid)).outcome
         {GoalStatus.SUCCEEDED: handle.succeed, GoalStatus.ABORTED: handle.abort,
          GoalStatus.CANCELED: handle.canceled}[status]()
         return self._kind.Result(error_code=int(code), error_string=text)

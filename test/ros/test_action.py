@@ -218,10 +218,9 @@ def reasons(arm):
 def test_real_goal_is_reached(arm):
     """Feedback on the way, one end, and the arm is there."""
     execution = arm.client.send(trajectory(THERE))
-    arm.wait(lambda: arm.client.feedback is not None)
+    arm.wait(lambda: arm.client.feedback is not None and execution.stage is Stage.ACCEPTED)
     feedback = arm.client.feedback
     assert list(feedback.joint_names) == NAMES and len(feedback.desired.positions) == 6
-    assert execution.stage is Stage.ACCEPTED
     assert np.allclose(feedback.error.positions, np.subtract(
         feedback.desired.positions, feedback.actual.positions))
     assert reasons(arm) == [Reason.REACHED]
