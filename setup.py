@@ -26,6 +26,7 @@ setup(
         'viewer': ['viser', 'yourdfpy'],
         'compare': ['matplotlib', 'scipy'],
         'cluster': ['distributed'],
+        'physics': ['mujoco'],
         'test': ['pytest', 'hypothesis'],
     },
     python_requires='>=3.10',

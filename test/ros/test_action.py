@@ -39,9 +39,11 @@ class FakeServer:
         self.goals: list[SimpleNamespace] = []
 
     def server_is_ready(self) -> bool:
+        """Return whether it is there."""
         return self.ready
 
     def send_goal_async(self, goal, feedback_callback) -> Future:
+        """Keep the goal; return the future of its acceptance."""
         sent = SimpleNamespace(goal=goal, feedback=feedback_callback, answer=Future(),
                                result=Future(), cancelled=0)
         self.goals.append(sent)
@@ -49,6 +51,7 @@ class FakeServer:
 
     @staticmethod
     def answer(sent, accepted=True) -> None:
+        """Accept or refuse."""
         def cancel():
             sent.cancelled += 1
         sent.answer.set_result(SimpleNamespace(
@@ -56,6 +59,7 @@ class FakeServer:
 
     @staticmethod
     def end(sent, status=GoalStatus.SUCCEEDED, code=0, text='') -> None:
+        """Send the result."""
         sent.result.set_result(SimpleNamespace(status=status, result=SimpleNamespace(
             error_code=code, error_string=text)))
 
