@@ -84,9 +84,9 @@ class Monitor:
         self._options = options
         self._corridor = None if options.path_tolerance is None else Corridor(
             chain, trajectory, q_start, options.path_tolerance)
-        path = float(np.abs(trajectory.q - q_start).max())
+        self._extent = float(np.abs(trajectory.q - q_start).max())
         # Just above the noise of encoders: a controller may be much slower than planned.
-        self._seen_move = min(SEEN_SHARE * options.joint_tolerance, 0.25 * path)
+        self._seen_move = min(SEEN_SHARE * options.joint_tolerance, 0.25 * self._extent)
         self._begun = bool(np.any(trajectory.start.qd))
         self._latest: deque[tuple[float, np.ndarray]] = deque()
         self._noise = np.zeros(chain.n)
@@ -123,16 +123,16 @@ class Monitor:
         off_track = self._take(elapsed - age, q)
         if off_track is not None:
             return off_track
-        ended = self._judge_end(elapsed) if self._latest[-1][0] >= trajectory.duration else None
-        if ended is not None and ended.reason is Reason.REACHED:
-            return ended
         if not self._begun and elapsed > options.start_timeout and self._taken >= FEWEST:
-            due = np.abs(state_at(trajectory, elapsed).q - self._q_start).max()
-            if due > options.joint_tolerance or elapsed > trajectory.duration:
+            due = self._extent if elapsed > trajectory.duration else np.abs(
+                state_at(trajectory, elapsed).q - self._q_start).max()
+            if due > options.joint_tolerance:
                 return Verdict(Reason.NOT_MOVING, 'controller silent: the arm has not moved '
                                f'{elapsed:.1f} s after the trajectory was sent; is the controller '
                                'active, and does its log say why it refused?')
-        return ended
+        if self._latest[-1][0] < trajectory.duration:
+            return None
+        return self._judge_end(elapsed)
 
     def _take(self, measured_at: float, q: np.ndarray) -> Verdict | None:
         """Take a measurement once, though it may be seen often."""
@@ -174,7 +174,9 @@ class Monitor:
         difference = np.abs(self._chain.difference(np.mean(values, axis=0),
                                                    self._trajectory.end))
         error = float(difference.max())
-        if error > options.joint_tolerance:
+        # A path that ends where it began is not reached by an arm that stood there.
+        expected = self._begun or self._extent <= options.joint_tolerance
+        if error > options.joint_tolerance or not expected:
             self._inside_since = np.inf
         else:
             self._inside_since = min(self._inside_since, elapsed)

@@ -91,7 +91,6 @@ class LaggingPlant:
         stands = MotionState.at_rest(q)
         self.state = MotionState(*(np.where(self.blocked, still, moved) for still, moved in (
             (stands.q, reached.q), (stands.qd, reached.qd), (stands.qdd, reached.qdd))))
-        self._target = np.where(self.blocked, q, self._target)
 
 
 def _response(e: np.ndarray, e_rate: np.ndarray, slope: np.ndarray, how: Following,
@@ -154,8 +153,6 @@ class Sensors:
     def measure(self, state: MotionState) -> MotionState:
         """Return `state` with noise on position and velocity."""
         e_q, e_qd = self._noise.standard_normal((2, len(state.q)))
-        if not (self.measuring.noise or self.measuring.velocity_noise):
-            return state
         return MotionState(state.q + self.measuring.noise * e_q,
                            state.qd + self.measuring.velocity_noise * e_qd, state.qdd)
 

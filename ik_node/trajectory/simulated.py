@@ -158,6 +158,7 @@ class SimulatedController:
         """Give an action's goal up and hold at the measured position at once."""
         if goal is self._goal:
             self._end_goal(GoalStatus.CANCELED, ResultCode.SUCCESSFUL, '')
+            self._new = self._later = None
             self._hold()
 
     def update(self, now: float, period: float) -> MotionState:
@@ -253,14 +254,15 @@ class SimulatedController:
 
     def _hold(self) -> None:
         """Stay at the measured position, at once."""
-        self._sampler = self._new = self._later = None
+        self._sampler = None
         self._watched = False
         self._command = MotionState.at_rest(self.state.q)
 
     def _fall_silent(self) -> None:
         self._end_goal(GoalStatus.ABORTED, ResultCode.INVALID_GOAL,
                        'Current goal cancelled during deactivate transition.')
-        if self._sampler is not None or self._new is not None:
+        self._new = self._later = None
+        if self._sampler is not None:
             self._hold()
 
     def _begin(self, message: Any, now: float) -> Sampler:

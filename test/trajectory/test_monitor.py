@@ -244,12 +244,44 @@ def test_what_was_measured_before_the_end_is_no_arrival(motion):
     assert monitor.observe(T + 0.3, GOAL, 0.35) is None
 
 
-def test_a_short_motion_by_a_late_arm_is_reached():
-    """Less than the tolerance away, seen only after the start timeout: reached, not silent."""
-    chain, trajectory = plan('ur5', START, START + 0.004)
+def test_noise_is_rarely_taken_for_motion(motion):
+    """Even at a tenth of the tolerance; a few measurements may agree by chance."""
+    chain, trajectory, _ = motion
+    found = 0
+    for seed in range(40):
+        error = noisy(1e-3, seed)
+        monitor = Monitor(chain, trajectory, START + error(), OPTIONS)
+        verdict, _ = watch(monitor, lambda t, error=error: START + error(), until=1.2)
+        found += verdict is not None and verdict.reason is Reason.NOT_MOVING
+    assert found > 30
+
+
+def test_a_slow_short_motion_is_not_called_silent():
+    """Less than the tolerance away: an arm that is not seen to move has arrived."""
+    chain = robots.chain('ur5')
+    slow = MotionLimits(chain.lower, chain.upper, np.full(6, 0.002), np.full(6, 3.0),
+                        np.full(6, 30.0))
+    trajectory = plan_point_to_point(chain.joint_names, [Departure.from_state(
+        MotionState.at_rest(START))], START + 0.004, slow, 0.1)
+    assert trajectory.duration > OPTIONS.start_timeout
     monitor = Monitor(chain, trajectory, START, OPTIONS)
-    verdict, _ = watch(monitor, lambda t: START + 0.004 * (t > 0.9),
-                       lambda t: 0.6 if t < 1.2 else 0.0)
+    verdict, _ = watch(monitor, lambda t: START)
+    assert verdict.reason is Reason.REACHED
+
+
+def test_a_closed_path_is_not_reached_by_standing(motion):
+    """It ends where it began, and nothing has moved: the controller is silent."""
+    chain, there, _ = motion
+    back = plan_point_to_point(chain.joint_names, [Departure.from_state(
+        MotionState.at_rest(GOAL))], START, MotionLimits(
+            chain.lower, chain.upper, np.full(6, 9.0), np.full(6, 90.0), np.full(6, 9e3)), 0.01)
+    closed = replace(back, start=there.start, times=np.append(0.1, 0.1 + back.times),
+                     q=np.vstack([GOAL, back.q]), qd=np.vstack([np.zeros(6), back.qd]),
+                     qdd=np.vstack([np.zeros(6), back.qdd]))
+    assert closed.duration < OPTIONS.start_timeout
+    verdict, _ = watch(Monitor(chain, closed, START, OPTIONS), lambda t: START)
+    assert verdict.reason is Reason.NOT_MOVING
+    verdict, _ = watch(Monitor(chain, closed, START, OPTIONS), lambda t: state_at(closed, t).q)
     assert verdict.reason is Reason.REACHED
 
 
@@ -304,6 +336,25 @@ def test_inside_the_tolerance_is_on_track(tracked, joint, offset):
     bump = offset * np.eye(6)[joint]
     verdict, _ = watch(monitor, lambda t: state_at(trajectory, t).q
                        + bump * (0.3 < t < 0.8 * trajectory.duration))
+    assert verdict.reason is Reason.REACHED
+
+
+def test_an_outlier_that_is_seen_often_is_no_departure(tracked):
+    """Slow joint states: one measurement, looked at again and again."""
+    trajectory, monitor = tracked
+    for t in np.arange(0.0, 1.0, PERIOD):
+        monitor.observe(t, state_at(trajectory, t).q, 0.0)
+    for age in np.arange(0.0, 0.3, PERIOD):
+        assert monitor.observe(1.0 + age, state_at(trajectory, 1.0).q
+                               + 0.3 * np.eye(6)[1], age) is None
+
+
+def test_outliers_now_and_then_are_no_departure(tracked):
+    """Only several in a row are."""
+    trajectory, monitor = tracked
+    verdict, _ = watch(monitor, lambda t: state_at(trajectory, t).q
+                       + 0.3 * np.eye(6)[1] * (round(t / PERIOD) % 5 in (0, 1)
+                                               and t < trajectory.duration))
     assert verdict.reason is Reason.REACHED
 
 

@@ -5,6 +5,7 @@
 import builtins
 from dataclasses import replace
 
+import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -61,6 +62,34 @@ def test_sag_is_that_of_statics(name):
         assert np.abs(made.state.qd).max() < 1e-6
         held = stiffness(made) * (q - made.state.q)
         assert held == pytest.approx(gravity(name, made.state.q), abs=1e-3)
+
+
+@pytest.mark.parametrize('name, fixed', [
+    ('ur5', {}), ('z1', {}), ('xarm7', {}), ('kinova', {}),
+    ('panda', {'panda_finger_joint1': 0.0}), ('panda', {'panda_finger_joint1': 0.03})])
+def test_inertia_is_that_of_the_urdf(name, fixed):
+    """The mass matrix is Pinocchio's, but for the rotors that are added."""
+    chain, reference = robots.chain(name), robots.reference(name)
+    fixed = {**standing(name), **fixed}
+    made = PhysicsPlant(robots.tree(name), chain, chain.middle, fixed)
+    mimics = {joint.name: joint.mimic.multiplier * fixed[joint.mimic.joint] + joint.mimic.offset
+              for joint in robots.tree(name).joints if joint.mimic is not None}
+    model, state = made.model, mujoco.MjData(made.model)
+    for q in robots.random_postures(chain, 5, 1):
+        data = reference.model.createData()
+        pin.crba(reference.model, data, reference._configuration(
+            {**fixed, **mimics, **robots.positions(chain, q)}))
+        M = np.triu(data.M) + np.triu(data.M, 1).T
+        there = [reference.model.joints[reference.model.getJointId(joint)].idx_v
+                 for joint in chain.joint_names]
+        here = [model.joint(joint).dofadr[0] for joint in chain.joint_names]
+        state.qpos[[model.joint(joint).qposadr[0] for joint in chain.joint_names]] = q
+        mujoco.mj_forward(model, state)
+        columns = np.zeros((model.nv, model.nv))
+        for k in range(model.nv):
+            mujoco.mj_mulM(model, state, columns[k], np.eye(model.nv)[k])
+        found = (columns - np.diag(model.dof_armature))[np.ix_(here, here)]
+        assert found == pytest.approx(M[np.ix_(there, there)], abs=2e-5)
 
 
 def test_sag_is_visible_and_small():

@@ -460,6 +460,46 @@ def test_cancel_holds_at_the_measured_position():
     assert states[-1].q == pytest.approx(measured.q, abs=1e-6)
 
 
+def test_cancel_drops_what_was_to_come():
+    """A goal that was not begun yet, now or later, does not begin."""
+    for trajectory in (BACK, LATER):
+        simulated = controller(options=ControllerOptions(allow_trajectory_replacement=True))
+        simulated.offer(MOVING, NOW)
+        run(simulated, NOW, NOW + 0.3)
+        goal = send(simulated, trajectory, NOW + 0.3)
+        if trajectory is LATER:
+            simulated.update(NOW + 0.3, PERIOD)
+        simulated.cancel(goal)
+        held = simulated.state.q
+        _, states = run(simulated, NOW + 0.31, NOW + 1.5)
+        assert np.array_equal(states[-1].q, held)
+
+
+def test_a_violation_does_not_cancel_what_is_deferred():
+    """The arm holds, until the time of the deferred trajectory has come."""
+    simulated = lagging(allow_trajectory_replacement=True)
+    simulated.tolerances = tolerances(path=0.05)
+    simulated.offer(MOVING, NOW)
+    run(simulated, NOW, NOW + 0.05)
+    simulated.offer(LATER, NOW + 0.05)
+    _, states = run(simulated, NOW + 0.05, NOW + 0.6)
+    assert simulated.complaint and states[-1].q[0] < HOME[0] + 0.3
+    run(simulated, NOW + 0.6, NOW + 0.63)
+    assert simulated.feedback is not None
+
+
+def test_after_success_nothing_is_judged():
+    """An arm that is pushed away later is not held there."""
+    simulated = controller()
+    goal = send(simulated, MOVING, NOW, goal=[('a', 0.01)], goal_time=0.1)
+    run(simulated, NOW, NOW + 1.1)
+    assert goal.outcome[0] is GoalStatus.SUCCEEDED
+    simulated.plant.state = MotionState.at_rest(HOME)
+    simulated.plant.blocked[:] = True
+    run(simulated, NOW + 1.1, NOW + 2.0)
+    assert not simulated.complaint
+
+
 def test_cancelling_an_old_goal_leaves_the_present_one_alone():
     """Only the active goal can be cancelled."""
     simulated = controller()
