@@ -4,6 +4,7 @@
 
 import builtins
 from dataclasses import replace
+import re
 
 import mujoco
 import numpy as np
@@ -64,32 +65,57 @@ def test_sag_is_that_of_statics(name):
         assert held == pytest.approx(gravity(name, made.state.q), abs=1e-3)
 
 
-@pytest.mark.parametrize('name, fixed', [
-    ('ur5', {}), ('z1', {}), ('xarm7', {}), ('kinova', {}),
-    ('panda', {'panda_finger_joint1': 0.0}), ('panda', {'panda_finger_joint1': 0.03})])
-def test_inertia_is_that_of_the_urdf(name, fixed):
-    """The mass matrix is Pinocchio's, but for the rotors that are added."""
-    chain, reference = robots.chain(name), robots.reference(name)
-    fixed = {**standing(name), **fixed}
-    made = PhysicsPlant(robots.tree(name), chain, chain.middle, fixed)
-    mimics = {joint.name: joint.mimic.multiplier * fixed[joint.mimic.joint] + joint.mimic.offset
-              for joint in robots.tree(name).joints if joint.mimic is not None}
+def joint_inertia(made, chain, q):
+    """Return the mass matrix of the chain's joints at `q`, without the rotors that are added."""
     model, state = made.model, mujoco.MjData(made.model)
+    state.qpos[[model.joint(joint).qposadr[0] for joint in chain.joint_names]] = q
+    mujoco.mj_forward(model, state)
+    M = np.zeros((model.nv, model.nv))
+    for k in range(model.nv):
+        mujoco.mj_mulM(model, state, M[k], np.eye(model.nv)[k])
+    here = [model.joint(joint).dofadr[0] for joint in chain.joint_names]
+    return (M - np.diag(model.dof_armature))[np.ix_(here, here)]
+
+
+def pinocchio_inertia(reference, chain, q, fixed):
+    """Return the same by Pinocchio."""
+    data = reference.model.createData()
+    pin.crba(reference.model, data, reference._configuration(
+        {**fixed, **robots.positions(chain, q)}))
+    there = [reference.model.joints[reference.model.getJointId(joint)].idx_v
+             for joint in chain.joint_names]
+    return (np.triu(data.M) + np.triu(data.M, 1).T)[np.ix_(there, there)]
+
+
+@pytest.mark.parametrize('name, finger', [
+    ('ur5', None), ('z1', None), ('xarm7', None), ('kinova', None), ('panda', 0.0),
+    ('panda', 0.03)])
+def test_inertia_is_that_of_the_urdf(name, finger):
+    """The mass matrix is Pinocchio's, wherever the joints beside the chain stand."""
+    chain, fixed = robots.chain(name), standing(name)
+    if finger is not None:
+        fixed['panda_finger_joint1'] = finger
+    both = {**fixed, **({'panda_finger_joint2': finger} if finger is not None else {})}
+    made = PhysicsPlant(robots.tree(name), chain, chain.middle, fixed)
     for q in robots.random_postures(chain, 5, 1):
-        data = reference.model.createData()
-        pin.crba(reference.model, data, reference._configuration(
-            {**fixed, **mimics, **robots.positions(chain, q)}))
-        M = np.triu(data.M) + np.triu(data.M, 1).T
-        there = [reference.model.joints[reference.model.getJointId(joint)].idx_v
-                 for joint in chain.joint_names]
-        here = [model.joint(joint).dofadr[0] for joint in chain.joint_names]
-        state.qpos[[model.joint(joint).qposadr[0] for joint in chain.joint_names]] = q
-        mujoco.mj_forward(model, state)
-        columns = np.zeros((model.nv, model.nv))
-        for k in range(model.nv):
-            mujoco.mj_mulM(model, state, columns[k], np.eye(model.nv)[k])
-        found = (columns - np.diag(model.dof_armature))[np.ix_(here, here)]
-        assert found == pytest.approx(M[np.ix_(there, there)], abs=2e-5)
+        expected = pinocchio_inertia(robots.reference(name), chain, q, both)
+        assert joint_inertia(made, chain, q) == pytest.approx(expected, abs=2e-5)
+
+
+def test_inertia_in_turned_axes():
+    """The origin of an inertial element may have a rotation."""
+    text = robots.text('ur5').decode()
+    turned = re.sub(r'(<inertial>.*?rpy=")[^"]*', r'\g<1>0.4 -0.7 1.1', text, flags=re.DOTALL)
+    turned = re.sub(r'ixx="[^"]*"', 'ixx="0.05"', turned)
+    turned = re.sub(r'iyy="[^"]*"', 'iyy="0.07"', turned)
+    turned = re.sub(r'izz="[^"]*"', 'izz="0.11"', turned)
+    assert turned.count('0.4 -0.7 1.1') > 5
+    tree = parse_urdf(turned)
+    chain = make_chain(tree)
+    made = PhysicsPlant(tree, chain, chain.middle, {})
+    for q in robots.random_postures(chain, 5, 1):
+        expected = pinocchio_inertia(robots.Reference(turned), chain, q, {})
+        assert joint_inertia(made, chain, q) == pytest.approx(expected, abs=2e-5)
 
 
 def test_sag_is_visible_and_small():

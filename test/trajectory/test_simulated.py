@@ -590,6 +590,18 @@ def test_a_silent_controller_holds_and_takes_nothing():
     assert np.array_equal(states[-1].q, HOME)
 
 
+def test_silence_drops_what_was_to_come():
+    """What was taken but not begun does not begin afterwards."""
+    simulated = controller()
+    goal = send(simulated, MOVING, NOW)
+    simulated.options = ControllerOptions(silent=True)
+    run(simulated, NOW, NOW + 0.1)
+    assert goal.outcome[0] is GoalStatus.ABORTED
+    simulated.options = ControllerOptions()
+    _, states = run(simulated, NOW + 0.1, NOW + 1.5)
+    assert np.array_equal(states[-1].q, HOME)
+
+
 def test_scaled_speed():
     """The same path, slower, with the velocities that are really driven."""
     simulated = controller(options=ControllerOptions(speed_scaling=0.25))
