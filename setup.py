@@ -27,6 +27,7 @@ setup(
         'compare': ['matplotlib', 'scipy'],
         'plot': ['matplotlib', 'pyyaml'],
         'cluster': ['distributed'],
+        'physics': ['mujoco'],
         'test': ['pytest', 'hypothesis'],
     },
     python_requires='>=3.10',

@@ -63,8 +63,12 @@ class Reason(str, Enum):
                         'posture')
     TRAJECTORY_INVALID = ('TRAJECTORY_INVALID', 'no motion from the present state keeps every '
                           'limit')
-    NO_LISTENER = 'NO_LISTENER', 'nobody subscribes to the trajectory topic'
+    NO_LISTENER = 'NO_LISTENER', 'nobody takes trajectories on the topic or action'
+    REFUSED = 'REFUSED', 'the controller refused the trajectory'
+    INTERRUPTED = ('INTERRUPTED', 'the controller gave the motion up: cancelled, taken over by '
+                   'another client, or deactivated')
     NOT_MOVING = 'NOT_MOVING', 'the arm did not move after the trajectory was sent twice'
+    OFF_TRACK = 'OFF_TRACK', 'a joint left the planned path by more than its tolerance'
     OFF_TARGET = 'OFF_TARGET', 'the arm came to rest away from the end of its trajectory'
     STATE_LOST = 'STATE_LOST', 'the joint states stopped, so it is not known where the arm ended'
     INTERNAL = 'INTERNAL', 'a fault of the node; its log says more'

@@ -21,7 +21,7 @@ from ik_node.ros.health import Health
 from ik_node.ros.intake import Intake
 from ik_node.ros.motion import Motion
 from ik_node.ros.output import TopicOutput
-from ik_node.ros.parameters import declare, IK_NODE, refused
+from ik_node.ros.parameters import declare, IK_NODE, plain, refused
 from ik_node.ros.robot import Robot, RobotHolder
 from ik_node.ros.status import GoalState
 from ik_node.solver.goal import Goal
@@ -83,7 +83,7 @@ class IkNode(Node):
 
     def _on_parameters(self, changes: list[Parameter]) -> SetParametersResult:
         known = {row.name for row in IK_NODE}
-        values = {**self._values, **{change.name: _plain(change) for change in changes
+        values = {**self._values, **{change.name: plain(change) for change in changes
                                      if change.name in known}}
         robot = self._holder.robot
         try:
@@ -124,12 +124,6 @@ class IkNode(Node):
                                 f'down; the motion goes on to its end, because: {error}')
         self._output.flush(0.5)
         self._goals.status.flush(0.5)
-
-
-def _plain(parameter: Parameter) -> object:
-    if parameter.type_ == Parameter.Type.DOUBLE_ARRAY:
-        return tuple(parameter.value)
-    return parameter.value
 
 
 def main(args: list[str] | None = None) -> None:

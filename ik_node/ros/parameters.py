@@ -115,14 +115,39 @@ SIM_CONTROLLER = (
     Row('rate', 100.0, 'updates and joint_states messages a second, Hz', 1.0, 1000.0, live=False),
     Row('initial_positions', (), 'posture at start, rad or m, in the order of the chain; not '
         'set: middle of each range', live=False),
-    Row('allow_partial_joints_goal', False, 'take trajectories for some of the joints only',
-        live=False),
+    Row('physics', False, 'gravity, inertia and servos by MuJoCo (pip install mujoco) instead of '
+        'following.lag, order and friction', live=False),
+    Row('allow_partial_joints_goal', False, 'take trajectories for some of the joints only'),
     Row('allow_nonzero_velocity_at_trajectory_end', False, 'take trajectories that do not end at '
-        'rest', live=False),
-    Row('allow_integration_in_goal_trajectories', False, 'take points without positions',
-        live=False),
+        'rest'),
+    Row('allow_integration_in_goal_trajectories', False, 'take points without positions'),
     Row('interpolate_from_desired_state', False, 'start from the last command instead of the '
-        'measured state', live=False),
+        'measured state'),
+    Row('allow_trajectory_replacement', False, 'a trajectory stamped ahead waits while the '
+        'present one goes on, instead of replacing it at once'),
+    Row('constraints.trajectory', (0.0,), 'path tolerance, rad or m, one or one each: beyond it '
+        'the arm holds where it is; 0 = none'),
+    Row('constraints.goal', (0.0,), 'goal tolerance, rad or m, one or one each; 0 = none'),
+    Row('constraints.goal_time', 0.0, 'the goal tolerance must be kept so long after the end, or '
+        'the arm holds where it is, s; 0 = waits for ever', 0.0, 60.0),
+    Row('speed_scaling', 1.0, 'share of the planned speed', 0.0, 1.0),
+    Row('silent', False, 'take no trajectory and say nothing, as an inactive controller does; '
+        'the arm holds'),
+    Row('following.lag', 0.0, 'the joints are so far behind in a motion of constant speed, s; '
+        '0 = none', 0.0, 10.0),
+    Row('following.order', 2, '1: first-order lag; 2: critically damped', 1, 2),
+    Row('following.friction', 0.0, 'the joints stay so far behind the command, in motion and at '
+        'rest, rad or m', 0.0, 1.0),
+    Row('following.blocked_joints', (), "joints that stand still, whatever they are told; [''] = "
+        'none', strings=True),
+    Row('measuring.noise', 0.0, 'standard deviation of measured positions, rad or m', 0.0, 1.0),
+    Row('measuring.velocity_noise', 0.0, 'standard deviation of measured velocities, rad/s or '
+        'm/s', 0.0, 10.0),
+    Row('measuring.delay', 0.0, 'joint states are published so late, with the stamp of their '
+        'measurement, s', 0.0, 10.0),
+    Row('measuring.dropped', 0.0, 'share of the joint states that is lost; 1 = all', 0.0, 1.0),
+    Row('measuring.seed', 0, 'of noise and losses: the same seed, the same draws', 0, 2**31 - 1,
+        live=False),
 )
 
 VIEWER = (
@@ -182,6 +207,12 @@ def values_of(node: Node, table: tuple[Row, ...]) -> dict[str, Any]:
             value = None
         values[row.name] = tuple(value or ()) if isinstance(row.default, tuple) else value
     return values
+
+
+def plain(parameter: Parameter) -> Any:
+    """Return the value of a parameter as :func:`values_of` does."""
+    return tuple(parameter.value) if parameter.type_ in (
+        Parameter.Type.DOUBLE_ARRAY, Parameter.Type.STRING_ARRAY) else parameter.value
 
 
 def refused(reason: str) -> SetParametersResult:

@@ -17,8 +17,10 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
 import numpy as np
 import pinocchio as pin
+from rcl_interfaces.srv import SetParametersAtomically
 import rclpy
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -195,6 +197,16 @@ class Probe(Node):
         self.wait(future.done, 10.0, 'the service')
         return future.result()
 
+    def set_parameters(self, node: str, values: dict[str, object]):
+        """Set parameters of a node together, all or nothing; return the result."""
+        client = self.create_client(SetParametersAtomically, f'{node}/set_parameters_atomically')
+        assert client.wait_for_service(10.0)
+        future = client.call_async(SetParametersAtomically.Request(parameters=[
+            Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]))
+        self.wait(future.done, 10.0, 'the parameters')
+        self.destroy_client(client)
+        return future.result().result
+
     def publish_state(self, names, positions, velocities=None) -> None:
         """Publish a joint state, as a controller would."""
         message = JointState(name=list(names), position=[float(v) for v in positions])
@@ -202,6 +214,20 @@ class Probe(Node):
             message.velocity = [float(v) for v in velocities]
         message.header.stamp = self.get_clock().now().to_msg()
         self.joint_states.publish(message)
+
+
+@contextmanager
+def run_sim(folder: Path, **parameters):
+    """Run the simulated controller alone, seen by a probe of its own from its first state on."""
+    probe = Probe()
+    probe.watch_motion()
+    with process('sim_controller', folder, {
+            'urdf_file': ARM, 'initial_positions': READY, 'rate': 200.0, **parameters}) as sim:
+        probe.running = sim
+        probe.wait(lambda: probe.states and '/sim_controller: trajectories' in probe.health
+                   and probe.commands.get_subscription_count() > 1)
+        yield probe
+    probe.destroy_node()
 
 
 def environment() -> None:

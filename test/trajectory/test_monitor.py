@@ -4,6 +4,7 @@
 
 from dataclasses import replace
 
+from hypothesis import given, settings, strategies as st
 import numpy as np
 import pytest
 import robots
@@ -181,3 +182,250 @@ def test_whole_turns_of_limited_joints_do_count(motion):
     turn = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 2.0 * np.pi])
     verdict, _ = watch(monitor, lambda t: state_at(trajectory, t).q + turn * min(1.0, t))
     assert verdict.reason is Reason.OFF_TARGET and "'wrist_3_joint'" in verdict.sentence
+
+
+def noisy(sigma, seed):
+    """Return independent errors of measurement, one for each call."""
+    random = np.random.default_rng(seed)
+    return lambda: sigma * random.standard_normal(6)
+
+
+@pytest.mark.parametrize('sigma', [1e-4, 3e-4, 1e-3, 2e-3])
+@pytest.mark.parametrize('seed', range(5))
+def test_noise_does_not_hide_an_arrival(motion, sigma, seed):
+    """An arm that stands at the goal has arrived, though no two measurements agree."""
+    chain, trajectory, _ = motion
+    error = noisy(sigma, seed)
+    monitor = Monitor(chain, trajectory, START + error(), OPTIONS)
+    verdict, t = watch(monitor, lambda t: state_at(trajectory, t).q + error())
+    assert verdict.reason is Reason.REACHED
+    assert t < trajectory.duration + 0.8
+
+
+@pytest.mark.parametrize('sigma', [1e-4, 5e-4])
+@pytest.mark.parametrize('seed', range(10))
+def test_noise_is_not_taken_for_motion(motion, sigma, seed):
+    """A silent controller is found out although its encoders are noisy."""
+    chain, trajectory, _ = motion
+    error = noisy(sigma, seed)
+    monitor = Monitor(chain, trajectory, START + error(), OPTIONS)
+    verdict, t = watch(monitor, lambda t: START + error())
+    assert verdict.reason is Reason.NOT_MOVING and t < 1.1
+
+
+def test_an_arm_that_still_creeps_has_not_arrived(motion):
+    """The error that is told is that of the arm at rest, not of one on its last millimetres."""
+    _, trajectory, monitor = motion
+    T = trajectory.duration
+
+    def creeping(t):
+        return state_at(trajectory, t).q if t < T else GOAL + 0.008 * np.exp(-(t - T) / 0.2)
+
+    # Within the tolerance from T on; before T it stands exactly on its plan.
+    verdict, t = watch(monitor, creeping)
+    assert verdict.reason is Reason.REACHED
+    assert np.abs(creeping(t) - GOAL).max() < 0.0015
+
+
+def test_a_measurement_counts_once(motion):
+    """That joint states came too slowly to have changed does not mean that the arm stands."""
+    _, trajectory, monitor = motion
+    T = trajectory.duration
+    seen = [monitor.observe(T + 0.3 + age, GOAL + 0.005, age) for age in np.arange(0, 0.4, 0.02)]
+    assert seen == [None] * len(seen)
+
+
+def test_what_was_measured_before_the_end_is_no_arrival(motion):
+    """Joint states that stopped shortly before the end do not show where it ended."""
+    _, trajectory, monitor = motion
+    T = trajectory.duration
+    for t in np.arange(0.0, T - 0.01, PERIOD):
+        assert monitor.observe(t, GOAL, 0.0) is None
+    assert monitor.observe(T + 0.3, GOAL, 0.35) is None
+
+
+def test_noise_is_rarely_taken_for_motion(motion):
+    """Even at a tenth of the tolerance; a few measurements may agree by chance."""
+    chain, trajectory, _ = motion
+    found = 0
+    for seed in range(40):
+        error = noisy(1e-3, seed)
+        monitor = Monitor(chain, trajectory, START + error(), OPTIONS)
+        verdict, _ = watch(monitor, lambda t, error=error: START + error(), until=1.2)
+        found += verdict is not None and verdict.reason is Reason.NOT_MOVING
+    assert found > 30
+
+
+def test_a_slow_short_motion_is_not_called_silent():
+    """Less than the tolerance away: an arm that is not seen to move has arrived."""
+    chain = robots.chain('ur5')
+    slow = MotionLimits(chain.lower, chain.upper, np.full(6, 0.002), np.full(6, 3.0),
+                        np.full(6, 30.0))
+    trajectory = plan_point_to_point(chain.joint_names, [Departure.from_state(
+        MotionState.at_rest(START))], START + 0.004, slow, 0.1)
+    assert trajectory.duration > OPTIONS.start_timeout
+    monitor = Monitor(chain, trajectory, START, OPTIONS)
+    verdict, _ = watch(monitor, lambda t: START)
+    assert verdict.reason is Reason.REACHED
+
+
+def test_a_closed_path_is_not_reached_by_standing(motion):
+    """It ends where it began, and nothing has moved: the controller is silent."""
+    chain, there, _ = motion
+    back = plan_point_to_point(chain.joint_names, [Departure.from_state(
+        MotionState.at_rest(GOAL))], START, MotionLimits(
+            chain.lower, chain.upper, np.full(6, 9.0), np.full(6, 90.0), np.full(6, 9e3)), 0.01)
+    closed = replace(back, start=there.start, times=np.append(0.1, 0.1 + back.times),
+                     q=np.vstack([GOAL, back.q]), qd=np.vstack([np.zeros(6), back.qd]),
+                     qdd=np.vstack([np.zeros(6), back.qdd]))
+    assert closed.duration < OPTIONS.start_timeout
+    verdict, _ = watch(Monitor(chain, closed, START, OPTIONS), lambda t: START)
+    assert verdict.reason is Reason.NOT_MOVING
+    verdict, _ = watch(Monitor(chain, closed, START, OPTIONS), lambda t: state_at(closed, t).q)
+    assert verdict.reason is Reason.REACHED
+
+
+# ---- the path ---------------------------------------------------------------
+
+TOLERANCE = np.full(6, 0.05)
+TRACKED = replace(OPTIONS, path_tolerance=TOLERANCE)
+
+
+@pytest.fixture
+def tracked(motion):
+    """Return the trajectory, and a monitor that watches its path."""
+    chain, trajectory, _ = motion
+    return trajectory, Monitor(chain, trajectory, START, TRACKED)
+
+
+@pytest.mark.parametrize('joint, offset', [
+    (joint, sign * size) for joint, size in enumerate([0.3, 0.08, 0.08, 0.08, 0.06, 0.3])
+    for sign in (-1.0, 1.0)])
+def test_off_track(tracked, joint, offset):
+    """A joint pushed off the path is reported at once, by name, distance and tolerance."""
+    trajectory, monitor = tracked
+    off = offset * np.eye(6)[joint]
+    begin = 0.4 * trajectory.duration
+    verdict, t = watch(monitor, lambda t: state_at(trajectory, t).q + off * (t > begin))
+    assert verdict.reason is Reason.OFF_TRACK
+    assert '0.05 are allowed' in verdict.sentence and 'off track' in verdict.sentence
+    assert t < begin + 0.1
+    if joint not in (0, 5):  # where these are off, others may as well be ahead
+        assert repr(robots.chain('ur5').joint_names[joint]) in verdict.sentence
+
+
+@pytest.mark.parametrize('joint, name', [(0, 'shoulder_pan_joint'), (5, 'wrist_3_joint')])
+def test_a_blocked_joint_is_off_track(tracked, joint, name):
+    """One joint stands while the others follow: it is named, long before the end."""
+    trajectory, monitor = tracked
+
+    def measured(t):
+        q = state_at(trajectory, t).q.copy()
+        q[joint] = START[joint]
+        return q
+
+    verdict, t = watch(monitor, measured)
+    assert verdict.reason is Reason.OFF_TRACK and repr(name) in verdict.sentence
+    assert t < 0.6 * trajectory.duration
+
+
+@pytest.mark.parametrize('joint, offset', [(1, 0.045), (3, -0.045)])
+def test_inside_the_tolerance_is_on_track(tracked, joint, offset):
+    """Less than the tolerance aside is no fault."""
+    trajectory, monitor = tracked
+    bump = offset * np.eye(6)[joint]
+    verdict, _ = watch(monitor, lambda t: state_at(trajectory, t).q
+                       + bump * (0.3 < t < 0.8 * trajectory.duration))
+    assert verdict.reason is Reason.REACHED
+
+
+def test_an_outlier_that_is_seen_often_is_no_departure(tracked):
+    """Slow joint states: one measurement, looked at again and again."""
+    trajectory, monitor = tracked
+    for t in np.arange(0.0, 1.0, PERIOD):
+        monitor.observe(t, state_at(trajectory, t).q, 0.0)
+    for age in np.arange(0.0, 0.3, PERIOD):
+        assert monitor.observe(1.0 + age, state_at(trajectory, 1.0).q
+                               + 0.3 * np.eye(6)[1], age) is None
+
+
+def test_outliers_now_and_then_are_no_departure(tracked):
+    """Only several in a row are."""
+    trajectory, monitor = tracked
+    verdict, _ = watch(monitor, lambda t: state_at(trajectory, t).q
+                       + 0.3 * np.eye(6)[1] * (round(t / PERIOD) % 5 in (0, 1)
+                                               and t < trajectory.duration))
+    assert verdict.reason is Reason.REACHED
+
+
+def test_a_single_outlier_is_no_departure(tracked):
+    """One measurement, or two, far off are noise."""
+    trajectory, monitor = tracked
+    verdict, _ = watch(monitor, lambda t: state_at(trajectory, t).q
+                       + 0.3 * np.eye(6)[1] * (0.99 < t < 1.03))
+    assert verdict.reason is Reason.REACHED
+
+
+@settings(max_examples=40, deadline=None)
+@given(late=st.floats(0.0, 0.9), speed=st.floats(0.1, 1.0), pause=st.floats(0.0, 1.0),
+       wobble=st.floats(0.0, 0.02))
+def test_late_slow_and_paused_is_on_track(late, speed, pause, wobble):
+    """However late and slow the arm goes along its path, it is not off track."""
+    chain, trajectory = plan('ur5', START, GOAL)
+    monitor = Monitor(chain, trajectory, START, TRACKED)
+
+    def progress(t):
+        s = speed * max(0.0, t - late)
+        return s if s < 0.5 * trajectory.duration else max(0.5 * trajectory.duration, s - pause)
+
+    verdict, _ = watch(monitor, lambda t: state_at(trajectory, progress(t)).q
+                       + wobble * np.sin(3.0 * t), until=90.0)
+    assert verdict is None or verdict.reason is not Reason.OFF_TRACK
+
+
+def test_a_lagging_arm_after_a_hand_over_is_on_track():
+    """The new plan begins where the command was; the arm is still on its way there."""
+    chain, first = plan('ur5', START, GOAL)
+    now, lag = 0.7, 0.25
+    limits = MotionLimits(chain.lower, chain.upper, np.full(6, 1.0), np.full(6, 3.0),
+                          np.full(6, 30.0))
+    second = plan_point_to_point(chain.joint_names, Departure.from_motion(first, now, 0.1),
+                                 START, limits, 0.02)
+    q_sent = state_at(first, now - lag).q
+    assert np.abs(q_sent - second.start.q).max() > 2.0 * TOLERANCE[0]
+    monitor = Monitor(chain, second, q_sent, TRACKED)
+    verdict, _ = watch(monitor, lambda t: state_at(second, t - lag).q if t > lag
+                       else state_at(first, now + t - lag).q)
+    assert verdict.reason is Reason.REACHED
+
+
+def test_joints_without_tolerance_may_be_anywhere(motion):
+    """An infinite tolerance is none; the others keep theirs."""
+    chain, trajectory, _ = motion
+    free = TOLERANCE.copy()
+    free[1] = np.inf
+    monitor = Monitor(chain, trajectory, START, replace(OPTIONS, path_tolerance=free))
+    bump = np.eye(6)[1] * 0.5
+    verdict, _ = watch(monitor, lambda t: state_at(trajectory, t).q
+                       + bump * (0.3 < t < 0.8 * trajectory.duration))
+    assert verdict.reason is Reason.REACHED
+
+
+def test_without_path_tolerance_the_path_is_not_watched(motion):
+    """Only the end counts then."""
+    _, trajectory, monitor = motion
+    verdict, _ = watch(monitor, lambda t: state_at(trajectory, t).q
+                       + 0.5 * (0.3 < t < 0.8 * trajectory.duration))
+    assert verdict.reason is Reason.REACHED
+
+
+@pytest.mark.parametrize('turns', [0, 2, -1])
+def test_whole_turns_are_on_track(turns):
+    """A continuous joint that is reported whole turns away is on its path."""
+    start = np.array([0.1, 3.0, 3.0, 0.2, 0.3, 0.4])
+    goal = start + np.array([0.5, 0.1, 0.2, -0.5, 0.3, 0.9])
+    chain, trajectory = plan('kinova', start, goal)
+    shift = 2.0 * np.pi * turns * chain.continuous
+    monitor = Monitor(chain, trajectory, start + shift, TRACKED)
+    verdict, _ = watch(monitor, lambda t: state_at(trajectory, t).q + shift)
+    assert verdict.reason is Reason.REACHED

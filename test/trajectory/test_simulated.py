@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated controller behaves as the real one on perfect hardware."""
+"""The simulated controller behaves as the real one, on perfect joints and on others."""
 
 import math
 from types import SimpleNamespace
@@ -8,8 +8,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ik_node.trajectory.acceptance import AcceptanceOptions
-from ik_node.trajectory.simulated import SimulatedController
+from ik_node.trajectory.execution import ActiveGoal, GoalStatus, ResultCode, Tolerances
+from ik_node.trajectory.plant import Following, LaggingPlant, Measuring, Sensors
+from ik_node.trajectory.simulated import ControllerOptions, SimulatedController
+from ik_node.trajectory.trajectory import MotionState
 
 JOINTS = ('a', 'b', 'c')
 HOME = np.array([0.1, 0.2, 0.3])
@@ -111,7 +113,7 @@ def test_joint_order_is_the_senders():
 
 def test_joints_left_out_hold():
     """A partial trajectory moves its joints, the others stay."""
-    simulated = controller(options=AcceptanceOptions(allow_partial_joints_goal=True))
+    simulated = controller(options=ControllerOptions(allow_partial_joints_goal=True))
     zero = np.zeros(2)
     assert simulated.offer(message([(0.2, [5.0, 7.0], zero, zero)], ('c', 'a')), NOW) is None
     _, states = run(simulated, NOW, NOW + 0.4)
@@ -156,7 +158,8 @@ def quintic_from(q, qd, qdd, T):
 @pytest.mark.parametrize('from_desired', [False, True])
 def test_preemption(from_desired):
     """A new path starts from the measured state, or from the last command with acceleration."""
-    simulated = controller(from_desired=from_desired)
+    simulated = controller(options=ControllerOptions(
+        interpolate_from_desired_state=from_desired))
     simulated.offer(MOVING, NOW)
     _, states = run(simulated, NOW, NOW + 0.3)
     last = states[-1]  # measured at NOW + 0.29, where the command for NOW + 0.3 was made
@@ -207,15 +210,442 @@ def test_options_reach_the_rules():
     """The switches of the controller are those of the acceptance."""
     moving_end = message([(1.0, HOME, np.ones(3))])
     assert 'last point' in controller().offer(moving_end, NOW)
-    kind = controller(options=AcceptanceOptions(allow_nonzero_velocity_at_trajectory_end=True))
+    kind = controller(options=ControllerOptions(allow_nonzero_velocity_at_trajectory_end=True))
     assert kind.offer(moving_end, NOW) is None
 
 
 def test_integrated_positions_start_from_the_present():
     """With integration a message of velocities moves on from where the arm is."""
-    simulated = controller(options=AcceptanceOptions(allow_integration_in_goal_trajectories=True))
+    simulated = controller(options=ControllerOptions(allow_integration_in_goal_trajectories=True))
     zero = np.zeros(3)
     only_velocities = message([(1.0, [], np.ones(3)), (2.0, [], zero)])
     assert simulated.offer(only_velocities, NOW) is None
     _, states = run(simulated, NOW, NOW + 2.5)
     assert np.allclose(states[-1].q, HOME + 1.0)
+
+
+# ---- section 3: where the path begins ---------------------------------------
+
+def test_a_first_point_at_zero_is_a_jump():
+    """It is commanded there in the next cycle, however far it is."""
+    simulated = controller()
+    simulated.offer(message([(0.0, HOME + 1.0)]), NOW)
+    _, states = run(simulated, NOW, NOW + 0.05)
+    assert np.array_equal(states[1].q, HOME + 1.0)
+
+
+def lagging(lag=0.2, order=1, **options):
+    """Return a controller whose joints lag."""
+    plant = LaggingPlant(HOME, Following(lag, order))
+    return controller(plant=plant, options=ControllerOptions(**options))
+
+
+def test_new_paths_start_from_the_measured_state_of_a_lagging_arm():
+    """A backward kick of the command by default; none from the desired state."""
+    kicks = {}
+    for desired in (False, True):
+        simulated = lagging(interpolate_from_desired_state=desired)
+        simulated.offer(MOVING, NOW)
+        run(simulated, NOW, NOW + 0.5)
+        before = simulated.feedback.desired.q[0]
+        simulated.offer(MOVING, NOW + 0.5)
+        simulated.update(NOW + 0.5, PERIOD)
+        kicks[desired] = simulated.feedback.desired.q[0] - before
+    assert kicks[False] < -0.1
+    assert 0.0 < kicks[True] < 0.05
+
+
+# ---- section 4: tolerances and the end ----------------------------------------
+
+def smooth(s):
+    """Return the quintic from rest at 0 to rest at 1, as MOVING has it."""
+    return 10.0 * s**3 - 15.0 * s**4 + 6.0 * s**5
+
+
+def tolerances(path=0.0, goal=0.0, goal_time=0.0):
+    """Return the same tolerances for each joint."""
+    return Tolerances(np.full(3, path), np.full(3, goal), goal_time)
+
+
+def test_path_tolerance_holds_at_the_measured_position():
+    """A topic's trajectory ends where the arm is; its sender is not told."""
+    simulated = lagging()
+    simulated.tolerances = tolerances(path=0.05)
+    simulated.offer(MOVING, NOW)
+    times, states = run(simulated, NOW, NOW + 2.0)
+    held = states[-1].q
+    k = next(k for k, state in enumerate(states) if np.abs(state.q - held).max() < 0.05)
+    assert 0.0 < held[0] - HOME[0] < 0.5, 'it went on'
+    assert 'path tolerance' in simulated.complaint and 'joint' in simulated.complaint
+    assert simulated.feedback is None
+    # Within a cycle of the violation, by the closed form of the desired path.
+    s = times[k:] - NOW
+    desired = HOME[0] + smooth(s)
+    errors = desired - [state.q[0] for state in states[k:]]
+    assert abs(errors[0]) < 0.06 < errors[-1]
+
+
+@pytest.mark.parametrize('joint', range(3))
+def test_each_joint_has_its_path_tolerance(joint):
+    """Zero is none; only the joint with a tolerance can violate it."""
+    simulated = lagging()
+    limit = np.zeros(3)
+    limit[joint] = 0.01
+    simulated.tolerances = Tolerances(limit, np.zeros(3))
+    simulated.offer(MOVING, NOW)
+    run(simulated, NOW, NOW + 2.0)
+    assert repr(JOINTS[joint]) in simulated.complaint
+
+
+def test_no_tolerance_is_enforced_by_default():
+    """A blocked arm is followed to the end without a word."""
+    simulated = controller()
+    simulated.plant.blocked[:] = True
+    simulated.offer(MOVING, NOW)
+    run(simulated, NOW, NOW + 5.0)
+    assert not simulated.complaint and simulated.feedback.error == pytest.approx(np.ones(3))
+
+
+def test_the_first_sample_is_compared_with_the_path_tolerance_too():
+    """Also where the first point is the last one, and due at once."""
+    for first in (0.0, 0.5):
+        simulated = controller()
+        simulated.tolerances = tolerances(path=0.1)
+        simulated.offer(message([(first, HOME + 1.0)]), NOW)
+        simulated.update(NOW, PERIOD)
+        assert bool(simulated.complaint) == (first == 0.0)
+
+
+def test_errors_are_taken_at_the_time_of_the_measurement():
+    """Not against the command, which is one period ahead: perfect joints have none."""
+    simulated = controller()
+    simulated.tolerances = tolerances(path=1e-9)
+    simulated.offer(message([(1.0, HOME + 100.0)]), NOW)
+    _, states = run(simulated, NOW, NOW + 1.5)
+    assert not simulated.complaint and np.array_equal(states[-1].q, HOME + 100.0)
+
+
+def test_errors_of_continuous_joints_are_normalised():
+    """A whole turn is no error for the joint without limits, and one for the others."""
+    for joint, violated in ((0, True), (2, False)):
+        simulated = controller()
+        simulated.tolerances = tolerances(path=0.1)
+        turn = 2.0 * np.pi * np.eye(3)[joint]
+        simulated.offer(message([(0.5, HOME)]), NOW)
+        simulated.update(NOW, PERIOD)
+        simulated.plant.state = MotionState.at_rest(HOME + turn)
+        simulated.plant.blocked[:] = True
+        simulated.update(NOW + PERIOD, PERIOD)
+        assert bool(simulated.complaint) == violated
+
+
+@pytest.mark.parametrize('goal_time, gives_up', [(0.0, False), (0.3, True), (5.0, False)])
+def test_goal_tolerance_and_goal_time(goal_time, gives_up):
+    """After the end the joints have goal_time to arrive; 0 waits for ever."""
+    simulated = controller(plant=LaggingPlant(HOME, Following(friction=0.05)))
+    simulated.tolerances = tolerances(goal=0.02, goal_time=goal_time)
+    simulated.offer(MOVING, NOW)
+    run(simulated, NOW, NOW + 1.29)
+    assert not simulated.complaint
+    _, states = run(simulated, NOW + 1.29, NOW + 4.0)
+    assert ('goal_time_tolerance' in simulated.complaint) == gives_up
+    assert np.allclose(states[-1].q, HOME + 0.95)
+
+
+def test_success_keeps_commanding_the_last_point():
+    """The joints go on to the end after the goal's tolerance is met."""
+    simulated = lagging()
+    goal = ActiveGoal(follow(MOVING, goal=[('a', 0.1), ('b', 0.1), ('c', 0.1)]))
+    assert simulated.offer(MOVING, NOW, goal) is None
+    while goal.outcome is None:
+        _, (state,) = run(simulated, simulated._last + PERIOD, simulated._last + 2 * PERIOD)
+    assert 0.01 < HOME[0] + 1.0 - state.q[0] < 0.1
+    _, states = run(simulated, simulated._last + PERIOD, simulated._last + 3.0)
+    assert states[-1].q == pytest.approx(HOME + 1.0, abs=1e-6)
+
+
+# ---- the goals of an action ---------------------------------------------------
+
+def follow(trajectory, path=(), goal=(), goal_time=0.0):
+    """Return a FollowJointTrajectory goal with tolerances (joint, position)."""
+    def rows(pairs):
+        return [SimpleNamespace(name=name, position=value, velocity=0.0, acceleration=0.0)
+                for name, value in pairs]
+    return SimpleNamespace(trajectory=trajectory, path_tolerance=rows(path),
+                           goal_tolerance=rows(goal), goal_time_tolerance=stamp(goal_time))
+
+
+def send(simulated, trajectory, now, **tolerance):
+    """Offer an action goal that is taken; return it."""
+    goal = ActiveGoal(follow(trajectory, **tolerance))
+    assert simulated.offer(trajectory, now, goal) is None
+    return goal
+
+
+def test_a_goal_succeeds_at_the_end_of_its_path():
+    """Not before; once."""
+    simulated = controller()
+    goal = send(simulated, MOVING, NOW)
+    run(simulated, NOW, NOW + 0.99)
+    assert goal.outcome is None
+    run(simulated, NOW + 0.99, NOW + 1.03)
+    assert goal.outcome[:2] == (GoalStatus.SUCCEEDED, ResultCode.SUCCESSFUL)
+
+
+def test_a_goal_is_refused_as_a_message_is():
+    """With the same words, and the goal before it goes on."""
+    simulated = controller()
+    first = send(simulated, MOVING, NOW)
+    bad = message([(1.0, HOME)], ('a', 'b', 'x'))
+    assert simulated.offer(bad, NOW, ActiveGoal(follow(bad))) == simulated.offer(bad, NOW)
+    run(simulated, NOW, NOW + 1.1)
+    assert first.outcome[0] is GoalStatus.SUCCEEDED
+
+
+@pytest.mark.parametrize('tolerance, code', [
+    ({'path': [('b', 0.01)]}, ResultCode.PATH_TOLERANCE_VIOLATED),
+    ({'goal': [('c', 0.01)], 'goal_time': 0.1}, ResultCode.GOAL_TOLERANCE_VIOLATED)])
+def test_a_goal_brings_its_tolerances(tolerance, code):
+    """Violated, it is aborted with its code, and the arm holds where it was measured."""
+    simulated = lagging()
+    goal = send(simulated, MOVING, NOW, **tolerance)
+    _, states = run(simulated, NOW, NOW + 6.0)
+    assert goal.outcome[:2] == (GoalStatus.ABORTED, code)
+    assert 0.0 < states[-1].q[0] - HOME[0] < 0.99
+
+
+def test_goal_time_zero_waits_for_ever():
+    """The action may never return."""
+    simulated = controller(plant=LaggingPlant(HOME, Following(friction=0.05)))
+    goal = send(simulated, MOVING, NOW, goal=[('a', 0.01)])
+    run(simulated, NOW, NOW + 30.0)
+    assert goal.outcome is None
+
+
+def test_a_new_goal_preempts_the_old_one():
+    """The old one is aborted as invalid, with the text of the real controller."""
+    simulated = controller()
+    first = send(simulated, MOVING, NOW)
+    run(simulated, NOW, NOW + 0.3)
+    second = send(simulated, BACK, NOW + 0.3)
+    assert first.outcome[:2] == (GoalStatus.ABORTED, ResultCode.INVALID_GOAL)
+    assert 'preempted' in first.outcome[2]
+    _, states = run(simulated, NOW + 0.3, NOW + 1.0)
+    assert second.outcome[0] is GoalStatus.SUCCEEDED
+    assert np.array_equal(states[-1].q, HOME)
+
+
+def test_a_message_on_the_topic_replaces_the_path_of_a_goal_silently():
+    """The goal succeeds at the end of a path that is not its own."""
+    simulated = controller()
+    goal = send(simulated, MOVING, NOW)
+    run(simulated, NOW, NOW + 0.3)
+    assert simulated.offer(BACK, NOW + 0.3) is None
+    assert goal.outcome is None
+    _, states = run(simulated, NOW + 0.3, NOW + 0.9)
+    assert goal.outcome[0] is GoalStatus.SUCCEEDED
+    assert np.array_equal(states[-1].q, HOME)
+
+
+def test_cancel_holds_at_the_measured_position():
+    """At once, from full speed; the result is canceled."""
+    simulated = lagging()
+    goal = send(simulated, MOVING, NOW)
+    run(simulated, NOW, NOW + 0.5)
+    measured = simulated.state
+    assert measured.qd[0] > 0.5
+    simulated.cancel(goal)
+    assert goal.outcome[0] is GoalStatus.CANCELED
+    _, states = run(simulated, NOW + 0.5, NOW + 4.0)
+    assert states[-1].q == pytest.approx(measured.q, abs=1e-6)
+
+
+def test_cancel_drops_what_was_to_come():
+    """A goal that was not begun yet, now or later, does not begin."""
+    for trajectory in (BACK, LATER):
+        simulated = controller(options=ControllerOptions(allow_trajectory_replacement=True))
+        simulated.offer(MOVING, NOW)
+        run(simulated, NOW, NOW + 0.3)
+        goal = send(simulated, trajectory, NOW + 0.3)
+        if trajectory is LATER:
+            simulated.update(NOW + 0.3, PERIOD)
+        simulated.cancel(goal)
+        held = simulated.state.q
+        _, states = run(simulated, NOW + 0.31, NOW + 1.5)
+        assert np.array_equal(states[-1].q, held)
+
+
+def test_a_violation_does_not_cancel_what_is_deferred():
+    """The arm holds, until the time of the deferred trajectory has come."""
+    simulated = lagging(allow_trajectory_replacement=True)
+    simulated.tolerances = tolerances(path=0.05)
+    simulated.offer(MOVING, NOW)
+    run(simulated, NOW, NOW + 0.05)
+    simulated.offer(LATER, NOW + 0.05)
+    _, states = run(simulated, NOW + 0.05, NOW + 0.6)
+    assert simulated.complaint and states[-1].q[0] < HOME[0] + 0.3
+    run(simulated, NOW + 0.6, NOW + 0.63)
+    assert simulated.feedback is not None
+
+
+def test_after_success_nothing_is_judged():
+    """An arm that is pushed away later is not held there."""
+    simulated = controller()
+    goal = send(simulated, MOVING, NOW, goal=[('a', 0.01)], goal_time=0.1)
+    run(simulated, NOW, NOW + 1.1)
+    assert goal.outcome[0] is GoalStatus.SUCCEEDED
+    simulated.plant.state = MotionState.at_rest(HOME)
+    simulated.plant.blocked[:] = True
+    run(simulated, NOW + 1.1, NOW + 2.0)
+    assert not simulated.complaint
+
+
+def test_cancelling_an_old_goal_leaves_the_present_one_alone():
+    """Only the active goal can be cancelled."""
+    simulated = controller()
+    first = send(simulated, MOVING, NOW)
+    second = send(simulated, BACK, NOW)
+    simulated.cancel(first)
+    assert first.outcome[0] is GoalStatus.ABORTED
+    run(simulated, NOW, NOW + 1.0)
+    assert second.outcome[0] is GoalStatus.SUCCEEDED
+
+
+def test_feedback_of_each_cycle():
+    """Desired, measured, and their difference; none while it just holds."""
+    simulated = lagging()
+    assert simulated.feedback is None
+    send(simulated, MOVING, NOW)
+    for t in NOW + PERIOD * np.arange(100):
+        state = simulated.update(t, PERIOD)
+        s = t - NOW
+        assert simulated.feedback.desired.q == pytest.approx(HOME + smooth(s))
+        assert simulated.feedback.actual is state
+        assert np.allclose(simulated.feedback.error, simulated.feedback.desired.q - state.q)
+
+
+# ---- section 5: replacement, silence, speed --------------------------------------
+
+LATER = message([(0.5, HOME, np.zeros(3), np.zeros(3))], start=NOW + 0.6)
+
+
+@pytest.mark.parametrize('waits', [False, True])
+def test_a_trajectory_stamped_ahead(waits):
+    """It replaces at once, or lets the present one go on until its time."""
+    undisturbed = controller()
+    simulated = controller(options=ControllerOptions(allow_trajectory_replacement=waits))
+    for each in (undisturbed, simulated):
+        each.offer(MOVING, NOW)
+        run(each, NOW, NOW + 0.3)
+    assert simulated.offer(LATER, NOW + 0.3) is None
+    same = [np.array_equal(a.q, b.q) for a, b in zip(
+        run(undisturbed, NOW + 0.3, NOW + 0.6)[1], run(simulated, NOW + 0.3, NOW + 0.6)[1])]
+    assert all(same) if waits else not any(same[5:])
+    _, states = run(simulated, NOW + 0.6, NOW + 1.3)
+    assert np.array_equal(states[-1].q, HOME)
+
+
+def test_only_the_newest_deferred_trajectory_counts():
+    """A later one, or one for now, takes its place."""
+    elsewhere = message([(0.5, HOME + 5.0, np.zeros(3), np.zeros(3))], start=NOW + 0.7)
+    for newer, end in ((elsewhere, HOME + 5.0), (MOVING, HOME + 1.0)):
+        simulated = controller(options=ControllerOptions(allow_trajectory_replacement=True))
+        for offered in (MOVING, LATER, newer):
+            simulated.offer(offered, NOW)
+            simulated.update(simulated._last + PERIOD, PERIOD)
+        _, states = run(simulated, NOW + 0.1, NOW + 3.0)
+        assert states[-1].q == pytest.approx(end)
+
+
+def test_a_deferred_goal_is_not_judged_before_its_time():
+    """It aborts the older goal at once, and then waits without feedback of its own."""
+    simulated = controller(options=ControllerOptions(allow_trajectory_replacement=True))
+    first = send(simulated, MOVING, NOW)
+    run(simulated, NOW, NOW + 0.3)
+    second = send(simulated, LATER, NOW + 0.3)
+    assert 'preempted' in first.outcome[2]
+    run(simulated, NOW + 0.3, NOW + 0.58)
+    assert second.outcome is None and not simulated.is_judging(second)
+    run(simulated, NOW + 0.58, NOW + 0.7)
+    assert simulated.is_judging(second)
+    run(simulated, NOW + 0.7, NOW + 1.3)
+    assert second.outcome[0] is GoalStatus.SUCCEEDED
+
+
+def test_a_silent_controller_holds_and_takes_nothing():
+    """As if deactivated: the goal is aborted, the arm stands, messages are not heard."""
+    simulated = controller()
+    goal = send(simulated, MOVING, NOW)
+    run(simulated, NOW, NOW + 0.3)
+    simulated.options = ControllerOptions(silent=True)
+    _, states = run(simulated, NOW + 0.3, NOW + 0.6)
+    assert goal.outcome[:2] == (GoalStatus.ABORTED, ResultCode.INVALID_GOAL)
+    assert 'deactivate' in goal.outcome[2]
+    assert simulated.offer(BACK, NOW + 0.6)
+    _, later = run(simulated, NOW + 0.6, NOW + 1.5)
+    assert np.array_equal(states[2].q, later[-1].q)
+    simulated.options = ControllerOptions()
+    assert simulated.offer(BACK, NOW + 1.5) is None
+    _, states = run(simulated, NOW + 1.5, NOW + 2.5)
+    assert np.array_equal(states[-1].q, HOME)
+
+
+def test_silence_drops_what_was_to_come():
+    """What was taken but not begun does not begin afterwards."""
+    simulated = controller()
+    goal = send(simulated, MOVING, NOW)
+    simulated.options = ControllerOptions(silent=True)
+    run(simulated, NOW, NOW + 0.1)
+    assert goal.outcome[0] is GoalStatus.ABORTED
+    simulated.options = ControllerOptions()
+    _, states = run(simulated, NOW + 0.1, NOW + 1.5)
+    assert np.array_equal(states[-1].q, HOME)
+
+
+def test_scaled_speed():
+    """The same path, slower, with the velocities that are really driven."""
+    simulated = controller(options=ControllerOptions(speed_scaling=0.25))
+    simulated.offer(MOVING, NOW)
+    times, states = run(simulated, NOW, NOW + 5.0)
+    # The command is still one whole period ahead on the path, as in the real controller.
+    s = np.clip(0.25 * (times[2:] - NOW) + 0.75 * PERIOD, 0.0, 1.0)
+    q = np.array([state.q[0] for state in states[2:]])
+    assert q == pytest.approx(HOME[0] + smooth(s), abs=1e-9)
+    qd = np.array([state.qd[0] for state in states[2:]])
+    assert np.gradient(q, PERIOD)[1:-1] == pytest.approx(qd[1:-1], abs=2e-3)
+
+
+def test_speed_may_change_on_the_way_and_be_zero():
+    """Paused it stands on its path; then it goes on from there."""
+    simulated = controller()
+    simulated.offer(MOVING, NOW)
+    run(simulated, NOW, NOW + 0.5)
+    simulated.options = ControllerOptions(speed_scaling=0.0)
+    _, states = run(simulated, NOW + 0.5, NOW + 1.5)
+    assert np.array_equal(states[2].q, states[-1].q) and not states[-1].qd.any()
+    simulated.options = ControllerOptions()
+    _, states = run(simulated, NOW + 1.5, NOW + 2.1)
+    assert np.abs(np.diff([state.q[0] for state in states])).max() < 0.02
+    assert np.array_equal(states[-1].q, HOME + 1.0)
+
+
+def test_noise_is_what_the_controller_knows():
+    """A path from the measured state begins with its noise; the seed fixes it."""
+    first = []
+    for seed in (1, 1, 2):
+        simulated = controller(sensors=Sensors(seed, Measuring(noise=0.01)))
+        simulated.offer(LINE, NOW)
+        simulated.update(NOW, PERIOD)
+        first.append(simulated.feedback.desired.q)
+        assert simulated.feedback.desired.q == pytest.approx(simulated.state.q, abs=1e-12)
+    assert np.array_equal(first[0], first[1]) and not np.allclose(first[0], first[2], atol=1e-5)
+
+
+def test_a_pause_of_the_process_is_not_a_leap_of_the_joints():
+    """After a jump of the clock lagging joints go on from where they were."""
+    simulated = lagging(lag=1.0)
+    simulated.offer(MOVING, NOW)
+    run(simulated, NOW, NOW + 0.5)
+    before = simulated.state.q[0]
+    after = simulated.update(NOW + 100.0, PERIOD).q[0]
+    assert 0.0 < after - before < 0.15

@@ -1,0 +1,228 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The action follow_joint_trajectory: a thin client, and a server for the simulated controller.
+
+The type comes from control_msgs, where it is installed; nothing else here needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from builtin_interfaces.msg import Duration
+from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalResponse
+from rclpy.node import Node
+from rclpy.task import Future
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from ik_node.errors import ParameterError, Reason, TrajectoryError
+from ik_node.trajectory.execution import ActiveGoal, conclusion, Execution, GoalStatus
+from ik_node.trajectory.monitor import Verdict
+from ik_node.trajectory.simulated import Feedback, SimulatedController
+from ik_node.trajectory.trajectory import MotionState
+
+ACTION = 'follow_joint_trajectory'
+RESULT_TIMEOUT = 10  # s that the server keeps a result
+
+
+def action_type() -> Any:
+    """Return control_msgs' FollowJointTrajectory; None where control_msgs is not installed."""
+    try:
+        from control_msgs.action import FollowJointTrajectory
+    except ImportError:
+        return None
+    return FollowJointTrajectory
+
+
+class TrajectoryAction:
+    """
+    Sends trajectories as goals of an action; the newest counts.
+
+    It does not use the topic: a message there during a goal would replace the path
+    without a word.
+
+    Parameters
+    ----------
+    node : Node
+    name : str
+        Of the action.
+    on_end : callable
+        Called once with the Verdict of a goal that was sent, unless a newer one
+        has been sent since.
+    kind : type, optional
+        FollowJointTrajectory, or a type with its fields.
+
+    Attributes
+    ----------
+    feedback : message or None
+        The latest of the present goal: desired, actual, error.
+
+    Raises
+    ------
+    ParameterError
+        If control_msgs is not installed.
+
+    """
+
+    def __init__(self, node: Node, name: str, on_end: Callable[[Verdict], None],
+                 kind: Any = None) -> None:
+        self._kind = action_type() if kind is None else kind
+        if self._kind is None:
+            raise ParameterError('the output "action" needs the ROS package control_msgs, which '
+                                 'is not installed; install it, or set the output to "topic"')
+        self._client = ActionClient(node, self._kind, name)
+        self._name = node.resolve_topic_name(name)
+        self._on_end = on_end
+        self._execution: Execution | None = None
+        self._handle: Any = None
+        self.feedback: Any = None
+
+    @property
+    def name(self) -> str:
+        """Return the full name of the action."""
+        return self._name
+
+    def server_is_ready(self) -> bool:
+        """Return whether a server is there."""
+        return self._client.server_is_ready()
+
+    def send(self, message: JointTrajectory, goal_time: float = 0.0) -> Execution:
+        """
+        Send a trajectory; a goal under way is preempted by it, and no longer reported.
+
+        Parameters
+        ----------
+        message : JointTrajectory
+        goal_time : float
+            s after its end by which the arm must be at the goal; 0: as the
+            controller is set, which may mean for ever.
+
+        Raises
+        ------
+        TrajectoryError
+            If no server is there.
+
+        """
+        if not self.server_is_ready():
+            raise TrajectoryError(
+                f'nobody serves the action {self._name}; start the controller, or name it by '
+                'the parameter controller', Reason.NO_LISTENER)
+        whole = int(goal_time)
+        goal = self._kind.Goal(trajectory=message, goal_time_tolerance=Duration(
+            sec=whole, nanosec=int(1e9 * (goal_time - whole))))
+        self.feedback = self._handle = None
+        execution = self._execution = Execution()
+
+        def on_feedback(received: Any) -> None:
+            if execution is self._execution:
+                self.feedback = received.feedback
+
+        def on_answer(future: Future) -> None:
+            handle = future.result()
+            execution.answered(handle.accepted)
+            if not handle.accepted:
+                self._report(execution)
+                return
+            if execution is self._execution:
+                self._handle = handle
+                if execution.cancelling:
+                    handle.cancel_goal_async()
+            handle.get_result_async().add_done_callback(on_result)
+
+        def on_result(future: Future) -> None:
+            answer = future.result()
+            if execution.end(conclusion(answer.status, answer.result.error_code,
+                                        answer.result.error_string)):
+                self._report(execution)
+
+        self._client.send_goal_async(goal, on_feedback).add_done_callback(on_answer)
+        return execution
+
+    def cancel(self) -> bool:
+        """Ask to give the present goal up; return whether there is one.  Its end follows."""
+        if self._execution is None or self._execution.verdict is not None:
+            return False
+        if not self._execution.cancelling:
+            self._execution.cancelling = True
+            if self._handle is not None:
+                self._handle.cancel_goal_async()
+        return True
+
+    def _report(self, execution: Execution) -> None:
+        if execution is self._execution:
+            self._on_end(execution.verdict)
+
+
+class TrajectoryServer:
+    """
+    Serves the action for a simulated controller.
+
+    rclpy's handle of a goal is executed when its end is known, because a waiting
+    coroutine would keep the executor busy; until then its status is ACCEPTED.
+
+    Parameters
+    ----------
+    offer : callable
+        Takes the trajectory and its ActiveGoal; returns why it is refused, or None.
+    cancel : callable
+        Gives an ActiveGoal up.
+
+    """
+
+    def __init__(self, node: Node, kind: Any, offer: Callable[[Any, ActiveGoal], str | None],
+                 cancel: Callable[[ActiveGoal], None]) -> None:
+        self._kind = kind
+        self._node = node
+        self._offer = offer
+        self._cancel = cancel
+        self._open: list[tuple[Any, ActiveGoal]] = []
+        self._ended: dict[bytes, ActiveGoal] = {}
+        self._offered: ActiveGoal | None = None
+        self._server = ActionServer(
+            node, kind, ACTION, execute_callback=self._finish, goal_callback=self._on_goal,
+            handle_accepted_callback=self._on_accepted,
+            # update() sees it once the handle is cancelling.
+            cancel_callback=lambda handle: CancelResponse.ACCEPT, result_timeout=RESULT_TIMEOUT)
+
+    def _on_goal(self, goal: Any) -> GoalResponse:
+        offered = ActiveGoal(goal)
+        if self._offer(goal.trajectory, offered) is not None:
+            return GoalResponse.REJECT
+        self._offered = offered
+        return GoalResponse.ACCEPT
+
+    def _on_accepted(self, handle: Any) -> None:
+        self._open.append((handle, self._offered))
+
+    def update(self, controller: SimulatedController) -> None:
+        """Send feedback of the last cycle, and the results of goals that have ended."""
+        for handle, goal in self._open[:]:
+            if goal.outcome is None and handle.is_cancel_requested:
+                self._cancel(goal)
+            if goal.outcome is not None:
+                self._open.remove((handle, goal))
+                self._ended[bytes(handle.goal_id.uuid)] = goal
+                handle.execute()
+            elif controller.feedback is not None and controller.is_judging(goal):
+                handle.publish_feedback(self._feedback(controller.joints, controller.feedback))
+
+    def _finish(self, handle: Any) -> Any:
+        status, code, text = self._ended.pop(bytes(handle.goal_id.uuid)).outcome
+        {GoalStatus.SUCCEEDED: handle.succeed, GoalStatus.ABORTED: handle.abort,
+         GoalStatus.CANCELED: handle.canceled}[status]()
+        return self._kind.Result(error_code=int(code), error_string=text)
+
+    def _feedback(self, joints: tuple[str, ...], feedback: Feedback) -> Any:
+        message = self._kind.Feedback(joint_names=list(joints))
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        message.desired = _point(feedback.desired)
+        message.actual = _point(feedback.actual)
+        message.error = JointTrajectoryPoint(positions=feedback.error.tolist())
+        return message
+
+
+def _point(state: MotionState) -> JointTrajectoryPoint:
+    return JointTrajectoryPoint(positions=state.q.tolist(), velocities=state.qd.tolist(),
+                                accelerations=state.qdd.tolist())

@@ -1,0 +1,42 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The simulated controller with what is fixed at start: the seed, and MuJoCo's arm."""
+
+import os
+
+from harness import ARM, positions_of, process, READY, run_sim
+import numpy as np
+from test_sim_faults import settled, THERE, trajectory
+
+
+def test_seed(tmp_path):
+    """The same seed measures the same values in another process, another seed does not."""
+    seen = []
+    for k, seed in enumerate((5, 5, 6)):
+        (tmp_path / str(k)).mkdir()
+        # So late that nearly the first state finds its subscriber.
+        with run_sim(tmp_path / str(k), **{'measuring.noise': 0.001, 'measuring.delay': 2.0,
+                                           'measuring.seed': seed}) as probe:
+            probe.wait(lambda probe=probe: len(probe.states) > 300)
+            seen.append({tuple(message.position) for _, message in probe.states})
+    assert len(seen[0] & seen[1]) > 50
+    assert not seen[0] & seen[2]
+
+
+def test_physics(tmp_path):
+    """Under gravity the arm hangs low in its servos, and still goes where it is sent."""
+    with run_sim(tmp_path, physics=True) as probe:
+        start = settled(probe)
+        assert 1e-4 < np.abs(start - READY).max() < 0.02
+        probe.commands.publish(trajectory(THERE))
+        probe.wait(lambda: np.abs(positions_of(probe.states[-1][1]) - THERE).max() < 0.02)
+        assert 1e-4 < np.abs(settled(probe) - THERE).max() < 0.02
+
+
+def test_physics_without_mujoco(tmp_path, monkeypatch):
+    """One sentence, exit code 1."""
+    (tmp_path / 'mujoco.py').write_text('raise ImportError("not here")\n')
+    monkeypatch.setenv('PYTHONPATH', f'{tmp_path}:{os.environ.get("PYTHONPATH", "")}')
+    with process('sim_controller', tmp_path, {'urdf_file': ARM, 'physics': True}) as sim:
+        assert sim.wait() == 1
+        assert 'pip install mujoco' in sim.output
