@@ -37,7 +37,7 @@ def beat_of(stamps):
     return beat
 
 
-@given(st.floats(1e-3, 0.05), st.floats(0.0, 100.0), st.floats(0.0, 0.4),
+@given(st.floats(1e-3, 0.045), st.floats(0.0, 100.0), st.floats(0.0, 0.4),
        st.sets(st.integers(1, 28), max_size=8), st.integers(0, 10**6))
 def test_the_next_update_is_predicted(period, begin, after, lost, seed):
     """Through jitter and lost messages, from the first stamps on."""
