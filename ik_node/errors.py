@@ -30,6 +30,7 @@ class Reason(str, Enum):
     ALREADY_THERE = 'ALREADY_THERE', 'the arm stood at the goal when it came; nothing was sent'
     SUPERSEDED = 'SUPERSEDED', 'a newer goal took its place'
     STOPPED = 'STOPPED', 'stopped by ~/stop'
+    STREAM_ENDED = 'STREAM_ENDED', 'no further pose came on ~/goal_stream; the arm is at rest'
     SHUTDOWN = 'SHUTDOWN', 'the node was shut down'
 
     GOAL_NOT_FINITE = 'GOAL_NOT_FINITE', 'a number of the goal is NaN or infinite'
@@ -38,6 +39,7 @@ class Reason(str, Enum):
                                  'the quaternion is more than 10 % off norm 1')
     GOAL_STALE = 'GOAL_STALE', 'the stamp is older than goal.max_age'
     GOAL_FROM_FUTURE = 'GOAL_FROM_FUTURE', 'the stamp is more than 0.5 s ahead of the clock'
+    GOAL_JOINTS = 'GOAL_JOINTS', 'names and positions of a joint goal do not fit the arm'
     CLOCK_STOPPED = 'CLOCK_STOPPED', 'use_sim_time is set, and /clock has not come'
     FRAME_MISSING = 'FRAME_MISSING', 'frame_id is empty'
     FRAME_UNKNOWN = 'FRAME_UNKNOWN', 'neither the URDF nor TF knows the frame, or TF cannot ' \

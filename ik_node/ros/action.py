@@ -88,6 +88,13 @@ class TrajectoryAction:
         """Return whether a server is there."""
         return self._client.server_is_ready()
 
+    def require_server(self) -> None:
+        """Raise a TrajectoryError, NO_LISTENER, if no server is there."""
+        if not self.server_is_ready():
+            raise TrajectoryError(
+                f'nobody serves the action {self._name}; start the controller, or name it by '
+                'the parameter controller', Reason.NO_LISTENER)
+
     def send(self, message: JointTrajectory, goal_time: float = 0.0) -> Execution:
         """
         Send a trajectory; a goal under way is preempted by it, and no longer reported.
@@ -105,10 +112,7 @@ class TrajectoryAction:
             If no server is there.
 
         """
-        if not self.server_is_ready():
-            raise TrajectoryError(
-                f'nobody serves the action {self._name}; start the controller, or name it by '
-                'the parameter controller', Reason.NO_LISTENER)
+        self.require_server()
         whole = int(goal_time)
         goal = self._kind.Goal(trajectory=message, goal_time_tolerance=Duration(
             sec=whole, nanosec=int(1e9 * (goal_time - whole))))

@@ -112,9 +112,9 @@ class Goals:
         return [task for k, task in enumerate(tasks) if task not in tasks[:k]]
 
     @property
-    def moving(self) -> bool:
-        """Return whether a goal is under way."""
-        return self._current is not None
+    def current(self) -> GoalTask | None:
+        """Return the goal that is under way."""
+        return None if self._current is None else self._current[0]
 
     def supersede(self, task: GoalTask) -> None:
         """Answer whatever else is open: `task` takes its place."""

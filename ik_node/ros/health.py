@@ -17,7 +17,7 @@ from ik_node.errors import quote
 from ik_node.kinematics.arm import singular_values
 from ik_node.ros.arm_state import ArmState
 from ik_node.ros.goals import Goals, PAUSE
-from ik_node.ros.output import TopicOutput
+from ik_node.ros.output import Output
 from ik_node.ros.robot import Robot, RobotHolder
 
 CATCH_UP = 0.5  # s after a pause, until what came meanwhile is taken
@@ -26,7 +26,7 @@ CATCH_UP = 0.5  # s after a pause, until what came meanwhile is taken
 class Health:
     """Publishes /diagnostics; its timer is the node's sign of life."""
 
-    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, output: TopicOutput,
+    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, output: Output,
                  goals: Goals) -> None:
         self._node = node
         self._holder = holder

@@ -4,26 +4,35 @@
 
 from __future__ import annotations
 
-from builtin_interfaces.msg import Time as TimeMessage
-from geometry_msgs.msg import PoseStamped
+from collections.abc import Callable
+
+from geometry_msgs.msg import PointStamped, Pose, PoseArray, PoseStamped
+from nav_msgs.msg import Path
 import numpy as np
 from rclpy.node import Node
 from rclpy.time import Time
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 
 from ik_node.errors import GoalError, Reason
+from ik_node.kinematics.arm import forward_kinematics
 from ik_node.ros.arm_state import ArmState
 from ik_node.ros.frames import Frames
 from ik_node.ros.goals import Goals
 from ik_node.ros.health import Health
-from ik_node.ros.messages import matrix_from_pose
+from ik_node.ros.messages import joints_from_state, matrix_from_pose, position_from_point
 from ik_node.ros.motion import Motion
-from ik_node.ros.robot import RobotHolder
+from ik_node.ros.robot import Robot, RobotHolder
 from ik_node.ros.status import GoalTask
 from ik_node.solver.goal import Goal
+from ik_node.trajectory.path import MOST_POSES, ToolPath
 from ik_node.trajectory.settings import Settings
+from ik_node.trajectory.trajectory import MotionState
 
 FUTURE_SLACK = 0.5  # s, clocks of two machines
 GOAL_DEPTH = 1000
+
+Take = Callable[[GoalTask, Robot], None]
 
 
 class Intake:
@@ -38,22 +47,75 @@ class Intake:
         self._goals = goals
         self._motion = motion
         self._health = health
-        node.create_subscription(PoseStamped, '~/goal_pose', self._on_goal_pose, GOAL_DEPTH)
+        for kind, name, callback in (
+                (PoseStamped, 'goal_pose', self._on_goal_pose),
+                (PointStamped, 'goal_position', self._on_goal_position),
+                (JointState, 'goal_joints', self._on_goal_joints),
+                (Path, 'goal_path', self._on_goal_path),
+                (PoseArray, 'goal_arc', self._on_goal_arc)):
+            node.create_subscription(kind, f'~/{name}', callback, GOAL_DEPTH)
+
+    # ---- one kind of goal each ----------------------------------------------
 
     def _on_goal_pose(self, message: PoseStamped) -> None:
-        task = self._goals.new(message.header.stamp)
-
-        def take() -> None:
-            robot = self._holder.require()
-            stamp = self._checked_stamp(message.header.stamp, robot.settings)
-            T_frame_tip = matrix_from_pose(message.pose)
-            T_base_frame = self._frames.pose_of(
-                message.header.frame_id, stamp, robot.tree, robot.chain.base_link,
-                self._arm.joints.positions)
-            task.goal = Goal(T_base_frame @ T_frame_tip)
+        def take(task: GoalTask, robot: Robot) -> None:
+            T_base_tip = self._in_base(message.header, message.pose, robot)
+            if robot.settings['motion.straight']:
+                self._motion.along(task, [T_base_tip])
+                return
+            task.goal = Goal(T_base_tip)
             self._solve(task)
 
-        self._goals.attempt(task, take)
+        self._take(message.header, take)
+
+    def _on_goal_position(self, message: PointStamped) -> None:
+        def take(task: GoalTask, robot: Robot) -> None:
+            p = position_from_point(message.point)
+            T_base_frame = self._frame(message.header, robot)
+            task.goal = Goal.position(T_base_frame[:3, :3] @ p + T_base_frame[:3, 3])
+            self._solve(task)
+
+        self._take(message.header, take)
+
+    def _on_goal_joints(self, message: JointState) -> None:
+        def take(task: GoalTask, robot: Robot) -> None:
+            q, _ = self._arm.measured(robot)
+            task.q_goal = joints_from_state(message, robot.chain, q)
+            self._motion.to_joints(task)
+
+        self._take(message.header, take)
+
+    def _on_goal_path(self, message: Path) -> None:
+        def take(task: GoalTask, robot: Robot) -> None:
+            if len(message.poses) > MOST_POSES:
+                raise GoalError(f'the path has {len(message.poses)} poses, at most {MOST_POSES} '
+                                'are taken; send it in parts', Reason.PATH_INVALID)
+            self._motion.along(task, [
+                self._in_base(Header(frame_id=stamped.header.frame_id or message.header.frame_id,
+                                     stamp=message.header.stamp), stamped.pose, robot)
+                for stamped in message.poses])
+
+        self._take(message.header, take)
+
+    def _on_goal_arc(self, message: PoseArray) -> None:
+        def take(task: GoalTask, robot: Robot) -> None:
+            poses = [self._in_base(message.header, pose, robot) for pose in message.poses]
+
+            def arc(start: MotionState) -> ToolPath:
+                if len(poses) == 3:
+                    return ToolPath.arc(*poses)
+                if len(poses) != 2:
+                    raise GoalError(f'the arc has {len(poses)} poses; it needs one on the way and '
+                                    'its end, before them its begin if it is not where the tip is',
+                                    Reason.PATH_INVALID)
+                if not start.rests:
+                    raise GoalError('the arm moves, so it is not known where the arc would begin; '
+                                    'send its begin, too, or wait', Reason.PATH_INVALID)
+                return ToolPath.arc(forward_kinematics(robot.chain, start.q), *poses)
+
+            self._motion.along(task, arc)
+
+        self._take(message.header, take)
 
     def home(self) -> GoalTask:
         """Go to the preferred posture; return the task, which may have ended already."""
@@ -66,12 +128,35 @@ class Intake:
         self._goals.attempt(task, go)
         return task
 
-    def _checked_stamp(self, message: TimeMessage, settings: Settings) -> Time:
+    # ---- what they share ----------------------------------------------------
+
+    def _take(self, header: Header, take: Take) -> None:
+        """Make a goal of a message, and its first step of `take`."""
+        task = self._goals.new(header.stamp)
+
+        def step() -> None:
+            robot = self._holder.require()
+            self._checked_stamp(header, robot.settings)
+            take(task, robot)
+
+        self._goals.attempt(task, step)
+
+    def _in_base(self, header: Header, pose: Pose, robot: Robot) -> np.ndarray:
+        T_frame_tip = matrix_from_pose(pose)
+        return self._frame(header, robot) @ T_frame_tip
+
+    def _frame(self, header: Header, robot: Robot) -> np.ndarray:
+        """Return T_base_frame (4, 4) at the time of the message."""
+        stamp = Time.from_msg(header.stamp, clock_type=self._node.get_clock().clock_type)
+        return self._frames.pose_of(header.frame_id, stamp, robot.tree, robot.chain.base_link,
+                                    self._arm.joints.positions)
+
+    def _checked_stamp(self, header: Header, settings: Settings) -> None:
         now = self._node.get_clock().now()
-        if message.sec < 0:
+        if header.stamp.sec < 0:
             raise GoalError('the stamp of the goal is negative; set it to now, or to 0',
                             Reason.GOAL_STALE)
-        stamp = Time.from_msg(message, clock_type=now.clock_type)
+        stamp = Time.from_msg(header.stamp, clock_type=now.clock_type)
         if now.nanoseconds == 0:
             raise GoalError('use_sim_time is true, but no time has arrived on /clock',
                             Reason.CLOCK_STOPPED)
@@ -79,7 +164,7 @@ class Intake:
             if self._health.was_paused():
                 raise GoalError('the goal has no stamp, and this process was stopped for a while, '
                                 'so it may be old; send it again', Reason.GOAL_STALE)
-            return stamp
+            return
         age = 1e-9 * (now - stamp).nanoseconds
         if age > settings['goal.max_age']:
             raise GoalError(f'the goal is {age:.1f} s old by its stamp, at most '
@@ -88,7 +173,6 @@ class Intake:
         if age < -FUTURE_SLACK:
             raise GoalError(f'the stamp of the goal is {-age:.1f} s in the future; do the clocks '
                             'agree?', Reason.GOAL_FROM_FUTURE)
-        return stamp
 
     def _solve(self, task: GoalTask) -> None:
         """Solve for ``task.goal`` and move there."""

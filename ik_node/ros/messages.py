@@ -7,11 +7,13 @@ from __future__ import annotations
 from math import isfinite, sqrt
 
 from builtin_interfaces.msg import Duration
-from geometry_msgs.msg import Pose, PoseStamped
+from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion
 import numpy as np
+from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ik_node.errors import GoalError, Reason
+from ik_node.errors import GoalError, quote, Reason
+from ik_node.model.chain import Chain
 from ik_node.ros.rotations import quaternion_from_rotation, rotation_from_quaternion
 from ik_node.se3 import pose
 from ik_node.trajectory.trajectory import Trajectory
@@ -31,11 +33,8 @@ def matrix_from_pose(message: Pose) -> np.ndarray:
 
     """
     p, o = message.position, message.orientation
-    for field, owner, names in (('position', p, 'xyz'), ('orientation', o, 'xyzw')):
-        for name in names:
-            if not isfinite(getattr(owner, name)):
-                raise GoalError(f'{field}.{name} of the goal is {getattr(owner, name)}, '
-                                'it must be a finite number')
+    _check_finite('position', p, 'xyz')
+    _check_finite('orientation', o, 'xyzw')
     norm = sqrt(o.x * o.x + o.y * o.y + o.z * o.z + o.w * o.w)
     if norm == 0.0:
         raise GoalError('the orientation of the goal is not set (all zeros); no rotation is '
@@ -45,6 +44,60 @@ def matrix_from_pose(message: Pose) -> np.ndarray:
                         'numbers in the order x, y, z, w?', Reason.GOAL_ORIENTATION_NOT_UNIT)
     R = rotation_from_quaternion((o.x / norm, o.y / norm, o.z / norm, o.w / norm))
     return pose(R, np.array([p.x, p.y, p.z]))
+
+
+def position_from_point(message: Point) -> np.ndarray:
+    """
+    Return a geometry_msgs/Point as an array (3,), m.
+
+    Raises
+    ------
+    GoalError
+        GOAL_NOT_FINITE.
+
+    """
+    _check_finite('point', message, 'xyz')
+    return np.array([message.x, message.y, message.z])
+
+
+def _check_finite(field: str, owner: Point | Quaternion, names: str) -> None:
+    for name in names:
+        if not isfinite(getattr(owner, name)):
+            raise GoalError(f'{field}.{name} of the goal is {getattr(owner, name)}, '
+                            'it must be a finite number')
+
+
+def joints_from_state(message: JointState, chain: Chain, q: np.ndarray) -> np.ndarray:
+    """
+    Return the goal (n,) that a sensor_msgs/JointState names; joints left out stay at `q`.
+
+    Raises
+    ------
+    GoalError
+        GOAL_JOINTS if names and positions do not fit, BEYOND_LIMIT if a position is
+        outside the limits of its joint.
+
+    """
+    names, positions = list(message.name), list(message.position)
+    if not names or len(names) != len(positions) or len(set(names)) != len(names):
+        raise GoalError(f'the joint goal has {len(names)} names ({len(set(names))} different) and '
+                        f'{len(positions)} positions; give one position to each name',
+                        Reason.GOAL_JOINTS)
+    goal = np.array(q)
+    for name, position in zip(names, positions):
+        if name not in chain.joint_names:
+            raise GoalError(f'the joint {quote(name)} is not one of '
+                            f'{", ".join(map(quote, chain.joint_names))}', Reason.GOAL_JOINTS)
+        if not isfinite(position):
+            raise GoalError(f'the goal of joint {quote(name)} is {position}, it must be a finite '
+                            'number', Reason.GOAL_NOT_FINITE)
+        k = chain.joint_names.index(name)
+        if not chain.lower[k] <= position <= chain.upper[k]:
+            raise GoalError(f'the goal of joint {quote(name)} is {position:.6g}, outside its '
+                            f'limits [{chain.lower[k]:.6g}, {chain.upper[k]:.6g}]',
+                            Reason.BEYOND_LIMIT)
+        goal[k] = position
+    return np.clip(goal, chain.lower, chain.upper)
 
 
 def fill_pose(message: Pose, T: np.ndarray) -> None:

@@ -4,24 +4,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import monotonic
 
 import numpy as np
 from rclpy.node import Node
 
-from ik_node.errors import Reason, TrajectoryError
+from ik_node.errors import PathError, Reason, TrajectoryError
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.ros.arm_state import ArmState
 from ik_node.ros.goals import Goals
-from ik_node.ros.output import TopicOutput
+from ik_node.ros.output import Output
 from ik_node.ros.robot import Robot, RobotHolder
 from ik_node.ros.status import GoalState, GoalTask
 from ik_node.se3 import distance
+from ik_node.solver.goal import Goal
+from ik_node.trajectory.cartesian import plan_path
 from ik_node.trajectory.course import Course, depart, postponed, unhurried_lead
-from ik_node.trajectory.monitor import Monitor, MonitorOptions
+from ik_node.trajectory.monitor import Monitor, MonitorOptions, Verdict
+from ik_node.trajectory.path import ToolPath
 from ik_node.trajectory.point_to_point import Departure, plan_point_to_point, plan_stop
-from ik_node.trajectory.trajectory import MotionLimits, Trajectory
+from ik_node.trajectory.trajectory import MotionLimits, MotionState, Trajectory
 from ik_node.trajectory.validate import validate
 
 MOST_ATTEMPTS = 2  # trajectories sent for one goal if the arm does not begin to move
@@ -32,13 +35,14 @@ Plan = Callable[[list[Departure]], Trajectory]
 class Motion:
     """One motion at a time; the answers go through the goals."""
 
-    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, output: TopicOutput,
+    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, output: Output,
                  goals: Goals) -> None:
         self._node = node
         self._holder = holder
         self._arm = arm
         self._output = output
         self._goals = goals
+        output.on_end = self._on_end
 
     # ---- to a goal ----------------------------------------------------------
 
@@ -70,6 +74,40 @@ class Motion:
 
         self.begin(task, plan)
 
+    def along(self, task: GoalTask,
+              way: Sequence[np.ndarray] | Callable[[MotionState], ToolPath]) -> None:
+        """
+        Move the tip along a path.
+
+        Parameters
+        ----------
+        way : sequence of (4, 4) arrays, or callable
+            Poses to go through in straight lines; or what returns the path from the
+            state in which the arm is when it begins.
+
+        Raises
+        ------
+        IkNodeError
+            Why there is no motion.
+
+        """
+        robot = self._holder.require()
+
+        def plan(departures: list[Departure]) -> Trajectory:
+            settings = robot.settings
+            path = way(departures[0].handover) if callable(way) else way
+            planned = plan_path(settings.solver, departures, path, settings.planning,
+                                settings.paths)
+            task.goal = Goal(planned.path.poses([planned.path.length * planned.fraction])[0])
+            task.interruption = planned.interruption
+            task.figures |= {'path_m': f'{planned.path.length:.4f}',
+                             'path_fraction': f'{planned.fraction:.4f}',
+                             'path_deviation_m': f'{planned.deviation[0]:.2e}',
+                             'path_deviation_rad': f'{planned.deviation[1]:.2e}'}
+            return planned.trajectory
+
+        self.begin(task, plan)
+
     def begin(self, task: GoalTask, plan: Plan) -> None:
         """
         Plan from where the arm is now, send the trajectory, and watch it.
@@ -89,18 +127,28 @@ class Motion:
             return
         settings = robot.settings
         now = monotonic()
-        trajectory = self._send(plan(self._departures(robot, q, qd, now)), robot, now,
-                                settings.limits)
+        try:
+            planned = plan(self.departures(robot, q, qd, now))
+        except PathError as error:
+            task.figures['path_fraction'] = f'{error.fraction:.4f}'
+            if error.reason is not Reason.ALREADY_THERE or robot.moves:
+                raise
+            self._goals.supersede(task)
+            self._goals.end(task, GoalState.REACHED, error.reason, str(error))
+            return
+        trajectory = self._send(planned, robot, now, settings.limits)
         task.attempts += 1
         task.figures['duration_s'] = f'{trajectory.duration:.3f}'
         monitor = Monitor(robot.chain, trajectory, q, MonitorOptions(
             settings['watch.joint_tolerance'], settings['watch.start_timeout'],
-            settings['watch.settle_timeout'], settings['state.timeout']))
+            settings['watch.settle_timeout'], settings['state.timeout'],
+            settings.path_tolerance))
         self._goals.under_way(task, lambda: self._judge(task, plan, monitor),
                               f'on its way, {trajectory.duration:.2f} s')
 
-    def _departures(self, robot: Robot, q: np.ndarray, qd: np.ndarray,
-                    now: float) -> list[Departure]:
+    def departures(self, robot: Robot, q: np.ndarray, qd: np.ndarray,
+                   now: float) -> list[Departure]:
+        """Return where a new motion begins, the better first; q and qd (n,) are measured."""
         lead = robot.settings['motion.handover_time']
         if robot.course is not None:
             _, age = self._arm.last(robot)
@@ -129,7 +177,8 @@ class Motion:
             return bool(np.abs(robot.chain.difference(q, task.q_goal)).max() <= 1e-6)
         position, angle = distance(forward_kinematics(robot.chain, q), task.goal.T_base_tip)
         return (position <= robot.settings['solver.position_tolerance']
-                and angle <= robot.settings['solver.orientation_tolerance'])
+                and (task.goal.orientation_free
+                     or angle <= robot.settings['solver.orientation_tolerance']))
 
     # ---- on the way ---------------------------------------------------------
 
@@ -148,18 +197,35 @@ class Motion:
             self.begin(task, plan)
             return
         self._note_measured_error(task, robot, q)
-        if verdict.reason is Reason.REACHED:
+        if verdict.reason is Reason.REACHED and task.interruption is not None:
+            self._goals.end(task, GoalState.FAILED, task.interruption.reason,
+                            f'went as far as it could: {task.interruption}')
+        elif verdict.reason is Reason.REACHED:
             self._goals.end(task, GoalState.REACHED, Reason.REACHED, _reached_sentence(task))
         else:
             robot.course = None
             self._goals.end(task, GoalState.FAILED, verdict.reason, verdict.sentence)
 
+    def _on_end(self, verdict: Verdict) -> None:
+        """Take the controller's own word on a motion, where it gives one."""
+        task = self._goals.current
+        # That it was reached is for the joint states to show.
+        if task is None or verdict.reason is Reason.REACHED:
+            return
+        robot = self._holder.require()
+        robot.course = None
+        q, _ = self._arm.last(robot)
+        if q is not None:
+            self._note_measured_error(task, robot, q)
+        self._goals.end(task, GoalState.FAILED, verdict.reason, verdict.sentence)
+
     def _note_measured_error(self, task: GoalTask, robot: Robot, q: np.ndarray) -> None:
         T_goal = task.goal.T_base_tip if task.goal else forward_kinematics(
             robot.chain, task.q_goal)
         position, angle = distance(forward_kinematics(robot.chain, q), T_goal)
-        task.figures |= {'measured_position_error_m': f'{position:.3e}',
-                         'measured_orientation_error_rad': f'{angle:.3e}'}
+        task.figures['measured_position_error_m'] = f'{position:.3e}'
+        if task.goal is None or not task.goal.orientation_free:
+            task.figures['measured_orientation_error_rad'] = f'{angle:.3e}'
 
     # ---- to rest ------------------------------------------------------------
 
@@ -176,10 +242,14 @@ class Motion:
         """
         done = 'nothing moves'
         robot = self._holder.robot
-        if robot is not None and (robot.moves or self._goals.moving):
+        current = self._goals.current
+        if current is not None and current.halt is not None:
+            current.halt()
+            done = 'it ramps down'
+        elif robot is not None and (robot.moves or current is not None):
             settings = robot.settings
             now = monotonic()
-            departures = self._departures(robot, *self._arm.fresh(robot), now)
+            departures = self.departures(robot, *self._arm.fresh(robot), now)
             # An arm that stands away from its motion is told to hold: the controller may
             # still have that motion, and go on with it.
             if robot.moves or not departures[0].handover.rests:
@@ -196,5 +266,6 @@ class Motion:
 
 
 def _reached_sentence(task: GoalTask) -> str:
-    return (f'reached; the tip is measured {task.figures["measured_position_error_m"]} m and '
-            f'{task.figures["measured_orientation_error_rad"]} rad from the goal')
+    turned = task.figures.get('measured_orientation_error_rad')
+    return (f'reached; the tip is measured {task.figures["measured_position_error_m"]} m'
+            + (f' and {turned} rad' if turned else '') + ' from the goal')

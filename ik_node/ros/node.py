@@ -20,13 +20,16 @@ from ik_node.ros.goals import Goals
 from ik_node.ros.health import Health
 from ik_node.ros.intake import Intake
 from ik_node.ros.motion import Motion
-from ik_node.ros.output import TopicOutput
+from ik_node.ros.output import make_output
 from ik_node.ros.parameters import declare, IK_NODE, plain, refused
 from ik_node.ros.robot import Robot, RobotHolder
 from ik_node.ros.status import GoalState
+from ik_node.ros.stream import Stream
 from ik_node.solver.goal import Goal
+from ik_node.trajectory.cartesian import warm_up as prepare_paths
 from ik_node.trajectory.settings import make_settings
 from ik_node.trajectory.tip import tip_rates
+from ik_node.trajectory.tracking import Follower
 
 
 class IkNode(Node):
@@ -42,7 +45,7 @@ class IkNode(Node):
         self._values = declare(self, IK_NODE)
         self._holder = RobotHolder(lambda: self._description.complaint)
         self._goals = Goals(self, self._holder)
-        self._output = TopicOutput(self, self._values['controller'])
+        self._output = make_output(self, self._values['output'], self._values['controller'])
         frames = Frames(self, self._values['frame_prefix'])
         # What is heard while the robot is prepared would be old afterwards.
         self._description = Description(self, self._values, self._take_model)
@@ -52,6 +55,8 @@ class IkNode(Node):
         health = Health(self, self._holder, self._arm, self._output, self._goals)
         self._intake = Intake(self, self._holder, self._arm, frames, self._goals,
                               self._motion, health)
+        self._stream = Stream(self, self._holder, self._arm, frames, self._goals, self._motion,
+                              self._output, self._values)
         self.create_service(Trigger, '~/stop', self._on_stop)
         self.create_service(Trigger, '~/home', self._on_home)
 
@@ -63,12 +68,14 @@ class IkNode(Node):
             raise ParameterError('a new robot description came during a motion; it is not taken')
         chain = make_chain(tree, self._values['base_link'], self._values['tip_link'])
         logger.info('preparing the solver (the first start on a machine compiles it, '
-                    'which takes about half a minute)')
+                    'which takes about a minute)')
         settings = make_settings(self._values, chain)
         warm_up = settings.solver.solve(Goal(forward_kinematics(chain, chain.middle)),
                                         chain.middle)
         singular_values(chain, warm_up.q)
         tip_rates(chain, warm_up.q[None], warm_up.q[None])
+        prepare_paths(settings.solver)
+        Follower(chain, settings.planning, settings.following)
         self._holder.robot = Robot(tree, chain, settings)
         for note in tree.notes:
             logger.warning(note)

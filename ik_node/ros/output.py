@@ -1,50 +1,47 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""How trajectories reach the controller: its topic."""
+"""How trajectories reach the controller: its topic, or its action."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
 
 from rclpy.duration import Duration
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
 
-from ik_node.errors import Reason, TrajectoryError
+from ik_node.errors import ParameterError, Reason, TrajectoryError
+from ik_node.ros.action import ACTION, TrajectoryAction
 from ik_node.ros.messages import trajectory_message
 from ik_node.trajectory.acceptance import refusal
+from ik_node.trajectory.monitor import Verdict
 from ik_node.trajectory.trajectory import Trajectory
 
 LISTENER_SETTLE = 0.2  # s; what is published right after discovery may be lost
 
 
-class TopicOutput:
+class Output(Protocol):
     """
-    Publishes to ``joint_trajectory`` of a controller.
+    The way to one controller.
 
-    Parameters
+    Attributes
     ----------
-    controller : str
-        Its name; '' for the topic without one.
+    name : str
+        Where the trajectories go.
+    on_end : callable
+        Called with the controller's own Verdict on the last trajectory, if it gives one.
+    steady : bool
+        Whether many trajectories a second may be sent.
 
     """
 
-    def __init__(self, node: Node, controller: str) -> None:
-        controller = controller.strip('/')
-        self._publisher = node.create_publisher(
-            JointTrajectory, f'{controller}/joint_trajectory' if controller
-            else 'joint_trajectory', 10)
-        self._listener_seen: float | None = None
-
-    @property
-    def name(self) -> str:
-        """Return where the trajectories go."""
-        return self._publisher.topic_name
+    name: str
+    on_end: Callable[[Verdict], None]
+    steady: bool
 
     def listeners(self) -> int:
         """Return how many listen."""
-        count = self._publisher.get_subscription_count()
-        if not count:
-            self._listener_seen = None
-        return count
 
     def ready(self, now: float) -> bool:
         """
@@ -56,6 +53,60 @@ class TopicOutput:
             NO_LISTENER if none listens.
 
         """
+
+    def send(self, trajectory: Trajectory) -> None:
+        """
+        Send a trajectory.
+
+        Raises
+        ------
+        TrajectoryError
+            If the controller would refuse it, or is gone.
+
+        """
+
+    def flush(self, seconds: float) -> None:
+        """Wait until the controller has what was sent, at most so long."""
+
+
+def make_output(node: Node, kind: str, controller: str) -> Output:
+    """
+    Return the output of a kind, 'topic' or 'action', to a controller ('' = one without a name).
+
+    Raises
+    ------
+    ParameterError
+        If there is no such kind, or it needs what is not installed.
+
+    """
+    kinds = {'topic': TopicOutput, 'action': ActionOutput}
+    if kind not in kinds:
+        raise ParameterError(f'the parameter output is {kind!r}; it must be '
+                             f'{" or ".join(kinds)}')
+    controller = controller.strip('/')
+    return kinds[kind](node, f'{controller}/' if controller else '')
+
+
+class TopicOutput:
+    """Publishes to ``joint_trajectory``; the controller says nothing."""
+
+    steady = True
+
+    def __init__(self, node: Node, prefix: str) -> None:
+        self._publisher = node.create_publisher(JointTrajectory, f'{prefix}joint_trajectory', 10)
+        self._listener_seen: float | None = None
+        self.name = self._publisher.topic_name
+        self.on_end: Callable[[Verdict], None] = lambda verdict: None
+
+    def listeners(self) -> int:
+        """Return how many listen."""
+        count = self._publisher.get_subscription_count()
+        if not count:
+            self._listener_seen = None
+        return count
+
+    def ready(self, now: float) -> bool:
+        """As :meth:`Output.ready`."""
         if not self.listeners():
             raise TrajectoryError(
                 f'nobody listens on {self.name}; start the controller, or name it by the '
@@ -65,21 +116,45 @@ class TopicOutput:
         return now - self._listener_seen >= LISTENER_SETTLE
 
     def send(self, trajectory: Trajectory) -> None:
-        """
-        Publish a trajectory.
-
-        Raises
-        ------
-        TrajectoryError
-            If the controller would refuse it.
-
-        """
-        message = trajectory_message(trajectory)
-        why = refusal(message, trajectory.joint_names, 0.0)
-        if why:
-            raise TrajectoryError(f'the controller would refuse the trajectory: {why}')
-        self._publisher.publish(message)
+        """As :meth:`Output.send`."""
+        self._publisher.publish(_checked_message(trajectory))
 
     def flush(self, seconds: float) -> None:
         """Wait until the controller has what was published, at most so long."""
         self._publisher.wait_for_all_acked(Duration(seconds=seconds))
+
+
+class ActionOutput:
+    """Sends goals of ``follow_joint_trajectory``; a new one takes the place of the last."""
+
+    steady = False
+
+    def __init__(self, node: Node, prefix: str) -> None:
+        self._action = TrajectoryAction(node, f'{prefix}{ACTION}',
+                                        lambda verdict: self.on_end(verdict))
+        self.name = self._action.name
+        self.on_end: Callable[[Verdict], None] = lambda verdict: None
+
+    def listeners(self) -> int:
+        """Return whether a server is there."""
+        return int(self._action.server_is_ready())
+
+    def ready(self, now: float) -> bool:
+        """As :meth:`Output.ready`."""
+        self._action.require_server()
+        return True
+
+    def send(self, trajectory: Trajectory) -> None:
+        """As :meth:`Output.send`."""
+        self._action.send(_checked_message(trajectory))
+
+    def flush(self, seconds: float) -> None:
+        """Nothing is kept back."""
+
+
+def _checked_message(trajectory: Trajectory) -> JointTrajectory:
+    message = trajectory_message(trajectory)
+    why = refusal(message, trajectory.joint_names, 0.0)
+    if why:
+        raise TrajectoryError(f'the controller would refuse the trajectory: {why}')
+    return message

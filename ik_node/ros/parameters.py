@@ -61,6 +61,8 @@ IK_NODE = (
     Row('frame_prefix', '', 'what robot_state_publisher puts before link names in TF', live=False),
     Row('controller', '', 'name of the controller: trajectories go to <controller>/'
         'joint_trajectory; empty: joint_trajectory', live=False),
+    Row('output', 'topic', "how trajectories reach the controller: topic, or the action "
+        'follow_joint_trajectory (needs control_msgs); never both', live=False),
     Row('tip_pose_rate', 25.0, 'at most so many tip poses a second, Hz', 0.1, 1000.0, live=False),
     Row('solver.method', 'damped', 'damped, or a textbook method of docs/methods.md'),
     Row('solver.position_tolerance', 1e-6, 'a solution is so near to its goal, m', 1e-9, 0.1),
@@ -99,11 +101,35 @@ IK_NODE = (
         'new one begins, s', 0.002, 1.0),
     Row('motion.start_tolerance', 0.02, 'a joint so far outside its limits may still move '
         'inward, rad or m', 0.0, 1.0),
+    Row('motion.straight', False, 'take ~/goal_pose by a straight tool line, not the fastest way'),
+    Row('path.blend_radius', 0.0, 'so near to a corner the tip may leave the lines, m; 0 = it '
+        'stops there', 0.0, 10.0),
+    Row('path.partial', False, 'follow a path as far as the arm can, instead of the whole path or '
+        'nothing'),
+    Row('path.tool_acceleration', 0.0, 'largest acceleration of the tip on a path, m/s^2; 0 = no '
+        'limit', 0.0, 1000.0),
+    Row('path.tool_turn_acceleration', 0.0, 'largest angular acceleration of the tip on a path, '
+        'rad/s^2; 0 = no limit', 0.0, 10_000.0),
+    Row('path.max_joint_step', 0.05, 'largest motion of a joint between two solutions along a '
+        'path, rad or m', 1e-3, 1.0),
+    Row('stream.output', 'trajectory', 'what ~/goal_stream becomes: trajectory (to the '
+        'controller), or position or velocity (to <controller>/commands)', live=False),
+    Row('stream.rate', 100.0, 'commands a second, Hz', 50.0, 500.0),
+    Row('stream.lead', 0.03, 'commanded so far ahead, s', 0.005, 0.5),
+    Row('stream.timeout', 0.1, 'without a pose for so long the arm ramps down, s', 0.01, 10.0),
+    Row('stream.gain', 15.0, 'rate at which an error shrinks, 1/s', 0.1, 50.0),
+    Row('stream.memory', 0.04, "smoothing of the target's movement, s", 0.001, 1.0),
+    Row('stream.free_axes', (), "axes that are left free, of x, y, z, rx, ry, rz of the target; "
+        "[''] = none", strings=True),
+    Row('stream.null_space_gains', (0.5,), 'how fast a joint goes to its preferred position where '
+        'the target leaves the arm free, 1/s, one or one each'),
     Row('goal.max_age', 5.0, 'older goals (by their stamp) are refused, s', 0.0, 1e6),
     Row('goal.tf_timeout', 0.5, 'longest wait for the transform of a goal frame, s', 0.0, 60.0),
     Row('state.timeout', 0.5, 'joint states older than this are not used, s', 0.01, 60.0),
     Row('watch.joint_tolerance', 0.01, 'a joint so near to its goal has arrived, rad or m',
         1e-6, 1.0),
+    Row('watch.path_tolerance', (0.0,), 'a joint so far from its planned path is off track, rad '
+        'or m, one or one each; 0 = it may be anywhere'),
     Row('watch.start_timeout', 1.0, 'a motion must be seen to begin within this time, s',
         0.1, 60.0),
     Row('watch.settle_timeout', 2.0, 'after its planned end a motion without progress for so long '

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -16,7 +17,7 @@ from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
-from ik_node.errors import Reason
+from ik_node.errors import PathError, Reason
 from ik_node.solver.goal import Goal
 
 STATUS_QOS = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE,
@@ -61,6 +62,10 @@ class GoalTask:
         Joint positions, once known.
     attempts : int
         Trajectories sent for it.
+    interruption : PathError or None
+        Why the path ends before its end, if it is followed in part.
+    halt : callable or None
+        How its motion is brought to rest, if not by a trajectory.
     figures : dict
         Numbers for the answer.
 
@@ -71,6 +76,8 @@ class GoalTask:
     goal: Goal | None = None
     q_goal: np.ndarray | None = None
     attempts: int = 0
+    interruption: PathError | None = None
+    halt: Callable[[], None] | None = None
     figures: dict[str, Any] = field(default_factory=dict)
     state: GoalState | None = None
 

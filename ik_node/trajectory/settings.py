@@ -14,6 +14,8 @@ from ik_node.errors import ParameterError, quote
 from ik_node.model.chain import Chain
 from ik_node.solver.options import one_per_joint
 from ik_node.solver.solver import Solver
+from ik_node.trajectory.follow import FollowOptions
+from ik_node.trajectory.path_options import PathOptions
 from ik_node.trajectory.tip import TipLimits
 from ik_node.trajectory.trajectory import MotionLimits
 
@@ -27,6 +29,9 @@ class Settings:
     limits: MotionLimits
     planning: MotionLimits
     tip_limits: TipLimits | None
+    paths: PathOptions
+    following: FollowOptions
+    path_tolerance: np.ndarray | None
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
@@ -36,7 +41,8 @@ def make_settings(values: Mapping[str, Any], chain: Chain) -> Settings:
     """
     Check the values of the node's parameters, by their names, against a chain.
 
-    ``limits`` are the hard limits, ``planning`` those with the scales.
+    ``limits`` are the hard limits, ``planning`` those with the scales; ``paths``,
+    ``following`` and ``path_tolerance`` (n,) are what planner, follower and monitor take.
 
     Raises
     ------
@@ -78,7 +84,30 @@ def make_settings(values: Mapping[str, Any], chain: Chain) -> Settings:
                             values['motion.acceleration_scale'] * acceleration, jerk)
     speed, turn = values['motion.tool_speed'] or np.inf, values['motion.tool_turn'] or np.inf
     tip_limits = TipLimits(chain, speed, turn) if min(speed, turn) < np.inf else None
-    return Settings(dict(values), solver, hard, planning, tip_limits)
+    paths = PathOptions(
+        tool_speed=speed, tool_rotation_speed=turn,
+        tool_acceleration=values['path.tool_acceleration'] or np.inf,
+        tool_rotation_acceleration=values['path.tool_turn_acceleration'] or np.inf,
+        blend_radius=values['path.blend_radius'],
+        max_joint_step=values['path.max_joint_step'],
+        period=values['motion.sample_period'], partial=values['path.partial'])
+    bias = _not_negative(chain, values, 'stream.null_space_gains')
+    following = FollowOptions(
+        lead=values['stream.lead'], timeout=values['stream.timeout'], gain=values['stream.gain'],
+        memory=values['stream.memory'], metres_per_radian=values['solver.metres_per_radian'],
+        tool_speed=speed, free=tuple(axis for axis in values['stream.free_axes'] if axis),
+        bias=tuple(bias), preferred=tuple(solver.preferred))
+    tolerance = _not_negative(chain, values, 'watch.path_tolerance')
+    return Settings(dict(values), solver, hard, planning, tip_limits, paths, following,
+                    np.where(tolerance > 0.0, tolerance, np.inf) if tolerance.any() else None)
+
+
+def _not_negative(chain: Chain, values: Mapping[str, Any], name: str) -> np.ndarray:
+    array = one_per_joint(chain, values[name], f'the parameter {name}')
+    if (array < 0.0).any():
+        raise ParameterError(f'the parameter {name} is {list(values[name])}; none of its numbers '
+                             'may be negative')
+    return array
 
 
 def _positive(chain: Chain, values: Mapping[str, Any], name: str) -> np.ndarray:

@@ -26,7 +26,6 @@ from ik_node.solver.residual import BASE, GOAL, PLAIN, TIP
 from ik_node.trajectory import brake, cycle, resolved_rate, target
 from ik_node.trajectory.cycle import follow_cycle, plan_instants, plan_states
 from ik_node.trajectory.follow import AXES, Follow, FollowOptions, Phase, Taken
-from ik_node.trajectory.point_to_point import CLOSEST, OVERSHOOT
 from ik_node.trajectory.resolved_rate import (
     ORIENTATION_ERROR,
     POSITION_ERROR,
@@ -37,6 +36,8 @@ from ik_node.trajectory.sampler import evaluate, quintic
 from ik_node.trajectory.target import take_pose, TARGET
 from ik_node.trajectory.trajectory import MotionLimits, MotionState, Trajectory
 
+CLOSEST = 1e-4       # s, between two points: switches of the jerk that are nearer count as one ...
+OVERSHOOT = 0.5      # ... which costs so much of jerk * CLOSEST in acceleration
 MARGIN = 1e-6        # rad or m inside the position limits, for the quintic between two points
 LONGEST_CYCLE = 0.05  # s; after a longer pause the arm is where the last plan took it
 JUMP = 0.05, 0.3     # m, rad: a pose so far from the prediction begins a new movement ...
@@ -267,9 +268,11 @@ class Follower:
             raise TrajectoryError(f'the commanded state is {first:.4f} s ahead, a trajectory '
                                   f'needs {CLOSEST:g} s; raise the lead, or call step() first')
         instants = plan_instants(self._joints, self._state, self._plan, 0.0, CLOSEST)
-        states = self._states(instants)
+        # Messages have whole nanoseconds, and two close points would make much of what is cut.
+        times = 1e-9 * np.ceil(1e9 * (first + instants))
+        states = self._states(times - first)
         states[-1, 1:] = 0.0
-        return Trajectory(self.chain.joint_names, self._commanded(now), first + instants,
+        return Trajectory(self.chain.joint_names, self._commanded(now), times,
                           states[:, 0], states[:, 1], states[:, 2], handover=1)
 
     def _commanded(self, now: float) -> MotionState:

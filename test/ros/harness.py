@@ -14,7 +14,8 @@ import sys
 from time import monotonic
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import Pose, PoseStamped
+from nav_msgs.msg import Path as PathMessage
 import numpy as np
 import pinocchio as pin
 from rcl_interfaces.srv import SetParametersAtomically
@@ -154,6 +155,12 @@ class Probe(Node):
             assert monotonic() < end, f'{what or "the condition"} did not come within {seconds} s'
             rclpy.spin_once(self, timeout_sec=0.02)
 
+    def publisher(self, kind, topic: str):
+        """Return a publisher to a topic of the node, which has discovered it."""
+        made = self.create_publisher(kind, f'{self._target}/{topic}', 10)
+        self.wait(made.get_subscription_count, what=topic)
+        return made
+
     def spin_for(self, seconds: float) -> None:
         """Keep receiving for a while, to see that something does not come."""
         end = monotonic() + seconds
@@ -246,6 +253,28 @@ def positions_of(message) -> np.ndarray:
     """Return the positions of joint_1 to joint_6 in a JointState."""
     by_name = dict(zip(message.name, message.position))
     return np.array([by_name[f'joint_{k}'] for k in range(1, 7)])
+
+
+def stamped(probe: Probe, message, frame: str = 'base_link') -> str:
+    """Fill in the header of a message; return the stamp by which its answers are known."""
+    message.header.frame_id = frame
+    message.header.stamp = probe.get_clock().now().to_msg()
+    return f'{message.header.stamp.sec}.{message.header.stamp.nanosec:09d}'
+
+
+def pose(xyz, R=None) -> Pose:
+    """Return a message; by default with the orientation that the tip has at READY."""
+    message = Pose()
+    message.position.x, message.position.y, message.position.z = map(float, xyz)
+    o = message.orientation
+    o.x, o.y, o.z, o.w = map(float, pin.Quaternion(tip(READY).rotation if R is None
+                                                   else R).coeffs())
+    return message
+
+
+def path_of(*poses: Pose) -> PathMessage:
+    """Return a path through poses, in the frame of its header."""
+    return PathMessage(poses=[PoseStamped(pose=p) for p in poses])
 
 
 def latest(probe: Probe) -> np.ndarray:

@@ -13,6 +13,7 @@ import numpy as np
 
 ARM = Path(__file__).parents[2] / 'urdf/six_axis_arm.urdf'
 CLOCK_ROOM = 0.2  # s; on a busy machine so much lies between planning, sending and the begin
+STREAM_JERK = 1.05  # switches of the jerk that are nearer than 0.1 ms count as one
 ON_IT = 1e-6, 1e-4, 1e-2  # q, qd, qdd: so near to the motion before, it goes on from there
 
 
@@ -54,7 +55,22 @@ def judge(message, before) -> list[str]:
     judged before; which of them is kept as its ``start``.
     """
     bounds = _bounds(message)
+    message.start = None
+    if message.streamed:
+        # From its first point on: a hundredth of a second later the next takes its place, and
+        # how the commanded states follow one another is for test_tracking to see.
+        bounds = replace(bounds, jerk=STREAM_JERK * bounds.jerk)
+        first, *others = message.points
+        t = first.time_from_start.sec + 1e-9 * first.time_from_start.nanosec
+        later = SimpleNamespace(
+            joint_names=message.joint_names,
+            times=[p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec - t for p in others],
+            **{name: np.array([getattr(p, field) for p in others]) for name, field in (
+                ('q', 'positions'), ('qd', 'velocities'), ('qdd', 'accelerations'))})
+        return faults(later, bounds, (first.positions, first.velocities, first.accelerations))
     found = faults(message, bounds)
+    if before is not None and before.streamed:
+        return found
     starts = []
     if before is not None and before.start is not None:
         start, gaps = begins_on(message, before, message.time - before.time, CLOCK_ROOM,

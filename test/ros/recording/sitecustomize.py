@@ -71,9 +71,13 @@ def keep(message):
     """Append one line to the file of this process."""
     points = [[p.time_from_start.sec, p.time_from_start.nanosec, list(p.positions),
                list(p.velocities), list(p.accelerations)] for p in message.points]
+    frame, streamed = sys._getframe(1), False
+    while frame is not None and not streamed:
+        streamed = frame.f_globals.get('__name__') == 'ik_node.ros.stream'
+        frame = frame.f_back
     with open(f'{KEEP}/{os.getpid()}.jsonl', 'a', encoding='utf-8') as file:
         file.write(json.dumps({'arguments': sys.argv, 'time': monotonic(), 'measured': joints,
-                               'joint_names': list(message.joint_names), 'points': points})
+                               'streamed': streamed, 'joint_names': list(message.joint_names), 'points': points})
                    + '\n')
 
 

@@ -1,0 +1,271 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Following a moving target: poses on ~/goal_stream in, short trajectories or commands out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from time import monotonic
+from typing import Any
+
+from geometry_msgs.msg import PoseStamped
+import numpy as np
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.time import Time
+from rclpy.timer import Timer
+from std_msgs.msg import Float64MultiArray
+
+from ik_node.errors import GoalError, ParameterError, Reason
+from ik_node.ros.arm_state import ArmState, LATEST
+from ik_node.ros.frames import Frames, NotYet
+from ik_node.ros.goals import Goals
+from ik_node.ros.messages import matrix_from_pose
+from ik_node.ros.motion import Motion
+from ik_node.ros.output import Output
+from ik_node.ros.robot import Robot, RobotHolder
+from ik_node.ros.status import GoalState, GoalTask
+from ik_node.trajectory.course import Course
+from ik_node.trajectory.follow import Follow, Phase
+from ik_node.trajectory.tracking import Follower
+from ik_node.trajectory.trajectory import MotionState, Trajectory
+from ik_node.trajectory.validate import validate
+
+OUTPUTS = 'trajectory', 'position', 'velocity'
+ASTRAY = 0.1      # rad or m: so far from its command, and lag, an arm does not follow
+RETRY = 1.0       # s after a rejection, until a stream that goes on is tried again
+
+
+class Session:
+    """
+    One target from its first pose to the last.
+
+    Attributes
+    ----------
+    settings : Settings
+        With which the follower was made.
+    last : Follow or None
+        The last cycle that had a target.
+    begin : float
+        Monotonic time (s) at which it leaves the motion before.
+    begun : bool
+        The controller was sent there.
+    on_course : float
+        Monotonic time (s) at which the arm was last where it is commanded to be.
+
+    """
+
+    def __init__(self, task: GoalTask, robot: Robot, begin: MotionState, time: float) -> None:
+        self.task = task
+        self.poses = 0
+        self.last: Follow | None = None
+        self.on_course = self.begin = time
+        self.begun = False
+        self.renew(robot, begin, time)
+
+    def renew(self, robot: Robot, begin: MotionState, time: float) -> None:
+        """Go on with the settings as they are now."""
+        self.settings = robot.settings
+        self.follower = Follower(robot.chain, self.settings.planning, self.settings.following)
+        self.follower.begin(begin, time)
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """Return numbers for the answer."""
+        figures = {'poses': self.poses, 'poses_out_of_order': self.follower.out_of_order,
+                   'poses_apart': self.follower.jumps}
+        if self.last is not None:
+            figures |= {'position_error_m': f'{self.last.position_error:.3e}',
+                        'orientation_error_rad': f'{self.last.orientation_error:.3e}',
+                        'smallest_singular_value': f'{self.last.smallest:.4f}'}
+        return figures
+
+
+class Stream:
+    """
+    Follows the latest pose of a stream; a session of it is one goal, with one answer.
+
+    After a session has ended, by ~/stop or another goal too, the next begins only
+    after a pause of the stream, so that a sender that goes on does not undo it.
+
+    Parameters
+    ----------
+    values : mapping
+        Parameters stream.output and controller, which are fixed at start.
+
+    Raises
+    ------
+    ParameterError
+        If stream.output is none of OUTPUTS.
+
+    """
+
+    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, frames: Frames,
+                 goals: Goals, motion: Motion, output: Output, values: Mapping[str, Any]) -> None:
+        self._node = node
+        self._holder = holder
+        self._arm = arm
+        self._frames = frames
+        self._goals = goals
+        self._motion = motion
+        self._output = output
+        self._kind = values['stream.output']
+        if self._kind not in OUTPUTS:
+            raise ParameterError(f'the parameter stream.output is {self._kind!r}; it must be '
+                                 f'{", ".join(OUTPUTS[:-1])} or {OUTPUTS[-1]}')
+        self._commands = None
+        if self._kind != 'trajectory':
+            controller = values['controller'].strip('/')
+            self._commands = node.create_publisher(
+                Float64MultiArray, f'{controller}/commands' if controller else 'commands', 1)
+        self._session: Session | None = None
+        self._timer: Timer | None = None
+        self._last_pose, self._rejected = -np.inf, np.inf
+        node.create_subscription(PoseStamped, '~/goal_stream', self._on_pose, LATEST)
+
+    # ---- poses --------------------------------------------------------------
+
+    def _on_pose(self, message: PoseStamped) -> None:
+        now, robot = monotonic(), self._holder.robot
+        timeout = robot.settings['stream.timeout'] if robot is not None else 1.0
+        paused, self._last_pose = now - self._last_pose > timeout, now
+        if self._session is not None and not self._session.task.final:
+            self._feed(message, now)
+        elif self._session is None and (paused or now > self._rejected + RETRY):
+            task = self._goals.new(message.header.stamp)
+            self._goals.attempt(task, lambda: self._begin(task, message))
+            self._rejected = now if task.state is GoalState.REJECTED else np.inf
+
+    def _feed(self, message: PoseStamped, now: float) -> None:
+        session = self._session
+        stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+        try:
+            session.follower.feed(self._target(message), now, stamp or None)
+            session.poses += 1
+        except (GoalError, NotYet) as error:
+            self._node.get_logger().warning(f'a pose of the stream is left out: {error}',
+                                            throttle_duration_sec=5.0)
+
+    def _target(self, message: PoseStamped) -> np.ndarray:
+        robot = self._holder.require()
+        T_frame_tip = matrix_from_pose(message.pose)
+        stamp = Time.from_msg(message.header.stamp,
+                              clock_type=self._node.get_clock().clock_type)
+        return self._frames.pose_of(message.header.frame_id, stamp, robot.tree,
+                                    robot.chain.base_link, self._arm.joints.positions) \
+            @ T_frame_tip
+
+    # ---- a session ----------------------------------------------------------
+
+    def _begin(self, task: GoalTask, message: PoseStamped) -> None:
+        robot, now = self._holder.require(), monotonic()
+        self._target(message)  # what is wrong with it is said before anything moves
+        q, qd = self._arm.measured(robot)
+        if not self._ready(now):
+            self._goals.wait(task, lambda: self._begin(task, message), np.inf)
+            return
+        settings = robot.settings
+        departure = self._motion.departures(robot, q, qd, now)[0]
+        lead = float(departure.times[-1]) if len(departure.times) else 0.0
+        self._session = Session(task, robot, departure.handover, now + lead)
+        if self._commands is not None:
+            task.halt = self._session.follower.halt
+        self._feed(message, monotonic())
+        if self._timer is None:
+            self._timer = self._node.create_timer(
+                1.0, self._cycle, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._timer.timer_period_ns = int(1e9 / settings['stream.rate'])
+        self._timer.reset()
+        self._goals.under_way(task, self._judge, 'follows the stream')
+
+    def _ready(self, now: float) -> bool:
+        """Return whether somebody listens; raise if nobody does, or nobody can follow."""
+        if self._commands is not None:
+            if not self._commands.get_subscription_count():
+                raise GoalError(f'nobody listens on {self._commands.topic_name}; start the '
+                                'forward command controller, or name it by the parameter '
+                                'controller', Reason.NO_LISTENER)
+            return True
+        if not self._output.steady:
+            raise GoalError('a stream is not sent as goals of an action; set output to topic, or '
+                            'stream.output to position or velocity', Reason.PARAMETER_INVALID)
+        return self._output.ready(now)
+
+    def _cycle(self) -> None:
+        session = self._session
+        if not session.task.final:
+            self._goals.attempt(session.task, self._command)
+        elif self._commands is None:
+            self._close()  # what took its place has the arm
+        else:
+            session.follower.halt()
+            self._command()
+
+    def _command(self) -> None:
+        """Command the state that is `stream.lead` ahead."""
+        session, robot, now = self._session, self._holder.require(), monotonic()
+        ended = session.task.final
+        if session.settings is not robot.settings and not ended:
+            self._renew(session, robot, now)
+        if self._commands is None:
+            now = self._arm.next_update()  # when the controller begins what is sent now
+        if session.begun and now + session.settings['stream.lead'] <= session.begin:
+            return  # it is on its way to where the stream begins
+        session.begun = True
+        found = session.follower.step(now)
+        if found.phase is Phase.FOLLOWING:
+            session.last = found
+        trajectory = session.follower.trajectory(now)
+        if self._commands is None:
+            validate(from_first_point(trajectory), robot.settings.limits)
+            self._output.send(trajectory)
+        else:
+            wanted = found.state.q if self._kind == 'position' else found.state.qd
+            self._commands.publish(Float64MultiArray(data=wanted.tolist()))
+        robot.course = Course(trajectory, now, robot.settings.limits)
+        if found.phase is not Phase.FOLLOWING and found.state.rests:
+            self._close()
+            if not ended:
+                self._end(session, GoalState.STOPPED, Reason.STREAM_ENDED,
+                          f'no pose came for {session.settings["stream.timeout"]:g} s; the arm '
+                          f'is at rest after {session.poses} poses')
+
+    def _renew(self, session: Session, robot: Robot, now: float) -> None:
+        """Take up parameters that were changed, without a step in the motion."""
+        state = session.follower.step(now).state
+        session.renew(robot, state, now + session.settings['stream.lead'])
+        self._timer.timer_period_ns = int(1e9 / robot.settings['stream.rate'])
+
+    def _judge(self) -> None:
+        """End a session whose arm is no longer seen, or does not follow."""
+        session, robot, now = self._session, self._holder.require(), monotonic()
+        q, age = self._arm.last(robot)
+        if q is None or age > robot.settings['state.timeout']:
+            self._give_up(session, Reason.STATE_LOST, f'the joint states stopped {age:.1f} s ago')
+            return
+        course = robot.course
+        if course is None or course.followed(robot.chain, q, now, ASTRAY):
+            session.on_course = now
+        elif now - session.on_course > robot.settings['watch.start_timeout']:
+            self._give_up(session, Reason.OFF_TRACK, 'the arm does not follow its commands; is '
+                          'the controller active, and does its log say why it refused?')
+
+    def _give_up(self, session: Session, reason: Reason, sentence: str) -> None:
+        session.follower.halt()
+        self._end(session, GoalState.FAILED, reason, f'{sentence}; it is brought to rest')
+
+    def _end(self, session: Session, state: GoalState, reason: Reason, sentence: str) -> None:
+        session.task.figures |= session.figures
+        self._goals.end(session.task, state, reason, sentence)
+
+    def _close(self) -> None:
+        self._timer.cancel()
+        self._session = None
+
+
+def from_first_point(trajectory: Trajectory) -> Trajectory:
+    """Return a trajectory without the way to its first point, which is the controller's."""
+    start = MotionState(trajectory.q[0], trajectory.qd[0], trajectory.qdd[0])
+    return replace(trajectory, start=start, times=trajectory.times[1:] - trajectory.times[0],
+                   q=trajectory.q[1:], qd=trajectory.qd[1:], qdd=trajectory.qdd[1:], handover=0)

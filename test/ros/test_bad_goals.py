@@ -1,0 +1,63 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Joint goals, paths and arcs that cannot be: one sentence each, and nothing is sent."""
+
+from geometry_msgs.msg import PoseArray, PoseStamped
+from harness import latest, path_of, pose, READY, stamped, tip
+from nav_msgs.msg import Path
+import numpy as np
+import pinocchio as pin
+import pytest
+from sensor_msgs.msg import JointState
+
+HERE = tip(READY)
+
+
+@pytest.mark.parametrize('goal, reason, words', [
+    (JointState(name=['joint_1']), 'GOAL_JOINTS', '1 names'),
+    (JointState(), 'GOAL_JOINTS', '0 names'),
+    (JointState(name=['joint_1', 'joint_1'], position=[0.0, 0.1]), 'GOAL_JOINTS', '1 different'),
+    (JointState(name=['elbow'], position=[0.0]), 'GOAL_JOINTS', "'elbow'"),
+    (JointState(name=['joint_1'], position=[float('nan')]), 'GOAL_NOT_FINITE', 'nan'),
+    (JointState(name=['joint_2'], position=[50.0]), 'BEYOND_LIMIT', 'limits')])
+def test_joint_goals_that_cannot_be(shared_system, goal, reason, words):
+    """One sentence each, and nothing is sent."""
+    joints = shared_system.publisher(JointState, 'goal_joints')
+    sent = len(shared_system.trajectories)
+    stamp = stamped(shared_system, goal, '')
+    joints.publish(goal)
+    answer = shared_system.final(stamp)
+    assert (answer['state'], answer['reason']) == ('rejected', reason) and words in \
+        answer['message'], answer
+    assert len(shared_system.trajectories) == sent
+
+
+@pytest.mark.parametrize('goal, reason, words', [
+    (Path(), 'PATH_INVALID', ''),
+    (path_of(pose([np.nan, 0.0, 0.0])), 'GOAL_NOT_FINITE', 'position.x'),
+    (path_of(pose(HERE.translation + [0.0, 0.1, 0.0], HERE.rotation @ pin.exp3(
+        np.array([np.pi, 0.0, 0.0])))), 'PATH_INVALID', ''),
+    (Path(poses=[PoseStamped()] * 2001), 'PATH_INVALID', '2001 poses'),
+    (PoseArray(poses=[pose([0.4, 0.0, 0.4])]), 'PATH_INVALID', '1 poses'),
+    (PoseArray(poses=[pose(HERE.translation + [0.0, 0.1 * k, 0.0]) for k in (1, 2)]),
+     'PATH_INVALID', '')])
+def test_paths_that_make_no_sense(shared_system, goal, reason, words):
+    """One sentence each, and nothing is sent."""
+    topic = 'goal_path' if isinstance(goal, Path) else 'goal_arc'
+    goals = shared_system.publisher(type(goal), topic)
+    sent = len(shared_system.trajectories)
+    stamp = stamped(shared_system, goal)
+    goals.publish(goal)
+    answer = shared_system.final(stamp)
+    assert (answer['state'], answer['reason']) == ('rejected', reason), answer
+    assert words in answer['message'] and len(shared_system.trajectories) == sent
+
+
+def test_a_path_that_goes_nowhere_is_answered_at_once(shared_system):
+    """The arm is there already."""
+    paths = shared_system.publisher(Path, 'goal_path')
+    goal = path_of(pose(tip(latest(shared_system)).translation))
+    stamp = stamped(shared_system, goal)
+    paths.publish(goal)
+    answer = shared_system.final(stamp)
+    assert (answer['state'], answer['reason']) == ('reached', 'ALREADY_THERE'), answer

@@ -1,0 +1,160 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Goals other than a pose: positions, joints, lines, paths and arcs, in real processes."""
+
+from geometry_msgs.msg import PointStamped, PoseArray
+from harness import DOWN, latest, path_of, pose, positions_of, READY, stamped, tip
+from nav_msgs.msg import Path
+import numpy as np
+import pinocchio as pin
+import pytest
+from sensor_msgs.msg import JointState
+
+HERE = tip(READY)
+
+
+def way(probe):
+    """Return the positions of the tip (N, 3), and its rotations, along all joint states."""
+    tips = [tip(positions_of(message)) for _, message in probe.states]
+    return np.array([T.translation for T in tips]), [T.rotation for T in tips]
+
+
+def off_line(points, a, b):
+    """Return how far points (N, 3) are from the segment between a and b."""
+    d = b - a
+    share = np.clip((points - a) @ d / (d @ d), 0.0, 1.0)
+    return np.linalg.norm(points - a - share[:, None] * d, axis=1)
+
+
+def test_a_position_leaves_the_orientation_free(system):
+    """The tip goes there, also where the orientation that it had cannot be."""
+    points = system.publisher(PointStamped, 'goal_position')
+    goal = PointStamped()
+    goal.point.x, goal.point.y, goal.point.z = 0.2, 0.5, 0.3
+    stamp = stamped(system, goal)
+    points.publish(goal)
+    answer = system.final(stamp)
+    assert answer['state'] == 'reached', answer
+    assert np.linalg.norm(tip(latest(system)).translation - [0.2, 0.5, 0.3]) < 2e-6
+    assert 'measured_orientation_error_rad' not in answer
+    assert ' rad' not in answer['message']
+
+
+def test_joints(system):
+    """Some or all joints by name; the others stay."""
+    joints = system.publisher(JointState, 'goal_joints')
+    goal = JointState(name=['joint_5', 'joint_1'], position=[0.8, 0.3])
+    stamp = stamped(system, goal, '')
+    joints.publish(goal)
+    assert system.final(stamp)['state'] == 'reached'
+    assert np.abs(latest(system) - [0.3, *READY[1:4], 0.8, READY[5]]).max() < 1e-5
+
+
+def test_a_pose_by_a_straight_line(system):
+    """With motion.straight; off it a motion of the joints bends by centimetres."""
+    target = HERE.translation + [0.05, -0.25, -0.1]
+    assert system.set_parameters('/ik_node', {'motion.straight': True}).successful
+    stamp = system.send(target, pin.Quaternion(HERE.rotation).coeffs())
+    answer = system.final(stamp)
+    assert answer['state'] == 'reached', answer
+    assert float(answer['path_fraction']) == 1.0 and float(answer['path_deviation_m']) < 1e-4
+    points, rotations = way(system)
+    assert off_line(points, HERE.translation, target).max() < 1e-4
+    assert max(np.linalg.norm(pin.log3(HERE.rotation.T @ R)) for R in rotations) < 1e-4
+    assert np.linalg.norm(points[-1] - target) < 1e-5
+
+
+def test_a_path_goes_through_its_corners(system):
+    """Straight from pose to pose, at rest in each corner."""
+    paths = system.publisher(Path, 'goal_path')
+    corners = [HERE.translation + d for d in ([0.0, -0.1, 0.0], [0.0, -0.1, -0.1],
+                                              [0.0, 0.05, -0.1])]
+    goal = path_of(*map(pose, corners))
+    stamp = stamped(system, goal)
+    paths.publish(goal)
+    answer = system.final(stamp)
+    assert answer['state'] == 'reached', answer
+    assert float(answer['path_m']) == pytest.approx(0.35, abs=1e-3)
+    points, _ = way(system)
+    legs = list(zip([HERE.translation, *corners], corners))
+    assert np.min([off_line(points, a, b) for a, b in legs], axis=0).max() < 1e-4
+    for corner in corners:
+        assert np.linalg.norm(points - corner, axis=1).min() < 1e-4
+
+
+def test_a_blended_path_does_not_stop(system):
+    """It passes by its corner within the radius, and is there sooner."""
+    paths = system.publisher(Path, 'goal_path')
+    corners = [HERE.translation + d for d in ([0.0, -0.15, 0.0], [0.0, -0.15, -0.15])]
+    durations = []
+    for radius in (0.0, 0.04):
+        assert system.set_parameters('/ik_node', {'path.blend_radius': radius}).successful
+        for targets in (corners, [HERE.translation]):
+            goal = path_of(*map(pose, targets))
+            stamp = stamped(system, goal)
+            paths.publish(goal)
+            answer = system.final(stamp)
+            assert answer['state'] == 'reached', answer
+            if targets is corners:
+                durations.append(float(answer['duration_s']))
+    assert durations[1] < 0.95 * durations[0]
+    # The nearest that the second way came to the corner.
+    half = [tip(positions_of(m)).translation for _, m in system.states[len(system.states) // 2:]]
+    nearest = np.linalg.norm(np.array(half) - corners[0], axis=1).min()
+    assert 1e-3 < nearest < 0.04
+
+
+def test_an_arc(system):
+    """Through its middle to its end, on the circle all the way."""
+    arcs = system.publisher(PoseArray, 'goal_arc')
+    centre, radius = HERE.translation + [0.0, -0.1, 0.0], 0.1
+    goal = PoseArray(poses=[pose(centre - [0.0, 0.0, radius]), pose(centre - [0.0, radius, 0.0])])
+    stamp = stamped(system, goal)
+    arcs.publish(goal)
+    answer = system.final(stamp)
+    assert answer['state'] == 'reached', answer
+    points, _ = way(system)
+    off = np.hypot(np.linalg.norm((points - centre)[:, 1:], axis=1) - radius,
+                   (points - centre)[:, 0])
+    assert np.abs(off).max() < 1e-4 and points[:, 2].min() < centre[2] - 0.99 * radius
+    assert float(answer['path_m']) == pytest.approx(np.pi * radius, rel=1e-3)
+
+
+def test_a_path_that_cannot_be_followed(system):
+    """Nothing is sent, and the answer says how far it could be; path.partial goes so far."""
+    paths = system.publisher(Path, 'goal_path')
+    goal = path_of(pose(HERE.translation + [0.9, 0.0, 0.0]))
+    stamp = stamped(system, goal)
+    paths.publish(goal)
+    answer = system.final(stamp)
+    assert answer['state'] == 'rejected' and not system.trajectories
+    fraction = float(answer['path_fraction'])
+    assert 0.05 < fraction < 0.95 and '% of its length' in answer['message']
+    assert system.set_parameters('/ik_node', {'path.partial': True}).successful
+    goal = path_of(pose(HERE.translation + [0.9, 0.0, 0.0]))
+    stamp = stamped(system, goal)
+    paths.publish(goal)
+    answer = system.final(stamp)
+    assert answer['state'] == 'failed' and 'as far as it could' in answer['message'], answer
+    assert float(answer['path_fraction']) == pytest.approx(fraction, abs=0.01)
+    gone = np.linalg.norm(tip(latest(system)).translation - HERE.translation)
+    assert gone == pytest.approx(0.9 * fraction, abs=0.01)
+
+
+def test_a_line_during_a_motion(system):
+    """The arm is first brought to rest, then goes straight."""
+    paths = system.publisher(Path, 'goal_path')
+    first = system.send((0.3, 0.4, 0.3), DOWN)
+    system.wait(lambda: system.trajectories)
+    system.spin_for(0.5)
+    before = len(system.states)
+    goal = path_of(pose(HERE.translation))
+    stamp = stamped(system, goal)
+    paths.publish(goal)
+    assert system.final(stamp)['state'] == 'reached'
+    assert [a['state'] for a in system.answers(first)] == ['accepted', 'superseded']
+    points = np.array([tip(positions_of(m)).translation for _, m in system.states[before:]])
+    speeds = np.array([np.abs(m.velocity[:6]).max() for _, m in system.states[before:]])
+    still = 20 + int(np.argmin(speeds[20:-50]))  # it rests for an instant, between two messages
+    assert speeds[still] < 0.05 * speeds[:still].max()
+    assert off_line(points[still:], points[still], HERE.translation).max() < 1e-4

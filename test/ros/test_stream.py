@@ -1,0 +1,193 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""~/goal_stream: the arm follows a moving target, in real processes."""
+
+from time import monotonic
+
+from geometry_msgs.msg import PoseStamped
+from harness import ARM, DOWN, latest, pose, positions_of, process, READY, stamped, tip
+import numpy as np
+import pinocchio as pin
+import pytest
+import rclpy
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
+
+HERE = tip(READY)
+TURNED = pin.Quaternion(HERE.rotation).coeffs()
+
+
+class Target:
+    """A pose that moves on a circle, and the stream of it."""
+
+    def __init__(self, probe, radius=0.1, speed=0.15, rate=100.0):
+        self.probe, self.radius, self.omega, self.rate = probe, radius, speed / radius, rate
+        self.stream = probe.publisher(PoseStamped, 'goal_stream')
+        self.began = monotonic()
+        self.sent = []
+
+    def at(self, time):
+        """Return where the target is (3,), at a monotonic time; it begins at rest."""
+        t = time - self.began
+        angle = self.omega * (t - 0.5 if t > 1.0 else 0.5 * max(t, 0.0)**2)
+        return HERE.translation + self.radius * np.array(
+            [0.0, np.sin(angle), np.cos(angle) - 1.0])
+
+    def run(self, seconds, until=None):
+        """Stream for a while, receiving meanwhile; say until what, to end sooner."""
+        end = monotonic() + seconds
+        while monotonic() < end and not (until is not None and until()):
+            message = PoseStamped(pose=pose(self.at(monotonic())))
+            self.sent.append(stamped(self.probe, message))
+            self.stream.publish(message)
+            again = monotonic() + 1.0 / self.rate
+            while monotonic() < again:
+                rclpy.spin_once(self.probe, timeout_sec=max(0.0, again - monotonic()))
+
+    def session(self):
+        """Return the answers to the goals that the stream has become, in order."""
+        stamps = set(self.sent)
+        return [status for status in self.probe.statuses if status['stamp'] in stamps]
+
+
+def speeds(probe):
+    return np.array([message.velocity[:6] for _, message in probe.states])
+
+
+def test_the_arm_follows_and_comes_to_rest(system):
+    """One goal for the whole stream; near the target while it moves, at it when it stands."""
+    target = Target(system)
+    target.run(4.0)
+    lag, errors = 0.03, []
+    for when, message in system.states[-200:]:
+        errors.append(np.linalg.norm(tip(positions_of(message)).translation
+                                     - target.at(when + lag)))
+    # The stamp of its arrival, Python's timers and the lead are within some hundredths of a second.
+    assert np.median(errors) < 0.15 * 0.05
+    assert [a['state'] for a in target.session()] == ['accepted']
+    system.wait(lambda: len(target.session()) == 2, what='the end of the stream')
+    answer = target.session()[-1]
+    assert (answer['state'], answer['reason']) == ('stopped', 'STREAM_ENDED'), answer
+    assert int(answer['poses']) > 200 and float(answer['position_error_m']) < 0.01
+    assert np.abs(speeds(system)[-1]).max() < 1e-6
+    velocities = speeds(system)
+    assert np.abs(velocities).max() > 0.1
+
+
+def test_a_target_that_stands_is_reached(system):
+    """To micrometres, by the pull on what error is left."""
+    target = Target(system, speed=1e-9)
+    target.at = lambda time: HERE.translation + [0.0, 0.08, -0.05]
+    target.run(4.0)
+    assert np.linalg.norm(tip(latest(system)).translation - target.at(0)) < 1e-4
+
+
+def test_stop_holds_while_the_stream_goes_on(system):
+    """It is answered STOPPED, and only after a pause followed again."""
+    target = Target(system)
+    target.run(1.5)
+    assert system.stop.wait_for_service(10.0)
+    future = system.stop.call_async(Trigger.Request())
+    target.run(3.0, future.done)
+    assert future.result().success, future.result().message
+    target.run(1.5)
+    assert [a['state'] for a in target.session()] == ['accepted', 'stopped']
+    assert target.session()[-1]['reason'] == 'STOPPED'
+    assert np.abs(speeds(system)[-20:]).max() < 1e-6, 'it moves again'
+    system.spin_for(0.3)
+    target.run(1.0)
+    assert [a['state'] for a in target.session()] == ['accepted', 'stopped', 'accepted']
+
+
+def test_a_pose_goal_takes_the_place_of_a_stream(system):
+    """And the stream, which goes on, does not take it back."""
+    target = Target(system)
+    target.run(1.5)
+    stamp = system.send(HERE.translation, TURNED)
+    target.run(20.0, lambda: any(a['state'] == 'reached' for a in system.answers(stamp)))
+    assert [a['state'] for a in target.session()] == ['accepted', 'superseded']
+    assert system.final(stamp)['state'] == 'reached'
+    assert np.linalg.norm(tip(latest(system)).translation - HERE.translation) < 1e-5
+
+
+def test_a_stream_takes_over_a_motion(system):
+    """From where and as fast as the arm moves, without a step."""
+    first = system.send((0.3, 0.4, 0.3), DOWN)
+    system.wait(lambda: system.trajectories)
+    system.spin_for(0.5)
+    before = len(system.states)
+    target = Target(system)
+    target.run(2.0)
+    assert [a['state'] for a in system.answers(first)] == ['accepted', 'superseded']
+    qd = speeds(system)[before - 5:]
+    t = np.array([m.header.stamp.sec % 1000 + 1e-9 * m.header.stamp.nanosec
+                  for _, m in system.states[before - 5:]])
+    change = np.abs(qd[3:] - qd[:-3]) / (t[3:] - t[:-3])[:, None]
+    assert np.abs(qd[0]).max() > 0.1 and change.max() < 6.0
+
+
+def test_out_of_reach_it_is_followed_as_near_as_can_be(system):
+    """The arm comes to rest stretched towards it, and does not chatter."""
+    target = Target(system)
+    target.at = lambda time: HERE.translation + min(1.0, 0.4 * max(0.0, time - target.began)) \
+        * np.array([1.5, 0.0, 0.0])
+    target.run(6.0)
+    answers = target.session()
+    assert [a['state'] for a in answers] == ['accepted'], answers
+    assert np.abs(speeds(system)[-50:]).max() < 0.01
+    gone = tip(latest(system)).translation - HERE.translation
+    assert gone[0] > 0.1
+
+
+@pytest.mark.parametrize('kind', ['position', 'velocity'])
+def test_commands_for_forward_controllers(tmp_path, probe, kind):
+    """On <controller>/commands: the state, or its velocity; at rest at last."""
+    commands = []
+    probe.watch_motion()
+    probe.create_subscription(Float64MultiArray, 'forward/commands', commands.append, 100)
+    with process('ik_node', tmp_path, {'urdf_file': ARM, 'stream.output': kind,
+                                       'controller': 'forward'}):
+        # Nobody moves: an arm that always says that it stands where it was told to be.
+        q = np.array(READY)
+        probe.wait_for_node()
+        names = [f'joint_{k}' for k in range(1, 7)]
+
+        def tell():
+            nonlocal q
+            if commands:
+                q = np.array(commands[-1].data) if kind == 'position' \
+                    else q + 0.01 * np.array(commands[-1].data)
+            probe.publish_state(names, q, np.zeros(6))
+
+        probe.create_timer(0.01, tell)
+        probe.wait(lambda: '/ik_node: health' in probe.health, 60.0)
+        probe.spin_for(1.5)
+        target = Target(probe)
+        target.run(2.0)
+        probe.wait(lambda: len(target.session()) == 2, what='the end of the stream')
+        assert target.session()[-1]['reason'] == 'STREAM_ENDED', target.session()
+    values = np.array([message.data for message in commands])
+    assert values.shape[1] == 6 and len(values) > 150 and not probe.trajectories
+    if kind == 'position':
+        assert np.abs(values[0] - READY).max() < 1e-3
+        assert np.abs(np.diff(values, axis=0)).max() < 0.05
+    else:
+        assert not values[-1].any() and 0.05 < np.abs(values).max() < 2.0
+
+
+@pytest.mark.parametrize('wrong, words', [
+    (lambda m: setattr(m.header, 'frame_id', ''), 'frame_id'),
+    (lambda m: setattr(m.pose.position, 'x', float('nan')), 'position.x')])
+def test_a_first_pose_that_cannot_be(system, wrong, words):
+    """Is refused once; the stream is tried again after a second, not at each pose."""
+    target = Target(system)
+    end = monotonic() + 1.5
+    while monotonic() < end:
+        message = PoseStamped(pose=pose(HERE.translation))
+        target.sent.append(stamped(system, message))
+        wrong(message)
+        target.stream.publish(message)
+        system.spin_for(0.01)
+    answers = target.session()
+    assert 1 <= len(answers) <= 2 and all(a['state'] == 'rejected' for a in answers), answers
+    assert words in answers[0]['message'] and not system.trajectories
