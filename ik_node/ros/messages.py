@@ -71,6 +71,8 @@ def joints_from_state(message: JointState, chain: Chain, q: np.ndarray) -> np.nd
     """
     Return the goal (n,) that a sensor_msgs/JointState names; joints left out stay at `q`.
 
+    Without names, as many positions as the chain has joints are those of all, in its order.
+
     Raises
     ------
     GoalError
@@ -79,6 +81,8 @@ def joints_from_state(message: JointState, chain: Chain, q: np.ndarray) -> np.nd
 
     """
     names, positions = list(message.name), list(message.position)
+    if not names and len(positions) == chain.n:
+        names = list(chain.joint_names)
     if not names or len(names) != len(positions) or len(set(names)) != len(names):
         raise GoalError(f'the joint goal has {len(names)} names ({len(set(names))} different) and '
                         f'{len(positions)} positions; give one position to each name',

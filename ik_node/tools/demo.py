@@ -29,7 +29,6 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
-import yaml
 
 from ik_node.errors import IkNodeError
 from ik_node.kinematics.arm import link_pose
@@ -38,7 +37,9 @@ from ik_node.model.urdf import read_urdf, Tree
 from ik_node.ros.greeting import wait_for
 from ik_node.ros.joint_states import JointStates
 from ik_node.ros.process import leave
-from ik_node.se3 import distance, pose, rotation_from_rpy
+from ik_node.ros.rotations import rotation_from_quaternion
+from ik_node.se3 import distance, pose
+from ik_node.tools.pose_files import file_pose, FilePose, read_goals, read_poses
 from ik_node.tools.share import share_file
 from ik_node.trajectory.acceptance import seconds
 
@@ -110,10 +111,29 @@ def running(name: str, arguments: list[str], log_folder: Path) -> Iterator[subpr
                 process.kill()
 
 
-def run_goal(goal: dict[str, Any], witness: Witness, tree: Tree, chain: Chain) -> bool:
+def command_line(goal: dict[str, Any], folder: Path) -> tuple[list[str], FilePose]:
+    """
+    Return what send_goal takes for a goal, and the pose where it ends; files are in `folder`.
+
+    Raises
+    ------
+    ParameterError, OSError
+        If the goal has no pose, or its file cannot be read.
+
+    """
+    if 'path' in goal:
+        file = folder / goal['path']
+        return ['--path', str(file), '--frame', goal['frame']], read_poses(file)[-1]
+    way = ['--line'] if goal.get('line') else []
+    if 'through' in goal:
+        way = ['--through', *map(str, goal['through'])]
+    return [*way, '--xyz', *map(str, goal['xyz']), '--rpy', *map(str, goal['rpy']),
+            '--frame', goal['frame']], file_pose(goal, f'the goal {goal["name"]}')
+
+
+def run_goal(goal: dict[str, Any], command: list[str], end: FilePose, witness: Witness,
+             tree: Tree, chain: Chain) -> bool:
     """Send one goal by the command line and print what came; return whether it is as expected."""
-    command = ['--xyz', *map(str, goal['xyz']), '--rpy', *map(str, goal['rpy']),
-               '--frame', goal['frame']]
     before = dict(witness.fresh_positions(chain.joint_names))
     done = subprocess.run(
         [sys.executable, '-c', 'from ik_node.entry import send_goal; send_goal()', *command,
@@ -126,14 +146,15 @@ def run_goal(goal: dict[str, Any], witness: Witness, tree: Tree, chain: Chain) -
     good = answer['reason'] == goal['expect']
     if answer['state'] == 'reached':
         T_base_frame = link_pose(tree, goal['frame'], chain.base_link, before)
-        T_goal = T_base_frame @ pose(rotation_from_rpy(*goal['rpy']), np.array(goal['xyz']))
+        T_goal = T_base_frame @ pose(rotation_from_quaternion(end.quaternion), np.array(end.xyz))
         T_tip = link_pose(tree, chain.tip_link, chain.base_link,
                           witness.fresh_positions(chain.joint_names))
         position, angle = distance(T_goal, T_tip)
         good = good and position < TOLERANCE and angle < TOLERANCE
-        line += (f'reached: solved in {answer["solve_time_ms"]} ms, moved '
-                 f'{answer.get("duration_s", "0")} s, measured error {position:.1e} m '
-                 f'{angle:.1e} rad')
+        how = f'solved in {answer["solve_time_ms"]} ms' if 'solve_time_ms' in answer else \
+            f'along {answer["path_m"]} m, planned within {answer["path_deviation_m"]} m of them'
+        line += (f'reached: {how}, moved {answer.get("duration_s", "0")} s, measured error '
+                 f'{position:.1e} m {angle:.1e} rad')
     else:
         line += f'{answer["state"]} ({answer["reason"]}): {answer["message"]}'
     print(('  ok       ' if good else '  NOT OK   ') + line, flush=True)
@@ -146,23 +167,26 @@ def main(argv: list[str] | None = None) -> None:
     """Run the demonstration; exit code 0 only if each goal ended as its file expects."""
     options = parse(argv)
     try:
-        goals = yaml.safe_load(options.goals.read_text(encoding='utf-8'))['goals']
+        goals = read_goals(options.goals)
+        sent = [(goal, *command_line(goal, options.goals.parent)) for goal in goals]
         tree = read_urdf(options.urdf)
         chain = make_chain(tree)
-    except (IkNodeError, OSError, yaml.YAMLError, KeyError, TypeError) as error:
+    except KeyError as error:
+        sys.exit(f'demo: a goal in {options.goals} has no {error}')
+    except (IkNodeError, OSError, TypeError) as error:
         sys.exit(f'demo: {error}')
     logs = Path(tempfile.mkdtemp(prefix='ik_node_demo_'))
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     witness = Witness()
     try:
-        code = _demonstrate(options, goals, tree, chain, witness, logs)
+        code = _demonstrate(options, sent, tree, chain, witness, logs)
     except KeyboardInterrupt:
         code = 0
     leave(witness, code)
 
 
-def _demonstrate(options: argparse.Namespace, goals: list[dict[str, Any]], tree: Tree,
-                 chain: Chain, witness: Witness, logs: Path) -> int:
+def _demonstrate(options: argparse.Namespace, sent: list[tuple[dict, list[str], FilePose]],
+                 tree: Tree, chain: Chain, witness: Witness, logs: Path) -> int:
     arguments = ['--ros-args', '--params-file', str(options.config),
                  '-p', f'urdf_file:={options.urdf}']
     print(f'==> starting ik_node and sim_controller with {options.urdf.name} (logs in {logs}; '
@@ -177,8 +201,8 @@ def _demonstrate(options: argparse.Namespace, goals: list[dict[str, Any]], tree:
             for log in sorted(logs.glob('*.log')):
                 print(f'--- {log.name}\n{log.read_text()[-2000:]}')
             return 1
-        print(f'==> sending {len(goals)} goals')
-        results = [run_goal(goal, witness, tree, chain) for goal in goals]
+        print(f'==> sending {len(sent)} goals')
+        results = [run_goal(*goal, witness, tree, chain) for goal in sent]
         print(f'==> {sum(results)} of {len(results)} goals ended as expected')
         if options.keep:
             print('==> staying up until Ctrl-C; from another terminal, in this folder:\n'

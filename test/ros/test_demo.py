@@ -21,7 +21,7 @@ def test_demo_ends_well():
     """All example goals end as their file expects, measured from the joint states."""
     done = run('demo')
     assert done.returncode == 0, done.stdout + done.stderr
-    assert '10 of 10 goals ended as expected' in done.stdout
+    assert '13 of 13 goals ended as expected' in done.stdout
     assert done.stdout.count('measured error') >= 6 and 'OUT_OF_REACH' in done.stdout
 
 
