@@ -152,7 +152,7 @@ def run_goal(goal: dict[str, Any], command: list[str], end: FilePose, witness: W
         position, angle = distance(T_goal, T_tip)
         good = good and position < TOLERANCE and angle < TOLERANCE
         how = f'solved in {answer["solve_time_ms"]} ms' if 'solve_time_ms' in answer else \
-            f'along {answer["path_m"]} m, planned within {answer["path_deviation_m"]} m of them'
+            f'{answer["path_m"]} m of path, planned within {answer["path_deviation_m"]} m of it'
         line += (f'reached: {how}, moved {answer.get("duration_s", "0")} s, measured error '
                  f'{position:.1e} m {angle:.1e} rad')
     else:

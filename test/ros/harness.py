@@ -277,6 +277,19 @@ def path_of(*poses: Pose) -> PathMessage:
     return PathMessage(poses=[PoseStamped(pose=p) for p in poses])
 
 
+def way(probe):
+    """Return the positions of the tip (N, 3), and its rotations, along all joint states."""
+    tips = [tip(positions_of(message)) for _, message in probe.states]
+    return np.array([T.translation for T in tips]), [T.rotation for T in tips]
+
+
+def off_line(points, a, b):
+    """Return how far points (N, 3) are from the segment between a and b."""
+    d = b - a
+    share = np.clip((points - a) @ d / (d @ d), 0.0, 1.0)
+    return np.linalg.norm(points - a - share[:, None] * d, axis=1)
+
+
 def latest(probe: Probe) -> np.ndarray:
     """Return joint positions that were measured from now on."""
     called = probe.get_clock().now().to_msg()

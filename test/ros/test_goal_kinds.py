@@ -3,7 +3,18 @@
 """Goals other than a pose: positions, joints, lines, paths and arcs, in real processes."""
 
 from geometry_msgs.msg import PointStamped, PoseArray
-from harness import DOWN, latest, path_of, pose, positions_of, READY, stamped, tip
+from harness import (
+    DOWN,
+    latest,
+    off_line,
+    path_of,
+    pose,
+    positions_of,
+    READY,
+    stamped,
+    tip,
+    way,
+)
 from nav_msgs.msg import Path
 import numpy as np
 import pinocchio as pin
@@ -11,19 +22,6 @@ import pytest
 from sensor_msgs.msg import JointState
 
 HERE = tip(READY)
-
-
-def way(probe):
-    """Return the positions of the tip (N, 3), and its rotations, along all joint states."""
-    tips = [tip(positions_of(message)) for _, message in probe.states]
-    return np.array([T.translation for T in tips]), [T.rotation for T in tips]
-
-
-def off_line(points, a, b):
-    """Return how far points (N, 3) are from the segment between a and b."""
-    d = b - a
-    share = np.clip((points - a) @ d / (d @ d), 0.0, 1.0)
-    return np.linalg.norm(points - a - share[:, None] * d, axis=1)
 
 
 def test_a_position_leaves_the_orientation_free(system):

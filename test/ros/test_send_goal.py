@@ -1,0 +1,150 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Every kind of goal by the command line, and what is wrong with a command."""
+
+import json
+from pathlib import Path
+import subprocess
+import sys
+
+from harness import latest, off_line, positions_of, READY, tip, way
+import numpy as np
+import pinocchio as pin
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / 'examples'
+HERE = tip(READY)
+QUAT = ['--quat', *pin.Quaternion(HERE.rotation).coeffs()]
+
+
+def command(*arguments):
+    return [sys.executable, '-c', 'from ik_node.entry import send_goal; send_goal()',
+            *map(str, arguments)]
+
+
+def send(system, *arguments):
+    """Send a goal while the probe looks on; return the answer."""
+    system.states.clear()
+    process = subprocess.Popen(command(*arguments, '--json'), stdout=subprocess.PIPE, text=True)
+    system.wait(lambda: process.poll() is not None, 60.0, 'the end of send_goal')
+    answer = json.loads(process.stdout.read())
+    assert (process.returncode == 0) == (answer['state'] == 'reached')
+    return answer
+
+
+@pytest.fixture
+def system(shared_system):
+    """Return the system with the arm at READY, brought there by values without names."""
+    assert send(shared_system, '--joints', *READY)['state'] == 'reached'
+    assert np.abs(latest(shared_system) - READY).max() < 1e-5
+    return shared_system
+
+
+def test_some_joints_by_name(system):
+    """The others stay."""
+    assert send(system, '--joints', 'joint_5=0.8', 'joint_1=-0.3')['state'] == 'reached'
+    assert np.abs(latest(system) - [-0.3, *READY[1:4], 0.8, READY[5]]).max() < 1e-5
+
+
+def test_a_line(system):
+    """Straight, where without the option it would bend."""
+    target = HERE.translation + [0.05, -0.25, -0.1]
+    for options, low, high in ((['--line'], 0.0, 1e-4), ([], 1e-3, 1.0)):
+        send(system, '--joints', *READY)
+        assert send(system, '--xyz', *target, *QUAT, *options)['state'] == 'reached'
+        points, _ = way(system)
+        assert low <= off_line(points, HERE.translation, target).max() < high
+        assert np.linalg.norm(points[-1] - target) < 1e-4
+
+
+def test_a_line_along_the_tool(system):
+    """In the frame of the tip a goal is relative, and keeps the orientation."""
+    assert send(system, '--line', '--xyz', 0, 0, -0.1, '--frame', 'tool0')['state'] == 'reached'
+    there = tip(latest(system))
+    assert np.linalg.norm(there.translation - HERE.act(np.array([0.0, 0.0, -0.1]))) < 1e-5
+    assert np.linalg.norm(pin.log3(HERE.rotation.T @ there.rotation)) < 1e-5
+
+
+def test_a_position(system):
+    """No orientation is asked for, none is judged."""
+    answer = send(system, '--position', '--xyz', 0.2, 0.5, 0.3)
+    assert answer['state'] == 'reached', answer
+    assert np.linalg.norm(tip(latest(system)).translation - [0.2, 0.5, 0.3]) < 1e-5
+    assert 'measured_orientation_error_rad' not in answer
+
+
+def test_an_arc(system):
+    """On the circle, and over the pose on the way in its own orientation."""
+    centre, radius = HERE.translation + [0.0, -0.1, 0.0], 0.1
+    through, end = centre - [0.0, 0.0, radius], centre - [0.0, radius, 0.0]
+    R = HERE.rotation @ pin.exp3(np.array([0.0, 0.0, 0.3]))
+    answer = send(system, '--through', *through, '--through-quat', *pin.Quaternion(R).coeffs(),
+                  '--xyz', *end, *QUAT)
+    assert answer['state'] == 'reached', answer
+    points, rotations = way(system)
+    off = np.hypot(np.linalg.norm((points - centre)[:, 1:], axis=1) - radius,
+                   (points - centre)[:, 0])
+    assert np.abs(off).max() < 1e-4
+    nearest = int(np.linalg.norm(points - through, axis=1).argmin())
+    assert np.linalg.norm(pin.log3(R.T @ rotations[nearest])) < 0.03
+    assert np.linalg.norm(points[-1] - end) < 1e-4
+
+
+def test_an_arc_without_an_orientation_on_the_way(system):
+    """It has that of the end there."""
+    through, end = HERE.translation + [0.0, -0.1, -0.1], HERE.translation + [0.0, -0.2, 0.0]
+    R = HERE.rotation @ pin.exp3(np.array([0.0, 0.0, 0.3]))
+    quat = ['--quat', *pin.Quaternion(R).coeffs()]
+    assert send(system, '--through', *through, '--xyz', *end, *quat)['state'] == 'reached'
+    points, rotations = way(system)
+    nearest = int(np.linalg.norm(points - through, axis=1).argmin())
+    assert np.linalg.norm(pin.log3(R.T @ rotations[nearest])) < 0.03
+
+
+def test_a_path_by_csv_and_by_yaml(system, tmp_path):
+    """The same corners from both; frames are taken from the YAML, or from --frame."""
+    steps = np.array([[0.0, -0.1, 0.0], [0.0, -0.1, -0.1], [0.0, 0.05, -0.1]])
+    csv, yaml = tmp_path / 'a.csv', tmp_path / 'a.yaml'
+    csv.write_text(''.join(f'{x},{y},{z},0,0,0\n' for x, y, z in steps))
+    corners = [HERE.act(step) for step in steps]
+    goals = ''.join(f'  - {{xyz: {corner.tolist()}, quat: {np.array(QUAT[1:]).tolist()}, '
+                    'frame: base_link}\n' for corner in corners)
+    yaml.write_text('goals:\n' + goals)
+    for file in (csv, yaml):
+        send(system, '--joints', *READY)
+        answer = send(system, '--path', file, '--frame', 'tool0')
+        assert answer['state'] == 'reached', answer
+        points, _ = way(system)
+        for corner in corners:
+            assert np.linalg.norm(points - corner, axis=1).min() < 1e-4
+        legs = list(zip([HERE.translation, *corners], corners))
+        assert np.min([off_line(points, a, b) for a, b in legs], axis=0).max() < 1e-4
+
+
+def test_a_path_that_cannot_be_followed(system):
+    """The exit code is 1, the answer says how far it goes, and nothing moves."""
+    answer = send(system, '--line', '--xyz', 0.9, 0, 0, '--frame', 'tool0')
+    assert answer['state'] == 'rejected' and '% of its length' in answer['message']
+    assert np.abs(positions_of(system.states[-1][1]) - READY).max() < 1e-5
+
+
+@pytest.mark.parametrize('arguments, words', [
+    ((), 'one of the arguments --xyz --joints --path is required'),
+    (('--xyz', 1, 2), 'expected 3'),
+    (('--xyz', 1, 2, 3, '--rpy', 0, 0, 0, '--quat', 0, 0, 0, 1), 'not allowed with'),
+    (('--xyz', 1, 2, 3, '--joints', 1), 'not allowed with'),
+    (('--path', 'a.csv', '--joints', 1), 'not allowed with'),
+    (('--xyz', 1, 2, 3, '--line', '--through', 1, 2, 3), 'not allowed with'),
+    (('--xyz', 1, 2, 3, '--position', '--line'), 'not allowed with'),
+    (('--joints', 1, '--line'), 'belong to --xyz'),
+    (('--path', 'a.csv', '--rpy', 0, 0, 0), 'belong to --xyz'),
+    (('--xyz', 1, 2, 3, '--position', '--rpy', 0, 0, 0), 'leaves the orientation free'),
+    (('--xyz', 1, 2, 3, '--through-rpy', 0, 0, 0), 'belong to --through'),
+    (('--joints', 'joint_1=far'), 'it takes NAME=VALUE'),
+    (('--joints', 'joint_1=1', 2), 'a name to all of them'),
+    (('--path', '/none.csv'), '/none.csv')])
+def test_usage(arguments, words):
+    """Wrong usage is explained, with exit code 2."""
+    done = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and words in done.stderr.replace('\n', ' '), done.stderr
+    assert 'Traceback' not in done.stderr
