@@ -23,6 +23,9 @@ from launch import LaunchContext, LaunchDescription
 SHARE = Path(get_package_share_directory('ik_node'))
 # 6x6 algebra is slower on many threads, and they disturb the neighbours.
 ONE_THREAD = {'OPENBLAS_NUM_THREADS': '1', 'NUMBA_NUM_THREADS': '1'}
+# What a controller takes.  An action cannot be remapped as one, but what it is made of can.
+TAKEN = ('joint_trajectory', *(f'follow_joint_trajectory/_action/{part}' for part in (
+    'send_goal', 'cancel_goal', 'get_result', 'feedback', 'status')))
 
 ARGUMENTS = {
     'urdf': (str(SHARE / 'urdf/six_axis_arm.urdf'),
@@ -75,10 +78,11 @@ def start(context: LaunchContext) -> list[Node]:
         node('ik_node', value['params_file'], description, chosen, additional_env=ONE_THREAD),
     ]
     if value['simulate'] == 'true':
-        topic = f'{value["controller"]}/joint_trajectory' if value['controller'] \
-            else 'joint_trajectory'
+        controller = value['controller'].strip('/')
         nodes.append(node('sim_controller', value['params_file'], description, links,
-                          remappings=[('joint_trajectory', topic)], additional_env=ONE_THREAD))
+                          remappings=[(name, f'{controller}/{name}') for name in TAKEN
+                                      if controller],
+                          additional_env=ONE_THREAD))
     if value['rviz'] == 'true':
         nodes.append(node('rviz2', package='rviz2', arguments=[
             '-d', str(SHARE / 'config/ik_node.rviz'), '-f', chain.base_link]))
