@@ -85,8 +85,8 @@ def joints_from_state(message: JointState, chain: Chain, q: np.ndarray) -> np.nd
         names = list(chain.joint_names)
     if not names or len(names) != len(positions) or len(set(names)) != len(names):
         raise GoalError(f'the joint goal has {len(names)} names ({len(set(names))} different) and '
-                        f'{len(positions)} positions; give one position to each name',
-                        Reason.GOAL_JOINTS)
+                        f'{len(positions)} positions; give one position to each name, or '
+                        f'{chain.n} without names', Reason.GOAL_JOINTS)
     goal = np.array(q)
     for name, position in zip(names, positions):
         if name not in chain.joint_names:
