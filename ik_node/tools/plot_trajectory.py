@@ -28,6 +28,7 @@ from ik_node.tools.compare_plots import add_legend, COLOURS, new_figure, save, s
 from ik_node.tools.share import share_file
 from ik_node.tools.trajectory_curves import Curves, make_curves
 from ik_node.tools.trajectory_files import make_recording, read_recording, Recording
+from ik_node.trajectory.cartesian import plan_path
 from ik_node.trajectory.point_to_point import Departure, plan_point_to_point
 from ik_node.trajectory.sampler import Point
 from ik_node.trajectory.settings import make_settings, Settings
@@ -58,6 +59,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
                       help='orientation of the goal by fixed-axis angles, rad (default 0 0 0)')
     turn.add_argument('--quat', nargs=4, type=float, metavar=('X', 'Y', 'Z', 'W'),
                       help='orientation of the goal by a quaternion')
+    parser.add_argument('--line', action='store_true',
+                        help='to the goal by a straight line of the tip')
     parser.add_argument('--start', nargs='+', type=float, metavar='Q',
                         help='posture at the start, rad or m (default: middle of each range)')
     parser.add_argument('--urdf', help='URDF file (default: the six-axis arm of this package)')
@@ -72,8 +75,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
                         help='picture to write (default ./trajectory.png)')
     parser.add_argument('--show', action='store_true', help='open a window instead')
     options = parser.parse_args(argv)
-    if not options.xyz and (options.rpy or options.quat or options.start):
-        parser.error('--rpy, --quat and --start belong to a goal; give --xyz, too')
+    if not options.xyz and (options.rpy or options.quat or options.line or options.start):
+        parser.error('--rpy, --quat, --line and --start belong to a goal; give --xyz, too')
     return options
 
 
@@ -142,7 +145,7 @@ def planned(options: argparse.Namespace, chain: Chain,
 
     Raises
     ------
-    GoalError, TrajectoryError, ParameterError
+    GoalError, PathError, TrajectoryError, ParameterError
         If there is no way, or no start.
 
     """
@@ -158,18 +161,24 @@ def planned(options: argparse.Namespace, chain: Chain,
             f'[{chain.lower[k]:.4g}, {chain.upper[k]:.4g}]')
     R = rotation_from_quaternion(np.array(options.quat)) if options.quat else rotation_from_rpy(
         *(options.rpy or (0.0, 0.0, 0.0)))
-    result = settings.solver.solve(Goal(pose(R, np.array(options.xyz))), q)
-    if not result.success:
-        raise GoalError(result.message, result.status)
+    T_goal = pose(R, np.array(options.xyz))
     start = MotionState.at_rest(q)
-    trajectory = plan_point_to_point(
-        chain.joint_names, [Departure.from_state(start)],
-        chain.nearest_turns(result.q, q), settings.planning, settings['motion.sample_period'],
-        settings.tip_limits)
+    departures = [Departure.from_state(start)]
+    if options.line:
+        trajectory = plan_path(settings.solver, departures, [T_goal], settings.planning,
+                               settings.paths).trajectory
+    else:
+        result = settings.solver.solve(Goal(T_goal), q)
+        if not result.success:
+            raise GoalError(result.message, result.status)
+        trajectory = plan_point_to_point(
+            chain.joint_names, departures, chain.nearest_turns(result.q, q), settings.planning,
+            settings['motion.sample_period'], settings.tip_limits)
     points = [Point(0.0, start.q, start.qd, start.qdd)]
     points += [Point(float(t), *state) for t, *state in zip(
         trajectory.times, trajectory.q, trajectory.qd, trajectory.qdd)]
-    return f'to {" ".join(f"{x:g}" for x in options.xyz)} m', points
+    how = 'straight to' if options.line else 'to'
+    return f'{how} {" ".join(f"{x:g}" for x in options.xyz)} m', points
 
 
 def listen(topic: str, timeout: float) -> Recording:

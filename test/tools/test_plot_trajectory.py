@@ -81,6 +81,25 @@ def assert_numbers(panels):
     return times, q, qd, qdd
 
 
+def test_a_line(drawn):
+    """The tip stays on the segment, where the fastest way leaves it by centimetres."""
+    goal = ['--xyz', '0.4', '-0.25', '0.4', '--rpy', '2.6', '0', '0', '--start', *map(str, START)]
+    off = []
+    for options in ([], ['--line']):
+        panels = drawn(*goal, *options)
+        assert_numbers(panels)
+        points = []
+        for q in columns(panels['position q'])[1]:
+            pin.framesForwardKinematics(MODEL, DATA, q)
+            points.append(DATA.oMf[TIP].translation.copy())
+        points = np.array(points)
+        way = [0.4, -0.25, 0.4] - points[0]
+        assert np.linalg.norm(points[-1] - points[0] - way) < 1e-5
+        off.append(np.linalg.norm(np.cross(points - points[0], way / np.linalg.norm(way)),
+                                  axis=1).max())
+    assert off[0] > 0.01 and off[1] < 1e-4
+
+
 def test_a_goal_is_planned_as_the_node_would(drawn):
     """From the start at rest to the goal at rest, at half the velocity limits."""
     times, q, qd, qdd = assert_numbers(drawn(*GOAL))
