@@ -3,6 +3,7 @@
 """Parameters: one table; changed while running, all or nothing, with a reason when refused."""
 
 from pathlib import Path
+import re
 
 from harness import DOWN, seconds, tip
 import numpy as np
@@ -165,3 +166,20 @@ def test_shipped_file_is_taken_in_a_namespace(tmp_path, probe):
             probe.wait(lambda node=node: 'ready for goals' in node.output)
             assert 'x 0.123' in node.output
             assert (remap.get('__ns', '') + '/ik_node/goal_pose') in node.output
+
+
+def test_the_readme_has_every_topic_and_service(shared_system):
+    """Its table names what the node has, with the types."""
+    rows = re.findall(r'^\| `(\S+)` ?(\w*) \| (\w+)/(\w+)', (ROOT / 'README.md').read_text(), re.M)
+    said = {way: {name.replace('~', '/ik_node').rpartition('/')[2]: kind
+                  for name, direction, _, kind in rows if direction == way}
+            for way in ('in', 'out', '')}
+    for way, find in (('in', shared_system.get_subscriber_names_and_types_by_node),
+                      ('out', shared_system.get_publisher_names_and_types_by_node),
+                      ('', shared_system.get_service_names_and_types_by_node)):
+        shared_system.wait(lambda find=find: find('ik_node', '/'))
+        there = {name.rpartition('/')[2]: kinds[0].rpartition('/')[2]
+                 for name, kinds in find('ik_node', '/')
+                 if 'parameter' not in name and name not in ('/rosout', '/clock')
+                 and not name.endswith('type_description')}
+        assert there and {name: said[way].get(name) for name in there} == there

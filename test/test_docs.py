@@ -1,0 +1,29 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The code in the documents runs as it stands."""
+
+from pathlib import Path
+import re
+
+import numpy as np
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_paths_in_python(monkeypatch):
+    """Every way to make a path in docs/motion.md begins at the tip, and the last is planned."""
+    monkeypatch.chdir(ROOT)
+    code, = re.findall(r'```python\n(.*?)```', (ROOT / 'docs/motion.md').read_text(), re.DOTALL)
+    assert code.count('\npath = ') == 4
+    seen = {}
+    for line in code.splitlines(keepends=True):
+        if line.startswith('path = '):
+            exec(line, seen)
+            assert np.abs(seen['path'].poses([0.0])[0] - seen['T0']).max() < 1e-9, line
+        elif 'limits = ' in line:
+            break
+        else:
+            exec(line, seen)
+    exec(code, seen)
+    assert seen['plan'].fraction == 1.0 and max(seen['plan'].deviation) < 1e-4
+    assert seen['poses'].shape == (100, 4, 4)
