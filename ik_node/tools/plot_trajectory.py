@@ -3,7 +3,8 @@
 """
 Draw a motion: joints and their limits, tool speed, manipulability over time.
 
-Of a goal, planned as the node would; of points in a file (what "ros2 topic echo --once
+Of a goal, planned as the node would; of a recorded status (what "ros2 topic echo
+/ik_node/status" writes), planned again; of points in a file (what "ros2 topic echo --once
 --full-length joint_trajectory" writes, or CSV); or of the next trajectory on the topic.
 """
 
@@ -27,7 +28,12 @@ from ik_node.tools.compare import rotation_from_quaternion
 from ik_node.tools.compare_plots import add_legend, COLOURS, new_figure, save, style, unit
 from ik_node.tools.share import share_file
 from ik_node.tools.trajectory_curves import Curves, make_curves
-from ik_node.tools.trajectory_files import make_recording, read_recording, Recording
+from ik_node.tools.trajectory_files import (
+    make_recording,
+    read_recording,
+    read_status,
+    Recording,
+)
 from ik_node.trajectory.point_to_point import Departure, plan_point_to_point
 from ik_node.trajectory.sampler import Point
 from ik_node.trajectory.settings import make_settings, Settings
@@ -49,6 +55,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument('--xyz', nargs=3, type=float, metavar=('X', 'Y', 'Z'),
                       help='a goal: position of the tip in the base link, m')
+    what.add_argument('--status', type=Path, metavar='FILE',
+                      help='recorded status, YAML; the last one that has a motion of the joints')
     what.add_argument('--points', type=Path, metavar='FILE',
                       help='recorded points, YAML or CSV')
     what.add_argument('--listen', action='store_true',
@@ -87,6 +95,10 @@ def main(argv: list[str] | None = None) -> None:
             read_parameters(options.config or share_file('config/ik_node.yaml')), chain)
         if options.xyz:
             title, points = planned(options, chain, settings)
+        elif options.status:
+            status = read_status(options.status, chain.n)
+            title = f'goal {status.number} of {options.status.name}'
+            points = motion(chain, settings, status.start, status.q_goal)
         elif options.points:
             title, points = options.points.name, read_recording(options.points).of_chain(chain)
         else:
@@ -161,15 +173,19 @@ def planned(options: argparse.Namespace, chain: Chain,
     result = settings.solver.solve(Goal(pose(R, np.array(options.xyz))), q)
     if not result.success:
         raise GoalError(result.message, result.status)
-    start = MotionState.at_rest(q)
+    return (f'to {" ".join(f"{x:g}" for x in options.xyz)} m',
+            motion(chain, settings, MotionState.at_rest(q), chain.nearest_turns(result.q, q)))
+
+
+def motion(chain: Chain, settings: Settings, start: MotionState,
+           q_goal: np.ndarray) -> list[Point]:
+    """Plan from a state to rest at `q_goal` (n,); raise a TrajectoryError if there is no way."""
     trajectory = plan_point_to_point(
-        chain.joint_names, [Departure.from_state(start)],
-        chain.nearest_turns(result.q, q), settings.planning, settings['motion.sample_period'],
-        settings.tip_limits)
-    points = [Point(0.0, start.q, start.qd, start.qdd)]
-    points += [Point(float(t), *state) for t, *state in zip(
-        trajectory.times, trajectory.q, trajectory.qd, trajectory.qdd)]
-    return f'to {" ".join(f"{x:g}" for x in options.xyz)} m', points
+        chain.joint_names, [Departure.from_state(start)], q_goal, settings.planning,
+        settings['motion.sample_period'], settings.tip_limits)
+    return [Point(0.0, start.q, start.qd, start.qdd)] + [
+        Point(float(t), *state) for t, *state in zip(
+            trajectory.times, trajectory.q, trajectory.qd, trajectory.qdd)]
 
 
 def listen(topic: str, timeout: float) -> Recording:
