@@ -189,7 +189,6 @@ class Intake:
         if not result.success:
             raise GoalError(result.message, result.status)
         task.figures |= {
-            'q': ' '.join(f'{value:.9f}' for value in result.q),
             'limit_margin': f'{result.limit_margin:.4f}',
             'smallest_singular_value': f'{result.smallest_singular_value:.4f}'}
         robot.last_answer = task.q_goal = result.q

@@ -16,7 +16,7 @@ from ik_node.ros.arm_state import ArmState
 from ik_node.ros.goals import Goals
 from ik_node.ros.output import Output
 from ik_node.ros.robot import Robot, RobotHolder
-from ik_node.ros.status import GoalState, GoalTask
+from ik_node.ros.status import GoalState, GoalTask, numbers
 from ik_node.se3 import distance
 from ik_node.solver.goal import Goal
 from ik_node.trajectory.cartesian import plan_path
@@ -66,8 +66,10 @@ class Motion:
             return
 
         def plan(departures: list[Departure]) -> Trajectory:
-            settings = robot.settings
-            q_goal = robot.chain.nearest_turns(task.q_goal, departures[0].handover.q)
+            settings, start = robot.settings, departures[0].handover
+            q_goal = robot.chain.nearest_turns(task.q_goal, start.q)
+            task.figures |= {'q_start': numbers(start.q), 'qd_start': numbers(start.qd),
+                             'q': numbers(q_goal)}
             return plan_point_to_point(robot.chain.joint_names, departures, q_goal,
                                        settings.planning, settings['motion.sample_period'],
                                        settings.tip_limits)

@@ -87,6 +87,11 @@ class GoalTask:
         return self.state not in (None, GoalState.ACCEPTED)
 
 
+def numbers(values: np.ndarray) -> str:
+    """Return joint positions or velocities (n,) as a figure."""
+    return ' '.join(f'{value:.9f}' for value in values)
+
+
 class StatusReporter:
     """Publishes ``~/status`` and counts the outcomes."""
 

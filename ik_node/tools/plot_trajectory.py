@@ -3,7 +3,8 @@
 """
 Draw a motion: joints and their limits, tool speed, manipulability over time.
 
-Of a goal, planned as the node would; of points in a file (what "ros2 topic echo --once
+Of a goal, planned as the node would; of a recorded status (what "ros2 topic echo
+/ik_node/status" writes), planned again; of points in a file (what "ros2 topic echo --once
 --full-length joint_trajectory" writes, or CSV); or of the next trajectory on the topic.
 """
 
@@ -27,12 +28,17 @@ from ik_node.tools.compare import rotation_from_quaternion
 from ik_node.tools.compare_plots import add_legend, COLOURS, new_figure, save, style, unit
 from ik_node.tools.share import share_file
 from ik_node.tools.trajectory_curves import Curves, make_curves
-from ik_node.tools.trajectory_files import make_recording, read_recording, Recording
+from ik_node.tools.trajectory_files import (
+    make_recording,
+    read_recording,
+    read_status,
+    Recording,
+)
 from ik_node.trajectory.cartesian import plan_path
 from ik_node.trajectory.point_to_point import Departure, plan_point_to_point
 from ik_node.trajectory.sampler import Point
 from ik_node.trajectory.settings import make_settings, Settings
-from ik_node.trajectory.trajectory import MotionState
+from ik_node.trajectory.trajectory import MotionState, Trajectory
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,6 +56,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument('--xyz', nargs=3, type=float, metavar=('X', 'Y', 'Z'),
                       help='a goal: position of the tip in the base link, m')
+    what.add_argument('--status', type=Path, metavar='FILE',
+                      help='recorded status, YAML; the last one that has a motion of the joints')
     what.add_argument('--points', type=Path, metavar='FILE',
                       help='recorded points, YAML or CSV')
     what.add_argument('--listen', action='store_true',
@@ -90,6 +98,10 @@ def main(argv: list[str] | None = None) -> None:
             read_parameters(options.config or share_file('config/ik_node.yaml')), chain)
         if options.xyz:
             title, points = planned(options, chain, settings)
+        elif options.status:
+            status = read_status(options.status, chain.n)
+            title = f'goal {status.number} of {options.status.name}'
+            points = motion(chain, settings, status.start, status.q_goal)
         elif options.points:
             title, points = options.points.name, read_recording(options.points).of_chain(chain)
         else:
@@ -163,22 +175,29 @@ def planned(options: argparse.Namespace, chain: Chain,
         *(options.rpy or (0.0, 0.0, 0.0)))
     T_goal = pose(R, np.array(options.xyz))
     start = MotionState.at_rest(q)
-    departures = [Departure.from_state(start)]
+    to = f'to {" ".join(f"{x:g}" for x in options.xyz)} m'
     if options.line:
-        trajectory = plan_path(settings.solver, departures, [T_goal], settings.planning,
-                               settings.paths).trajectory
-    else:
-        result = settings.solver.solve(Goal(T_goal), q)
-        if not result.success:
-            raise GoalError(result.message, result.status)
-        trajectory = plan_point_to_point(
-            chain.joint_names, departures, chain.nearest_turns(result.q, q), settings.planning,
-            settings['motion.sample_period'], settings.tip_limits)
-    points = [Point(0.0, start.q, start.qd, start.qdd)]
-    points += [Point(float(t), *state) for t, *state in zip(
-        trajectory.times, trajectory.q, trajectory.qd, trajectory.qdd)]
-    how = 'straight to' if options.line else 'to'
-    return f'{how} {" ".join(f"{x:g}" for x in options.xyz)} m', points
+        return f'straight {to}', _points(start, plan_path(
+            settings.solver, [Departure.from_state(start)], [T_goal], settings.planning,
+            settings.paths).trajectory)
+    result = settings.solver.solve(Goal(T_goal), q)
+    if not result.success:
+        raise GoalError(result.message, result.status)
+    return to, motion(chain, settings, start, chain.nearest_turns(result.q, q))
+
+
+def motion(chain: Chain, settings: Settings, start: MotionState,
+           q_goal: np.ndarray) -> list[Point]:
+    """Plan from a state to rest at `q_goal` (n,); raise a TrajectoryError if there is no way."""
+    return _points(start, plan_point_to_point(
+        chain.joint_names, [Departure.from_state(start)], q_goal, settings.planning,
+        settings['motion.sample_period'], settings.tip_limits))
+
+
+def _points(start: MotionState, trajectory: Trajectory) -> list[Point]:
+    return [Point(0.0, start.q, start.qd, start.qdd)] + [
+        Point(float(t), *state) for t, *state in zip(
+            trajectory.times, trajectory.q, trajectory.qd, trajectory.qdd)]
 
 
 def listen(topic: str, timeout: float) -> Recording:

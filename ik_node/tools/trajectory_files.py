@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Recorded trajectories: what ``ros2 topic echo`` writes, and CSV."""
+"""Recorded trajectories and goals: what ``ros2 topic echo`` writes, and CSV."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ import yaml
 from ik_node.errors import ParameterError, quote
 from ik_node.model.chain import Chain
 from ik_node.trajectory.sampler import Point
+from ik_node.trajectory.trajectory import MotionState
 
+MOTION = 'q_start', 'qd_start', 'q'
 QUANTITIES = 'position', 'velocity', 'acceleration'
 
 
@@ -49,6 +51,52 @@ class Recording:
 
         return [Point(point.time, of(point.q), of(point.qd), of(point.qdd))
                 for point in self.points]
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedGoal:
+    """What a status tells of a motion of the joints: where it began, and its goal (n,)."""
+
+    number: str
+    start: MotionState
+    q_goal: np.ndarray
+
+
+def read_status(path: Path, n: int) -> RecordedGoal:
+    """
+    Read the last ``~/status`` in a YAML file that tells of a motion of n joints.
+
+    Raises
+    ------
+    ParameterError
+        If there is none, or its numbers are no posture of the arm.
+    OSError
+        If the file cannot be read.
+
+    """
+    try:
+        statuses = [{pair['key']: pair['value'] for pair in status['values']}
+                    for status in yaml.safe_load_all(path.read_text(encoding='utf-8',
+                                                                    errors='replace'))
+                    if status is not None]
+    except (yaml.YAMLError, TypeError, KeyError):
+        raise ParameterError(f'{path} is not what ros2 topic echo prints of ~/status: a '
+                             'diagnostic_msgs/DiagnosticStatus with keys and values') from None
+    moves = [values for values in statuses if {'goal', *MOTION} <= values.keys()]
+    if not moves:
+        raise ParameterError(f'{path}: none of its {len(statuses)} statuses has '
+                             f'{", ".join(MOTION)}; paths and streams have not: record their '
+                             'points')
+    try:
+        q_start, qd_start, q = (np.array([float(number) for number in moves[-1][key].split()])
+                                for key in MOTION)
+    except (ValueError, AttributeError):
+        q_start = qd_start = q = np.empty(0)
+    for values in (q_start, qd_start, q):
+        if len(values) != n or not np.isfinite(values).all():
+            raise ParameterError(f'{path}: {", ".join(MOTION)} must be {n} finite numbers each; '
+                                 'is it the right --urdf and --tip-link?')
+    return RecordedGoal(moves[-1]['goal'], MotionState(q_start, qd_start, np.zeros(n)), q)
 
 
 def read_recording(path: Path) -> Recording:

@@ -33,6 +33,7 @@ from ik_node.ros.greeting import greet
 ROOT = Path(__file__).parents[2]
 ARM = ROOT / 'urdf/six_axis_arm.urdf'
 LATCHED = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+COLD_START = 240.0  # s; the first node of a machine compiles its kernels, on a slow one, too
 FINAL = {'reached', 'rejected', 'failed', 'superseded', 'stopped'}
 MODEL = pin.buildModelFromUrdf(str(ARM))
 DATA = MODEL.createData()
@@ -167,14 +168,15 @@ class Probe(Node):
         while monotonic() < end:
             rclpy.spin_once(self, timeout_sec=0.02)
 
-    def wait_for_node(self, seconds: float = 60.0) -> None:
+    def wait_for_node(self, seconds: float = COLD_START) -> None:
         """Wait until the node hears us and we hear it."""
         assert greet(self, self._target, seconds), f'no node {self._target}'
 
     def wait_until_ready(self) -> None:
         """Wait until the node itself says that a goal would be taken."""
         self.wait(lambda: f'{self._target}: health' in self.health
-                  and self.health[f'{self._target}: health'].message == 'ready', 60.0, 'ready')
+                  and self.health[f'{self._target}: health'].message == 'ready', COLD_START,
+                  'ready')
 
     def send(self, xyz, quaternion=(0.0, 0.0, 0.0, 1.0), frame='base_link', stamp=None) -> str:
         """Publish a goal pose; return the stamp by which its answers are known."""

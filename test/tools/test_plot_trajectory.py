@@ -19,6 +19,8 @@ DATA = MODEL.createData()
 TIP = MODEL.getFrameId('tool0')
 NAMES = [f'joint_{k}' for k in range(1, 7)]
 START = [0.0, 0.3, -0.4, 0.0, 1.0, 0.0]
+LATER = [value + 0.5 for value in START]
+ZERO = [0.0] * 6
 GOAL = ['--xyz', '0.4', '0.3', '0.3', '--rpy', '3.14', '0', '0', '--start', *map(str, START)]
 
 
@@ -135,8 +137,40 @@ def echo(points, names=NAMES):
                            'joint_names': list(names), 'points': fields}) + '---\n'
 
 
-LATER = [value + 0.5 for value in START]
-ZERO = [0.0] * 6
+def status(**values):
+    """Return what ros2 topic echo prints of an answer of the node."""
+    pairs = [{'key': key, 'value': value} for key, value in values.items()]
+    return yaml.safe_dump({'level': 0, 'name': 'goal', 'message': '', 'values': pairs}) + '---\n'
+
+
+def words_of(numbers):
+    return ' '.join(f'{number:.9f}' for number in numbers)
+
+
+def test_a_recorded_status_is_planned_again(drawn, tmp_path):
+    """From the state, moving too, in which the goal found the arm; the last one counts."""
+    moving = [0.1, 0.0, -0.2, 0.0, 0.0, 0.0]
+    file = tmp_path / 'status.yaml'
+    file.write_text(
+        status(goal='1', q_start=words_of(ZERO), qd_start=words_of(ZERO), q=words_of(START))
+        + status(goal='2', q_start=words_of(START), qd_start=words_of(moving),
+                 q=words_of(LATER))
+        + status(goal='3', path_m='0.3'))
+    _, q, qd, _ = assert_numbers(drawn('--status', file))
+    assert q[0] == pytest.approx(START) and q[-1] == pytest.approx(LATER)
+    assert qd[0] == pytest.approx(moving) and np.abs(qd[-1]).max() < 1e-9
+
+
+@pytest.mark.parametrize('text, words', [
+    ('', 'none of its 0 statuses'), (status(goal='3', path_m='0.3'), 'record their points'),
+    ('a: 1\n', 'not what ros2 topic echo prints'), ('a: [1\n', 'not what ros2 topic echo prints'),
+    (status(goal='1', q_start='0 0', qd_start='0 0', q='0 0'), '6 finite numbers'),
+    (status(goal='1', q_start='a', qd_start='0', q='0'), '6 finite numbers')])
+def test_bad_statuses_are_one_sentence(tmp_path, capsys, text, words):
+    """What is wrong; no picture."""
+    file = tmp_path / 'status.yaml'
+    file.write_text(text)
+    refused(tmp_path, capsys, ['--status', file], words)
 
 
 @pytest.mark.parametrize('what, middle', [
