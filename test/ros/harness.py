@@ -298,7 +298,7 @@ def environment() -> None:
 
 @cache
 def _own_domain() -> int:
-    """Return a domain, 1 to 100, that no other test run of this machine has until this one ends."""
+    """Return a domain, 1 to 100, that no other test run on this machine has meanwhile."""
     for k in range(100):
         domain = 1 + (os.getpid() + k) % 100
         try:

@@ -57,7 +57,7 @@ def wrap_node(node_class):
         return made
 
     def subscription(self, msg_type, topic, callback, *args, **named):
-        if msg_type.__name__ != 'JointState':
+        if msg_type.__name__ != 'JointState' or topic != 'joint_states':
             return create_subscription(self, msg_type, topic, callback, *args, **named)
 
         def note(message):
