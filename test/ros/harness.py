@@ -285,6 +285,8 @@ def lent(probe: Probe):
                  if isinstance(value, tuple)}
         if defaults:
             assert probe.set_parameters(node, {**defaults, **lists}).successful
+    latest(probe)  # joint states come again
+    probe.spin_for(0.1)
     assert probe.final(probe.send_joints(READY))['state'] == 'reached'
     for seen in (probe.statuses, probe.trajectories, probe.states):
         seen.clear()

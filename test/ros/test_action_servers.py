@@ -94,7 +94,9 @@ def test_the_server_leaves_during_a_goal(alone):
     stamp = alone.send_joints(THERE)
     alone.wait(lambda: alone.server.goals)
     alone.server.leave()
-    assert reasons(alone, stamp) == ['ACCEPTED', 'NO_LISTENER']
+    accepted, ended = reasons(alone, stamp)
+    # What has left may be seen for a while; then it is taken for silent.
+    assert accepted == 'ACCEPTED' and ended in ('NO_LISTENER', 'NOT_MOVING')
 
 
 @over_dds
