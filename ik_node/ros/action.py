@@ -58,6 +58,8 @@ class TrajectoryAction:
     ----------
     feedback : message or None
         The latest of the present goal: desired, actual, error.
+    largest_error : float or None
+        Rad or m, of a joint in all feedback of the present goal.
 
     Raises
     ------
@@ -78,6 +80,7 @@ class TrajectoryAction:
         self._execution: Execution | None = None
         self._handle: Any = None
         self.feedback: Any = None
+        self.largest_error: float | None = None
 
     @property
     def name(self) -> str:
@@ -116,12 +119,14 @@ class TrajectoryAction:
         whole = int(goal_time)
         goal = self._kind.Goal(trajectory=message, goal_time_tolerance=Duration(
             sec=whole, nanosec=int(1e9 * (goal_time - whole))))
-        self.feedback = self._handle = None
+        self.feedback = self._handle = self.largest_error = None
         execution = self._execution = Execution()
 
         def on_feedback(received: Any) -> None:
             if execution is self._execution:
                 self.feedback = received.feedback
+                self.largest_error = max([self.largest_error or 0.0,
+                                          *map(abs, self.feedback.error.positions)])
 
         def on_answer(future: Future) -> None:
             handle = future.result()

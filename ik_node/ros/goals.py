@@ -76,15 +76,18 @@ class Goals:
                            f'{error}; please report it with the log')
 
     def wait(self, task: GoalTask, step: Step, patience: float) -> None:
-        """Try a step again at the next tick; a newer goal takes the place."""
+        """Try a step again at the next tick; of two goals the newer waits."""
         if self._waiting is not None and self._waiting[0] is not task:
-            self.end(self._waiting[0], GoalState.SUPERSEDED, Reason.SUPERSEDED,
-                     f'goal {task.number} came before it could begin')
+            older, newer = sorted((self._waiting[0], task), key=lambda each: each.number)
+            self.end(older, GoalState.SUPERSEDED, Reason.SUPERSEDED,
+                     f'goal {newer.number} came before it could begin')
+            if older is task:
+                return
         self._waiting = task, step, patience
         self._timer.reset()
 
     def under_way(self, task: GoalTask, judge: Step, sentence: str) -> None:
-        """Have a goal take the place of all others; `judge` is called until it has ended."""
+        """Have a goal take the place of older ones; `judge` is called until it has ended."""
         self.supersede(task)
         self._current = task, judge
         self._last_tick = monotonic()
@@ -117,12 +120,13 @@ class Goals:
         return None if self._current is None else self._current[0]
 
     def supersede(self, task: GoalTask) -> None:
-        """Answer whatever else is open: `task` takes its place."""
+        """Answer what is older and open: `task` takes its place."""
         for other in self.open():
-            if other is not task:
+            if other.number < task.number:
                 self.end(other, GoalState.SUPERSEDED, Reason.SUPERSEDED,
                          f'goal {task.number} took its place')
-        self._waiting = None
+        if self._waiting is not None and self._waiting[0] is task:
+            self._waiting = None
 
     def _tick(self) -> None:
         now = monotonic()

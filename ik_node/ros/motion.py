@@ -10,7 +10,7 @@ from time import monotonic
 import numpy as np
 from rclpy.node import Node
 
-from ik_node.errors import PathError, Reason, TrajectoryError
+from ik_node.errors import IkNodeError, PathError, Reason, TrajectoryError
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.ros.arm_state import ArmState
 from ik_node.ros.goals import Goals
@@ -20,7 +20,7 @@ from ik_node.ros.status import GoalState, GoalTask, numbers
 from ik_node.se3 import distance
 from ik_node.solver.goal import Goal
 from ik_node.trajectory.cartesian import plan_path
-from ik_node.trajectory.course import Course, depart, postponed, unhurried_lead
+from ik_node.trajectory.course import Course, depart, postponed, SAME_PLACE, unhurried_lead
 from ik_node.trajectory.monitor import Monitor, MonitorOptions, Verdict
 from ik_node.trajectory.path import ToolPath
 from ik_node.trajectory.point_to_point import Departure, plan_point_to_point, plan_stop
@@ -42,6 +42,7 @@ class Motion:
         self._arm = arm
         self._output = output
         self._goals = goals
+        self._sent_for: GoalTask | None = None
         output.on_end = self._on_end
 
     # ---- to a goal ----------------------------------------------------------
@@ -58,7 +59,7 @@ class Motion:
         """
         robot = self._holder.require()
         q, _ = self._arm.measured(robot)
-        if not robot.moves and self._is_there(task, robot, q):
+        if not self._occupied(robot, q) and self._is_there(task, robot, q):
             self._goals.supersede(task)
             self._note_measured_error(task, robot, q)
             self._goals.end(task, GoalState.REACHED, Reason.ALREADY_THERE,
@@ -133,12 +134,15 @@ class Motion:
             planned = plan(self.departures(robot, q, qd, now))
         except PathError as error:
             task.figures['path_fraction'] = f'{error.fraction:.4f}'
-            if error.reason is not Reason.ALREADY_THERE or robot.moves:
+            if error.reason is not Reason.ALREADY_THERE:
                 raise
+            if self._occupied(robot, q):
+                self._ramp_down(robot)
             self._goals.supersede(task)
             self._goals.end(task, GoalState.REACHED, error.reason, str(error))
             return
         trajectory = self._send(planned, robot, now, settings.limits)
+        self._sent_for = task
         task.attempts += 1
         task.figures['duration_s'] = f'{trajectory.duration:.3f}'
         monitor = Monitor(robot.chain, trajectory, q, MonitorOptions(
@@ -171,8 +175,17 @@ class Motion:
             except TrajectoryError:
                 pass  # rather a few milliseconds beside the motion before
         self._output.send(trajectory)
-        robot.course = Course(trajectory, begin, robot.settings.limits)
+        robot.course = Course(trajectory, begin, limits)
+        robot.astray = False
         return trajectory
+
+    def _occupied(self, robot: Robot, q: np.ndarray) -> bool:
+        """Return whether the controller may still have a motion for the arm, measured at `q`."""
+        if robot.moves or robot.astray:
+            return True
+        return self._goals.current is not None and not (
+            robot.course is not None
+            and robot.course.followed(robot.chain, q, monotonic(), SAME_PLACE))
 
     def _is_there(self, task: GoalTask, robot: Robot, q: np.ndarray) -> bool:
         if task.goal is None:
@@ -195,7 +208,7 @@ class Motion:
         if verdict.reason is Reason.NOT_MOVING and task.attempts < MOST_ATTEMPTS:
             self._node.get_logger().warning(
                 f'goal {task.number}: {verdict.sentence} Sending it again')
-            robot.course = None
+            robot.lose_course()
             self.begin(task, plan)
             return
         self._note_measured_error(task, robot, q)
@@ -205,17 +218,25 @@ class Motion:
         elif verdict.reason is Reason.REACHED:
             self._goals.end(task, GoalState.REACHED, Reason.REACHED, _reached_sentence(task))
         else:
-            robot.course = None
-            self._goals.end(task, GoalState.FAILED, verdict.reason, verdict.sentence)
+            robot.lose_course()
+            done = ''
+            if verdict.reason is Reason.OFF_TRACK:
+                # The controller knows nothing of it, and would go on.
+                try:
+                    done = f'; {self._ramp_down(robot)}'
+                except IkNodeError as error:
+                    done = f'; the motion goes on, because: {error}'
+            self._goals.end(task, GoalState.FAILED, verdict.reason, verdict.sentence + done)
 
     def _on_end(self, verdict: Verdict) -> None:
         """Take the controller's own word on a motion, where it gives one."""
-        task = self._goals.current
-        # That it was reached is for the joint states to show.
-        if task is None or verdict.reason is Reason.REACHED:
+        if verdict.reason is Reason.REACHED:
+            return  # that is for the joint states to show
+        robot, task = self._holder.require(), self._sent_for
+        robot.lose_course()
+        if task is None or task.final:
+            self._node.get_logger().error(f'after the answer to its goal: {verdict.sentence}')
             return
-        robot = self._holder.require()
-        robot.course = None
         q, _ = self._arm.last(robot)
         if q is not None:
             self._note_measured_error(task, robot, q)
@@ -225,6 +246,7 @@ class Motion:
         T_goal = task.goal.T_base_tip if task.goal else forward_kinematics(
             robot.chain, task.q_goal)
         position, angle = distance(forward_kinematics(robot.chain, q), T_goal)
+        task.figures |= self._output.figures()
         task.figures['measured_position_error_m'] = f'{position:.3e}'
         if task.goal is None or not task.goal.orientation_free:
             task.figures['measured_orientation_error_rad'] = f'{angle:.3e}'
@@ -248,23 +270,30 @@ class Motion:
         if current is not None and current.halt is not None:
             current.halt()
             done = 'it ramps down'
-        elif robot is not None and (robot.moves or current is not None):
-            settings = robot.settings
-            now = monotonic()
-            departures = self.departures(robot, *self._arm.fresh(robot), now)
-            # An arm that stands away from its motion is told to hold: the controller may
-            # still have that motion, and go on with it.
-            if robot.moves or not departures[0].handover.rests:
-                # Whatever was lowered since, the present motion can be stopped.
-                limits = settings.limits if robot.course is None \
-                    else settings.limits.widest(robot.course.limits)
-                ramp = plan_stop(robot.chain.joint_names, departures, limits,
-                                 settings['motion.sample_period'])
-                ramp = self._send(ramp, robot, now, limits)
-                done = f'at rest in {ramp.duration:.2f} s'
+        elif robot is not None and (robot.moves or robot.astray or current is not None):
+            done = self._ramp_down(robot)
         for task in self._goals.open():
             self._goals.end(task, GoalState.STOPPED, reason, f'{sentence}; {done}')
         return done
+
+    def _ramp_down(self, robot: Robot) -> str:
+        """
+        Send a ramp to rest; return when it ends.
+
+        An arm that stands away from its motion is told to hold: the controller may
+        still have that motion, and go on with it.
+        """
+        settings = robot.settings
+        now = monotonic()
+        departures = self.departures(robot, *self._arm.fresh(robot), now)
+        # Whatever was lowered since, the present motion can be stopped.
+        limits = settings.limits if robot.course is None \
+            else settings.limits.widest(robot.course.limits)
+        ramp = plan_stop(robot.chain.joint_names, departures, limits,
+                         settings['motion.sample_period'])
+        ramp = self._send(ramp, robot, now, limits)
+        self._sent_for = None
+        return f'at rest in {ramp.duration:.2f} s'
 
 
 def _reached_sentence(task: GoalTask) -> str:

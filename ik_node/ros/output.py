@@ -65,6 +65,9 @@ class Output(Protocol):
 
         """
 
+    def figures(self) -> dict[str, str]:
+        """Return what the controller tells of the last motion, for the answer."""
+
     def flush(self, seconds: float) -> None:
         """Wait until the controller has what was sent, at most so long."""
 
@@ -99,7 +102,7 @@ class TopicOutput:
         self.on_end: Callable[[Verdict], None] = lambda verdict: None
 
     def listeners(self) -> int:
-        """Return how many listen."""
+        """As :meth:`Output.listeners`."""
         count = self._publisher.get_subscription_count()
         if not count:
             self._listener_seen = None
@@ -107,20 +110,28 @@ class TopicOutput:
 
     def ready(self, now: float) -> bool:
         """As :meth:`Output.ready`."""
-        if not self.listeners():
-            raise TrajectoryError(
-                f'nobody listens on {self.name}; start the controller, or name it by the '
-                'parameter controller', Reason.NO_LISTENER)
+        self._require_listener()
         if self._listener_seen is None:
             self._listener_seen = now
         return now - self._listener_seen >= LISTENER_SETTLE
 
     def send(self, trajectory: Trajectory) -> None:
         """As :meth:`Output.send`."""
+        self._require_listener()
         self._publisher.publish(_checked_message(trajectory))
 
+    def _require_listener(self) -> None:
+        if not self.listeners():
+            raise TrajectoryError(
+                f'nobody listens on {self.name}; start the controller, or name it by the '
+                'parameter controller', Reason.NO_LISTENER)
+
+    def figures(self) -> dict[str, str]:
+        """Return nothing: a topic tells nothing back."""
+        return {}
+
     def flush(self, seconds: float) -> None:
-        """Wait until the controller has what was published, at most so long."""
+        """As :meth:`Output.flush`."""
         self._publisher.wait_for_all_acked(Duration(seconds=seconds))
 
 
@@ -147,6 +158,11 @@ class ActionOutput:
     def send(self, trajectory: Trajectory) -> None:
         """As :meth:`Output.send`."""
         self._action.send(_checked_message(trajectory))
+
+    def figures(self) -> dict[str, str]:
+        """Return the largest tracking error of a joint (rad or m), by the feedback."""
+        error = self._action.largest_error
+        return {} if error is None else {'tracking_error': f'{error:.3e}'}
 
     def flush(self, seconds: float) -> None:
         """Nothing is kept back."""

@@ -27,7 +27,9 @@ class Robot:
     since : float
         Monotonic time (s) at which it was there.
     course : Course or None
-        The last motion that was sent to it.
+        The last motion that was sent to it; None if the arm does not follow it.
+    astray : bool
+        Whether the controller may still have a motion that the arm did not follow.
     last_answer : (n,) array or None
         The last solution, near which the next is sought.
 
@@ -39,12 +41,17 @@ class Robot:
         self.settings = settings
         self.since = monotonic()
         self.course: Course | None = None
+        self.astray = False
         self.last_answer: np.ndarray | None = None
 
     @property
     def moves(self) -> bool:
         """Return whether a planned motion is under way."""
         return self.course is not None and self.course.moves(monotonic())
+
+    def lose_course(self) -> None:
+        """Note that the arm does not follow what was sent."""
+        self.course, self.astray = None, True
 
 
 class RobotHolder:

@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of the tests over DDS."""
 
-from contextlib import contextmanager
-
-from harness import ARM, environment, Probe, process, READY
+from harness import environment, Probe, run_system
 import pytest
 import rclpy
 from recorded import record_in, Recorded
@@ -42,19 +40,6 @@ def probe():
     node = Probe()
     yield node
     node.destroy_node()
-
-
-@contextmanager
-def run_system(folder, probe):
-    """Run node and simulated controller with our arm; the probe sees the motion."""
-    parameters = {'urdf_file': ARM}
-    with process('sim_controller', folder, {**parameters, 'initial_positions': READY}) as sim, \
-            process('ik_node', folder, parameters) as node:
-        probe.watch_motion()
-        probe.sim, probe.node = sim, node
-        probe.wait_for_node()
-        probe.wait_until_ready()
-        yield probe
 
 
 @pytest.fixture

@@ -5,12 +5,15 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+import fcntl
+from functools import cache
 import math
 import os
 from pathlib import Path
 import signal
 import subprocess
 import sys
+from tempfile import gettempdir
 from time import monotonic
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
@@ -29,6 +32,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from ik_node.ros.greeting import greet
+from ik_node.ros.parameters import IK_NODE, SIM_CONTROLLER
 
 ROOT = Path(__file__).parents[2]
 ARM = ROOT / 'urdf/six_axis_arm.urdf'
@@ -39,6 +43,7 @@ MODEL = pin.buildModelFromUrdf(str(ARM))
 DATA = MODEL.createData()
 DOWN = tuple(pin.Quaternion(pin.rpy.rpyToMatrix(math.pi, 0.0, 0.0)).coeffs())
 FORWARD = tuple(pin.Quaternion(pin.rpy.rpyToMatrix(0.0, math.pi / 2, 0.0)).coeffs())
+LOCKS = []  # open files, whose locks end with this process
 READY = [0.0, 0.3, -0.4, 0.0, 1.0, 0.0]  # a posture of ARM away from singularities
 
 
@@ -129,6 +134,7 @@ class Probe(Node):
         self.stop = self.create_client(Trigger, f'{target}/stop')
         self.home = self.create_client(Trigger, f'{target}/home')
         self._target = target
+        self._joint_goals = None
 
     def watch_motion(self) -> None:
         """Keep trajectories (as a controller would), joint states and tip poses."""
@@ -189,6 +195,15 @@ class Probe(Node):
         self.goals.publish(goal)
         return f'{goal.header.stamp.sec}.{goal.header.stamp.nanosec:09d}'
 
+    def send_joints(self, q) -> str:
+        """Publish a goal for all joints of ARM; return the stamp."""
+        if self._joint_goals is None:
+            self._joint_goals = self.publisher(JointState, 'goal_joints')
+        goal = JointState(name=[f'joint_{k}' for k in range(1, 7)], position=[*map(float, q)])
+        stamp = stamped(self, goal, '')
+        self._joint_goals.publish(goal)
+        return stamp
+
     def answers(self, stamp: str) -> list[dict[str, str]]:
         """Return the answers to a goal so far."""
         return [status for status in self.statuses if status['stamp'] == stamp]
@@ -239,10 +254,65 @@ def run_sim(folder: Path, **parameters):
     probe.destroy_node()
 
 
+@contextmanager
+def run_system(folder: Path, probe: Probe, node: dict[str, object] | None = None,
+               sim: dict[str, object] | None = None):
+    """Run node and simulated controller with our arm; the probe sees the motion."""
+    with process('sim_controller', folder, {
+            'urdf_file': ARM, 'initial_positions': READY, **(sim or {})}) as running_sim, \
+            process('ik_node', folder, {'urdf_file': ARM, **(node or {})}) as running_node:
+        probe.watch_motion()
+        probe.sim, probe.node = running_sim, running_node
+        probe.wait_for_node()
+        probe.wait_until_ready()
+        yield probe
+
+
+@contextmanager
+def lent(probe: Probe):
+    """Lend a running system at READY; what is set by ``probe.change`` is set back."""
+    changed: dict[str, dict[str, object]] = {'/ik_node': {}, '/sim_controller': {}}
+
+    def change(node: str, **values: object) -> None:
+        values = {name.replace('__', '.'): value for name, value in values.items()}
+        changed[node].update(values)
+        result = probe.set_parameters(node, values)
+        assert result.successful, result.reason
+
+    probe.change = change
+    yield probe
+    for (node, values), table in zip(changed.items(), (IK_NODE, SIM_CONTROLLER)):
+        defaults = {row.name: row.default for row in table if row.name in values}
+        lists = {name: list(value) or [''] for name, value in defaults.items()
+                 if isinstance(value, tuple)}
+        if defaults:
+            assert probe.set_parameters(node, {**defaults, **lists}).successful
+    latest(probe)  # joint states come again
+    probe.spin_for(0.1)
+    assert probe.final(probe.send_joints(READY))['state'] == 'reached'
+    for seen in (probe.statuses, probe.trajectories, probe.states):
+        seen.clear()
+
+
 def environment() -> None:
     """Keep the tests apart from whatever else talks on this machine."""
     os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
-    os.environ['ROS_DOMAIN_ID'] = str(1 + os.getpid() % 100)
+    os.environ['ROS_DOMAIN_ID'] = str(_own_domain())
+
+
+@cache
+def _own_domain() -> int:
+    """Return a domain, 1 to 100, that no other test run on this machine has meanwhile."""
+    for k in range(100):
+        domain = 1 + (os.getpid() + k) % 100
+        try:
+            file = open(Path(gettempdir()) / f'ik_node_test_domain_{domain}', 'a')
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:  # locked, or the file of another user
+            continue
+        LOCKS.append(file)
+        return domain
+    raise RuntimeError('100 test runs have all ROS domains from 1 to 100')
 
 
 def tip(positions) -> pin.SE3:
@@ -304,6 +374,15 @@ def latest(probe: Probe) -> np.ndarray:
 def seconds(duration) -> float:
     """Return a Duration in seconds."""
     return duration.sec + 1e-9 * duration.nanosec
+
+
+def reasons(probe: Probe, stamp: str) -> list[str]:
+    """Wait for the final answer and a little longer; return the reasons of all answers."""
+    probe.final(stamp)
+    probe.spin_for(0.2)
+    answers = probe.answers(stamp)
+    assert [answer['state'] in FINAL for answer in answers].count(True) == 1, answers
+    return [answer['reason'] for answer in answers]
 
 
 def stamp_of(message) -> float:

@@ -29,6 +29,12 @@ def trajectory(q, seconds=0.5) -> JointTrajectory:
         time_from_start=Duration(sec=int(seconds), nanosec=int(seconds % 1 * 1e9)))])
 
 
+def told(name, *errors):
+    """Return a message of feedback."""
+    return SimpleNamespace(feedback=SimpleNamespace(
+        name=name, error=SimpleNamespace(positions=list(errors))))
+
+
 # ---- the client alone -------------------------------------------------------
 
 class FakeServer:
@@ -146,11 +152,11 @@ def test_a_newer_goal_silences_the_older(client, server, ends):
     old, new = server.goals
     server.answer(new)
     server.answer(old)
-    old.feedback(SimpleNamespace(feedback='old'))
+    old.feedback(told('old'))
     assert client.feedback is None
-    new.feedback(SimpleNamespace(feedback='new'))
+    new.feedback(told('new'))
     server.end(old, GoalStatus.ABORTED, -1, 'preempted')
-    assert not ends and client.feedback == 'new'
+    assert not ends and client.feedback.name == 'new'
     client.cancel()
     assert (old.cancelled, new.cancelled) == (0, 1)
     server.end(new)
@@ -160,10 +166,11 @@ def test_a_newer_goal_silences_the_older(client, server, ends):
 def test_feedback_of_an_older_goal_is_forgotten(client, server):
     """A new goal begins without."""
     client.send(trajectory(THERE))
-    server.goals[0].feedback(SimpleNamespace(feedback='old'))
-    assert client.feedback == 'old'
+    server.goals[0].feedback(told('old', 0.1, -0.3))
+    server.goals[0].feedback(told('older', 0.2, 0.0))
+    assert client.feedback.name == 'older' and client.largest_error == 0.3
     client.send(trajectory(READY))
-    assert client.feedback is None
+    assert client.feedback is None and client.largest_error is None
 
 
 @pytest.mark.parametrize('early', [False, True])

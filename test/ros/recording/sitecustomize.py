@@ -19,11 +19,14 @@ joints = {}  # name: position, velocity
 
 
 class Hook(MetaPathFinder):
-    """Wraps two methods of rclpy once it is imported."""
+    """Wraps a class of rclpy once its module is imported."""
+
+    def __init__(self, module, name, wrap):
+        self.module, self.name, self.wrap = module, name, wrap
 
     def find_spec(self, fullname, path=None, target=None):
-        """Find rclpy.node, to be wrapped when it has been loaded."""
-        if fullname != 'rclpy.node':
+        """Find the module, whose class is wrapped when it has been loaded."""
+        if fullname != self.module:
             return None
         sys.meta_path.remove(self)
         spec = find_spec(fullname)
@@ -31,13 +34,13 @@ class Hook(MetaPathFinder):
 
         def exec_module(module):
             load(module)
-            wrap(module.Node)
+            self.wrap(getattr(module, self.name))
 
         spec.loader.exec_module = exec_module
         return spec
 
 
-def wrap(node_class):
+def wrap_node(node_class):
     create_publisher, create_subscription = (node_class.create_publisher,
                                              node_class.create_subscription)
 
@@ -54,7 +57,7 @@ def wrap(node_class):
         return made
 
     def subscription(self, msg_type, topic, callback, *args, **named):
-        if msg_type.__name__ != 'JointState':
+        if msg_type.__name__ != 'JointState' or topic != 'joint_states':
             return create_subscription(self, msg_type, topic, callback, *args, **named)
 
         def note(message):
@@ -67,6 +70,17 @@ def wrap(node_class):
     node_class.create_publisher, node_class.create_subscription = publisher, subscription
 
 
+def wrap_client(client_class):
+    send_goal_async = client_class.send_goal_async
+
+    def keep_and_send(self, goal, *args, **named):
+        if hasattr(goal, 'trajectory'):
+            keep(goal.trajectory)
+        return send_goal_async(self, goal, *args, **named)
+
+    client_class.send_goal_async = keep_and_send
+
+
 def keep(message):
     """Append one line to the file of this process."""
     points = [[p.time_from_start.sec, p.time_from_start.nanosec, list(p.positions),
@@ -77,9 +91,10 @@ def keep(message):
         frame = frame.f_back
     with open(f'{KEEP}/{os.getpid()}.jsonl', 'a', encoding='utf-8') as file:
         file.write(json.dumps({'arguments': sys.argv, 'time': monotonic(), 'measured': joints,
-                               'streamed': streamed, 'joint_names': list(message.joint_names), 'points': points})
-                   + '\n')
+                               'streamed': streamed, 'joint_names': list(message.joint_names),
+                               'points': points}) + '\n')
 
 
 if KEEP:
-    sys.meta_path.insert(0, Hook())
+    sys.meta_path[:0] = [Hook('rclpy.node', 'Node', wrap_node),
+                         Hook('rclpy.action.client', 'ActionClient', wrap_client)]

@@ -1,0 +1,109 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+New goals and stops in every phase of a motion, on both kinds of controllers, with lag.
+
+A kick is measured by the joint states.  The motion is planned with 2 rad/s^2.  A
+controller that begins at the measured state has to make up for the lag until the
+hand-over, for which the node leaves so much time that it takes 2 more; the joints lag
+behind that and are smoother.  With what a Python process adds to the times, below 6.
+Without a hand-over the velocity jumps, which is 15 and up.
+"""
+
+from harness import latest, lent, path_of, pose, READY, reasons, stamped, tip
+from kicks import sharpest
+from nav_msgs.msg import Path
+import numpy as np
+import pytest
+
+SIM = '/sim_controller'
+AWAY = np.array([1.8, 0.1, -0.6, 0.3, 1.2, 0.5])
+HERE = tip(READY).translation
+# How the velocity of joint_1 is when the phase is met: fastest until then, now.
+PHASES = {
+    'accelerating': lambda fastest, now: 0.2 < now,
+    'fast': lambda fastest, now: now > 1.2,
+    'braking': lambda fastest, now: fastest > 1.0 and now < 0.7 * fastest,
+    'arriving': lambda fastest, now: fastest > 1.0 and now < 0.1 * fastest}
+
+
+@pytest.fixture
+def arm(shared_system):
+    """Lend the system of this module at READY."""
+    with lent(shared_system) as probe:
+        yield probe
+
+
+@pytest.fixture(params=[False, True], ids=['from measured', 'from desired'])
+def controller(request, arm):
+    """Let it begin where the arm is measured, or where it was commanded."""
+    arm.change(SIM, interpolate_from_desired_state=request.param)
+
+
+@pytest.fixture(params=[0.0, 0.1], ids=['no lag', 'lag'])
+def lag(request, arm, controller):
+    """Let the joints follow at once, or later."""
+    arm.change(SIM, following__lag=request.param)
+
+
+@pytest.fixture(params=PHASES)
+def moving(request, arm, lag):
+    """Bring the arm into a phase of a motion; return the stamp of its goal."""
+    stamp, fastest = arm.send_joints(AWAY), 0.0
+
+    def met() -> bool:
+        nonlocal fastest
+        now = arm.states[-1][1].velocity[0] if arm.states else 0.0
+        fastest = max(fastest, now)
+        return PHASES[request.param](fastest, now)
+
+    arm.wait(met)
+    return stamp
+
+
+def test_a_new_goal(arm, moving):
+    """Back to where it came from, without a kick."""
+    second = arm.send_joints(READY)
+    assert reasons(arm, second) == ['ACCEPTED', 'REACHED']
+    assert reasons(arm, moving)[-1] in ('SUPERSEDED', 'REACHED')
+    assert np.abs(latest(arm) - READY).max() < 2e-3
+    assert sharpest(arm.states) < 6.0
+
+
+def test_stop(arm, moving):
+    """Rest within its limits, and stays."""
+    response = arm.call(arm.stop)
+    assert response.success
+    assert reasons(arm, moving)[-1] in ('STOPPED', 'REACHED')
+    speeds = [np.abs(message.velocity).max() for _, message in arm.states]
+    arm.wait(lambda: np.abs(arm.states[-1][1].velocity).max() < 1e-3)
+    assert max(speeds) < 0.51 * 4.4 and sharpest(arm.states) < 6.0
+    before = latest(arm)
+    arm.spin_for(0.3)
+    assert np.abs(latest(arm) - before).max() < 1e-3
+
+
+@pytest.mark.parametrize('share', [0.15, 0.5, 0.9])
+def test_on_a_line(arm, lag, share):
+    """A line is left for a goal, and another is stopped, at some share of its length."""
+    paths = arm.publisher(Path, 'goal_path')
+    length = 0.3
+
+    def begun() -> str:
+        goal = path_of(pose(HERE + [0.0, -length, 0.0]))
+        stamp = stamped(arm, goal)
+        paths.publish(goal)
+        arm.wait(lambda: arm.answers(stamp))
+        arm.wait(lambda: HERE[1] - tip(latest(arm)).translation[1] > share * length)
+        return stamp
+
+    line = begun()
+    back = arm.send_joints(READY)
+    assert reasons(arm, back) == ['ACCEPTED', 'REACHED']
+    assert reasons(arm, line) == ['ACCEPTED', 'SUPERSEDED']
+    line = begun()
+    assert arm.call(arm.stop).success
+    assert reasons(arm, line) == ['ACCEPTED', 'STOPPED']
+    arm.wait(lambda: np.abs(arm.states[-1][1].velocity).max() < 1e-3)
+    assert HERE[1] - tip(latest(arm)).translation[1] < length
+    assert sharpest(arm.states) < 6.0

@@ -1,0 +1,183 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""How a motion ended, in words: one final answer on arms and controllers that misbehave."""
+
+from harness import DOWN, latest, lent, READY, reasons, tip
+import numpy as np
+import pytest
+
+NODE, SIM = '/ik_node', '/sim_controller'
+THERE = np.array(READY) + 0.3
+FAR = np.array(READY) + 0.8
+
+
+@pytest.fixture
+def arm(shared_system):
+    """Lend the system of this module at READY."""
+    with lent(shared_system) as probe:
+        yield probe
+
+
+def under_way(arm, q=FAR) -> str:
+    """Send a goal and wait until the arm is fast; return the stamp."""
+    stamp = arm.send_joints(q)
+    arm.wait(lambda: arm.states and arm.states[-1][1].velocity[0] > 0.3)
+    return stamp
+
+
+def stays(arm, seconds=1.5) -> bool:
+    """Return whether the arm does not move for a while."""
+    before = latest(arm)
+    arm.spin_for(seconds)
+    return bool(np.abs(latest(arm) - before).max() < 1e-4)
+
+
+# ---- reached ----------------------------------------------------------------
+
+def test_the_measured_error_is_that_of_the_tip(arm):
+    """Joints that stop short within their tolerance have arrived; the tip is off, as is said."""
+    arm.change(SIM, following__friction=0.004)
+    stamp = arm.send((0.4, 0.2, 0.4), DOWN)
+    assert reasons(arm, stamp) == ['ACCEPTED', 'REACHED']
+    off = np.linalg.norm(tip(latest(arm)).translation - [0.4, 0.2, 0.4])
+    assert off > 1e-3
+    assert float(arm.final(stamp)['measured_position_error_m']) == pytest.approx(off, rel=0.05)
+
+
+@pytest.mark.parametrize('weak', [
+    {'following__lag': 0.3}, {'measuring__noise': 0.001, 'measuring__velocity_noise': 0.02},
+    {'measuring__dropped': 0.5, 'measuring__delay': 0.05}, {'speed_scaling': 0.3},
+    {'following__lag': 0.1, 'following__friction': 0.003, 'measuring__noise': 0.0005,
+     'measuring__dropped': 0.3, 'measuring__delay': 0.02}])
+def test_no_false_alarm(arm, weak):
+    """What is late, noisy, lossy or slow arrives, and leaves no path that is watched."""
+    arm.change(NODE, watch__path_tolerance=[0.05])
+    arm.change(SIM, **weak)
+    for q in (FAR, READY, THERE):
+        stamp = arm.send_joints(q)
+        assert reasons(arm, stamp) == ['ACCEPTED', 'REACHED'], arm.final(stamp)
+        assert np.abs(latest(arm) - q).max() < 0.012
+
+
+# ---- not reached ------------------------------------------------------------
+
+def test_off_track(arm):
+    """A joint is blocked: its name, how far, and the others are brought to rest."""
+    arm.change(NODE, watch__path_tolerance=[0.05])
+    arm.change(SIM, following__blocked_joints=['joint_2'])
+    stamp = arm.send_joints(FAR)
+    assert reasons(arm, stamp) == ['ACCEPTED', 'OFF_TRACK']
+    message = arm.final(stamp)['message']
+    assert "'joint_2'" in message and 'at rest in' in message
+    arm.wait(lambda: not any(arm.states[-1][1].velocity))
+    assert stays(arm) and latest(arm)[0] < FAR[0] - 0.2
+    assert len(arm.trajectories) == 2
+
+
+def test_off_target_when_no_path_is_watched(arm):
+    """The others arrive; the blocked joint is named when nothing moves any more."""
+    arm.change(SIM, following__blocked_joints=['joint_2'])
+    stamp = arm.send_joints(THERE)
+    assert reasons(arm, stamp) == ['ACCEPTED', 'OFF_TARGET']
+    assert "'joint_2'" in arm.final(stamp)['message']
+    assert float(arm.final(stamp)['measured_position_error_m']) > 0.05
+
+
+def test_off_target_by_friction(arm):
+    """All joints stop short of their tolerance."""
+    arm.change(SIM, following__friction=0.03)
+    stamp = arm.send_joints(THERE)
+    assert reasons(arm, stamp) == ['ACCEPTED', 'OFF_TARGET']
+
+
+def test_not_moving(arm):
+    """A silent controller is told twice, then the goal has failed; active again all is well."""
+    arm.change(SIM, silent=True)
+    stamp = arm.send_joints(THERE)
+    assert reasons(arm, stamp) == ['ACCEPTED', 'NOT_MOVING']
+    assert 'controller silent' in arm.final(stamp)['message'] and len(arm.trajectories) == 2
+    arm.change(SIM, silent=False)
+    assert reasons(arm, arm.send_joints(THERE)) == ['ACCEPTED', 'REACHED']
+
+
+def test_state_lost(arm):
+    """No joint state comes any more: the end is not known, and that is said."""
+    stamp = under_way(arm)
+    arm.change(SIM, measuring__dropped=1.0)
+    assert reasons(arm, stamp) == ['ACCEPTED', 'STATE_LOST']
+    assert 'joint states lost' in arm.final(stamp)['message']
+
+
+def test_states_that_come_back(arm):
+    """Joint states that are lost for a while on the way are no end."""
+    stamp = under_way(arm)
+    arm.change(SIM, measuring__dropped=1.0)
+    arm.spin_for(0.7)
+    arm.change(SIM, measuring__dropped=0.0)
+    assert reasons(arm, stamp) == ['ACCEPTED', 'REACHED']
+
+
+# ---- what the controller may still have --------------------------------------
+
+def test_a_motion_that_was_given_up_can_be_stopped(arm):
+    """A controller that was paused does not go on with a goal that failed long ago."""
+    arm.change(SIM, speed_scaling=0.0)
+    stamp = arm.send_joints(THERE)
+    assert reasons(arm, stamp) == ['ACCEPTED', 'NOT_MOVING']
+    response = arm.call(arm.stop)
+    assert response.success and 'at rest' in response.message
+    arm.change(SIM, speed_scaling=1.0)
+    assert stays(arm)
+
+
+def test_a_paused_motion_can_be_stopped(arm):
+    """After its planned end, too, while the arm stands on its way."""
+    stamp = under_way(arm)
+    arm.change(SIM, speed_scaling=0.0)
+    planned = float(arm.answers(stamp)[0]['duration_s'])
+    arm.spin_for(planned + 0.2)
+    response = arm.call(arm.stop)
+    assert response.success and 'at rest' in response.message
+    assert reasons(arm, stamp) == ['ACCEPTED', 'STOPPED']
+    arm.change(SIM, speed_scaling=1.0)
+    assert stays(arm) and latest(arm)[0] < FAR[0] - 0.1
+
+
+def test_a_goal_where_a_paused_arm_stands(arm):
+    """It is there, but the controller would go on: it is told to stay."""
+    arm.change(NODE, watch__start_timeout=20.0)
+    arm.change(SIM, speed_scaling=0.0)
+    first = arm.send_joints(THERE)
+    arm.wait(lambda: arm.answers(first))
+    arm.spin_for(float(arm.answers(first)[0]['duration_s']) + 0.2)
+    second = arm.send_joints(READY)
+    arm.wait(lambda: arm.answers(second))
+    arm.change(SIM, speed_scaling=1.0)
+    assert reasons(arm, second)[-1] == 'REACHED'
+    assert reasons(arm, first) == ['ACCEPTED', 'SUPERSEDED']
+    assert stays(arm) and np.abs(latest(arm) - READY).max() < 1e-4
+
+
+def test_a_goal_sent_again_leaves_a_newer_one_waiting(arm):
+    """The older one is under way, is sent twice, and fails; the newer one waits for its frame."""
+    arm.change(NODE, goal__tf_timeout=4.0)
+    arm.change(SIM, silent=True)
+    older = arm.send_joints(THERE)
+    arm.wait(lambda: arm.answers(older))
+    newer = arm.send((0.4, 0.2, 0.4), DOWN, frame='nowhere')
+    assert reasons(arm, older) == ['ACCEPTED', 'NOT_MOVING']
+    assert reasons(arm, newer) == ['FRAME_UNKNOWN']
+
+
+def test_limits_lowered_during_a_motion(arm):
+    """It can be stopped, and the ramp replaced by a goal: what moves keeps the limits it had."""
+    under_way(arm, [2.0, *READY[1:]])
+    arm.change(NODE, motion__acceleration_limits=[0.5], motion__velocity_scale=0.05)
+    response = arm.call(arm.stop)
+    assert response.success and 'at rest' in response.message, response
+    arm.wait(lambda: arm.states[-1][1].velocity[0] < 0.9 * max(
+        message.velocity[0] for _, message in arm.states[-50:]))
+    response = arm.call(arm.stop)
+    assert response.success and 'at rest' in response.message, response
+    arm.wait(lambda: not any(arm.states[-1][1].velocity))
+    assert stays(arm, 0.5)
