@@ -27,6 +27,8 @@ class Reason(str, Enum):
 
     ACCEPTED = 'ACCEPTED', 'the goal is under way; its final answer follows'
     REACHED = 'REACHED', 'the arm stands at the goal, by its joint states'
+    NEAREST = ('NEAREST', 'the goal is not within reach; the arm stands at the nearest pose, as '
+               'solver.nearest asks for')
     ALREADY_THERE = 'ALREADY_THERE', 'the arm stood at the goal when it came; nothing was sent'
     SUPERSEDED = 'SUPERSEDED', 'a newer goal took its place'
     STOPPED = 'STOPPED', 'stopped by ~/stop'
@@ -77,7 +79,6 @@ class Reason(str, Enum):
 
     # of the library, not of goals
     SOLVED = 'SOLVED', 'inverse kinematics found a solution'
-    NEAREST = 'NEAREST', 'the goal is not within reach; this is the nearest posture'
     MODEL_INVALID = 'MODEL_INVALID', 'the robot description cannot be used'
     CHAIN_INVALID = 'CHAIN_INVALID', 'there is no usable chain between the links'
     PARAMETER_INVALID = 'PARAMETER_INVALID', 'a parameter or argument is not allowed'

@@ -192,4 +192,5 @@ class Intake:
             'limit_margin': f'{result.limit_margin:.4f}',
             'smallest_singular_value': f'{result.smallest_singular_value:.4f}'}
         robot.last_answer = task.q_goal = result.q
+        task.nearest = result.status is Reason.NEAREST
         self._motion.to_joints(task)

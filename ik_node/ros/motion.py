@@ -216,7 +216,9 @@ class Motion:
             self._goals.end(task, GoalState.FAILED, task.interruption.reason,
                             f'went as far as it could: {task.interruption}')
         elif verdict.reason is Reason.REACHED:
-            self._goals.end(task, GoalState.REACHED, Reason.REACHED, _reached_sentence(task))
+            self._goals.end(task, GoalState.REACHED,
+                            Reason.NEAREST if task.nearest else Reason.REACHED,
+                            _reached_sentence(task))
         else:
             robot.lose_course()
             done = ''
@@ -298,5 +300,6 @@ class Motion:
 
 def _reached_sentence(task: GoalTask) -> str:
     turned = task.figures.get('measured_orientation_error_rad')
-    return (f'reached; the tip is measured {task.figures["measured_position_error_m"]} m'
+    where = 'as near as it can be' if task.nearest else 'reached'
+    return (f'{where}; the tip is measured {task.figures["measured_position_error_m"]} m'
             + (f' and {turned} rad' if turned else '') + ' from the goal')

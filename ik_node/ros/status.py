@@ -62,6 +62,8 @@ class GoalTask:
         Joint positions, once known.
     attempts : int
         Trajectories sent for it.
+    nearest : bool
+        It is not the goal that `q_goal` reaches, but the nearest pose, as was asked for.
     interruption : PathError or None
         Why the path ends before its end, if it is followed in part.
     halt : callable or None
@@ -76,6 +78,7 @@ class GoalTask:
     goal: Goal | None = None
     q_goal: np.ndarray | None = None
     attempts: int = 0
+    nearest: bool = False
     interruption: PathError | None = None
     halt: Callable[[], None] | None = None
     figures: dict[str, Any] = field(default_factory=dict)

@@ -48,6 +48,16 @@ def test_joints(system):
     assert np.abs(latest(system) - [0.3, *READY[1:4], 0.8, READY[5]]).max() < 1e-5
 
 
+def test_the_nearest_pose_is_not_called_the_goal(system):
+    """With solver.nearest: reached, but for the reason NEAREST, with the distance that is left."""
+    assert system.set_parameters('/ik_node', {'solver.nearest': True}).successful
+    answer = system.final(system.send((2.0, 0.0, 0.5), DOWN))
+    assert (answer['state'], answer['reason']) == ('reached', 'NEAREST'), answer
+    left = np.linalg.norm(tip(latest(system)).translation - [2.0, 0.0, 0.5])
+    assert float(answer['measured_position_error_m']) == pytest.approx(left, rel=1e-3)
+    assert left > 0.5 and 'as near as it can be' in answer['message']
+
+
 def test_a_pose_by_a_straight_line(system):
     """With motion.straight; off it a motion of the joints bends by centimetres."""
     target = HERE.translation + [0.05, -0.25, -0.1]
