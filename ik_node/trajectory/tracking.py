@@ -10,8 +10,9 @@ each time, so that the arm stops within its limits if nothing follows.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from functools import lru_cache
-from math import inf
+from math import ceil, inf
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from ik_node.solver.goal import checked_pose, FREE
 from ik_node.solver.options import one_per_joint
 from ik_node.solver.residual import BASE, GOAL, PLAIN, TIP
 from ik_node.trajectory import brake, cycle, resolved_rate, target
-from ik_node.trajectory.cycle import follow_cycle, plan_instants, plan_states
+from ik_node.trajectory.cycle import follow_cycle, plan_states, plan_switches
 from ik_node.trajectory.follow import AXES, Follow, FollowOptions, Phase, Taken
 from ik_node.trajectory.resolved_rate import (
     ORIENTATION_ERROR,
@@ -36,7 +37,7 @@ from ik_node.trajectory.sampler import evaluate, quintic
 from ik_node.trajectory.target import take_pose, TARGET
 from ik_node.trajectory.trajectory import MotionLimits, MotionState, Trajectory
 
-CLOSEST = 1e-4       # s, between two points: switches of the jerk that are nearer count as one ...
+CLOSEST = 1e-4       # s, between two points; a switch of the jerk may lie between two so near ...
 OVERSHOOT = 0.5      # ... which costs so much of jerk * CLOSEST in acceleration
 MARGIN = 1e-6        # rad or m inside the position limits, for the quintic between two points
 LONGEST_CYCLE = 0.05  # s; after a longer pause the arm is where the last plan took it
@@ -51,7 +52,7 @@ DRIFT = 1e-3         # by which the clocks of sender and receiver may differ, s 
 @lru_cache(maxsize=None)
 def forget_stale_kernels() -> None:
     """Drop, once in a process, compiled code that is older than its source."""
-    forget_stale((follow_cycle, plan_states, plan_instants, take_pose),
+    forget_stale((follow_cycle, plan_states, plan_switches, take_pose),
                  (kernels, nullspace, residual, brake, cycle, resolved_rate, target))
 
 
@@ -97,7 +98,7 @@ class Follower:
             raise ParameterError(f'the bias is {list(bias)}; it must not be negative')
         preferred = one_per_joint(chain, options.preferred, 'the preferred positions') \
             if options.preferred else chain.middle
-        # A point of the stop that lies CLOSEST to another is left out; this is its price.
+        # Between two points so near to each other the jerk may switch; this is its price.
         room = np.minimum(OVERSHOOT * limits.jerk * CLOSEST, 0.5 * limits.acceleration)
         self._joints = np.array([limits.lower + MARGIN, limits.upper - MARGIN,
                                  0.999 * limits.velocity, limits.acceleration - room,
@@ -120,11 +121,16 @@ class Follower:
         self.begin(MotionState.at_rest(self.chain.middle), 0.0)
         self.feed(np.eye(4), 0.0)
         self.step(0.01)
-        self.trajectory(0.01 + self.options.lead - CLOSEST)
+        self.trajectory(0.01)
+        self.trajectory(0.01, joining=True)
 
-    def begin(self, state: MotionState, time: float) -> None:
+    def begin(self, state: MotionState, time: float,
+              before: Sequence[tuple[float, MotionState]] = ()) -> None:
         """
         Forget all targets; the arm is to be in a state, at rest or in motion, at a time (s).
+
+        `before` is how it is commanded to move until then: times (s) and states, in order,
+        between which it moves by quintics.
 
         Raises
         ------
@@ -139,8 +145,16 @@ class Follower:
                                   f'{self.chain.n} finite numbers')
         self._state, self._time = made, time
         self._plan[:] = 0.0
-        self._heads = deque([(time, made)], maxlen=KEPT)
+        self._planned = time    # when the last plan began
+        self._heads = deque([*((t, np.array([s.q, s.qd, s.qdd])) for t, s in before),
+                             (time, made)], maxlen=KEPT)
         self.halt()
+
+    def take_over(self, other: Follower) -> None:
+        """Go on where another follower of the same chain is, target and all."""
+        for name in ('out_of_order', 'jumps', '_state', '_time', '_plan', '_planned', '_heads',
+                     '_target', '_taken', '_shown', '_stamp', '_offset', '_gap'):
+            setattr(self, name, getattr(other, name))
 
     def halt(self) -> None:
         """Let go of the target: further cycles ramp down to rest."""
@@ -204,14 +218,15 @@ class Follower:
         """
         Go on to the state that is commanded `lead` seconds from now.
 
-        Call it at a steady rate of 50 Hz or more; after a pause of more than
-        LONGEST_CYCLE the arm is taken to be where the trajectory sent last took it.
+        Call it at a steady rate of 50 Hz or more, and faster than once in `lead`: what
+        was to be done before now, or was not decided anew for more than LONGEST_CYCLE, was
+        done as the trajectory sent last has it.
         """
         head = now + self.options.lead
         if head <= self._time:
             return self._report(Phase.FOLLOWING if self.fresh(now) else self._lost())
-        if head - self._time > LONGEST_CYCLE:
-            self._advance(head - LONGEST_CYCLE)
+        if self._time < max(now, head - LONGEST_CYCLE):
+            self._advance(max(now, head - LONGEST_CYCLE))
         fresh = self.fresh(now)
         if fresh:
             # A target that fell silent is not foreseen for long.
@@ -221,6 +236,7 @@ class Follower:
                          self._plan, self._wanted, self._found)
         else:
             self._plan[:] = 0.0
+        self._planned = self._time
         self._advance(head)
         return self._report(Phase.FOLLOWING if fresh else self._lost())
 
@@ -238,8 +254,12 @@ class Follower:
     def _advance(self, time: float) -> None:
         """Follow the plan to a time."""
         dt = time - self._time
-        self._state, self._time = self._states(np.array([dt]))[0], time
-        self._heads.append((time, self._state))
+        switches = plan_switches(self._joints, self._state, self._plan)
+        instants = np.append(switches[(switches > 0.0) & (switches < dt)], dt)
+        states = self._states(instants)
+        self._heads.extend(zip(self._time + instants, states))
+        self._heads[-1] = time, states[-1]
+        self._state, self._time = states[-1], time
         self._plan[1] = np.maximum(self._plan[1] - dt, 0.0)  # what is left of it
 
     def _states(self, instants: np.ndarray) -> np.ndarray:
@@ -248,14 +268,20 @@ class Follower:
         plan_states(self._joints, self._state, self._plan, instants, states)
         return states
 
-    def trajectory(self, now: float) -> Trajectory:
+    def trajectory(self, now: float, joining: bool = False) -> Trajectory:
         """
-        Return what to send to a joint_trajectory_controller, to start now.
+        Return what to send to a joint_trajectory_controller, its time 0 being now.
 
-        Its first point is the state of the last :meth:`step`, its others are the fastest
-        stop from there, which keeps the limits.  There is no point before: a controller
-        takes over a few milliseconds sooner or later than assumed, and has the whole
-        lead to close the gap.
+        It goes through the state of the last :meth:`step`, and from there on is the fastest
+        stop.  That state is its first point for a controller that begins at time 0, a few
+        milliseconds sooner or later: it has the whole lead to close the gap.  If the
+        controller joins a motion under way, by its stamp, what is commanded until then
+        comes before it; ``handover`` of the points are of trajectories before.
+
+        From the first point on the motion keeps the limits, jerk included, as the
+        controller interpolates.  But where a switch of the jerk would be a point less
+        than CLOSEST after another, the point is CLOSEST after it, and between these two
+        the jerk keeps its limit only in the mean.
 
         Raises
         ------
@@ -263,24 +289,39 @@ class Follower:
             If the last step was for a time that is not ahead of now.
 
         """
-        first = self._time - now
-        if first < CLOSEST:
-            raise TrajectoryError(f'the commanded state is {first:.4f} s ahead, a trajectory '
-                                  f'needs {CLOSEST:g} s; raise the lead, or call step() first')
-        instants = plan_instants(self._joints, self._state, self._plan, 0.0, CLOSEST)
-        # Messages have whole nanoseconds, and two close points would make much of what is cut.
-        times = 1e-9 * np.ceil(1e9 * (first + instants))
-        states = self._states(times - first)
+        if self._time - now < 0.5 * CLOSEST:
+            raise TrajectoryError(f'the commanded state is {self._time - now:.4f} s ahead; '
+                                  'raise the lead, or call step() first')
+        instants = []
+        if joining:
+            first = max(now + CLOSEST, self._heads[0][0])
+            instants = [first, *(time for time, _ in self._heads if first < time < self._time)]
+        instants += [self._time, *(self._time + plan_switches(
+            self._joints, self._state, self._plan)), self._time + CLOSEST]
+        times = _spaced(np.array(instants) - now)
+        states = np.array([self._commanded(now + t) for t in times])
         states[-1, 1:] = 0.0
-        return Trajectory(self.chain.joint_names, self._commanded(now), times,
-                          states[:, 0], states[:, 1], states[:, 2], handover=1)
+        handover = int(np.searchsorted(times, self._planned - now + CLOSEST))
+        return Trajectory(self.chain.joint_names, MotionState(*self._commanded(now)), times,
+                          states[:, 0], states[:, 1], states[:, 2], max(handover, 1))
 
-    def _commanded(self, now: float) -> MotionState:
-        """Return the state that was commanded for now."""
+    def _commanded(self, time: float) -> np.ndarray:
+        """Return the state (3, n) that is commanded for a time (s)."""
         later = self._heads[-1]
+        if time >= later[0]:
+            return self._states(np.array([time - later[0]]))[0]
         for begin, before in reversed(self._heads):
-            if begin <= now < later[0]:
-                return MotionState(*evaluate(quintic(later[0] - begin, *before, *later[1]),
-                                             now - begin))
+            if begin <= time < later[0]:
+                return np.array(evaluate(quintic(later[0] - begin, *before, *later[1]),
+                                         time - begin))
             later = begin, before
-        return MotionState(*later[1])
+        return later[1]
+
+
+def _spaced(instants: np.ndarray) -> np.ndarray:
+    """Return instants (s) that begin with the first, CLOSEST apart or more, in whole nanoseconds."""
+    times = [ceil(1e9 * instants[0])]
+    for t in np.sort(instants[1:]).tolist():
+        if 1e9 * t > times[-1]:
+            times.append(max(ceil(1e9 * t), times[-1] + round(1e9 * CLOSEST)))
+    return 1e-9 * np.array(times)

@@ -22,7 +22,7 @@ import robots
 
 from ik_node.errors import GoalError, ParameterError, Reason, TrajectoryError
 from ik_node.trajectory.follow import FollowOptions, Phase, Taken
-from ik_node.trajectory.simulated import SimulatedController
+from ik_node.trajectory.simulated import ControllerOptions, SimulatedController
 from ik_node.trajectory.tracking import Follower
 from ik_node.trajectory.trajectory import MotionLimits, MotionState
 
@@ -186,8 +186,9 @@ def test_both_kinds_of_controllers_move_smoothly(from_desired, rate, latency, st
     limits = limits_of(chain, 0.5)
     target = circle(tip(name, HOMES[name]))
     made = follower(name, limits=limits)
-    controller = SimulatedController(chain.joint_names, chain.continuous, HOMES[name],
-                                     from_desired=from_desired)
+    controller = SimulatedController(
+        chain.joint_names, chain.continuous, HOMES[name],
+        ControllerOptions(interpolate_from_desired_state=from_desired))
     random = np.random.default_rng(2)
     messages = stream(target, rate, 6.0, random)
     arrival, waiting, states = np.inf, 0, []
