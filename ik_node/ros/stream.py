@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from time import monotonic, sleep
 from typing import Any
@@ -29,7 +29,6 @@ from ik_node.ros.robot import Robot, RobotHolder
 from ik_node.ros.status import GoalState, GoalTask
 from ik_node.trajectory.course import Course
 from ik_node.trajectory.follow import Follow, Phase
-from ik_node.trajectory.sampler import state_at
 from ik_node.trajectory.tracking import Follower
 from ik_node.trajectory.trajectory import MotionState, Trajectory
 from ik_node.trajectory.validate import validate
@@ -61,7 +60,7 @@ class Session:
     """
 
     def __init__(self, task: GoalTask, robot: Robot, begin: MotionState, time: float,
-                 before: Sequence[tuple[float, MotionState]]) -> None:
+                 before: Course | None = None) -> None:
         self.task = task
         self.poses = 0
         self.last: Follow | None = None
@@ -199,12 +198,9 @@ class Stream:
         if not len(departure.times):
             # The controller may hold the arm a little beside: it has the lead to get there.
             lead = robot.settings['stream.lead'] if self._commands is None else 0.0
-            return Session(task, robot, departure.handover, now + lead, ())
-        course, begin = robot.course, now + float(departure.times[-1])
-        until = course.trajectory.times + course.began
-        instants = [now, *until[(until > now) & (until < begin)]]
-        return Session(task, robot, departure.handover, begin, [
-            (t, state_at(course.trajectory, t - course.began)) for t in instants])
+            return Session(task, robot, departure.handover, now + lead)
+        return Session(task, robot, departure.handover, now + float(departure.times[-1]),
+                       robot.course)
 
     def _set_rate(self, session: Session) -> None:
         self._timer.timer_period_ns = int(1e9 / session.settings['stream.rate'])

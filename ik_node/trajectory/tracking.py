@@ -10,8 +10,9 @@ each time, so that the arm stops within its limits if nothing follows.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from math import ceil, inf
 
 import numpy as np
@@ -26,6 +27,7 @@ from ik_node.solver.options import one_per_joint
 from ik_node.solver.residual import BASE, GOAL, PLAIN, TIP
 from ik_node.trajectory import brake, cycle, resolved_rate, target
 from ik_node.trajectory.cycle import follow_cycle, plan_states, plan_switches
+from ik_node.trajectory.course import Course
 from ik_node.trajectory.follow import AXES, Follow, FollowOptions, Phase, Taken
 from ik_node.trajectory.resolved_rate import (
     ORIENTATION_ERROR,
@@ -33,7 +35,7 @@ from ik_node.trajectory.resolved_rate import (
     SCALED,
     SMALLEST,
 )
-from ik_node.trajectory.sampler import evaluate, quintic
+from ik_node.trajectory.sampler import state_at
 from ik_node.trajectory.target import take_pose, TARGET
 from ik_node.trajectory.trajectory import MotionLimits, MotionState, Trajectory
 
@@ -45,8 +47,45 @@ JUMP = 0.05, 0.3     # m, rad: a pose so far from the prediction begins a new mo
 FASTEST = 2.0, 6.0   # ... but a target may have got up to such a speed since the last, m/s, rad/s
 GAPS = 4.0           # so many times the usual pause between two poses their movement is trusted
 SHORTEST_GAP = 1e-4  # s, between two poses
-KEPT = 1000          # states, of which the last ones are within the lead
+KEPT = 1000          # legs, of which the last ones are within the lead
 DRIFT = 1e-3         # by which the clocks of sender and receiver may differ, s per s
+
+
+@dataclass(frozen=True, eq=False)
+class Leg:
+    """
+    What one cycle has decided: the motion from a time on, to its end at rest.
+
+    Attributes
+    ----------
+    begin : int
+        ns.  Fractions of a nanosecond would be felt in the acceleration between two
+        points that are CLOSEST to each other.
+    joints : (7, n) array
+        With the limits of that cycle.
+    state : (3, n) array
+        At its begin.
+    plan : (2, n) array
+        See :func:`ik_node.trajectory.cycle.follow_cycle`.
+
+    """
+
+    begin: int
+    joints: np.ndarray
+    state: np.ndarray
+    plan: np.ndarray
+
+    def at(self, time: int) -> np.ndarray:
+        """Return the state (3, n) at a time (ns)."""
+        states = np.empty((1, *self.state.shape))
+        plan_states(self.joints, self.state, self.plan, np.array([1e-9 * (time - self.begin)]),
+                    states)
+        return states[0]
+
+    def switches(self) -> list[int]:
+        """Return when (ns) its jerk switches, the end last."""
+        return [self.begin + ceil(1e9 * t)
+                for t in plan_switches(self.joints, self.state, self.plan)]
 
 
 @lru_cache(maxsize=None)
@@ -108,7 +147,7 @@ class Follower:
         self._goal = np.zeros(GOAL)
         self._goal[12:18] = [FREE if axis in options.free else 0.0 for axis in AXES]
         self._goal[18] = PLAIN if not options.free else TIP if options.frame == 'tip' else BASE
-        self._plan, self._found = np.zeros((2, n)), np.zeros(4)
+        self._found = np.zeros(4)
         self._wanted, self._pose, self._error = np.zeros(n), np.zeros(12), np.zeros(6)
         self._target = np.zeros(TARGET)
         self._compile()
@@ -124,13 +163,11 @@ class Follower:
         self.trajectory(0.01)
         self.trajectory(0.01, joining=True)
 
-    def begin(self, state: MotionState, time: float,
-              before: Sequence[tuple[float, MotionState]] = ()) -> None:
+    def begin(self, state: MotionState, time: float, before: Course | None = None) -> None:
         """
         Forget all targets; the arm is to be in a state, at rest or in motion, at a time (s).
 
-        `before` is how it is commanded to move until then: times (s) and states, in order,
-        between which it moves by quintics.
+        `before` is the motion that it leaves then.
 
         Raises
         ------
@@ -143,17 +180,16 @@ class Follower:
             raise TrajectoryError(f'following cannot begin at q {list(state.q)}, '
                                   f'qd {list(state.qd)}, qdd {list(state.qdd)}; each must be '
                                   f'{self.chain.n} finite numbers')
-        self._state, self._time = made, time
-        self._plan[:] = 0.0
-        self._planned = time    # when the last plan began
-        self._heads = deque([*((t, np.array([s.q, s.qd, s.qdd])) for t, s in before),
-                             (time, made)], maxlen=KEPT)
+        self._before = before
+        self._state, self._head = made, _ns(time)
+        self._legs = deque([Leg(self._head, self._joints, made, np.zeros((2, self.chain.n)))],
+                           maxlen=KEPT)
         self.halt()
 
     def take_over(self, other: Follower) -> None:
         """Go on where another follower of the same chain is, target and all."""
-        for name in ('out_of_order', 'jumps', '_state', '_time', '_plan', '_planned', '_heads',
-                     '_target', '_taken', '_shown', '_stamp', '_offset', '_gap'):
+        for name in ('out_of_order', 'jumps', '_before', '_state', '_head', '_legs', '_target',
+                     '_taken', '_shown', '_stamp', '_offset', '_gap'):
             setattr(self, name, getattr(other, name))
 
     def halt(self) -> None:
@@ -222,22 +258,20 @@ class Follower:
         was to be done before now, or was not decided anew for more than LONGEST_CYCLE, was
         done as the trajectory sent last has it.
         """
-        head = now + self.options.lead
-        if head <= self._time:
-            return self._report(Phase.FOLLOWING if self.fresh(now) else self._lost())
-        if self._time < max(now, head - LONGEST_CYCLE):
-            self._advance(max(now, head - LONGEST_CYCLE))
         fresh = self.fresh(now)
+        head = _ns(now + self.options.lead)
+        if head <= self._head:
+            return self._report(Phase.FOLLOWING if fresh else self._lost())
+        self._go_to(max(self._head, _ns(now), head - _ns(LONGEST_CYCLE)))
+        plan = np.zeros((2, self.chain.n))
         if fresh:
             # A target that fell silent is not foreseen for long.
             age = min(now - self._shown, max(GAPS * self._gap, SHORTEST_GAP))
             follow_cycle(self.chain.table, self._joints, self._settings, self._goal,
-                         self._target, age + self._time - now, head - self._time, self._state,
-                         self._plan, self._wanted, self._found)
-        else:
-            self._plan[:] = 0.0
-        self._planned = self._time
-        self._advance(head)
+                         self._target, age + 1e-9 * self._head - now, 1e-9 * (head - self._head),
+                         self._state, plan, self._wanted, self._found)
+        self._legs.append(Leg(self._head, self._joints, self._state, plan))
+        self._go_to(head)
         return self._report(Phase.FOLLOWING if fresh else self._lost())
 
     def _lost(self) -> Phase:
@@ -251,22 +285,8 @@ class Follower:
         return Follow(phase, state, found[POSITION_ERROR], found[ORIENTATION_ERROR],
                       found[SMALLEST], found[SCALED])
 
-    def _advance(self, time: float) -> None:
-        """Follow the plan to a time."""
-        dt = time - self._time
-        switches = plan_switches(self._joints, self._state, self._plan)
-        instants = np.append(switches[(switches > 0.0) & (switches < dt)], dt)
-        states = self._states(instants)
-        self._heads.extend(zip(self._time + instants, states))
-        self._heads[-1] = time, states[-1]
-        self._state, self._time = states[-1], time
-        self._plan[1] = np.maximum(self._plan[1] - dt, 0.0)  # what is left of it
-
-    def _states(self, instants: np.ndarray) -> np.ndarray:
-        """Return the states (K, 3, n) of the plan at instants (K,) since its begin."""
-        states = np.empty((len(instants), 3, self.chain.n))
-        plan_states(self._joints, self._state, self._plan, instants, states)
-        return states
+    def _go_to(self, head: int) -> None:
+        self._state, self._head = self._legs[-1].at(head), head
 
     def trajectory(self, now: float, joining: bool = False) -> Trajectory:
         """
@@ -289,39 +309,52 @@ class Follower:
             If the last step was for a time that is not ahead of now.
 
         """
-        if self._time - now < 0.5 * CLOSEST:
-            raise TrajectoryError(f'the commanded state is {self._time - now:.4f} s ahead; '
-                                  'raise the lead, or call step() first')
-        instants = []
-        if joining:
-            first = max(now + CLOSEST, self._heads[0][0])
-            instants = [first, *(time for time, _ in self._heads if first < time < self._time)]
-        instants += [self._time, *(self._time + plan_switches(
-            self._joints, self._state, self._plan)), self._time + CLOSEST]
-        times = _spaced(np.array(instants) - now)
-        states = np.array([self._commanded(now + t) for t in times])
+        zero, closest = _ns(now), _ns(CLOSEST)
+        if self._head - zero < closest:
+            raise TrajectoryError(f'the commanded state is {1e-9 * (self._head - zero):.4f} s '
+                                  'ahead; raise the lead, or call step() first')
+        last = self._legs[-1]
+        times = _spaced(self._instants(zero + closest if joining else self._head), closest)
+        states = np.array([self._commanded(t) for t in times])
         states[-1, 1:] = 0.0
-        handover = int(np.searchsorted(times, self._planned - now + CLOSEST))
-        return Trajectory(self.chain.joint_names, MotionState(*self._commanded(now)), times,
-                          states[:, 0], states[:, 1], states[:, 2], max(handover, 1))
+        return Trajectory(self.chain.joint_names, MotionState(*self._commanded(zero)),
+                          1e-9 * (np.array(times) - zero), states[:, 0], states[:, 1],
+                          states[:, 2], max(sum(t <= last.begin for t in times), 1))
 
-    def _commanded(self, time: float) -> np.ndarray:
-        """Return the state (3, n) that is commanded for a time (s)."""
-        later = self._heads[-1]
-        if time >= later[0]:
-            return self._states(np.array([time - later[0]]))[0]
-        for begin, before in reversed(self._heads):
-            if begin <= time < later[0]:
-                return np.array(evaluate(quintic(later[0] - begin, *before, *later[1]),
-                                         time - begin))
-            later = begin, before
-        return later[1]
+    def _instants(self, first: int) -> list[int]:
+        """Return when (ns) the jerk of the commanded motion switches, from `first` to the end."""
+        *found, end = self._legs[-1].switches()
+        found += [self._head, max(end, self._head + _ns(CLOSEST))]
+        for leg, after in pairwise(self._legs):
+            if after.begin > first:
+                found += [leg.begin, *(t for t in leg.switches() if t < after.begin)]
+        begin = self._legs[0].begin
+        if self._before is not None and first < begin:
+            found += [t for t in map(_ns, self._before.began + self._before.trajectory.times)
+                      if t < begin]
+        elif self._before is None:
+            first = max(first, begin)
+        return [first, *(t for t in sorted(found) if t > first)]
+
+    def _commanded(self, time: int) -> np.ndarray:
+        """Return the state (3, n) that is commanded for a time (ns)."""
+        for leg in reversed(self._legs):
+            if leg.begin <= time:
+                return leg.at(time)
+        if self._before is None:
+            return leg.state
+        state = state_at(self._before.trajectory, 1e-9 * time - self._before.began)
+        return np.array([state.q, state.qd, state.qdd])
 
 
-def _spaced(instants: np.ndarray) -> np.ndarray:
-    """Return instants (s) that begin with the first, CLOSEST apart or more, in whole nanoseconds."""
-    times = [ceil(1e9 * instants[0])]
-    for t in np.sort(instants[1:]).tolist():
-        if 1e9 * t > times[-1]:
-            times.append(max(ceil(1e9 * t), times[-1] + round(1e9 * CLOSEST)))
-    return 1e-9 * np.array(times)
+def _ns(time: float) -> int:
+    return round(1e9 * time)
+
+
+def _spaced(instants: list[int], closest: int) -> list[int]:
+    """Return sorted instants (ns), each postponed until it is `closest` after the one before."""
+    times = instants[:1]
+    for t in instants[1:]:
+        if t > times[-1]:
+            times.append(max(t, times[-1] + closest))
+    return times

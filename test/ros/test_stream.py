@@ -62,7 +62,7 @@ def test_the_arm_follows_and_comes_to_rest(system):
     for when, message in system.states[-200:]:
         errors.append(np.linalg.norm(tip(positions_of(message)).translation
                                      - target.at(when + lag)))
-    # The stamp of its arrival, Python's timers and the lead are within some hundredths of a second.
+    # The stamp of its arrival, Python's timers and the lead are within hundredths of a second.
     assert np.median(errors) < 0.15 * 0.05
     assert [a['state'] for a in target.session()] == ['accepted']
     system.wait(lambda: len(target.session()) == 2, what='the end of the stream')

@@ -59,8 +59,8 @@ def check_alone(trajectory, now, checker):
     """Check that a trajectory is a whole motion: on time, continuous, within limits, to rest."""
     assert trajectory.times[0] > 0.0 and np.diff(trajectory.times).min() >= 0.99e-4
     assert not trajectory.qd[-1].any() and not trajectory.qdd[-1].any()
-    # Times are whole nanoseconds, so the first point is one off at most.
-    assert 0.0 <= trajectory.times[0] - (checker.time - now) < 1.01e-9
+    # Times are whole nanoseconds.
+    assert trajectory.times[0] == pytest.approx(checker.time - now, abs=2e-9)
     assert (np.abs(trajectory.q[0] - checker.state.q) <= 1e-8 * checker.speed).all()
     assert (np.abs(trajectory.qd[0] - checker.state.qd) <= 1e-8 * checker.most).all()
     low, high, speed, most = quintic_extremes(trajectory)

@@ -77,7 +77,8 @@ def keep(message):
         frame = frame.f_back
     with open(f'{KEEP}/{os.getpid()}.jsonl', 'a', encoding='utf-8') as file:
         file.write(json.dumps({'arguments': sys.argv, 'time': monotonic(), 'measured': joints,
-                               'streamed': streamed, 'joint_names': list(message.joint_names), 'points': points})
+                               'streamed': streamed, 'joint_names': list(message.joint_names),
+                               'points': points})
                    + '\n')
 
 
