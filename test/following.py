@@ -140,7 +140,8 @@ class Checker:
         self.time, self.state = 0.0, start
 
     def see(self, time, state):
-        """Check the state commanded for a time (s)."""
+        """Check the state commanded for a time (s), which is one of whole nanoseconds."""
+        time = round(time, 9)
         dt, before = time - self.time, self.state
         for array in (state.q, state.qd, state.qdd):
             assert np.isfinite(array).all()

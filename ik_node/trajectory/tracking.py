@@ -26,8 +26,8 @@ from ik_node.solver.goal import checked_pose, FREE
 from ik_node.solver.options import one_per_joint
 from ik_node.solver.residual import BASE, GOAL, PLAIN, TIP
 from ik_node.trajectory import brake, cycle, resolved_rate, target
-from ik_node.trajectory.cycle import follow_cycle, plan_states, plan_switches
 from ik_node.trajectory.course import Course
+from ik_node.trajectory.cycle import follow_cycle, plan_states, plan_switches
 from ik_node.trajectory.follow import AXES, Follow, FollowOptions, Phase, Taken
 from ik_node.trajectory.resolved_rate import (
     ORIENTATION_ERROR,
@@ -327,7 +327,7 @@ class Follower:
         found += [self._head, max(end, self._head + _ns(CLOSEST))]
         for leg, after in pairwise(self._legs):
             if after.begin > first:
-                found += [leg.begin, *(t for t in leg.switches() if t < after.begin)]
+                found += [*(t for t in leg.switches() if t < after.begin), after.begin]
         begin = self._legs[0].begin
         if self._before is not None and first < begin:
             found += [t for t in map(_ns, self._before.began + self._before.trajectory.times)
