@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """~/goal_stream: the arm follows a moving target, in real processes."""
 
+import signal
 from time import monotonic
 
 from geometry_msgs.msg import PoseStamped
@@ -10,7 +11,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import rclpy
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
 
 HERE = tip(READY)
@@ -163,6 +164,47 @@ def test_a_stream_takes_over_a_motion(tmp_path, probe, from_desired):
     assert np.median(errors) < 2.0
 
 
+@pytest.mark.parametrize('rate', [10.0, 400.0])
+def test_slower_and_faster_than_it_is_sent_on(system, rate):
+    """One session at any rate of the poses; the timeout has to allow for their pauses."""
+    assert system.set_parameters('/ik_node', {'stream.timeout': 0.5}).successful
+    target = Target(system, rate=rate)
+    target.run(4.0)
+    assert [a['state'] for a in target.session()] == ['accepted']
+    assert np.linalg.norm(tip(latest(system)).translation - target.at(monotonic())) < 0.03
+
+
+def test_changes_during_a_session(system):
+    """Parameters are taken up without a step; another robot description is not taken."""
+    target = Target(system)
+    target.run(2.0)
+    begin = stamp_of(system.states[-1][1])
+    for values in ({'stream.lead': 0.05}, {'stream.rate': 200.0}, {'motion.velocity_scale': 0.4},
+                   {'stream.gain': 10.0}):
+        assert system.set_parameters('/ik_node', values).successful
+        target.run(0.7)
+    system.descriptions.publish(String(data=ARM.read_text().replace('0.4', '0.41')))
+    target.run(1.0)
+    assert [a['state'] for a in target.session()] == ['accepted']
+    found = np.abs(accelerations(system, begin)).max(1)
+    assert np.percentile(found, 97) < 2.05 and found.max() < 10.0
+
+
+@pytest.mark.parametrize('end, state, reason', [
+    (lambda s: s.sim.kill(), 'failed', 'STATE_LOST'),
+    (lambda s: s.set_parameters('/sim_controller', {'silent': True}), 'failed', 'OFF_TRACK'),
+    (lambda s: s.node.send(signal.SIGINT), 'stopped', 'SHUTDOWN')])
+def test_whatever_ends_a_session_it_has_one_answer(system, end, state, reason):
+    """And the stream that goes on does not begin another."""
+    target = Target(system)
+    target.run(1.5)
+    end(system)
+    target.run(4.0)
+    answers = target.session()
+    assert [(a['state'], a['reason']) for a in answers] == [
+        ('accepted', 'ACCEPTED'), (state, reason)], answers
+
+
 def test_out_of_reach_it_is_followed_as_near_as_can_be(system):
     """The arm comes to rest stretched towards it, and does not chatter."""
     target = Target(system)
@@ -176,14 +218,15 @@ def test_out_of_reach_it_is_followed_as_near_as_can_be(system):
     assert gone[0] > 0.1
 
 
-@pytest.mark.parametrize('kind', ['position', 'velocity'])
-def test_commands_for_forward_controllers(tmp_path, probe, kind):
-    """On <controller>/commands: the state, or its velocity; at rest at last."""
+@pytest.mark.parametrize('kind, end', [('position', 'STREAM_ENDED'), ('velocity', 'STREAM_ENDED'),
+                                       ('position', 'STOPPED'), ('velocity', 'SHUTDOWN')])
+def test_commands_for_forward_controllers(tmp_path, probe, kind, end):
+    """On <controller>/commands: the state, or its velocity; at rest at last, however it ends."""
     commands = []
     probe.watch_motion()
-    probe.create_subscription(Float64MultiArray, 'forward/commands', commands.append, 100)
+    probe.create_subscription(Float64MultiArray, 'forward/commands', commands.append, 1000)
     with process('ik_node', tmp_path, {'urdf_file': ARM, 'stream.output': kind,
-                                       'controller': 'forward'}):
+                                       'controller': 'forward'}) as node:
         # Nobody moves: an arm that always says that it stands where it was told to be.
         q = np.array(READY)
         probe.wait_for_node()
@@ -201,14 +244,23 @@ def test_commands_for_forward_controllers(tmp_path, probe, kind):
         probe.spin_for(1.5)
         target = Target(probe)
         target.run(2.0)
+        if end == 'STOPPED':
+            probe.call(probe.stop)
+        elif end == 'SHUTDOWN':
+            assert node.stop() == 0
         probe.wait(lambda: len(target.session()) == 2, what='the end of the stream')
-        assert target.session()[-1]['reason'] == 'STREAM_ENDED', target.session()
+        assert target.session()[-1]['reason'] == end, target.session()
+        probe.spin_for(1.0)
+        assert len(target.session()) == 2
     values = np.array([message.data for message in commands])
     assert values.shape[1] == 6 and len(values) > 150 and not probe.trajectories
     if kind == 'position':
         assert np.abs(values[0] - READY).max() < 1e-3
         assert np.abs(np.diff(values, axis=0)).max() < 0.05
+        assert not np.diff(values[-2:], axis=0).any()
     else:
+        # limits of acceleration and jerk: it ramps down, and does not just stop
+        assert np.abs(np.diff(values, axis=0)).max() < 0.1
         assert not values[-1].any() and 0.05 < np.abs(values).max() < 2.0
 
 
