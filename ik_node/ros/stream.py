@@ -35,6 +35,7 @@ from ik_node.trajectory.validate import validate
 
 OUTPUTS = 'trajectory', 'position', 'velocity'
 ASTRAY = 0.1      # rad or m: so far from its command, and lag, an arm does not follow
+PAUSE = 0.5       # s at least without a pose, after which a stream begins again
 RETRY = 1.0       # s after a rejection, until a stream that goes on is tried again
 EARLIER = 2e-3    # s: so long before it is sent a stamped trajectory begins, to be joined
 LOOKS = 3         # at two clocks, of which the one with the least between them counts
@@ -140,7 +141,7 @@ class Stream:
     def _on_pose(self, message: PoseStamped) -> None:
         now, robot = monotonic(), self._holder.robot
         timeout = robot.settings['stream.timeout'] if robot is not None else 1.0
-        paused, self._last_pose = now - self._last_pose > timeout, now
+        paused, self._last_pose = now - self._last_pose > max(timeout, PAUSE), now
         # A rejection may come after a wait.
         if self._task is not None and self._task.state is GoalState.REJECTED:
             self._task, self._rejected = None, now
@@ -274,6 +275,7 @@ class Stream:
         else:
             return
         self._close()
+        self._last_pose = -np.inf  # this was the pause
         self._end(session, GoalState.STOPPED, Reason.STREAM_ENDED, 'no pose came for '
                   f'{session.settings["stream.timeout"]:g} s; the arm {seen} at rest after '
                   f'{session.poses} poses')

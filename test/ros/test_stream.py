@@ -95,7 +95,7 @@ def test_stop_holds_while_the_stream_goes_on(system):
     assert [a['state'] for a in target.session()] == ['accepted', 'stopped']
     assert target.session()[-1]['reason'] == 'STOPPED'
     assert np.abs(speeds(system)[-20:]).max() < 1e-6, 'it moves again'
-    system.spin_for(0.3)
+    system.spin_for(0.7)
     target.run(1.0)
     assert [a['state'] for a in target.session()] == ['accepted', 'stopped', 'accepted']
 
@@ -257,7 +257,7 @@ def test_commands_for_forward_controllers(tmp_path, probe, kind, end):
     if kind == 'position':
         assert np.abs(values[0] - READY).max() < 1e-3
         assert np.abs(np.diff(values, axis=0)).max() < 0.05
-        assert not np.diff(values[-2:], axis=0).any()
+        assert np.abs(np.diff(values[-2:], axis=0)).max() < 1e-4
     else:
         # limits of acceleration and jerk: it ramps down, and does not just stop
         assert np.abs(np.diff(values, axis=0)).max() < 0.1
