@@ -7,7 +7,7 @@ How well the arm follows a moving target: a circle of 0.2 m radius at 0.25 m/s.
 
 The poses come late by a random time, some are lost, some overtake each other.
 Trajectories are sent at 100 Hz, 0 to 2 ms late, to a simulated controller of each
-kind (500 Hz), stamp zero.  Errors are between the tip and the target at the same
+kind (500 Hz), to be joined, or with --on-arrival with stamp zero.  Errors are between the tip and the target at the same
 instant: of the commands as planned, and of what the controllers make of them.
 """
 
@@ -23,7 +23,7 @@ from ik_node.model.chain import Chain, make_chain
 from ik_node.model.urdf import read_urdf
 from ik_node.se3 import distance
 from ik_node.trajectory.follow import FollowOptions
-from ik_node.trajectory.simulated import SimulatedController
+from ik_node.trajectory.simulated import ControllerOptions, SimulatedController
 from ik_node.trajectory.tracking import Follower
 from ik_node.trajectory.trajectory import MotionLimits, MotionState, Trajectory
 
@@ -48,6 +48,7 @@ def main() -> None:
     parser.add_argument('--gain', type=float, default=FollowOptions.gain)
     parser.add_argument('--memory', type=float, default=FollowOptions.memory)
     parser.add_argument('--lead', type=float, default=FollowOptions.lead)
+    parser.add_argument('--on-arrival', action='store_true')
     given = parser.parse_args()
     chain = make_chain(read_urdf(given.urdf))
     options = FollowOptions(gain=given.gain, memory=given.memory, lead=given.lead)
@@ -56,14 +57,15 @@ def main() -> None:
           '| desired: worst, mm | largest step of qd | cycle, us: median | 99 % |')
     print('|' + 16 * '---|')
     for rate, jitter, lost, noise, stamped in STREAMS:
-        figures = follow(chain, np.array(given.home), options, rate, jitter, lost, noise, stamped)
+        figures = follow(chain, np.array(given.home), options, rate, jitter, lost, noise, stamped,
+                         not given.on_arrival)
         print(f'| {rate:g} | {1e3 * jitter:g} | {100 * lost:g} | {1e3 * noise:g} '
               f'| {"yes" if stamped else "no"} | ' + ' | '.join(f'{f:.3g}' for f in figures)
               + ' |')
 
 
 def follow(chain: Chain, home: np.ndarray, options: FollowOptions, rate: float, jitter: float,
-           lost: float, noise: float, stamped: bool) -> list[float]:
+           lost: float, noise: float, stamped: bool, joining: bool) -> list[float]:
     """Return the figures of one line of the table."""
     random = np.random.default_rng(0)
     T_home = forward_kinematics(chain, home)
@@ -84,8 +86,9 @@ def follow(chain: Chain, home: np.ndarray, options: FollowOptions, rate: float, 
                           np.full(chain.n, 20.0))
     follower = Follower(chain, limits, options)
     follower.begin(MotionState.at_rest(home), 0.0)
-    controllers = [SimulatedController(chain.joint_names, chain.continuous, home,
-                                       from_desired=desired) for desired in (False, True)]
+    controllers = [SimulatedController(
+        chain.joint_names, chain.continuous, home,
+        ControllerOptions(interpolate_from_desired_state=desired)) for desired in (False, True)]
     commands, joints, costs = [], ([], []), []
     taken, sent, arrival = 0, None, np.inf
     for i in range(int(END / CONTROL)):
@@ -97,10 +100,11 @@ def follow(chain: Chain, home: np.ndarray, options: FollowOptions, rate: float, 
         if i % round(PERIOD / CONTROL) == 0:
             begin = perf_counter()
             state = follower.step(now).state
-            trajectory = follower.trajectory(now)
+            trajectory = follower.trajectory(now, joining)
             costs.append(1e6 * (perf_counter() - begin))
             commands.append((now + options.lead, state))
-            sent, arrival = message(trajectory), now + LATENCY * random.random()
+            sent = message(trajectory, now if joining else 0.0)
+            arrival = now + LATENCY * random.random()
         for controller, states in zip(controllers, joints):
             if now >= arrival:
                 controller.offer(sent, now)
@@ -123,14 +127,20 @@ def follow(chain: Chain, home: np.ndarray, options: FollowOptions, rate: float, 
     return [*figures, *np.percentile(costs, (50, 99))]
 
 
-def message(trajectory: Trajectory) -> SimpleNamespace:
+def message(trajectory: Trajectory, stamp: float) -> SimpleNamespace:
     """Return a trajectory as the fields of a trajectory_msgs/JointTrajectory."""
-    points = [SimpleNamespace(time_from_start=SimpleNamespace(sec=int(t), nanosec=round(
-                  1e9 * (t - int(t)))), positions=q, velocities=qd, accelerations=qdd, effort=())
+    points = [SimpleNamespace(time_from_start=split(t), positions=q, velocities=qd,
+                              accelerations=qdd, effort=())
               for t, q, qd, qdd in zip(trajectory.times, trajectory.q.tolist(),
                                        trajectory.qd.tolist(), trajectory.qdd.tolist())]
-    return SimpleNamespace(header=SimpleNamespace(stamp=SimpleNamespace(sec=0, nanosec=0)),
+    return SimpleNamespace(header=SimpleNamespace(stamp=split(stamp)),
                            joint_names=trajectory.joint_names, points=points)
+
+
+def split(t: float) -> SimpleNamespace:
+    """Return a time (s) as the fields of a builtin_interfaces/Time."""
+    sec, nanosec = divmod(round(1e9 * t), 10**9)
+    return SimpleNamespace(sec=sec, nanosec=nanosec)
 
 
 if __name__ == '__main__':

@@ -96,7 +96,7 @@ def stop_extremes(state, limits):
     Return the lowest and highest q, the highest |qd| and |qdd| of ruckig's stop.
 
     Each joint stops by itself, in the shortest time, at the acceleration that is left
-    when the controller's interpolation has got its room of half a millisecond of jerk.
+    when the controller's interpolation has got its room of 0.05 ms of jerk.
     """
     n = len(state.q)
     request = ruckig.InputParameter(n)
@@ -107,7 +107,7 @@ def stop_extremes(state, limits):
     request.current_acceleration = list(state.qdd)
     request.max_velocity = list(limits.velocity)
     request.max_acceleration = list(limits.acceleration - np.minimum(
-        0.0005 * limits.jerk, 0.5 * limits.acceleration))
+        0.00005 * limits.jerk, 0.5 * limits.acceleration))
     request.max_jerk = list(limits.jerk)
     motion = ruckig.Trajectory(n)
     ruckig.Ruckig(n).calculate(request, motion)
@@ -140,7 +140,8 @@ class Checker:
         self.time, self.state = 0.0, start
 
     def see(self, time, state):
-        """Check the state commanded for a time (s)."""
+        """Check the state commanded for a time (s), which is one of whole nanoseconds."""
+        time = round(time, 9)
         dt, before = time - self.time, self.state
         for array in (state.q, state.qd, state.qdd):
             assert np.isfinite(array).all()

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from math import isfinite, sqrt
 
-from builtin_interfaces.msg import Duration
+from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion
 import numpy as np
 from sensor_msgs.msg import JointState
@@ -119,13 +119,15 @@ def pose_stamped(T: np.ndarray, frame: str) -> PoseStamped:
     return message
 
 
-def trajectory_message(trajectory: Trajectory) -> JointTrajectory:
+def trajectory_message(trajectory: Trajectory, stamp: Time | None = None) -> JointTrajectory:
     """
     Return the trajectory_msgs/JointTrajectory of a trajectory.
 
-    Stamp 0 (start on arrival); positions, velocities and accelerations on every point.
+    Without a stamp it is 0 (start on arrival); positions, velocities and accelerations on
+    every point.
     """
     message = JointTrajectory(joint_names=list(trajectory.joint_names))
+    message.header.stamp = stamp or Time()
     for t, q, qd, qdd in zip(trajectory.times, trajectory.q.tolist(), trajectory.qd.tolist(),
                              trajectory.qdd.tolist()):
         sec, nanosec = divmod(round(float(t) * 1e9), 10**9)

@@ -129,6 +129,7 @@ class IkNode(Node):
             for task in self._goals.open():
                 self._goals.end(task, GoalState.STOPPED, Reason.SHUTDOWN, 'the node is shut '
                                 f'down; the motion goes on to its end, because: {error}')
+        self._stream.close()
         self._output.flush(0.5)
         self._goals.status.flush(0.5)
 

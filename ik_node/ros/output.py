@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from builtin_interfaces.msg import Time
 from rclpy.duration import Duration
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
@@ -54,9 +55,9 @@ class Output(Protocol):
 
         """
 
-    def send(self, trajectory: Trajectory) -> None:
+    def send(self, trajectory: Trajectory, stamp: Time | None = None) -> None:
         """
-        Send a trajectory.
+        Send a trajectory, to begin at a time on the node's clock; None: on arrival.
 
         Raises
         ------
@@ -115,10 +116,10 @@ class TopicOutput:
             self._listener_seen = now
         return now - self._listener_seen >= LISTENER_SETTLE
 
-    def send(self, trajectory: Trajectory) -> None:
+    def send(self, trajectory: Trajectory, stamp: Time | None = None) -> None:
         """As :meth:`Output.send`."""
         self._require_listener()
-        self._publisher.publish(_checked_message(trajectory))
+        self._publisher.publish(_checked_message(trajectory, stamp))
 
     def _require_listener(self) -> None:
         if not self.listeners():
@@ -155,9 +156,9 @@ class ActionOutput:
         self._action.require_server()
         return True
 
-    def send(self, trajectory: Trajectory) -> None:
+    def send(self, trajectory: Trajectory, stamp: Time | None = None) -> None:
         """As :meth:`Output.send`."""
-        self._action.send(_checked_message(trajectory))
+        self._action.send(_checked_message(trajectory, stamp))
 
     def figures(self) -> dict[str, str]:
         """Return the largest tracking error of a joint (rad or m), by the feedback."""
@@ -168,8 +169,8 @@ class ActionOutput:
         """Nothing is kept back."""
 
 
-def _checked_message(trajectory: Trajectory) -> JointTrajectory:
-    message = trajectory_message(trajectory)
+def _checked_message(trajectory: Trajectory, stamp: Time | None) -> JointTrajectory:
+    message = trajectory_message(trajectory, stamp)
     why = refusal(message, trajectory.joint_names, 0.0)
     if why:
         raise TrajectoryError(f'the controller would refuse the trajectory: {why}')

@@ -115,7 +115,10 @@ IK_NODE = (
     Row('stream.output', 'trajectory', 'what ~/goal_stream becomes: trajectory (to the '
         'controller), or position or velocity (to <controller>/commands)', live=False),
     Row('stream.rate', 100.0, 'commands a second, Hz', 50.0, 500.0),
-    Row('stream.lead', 0.03, 'commanded so far ahead, s', 0.005, 0.5),
+    Row('stream.lead', 0.03, 'commanded so far ahead, s; more than a period of stream.rate and '
+        'of the controller together', 0.005, 0.5),
+    Row('stream.stamped', True, 'streamed trajectories have stamps, and the controller joins the '
+        'motion where it is; false if its clock is another than ours'),
     Row('stream.timeout', 0.1, 'without a pose for so long the arm ramps down, s', 0.01, 10.0),
     Row('stream.gain', 15.0, 'rate at which an error shrinks, 1/s', 0.1, 50.0),
     Row('stream.memory', 0.04, "smoothing of the target's movement, s", 0.001, 1.0),

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
+from builtin_interfaces.msg import Time as TimeMessage
 from geometry_msgs.msg import PoseStamped
 import numpy as np
 from rclpy.clock import Clock, ClockType
@@ -34,7 +35,10 @@ from ik_node.trajectory.validate import validate
 
 OUTPUTS = 'trajectory', 'position', 'velocity'
 ASTRAY = 0.1      # rad or m: so far from its command, and lag, an arm does not follow
+PAUSE = 0.5       # s at least without a pose, after which a stream begins again
 RETRY = 1.0       # s after a rejection, until a stream that goes on is tried again
+EARLIER = 2e-3    # s: so long before it is sent a stamped trajectory begins, to be joined
+LOOKS = 3         # at two clocks, of which the one with the least between them counts
 
 
 class Session:
@@ -49,26 +53,33 @@ class Session:
         The last cycle that had a target.
     begin : float
         Monotonic time (s) at which it leaves the motion before.
-    begun : bool
-        The controller was sent there.
     on_course : float
         Monotonic time (s) at which the arm was last where it is commanded to be.
+    rest : float
+        Monotonic time (s) from which on it is commanded to rest.
 
     """
 
-    def __init__(self, task: GoalTask, robot: Robot, begin: MotionState, time: float) -> None:
+    def __init__(self, task: GoalTask, robot: Robot, begin: MotionState, time: float,
+                 before: Course | None = None) -> None:
         self.task = task
         self.poses = 0
         self.last: Follow | None = None
         self.on_course = self.begin = time
-        self.begun = False
-        self.renew(robot, begin, time)
-
-    def renew(self, robot: Robot, begin: MotionState, time: float) -> None:
-        """Go on with the settings as they are now."""
+        self.rest = np.inf
         self.settings = robot.settings
         self.follower = Follower(robot.chain, self.settings.planning, self.settings.following)
-        self.follower.begin(begin, time)
+        self.follower.begin(begin, time, before)
+
+    def renew(self, robot: Robot) -> None:
+        """Go on with the settings as they are now."""
+        follower = Follower(robot.chain, robot.settings.planning, robot.settings.following)
+        follower.take_over(self.follower)
+        self.settings, self.follower = robot.settings, follower
+
+    def halt(self) -> None:
+        """Let go of the target."""
+        self.follower.halt()
 
     @property
     def figures(self) -> dict[str, Any]:
@@ -120,6 +131,7 @@ class Stream:
             self._commands = node.create_publisher(
                 Float64MultiArray, f'{controller}/commands' if controller else 'commands', 1)
         self._session: Session | None = None
+        self._task: GoalTask | None = None
         self._timer: Timer | None = None
         self._last_pose, self._rejected = -np.inf, np.inf
         node.create_subscription(PoseStamped, '~/goal_stream', self._on_pose, LATEST)
@@ -129,16 +141,19 @@ class Stream:
     def _on_pose(self, message: PoseStamped) -> None:
         now, robot = monotonic(), self._holder.robot
         timeout = robot.settings['stream.timeout'] if robot is not None else 1.0
-        paused, self._last_pose = now - self._last_pose > timeout, now
-        if self._session is not None and not self._session.task.final:
-            self._feed(message, now)
-        elif self._session is None and (paused or now > self._rejected + RETRY):
-            task = self._goals.new(message.header.stamp)
+        paused, self._last_pose = now - self._last_pose > max(timeout, PAUSE), now
+        # A rejection may come after a wait.
+        if self._task is not None and self._task.state is GoalState.REJECTED:
+            self._task, self._rejected = None, now
+        if self._session is not None:
+            if not self._session.task.final:
+                self._feed(self._session, message, now)
+        elif paused or now > self._rejected + RETRY:
+            self._rejected = np.inf
+            task = self._task = self._goals.new(message.header.stamp)
             self._goals.attempt(task, lambda: self._begin(task, message))
-            self._rejected = now if task.state is GoalState.REJECTED else np.inf
 
-    def _feed(self, message: PoseStamped, now: float) -> None:
-        session = self._session
+    def _feed(self, session: Session, message: PoseStamped, now: float) -> None:
         stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
         try:
             session.follower.feed(self._target(message), now, stamp or None)
@@ -165,19 +180,31 @@ class Stream:
         if not self._ready(now):
             self._goals.wait(task, lambda: self._begin(task, message), np.inf)
             return
-        settings = robot.settings
-        departure = self._motion.departures(robot, q, qd, now)[0]
-        lead = float(departure.times[-1]) if len(departure.times) else 0.0
-        self._session = Session(task, robot, departure.handover, now + lead)
+        session = self._session_from(task, robot, q, qd, now)
         if self._commands is not None:
-            task.halt = self._session.follower.halt
-        self._feed(message, monotonic())
+            task.halt = session.halt
+        self._feed(session, message, monotonic())
         if self._timer is None:
             self._timer = self._node.create_timer(
                 1.0, self._cycle, clock=Clock(clock_type=ClockType.STEADY_TIME))
-        self._timer.timer_period_ns = int(1e9 / settings['stream.rate'])
+        self._set_rate(session)
         self._timer.reset()
+        self._session = session
         self._goals.under_way(task, self._judge, 'follows the stream')
+
+    def _session_from(self, task: GoalTask, robot: Robot, q: np.ndarray, qd: np.ndarray,
+                      now: float) -> Session:
+        """Return a session that leaves the present motion, or begins where the arm is."""
+        departure = self._motion.departures(robot, q, qd, now)[0]
+        if not len(departure.times):
+            # The controller may hold the arm a little beside: it has the lead to get there.
+            lead = robot.settings['stream.lead'] if self._commands is None else 0.0
+            return Session(task, robot, departure.handover, now + lead)
+        return Session(task, robot, departure.handover, now + float(departure.times[-1]),
+                       robot.course)
+
+    def _set_rate(self, session: Session) -> None:
+        self._timer.timer_period_ns = int(1e9 / session.settings['stream.rate'])
 
     def _ready(self, now: float) -> bool:
         """Return whether somebody listens; raise if nobody does, or nobody can follow."""
@@ -205,37 +232,69 @@ class Stream:
     def _command(self) -> None:
         """Command the state that is `stream.lead` ahead."""
         session, robot, now = self._session, self._holder.require(), monotonic()
-        ended = session.task.final
-        if session.settings is not robot.settings and not ended:
-            self._renew(session, robot, now)
-        if self._commands is None:
+        if session.settings is not robot.settings and not session.task.final:
+            session.renew(robot)
+            self._set_rate(session)
+        stamped = self._stamped(session)
+        if self._commands is None and not stamped:
             now = self._arm.next_update()  # when the controller begins what is sent now
-        if session.begun and now + session.settings['stream.lead'] <= session.begin:
+        if now + session.settings['stream.lead'] <= session.begin:
             return  # it is on its way to where the stream begins
-        session.begun = True
         found = session.follower.step(now)
-        if found.phase is Phase.FOLLOWING:
-            session.last = found
-        trajectory = session.follower.trajectory(now)
+        begin = now - EARLIER if stamped else now
+        trajectory = session.follower.trajectory(begin, stamped)
+        if not session.task.final:
+            validate(from_handover(trajectory), robot.settings.limits)
         if self._commands is None:
-            validate(from_first_point(trajectory), robot.settings.limits)
-            self._output.send(trajectory)
+            self._output.send(trajectory, self._on_node_clock(begin) if stamped else None)
         else:
             wanted = found.state.q if self._kind == 'position' else found.state.qd
             self._commands.publish(Float64MultiArray(data=wanted.tolist()))
-        robot.course = Course(trajectory, now, robot.settings.limits)
-        if found.phase is not Phase.FOLLOWING and found.state.rests:
-            self._close()
-            if not ended:
-                self._end(session, GoalState.STOPPED, Reason.STREAM_ENDED,
-                          f'no pose came for {session.settings["stream.timeout"]:g} s; the arm '
-                          f'is at rest after {session.poses} poses')
+            begin -= session.settings['stream.lead']  # it is carried out at once
+        robot.course = Course(trajectory, begin, robot.settings.limits)
+        if found.phase is Phase.FOLLOWING:
+            session.last = found
+        if found.phase is Phase.FOLLOWING or not found.state.rests:
+            session.rest = np.inf
+        else:
+            session.rest = min(session.rest, begin + trajectory.duration)
+            self._come_to_rest(session, robot, trajectory.end)
 
-    def _renew(self, session: Session, robot: Robot, now: float) -> None:
-        """Take up parameters that were changed, without a step in the motion."""
-        state = session.follower.step(now).state
-        session.renew(robot, state, now + session.settings['stream.lead'])
-        self._timer.timer_period_ns = int(1e9 / robot.settings['stream.rate'])
+    def _come_to_rest(self, session: Session, robot: Robot, end: np.ndarray) -> None:
+        """Close a session once the arm is seen at rest at `end` (n,), or was waited for enough."""
+        if session.task.final:
+            self._close()
+            return
+        rested = monotonic() - session.rest
+        q, age = self._arm.last(robot)
+        if age < rested and (np.abs(robot.chain.difference(q, end))
+                             <= robot.settings['watch.joint_tolerance']).all():
+            seen = 'is'
+        elif rested > robot.settings['watch.settle_timeout']:
+            seen = 'was not seen'
+        else:
+            return
+        self._close()
+        self._last_pose = -np.inf  # this was the pause
+        self._end(session, GoalState.STOPPED, Reason.STREAM_ENDED, 'no pose came for '
+                  f'{session.settings["stream.timeout"]:g} s; the arm {seen} at rest after '
+                  f'{session.poses} poses')
+
+    def _stamped(self, session: Session) -> bool:
+        """Return whether trajectories have stamps; simulated time comes in steps too long."""
+        return (self._commands is None and session.settings['stream.stamped']
+                and not self._node.get_clock().ros_time_is_active)
+
+    def _on_node_clock(self, time: float) -> TimeMessage:
+        """Return a monotonic time (s) by the clock of the node."""
+        looks = []
+        for _ in range(LOOKS):
+            before = monotonic()
+            there = self._node.get_clock().now().nanoseconds
+            after = monotonic()
+            looks.append((after - before, there, 0.5 * (before + after)))
+        _, there, here = min(looks)
+        return Time(nanoseconds=there + round(1e9 * (time - here))).to_msg()
 
     def _judge(self) -> None:
         """End a session whose arm is no longer seen, or does not follow."""
@@ -259,13 +318,21 @@ class Stream:
         session.task.figures |= session.figures
         self._goals.end(session.task, state, reason, sentence)
 
+    def close(self) -> None:
+        """Go on until a ramp to rest that was begun is over, if it is made of commands."""
+        while self._session is not None and self._commands is not None:
+            self._cycle()
+            sleep(1e-9 * self._timer.timer_period_ns)
+
     def _close(self) -> None:
         self._timer.cancel()
         self._session = None
 
 
-def from_first_point(trajectory: Trajectory) -> Trajectory:
-    """Return a trajectory without the way to its first point, which is the controller's."""
-    start = MotionState(trajectory.q[0], trajectory.qd[0], trajectory.qdd[0])
-    return replace(trajectory, start=start, times=trajectory.times[1:] - trajectory.times[0],
-                   q=trajectory.q[1:], qd=trajectory.qd[1:], qdd=trajectory.qdd[1:], handover=0)
+def from_handover(trajectory: Trajectory) -> Trajectory:
+    """Return a trajectory without the points of those before, which were looked at before."""
+    k = trajectory.handover - 1
+    start = MotionState(trajectory.q[k], trajectory.qd[k], trajectory.qdd[k])
+    k += 1
+    return replace(trajectory, start=start, times=trajectory.times[k:] - trajectory.times[k - 1],
+                   q=trajectory.q[k:], qd=trajectory.qd[k:], qdd=trajectory.qdd[k:], handover=0)

@@ -90,12 +90,8 @@ def plan_states(joints, state, plan, times, states):
 
 
 @compiled
-def plan_instants(joints, state, plan, first, closest):
-    """
-    Return when the jerk of a plan switches and when it ends, after `first`.
-
-    Instants within `closest` of one before are left out, but not the end.
-    """
+def plan_switches(joints, state, plan):
+    """Return when (4 n,) the jerk of a plan switches, in order; the last is its end."""
     n = state.shape[1]
     switches = np.empty(4 * n)
     for k in range(n):
@@ -107,13 +103,4 @@ def plan_instants(joints, state, plan, first, closest):
         switches[4 * k + 2] = plan[1, k] + t1 + t2
         switches[4 * k + 3] = plan[1, k] + t1 + t2 + t3
     switches.sort()
-    end = max(switches[-1], first + closest)
-    instants = np.empty(4 * n + 2)
-    instants[0] = first
-    count = 1
-    for t in switches:
-        if t - instants[count - 1] >= closest and end - t >= closest:
-            instants[count] = t
-            count += 1
-    instants[count] = end
-    return instants[:count + 1]
+    return switches

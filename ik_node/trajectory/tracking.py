@@ -10,8 +10,10 @@ each time, so that the arm stops within its limits if nothing follows.
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from functools import lru_cache
-from math import inf
+from itertools import pairwise
+from math import ceil, inf
 
 import numpy as np
 
@@ -24,7 +26,8 @@ from ik_node.solver.goal import checked_pose, FREE
 from ik_node.solver.options import one_per_joint
 from ik_node.solver.residual import BASE, GOAL, PLAIN, TIP
 from ik_node.trajectory import brake, cycle, resolved_rate, target
-from ik_node.trajectory.cycle import follow_cycle, plan_instants, plan_states
+from ik_node.trajectory.course import Course
+from ik_node.trajectory.cycle import follow_cycle, plan_states, plan_switches
 from ik_node.trajectory.follow import AXES, Follow, FollowOptions, Phase, Taken
 from ik_node.trajectory.resolved_rate import (
     ORIENTATION_ERROR,
@@ -32,11 +35,11 @@ from ik_node.trajectory.resolved_rate import (
     SCALED,
     SMALLEST,
 )
-from ik_node.trajectory.sampler import evaluate, quintic
+from ik_node.trajectory.sampler import state_at
 from ik_node.trajectory.target import take_pose, TARGET
 from ik_node.trajectory.trajectory import MotionLimits, MotionState, Trajectory
 
-CLOSEST = 1e-4       # s, between two points: switches of the jerk that are nearer count as one ...
+CLOSEST = 1e-4       # s, between two points; a switch of the jerk may lie between two so near ...
 OVERSHOOT = 0.5      # ... which costs so much of jerk * CLOSEST in acceleration
 MARGIN = 1e-6        # rad or m inside the position limits, for the quintic between two points
 LONGEST_CYCLE = 0.05  # s; after a longer pause the arm is where the last plan took it
@@ -44,14 +47,51 @@ JUMP = 0.05, 0.3     # m, rad: a pose so far from the prediction begins a new mo
 FASTEST = 2.0, 6.0   # ... but a target may have got up to such a speed since the last, m/s, rad/s
 GAPS = 4.0           # so many times the usual pause between two poses their movement is trusted
 SHORTEST_GAP = 1e-4  # s, between two poses
-KEPT = 1000          # states, of which the last ones are within the lead
+KEPT = 1000          # legs, of which the last ones are within the lead
 DRIFT = 1e-3         # by which the clocks of sender and receiver may differ, s per s
+
+
+@dataclass(frozen=True, eq=False)
+class Leg:
+    """
+    What one cycle has decided: the motion from a time on, to its end at rest.
+
+    Attributes
+    ----------
+    begin : int
+        ns.  Fractions of a nanosecond would be felt in the acceleration between two
+        points that are CLOSEST to each other.
+    joints : (7, n) array
+        With the limits of that cycle.
+    state : (3, n) array
+        At its begin.
+    plan : (2, n) array
+        See :func:`ik_node.trajectory.cycle.follow_cycle`.
+
+    """
+
+    begin: int
+    joints: np.ndarray
+    state: np.ndarray
+    plan: np.ndarray
+
+    def at(self, time: int) -> np.ndarray:
+        """Return the state (3, n) at a time (ns)."""
+        states = np.empty((1, *self.state.shape))
+        plan_states(self.joints, self.state, self.plan, np.array([1e-9 * (time - self.begin)]),
+                    states)
+        return states[0]
+
+    def switches(self) -> list[int]:
+        """Return when (ns) its jerk switches, the end last."""
+        return [self.begin + ceil(1e9 * t)
+                for t in plan_switches(self.joints, self.state, self.plan)]
 
 
 @lru_cache(maxsize=None)
 def forget_stale_kernels() -> None:
     """Drop, once in a process, compiled code that is older than its source."""
-    forget_stale((follow_cycle, plan_states, plan_instants, take_pose),
+    forget_stale((follow_cycle, plan_states, plan_switches, take_pose),
                  (kernels, nullspace, residual, brake, cycle, resolved_rate, target))
 
 
@@ -97,7 +137,7 @@ class Follower:
             raise ParameterError(f'the bias is {list(bias)}; it must not be negative')
         preferred = one_per_joint(chain, options.preferred, 'the preferred positions') \
             if options.preferred else chain.middle
-        # A point of the stop that lies CLOSEST to another is left out; this is its price.
+        # Between two points so near to each other the jerk may switch; this is its price.
         room = np.minimum(OVERSHOOT * limits.jerk * CLOSEST, 0.5 * limits.acceleration)
         self._joints = np.array([limits.lower + MARGIN, limits.upper - MARGIN,
                                  0.999 * limits.velocity, limits.acceleration - room,
@@ -107,7 +147,7 @@ class Follower:
         self._goal = np.zeros(GOAL)
         self._goal[12:18] = [FREE if axis in options.free else 0.0 for axis in AXES]
         self._goal[18] = PLAIN if not options.free else TIP if options.frame == 'tip' else BASE
-        self._plan, self._found = np.zeros((2, n)), np.zeros(4)
+        self._found = np.zeros(4)
         self._wanted, self._pose, self._error = np.zeros(n), np.zeros(12), np.zeros(6)
         self._target = np.zeros(TARGET)
         self._compile()
@@ -120,11 +160,14 @@ class Follower:
         self.begin(MotionState.at_rest(self.chain.middle), 0.0)
         self.feed(np.eye(4), 0.0)
         self.step(0.01)
-        self.trajectory(0.01 + self.options.lead - CLOSEST)
+        self.trajectory(0.01)
+        self.trajectory(0.01, joining=True)
 
-    def begin(self, state: MotionState, time: float) -> None:
+    def begin(self, state: MotionState, time: float, before: Course | None = None) -> None:
         """
         Forget all targets; the arm is to be in a state, at rest or in motion, at a time (s).
+
+        `before` is the motion that it leaves then.
 
         Raises
         ------
@@ -137,10 +180,17 @@ class Follower:
             raise TrajectoryError(f'following cannot begin at q {list(state.q)}, '
                                   f'qd {list(state.qd)}, qdd {list(state.qdd)}; each must be '
                                   f'{self.chain.n} finite numbers')
-        self._state, self._time = made, time
-        self._plan[:] = 0.0
-        self._heads = deque([(time, made)], maxlen=KEPT)
+        self._before = before
+        self._state, self._head = made, _ns(time)
+        self._legs = deque([Leg(self._head, self._joints, made, np.zeros((2, self.chain.n)))],
+                           maxlen=KEPT)
         self.halt()
+
+    def take_over(self, other: Follower) -> None:
+        """Go on where another follower of the same chain is, target and all."""
+        for name in ('out_of_order', 'jumps', '_before', '_state', '_head', '_legs', '_target',
+                     '_taken', '_shown', '_stamp', '_offset', '_gap'):
+            setattr(self, name, getattr(other, name))
 
     def halt(self) -> None:
         """Let go of the target: further cycles ramp down to rest."""
@@ -204,24 +254,24 @@ class Follower:
         """
         Go on to the state that is commanded `lead` seconds from now.
 
-        Call it at a steady rate of 50 Hz or more; after a pause of more than
-        LONGEST_CYCLE the arm is taken to be where the trajectory sent last took it.
+        Call it at a steady rate of 50 Hz or more, and faster than once in `lead`: what
+        was to be done before now, or was not decided anew for more than LONGEST_CYCLE, was
+        done as the trajectory sent last has it.
         """
-        head = now + self.options.lead
-        if head <= self._time:
-            return self._report(Phase.FOLLOWING if self.fresh(now) else self._lost())
-        if head - self._time > LONGEST_CYCLE:
-            self._advance(head - LONGEST_CYCLE)
         fresh = self.fresh(now)
+        head = _ns(now + self.options.lead)
+        if head <= self._head:
+            return self._report(Phase.FOLLOWING if fresh else self._lost())
+        self._go_to(max(self._head, _ns(now), head - _ns(LONGEST_CYCLE)))
+        plan = np.zeros((2, self.chain.n))
         if fresh:
             # A target that fell silent is not foreseen for long.
             age = min(now - self._shown, max(GAPS * self._gap, SHORTEST_GAP))
             follow_cycle(self.chain.table, self._joints, self._settings, self._goal,
-                         self._target, age + self._time - now, head - self._time, self._state,
-                         self._plan, self._wanted, self._found)
-        else:
-            self._plan[:] = 0.0
-        self._advance(head)
+                         self._target, age + 1e-9 * self._head - now, 1e-9 * (head - self._head),
+                         self._state, plan, self._wanted, self._found)
+        self._legs.append(Leg(self._head, self._joints, self._state, plan))
+        self._go_to(head)
         return self._report(Phase.FOLLOWING if fresh else self._lost())
 
     def _lost(self) -> Phase:
@@ -235,27 +285,23 @@ class Follower:
         return Follow(phase, state, found[POSITION_ERROR], found[ORIENTATION_ERROR],
                       found[SMALLEST], found[SCALED])
 
-    def _advance(self, time: float) -> None:
-        """Follow the plan to a time."""
-        dt = time - self._time
-        self._state, self._time = self._states(np.array([dt]))[0], time
-        self._heads.append((time, self._state))
-        self._plan[1] = np.maximum(self._plan[1] - dt, 0.0)  # what is left of it
+    def _go_to(self, head: int) -> None:
+        self._state, self._head = self._legs[-1].at(head), head
 
-    def _states(self, instants: np.ndarray) -> np.ndarray:
-        """Return the states (K, 3, n) of the plan at instants (K,) since its begin."""
-        states = np.empty((len(instants), 3, self.chain.n))
-        plan_states(self._joints, self._state, self._plan, instants, states)
-        return states
-
-    def trajectory(self, now: float) -> Trajectory:
+    def trajectory(self, now: float, joining: bool = False) -> Trajectory:
         """
-        Return what to send to a joint_trajectory_controller, to start now.
+        Return what to send to a joint_trajectory_controller, its time 0 being now.
 
-        Its first point is the state of the last :meth:`step`, its others are the fastest
-        stop from there, which keeps the limits.  There is no point before: a controller
-        takes over a few milliseconds sooner or later than assumed, and has the whole
-        lead to close the gap.
+        It goes through the state of the last :meth:`step`, and from there on is the fastest
+        stop.  That state is its first point for a controller that begins at time 0, a few
+        milliseconds sooner or later: it has the whole lead to close the gap.  If the
+        controller joins a motion under way, by its stamp, what is commanded until then
+        comes before it; ``handover`` of the points are of trajectories before.
+
+        From the first point on the motion keeps the limits, jerk included, as the
+        controller interpolates.  But where a switch of the jerk would be a point less
+        than CLOSEST after another, the point is CLOSEST after it, and between these two
+        the jerk keeps its limit only in the mean.
 
         Raises
         ------
@@ -263,24 +309,52 @@ class Follower:
             If the last step was for a time that is not ahead of now.
 
         """
-        first = self._time - now
-        if first < CLOSEST:
-            raise TrajectoryError(f'the commanded state is {first:.4f} s ahead, a trajectory '
-                                  f'needs {CLOSEST:g} s; raise the lead, or call step() first')
-        instants = plan_instants(self._joints, self._state, self._plan, 0.0, CLOSEST)
-        # Messages have whole nanoseconds, and two close points would make much of what is cut.
-        times = 1e-9 * np.ceil(1e9 * (first + instants))
-        states = self._states(times - first)
+        zero, closest = _ns(now), _ns(CLOSEST)
+        if self._head - zero < closest:
+            raise TrajectoryError(f'the commanded state is {1e-9 * (self._head - zero):.4f} s '
+                                  'ahead; raise the lead, or call step() first')
+        last = self._legs[-1]
+        times = _spaced(self._instants(zero + closest if joining else self._head), closest)
+        states = np.array([self._commanded(t) for t in times])
         states[-1, 1:] = 0.0
-        return Trajectory(self.chain.joint_names, self._commanded(now), times,
-                          states[:, 0], states[:, 1], states[:, 2], handover=1)
+        return Trajectory(self.chain.joint_names, MotionState(*self._commanded(zero)),
+                          1e-9 * (np.array(times) - zero), states[:, 0], states[:, 1],
+                          states[:, 2], max(sum(t <= last.begin for t in times), 1))
 
-    def _commanded(self, now: float) -> MotionState:
-        """Return the state that was commanded for now."""
-        later = self._heads[-1]
-        for begin, before in reversed(self._heads):
-            if begin <= now < later[0]:
-                return MotionState(*evaluate(quintic(later[0] - begin, *before, *later[1]),
-                                             now - begin))
-            later = begin, before
-        return MotionState(*later[1])
+    def _instants(self, first: int) -> list[int]:
+        """Return when (ns) the jerk of the commanded motion switches, from `first` to the end."""
+        *found, end = self._legs[-1].switches()
+        found += [self._head, max(end, self._head + _ns(CLOSEST))]
+        for leg, after in pairwise(self._legs):
+            if after.begin > first:
+                found += [*(t for t in leg.switches() if t < after.begin), after.begin]
+        begin = self._legs[0].begin
+        if self._before is not None and first < begin:
+            found += [t for t in map(_ns, self._before.began + self._before.trajectory.times)
+                      if t < begin]
+        elif self._before is None:
+            first = max(first, begin)
+        return [first, *(t for t in sorted(found) if t > first)]
+
+    def _commanded(self, time: int) -> np.ndarray:
+        """Return the state (3, n) that is commanded for a time (ns)."""
+        for leg in reversed(self._legs):
+            if leg.begin <= time:
+                return leg.at(time)
+        if self._before is None:
+            return leg.state
+        state = state_at(self._before.trajectory, 1e-9 * time - self._before.began)
+        return np.array([state.q, state.qd, state.qdd])
+
+
+def _ns(time: float) -> int:
+    return round(1e9 * time)
+
+
+def _spaced(instants: list[int], closest: int) -> list[int]:
+    """Return sorted instants (ns), each postponed until it is `closest` after the one before."""
+    times = instants[:1]
+    for t in instants[1:]:
+        if t > times[-1]:
+            times.append(max(t, times[-1] + closest))
+    return times

@@ -13,7 +13,6 @@ import numpy as np
 
 ARM = Path(__file__).parents[2] / 'urdf/six_axis_arm.urdf'
 CLOCK_ROOM = 0.2  # s; on a busy machine so much lies between planning, sending and the begin
-STREAM_JERK = 1.05  # switches of the jerk that are nearer than 0.1 ms count as one
 ON_IT = 1e-6, 1e-4, 1e-2  # q, qd, qdd: so near to the motion before, it goes on from there
 
 
@@ -59,7 +58,6 @@ def judge(message, before) -> list[str]:
     if message.streamed:
         # From its first point on: a hundredth of a second later the next takes its place, and
         # how the commanded states follow one another is for test_tracking to see.
-        bounds = replace(bounds, jerk=STREAM_JERK * bounds.jerk)
         first, *others = message.points
         t = first.time_from_start.sec + 1e-9 * first.time_from_start.nanosec
         later = SimpleNamespace(

@@ -7,6 +7,8 @@ The checker (following.py) shares no code with ik_node: finite differences of th
 commands, stops by ruckig, poses by Pinocchio.
 """
 
+from types import SimpleNamespace
+
 from following import (
     Checker,
     circle,
@@ -21,12 +23,16 @@ from following import (
     tip,
 )
 from hypothesis import given, HealthCheck, settings, strategies as st
+from motion_checker import begins_on, Bounds, faults
 import numpy as np
 import pinocchio as pin
 import pytest
 import robots
 
+from ik_node.trajectory.course import Course
 from ik_node.trajectory.follow import FollowOptions, Phase
+from ik_node.trajectory.point_to_point import Departure, plan_point_to_point
+from ik_node.trajectory.sampler import state_at
 from ik_node.trajectory.tracking import Follower
 from ik_node.trajectory.trajectory import MotionLimits, MotionState
 
@@ -57,11 +63,12 @@ def quintic_extremes(trajectory):
 
 def check_alone(trajectory, now, checker):
     """Check that a trajectory is a whole motion: on time, continuous, within limits, to rest."""
-    assert trajectory.times[0] > 0.0 and np.diff(trajectory.times).min() >= 0.9e-3
+    assert trajectory.times[0] > 0.0 and np.diff(trajectory.times).min() >= 0.99e-4
     assert not trajectory.qd[-1].any() and not trajectory.qdd[-1].any()
-    assert np.array_equal(trajectory.q[0], checker.state.q)
-    assert np.array_equal(trajectory.qd[0], checker.state.qd)
-    assert trajectory.times[0] == pytest.approx(checker.time - now, abs=1e-9)
+    # Times are whole nanoseconds.
+    assert trajectory.times[0] == pytest.approx(checker.time - now, abs=2e-9)
+    assert (np.abs(trajectory.q[0] - checker.state.q) <= 1e-8 * checker.speed).all()
+    assert (np.abs(trajectory.qd[0] - checker.state.qd) <= 1e-8 * checker.most).all()
     low, high, speed, most = quintic_extremes(trajectory)
     slack = 1e-5 * np.maximum(1.0, checker.jerk / 100.0)
     assert (low >= checker.lower - slack).all() and (high <= checker.upper + slack).all()
@@ -107,6 +114,77 @@ def test_every_limit_at_every_cycle(data):
         checker.see(now + lead, made.step(now).state)
         if i % 20 == 7:
             check_alone(made.trajectory(now), now, checker)
+
+
+def test_what_is_sent_keeps_its_limits_from_its_first_point_on():
+    """To be joined or not, late in a session: also the jerk, as a controller interpolates."""
+    name, begin, most = 'six_axis_arm', 28000.123, np.zeros(6)
+    limits = limits_of(robots.chain(name), 0.5)
+    target = circle(tip(name, HOMES[name]))
+    random = np.random.default_rng(0)
+    made = Follower(robots.chain(name), limits)
+    made.begin(MotionState.at_rest(HOMES[name]), begin)
+    sent, last = None, begin
+    for i in range(1, 400):
+        now = begin + PERIOD * i + 2e-3 * random.random()
+        # a jump, so that switches of the jerk come in all their orders
+        made.feed(target(now - begin) if i < 300 else shifted(target(0), 0.0, 0.3, 0.0), now, now)
+        made.step(now)
+        before, sent = sent, made.trajectory(now - 2e-3, joining=True)
+        for whole in (sent, made.trajectory(now)):
+            motion = SimpleNamespace(
+                joint_names=whole.joint_names, times=whole.times[1:] - whole.times[0],
+                q=whole.q[1:], qd=whole.qd[1:], qdd=whole.qdd[1:])
+            assert not faults(motion, Bounds(**vars(limits)),
+                              (whole.q[0], whole.qd[0], whole.qdd[0])), i
+        most = np.maximum(most, np.abs(sent.qdd).max(0))
+        if before is not None:
+            # until the last hand-over it is the motion of the one before
+            _, gaps = begins_on(sent, before, now - last, 1e-8)
+            assert (gaps < [1e-9, 1e-8, 1e-6]).all(), i
+        last = now
+    assert most.max() > 1.9
+
+
+def test_a_motion_before_is_left_without_a_step():
+    """What is sent goes along it until the hand-over."""
+    name = 'ur5'
+    chain, limits = robots.chain(name), limits_of(robots.chain(name))
+    motion = plan_point_to_point(chain.joint_names, [Departure.from_state(
+        MotionState.at_rest(HOMES[name]))], HOMES[name] + 0.8, limits, 0.02)
+    course = Course(motion, 100.0, limits)
+    made = Follower(chain, limits)
+    handover = state_at(motion, 0.4)
+    made.begin(handover, 100.4, course)
+    made.feed(tip(name, HOMES[name]), 100.38)
+    made.step(100.38)
+    sent = made.trajectory(100.36, joining=True)
+    for t, q, qd in zip(sent.times, sent.q, sent.qd):
+        if t <= 0.04:
+            expected = state_at(motion, 0.36 + t)
+            assert np.allclose(q, expected.q, atol=1e-9)
+            assert np.allclose(qd, expected.qd, atol=1e-8)
+    assert (sent.times <= 0.04).sum() >= 2 and sent.times[0] < 2e-4
+
+
+def test_options_may_change_on_the_way():
+    """A follower that takes over goes on with target and motion as they are."""
+    target = circle(tip('ur5', HOMES['ur5']))
+    limits = limits_of(robots.chain('ur5'))
+    made = follower('ur5', limits=limits)
+    checker = Checker(MotionState.at_rest(HOMES['ur5']), limits)
+    for i in range(400):
+        now = PERIOD * i
+        made.feed(target(now), now, now)
+        step = made.step(now)
+        checker.see(now + LEAD, step.state)
+        if i == 300:
+            other = follower('ur5', FollowOptions(gain=10.0), limits)
+            other.take_over(made)
+            made = other
+        if i > 250:
+            assert step.phase is Phase.FOLLOWING
+            assert distances(tip('ur5', step.state.q), target(now + LEAD))[0] < 1.5e-3
 
 
 def test_a_start_that_can_stop_in_time_stays_within_the_limits():
