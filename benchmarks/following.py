@@ -7,8 +7,9 @@ How well the arm follows a moving target: a circle of 0.2 m radius at 0.25 m/s.
 
 The poses come late by a random time, some are lost, some overtake each other.
 Trajectories are sent at 100 Hz, 0 to 2 ms late, to a simulated controller of each
-kind (500 Hz), to be joined, or with --on-arrival with stamp zero.  Errors are between the tip and the target at the same
-instant: of the commands as planned, and of what the controllers make of them.
+kind (500 Hz), to be joined, or with --on-arrival with stamp zero.  Errors are between
+the tip and the target at the same instant: of the commands as planned, and of what the
+controllers make of them.
 """
 
 import argparse
