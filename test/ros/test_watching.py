@@ -158,17 +158,6 @@ def test_a_goal_where_a_paused_arm_stands(arm):
     assert stays(arm) and np.abs(latest(arm) - READY).max() < 1e-4
 
 
-def test_a_goal_sent_again_leaves_a_newer_one_waiting(arm):
-    """The older one is under way, is sent twice, and fails; the newer one waits for its frame."""
-    arm.change(NODE, goal__tf_timeout=4.0)
-    arm.change(SIM, silent=True)
-    older = arm.send_joints(THERE)
-    arm.wait(lambda: arm.answers(older))
-    newer = arm.send((0.4, 0.2, 0.4), DOWN, frame='nowhere')
-    assert reasons(arm, older) == ['ACCEPTED', 'NOT_MOVING']
-    assert reasons(arm, newer) == ['FRAME_UNKNOWN']
-
-
 def test_limits_lowered_during_a_motion(arm):
     """It can be stopped, and the ramp replaced by a goal: what moves keeps the limits it had."""
     under_way(arm, [2.0, *READY[1:]])
