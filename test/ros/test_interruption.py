@@ -79,11 +79,12 @@ def test_stop(arm, moving):
 
 @pytest.mark.parametrize('share', [0.15, 0.6])
 def test_on_a_line(arm, controller, share, request):
-    """A line is left for a goal, and another is stopped, at some share of its length."""
-    if 'from measured' in request.node.name:
-        request.applymarker(pytest.mark.xfail(
-            reason='about 9 rad/s^2: a lagging arm is thrown back a little when a line is left',
-            strict=False))
+    """
+    A line is left for a goal, and another is stopped, at some share of its length.
+
+    The points of a line lie close, so that a controller which begins where a lagging arm is
+    measured has to catch up sooner: up to 9 rad/s^2.
+    """
     paths = arm.publisher(Path, 'goal_path')
     length = 0.3
 
@@ -104,4 +105,5 @@ def test_on_a_line(arm, controller, share, request):
     assert reasons(arm, line) == ['ACCEPTED', 'STOPPED']
     arm.wait(lambda: np.abs(arm.states[-1][1].velocity).max() < 1e-3)
     assert HERE[1] - tip(latest(arm)).translation[1] < length + 1e-3
-    assert sharpest(arm.states, lagging=True) < 6.0
+    assert sharpest(arm.states, lagging=True) < \
+        (12.0 if 'from measured' in request.node.name else 6.0)
