@@ -43,7 +43,7 @@ from ik_node.tools.pose_files import file_pose, FilePose, read_goals, read_poses
 from ik_node.tools.share import share_file
 from ik_node.trajectory.acceptance import seconds
 
-START_TIMEOUT = 120.0  # s; the first start compiles the solver
+START_TIMEOUT = 300.0  # s; the first start compiles for a minute, on a slow machine for more
 STATE_TIMEOUT = 10.0   # s, for a joint state to arrive
 TOLERANCE = 1e-5       # m and rad, between goal and measured pose
 

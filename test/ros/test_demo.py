@@ -11,7 +11,7 @@ from harness import ARM, process, READY
 RUN = 'from ik_node.entry import {0}; {0}()'
 
 
-def run(name, *arguments, timeout=120):
+def run(name, *arguments, timeout=300):
     return subprocess.run([sys.executable, '-c', RUN.format(name), *map(str, arguments)],
                           capture_output=True, text=True, timeout=timeout)
 
