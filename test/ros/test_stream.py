@@ -178,6 +178,8 @@ def test_slower_and_faster_than_it_is_sent_on(system, rate):
 
 def test_changes_during_a_session(system):
     """Parameters are taken up without a step; another robot description is not taken."""
+    # No pose is sent while a change is answered.
+    assert system.set_parameters('/ik_node', {'stream.timeout': 2.0}).successful
     target = Target(system)
     target.run(2.0)
     begin = stamp_of(system.states[-1][1])
