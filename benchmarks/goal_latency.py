@@ -54,7 +54,7 @@ def main() -> None:
                              lambda _message: arrived.append(perf_counter()), 10)
     posture = JointState(name=list(chain.joint_names), position=chain.middle.tolist())
     node.create_timer(0.01, lambda: states.publish(posture))
-    if not greet(node, 'ik_node', 60.0):
+    if not greet(node, 'ik_node', 300.0, goals):
         sys.exit('the node did not start')
     executor = SingleThreadedExecutor()
     executor.add_node(node)

@@ -10,6 +10,7 @@ from time import monotonic
 from rcl_interfaces.srv import GetParameters
 import rclpy
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 
 PATIENCE = 0.5  # s for one answer
 
@@ -24,13 +25,14 @@ def wait_for(node: Node, condition: Callable[[], object], seconds: float) -> boo
     return True
 
 
-def greet(node: Node, target: str, seconds: float) -> bool:
+def greet(node: Node, target: str, seconds: float, publisher: Publisher) -> bool:
     """
     Exchange a message with another node, so that both sides are known to be connected.
 
     DDS discovers in each direction by itself: that we see the other's subscription
     does not mean that it knows our publisher yet, and what is published before that
-    is lost.  An answered service call shows that all that we created before it is known.
+    is lost.  An answered service call shows that all that we created before it is known
+    there; that we know whom we publish to, the publisher itself.
 
     Parameters
     ----------
@@ -40,6 +42,8 @@ def greet(node: Node, target: str, seconds: float) -> bool:
         Name of the other node, with its namespace if it has one.
     seconds : float
         How long to try.
+    publisher : Publisher
+        Ours, to a topic that the other node listens on.
 
     Returns
     -------
@@ -54,7 +58,8 @@ def greet(node: Node, target: str, seconds: float) -> bool:
             if wait_for(node, client.service_is_ready, min(PATIENCE, seconds)):
                 answer = client.call_async(GetParameters.Request())
                 if wait_for(node, answer.done, PATIENCE):
-                    return True
+                    return wait_for(node, publisher.get_subscription_count,
+                                    max(end - monotonic(), PATIENCE))
                 client.remove_pending_request(answer)
         return False
     finally:

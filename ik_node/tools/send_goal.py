@@ -201,10 +201,10 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _run(node: Sender, goal: Any, options: argparse.Namespace) -> int:
-    there = greet(node, options.node, min(NOTICE_AFTER, options.wait))
+    there = greet(node, options.node, min(NOTICE_AFTER, options.wait), node.publisher)
     if not there and options.wait > NOTICE_AFTER:
         print(f'send_goal: waiting for {options.node} ...', file=sys.stderr)
-        there = greet(node, options.node, options.wait - NOTICE_AFTER)
+        there = greet(node, options.node, options.wait - NOTICE_AFTER, node.publisher)
     if not there:
         print(f'send_goal: no node listens on {node.publisher.topic_name}; is it running, in '
               'this ROS_DOMAIN_ID and namespace (--node)?', file=sys.stderr)

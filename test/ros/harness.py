@@ -176,7 +176,7 @@ class Probe(Node):
 
     def wait_for_node(self, seconds: float = COLD_START) -> None:
         """Wait until the node hears us and we hear it."""
-        assert greet(self, self._target, seconds), f'no node {self._target}'
+        assert greet(self, self._target, seconds, self.goals), f'no node {self._target}'
 
     def wait_until_ready(self) -> None:
         """Wait until the node itself says that a goal would be taken."""

@@ -15,7 +15,7 @@ from ik_node.model.urdf import parse_urdf
 from ik_node.trajectory.beat import Beat
 from ik_node.trajectory.course import Course, postponed, unhurried_lead
 from ik_node.trajectory.point_to_point import Departure, plan_point_to_point, plan_stop
-from ik_node.trajectory.simulated import SimulatedController
+from ik_node.trajectory.simulated import ControllerOptions, SimulatedController
 from ik_node.trajectory.trajectory import MotionLimits, MotionState
 
 PERIOD, LEAD = 0.01, 0.1
@@ -95,7 +95,8 @@ class Lagging(SimulatedController):
     """Its hardware is some cycles late."""
 
     def __init__(self, lag, from_desired):
-        super().__init__(NAMES, np.zeros(2, dtype=bool), np.zeros(2), from_desired=from_desired)
+        super().__init__(NAMES, np.zeros(2, dtype=bool), np.zeros(2), ControllerOptions(
+            interpolate_from_desired_state=from_desired))
         self._lag, self.commands = lag, []
 
     def update(self, now, period):
