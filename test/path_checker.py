@@ -59,7 +59,7 @@ def off_line(poses, T_a, T_b):
             shares.append(pin.log3(T[:3, :3] @ T_a[:3, :3].T) @ w / (w @ w))
         off = [(np.linalg.norm(T[:3, 3] - a - share * d),
                 np.linalg.norm(pin.log3((pin.exp3(share * w) @ T_a[:3, :3]).T @ T[:3, :3])))
-               for share in np.clip(shares, 0.0, 1.0)]
+               for share in np.clip(shares or [0.0], 0.0, 1.0)]
         worst = np.maximum(worst, min(off, key=max))
     return worst
 
