@@ -58,7 +58,8 @@ class ArmState:
             return
         robot = self._holder.robot
         if robot is not None and robot.chain.joint_names[0] in message.name:
-            self._beat.take(message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec)
+            self._beat.take(message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec,
+                            1e-9 * self._node.get_clock().now().nanoseconds)
         if robot is None or now - self._last_tip_pose < self._tip_pose_period \
                 or not self._tip_poses.get_subscription_count():
             return
@@ -77,6 +78,10 @@ class ArmState:
         """Return the monotonic time (s) at which the controller begins what is sent now."""
         now = 1e-9 * self._node.get_clock().now().nanoseconds
         return monotonic() + self._beat.next(now + SEND_TIME) - now
+
+    def clocks_agree(self, within: float) -> bool:
+        """Return whether the joint states show that the controller's clock is ours (s)."""
+        return self._beat.clocks_agree(within)
 
     @property
     def cycle(self) -> float:

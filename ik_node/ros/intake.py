@@ -23,13 +23,12 @@ from ik_node.ros.health import Health
 from ik_node.ros.messages import joints_from_state, matrix_from_pose, position_from_point
 from ik_node.ros.motion import Motion
 from ik_node.ros.robot import Robot, RobotHolder
+from ik_node.ros.stamps import Stamps
 from ik_node.ros.status import GoalTask
 from ik_node.solver.goal import Goal
 from ik_node.trajectory.path import MOST_POSES, ToolPath
-from ik_node.trajectory.settings import Settings
 from ik_node.trajectory.trajectory import MotionState
 
-FUTURE_SLACK = 0.5  # s, clocks of two machines
 GOAL_DEPTH = 1000
 
 Take = Callable[[GoalTask, Robot], None]
@@ -39,13 +38,14 @@ class Intake:
     """Takes goals, each to its answer."""
 
     def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, frames: Frames,
-                 goals: Goals, motion: Motion, health: Health) -> None:
+                 goals: Goals, motion: Motion, stamps: Stamps, health: Health) -> None:
         self._node = node
         self._holder = holder
         self._arm = arm
         self._frames = frames
         self._goals = goals
         self._motion = motion
+        self._stamps = stamps
         self._health = health
         for kind, name, callback in (
                 (PoseStamped, 'goal_pose', self._on_goal_pose),
@@ -136,7 +136,7 @@ class Intake:
 
         def step() -> None:
             robot = self._holder.require()
-            self._checked_stamp(header, robot.settings)
+            self._stamps.checked(header.stamp, robot.settings['goal.max_age'])
             take(task, robot)
 
         self._goals.attempt(task, step)
@@ -150,29 +150,6 @@ class Intake:
         stamp = Time.from_msg(header.stamp, clock_type=self._node.get_clock().clock_type)
         return self._frames.pose_of(header.frame_id, stamp, robot.tree, robot.chain.base_link,
                                     self._arm.joints.positions)
-
-    def _checked_stamp(self, header: Header, settings: Settings) -> None:
-        now = self._node.get_clock().now()
-        if header.stamp.sec < 0:
-            raise GoalError('the stamp of the goal is negative; set it to now, or to 0',
-                            Reason.GOAL_STALE)
-        stamp = Time.from_msg(header.stamp, clock_type=now.clock_type)
-        if now.nanoseconds == 0:
-            raise GoalError('use_sim_time is true, but no time has arrived on /clock',
-                            Reason.CLOCK_STOPPED)
-        if stamp.nanoseconds == 0:
-            if self._health.was_paused():
-                raise GoalError('the goal has no stamp, and this process was stopped for a while, '
-                                'so it may be old; send it again', Reason.GOAL_STALE)
-            return
-        age = 1e-9 * (now - stamp).nanoseconds
-        if age > settings['goal.max_age']:
-            raise GoalError(f'the goal is {age:.1f} s old by its stamp, at most '
-                            f'{settings["goal.max_age"]:g} s are allowed; set the stamp to now, '
-                            'or to 0', Reason.GOAL_STALE)
-        if age < -FUTURE_SLACK:
-            raise GoalError(f'the stamp of the goal is {-age:.1f} s in the future; do the clocks '
-                            'agree?', Reason.GOAL_FROM_FUTURE)
 
     def _solve(self, task: GoalTask) -> None:
         """Solve for ``task.goal`` and move there."""

@@ -23,6 +23,7 @@ from ik_node.ros.motion import Motion
 from ik_node.ros.output import make_output
 from ik_node.ros.parameters import declare, IK_NODE, plain, refused
 from ik_node.ros.robot import Robot, RobotHolder
+from ik_node.ros.stamps import Stamps
 from ik_node.ros.status import GoalState
 from ik_node.ros.stream import Stream
 from ik_node.solver.goal import Goal
@@ -37,7 +38,7 @@ class IkNode(Node):
     Puts the parts together: parameters, the model, services.
 
     The parts, each of which knows only those before it: goals (their answers), output and
-    arm (the two ends towards the controller), motion, health, intake.
+    arm (the two ends towards the controller), motion, health, stamps, intake, stream.
     """
 
     def __init__(self) -> None:
@@ -53,10 +54,11 @@ class IkNode(Node):
         self._arm = ArmState(self, self._holder, self._values)
         self._motion = Motion(self, self._holder, self._arm, self._output, self._goals)
         health = Health(self, self._holder, self._arm, self._output, self._goals)
+        stamps = Stamps(self, health)
         self._intake = Intake(self, self._holder, self._arm, frames, self._goals,
-                              self._motion, health)
+                              self._motion, stamps, health)
         self._stream = Stream(self, self._holder, self._arm, frames, self._goals, self._motion,
-                              self._output, self._values)
+                              stamps, self._output, self._values)
         self.create_service(Trigger, '~/stop', self._on_stop)
         self.create_service(Trigger, '~/home', self._on_home)
 

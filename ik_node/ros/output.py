@@ -87,8 +87,13 @@ def make_output(node: Node, kind: str, controller: str) -> Output:
     if kind not in kinds:
         raise ParameterError(f'the parameter output is {kind!r}; it must be '
                              f'{" or ".join(kinds)}')
+    return kinds[kind](node, prefix_of(controller))
+
+
+def prefix_of(controller: str) -> str:
+    """Return what comes before the names of a controller's topics and actions."""
     controller = controller.strip('/')
-    return kinds[kind](node, f'{controller}/' if controller else '')
+    return f'{controller}/' if controller else ''
 
 
 class TopicOutput:

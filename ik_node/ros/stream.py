@@ -18,14 +18,15 @@ from rclpy.time import Time
 from rclpy.timer import Timer
 from std_msgs.msg import Float64MultiArray
 
-from ik_node.errors import GoalError, ParameterError, Reason
+from ik_node.errors import GoalError, IkNodeError, ParameterError, Reason
 from ik_node.ros.arm_state import ArmState, LATEST
 from ik_node.ros.frames import Frames, NotYet
 from ik_node.ros.goals import Goals
 from ik_node.ros.messages import matrix_from_pose
 from ik_node.ros.motion import Motion
-from ik_node.ros.output import Output
+from ik_node.ros.output import Output, prefix_of
 from ik_node.ros.robot import Robot, RobotHolder
+from ik_node.ros.stamps import Stamps
 from ik_node.ros.status import GoalState, GoalTask
 from ik_node.trajectory.course import Course
 from ik_node.trajectory.follow import Follow, Phase
@@ -49,6 +50,8 @@ class Session:
     ----------
     settings : Settings
         With which the follower was made.
+    clocks_agree : bool
+        The controller's clock is ours, so that it can join a motion by its stamp.
     last : Follow or None
         The last cycle that had a target.
     begin : float
@@ -64,6 +67,7 @@ class Session:
                  before: Course | None = None) -> None:
         self.task = task
         self.poses = 0
+        self.clocks_agree = False
         self.last: Follow | None = None
         self.on_course = self.begin = time
         self.rest = np.inf
@@ -113,13 +117,15 @@ class Stream:
     """
 
     def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, frames: Frames,
-                 goals: Goals, motion: Motion, output: Output, values: Mapping[str, Any]) -> None:
+                 goals: Goals, motion: Motion, stamps: Stamps, output: Output,
+                 values: Mapping[str, Any]) -> None:
         self._node = node
         self._holder = holder
         self._arm = arm
         self._frames = frames
         self._goals = goals
         self._motion = motion
+        self._stamps = stamps
         self._output = output
         self._kind = values['stream.output']
         if self._kind not in OUTPUTS:
@@ -127,9 +133,8 @@ class Stream:
                                  f'{", ".join(OUTPUTS[:-1])} or {OUTPUTS[-1]}')
         self._commands = None
         if self._kind != 'trajectory':
-            controller = values['controller'].strip('/')
             self._commands = node.create_publisher(
-                Float64MultiArray, f'{controller}/commands' if controller else 'commands', 1)
+                Float64MultiArray, f'{prefix_of(values["controller"])}commands', 1)
         self._session: Session | None = None
         self._task: GoalTask | None = None
         self._timer: Timer | None = None
@@ -158,15 +163,14 @@ class Stream:
         try:
             session.follower.feed(self._target(message), now, stamp or None)
             session.poses += 1
-        except (GoalError, NotYet) as error:
+        except (IkNodeError, NotYet) as error:
             self._node.get_logger().warning(f'a pose of the stream is left out: {error}',
                                             throttle_duration_sec=5.0)
 
     def _target(self, message: PoseStamped) -> np.ndarray:
         robot = self._holder.require()
         T_frame_tip = matrix_from_pose(message.pose)
-        stamp = Time.from_msg(message.header.stamp,
-                              clock_type=self._node.get_clock().clock_type)
+        stamp = self._stamps.checked(message.header.stamp, robot.settings['goal.max_age'])
         return self._frames.pose_of(message.header.frame_id, stamp, robot.tree,
                                     robot.chain.base_link, self._arm.joints.positions) \
             @ T_frame_tip
@@ -183,6 +187,12 @@ class Stream:
         session = self._session_from(task, robot, q, qd, now)
         if self._commands is not None:
             task.halt = session.halt
+        session.clocks_agree = self._arm.clocks_agree(robot.settings['stream.lead'])
+        if robot.settings['stream.stamped'] and self._commands is None \
+                and not session.clocks_agree:
+            self._node.get_logger().warning(
+                'the stamps of the joint states do not show that the controller has our clock; '
+                'this stream is sent without stamps, which is rougher', throttle_duration_sec=60.0)
         self._feed(session, message, monotonic())
         if self._timer is None:
             self._timer = self._node.create_timer(
@@ -227,7 +237,11 @@ class Stream:
             self._close()  # what took its place has the arm
         else:
             session.follower.halt()
-            self._command()
+            try:
+                self._command()
+            except IkNodeError as error:
+                self._node.get_logger().error(f'the ramp to rest is given up: {error}')
+                self._close()
 
     def _command(self) -> None:
         """Command the state that is `stream.lead` ahead."""
@@ -283,7 +297,7 @@ class Stream:
     def _stamped(self, session: Session) -> bool:
         """Return whether trajectories have stamps; simulated time comes in steps too long."""
         return (self._commands is None and session.settings['stream.stamped']
-                and not self._node.get_clock().ros_time_is_active)
+                and session.clocks_agree and not self._node.get_clock().ros_time_is_active)
 
     def _on_node_clock(self, time: float) -> TimeMessage:
         """Return a monotonic time (s) by the clock of the node."""
@@ -312,6 +326,8 @@ class Stream:
 
     def _give_up(self, session: Session, reason: Reason, sentence: str) -> None:
         session.follower.halt()
+        if self._commands is None:  # else the ramp is still to come
+            self._holder.require().lose_course()
         self._end(session, GoalState.FAILED, reason, f'{sentence}; it is brought to rest')
 
     def _end(self, session: Session, state: GoalState, reason: Reason, sentence: str) -> None:

@@ -190,7 +190,7 @@ def _demonstrate(options: argparse.Namespace, sent: list[tuple[dict, list[str], 
     arguments = ['--ros-args', '--params-file', str(options.config),
                  '-p', f'urdf_file:={options.urdf}']
     print(f'==> starting ik_node and sim_controller with {options.urdf.name} (logs in {logs}; '
-          'the first start compiles the solver, about 15 s)', flush=True)
+          'the first start on a machine compiles for about a minute)', flush=True)
     with running('sim_controller', arguments, logs) as simulator, \
             running('ik_node', arguments, logs) as node:
         def up() -> bool:

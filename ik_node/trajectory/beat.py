@@ -13,6 +13,7 @@ USUAL = 0.01          # s
 SLOWEST = 0.05        # s; a slower rhythm is not that of a controller
 SAME = 0.2            # of the period: so regular is a rhythm
 MOSTLY = 0.7          # of the steps are regular, or there is no rhythm
+AHEAD = 0.005         # s that the controller's clock may be ahead of ours
 FORGOTTEN = 0.5       # s without a stamp: the rhythm may have changed
 
 
@@ -27,12 +28,27 @@ class Beat:
 
     def __init__(self) -> None:
         self._stamps: deque[float] = deque(maxlen=KEPT)
+        self._ages: deque[float] = deque(maxlen=KEPT)
 
-    def take(self, stamp: float) -> None:
-        """Take the stamp (s) of a joint state; one that goes back begins anew."""
+    def take(self, stamp: float, received: float) -> None:
+        """
+        Take the stamp of a joint state, and when it was received by our clock (s).
+
+        One that goes back begins anew.
+        """
         if self._stamps and stamp <= self._stamps[-1]:
             self._stamps.clear()
+            self._ages.clear()
         self._stamps.append(stamp)
+        self._ages.append(received - stamp)
+
+    def clocks_agree(self, within: float) -> bool:
+        """
+        Return whether the controller's clock is ours, to `within` (s).
+
+        By the joint state that took the shortest time; one of the future shows it at once.
+        """
+        return len(self._ages) >= KEPT // 2 and -AHEAD <= min(self._ages) <= within
 
     def next(self, time: float) -> float:
         """Return when (s, on the clock of the stamps) the first update after `time` is."""

@@ -194,6 +194,59 @@ def test_changes_during_a_session(system):
     assert np.percentile(found, 90) < 2.2 and found.max() < 10.0
 
 
+SPOILT = (
+    lambda m: setattr(m.header.stamp, 'sec', -5),
+    lambda m: setattr(m.header.stamp, 'sec', 1),
+    lambda m: setattr(m.header.stamp, 'sec', m.header.stamp.sec + 100),
+    lambda m: setattr(m.header, 'frame_id', ''),
+    lambda m: setattr(m.pose.position, 'z', float('inf')),
+    lambda m: setattr(m.pose.orientation, 'w', 9.0))
+
+
+def test_poses_that_cannot_be_are_left_out(system):
+    """In the midst of a session: said on the log, not counted, and the session goes on."""
+    assert system.set_parameters('/ik_node', {'stream.timeout': 2.0}).successful
+    target = Target(system, speed=0.05)
+    target.run(1.0)
+    for spoil in SPOILT:
+        message = PoseStamped(pose=pose(target.at(monotonic())))
+        stamped(system, message)
+        spoil(message)
+        target.stream.publish(message)
+        system.spin_for(0.1)  # before the next takes its place
+    target.run(1.0)
+    assert [a['state'] for a in target.session()] == ['accepted'], target.session()
+    assert 'a pose of the stream is left out: the stamp of the goal is negative' \
+        in system.node.output
+    system.wait(lambda: len(target.session()) == 2, what='the end of the stream')
+    answer = target.session()[-1]
+    assert answer['reason'] == 'STREAM_ENDED' and int(answer['poses']) <= len(target.sent)
+    assert 'Traceback' not in system.node.output and system.node.running()
+
+
+def test_without_a_common_clock_there_are_no_stamps(tmp_path, probe):
+    """Joint states whose stamps are an hour ahead: the trajectories begin on arrival."""
+    probe.watch_motion()
+    with process('ik_node', tmp_path, {'urdf_file': ARM}) as node:
+        probe.wait_for_node()
+        names = [f'joint_{k}' for k in range(1, 7)]
+
+        def tell():
+            message = JointState(name=names, position=READY, velocity=[0.0] * 6)
+            message.header.stamp = probe.get_clock().now().to_msg()
+            message.header.stamp.sec += 3600
+            probe.joint_states.publish(message)
+
+        probe.create_timer(0.01, tell)
+        probe.wait_until_ready()
+        probe.spin_for(0.3)
+        target = Target(probe)
+        target.run(0.5)
+        assert len(probe.trajectories) > 10
+        assert all(t.header.stamp.sec == 0 for t in probe.trajectories)
+        assert 'without stamps' in node.output
+
+
 @pytest.mark.parametrize('end, state, reason', [
     (lambda s: s.sim.kill(), 'failed', 'STATE_LOST'),
     (lambda s: s.set_parameters('/sim_controller', {'silent': True}), 'failed', 'OFF_TRACK'),

@@ -33,8 +33,23 @@ def beat_of(stamps):
     """Return a beat that has heard these stamps."""
     beat = Beat()
     for stamp in stamps:
-        beat.take(stamp)
+        beat.take(stamp, stamp)
     return beat
+
+
+@pytest.mark.parametrize('ahead, agree', [
+    (0.0, True), (0.004, True), (0.02, False), (-0.02, True), (-0.05, False), (1e9, False)])
+def test_clocks_agree_by_the_quickest_state(ahead, agree):
+    """Whatever the others took; and nothing is said by a few."""
+    beat, rng = Beat(), np.random.default_rng(5)
+    for k in range(20):
+        assert not (k < 5 and beat.clocks_agree(0.03))
+        sent = 0.01 * k
+        took = 0.0005 if k % 7 == 3 else rng.uniform(0.001, 0.2)
+        beat.take(sent + ahead, sent + took)
+    assert beat.clocks_agree(0.03) == agree
+    beat.take(ahead, 0.3)  # back in time: anew
+    assert not beat.clocks_agree(0.03)
 
 
 @given(st.floats(1e-3, 0.045), st.floats(0.0, 100.0), st.floats(0.0, 0.4),
@@ -147,7 +162,7 @@ def hand_over(phase, plan_next, lag=0, from_desired=False, rhythm=True, patient=
                 trajectory = postponed(trajectory, course, planned_at, begin)
             controller.offer(message(trajectory), t)
         controller.update(t, PERIOD)
-        beat.take(t)
+        beat.take(t, t)
         told.append([controller.command.q, controller.command.qd])
     return np.array(told), trajectory
 
