@@ -38,6 +38,7 @@ NEAR = 0.985        # of the tip's limit: no faster motion is sought
 LEAST_SPEED = 1e-6  # of its limit; for joints that stand
 DENSE = 2e-3        # s
 MOST_DENSE = 5000
+PARTS = 8           # of the time between two switches of the jerk, at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,39 +206,48 @@ def _slowed(start: MotionState, q_goal: np.ndarray, limits: MotionLimits,
         return motion
     braking = _calculate(_to_rest(start, limits))
     allowed = max(1.0, tip_limits.shares(*_dense(braking)[1:]).max())
-    times, q, qd = _dense(motion)
+    times, q, qd = _dense(motion, braking.duration)
     # Relative to the velocities that are reached: a short motion never meets its limits.
     reached = np.clip(np.abs(qd).max(0), LEAST_SPEED * limits.velocity, limits.velocity)
-    slowest, share, fastest = 0.0, 1.0, 1.0
-    best = None
+    slow, fast = (0.0, 0.0), (np.inf, np.inf)  # share of those, and excess with it
+    share, best = 1.0, None
     for _ in range(MOST_SLOWINGS):
         bound = np.where(times < braking.duration, allowed, 1.0)
         excess = (1.0 + VELOCITY_ROOM) * float(np.max(tip_limits.shares(q, qd) / bound))
         if excess <= 1.0:
-            best, slowest = motion, share
+            best, slow = motion, (share, excess)
             if excess > NEAR or share == 1.0:
                 break
         else:
-            fastest = share
-        # A speed in proportion to its limit, as where a joint cruises; else in the middle.
-        share = share / excess
-        if not slowest < share < fastest:
-            share = 0.5 * (slowest + fastest)
+            fast = share, excess
+        share = _between(slow, fast)
         motion = _calculate(_to_goal(start, q_goal, replace(limits, velocity=share * reached)))
-        times, q, qd = _dense(motion)
+        times, q, qd = _dense(motion, braking.duration)
     if best is None:
         raise TrajectoryError(f'no motion was found on which the tip keeps {tip_limits}; it is '
                               f'{excess:.3g} times as fast')
     return best
 
 
-def _dense(motion: ruckig.Trajectory) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return times (s), q and qd of a motion, close enough together to find its peaks."""
-    knots = np.unique([0.0, *_switches(motion), max(motion.duration, TICK)])
-    knots = knots[knots <= max(motion.duration, TICK)]
+def _between(slow: tuple[float, float], fast: tuple[float, float]) -> float:
+    """Return a share of the velocities between two, of which one is too fast by its excess."""
+    (a, low), (b, high) = slow, fast
+    middle = (0.5 * (1.0 + NEAR) - low) / (high - low)
+    return a + (b - a) * (middle if a == 0.0 else float(np.clip(middle, 0.2, 0.8)))
+
+
+def _dense(motion: ruckig.Trajectory,
+           *more: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return times (s), those of `more` too, q and qd, close enough to find all peaks."""
+    end = max(motion.duration, TICK)
+    knots = np.unique([0.0, *_switches(motion), *more, end])
+    knots = knots[knots <= end]
     q, qd, qdd = (np.array(column) for column in zip(*map(motion.at_time, knots)))
     count = int(np.clip(motion.duration / DENSE, 50, MOST_DENSE))
-    times = np.linspace(0.0, motion.duration, count + 1)
+    parts = np.linspace(0.0, 1.0, PARTS + 1)[:-1]
+    times = np.unique(np.concatenate((
+        np.linspace(0.0, end, count + 1),
+        (knots[:-1, None] + np.diff(knots)[:, None] * parts).ravel())))
     k = np.clip(np.searchsorted(knots, times, side='right') - 1, 0, len(knots) - 2)
     t = (times - knots[k])[:, None]
     jerk = (np.diff(qdd, axis=0) / np.diff(knots)[:, None])[k]
