@@ -14,7 +14,7 @@ from ik_node.errors import IkNodeError, PathError, Reason, TrajectoryError
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.ros.arm_state import ArmState
 from ik_node.ros.goals import Goals
-from ik_node.ros.output import Output
+from ik_node.ros.output import Late, Output
 from ik_node.ros.robot import Robot, RobotHolder
 from ik_node.ros.status import GoalState, GoalTask, numbers
 from ik_node.se3 import distance
@@ -28,6 +28,9 @@ from ik_node.trajectory.trajectory import MotionLimits, MotionState, Trajectory
 from ik_node.trajectory.validate import validate
 
 MOST_ATTEMPTS = 2  # trajectories sent for one goal if the arm does not begin to move
+IN_TIME = 0.5      # of motion.handover_time may pass until a moving arm is sent on
+MOST_LATE = 2      # times it was longer, and the arm is brought to rest first
+SETTLED = 0.3      # s after the end of a ramp a lagging arm has come to rest
 
 Plan = Callable[[list[Departure]], Trajectory]
 
@@ -111,11 +114,12 @@ class Motion:
 
         self.begin(task, plan)
 
-    def begin(self, task: GoalTask, plan: Plan) -> None:
+    def begin(self, task: GoalTask, plan: Plan, late: int = 0) -> None:
         """
         Plan from where the arm is now, send the trajectory, and watch it.
 
-        Waits for a controller that has just come.
+        Waits for a controller that has just come.  A moving arm is elsewhere after a plan that
+        took long: so it was `late` times already.
 
         Raises
         ------
@@ -126,12 +130,21 @@ class Motion:
         robot = self._holder.require()
         q, qd = self._arm.measured(robot)
         if not self._output.ready(monotonic()):
-            self._goals.wait(task, lambda: self.begin(task, plan), np.inf)
+            self._goals.wait(task, lambda: self.begin(task, plan, late), np.inf)
             return
         settings = robot.settings
         now = monotonic()
+        departures = self.departures(robot, q, qd, now)
+        # An arm that did not follow may still begin to.
+        stands = departures[0].now.rests and not (departures[0].states or robot.astray)
         try:
-            planned = plan(self.departures(robot, q, qd, now))
+            planned = plan(departures)
+            trajectory = self._send(planned, robot, now, settings.limits, np.inf if stands else
+                                    now + IN_TIME * settings['motion.handover_time'])
+        except Late:
+            again = self.begin if late + 1 < MOST_LATE else self._from_rest
+            self._goals.wait(task, lambda: again(task, plan, late + 1), np.inf)
+            return
         except PathError as error:
             task.figures['path_fraction'] = f'{error.fraction:.4f}'
             if error.reason is not Reason.ALREADY_THERE:
@@ -141,7 +154,6 @@ class Motion:
             self._goals.supersede(task)
             self._goals.end(task, GoalState.REACHED, error.reason, str(error))
             return
-        trajectory = self._send(planned, robot, now, settings.limits)
         self._sent_for = task
         task.attempts += 1
         task.figures['duration_s'] = f'{trajectory.duration:.3f}'
@@ -151,6 +163,21 @@ class Motion:
             settings.path_tolerance))
         self._goals.under_way(task, lambda: self._judge(task, plan, monitor),
                               f'on its way, {trajectory.duration:.2f} s')
+
+    def _from_rest(self, task: GoalTask, plan: Plan, late: int) -> None:
+        """Bring the arm to rest for what takes too long to plan while it moves, and begin then."""
+        robot = self._holder.require()
+        self._ramp_down(robot)
+        self._goals.supersede(task)
+        course = robot.course
+
+        def when_it_rests() -> None:
+            if robot.course is course and course.moves(monotonic() - SETTLED):
+                self._goals.wait(task, when_it_rests, np.inf)
+            else:
+                self.begin(task, plan, late)
+
+        self._goals.wait(task, when_it_rests, np.inf)
 
     def departures(self, robot: Robot, q: np.ndarray, qd: np.ndarray,
                    now: float) -> list[Departure]:
@@ -164,7 +191,7 @@ class Motion:
                       robot.settings['watch.joint_tolerance'])
 
     def _send(self, trajectory: Trajectory, robot: Robot, planned: float,
-              limits: MotionLimits) -> Trajectory:
+              limits: MotionLimits, before: float = np.inf) -> Trajectory:
         """Send what was planned for the time `planned` (s), for the time at which it begins."""
         begin = self._arm.next_update()
         if robot.course is not None:
@@ -174,7 +201,7 @@ class Motion:
                 trajectory = later
             except TrajectoryError:
                 pass  # rather a few milliseconds beside the motion before
-        self._output.send(trajectory)
+        self._output.send(trajectory, before=before)
         robot.course = Course(trajectory, begin, limits)
         robot.astray = False
         return trajectory

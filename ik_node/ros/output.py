@@ -5,9 +5,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import monotonic
 from typing import Protocol
 
 from builtin_interfaces.msg import Time
+import numpy as np
 from rclpy.duration import Duration
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
@@ -20,6 +22,10 @@ from ik_node.trajectory.monitor import Verdict
 from ik_node.trajectory.trajectory import Trajectory
 
 LISTENER_SETTLE = 0.2  # s; what is published right after discovery may be lost
+
+
+class Late(Exception):
+    """A trajectory was not ready in time; nothing was sent."""
 
 
 class Output(Protocol):
@@ -55,7 +61,8 @@ class Output(Protocol):
 
         """
 
-    def send(self, trajectory: Trajectory, stamp: Time | None = None) -> None:
+    def send(self, trajectory: Trajectory, stamp: Time | None = None,
+             before: float = np.inf) -> None:
         """
         Send a trajectory, to begin at a time on the node's clock; None: on arrival.
 
@@ -63,6 +70,8 @@ class Output(Protocol):
         ------
         TrajectoryError
             If the controller would refuse it, or is gone.
+        Late
+            If it could not be sent before that monotonic time (s).
 
         """
 
@@ -121,10 +130,11 @@ class TopicOutput:
             self._listener_seen = now
         return now - self._listener_seen >= LISTENER_SETTLE
 
-    def send(self, trajectory: Trajectory, stamp: Time | None = None) -> None:
+    def send(self, trajectory: Trajectory, stamp: Time | None = None,
+             before: float = np.inf) -> None:
         """As :meth:`Output.send`."""
         self._require_listener()
-        self._publisher.publish(_checked_message(trajectory, stamp))
+        self._publisher.publish(_checked_message(trajectory, stamp, before))
 
     def _require_listener(self) -> None:
         if not self.listeners():
@@ -161,9 +171,10 @@ class ActionOutput:
         self._action.require_server()
         return True
 
-    def send(self, trajectory: Trajectory, stamp: Time | None = None) -> None:
+    def send(self, trajectory: Trajectory, stamp: Time | None = None,
+             before: float = np.inf) -> None:
         """As :meth:`Output.send`."""
-        self._action.send(_checked_message(trajectory, stamp))
+        self._action.send(_checked_message(trajectory, stamp, before))
 
     def figures(self) -> dict[str, str]:
         """Return the largest tracking error of a joint (rad or m), by the feedback."""
@@ -174,9 +185,12 @@ class ActionOutput:
         """Nothing is kept back."""
 
 
-def _checked_message(trajectory: Trajectory, stamp: Time | None) -> JointTrajectory:
+def _checked_message(trajectory: Trajectory, stamp: Time | None,
+                     before: float) -> JointTrajectory:
     message = trajectory_message(trajectory, stamp)
     why = refusal(message, trajectory.joint_names, 0.0)
     if why:
         raise TrajectoryError(f'the controller would refuse the trajectory: {why}')
+    if monotonic() > before:
+        raise Late
     return message

@@ -123,12 +123,13 @@ class Monitor:
         off_track = self._take(elapsed - age, q)
         if off_track is not None:
             return off_track
-        if not self._begun and elapsed > options.start_timeout and self._taken >= FEWEST:
-            due = self._extent if elapsed > trajectory.duration else np.abs(
-                state_at(trajectory, elapsed).q - self._q_start).max()
+        seen = elapsed - age
+        if not self._begun and seen > options.start_timeout and self._taken >= FEWEST:
+            due = self._extent if seen > trajectory.duration else np.abs(
+                state_at(trajectory, seen).q - self._q_start).max()
             if due > options.joint_tolerance:
                 return Verdict(Reason.NOT_MOVING, 'controller silent: the arm has not moved '
-                               f'{elapsed:.1f} s after the trajectory was sent; is the controller '
+                               f'{seen:.1f} s after the trajectory was sent; is the controller '
                                'active, and does its log say why it refused?')
         if self._latest[-1][0] < trajectory.duration:
             return None

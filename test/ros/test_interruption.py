@@ -107,3 +107,23 @@ def test_on_a_line(arm, controller, share, request):
     assert HERE[1] - tip(latest(arm)).translation[1] < length + 1e-3
     assert sharpest(arm.states, lagging=True) < \
         (12.0 if 'from measured' in request.node.name else 6.0)
+
+
+def test_what_takes_long_to_plan(arm):
+    """A path of so many poses that the arm would be elsewhere: it is brought to rest first."""
+    paths = arm.publisher(Path, 'goal_path')
+    arm.send_joints(AWAY)
+    arm.wait(lambda: arm.states and arm.states[-1][1].velocity[0] > 1.0)
+    turns = np.linspace(0.0, 10.0 * np.pi, 399)
+    circles = HERE + 0.05 * np.array([0.0 * turns, np.sin(turns), 1.0 - np.cos(turns)]).T
+    goal = path_of(pose(HERE), *map(pose, circles))
+    stamp = stamped(arm, goal)
+    paths.publish(goal)
+    arm.wait(lambda: arm.answers(stamp) and len(arm.trajectories) == 3)
+    ramp, motion = arm.trajectories[1:]
+    assert len(motion.points) > 3000 > 500 > len(ramp.points)
+    arm.spin_for(2.0)
+    kick = sharpest(arm.states)
+    assert arm.call(arm.stop).success
+    assert reasons(arm, stamp) == ['ACCEPTED', 'STOPPED']
+    assert kick < 6.0
