@@ -6,7 +6,20 @@ import signal
 from time import monotonic
 
 from geometry_msgs.msg import PoseStamped
-from harness import ARM, DOWN, latest, pose, positions_of, process, READY, stamp_of, stamped, tip
+from harness import (
+    ARM,
+    DATA,
+    DOWN,
+    latest,
+    MODEL,
+    pose,
+    positions_of,
+    process,
+    READY,
+    stamp_of,
+    stamped,
+    tip,
+)
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -179,7 +192,7 @@ def take_over(probe):
     return sharp, errors
 
 
-@pytest.mark.parametrize('rate', [10.0, 400.0])
+@pytest.mark.parametrize('rate', [10.0, 500.0])
 def test_slower_and_faster_than_it_is_sent_on(system, rate):
     """One session at any rate of the poses; the timeout has to allow for their pauses."""
     assert system.set_parameters('/ik_node', {'stream.timeout': 2.0}).successful
@@ -187,6 +200,34 @@ def test_slower_and_faster_than_it_is_sent_on(system, rate):
     target.run(4.0)
     assert [a['state'] for a in target.session()] == ['accepted']
     assert np.linalg.norm(tip(latest(system)).translation - target.at(monotonic())) < 0.06
+
+
+def test_two_publishers(system):
+    """Who disagree, one in another frame: one session, and the arm goes between them, safely."""
+    assert system.set_parameters('/ik_node', {'stream.timeout': 2.0}).successful
+    others = system.create_publisher(PoseStamped, '/ik_node/goal_stream', 10)
+    targets = [HERE.translation + [0.0, 0.0, z] for z in (-0.02, -0.12)]
+    target = Target(system)
+    target.at = lambda time: targets[0]
+    end = monotonic() + 4.0
+    while monotonic() < end:
+        target.run(0.01)
+        # link_1 turns about the base's z axis with the first joint.
+        shown = pin.SE3(HERE.rotation, targets[1])
+        q = positions_of(system.states[-1][1])
+        pin.framesForwardKinematics(MODEL, DATA, q)
+        there = DATA.oMf[MODEL.getFrameId('link_1')].actInv(shown)
+        message = PoseStamped(pose=pose(there.translation, there.rotation))
+        target.sent.append(stamped(system, message, 'link_1'))
+        others.publish(message)
+    assert [a['state'] for a in target.session()] == ['accepted']
+    reached = tip(latest(system))
+    assert -0.125 < (reached.translation - HERE.translation)[2] < -0.015
+    assert np.abs((reached.translation - HERE.translation)[:2]).max() < 0.01
+    assert np.linalg.norm(pin.log3(reached.rotation.T @ HERE.rotation)) < 0.05
+    system.wait(lambda: len(target.session()) == 2, what='the end of the stream')
+    answer = target.session()[-1]
+    assert answer['reason'] == 'STREAM_ENDED' and int(answer['poses']) > 100
 
 
 def test_changes_during_a_session(system):
