@@ -73,7 +73,7 @@ def test_from_rest_the_tip_keeps_its_limits(seed, speed, turn):
     _, v_free, w_free = looked_at(free)
     stretch = max(v_free.max() / speed, w_free.max() / turn)
     # Joints that cruise for longer do so where the tip is faster, too.
-    assert held.duration <= 1.1 * max(1.0, stretch) * free.duration
+    assert held.duration <= 1.2 * max(1.0, stretch) * free.duration
     if stretch < 0.99:
         assert np.array_equal(held.q, free.q)
     else:
