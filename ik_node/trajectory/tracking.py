@@ -323,8 +323,8 @@ class Follower:
 
     def _instants(self, first: int) -> list[int]:
         """Return when (ns) the jerk of the commanded motion switches, from `first` to the end."""
-        *found, end = self._legs[-1].switches()
-        found += [self._head, max(end, self._head + _ns(CLOSEST))]
+        found = [*self._legs[-1].switches()]
+        found += [self._head, max(*found, self._head + _ns(CLOSEST))]
         for leg, after in pairwise(self._legs):
             if after.begin > first:
                 found += [*(t for t in leg.switches() if t < after.begin), after.begin]

@@ -146,6 +146,20 @@ def test_what_is_sent_keeps_its_limits_from_its_first_point_on():
     assert most.max() > 1.9
 
 
+def test_rest_is_reached_before_the_commanded_state():
+    """In one cycle, and the jerk switches there, too."""
+    name, begin = 'six_axis_arm', 28000.123
+    limits = limits_of(robots.chain(name), 0.5)
+    made = Follower(robots.chain(name), limits)
+    qdd = np.array([0.0, 0.0, 0.0, 0.0, 0.5, 0.0])
+    qd = -0.5 * qdd**2 / limits.jerk
+    made.begin(MotionState(HOMES[name], qd, qdd), begin)
+    made.step(begin)
+    sent = made.trajectory(begin, joining=True)
+    assert sent.times == pytest.approx([1e-4, 0.025, 0.03, 0.0301], abs=1e-6)
+    assert not faults(sent, Bounds(**vars(limits)), (HOMES[name], qd, qdd))
+
+
 def test_a_motion_before_is_left_without_a_step():
     """What is sent goes along it until the hand-over."""
     name = 'ur5'
