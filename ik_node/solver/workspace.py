@@ -140,7 +140,7 @@ def sample_workspace(chain: Chain, box: Sequence[float] | None = None,
         x0, x1, y0, y1, z0, z1 in the base frame, m; a layer where two are equal.  By default all
         that the stretched arm could reach.
     spacing : float, optional
-        Between the middles of cells, m; by default a twelfth of the reach.
+        Between the middles of cells, m; by default about a twelfth of the reach.
     orientations : (K, 4) array, optional
         Quaternions x y z w; by default 60 that are even.
     pointing : bool
@@ -211,9 +211,9 @@ def _inside(chain: Chain, margin: float) -> Chain:
 
 
 def _spacing(chain: Chain, spacing: float | None) -> float:
-    """Return the spacing; that of the reach, with two digits, if none is given."""
+    """Return the spacing; that of the reach, with one digit, if none is given."""
     if spacing is None:
-        spacing = float(f'{chain.reach / CELLS_PER_REACH:.1e}')
+        spacing = float(f'{chain.reach / CELLS_PER_REACH:.0e}')
     if not 1e-6 <= spacing < np.inf:
         raise ParameterError(f'the spacing is {spacing} m; it must be positive')
     return float(spacing)
@@ -300,6 +300,8 @@ class _Poses:
         tasks = {self._pool.submit(self._solved, part, seeds(part), picks): part
                  for part in parts}
         done = 0
+        if progress is not None and len(rows):
+            progress(0, len(rows))
         try:
             for task in as_completed(tasks):
                 part, (good, q) = tasks[task], task.result()
