@@ -304,7 +304,7 @@ class _Poses:
             progress(0, len(rows))
         try:
             for task in as_completed(tasks):
-                part, (good, q) = tasks[task], task.result()
+                part, (good, q) = tasks.pop(task), task.result()
                 self.solved.reshape(-1)[part[good]] = True
                 self._q.reshape(-1, q.shape[1])[part[good]] = q[good]
                 done += len(part)
@@ -325,4 +325,4 @@ class _Poses:
                         chain.lower, chain.upper)  # float32 may be beyond
         answers = solve_goals(tables.table, tables.joints, self._settings, tables.postures, T,
                               seeds[:, None], 0, picks)
-        return answers[:, SOLVED] == 1.0, answers[:, Q:]
+        return answers[:, SOLVED] == 1.0, answers[:, Q:].astype(np.float32)

@@ -19,7 +19,7 @@ from typing import TextIO
 
 import numpy as np
 
-from ik_node.errors import IkNodeError
+from ik_node.errors import IkNodeError, ParameterError
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import read_urdf
 from ik_node.ros.rotations import quaternion_from_rpy
@@ -34,7 +34,7 @@ PERIODS = {True: 0.1, False: 10.0}  # s between lines, on a terminal and elsewhe
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
-    """Read the command line; what follows --ros-args is for ROS."""
+    """Read the command line."""
     parser = argparse.ArgumentParser(
         prog='workspace', description=__doc__,
         epilog='exit code: 0 done, 2 not done, with the reason, 130 interrupted')
@@ -81,11 +81,12 @@ def parse(argv: list[str]) -> argparse.Namespace:
 
 def main(argv: list[str] | None = None) -> None:
     """Run the command."""
-    argv = sys.argv[1:] if argv is None else argv
-    ours = argv[:argv.index('--ros-args')] if '--ros-args' in argv else argv
+    ours, ros_arguments = _split(sys.argv[1:] if argv is None else argv)
     options = parse(ours)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
+        if options.publish:
+            _require_ros()
         workspace = Workspace.load(options.load) if options.load else _sample(options)
         print(summary(workspace))
     except (IkNodeError, OSError) as error:
@@ -95,7 +96,16 @@ def main(argv: list[str] | None = None) -> None:
         print('\nworkspace: interrupted; nothing is written', file=sys.stderr)
         raise SystemExit(130) from None
     if options.publish:
-        publish(workspace, options.frame_prefix, argv[len(ours):])
+        _publish(workspace, options.frame_prefix, ros_arguments)
+
+
+def _split(argv: list[str]) -> tuple[list[str], list[str]]:
+    """Return our arguments and those of ROS, which are from --ros-args to -- or the end."""
+    if '--ros-args' not in argv:
+        return argv, []
+    start = argv.index('--ros-args')
+    end = argv.index('--', start) + 1 if '--' in argv[start:] else len(argv)
+    return argv[:start] + argv[end:], argv[start:end]
 
 
 def _sample(options: argparse.Namespace) -> Workspace:
@@ -179,7 +189,17 @@ def summary(workspace: Workspace) -> str:
             f'them {int(workspace.dexterous.sum())} cells')
 
 
-def publish(workspace: Workspace, frame_prefix: str, ros_arguments: list[str]) -> None:
+def _require_ros() -> None:
+    """Raise a ParameterError if nothing can be published here."""
+    try:
+        import ik_node.ros.workspace_cloud  # noqa: F401
+    except ImportError as error:
+        raise ParameterError(f'--publish needs {error.name or "ROS"}, which is not installed '
+                             'here; source your ROS 2 setup.bash, or leave out --publish'
+                             ) from None
+
+
+def _publish(workspace: Workspace, frame_prefix: str, ros_arguments: list[str]) -> None:
     """Publish until SIGINT or SIGTERM; exit code 0 then."""
     from ik_node.ros.process import run
     from ik_node.ros.workspace_cloud import WorkspaceCloud

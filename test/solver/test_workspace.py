@@ -12,6 +12,7 @@ import robots
 from ik_node.errors import GoalError, ParameterError
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import parse_urdf
+from ik_node.solver import workspace
 from ik_node.solver.goal import FREE, Goal
 from ik_node.solver.orientations import even_directions, even_orientations
 from ik_node.solver.workspace import sample_workspace, Workspace
@@ -179,6 +180,19 @@ def test_the_margin_draws_the_limits_in():
     assert np.array_equal(drawn_in.share, narrow.share)
     assert (drawn_in.share <= wide.share).all() and drawn_in.share.sum() < 0.95 * wide.share.sum()
     assert (drawn_in.limit_margin, wide.limit_margin) == (margin, 0.0)
+
+
+def test_what_is_missed_is_found_from_beside(monkeypatch):
+    """With a single attempt for each pose, many are missed; most of them come back."""
+    where = {'spacing': 0.12, 'orientations': even_orientations(10),
+             'box': (0.1, 0.9, -0.6, 0.6, 0.0, 0.9)}
+    thorough = sampled('ur5', **where)
+    monkeypatch.setattr(workspace, 'ATTEMPTS', 0)
+    hasty = sampled('ur5', **where)
+    assert hasty.share.sum() > 0.95 * thorough.share.sum()
+    monkeypatch.setattr(workspace, '_neighbours', lambda cells, shape: np.arange(len(cells))[None])
+    alone = sampled('ur5', **where)
+    assert alone.share.sum() < 0.9 * thorough.share.sum()
 
 
 def test_the_answer_does_not_depend_on_how_the_work_is_cut():
