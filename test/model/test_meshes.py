@@ -87,6 +87,7 @@ def test_the_folder_of_the_urdf(tmp_path):
     mesh, urdf = put(tmp_path / 'arm/meshes/a.stl'), tmp_path / 'arm/urdf'
     assert found('../meshes/a.stl', urdf_folder=urdf) == mesh
     refused('../meshes/a.stl', 'came without a folder')
+    refused('../meshes/a.stl', 'lies outside', urdf_folder=tmp_path / 'arm/other')
     deep = tmp_path / 'arm/urdf/variants'
     refused('../../meshes/a.stl', 'lies outside', urdf_folder=deep)
     put(tmp_path / 'arm/package.xml', b'<package><name>arm</name></package>')
