@@ -27,3 +27,14 @@ def test_paths_in_python(monkeypatch):
     exec(code, seen)
     assert seen['plan'].fraction == 1.0 and max(seen['plan'].deviation) < 1e-4
     assert seen['poses'].shape == (100, 4, 4)
+
+
+def test_workspace_in_python(monkeypatch, tmp_path):
+    """What docs/workspace.md samples is sampled, written and read."""
+    (tmp_path / 'urdf').symlink_to(ROOT / 'urdf')
+    monkeypatch.chdir(tmp_path)
+    code, = re.findall(r'```python\n(.*?)```', (ROOT / 'docs/workspace.md').read_text(), re.DOTALL)
+    seen = {}
+    exec(code, seen)
+    assert seen['made'].share.shape == (7, 7, 1)
+    assert np.array_equal(seen['again'].share, seen['made'].share)
