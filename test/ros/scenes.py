@@ -27,22 +27,30 @@ def at(**joints):
 
 
 class Eyes:
-    """Looks at a node through its topics, from now on."""
+    """Looks at a node through its topics, from now on or, without `look`, later."""
 
-    def __init__(self, probe, target: str = '/ik_node', frame: str = 'base_link') -> None:
+    def __init__(self, probe, target: str = '/ik_node', frame: str = 'base_link',
+                 look: bool = True) -> None:
         self.probe = probe
         self.scenes: list[dict[tuple[str, int], Marker]] = []
         self.previews: list[DiagnosticStatus] = []
         self.ghosts: list[JointState] = []
         self._frame = frame
         self._target = target
-        self._subscriptions = [
-            probe.create_subscription(MarkerArray, f'{target}/markers', self._on_markers, LATCHED),
-            probe.create_subscription(JointState, f'{target}/ghost', self.ghosts.append, LATCHED),
-            probe.create_subscription(DiagnosticStatus, f'{target}/preview', self.previews.append,
-                                      100)]
+        self._subscriptions = [probe.create_subscription(
+            DiagnosticStatus, f'{target}/preview', self.previews.append, 100)]
+        if look:
+            self.look()
         self._publishers = {}
         self._plan = probe.create_client(Trigger, f'{target}/plan')
+
+    def look(self) -> None:
+        """See markers and ghost from now on."""
+        self._subscriptions += [
+            self.probe.create_subscription(MarkerArray, f'{self._target}/markers',
+                                           self._on_markers, LATCHED),
+            self.probe.create_subscription(JointState, f'{self._target}/ghost',
+                                           self.ghosts.append, LATCHED)]
 
     def close(self) -> None:
         """Look away."""

@@ -61,11 +61,12 @@ def test_prefix_meshes_and_other_joints(tmp_path, probe):
     with run_system(tmp_path, probe, {
             'urdf_file': urdf, 'tip_link': 'tool0', 'frame_prefix': 'left/'}, {
             'urdf_file': urdf, 'tip_link': 'tool0'}):
-        eyes = Eyes(probe, frame='left/base_link')
+        eyes = Eyes(probe, frame='left/base_link', look=False)
         R = tip(READY).rotation
         answer = eyes.preview('pose', pose(HERE.translation + [0.0, 0.1, 0.0], R),
                               'left/base_link')
         q = numbers(answer)
+        eyes.look()  # nobody has looked so far
         eyes.see(lambda: eyes.there('ghost'))
         ghost = eyes.there('ghost')
         data, at = model.createData(), {f'joint_{k + 1}': q[k] for k in range(6)}
