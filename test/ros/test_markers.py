@@ -9,12 +9,14 @@ from harness import (
     latest,
     lent,
     off_line,
+    path_of,
     pose,
     positions_of,
     READY,
     stamped,
     tip,
 )
+from nav_msgs.msg import Path
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -137,6 +139,13 @@ def test_a_goal_that_is_refused_is_red(system, eyes):
              and text(eyes.there('reason')[0]) == answer['message'])
     assert np.allclose(place(eyes.there('goal')[3]).translation,
                        HERE.translation + [0.9, 0.0, 0.0])
+    paths = system.publisher(Path, 'goal_path')
+    path = path_of(pose(HERE.translation + [0.0, 0.0, 0.9]))
+    stamp = stamped(system, path)
+    paths.publish(path)
+    assert system.final(stamp)['state'] == 'rejected'
+    eyes.see(lambda: np.allclose(place(eyes.there('goal')[3]).translation,
+                                 HERE.translation + [0.0, 0.0, 0.9]))
     seen = len(eyes.scenes)
     system.final(system.send((math.nan, 0.0, 0.4)))
     system.final(system.send_joints(READY))  # answered after it; the arm is there
