@@ -49,6 +49,8 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
                      help='to --xyz by an arc through this position')
     way.add_argument('--position', action='store_true',
                      help='to --xyz in whatever orientation')
+    way.add_argument('--pointing', action='store_true',
+                     help='to --xyz with the z axis of --rpy or --quat; the turn about it is free')
     _add_turn(parser, 'through-', 'orientation at --through (default: as at --xyz)')
     parser.add_argument('--frame', default='base_link',
                         help='frame of the pose: a link or a TF frame (default base_link)')
@@ -61,8 +63,9 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument('--json', action='store_true', help='print the answer as one JSON line')
     options = parser.parse_args(argv)
     if options.xyz is None and (options.line or options.through or options.position
-                                or options.rpy or options.quat):
-        parser.error('--line, --through, --position, --rpy and --quat belong to --xyz')
+                                or options.pointing or options.rpy or options.quat):
+        parser.error('--line, --through, --position, --pointing, --rpy and --quat belong to '
+                     '--xyz')
     if options.position and (options.rpy or options.quat):
         parser.error('--position leaves the orientation free; leave out --rpy and --quat')
     if not options.through and (options.through_rpy or options.through_quat):
@@ -112,7 +115,8 @@ def make_goal(options: argparse.Namespace) -> tuple[str, Any]:
         elif options.line:
             topic, goal = 'goal_path', Path(poses=[PoseStamped(pose=end)])
         else:
-            topic, goal = 'goal_pose', PoseStamped(pose=end)
+            topic = 'goal_pointing' if options.pointing else 'goal_pose'
+            goal = PoseStamped(pose=end)
     goal.header.frame_id = options.frame
     return topic, goal
 

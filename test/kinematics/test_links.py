@@ -8,7 +8,7 @@ import robots
 
 from ik_node.errors import ParameterError, Reason, StateError
 from ik_node.kinematics.arm import forward_kinematics, load_urdf
-from ik_node.kinematics.links import link_path, link_pose, link_poses, path_between
+from ik_node.kinematics.links import link_path, link_pose, link_poses, links_moved, path_between
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import JointType, parse_urdf
 
@@ -56,6 +56,16 @@ def test_link_pose_of_the_arm_is_one_of_all(subject):
     for link in list(poses)[::4]:
         assert np.abs(arm.link_pose(q, link, subject.others) - poses[link]).max() < EXACT
     assert np.abs(arm.link_pose(q, arm.tip_link) - arm.fk(q)).max() < EXACT
+
+
+def test_the_links_that_the_chain_moves(subject):
+    """Are those whose poses differ from posture to posture."""
+    arm = subject.arm
+    moved = links_moved(arm.tree, arm.base_link, arm.joint_names)
+    here, there = (arm.link_poses(q, subject.others) for q in subject.postures(2, 9))
+    assert here.keys() & moved == {
+        link for link in here if np.abs(here[link] - there[link]).max() > 1e-6}
+    assert arm.tip_link in moved and arm.base_link not in moved
 
 
 def test_links_behind_unknown_joints_are_left_out(branched):

@@ -73,6 +73,17 @@ def test_a_position(system):
     assert 'measured_orientation_error_rad' not in answer
 
 
+def test_a_direction(system):
+    """The z axis is as asked for; the turn about it is where the arm likes it."""
+    answer = send(system, '--pointing', '--xyz', 0.45, 0.1, 0.4, '--rpy', np.pi, 0, 2.0)
+    assert answer['state'] == 'reached', answer
+    there = tip(latest(system))
+    assert np.linalg.norm(there.translation - [0.45, 0.1, 0.4]) < 1e-5
+    assert np.allclose(there.rotation[:, 2], [0.0, 0.0, -1.0], atol=1e-5)
+    turn = np.arctan2(there.rotation[1, 0], there.rotation[0, 0])
+    assert abs(turn - 2.0) > 0.1
+
+
 def test_an_arc(system):
     """On the circle, and over the pose on the way in its own orientation."""
     centre, radius = HERE.translation + [0.0, -0.1, 0.0], 0.1

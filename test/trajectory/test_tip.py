@@ -15,7 +15,8 @@ from ik_node.errors import ParameterError
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import read_urdf
 from ik_node.trajectory.point_to_point import Departure, plan_point_to_point, plan_stop
-from ik_node.trajectory.tip import tip_rates, TipLimits
+from ik_node.trajectory.sampler import state_at
+from ik_node.trajectory.tip import MOST_POINTS, tip_path, tip_rates, TipLimits
 from ik_node.trajectory.trajectory import MotionLimits, MotionState
 
 ARM = Path(__file__).parents[2] / 'urdf/six_axis_arm.urdf'
@@ -132,3 +133,17 @@ def test_limits_that_are_none(values):
     """A limit that is not positive is refused."""
     with pytest.raises(ParameterError, match='must be positive'):
         TipLimits(CHAIN, **values)
+
+
+@pytest.mark.parametrize('period, far', [(0.002, 0.02), (0.05, 1.0), (1.0, -1.2)])
+def test_the_path_of_the_tip_is_evenly_in_time(period, far):
+    """From the start to the end, by Pinocchio; not more points than it may have, or needs."""
+    start = np.array([0.1, 0.3, -0.4, 0.2, 1.0, 0.0])
+    trajectory = plan_point_to_point(
+        CHAIN.joint_names, [Departure.from_state(MotionState.at_rest(start))], start + far,
+        LIMITS, period)
+    points = tip_path(CHAIN, trajectory)
+    assert 2 <= len(points) <= min(MOST_POINTS, 2 + trajectory.duration / 0.01)
+    for point, t in zip(points, np.linspace(0.0, trajectory.duration, len(points))):
+        pin.framesForwardKinematics(MODEL, DATA, state_at(trajectory, t).q)
+        assert np.allclose(point, DATA.oMf[TIP].translation, atol=1e-9)
