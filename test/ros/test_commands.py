@@ -24,7 +24,7 @@ class Hand:
 
     def __init__(self, probe, target):
         self.said = []
-        self.commands = Commands(probe, target, lambda good, words: self.said.append((good, words)))
+        self.commands = Commands(probe, target, lambda *answer: self.said.append(answer))
         self._probe = probe
 
     def answer(self):
