@@ -20,7 +20,8 @@ from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from ik_node.ros.messages import line_to, point_stamped, pose_stamped, stamp_text
+from ik_node.ros.messages import line_to, point_stamped, pose_stamped
+from ik_node.ros.status import stamp_text
 
 PATIENCE = 10.0  # s, for the answer of a service
 DEPTH = 10       # goals that may be on their way

@@ -104,8 +104,8 @@ class Handle:
             self.dragging = True
             self._show()
             return
-        self._pulled = monotonic()
         self.commands.stream(frame, T_frame_tip)
+        self._pulled = monotonic()
         if not self.dragging:
             self.dragging = True
             self._forget()

@@ -23,6 +23,7 @@ from visualization_msgs.msg import (
 
 from ik_node.errors import GoalError
 from ik_node.ros.handle import Entry, Handle, MENU
+from ik_node.ros.markers import COLOURS
 from ik_node.ros.messages import fill_pose, matrix_from_pose
 from ik_node.ros.parameters import declare, INTERACTIVE_GOAL
 from ik_node.se3 import distance
@@ -33,8 +34,8 @@ SPHERE = 0.25           # of the scale of the handle
 TOUCH = 1e-5            # m and rad: RViz counts in single precision
 RVIZ_CHECK = 1.0        # s
 AGAIN_AFTER = 5.0       # s until the same complaint is logged again
-COLOURS = {'green': (0.1, 0.8, 0.2), 'amber': (1.0, 0.7, 0.0), 'red': (0.9, 0.1, 0.1),
-           '': (0.6, 0.7, 0.9)}
+PAINTS = {colour.value: ColorRGBA(r=r, g=g, b=b, a=1.0) for colour, (r, g, b) in COLOURS.items()}
+UNKNOWN = ColorRGBA(r=0.6, g=0.7, b=0.9, a=1.0)
 
 
 class InteractiveGoal(Node):
@@ -71,10 +72,9 @@ class InteractiveGoal(Node):
     def show_colour(self, colour: str, _sentence: str) -> None:
         """Colour the sphere; the sentence is in the markers of the ik_node."""
         sphere = self._marker.controls[0].markers[0]
-        r, g, b = COLOURS.get(colour, COLOURS[''])
-        wanted = ColorRGBA(r=r, g=g, b=b, a=1.0)
-        if wanted != sphere.color:
-            sphere.color = wanted
+        paint = PAINTS.get(colour, UNKNOWN)
+        if paint != sphere.color:
+            sphere.color = paint
             self._show_anew()
 
     def show_checks(self) -> None:
@@ -141,8 +141,7 @@ def make_marker(scale: float) -> InteractiveMarker:
     """Return the handle: a sphere with the menu, and to move along and turn about each axis."""
     sphere = Marker(type=Marker.SPHERE)
     sphere.scale.x = sphere.scale.y = sphere.scale.z = SPHERE * scale
-    r, g, b = COLOURS['']
-    sphere.color = ColorRGBA(r=r, g=g, b=b, a=1.0)
+    sphere.color = UNKNOWN
     marker = InteractiveMarker(name=NAME, scale=scale, controls=[InteractiveMarkerControl(
         name=MENU_CONTROL, interaction_mode=InteractiveMarkerControl.MENU, always_visible=True,
         markers=[sphere])])

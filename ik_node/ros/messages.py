@@ -135,11 +135,6 @@ def line_to(end: Pose, frame: str) -> Path:
     return message
 
 
-def stamp_text(stamp: Time) -> str:
-    """Return a stamp as the answers have it: how the sender of a goal knows them."""
-    return f'{stamp.sec}.{stamp.nanosec:09d}'
-
-
 def trajectory_message(trajectory: Trajectory, stamp: Time | None = None) -> JointTrajectory:
     """
     Return the trajectory_msgs/JointTrajectory of a trajectory.

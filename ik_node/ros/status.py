@@ -18,7 +18,6 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 from ik_node.errors import PathError, Reason
-from ik_node.ros.messages import stamp_text
 from ik_node.solver.goal import Goal
 from ik_node.solver.result import Result
 
