@@ -77,7 +77,8 @@ def test_namespace(launched):
 def test_frame_prefix(launched):
     """TF and the goals have it."""
     launched('rviz:=false', 'frame_prefix:=left/')
-    done = send('--xyz', '0.4', '0.2', '0.4', '--frame', 'left/base_link', '--rpy', '3.14', '0', '0')
+    done = send('--xyz', '0.4', '0.2', '0.4', '--frame', 'left/base_link', '--rpy', '3.14', '0',
+                '0')
     assert done.returncode == 0, done
     echoed = subprocess.run(['ros2', 'topic', 'echo', '--once', '/tf'], capture_output=True,
                             text=True, timeout=60)
