@@ -130,8 +130,9 @@ class Display:
 
     def _publish_markers(self) -> None:
         self._published = self._markers.get_subscription_count() > 0
-        if self._published:
-            self._markers.publish(MarkerArray(markers=self._made(self._scene, self._robot)))
+        # An empty message, which nobody gets, keeps the scene before from those who come later.
+        self._markers.publish(MarkerArray(
+            markers=self._made(self._scene, self._robot) if self._published else []))
 
     def _on_matched(self, _info: Any) -> None:
         """Make up for what was not made while nobody looked."""

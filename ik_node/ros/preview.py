@@ -119,6 +119,8 @@ class Preview:
                             Reason.PATH_INVALID)
         robot, (kind, goal) = self._holder.require(), self._asked
         task = GoalTask(0, Time(), goal)
+        if self._motion.is_there(task, robot, self._arm.measured(robot)[0]):
+            raise GoalError('the arm is there already', Reason.ALREADY_THERE)
         if kind == 'pose' and robot.settings['motion.straight']:
             trajectory = self._motion.planned(
                 self._motion.path_plan(task, [goal.T_base_tip]))
@@ -127,8 +129,6 @@ class Preview:
             if not result.success:
                 raise GoalError(result.message, result.status)
             task.q_goal = result.q
-            if self._motion.is_there(task, robot, result.seed):
-                raise GoalError('the arm is there already', Reason.ALREADY_THERE)
             trajectory = self._motion.planned(self._motion.joint_plan(task))
         scene = under_way(task, goal, trajectory, robot)
         self._display.preview(scene, robot)

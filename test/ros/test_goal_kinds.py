@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Goals other than a pose: positions, joints, lines, paths and arcs, in real processes."""
 
-from geometry_msgs.msg import PointStamped, PoseArray
+import math
+
+from geometry_msgs.msg import PointStamped, PoseArray, PoseStamped
 from harness import (
     DOWN,
     latest,
@@ -166,3 +168,28 @@ def test_a_line_during_a_motion(system):
     still = 20 + int(np.argmin(speeds[20:-50]))  # it rests for an instant, between two messages
     assert speeds[still] < 0.05 * speeds[:still].max()
     assert off_line(points[still:], points[still], HERE.translation).max() < 1e-4
+
+
+def test_pointing_goals(system):
+    """Reached with whatever turn about z: that is no error, and another turn is there already."""
+    goals = system.publisher(PoseStamped, 'goal_pointing')
+    for k, turn in enumerate((0.0, 2.0, 3.1, -1.5)):
+        R = pin.Quaternion(np.array(DOWN)).matrix() @ pin.exp3(np.array([0.0, 0.0, turn]))
+        message = PoseStamped(pose=pose((0.45, 0.1, 0.4), R))
+        stamp = stamped(system, message)
+        goals.publish(message)
+        answer = system.final(stamp)
+        assert answer['state'] == 'reached', answer
+        assert answer['reason'] == ('ALREADY_THERE' if k else 'REACHED')
+        there = tip(latest(system))
+        assert np.linalg.norm(there.translation - [0.45, 0.1, 0.4]) < 1e-5
+        assert np.allclose(there.rotation[:, 2], [0.0, 0.0, -1.0], atol=1e-5)
+        assert float(answer['measured_position_error_m']) < 1e-5
+        assert float(answer['measured_orientation_error_rad']) < 1e-5
+    message = PoseStamped(pose=pose((0.45, 0.1, 0.4), pin.Quaternion(
+        np.array(DOWN)).matrix() @ pin.exp3(np.array([0.1, 0.0, 0.0]))))
+    stamp = stamped(system, message)
+    goals.publish(message)
+    assert system.final(stamp)['reason'] == 'REACHED'
+    assert np.allclose(tip(latest(system)).rotation[:, 2],
+                       [0.0, math.sin(0.1), -math.cos(0.1)], atol=1e-5)

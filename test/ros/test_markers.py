@@ -1,0 +1,210 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a viewer gets of goals, and when it comes late; the ghost against Pinocchio."""
+
+import math
+
+from geometry_msgs.msg import PoseStamped
+from harness import (
+    latest,
+    lent,
+    off_line,
+    pose,
+    positions_of,
+    READY,
+    stamped,
+    tip,
+)
+import numpy as np
+import pinocchio as pin
+import pytest
+from scenes import (
+    at,
+    colour,
+    Eyes,
+    FAR_AWAY,
+    HERE,
+    line,
+    numbers,
+    place,
+    shapes_at,
+    text,
+    values,
+)
+
+from ik_node.model.visuals import Shape, Visual
+from ik_node.ros.markers import Ghost
+from ik_node.solver.prospect import Colour
+
+QUAT = pin.Quaternion(HERE.rotation).coeffs()
+
+
+@pytest.fixture
+def system(shared_system):
+    with lent(shared_system) as probe:
+        yield probe
+
+
+@pytest.fixture
+def eyes(system):
+    eyes = Eyes(system)
+    yield eyes
+    eyes.close()
+
+
+def test_the_ghost_is_the_robot(system, eyes):
+    """Every visual of the links that move, where Pinocchio has it, and as large."""
+    answer = eyes.preview('pose', at(joint_1=0.7, joint_4=-0.5, joint_6=1.0))
+    eyes.see(lambda: eyes.there('ghost'))
+    ghost = eyes.there('ghost')
+    expected = shapes_at(numbers(answer))
+    assert len(ghost) == len(expected) > 100
+    for number, (T, box) in enumerate(expected):
+        assert np.allclose(place(ghost[number]).translation, T.translation, atol=1e-7)
+        assert np.allclose(place(ghost[number]).rotation, T.rotation, atol=1e-7)
+        scale = ghost[number].scale
+        assert np.allclose([scale.x, scale.y, scale.z], box, atol=1e-9)
+        assert 0.0 < ghost[number].color.a < 1.0
+
+
+def test_a_link_without_a_pose_is_not_drawn():
+    """As those behind a joint that nobody has heard of; what was drawn of it is deleted."""
+    visuals = [Visual(link, Shape.BOX, np.eye(4), np.full(3, 0.1)) for link in 'aabb']
+    ghost = Ghost(visuals, 'base', at_least=6)
+    ghost.place({'a': np.eye(4), 'b': np.eye(4)}, Colour.GREEN)
+    ghost.place({'b': np.eye(4)}, Colour.RED)
+    assert [each.action for each in ghost.markers] == 2 * [2] + 2 * [0] + 2 * [2]
+    assert [each.id for each in ghost.markers] == list(range(6))
+
+
+def test_a_late_joiner_sees_what_is_there(system):
+    """Also of what was previewed while nobody looked; and the next one sees the same."""
+    publisher = system.publisher(PoseStamped, 'preview_pose')
+    message = PoseStamped(pose=FAR_AWAY)
+    stamped(system, message)
+    early = Eyes(system)
+    answer = early.preview('pose', pose(HERE.translation))
+    early.see(lambda: early.there('goal'))
+    early.close()
+    system.wait(lambda: not system.count_subscribers('/ik_node/markers'))
+    publisher.publish(message)
+    late = Eyes(system)
+    late.see(lambda: late.there('reason'))
+    assert colour(late.there('goal')[3]) == 'red' != values(answer)['colour']
+    system.wait(lambda: late.ghosts)
+    later = Eyes(system)
+    later.see(lambda: later.there('reason'))
+    system.wait(lambda: later.ghosts)
+    assert later.scenes[-1] == late.scenes[-1] and later.ghosts[-1] == late.ghosts[-1]
+    late.close()
+    later.close()
+
+
+def test_the_path_is_the_motion(system, eyes):
+    """Of a goal under way: the arm then moves along it, to the ghost; then both are gone."""
+    eyes.preview('pose', FAR_AWAY)
+    stamp = system.send(HERE.translation + [0.05, 0.25, -0.1], QUAT)
+    eyes.see(lambda: eyes.there('path'))
+    points, ghost = line(eyes.there('path')[0]), eyes.there('ghost')
+    assert 20 <= len(points) <= 200 and not eyes.there('reason')
+    system.wait(lambda: eyes.ghosts and eyes.ghosts[-1].name and np.linalg.norm(
+        tip(eyes.ghosts[-1].position).translation - HERE.translation - [0.05, 0.25, -0.1]) < 1e-5)
+    end = np.array(eyes.ghosts[-1].position)
+    assert system.final(stamp)['state'] == 'reached'
+    tips = np.array([tip(positions_of(message)).translation for _, message in system.states])
+    near = np.min([off_line(tips, a, b) for a, b in zip(points, points[1:])], axis=0)
+    assert near.max() < 5e-4
+    assert max(np.linalg.norm(tips - p, axis=1).min() for p in points) < 0.02
+    assert np.linalg.norm(points[0] - HERE.translation) < 1e-4
+    assert np.abs(latest(system) - end).max() < 1e-5
+    assert np.allclose(place(ghost[len(ghost) - 1]).translation,
+                       shapes_at(end)[-1][0].translation, atol=1e-6)
+    eyes.see(lambda: not eyes.there('path') and not eyes.there('ghost'))
+    assert colour(eyes.there('goal')[3]) == 'green' and len(eyes.there('goal')) == 4
+    system.wait(lambda: eyes.ghosts and not eyes.ghosts[-1].name)
+
+
+def test_a_goal_that_is_refused_is_red(system, eyes):
+    """With the reason of its answer; those of lines too."""
+    answer = system.final(system.send((2.0, 0.0, 0.4)))
+    eyes.see(lambda: eyes.there('reason'))
+    assert colour(eyes.there('goal')[3]) == 'red'
+    assert text(eyes.there('reason')[0]) == ' '.join(answer['message'].split())
+    assert not eyes.there('path') and not eyes.there('ghost')
+    system.change('/ik_node', motion__straight=True)
+    answer = system.final(system.send(HERE.translation + [0.9, 0.0, 0.0]))
+    eyes.see(lambda: eyes.there('reason')
+             and text(eyes.there('reason')[0]) == answer['message'])
+    assert np.allclose(place(eyes.there('goal')[3]).translation,
+                       HERE.translation + [0.9, 0.0, 0.0])
+    seen = len(eyes.scenes)
+    system.final(system.send((math.nan, 0.0, 0.4)))
+    system.final(system.send_joints(READY))  # answered after it; the arm is there
+    eyes.see(lambda: colour(eyes.there('goal')[3]) == 'green')
+    assert len(eyes.scenes) == seen + 1
+    assert np.allclose(place(eyes.there('goal')[3]).translation, HERE.translation, atol=1e-6)
+
+
+def test_a_goal_that_fails_is_red(system, eyes):
+    """The joint that does not move keeps the arm from it."""
+    system.change('/sim_controller', following__blocked_joints=['joint_1'])
+    system.change('/ik_node', watch__settle_timeout=0.3)
+    answer = system.final(system.send_joints([0.3, *READY[1:]]))
+    assert answer['state'] == 'failed'
+    eyes.see(lambda: eyes.there('reason')
+             and text(eyes.there('reason')[0]) == answer['message'])
+    assert colour(eyes.there('goal')[3]) == 'red'
+    assert not eyes.there('path') and not eyes.there('ghost')
+    system.wait(lambda: eyes.ghosts and not eyes.ghosts[-1].name)
+    T = tip([0.3, *READY[1:]])
+    assert np.allclose(place(eyes.there('goal')[3]).translation, T.translation, atol=1e-6)
+
+
+def test_a_preview_during_a_motion_stays(system, eyes):
+    """It does not touch the motion; the end of that does not touch it; the next goal does."""
+    stamp = system.send(HERE.translation + [0.0, 0.3, 0.0], QUAT)
+    eyes.see(lambda: eyes.there('path'))
+    sent = len(system.trajectories)
+    eyes.preview('pose', FAR_AWAY)
+    eyes.see(lambda: eyes.there('reason') and not eyes.there('path'))
+    seen = len(eyes.scenes)
+    assert [answer['state'] for answer in system.answers(stamp)] == ['accepted']
+    assert system.final(stamp)['state'] == 'reached'
+    assert len(system.trajectories) == sent
+    system.spin_for(0.2)
+    assert len(eyes.scenes) == seen
+    system.send(HERE.translation, QUAT)
+    eyes.see(lambda: eyes.there('path') and not eyes.there('reason'))
+    system.call(system.stop)
+    eyes.see(lambda: eyes.there('reason'))
+    assert 'stopped by request' in text(eyes.there('reason')[0])
+
+
+def test_the_next_goal_takes_the_place_of_the_last(system, eyes):
+    """What is superseded is not shown as failed."""
+    system.send(HERE.translation + [0.0, 0.3, 0.0], QUAT)
+    eyes.see(lambda: eyes.there('path'))
+    second = system.send(HERE.translation + [0.0, -0.3, 0.0], QUAT)
+    assert system.final(second)['state'] == 'reached'
+    eyes.see(lambda: not eyes.there('path'))
+    assert not any(eyes.there('reason', k) for k in range(len(eyes.scenes)))
+    assert {colour(eyes.there('goal', k)[3]) for k in range(len(eyes.scenes))} == {'green'}
+    assert np.allclose(place(eyes.there('goal')[3]).translation,
+                       HERE.translation + [0.0, -0.3, 0.0])
+
+
+def test_a_stream_clears_the_preview(system, eyes):
+    """Where it goes is not known."""
+    eyes.preview('pose', pose(HERE.translation + [0.0, 0.1, 0.0]))
+    eyes.see(lambda: eyes.there('goal'))
+    stream = system.publisher(PoseStamped, 'goal_stream')
+    message = PoseStamped(pose=pose(HERE.translation))
+
+    def cleared():
+        stamped(system, message)
+        stream.publish(message)  # best effort: one may be lost
+        return not eyes.there('goal') and not eyes.there('ghost')
+
+    eyes.see(cleared)
+    system.wait(lambda: any(each['reason'] == 'STREAM_ENDED' for each in system.statuses))
+    assert not eyes.there('goal')
