@@ -49,6 +49,7 @@ setup(
             'demo = ik_node.entry:demo',
             'compare_methods = ik_node.entry:compare_methods',
             'plot_trajectory = ik_node.entry:plot_trajectory',
+            'workspace = ik_node.entry:workspace',
         ],
     },
 )

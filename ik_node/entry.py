@@ -76,3 +76,8 @@ def compare_methods() -> NoReturn:
 def plot_trajectory() -> NoReturn:
     """Draw a motion."""
     _run('ik_node.tools.plot_trajectory')
+
+
+def workspace() -> NoReturn:
+    """Sample where an arm reaches."""
+    _run('ik_node.tools.workspace')
