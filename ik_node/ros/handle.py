@@ -99,7 +99,7 @@ class Handle:
     def drag(self, frame: str, T_frame_tip: np.ndarray) -> None:
         """Take the handle, or pull it on, to a pose (4, 4) in `frame`."""
         self.frame, self.T = frame, T_frame_tip
-        self._kept = self._tip.moves
+        self._kept = self._tip.moves and not self.following
         if not self.following:
             self.dragging = True
             self._show()

@@ -37,6 +37,8 @@ NEAR = pin.SE3(pin.rpy.rpyToMatrix(0.1, 0.0, 0.1) @ HERE.rotation,
                HERE.translation + [0.02, -0.1, -0.05])
 LABELS = ['plan', 'move', 'move in a line', '[ ] follow while dragging', 'home', 'stop',
           '[ ] position only', '[ ] free about the tool axis']
+# A busy machine is not what is tested here.
+PATIENT = {'state__timeout': 10.0, 'watch__start_timeout': 10.0, 'stream__timeout': 0.5}
 
 needs_package = pytest.mark.skipif(
     find_spec('interactive_markers') is None,
@@ -169,6 +171,7 @@ def shared_rviz(shared_system, tmp_path_factory):
 def rviz(shared_rviz):
     """Return RViz with arm and handle at READY, and nothing checked."""
     with lent(shared_rviz.probe):
+        shared_rviz.probe.change('/ik_node', **PATIENT)
         for title in shared_rviz.titles():
             if title.startswith('[x]'):
                 shared_rviz.choose(title[4:])
@@ -311,6 +314,23 @@ def test_follow_while_dragging(rviz):
 
 
 @needs_package
+def test_follow_in_position_only(rviz):
+    """The orientation of the hand is not followed, and afterwards the handle is as the tip is."""
+    target = pin.SE3(HERE.rotation @ pin.rpy.rpyToMatrix(0.5, 0.0, 0.0), NEAR.translation)
+    for label in ('position only', 'follow while dragging'):
+        rviz.choose(label)
+        rviz.probe.wait(lambda label=label: f'[x] {label}' in rviz.titles())
+    rviz.press()
+    rviz.pull(target)
+    rviz.probe.wait(lambda: np.linalg.norm(tip(latest(rviz.probe)).translation
+                                           - target.translation) < 1e-3, what='the arm')
+    rviz.let_go(target)
+    assert final_of_last(rviz)['reason'] == 'STREAM_ENDED'
+    rviz.probe.wait(lambda: rviz.shows(tip(latest(rviz.probe)), 1e-4), what='the handle')
+    assert np.linalg.norm(pin.log3(target.rotation.T @ se3(rviz.marker.pose).rotation)) > 0.3
+
+
+@needs_package
 def test_a_movement_does_not_halt(rviz):
     """A pose is not sent again while the next may be on its way, as if the mouse rested."""
     rviz.choose('follow while dragging')
@@ -404,6 +424,7 @@ def other(shared_system, tmp_path):
     """Run a second handle of the arm in a namespace, held by an RViz that may go."""
     with lent(shared_system), process('interactive_goal', tmp_path, {
             'ik_node': '/ik_node', 'scale': 0.3}, {'__ns': '/other'}) as running:
+        shared_system.change('/ik_node', **PATIENT)
         shown = RViz(Probe('rviz'), '/other/interactive_goal')
         shown.log = running
         yield shown
