@@ -51,6 +51,7 @@ class RViz:
     def __init__(self, probe, topics='interactive_goal'):
         self.marker = None
         self.erased = False
+        self.poses = []
         self.probe = probe
         self._feedback = probe.create_publisher(
             InteractiveMarkerFeedback, f'{topics}/feedback', 100)
@@ -75,6 +76,7 @@ class RViz:
             pass
         for moved in update.poses:
             self.marker.header, self.marker.pose = moved.header, moved.pose
+        self.poses += [shown.pose for shown in (*update.markers, *update.poses)]
         self.erased = self.erased or 'goal' in update.erases
 
     def send(self, event, control, message=None, entry=0):
@@ -409,12 +411,17 @@ def test_a_bad_pose(rviz, spoil, words):
     before = rviz.log.output
     bad = pose(NEAR.translation, NEAR.rotation)
     spoil(bad)
+    rviz.poses.clear()
     for _ in range(5):
         rviz.send(InteractiveMarkerFeedback.POSE_UPDATE, 'move_x', bad)
     rviz.drag(NEAR)
     rviz.probe.wait(lambda: rviz.heard['preview_pose'])
     assert all(np.allclose(se3(m.pose).translation, NEAR.translation, atol=1e-6)
                for m in rviz.heard['preview_pose'])
+    for shown in rviz.poses:
+        o = shown.orientation
+        assert np.isfinite(shown.position.x)
+        assert np.linalg.norm([o.x, o.y, o.z, o.w]) == pytest.approx(1.0, abs=1e-6)
     said = rviz.log.output[len(before):]
     assert said.count('a pose of the handle is left out') == 1 and words in said
 
