@@ -7,10 +7,13 @@ The arm, its node, a simulated controller, and RViz.
 ``ros2 launch ik_node ik.launch.py --show-args`` lists what can be chosen.
 """
 
+from importlib.util import find_spec
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction, RegisterEventHandler
+from launch.event_handlers import OnShutdown
 from launch.substitutions import Command, LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
@@ -18,7 +21,8 @@ from launch_ros.parameter_descriptions import ParameterValue
 from ik_node.errors import IkNodeError
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import parse_urdf
-from launch import LaunchContext, LaunchDescription
+from ik_node.tools.rviz_view import adapted
+from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 
 SHARE = Path(get_package_share_directory('ik_node'))
 # 6x6 algebra is slower on many threads, and they disturb the neighbours.
@@ -36,10 +40,12 @@ ARGUMENTS = {
                    'joint_trajectory_controller; empty: joint_trajectory, as the simulated one'),
     'simulate': ('true', 'start the simulated controller; false: a real one listens',
                  ('true', 'false')),
-    'rviz': ('true', 'start RViz', ('true', 'false')),
+    'rviz': ('true', 'start RViz, and the handle of the goal where interactive_markers is '
+             'installed', ('true', 'false')),
     'viewer': ('false', 'start the view in the browser, http://127.0.0.1:8080',
                ('true', 'false')),
     'namespace': ('', 'namespace of all nodes, for several arms'),
+    'frame_prefix': ('', 'what the names of the links have before them in TF, e.g. left/'),
     'use_sim_time': ('false', 'take the time from /clock', ('true', 'false')),
     'params_file': (str(SHARE / 'config/ik_node.yaml'), 'parameters of the nodes'),
 }
@@ -54,8 +60,8 @@ def generate_launch_description() -> LaunchDescription:
     return LaunchDescription([*declarations, OpaqueFunction(function=start)])
 
 
-def start(context: LaunchContext) -> list[Node]:
-    """Return the nodes that the arguments ask for."""
+def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
+    """Return the nodes that the arguments ask for, and what belongs to them."""
     value = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
     urdf = robot_description(value['urdf'], context)
     try:
@@ -64,9 +70,12 @@ def start(context: LaunchContext) -> list[Node]:
         raise RuntimeError(f'{value["urdf"]}: {error}') from None
     description = {'robot_description': ParameterValue(urdf, value_type=str)}
     clock = {'use_sim_time': value['use_sim_time'] == 'true'}
+
     # Only what was asked for here; the rest is left to the parameter file.
-    links = {name: value[name] for name in ('base_link', 'tip_link') if value[name]}
-    chosen = {**links, **({'controller': value['controller']} if value['controller'] else {})}
+    def asked(*names: str) -> dict[str, str]:
+        return {name: value[name] for name in names if value[name]}
+
+    links = asked('base_link', 'tip_link')
 
     def node(executable: str, *parameters: object, package: str = 'ik_node',
              **more: object) -> Node:
@@ -74,8 +83,10 @@ def start(context: LaunchContext) -> list[Node]:
                     output='screen', parameters=[*parameters, clock], **more)
 
     nodes = [
-        node('robot_state_publisher', description, package='robot_state_publisher'),
-        node('ik_node', value['params_file'], description, chosen, additional_env=ONE_THREAD),
+        node('robot_state_publisher', description, asked('frame_prefix'),
+             package='robot_state_publisher'),
+        node('ik_node', value['params_file'], description, links,
+             asked('controller', 'frame_prefix'), additional_env=ONE_THREAD),
     ]
     if value['simulate'] == 'true':
         controller = value['controller'].strip('/')
@@ -84,11 +95,30 @@ def start(context: LaunchContext) -> list[Node]:
                                       if controller],
                           additional_env=ONE_THREAD))
     if value['rviz'] == 'true':
-        nodes.append(node('rviz2', package='rviz2', arguments=[
-            '-d', str(SHARE / 'config/ik_node.rviz'), '-f', chain.base_link]))
+        view = rviz_view(value['namespace'], value['frame_prefix'], chain.base_link)
+        nodes.append(node('rviz2', package='rviz2', arguments=['-d', str(view)]))
+        nodes.append(RegisterEventHandler(OnShutdown(
+            on_shutdown=lambda *_: view.unlink(missing_ok=True))))
+        if find_spec('interactive_markers'):
+            nodes.append(node('interactive_goal', value['params_file']))
+        else:
+            nodes.append(LogInfo(msg='interactive_markers is not installed: no handle in RViz'))
     if value['viewer'] == 'true':
         nodes.append(node('viewer', value['params_file'], description))
     return nodes
+
+
+def rviz_view(namespace: str, frame_prefix: str, base_link: str) -> Path:
+    """Return a new file with the view of this robot."""
+    text = (SHARE / 'config/ik_node.rviz').read_text(encoding='utf-8')
+    try:
+        text = adapted(text, namespace, frame_prefix, base_link)
+    except IkNodeError as error:
+        raise RuntimeError(str(error)) from None
+    with NamedTemporaryFile('w', prefix='ik_node_', suffix='.rviz', delete=False,
+                            encoding='utf-8') as file:
+        file.write(text)
+    return Path(file.name)
 
 
 def robot_description(urdf: str, context: LaunchContext) -> str:

@@ -21,7 +21,7 @@ if shutil.which('ros2') is None:
 
 LAUNCH = ['ros2', 'launch', 'ik_node', 'ik.launch.py']
 ARGUMENTS = ('urdf', 'base_link', 'tip_link', 'controller', 'simulate', 'rviz', 'viewer',
-             'namespace', 'use_sim_time', 'params_file')
+             'namespace', 'frame_prefix', 'use_sim_time', 'params_file')
 
 
 def send(*arguments):
@@ -74,10 +74,22 @@ def test_namespace(launched):
     assert done.returncode == 0, done
 
 
-@pytest.mark.parametrize('urdf, words', [
-    ('/none.urdf', 'there is no file'), ('package://no_such_package/a.urdf', 'not installed')])
-def test_bad_urdf_is_one_sentence(urdf, words):
-    """A path that leads nowhere is said so."""
-    done = subprocess.run([*LAUNCH, f'urdf:={urdf}', 'rviz:=false'], capture_output=True,
-                          text=True, timeout=60)
+def test_frame_prefix(launched):
+    """TF and the goals have it."""
+    launched('rviz:=false', 'frame_prefix:=left/')
+    done = send('--xyz', '0.4', '0.2', '0.4', '--frame', 'left/base_link', '--rpy', '3.14', '0',
+                '0')
+    assert done.returncode == 0, done
+    echoed = subprocess.run(['ros2', 'topic', 'echo', '--once', '/tf'], capture_output=True,
+                            text=True, timeout=60)
+    assert 'child_frame_id: left/link_1' in echoed.stdout, echoed
+
+
+@pytest.mark.parametrize('arguments, words', [
+    (['urdf:=/none.urdf', 'rviz:=false'], 'there is no file'),
+    (['urdf:=package://no_such_package/a.urdf', 'rviz:=false'], 'not installed'),
+    (['frame_prefix:=left_'], 'does not end with /')])
+def test_bad_arguments_are_one_sentence(arguments, words):
+    """What leads nowhere is said so."""
+    done = subprocess.run([*LAUNCH, *arguments], capture_output=True, text=True, timeout=60)
     assert done.returncode != 0 and words in done.stdout + done.stderr

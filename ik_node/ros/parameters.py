@@ -196,6 +196,12 @@ VIEWER = (
     Row('port', 8080, 'port of the page', 1, 65535, live=False),
 )
 
+INTERACTIVE_GOAL = (
+    Row('ik_node', 'ik_node', 'name of the ik_node; without a leading / it is in our namespace',
+        live=False),
+    Row('scale', 0.2, 'size of the handle, m', 0.01, 10.0, live=False),
+)
+
 
 def declare(node: Node, table: tuple[Row, ...]) -> dict[str, Any]:
     """
