@@ -1,0 +1,101 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is seen on the page: robot, ghost, markers, workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from sensor_msgs.msg import JointState, PointCloud2
+import trimesh
+import viser
+from visualization_msgs.msg import Marker, MarkerArray
+
+from ik_node.kinematics.links import link_poses
+from ik_node.model.chain import Chain
+from ik_node.model.urdf import Tree
+from ik_node.ros.viewer.cloud import points_and_colours
+from ik_node.ros.viewer.marker_view import colour_of, GHOST, MarkerView
+from ik_node.ros.viewer.robot_view import Colour, place, RobotView
+
+BASE = '/base'  # node of the scene at the base link; goals and markers are below it
+POINT_SIZE = 0.012  # m
+NEUTRAL = 0.55, 0.6, 0.7
+
+
+class Scene:
+    """
+    The scene of all windows.
+
+    Attributes
+    ----------
+    ghost : dict of joint name to position
+        Where the ghost stands; empty without one.
+
+    """
+
+    def __init__(self, scene: viser.SceneApi) -> None:
+        self._scene = scene
+        scene.add_grid('/grid', width=2.0, height=2.0, cell_size=0.1, section_size=0.5)
+        self._base = scene.add_frame(BASE, show_axes=False)
+        self._markers = MarkerView(scene, BASE)
+        self._tree: Tree | None = None
+        self._cloud: viser.PointCloudHandle | None = None
+        self.ghost: dict[str, float] = {}
+        self._ghost_colour: Colour = NEUTRAL
+
+    def take_robot(self, tree: Tree, chain: Chain, bodies: Mapping[str, trimesh.Scene]) -> None:
+        """Draw this robot instead of the one before."""
+        if self._tree is not None:
+            self._robot.remove()
+            self._shadow.remove()
+        self._tree, self._chain = tree, chain
+        self._robot = RobotView(self._scene, '/robot', bodies)
+        self._shadow = RobotView(self._scene, '/ghost', bodies, ghost=True)
+        self.ghost = {}
+
+    def draw_robot(self, positions: Mapping[str, float]) -> None:
+        """Draw the robot and its ghost; links whose joints have no known position are hidden."""
+        if self._tree is None:
+            return
+        poses = link_poses(self._tree, self._tree.root, positions)
+        self._robot.place(poses)
+        if self._chain.base_link in poses:
+            place(self._base, poses[self._chain.base_link])
+        self._shadow.show(bool(self.ghost))
+        if self.ghost:
+            self._shadow.paint(self._ghost_colour)
+            self._shadow.place(link_poses(self._tree, self._tree.root,
+                                          {**positions, **self.ghost}))
+
+    def take_ghost(self, message: JointState) -> None:
+        """Stand the ghost where a message says; without names there is none."""
+        self.ghost = dict(zip(message.name, message.position))
+
+    def take_markers(self, message: MarkerArray) -> None:
+        """Draw the markers; those of the ghost say its colour only."""
+        self._markers.show(message)
+        self._ghost_colour = next(
+            (colour_of(marker) for marker in message.markers
+             if marker.ns == GHOST and marker.action == Marker.ADD), NEUTRAL)
+
+    def take_cloud(self, message: PointCloud2, visible: bool) -> None:
+        """
+        Draw the workspace.
+
+        Raises
+        ------
+        ParameterError
+            If the message is no cloud of points.
+
+        """
+        points, colours = points_and_colours(message)
+        self._cloud = self._scene.add_point_cloud(
+            f'{BASE}/workspace', points, colours, point_size=POINT_SIZE, point_shape='circle',
+            precision='float32', visible=visible)
+
+    def show_cloud(self, visible: bool) -> None:
+        """Show or hide the workspace, if there is one."""
+        if self._cloud is not None:
+            self._cloud.visible = visible
