@@ -177,9 +177,9 @@ def parse_urdf(text: str | bytes) -> Tree:
 
     """
     data = _to_bytes(text)
-    robot = _parse(data)
+    robot = read_elements(data)
     notes: list[str] = []
-    model = _read_with_urdf_parser(_strip(robot))
+    model = _read_with_urdf_parser(kinematic_elements(robot))
     links = tuple(link.name for link in model.links)
     joints = [_joint(joint, notes) for joint in model.joints]
     _check_mimics(joints)
@@ -202,7 +202,7 @@ def _to_bytes(text: str | bytes) -> bytes:
     return text
 
 
-def _parse(data: bytes) -> ElementTree.Element:
+def read_elements(data: bytes) -> ElementTree.Element:
     """
     Return the elements; refuse what is not well-formed, has a document type, or is too much.
 
@@ -247,7 +247,7 @@ def _parse(data: bytes) -> ElementTree.Element:
     return builder.close()
 
 
-def _local(element: ElementTree.Element) -> str:
+def local_name(element: ElementTree.Element) -> str:
     """Return the name of an element without its prefix."""
     return element.tag.rpartition(':')[2]
 
@@ -266,9 +266,9 @@ _KEPT_ATTRIBUTES = {
 }
 
 
-def _strip(robot: ElementTree.Element) -> etree._Element:
+def kinematic_elements(robot: ElementTree.Element) -> etree._Element:
     """Return a copy with names, joints and their kinematic elements only."""
-    tag = _local(robot)
+    tag = local_name(robot)
     if tag != 'robot':
         what = 'an SDF file; convert it to URDF' if tag == 'sdf' else 'not a robot description'
         raise UrdfError(f'the root element is <{tag}>, expected <robot>: this is {what}')
@@ -278,7 +278,7 @@ def _strip(robot: ElementTree.Element) -> etree._Element:
     stripped = etree.Element('robot', name=_name(robot, 'robot'))
     seen: dict[str, set[str]] = {'link': set(), 'joint': set()}
     for element in robot:
-        kind = _local(element)
+        kind = local_name(element)
         if kind not in seen:
             continue
         name = _name(element, kind)
@@ -299,7 +299,7 @@ def _strip_joint(element: ElementTree.Element, copy: etree._Element, name: str) 
     copy.set('type', _attribute(element, 'type', f'joint {quote(name)}'))
     done = set()
     for child in element:
-        tag = _local(child)
+        tag = local_name(child)
         if tag not in _KEPT_ATTRIBUTES or (tag == 'axis' and child.get('xyz') is None):
             continue
         where = f'<{tag}> of joint {quote(name)}'

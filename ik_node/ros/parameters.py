@@ -179,8 +179,12 @@ SIM_CONTROLLER = (
         live=False),
 )
 
+MESH_PATHS = Row('mesh_paths', (), 'folders in which meshes are looked for first: each has '
+                 "packages, or what follows a package's name", live=False, strings=True)
+
 VIEWER = (
     *MODEL[:2],
+    MESH_PATHS,
     Row('host', '127.0.0.1', 'address to listen on; anything else than loopback lets others '
         'see and use the page', live=False),
     Row('port', 8080, 'port of the page', 1, 65535, live=False),

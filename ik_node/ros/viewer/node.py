@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 import io
 import ipaddress
 import logging
 from pathlib import Path
 from time import monotonic
 
-from lxml import etree
 import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -20,7 +20,9 @@ import viser
 from viser.extras import ViserUrdf
 import yourdfpy
 
-from ik_node.errors import ParameterError, quote
+from ik_node.errors import ParameterError
+from ik_node.model.drawable import drawable
+from ik_node.model.meshes import resolve
 from ik_node.model.urdf import Tree
 from ik_node.ros.description import Description
 from ik_node.ros.joint_states import JointStates
@@ -57,31 +59,24 @@ class Viewer(Node):
             JointState, 'joint_states', lambda message: self._states.take(message, monotonic()),
             QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT))
         self.create_timer(FRAME_PERIOD, self._draw, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        from_file = values['urdf_file'] and not values['robot_description']
+        self._resolve = partial(
+            resolve, search_paths=values['mesh_paths'],
+            urdf_folder=Path(values['urdf_file']).expanduser().parent if from_file else None)
         self._description = Description(self, values, self._take_model)
         self.get_logger().info(f'open http://{values["host"]}:{self._server.get_port()}')
 
     def _take_model(self, tree: Tree) -> None:
         if self._arm is not None:
             self._arm.remove()
-        self._arm = ViserUrdf(self._server, self._drawable(tree), root_node_name='/arm')
+        looks = drawable(tree, self._resolve)
+        for warning in looks.warnings:
+            self.get_logger().warning(warning)
+        self._arm = ViserUrdf(self._server, yourdfpy.URDF.load(
+            io.BytesIO(looks.urdf), load_collision_meshes=False,
+            filename_handler=lambda fname: fname), root_node_name='/arm')
         self._names = self._arm.get_actuated_joint_names()
         self._drawn = None
-
-    def _drawable(self, tree: Tree) -> yourdfpy.URDF:
-        """Return the robot with the meshes that are there; say which are not."""
-        robot = etree.fromstring(tree.source)
-        for shape in [*robot.iter('visual'), *robot.iter('collision')]:
-            mesh = shape.find('geometry/mesh')
-            if mesh is not None:
-                path = _mesh_path(mesh.get('filename', ''))
-                if shape.tag == 'collision' or path is None:
-                    shape.getparent().remove(shape)
-                if path is None and shape.tag == 'visual':
-                    self.get_logger().warning(
-                        f'the mesh {quote(mesh.get("filename"), 300)} is missing and not drawn')
-        return yourdfpy.URDF.load(
-            io.BytesIO(etree.tostring(robot)), load_collision_meshes=False,
-            filename_handler=lambda name: str(_mesh_path(name) or name))
 
     def _draw(self) -> None:
         known = self._states.positions
@@ -102,22 +97,6 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == 'localhost'
-
-
-def _mesh_path(name: str) -> Path | None:
-    """Return the file of a mesh, by the ament index for ``package://``; None if there is none."""
-    path = Path(name.removeprefix('file://'))
-    if name.startswith('package://'):
-        package, _, rest = name.removeprefix('package://').partition('/')
-        try:
-            from ament_index_python.packages import get_package_share_directory
-            share = Path(get_package_share_directory(package)).resolve()
-        except (ImportError, LookupError, OSError, ValueError):
-            return None
-        path = (share / rest).resolve()
-        if not path.is_relative_to(share):
-            return None
-    return path if path.is_file() else None
 
 
 def main(args: list[str] | None = None) -> None:

@@ -1,0 +1,141 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the links of a robot look like: the visual and collision elements of its URDF."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from ik_node.model.urdf import ABSURD, local_name, read_elements, Tree
+from ik_node.se3 import pose, rotation_from_rpy
+
+SIZES = {  # attributes of a geometry that make its size, and what an absent one is
+    'box': (('size', 3, None),),
+    'cylinder': (('radius', 1, None), ('length', 1, None)),
+    'sphere': (('radius', 1, None),),
+    'mesh': (('scale', 3, '1 1 1'),),
+}
+PRIMITIVES = ('box', 'cylinder', 'sphere')
+
+
+@dataclass(frozen=True)
+class Shape:
+    """
+    One visual or collision element of a link.
+
+    Attributes
+    ----------
+    kind : str
+        'box', 'cylinder', 'sphere' or 'mesh'; '' if it cannot be drawn, see `fault`.
+    size : tuple of float
+        Box: x, y, z; cylinder (along its z axis): radius, length; sphere: radius, all
+        in m; mesh: its scale along x, y, z.
+    xyz, rpy : tuple of float
+        Pose in the link's frame, m and rad.
+    uri : str
+        Of a mesh, as in the URDF.
+    rgba : tuple of float or None
+        Colour, 0 to 1; None where the URDF gives none.
+    fault : str
+        What is wrong with it.
+
+    """
+
+    kind: str
+    size: tuple[float, ...] = ()
+    xyz: tuple[float, ...] = (0.0, 0.0, 0.0)
+    rpy: tuple[float, ...] = (0.0, 0.0, 0.0)
+    uri: str = ''
+    rgba: tuple[float, ...] | None = None
+    fault: str = ''
+
+    @property
+    def T_link_shape(self) -> np.ndarray:
+        """Return the pose (4, 4) in the link's frame."""
+        return pose(rotation_from_rpy(*self.rpy), np.array(self.xyz))
+
+
+def link_shapes(tree: Tree, element: str) -> dict[str, list[Shape]]:
+    """
+    Return the shapes of every link, in the order of the URDF.
+
+    Parameters
+    ----------
+    element : str
+        'visual' or 'collision'.
+
+    """
+    robot = read_elements(tree.source)
+    colours = _colours(robot)
+    return {link.get('name'): [_shape(child, colours) for child in link
+                               if local_name(child) == element]
+            for link in robot if local_name(link) == 'link'}
+
+
+def _shape(element: Element, colours: dict[str, tuple[float, ...]]) -> Shape:
+    try:
+        origin, geometry = _child(element, 'origin'), _child(element, 'geometry')
+        form = None if geometry is None else next(iter(geometry), None)
+        kind = 'nothing' if form is None else local_name(form)
+        if kind not in SIZES:
+            raise ValueError(f'its geometry is {kind!a}, expected one of {", ".join(SIZES)}')
+        size = tuple(number for name, count, default in SIZES[kind]
+                     for number in _numbers(form.get(name, default), count, f'{kind} {name}'))
+        if kind in PRIMITIVES and min(size) <= 0.0 or 0.0 in size:
+            raise ValueError(f'its {kind} has the size {" ".join(map(str, size))}')
+        uri = form.get('filename', '') if kind == 'mesh' else ''
+        if kind == 'mesh' and not uri.strip():
+            raise ValueError('its mesh has no filename')
+        xyz, rpy = (((0.0,) * 3,) * 2 if origin is None else
+                    (_numbers(origin.get(name, '0 0 0'), 3, name) for name in ('xyz', 'rpy')))
+        return Shape(kind, size, xyz, rpy, uri.strip(), _colour(element, colours))
+    except ValueError as error:
+        return Shape('', fault=str(error))
+
+
+def _child(element: Element, name: str) -> Element | None:
+    return next((child for child in element if local_name(child) == name), None)
+
+
+def _numbers(text: str | None, count: int, what: str) -> tuple[float, ...]:
+    """Return numbers; raise ValueError, with a sentence, if they are not so many."""
+    words = (text or '').split()
+    try:
+        numbers = tuple(map(float, words))
+    except ValueError:
+        numbers = ()
+    if len(numbers) != count or not all(abs(number) <= ABSURD for number in numbers):
+        raise ValueError(f'its {what} needs {count} finite number{"s" * (count > 1)}, got '
+                         f'{(text or "")[:60]!a}')
+    return numbers
+
+
+def _colours(robot: Element) -> dict[str, tuple[float, ...]]:
+    """Return the colours of named materials; the first definition of a name holds."""
+    colours: dict[str, tuple[float, ...]] = {}
+    for element in robot.iter():
+        if local_name(element) == 'material' and element.get('name'):
+            rgba = _rgba(element)
+            if rgba is not None:
+                colours.setdefault(element.get('name'), rgba)
+    return colours
+
+
+def _colour(element: Element, colours: dict[str, tuple[float, ...]]) -> tuple[float, ...] | None:
+    material = _child(element, 'material')
+    if material is None:
+        return None
+    return _rgba(material) or colours.get(material.get('name', ''))
+
+
+def _rgba(material: Element) -> tuple[float, ...] | None:
+    """Return the colour of a material; None without one, or with a bad one."""
+    colour = _child(material, 'color')
+    try:
+        rgba = _numbers(None if colour is None else colour.get('rgba'), 4, 'colour')
+    except ValueError:
+        return None
+    return tuple(min(max(part, 0.0), 1.0) for part in rgba)
