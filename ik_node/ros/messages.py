@@ -7,7 +7,8 @@ from __future__ import annotations
 from math import isfinite, sqrt
 
 from builtin_interfaces.msg import Duration, Time
-from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion
+from geometry_msgs.msg import Point, PointStamped, Pose, PoseStamped, Quaternion
+from nav_msgs.msg import Path
 import numpy as np
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -117,6 +118,26 @@ def pose_stamped(T: np.ndarray, frame: str) -> PoseStamped:
     message.header.frame_id = frame
     fill_pose(message.pose, T)
     return message
+
+
+def point_stamped(p: np.ndarray, frame: str) -> PointStamped:
+    """Return a position (3,), m, as geometry_msgs/PointStamped, not yet stamped."""
+    x, y, z = map(float, p)
+    message = PointStamped(point=Point(x=x, y=y, z=z))
+    message.header.frame_id = frame
+    return message
+
+
+def line_to(end: Pose, frame: str) -> Path:
+    """Return the path of one straight line, from where the tip is; not yet stamped."""
+    message = Path(poses=[PoseStamped(pose=end)])
+    message.header.frame_id = frame
+    return message
+
+
+def stamp_text(stamp: Time) -> str:
+    """Return a stamp as the answers have it: how the sender of a goal knows them."""
+    return f'{stamp.sec}.{stamp.nanosec:09d}'
 
 
 def trajectory_message(trajectory: Trajectory, stamp: Time | None = None) -> JointTrajectory:

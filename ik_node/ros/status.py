@@ -18,6 +18,7 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 from ik_node.errors import PathError, Reason
+from ik_node.ros.messages import stamp_text
 from ik_node.solver.goal import Goal
 
 STATUS_QOS = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE,
@@ -118,7 +119,7 @@ class StatusReporter:
         task.state = state
         if task.final:
             self.outcomes[reason.value] += 1
-        values = {'goal': task.number, 'stamp': f'{task.stamp.sec}.{task.stamp.nanosec:09d}',
+        values = {'goal': task.number, 'stamp': stamp_text(task.stamp),
                   'state': state.value, 'reason': reason.value, **task.figures}
         self._publisher.publish(DiagnosticStatus(
             level=LEVELS[state], name=f'{self._node.get_fully_qualified_name()}: goal',

@@ -20,7 +20,9 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from ik_node.errors import ParameterError
+from ik_node.ros.commands import publish_stamped
 from ik_node.ros.greeting import greet, wait_for
+from ik_node.ros.messages import line_to
 from ik_node.ros.process import leave
 from ik_node.ros.rotations import quaternion_from_rpy
 from ik_node.ros.status import GoalState, STATUS_QOS
@@ -110,7 +112,7 @@ def make_goal(options: argparse.Namespace) -> tuple[str, Any]:
                 options.through_rpy, options.through_quat) or quaternion)
             topic, goal = 'goal_arc', PoseArray(poses=[through, end])
         elif options.line:
-            topic, goal = 'goal_path', Path(poses=[PoseStamped(pose=end)])
+            topic, goal = 'goal_path', line_to(end, options.frame)
         else:
             topic, goal = 'goal_pose', PoseStamped(pose=end)
     goal.header.frame_id = options.frame
@@ -173,9 +175,7 @@ class Sender(Node):
 
     def send(self, goal: Any) -> None:
         """Stamp and publish the goal; the stamp is how its answers are known."""
-        goal.header.stamp = self.get_clock().now().to_msg()
-        self._stamp = f'{goal.header.stamp.sec}.{goal.header.stamp.nanosec:09d}'
-        self.publisher.publish(goal)
+        self._stamp = publish_stamped(self, self.publisher, goal)
 
     def _on_status(self, message: DiagnosticStatus) -> None:
         values = {pair.key: pair.value for pair in message.values}
