@@ -15,8 +15,7 @@ HOW = {
     'ruckig': 'it has no rosdep key; get it by: pip install ruckig',
     'matplotlib': 'get it by: pip install matplotlib',
     'yaml': 'get it by: pip install pyyaml',
-    'viser': 'get it by: pip install viser yourdfpy',
-    'yourdfpy': 'get it by: pip install viser yourdfpy',
+    'viser': 'get it by: pip install viser',
 }
 
 
@@ -47,7 +46,7 @@ def sim_controller() -> NoReturn:
 
 def viewer() -> NoReturn:
     """Run the view in the browser."""
-    _run('ik_node.ros.viewer')
+    _run('ik_node.ros.viewer.node')
 
 
 def send_goal() -> NoReturn:

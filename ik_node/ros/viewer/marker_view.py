@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 import trimesh
-from visualization_msgs.msg import Marker, MarkerArray
 import viser
+from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_node.errors import GoalError
 from ik_node.ros.messages import matrix_from_pose

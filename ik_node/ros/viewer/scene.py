@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
 from sensor_msgs.msg import JointState, PointCloud2
 import trimesh
 import viser
@@ -25,15 +24,7 @@ NEUTRAL = 0.55, 0.6, 0.7
 
 
 class Scene:
-    """
-    The scene of all windows.
-
-    Attributes
-    ----------
-    ghost : dict of joint name to position
-        Where the ghost stands; empty without one.
-
-    """
+    """The scene of all windows."""
 
     def __init__(self, scene: viser.SceneApi) -> None:
         self._scene = scene
@@ -42,8 +33,10 @@ class Scene:
         self._markers = MarkerView(scene, BASE)
         self._tree: Tree | None = None
         self._cloud: viser.PointCloudHandle | None = None
-        self.ghost: dict[str, float] = {}
+        self._ghost: dict[str, float] = {}
+        self._chosen = False  # by the sliders, not by the ik_node
         self._ghost_colour: Colour = NEUTRAL
+        self._drawn: tuple | None = None  # of what the robot and its ghost were drawn
 
     def take_robot(self, tree: Tree, chain: Chain, bodies: Mapping[str, trimesh.Scene]) -> None:
         """Draw this robot instead of the one before."""
@@ -53,25 +46,34 @@ class Scene:
         self._tree, self._chain = tree, chain
         self._robot = RobotView(self._scene, '/robot', bodies)
         self._shadow = RobotView(self._scene, '/ghost', bodies, ghost=True)
-        self.ghost = {}
+        self._ghost = {}
+        self._drawn = None
 
     def draw_robot(self, positions: Mapping[str, float]) -> None:
         """Draw the robot and its ghost; links whose joints have no known position are hidden."""
-        if self._tree is None:
+        seen = dict(positions), self._ghost, self._chosen, self._ghost_colour
+        if self._tree is None or seen == self._drawn:
             return
+        self._drawn = seen
         poses = link_poses(self._tree, self._tree.root, positions)
         self._robot.place(poses)
         if self._chain.base_link in poses:
             place(self._base, poses[self._chain.base_link])
-        self._shadow.show(bool(self.ghost))
-        if self.ghost:
-            self._shadow.paint(self._ghost_colour)
+        self._shadow.show(bool(self._ghost))
+        if self._ghost:
+            self._shadow.paint(NEUTRAL if self._chosen else self._ghost_colour)
             self._shadow.place(link_poses(self._tree, self._tree.root,
-                                          {**positions, **self.ghost}))
+                                          {**positions, **self._ghost}))
 
     def take_ghost(self, message: JointState) -> None:
         """Stand the ghost where a message says; without names there is none."""
-        self.ghost = dict(zip(message.name, message.position))
+        self._ghost = dict(zip(message.name, message.position))
+        self._chosen = False
+
+    def stand_ghost(self, posture: dict[str, float]) -> None:
+        """Stand the ghost where a person says, in no colour of reachability."""
+        self._ghost = posture
+        self._chosen = True
 
     def take_markers(self, message: MarkerArray) -> None:
         """Draw the markers; those of the ghost say its colour only."""

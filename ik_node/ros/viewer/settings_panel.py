@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from rcl_interfaces.msg import ParameterType
 from rcl_interfaces.srv import GetParameters
 from rclpy.node import Node
@@ -36,6 +34,7 @@ class SettingsPanel:
                  commands: Commands, say: Answer) -> None:
         self._server, self._inbox, self._commands, self._say = server, inbox, commands, say
         self._client = node.create_client(GetParameters, f'{target}/get_parameters')
+        self._target = target
         self._asked = False
         self._folder = server.gui.add_folder('Settings')
         with self._folder:
@@ -67,6 +66,11 @@ class SettingsPanel:
             self.refresh()
 
         self._commands.set(values, answered)
+
+    def missing(self) -> list[str]:
+        """Return a sentence if there is no such node."""
+        return [] if self._client.service_is_ready() else [
+            f'{self._target} is not there: the arm can be seen, but not moved']
 
     def refresh(self) -> None:
         """Ask the node what it has."""
