@@ -44,6 +44,7 @@ setup(
             'ik_node = ik_node.entry:ik_node',
             'sim_controller = ik_node.entry:sim_controller',
             'viewer = ik_node.entry:viewer',
+            'interactive_goal = ik_node.entry:interactive_goal',
             'send_goal = ik_node.entry:send_goal',
             'demo = ik_node.entry:demo',
             'compare_methods = ik_node.entry:compare_methods',

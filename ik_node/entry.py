@@ -15,6 +15,9 @@ HOW = {
     'ruckig': 'it has no rosdep key; get it by: pip install ruckig',
     'matplotlib': 'get it by: pip install matplotlib',
     'yaml': 'get it by: pip install pyyaml',
+    'interactive_markers': 'it is not on PyPI; on a ROS machine: sudo apt install '
+                           'ros-$ROS_DISTRO-interactive-markers; the browser (viewer) has the '
+                           'same handle',
     'viser': 'get it by: pip install viser',
 }
 
@@ -47,6 +50,11 @@ def sim_controller() -> NoReturn:
 def viewer() -> NoReturn:
     """Run the view in the browser."""
     _run('ik_node.ros.viewer.node')
+
+
+def interactive_goal() -> NoReturn:
+    """Run the handle of the goal in RViz."""
+    _run('ik_node.ros.interactive_goal')
 
 
 def send_goal() -> NoReturn:

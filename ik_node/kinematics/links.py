@@ -113,6 +113,14 @@ def link_poses(tree: Tree, base_link: str,
     return poses
 
 
+def links_moved(tree: Tree, base_link: str, joint_names: tuple[str, ...]) -> set[str]:
+    """Return the links that move against the base link with joints of these names."""
+    by_name = {joint.name: joint for joint in tree.joints}
+    return {link for link in tree.links
+            if any(joint.moves and leader_of(joint, by_name)[0].name in joint_names
+                   for joint, _ in path_between(tree, base_link, link))}
+
+
 def path_between(tree: Tree, start: str, end: str) -> list[tuple[Joint, bool]]:
     """
     Return the joints to cross from link `start` to link `end`, and whether downwards.

@@ -22,6 +22,7 @@ from ik_node.ros.messages import matrix_from_pose
 from ik_node.se3 import distance
 
 STREAM_PERIOD = 0.02           # s; the ik_node waits stream.timeout for the next pose
+STILL = 0.04                   # s without being pulled on; pages and RViz draw 30 times a second
 REST_TIME = 0.4                # s without more than this the tip is at rest:
 REST_SHIFT, REST_TURN = 2e-3, 0.01      # m, rad
 MOVED_SHIFT, MOVED_TURN = 5e-3, 0.025   # m, rad: so far from where it rested, it has moved
@@ -84,11 +85,12 @@ class Handle:
         self._view = view
         self._tip = TipWatch()
         self._kept = False      # dragged during a motion, which is not to take it away
-        self._preview = ''      # stamp of the last one
+        self._previews: deque[str] = deque(maxlen=100)  # stamps, of where it is or was dragged
         self._plans = ''        # stamp of the preview after which to plan
         node.create_subscription(PoseStamped, f'{target}/tip_pose', self._on_tip_pose, 1)
         node.create_subscription(DiagnosticStatus, f'{target}/preview', self._on_preview, 1)
-        self._timer = node.create_timer(STREAM_PERIOD, self._stream,
+        self._pulled = 0.0      # when it was last dragged, s
+        self._timer = node.create_timer(STREAM_PERIOD, self._hold,
                                         clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._timer.cancel()
 
@@ -101,9 +103,12 @@ class Handle:
         if not self.following:
             self.dragging = True
             self._show()
-        elif not self.dragging:
+            return
+        self._pulled = monotonic()
+        self.commands.stream(frame, T_frame_tip)
+        if not self.dragging:
             self.dragging = True
-            self._stream()
+            self._forget()
             self._timer.reset()
 
     def release(self) -> None:
@@ -115,18 +120,25 @@ class Handle:
         if not self.following:
             self._show()
 
-    def _stream(self) -> None:
-        self.commands.stream(self.frame, self.T)
+    def _hold(self) -> None:
+        # The same pose again between two of a movement would be a target that stops and goes.
+        if monotonic() - self._pulled > STILL:
+            self.commands.stream(self.frame, self.T)
 
     def _show(self) -> None:
-        self._preview = self.commands.preview(self.kind, self.frame, self.T)
+        self._previews.append(self.commands.preview(self.kind, self.frame, self.T))
+
+    def _forget(self) -> None:
+        """Let previews be of no more meaning."""
+        self._previews.clear()
+        self._view.show_colour('', '')
 
     # ---- the menu -----------------------------------------------------------
 
     def plan(self) -> None:
         """Plan the motion to where the handle is, and show it."""
         self._show()
-        self._plans = self._preview
+        self._plans = self._previews[-1]
 
     def move(self) -> None:
         """Go to where the handle is."""
@@ -171,7 +183,7 @@ class Handle:
         self.kind = Kind.POSE if self.kind is kind else kind
         self.commands.set({'stream.free_axes': FREE_AXES[self.kind]})
         self._view.show_checks()
-        if self._preview:
+        if self._previews:
             self._show()
 
     # ---- what the ik_node says ----------------------------------------------
@@ -184,16 +196,15 @@ class Handle:
         arrived = self._tip.take(T, monotonic())
         if not self.frame or arrived and not self.dragging and not self._kept:
             self.frame, self.T = message.header.frame_id, T
-            self._preview = ''
             self._view.show_pose(self.frame, T)
-            self._view.show_colour('', '')
+            self._forget()
         if arrived:
             self._kept = False
 
     def _on_preview(self, message: DiagnosticStatus) -> None:
         values = {pair.key: pair.value for pair in message.values}
         stamp = values.get('stamp')
-        if not stamp or stamp != self._preview:
+        if not stamp or stamp not in self._previews:
             return
         self._view.show_colour(values.get('colour', ''), message.message)
         if stamp == self._plans:

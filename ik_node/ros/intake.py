@@ -5,26 +5,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
-from geometry_msgs.msg import PointStamped, Pose, PoseArray, PoseStamped
+from geometry_msgs.msg import PointStamped, PoseArray, PoseStamped
 from nav_msgs.msg import Path
 import numpy as np
 from rclpy.node import Node
-from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
 from ik_node.errors import GoalError, Reason
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.ros.arm_state import ArmState
-from ik_node.ros.frames import Frames
 from ik_node.ros.goals import Goals
 from ik_node.ros.health import Health
-from ik_node.ros.messages import joints_from_state, matrix_from_pose, position_from_point
+from ik_node.ros.messages import joints_from_state
 from ik_node.ros.motion import Motion
 from ik_node.ros.robot import Robot, RobotHolder
 from ik_node.ros.stamps import Stamps
 from ik_node.ros.status import GoalTask
+from ik_node.ros.targets import KINDS, Targets
 from ik_node.solver.goal import Goal
 from ik_node.trajectory.path import MOST_POSES, ToolPath
 from ik_node.trajectory.trajectory import MotionState
@@ -37,19 +37,19 @@ Take = Callable[[GoalTask, Robot], None]
 class Intake:
     """Takes goals, each to its answer."""
 
-    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, frames: Frames,
+    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, targets: Targets,
                  goals: Goals, motion: Motion, stamps: Stamps, health: Health) -> None:
         self._node = node
         self._holder = holder
         self._arm = arm
-        self._frames = frames
+        self._targets = targets
         self._goals = goals
         self._motion = motion
         self._stamps = stamps
         self._health = health
         for kind, name, callback in (
-                (PoseStamped, 'goal_pose', self._on_goal_pose),
-                (PointStamped, 'goal_position', self._on_goal_position),
+                *((message, f'goal_{kind}', partial(self._on_goal, kind))
+                  for kind, message in KINDS.items()),
                 (JointState, 'goal_joints', self._on_goal_joints),
                 (Path, 'goal_path', self._on_goal_path),
                 (PoseArray, 'goal_arc', self._on_goal_arc)):
@@ -57,22 +57,12 @@ class Intake:
 
     # ---- one kind of goal each ----------------------------------------------
 
-    def _on_goal_pose(self, message: PoseStamped) -> None:
+    def _on_goal(self, kind: str, message: PoseStamped | PointStamped) -> None:
         def take(task: GoalTask, robot: Robot) -> None:
-            T_base_tip = self._in_base(message.header, message.pose, robot)
-            if robot.settings['motion.straight']:
-                self._motion.along(task, [T_base_tip])
+            task.goal = self._targets.goal(kind, message.header, message, robot)
+            if kind == 'pose' and robot.settings['motion.straight']:
+                self._motion.along(task, [task.goal.T_base_tip])
                 return
-            task.goal = Goal(T_base_tip)
-            self._solve(task)
-
-        self._take(message.header, take)
-
-    def _on_goal_position(self, message: PointStamped) -> None:
-        def take(task: GoalTask, robot: Robot) -> None:
-            p = position_from_point(message.point)
-            T_base_frame = self._frame(message.header, robot)
-            task.goal = Goal.position(T_base_frame[:3, :3] @ p + T_base_frame[:3, 3])
             self._solve(task)
 
         self._take(message.header, take)
@@ -90,16 +80,20 @@ class Intake:
             if len(message.poses) > MOST_POSES:
                 raise GoalError(f'the path has {len(message.poses)} poses, at most {MOST_POSES} '
                                 'are taken; send it in parts', Reason.PATH_INVALID)
-            self._motion.along(task, [
-                self._in_base(Header(frame_id=stamped.header.frame_id or message.header.frame_id,
-                                     stamp=message.header.stamp), stamped.pose, robot)
-                for stamped in message.poses])
+            poses = [
+                self._targets.pose(Header(
+                    frame_id=stamped.header.frame_id or message.header.frame_id,
+                    stamp=message.header.stamp), stamped.pose, robot)
+                for stamped in message.poses]
+            _note_end(task, poses)
+            self._motion.along(task, poses)
 
         self._take(message.header, take)
 
     def _on_goal_arc(self, message: PoseArray) -> None:
         def take(task: GoalTask, robot: Robot) -> None:
-            poses = [self._in_base(message.header, pose, robot) for pose in message.poses]
+            poses = [self._targets.pose(message.header, pose, robot) for pose in message.poses]
+            _note_end(task, poses)
 
             def arc(start: MotionState) -> ToolPath:
                 if len(poses) == 3:
@@ -141,22 +135,10 @@ class Intake:
 
         self._goals.attempt(task, step)
 
-    def _in_base(self, header: Header, pose: Pose, robot: Robot) -> np.ndarray:
-        T_frame_tip = matrix_from_pose(pose)
-        return self._frame(header, robot) @ T_frame_tip
-
-    def _frame(self, header: Header, robot: Robot) -> np.ndarray:
-        """Return T_base_frame (4, 4) at the time of the message."""
-        stamp = Time.from_msg(header.stamp, clock_type=self._node.get_clock().clock_type)
-        return self._frames.pose_of(header.frame_id, stamp, robot.tree, robot.chain.base_link,
-                                    self._arm.joints.positions)
-
     def _solve(self, task: GoalTask) -> None:
         """Solve for ``task.goal`` and move there."""
         robot = self._holder.require()
-        q, _ = self._arm.measured(robot)
-        seeds = [q] if robot.last_answer is None else [q, robot.last_answer]
-        result = robot.settings.solver.solve(task.goal, np.array(seeds))
+        result = task.result = self._targets.solve(task.goal, robot)
         self._health.solve_times.append(result.time)
         task.figures |= {
             'solve_time_ms': f'{1e3 * result.time:.3f}', 'restarts': result.restarts,
@@ -169,5 +151,10 @@ class Intake:
             'limit_margin': f'{result.limit_margin:.4f}',
             'smallest_singular_value': f'{result.smallest_singular_value:.4f}'}
         robot.last_answer = task.q_goal = result.q
-        task.nearest = result.status is Reason.NEAREST
         self._motion.to_joints(task)
+
+
+def _note_end(task: GoalTask, poses: list[np.ndarray]) -> None:
+    """Note where a path ends, for those who draw it if it cannot be followed."""
+    if poses:
+        task.goal = Goal(poses[-1])

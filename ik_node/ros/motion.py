@@ -17,7 +17,6 @@ from ik_node.ros.goals import Goals
 from ik_node.ros.output import Output
 from ik_node.ros.robot import Robot, RobotHolder
 from ik_node.ros.status import GoalState, GoalTask, numbers
-from ik_node.se3 import distance
 from ik_node.solver.goal import Goal
 from ik_node.trajectory.cartesian import plan_path
 from ik_node.trajectory.course import Course, depart, postponed, SAME_PLACE, unhurried_lead
@@ -30,6 +29,7 @@ from ik_node.trajectory.validate import validate
 MOST_ATTEMPTS = 2  # trajectories sent for one goal if the arm does not begin to move
 
 Plan = Callable[[list[Departure]], Trajectory]
+Way = Sequence[np.ndarray] | Callable[[MotionState], ToolPath]
 
 
 class Motion:
@@ -59,12 +59,17 @@ class Motion:
         """
         robot = self._holder.require()
         q, _ = self._arm.measured(robot)
-        if not self._occupied(robot, q) and self._is_there(task, robot, q):
+        if not self._occupied(robot, q) and self.is_there(task, robot, q):
             self._goals.supersede(task)
             self._note_measured_error(task, robot, q)
             self._goals.end(task, GoalState.REACHED, Reason.ALREADY_THERE,
                             'the arm is there already')
             return
+        self.begin(task, self.joint_plan(task))
+
+    def joint_plan(self, task: GoalTask) -> Plan:
+        """Return how to plan the fastest way to ``task.q_goal``."""
+        robot = self._holder.require()
 
         def plan(departures: list[Departure]) -> Trajectory:
             settings, start = robot.settings, departures[0].handover
@@ -75,10 +80,9 @@ class Motion:
                                        settings.planning, settings['motion.sample_period'],
                                        settings.tip_limits)
 
-        self.begin(task, plan)
+        return plan
 
-    def along(self, task: GoalTask,
-              way: Sequence[np.ndarray] | Callable[[MotionState], ToolPath]) -> None:
+    def along(self, task: GoalTask, way: Way) -> None:
         """
         Move the tip along a path.
 
@@ -94,6 +98,10 @@ class Motion:
             Why there is no motion.
 
         """
+        self.begin(task, self.path_plan(task, way))
+
+    def path_plan(self, task: GoalTask, way: Way) -> Plan:
+        """Return how to plan the motion :meth:`along` a path."""
         robot = self._holder.require()
 
         def plan(departures: list[Departure]) -> Trajectory:
@@ -109,7 +117,20 @@ class Motion:
                              'path_deviation_rad': f'{planned.deviation[1]:.2e}'}
             return planned.trajectory
 
-        self.begin(task, plan)
+        return plan
+
+    def planned(self, plan: Plan) -> Trajectory:
+        """
+        Return the motion that would begin now, without sending it.
+
+        Raises
+        ------
+        IkNodeError
+            Why there is none.
+
+        """
+        robot = self._holder.require()
+        return plan(self.departures(robot, *self._arm.measured(robot), monotonic()))
 
     def begin(self, task: GoalTask, plan: Plan) -> None:
         """
@@ -187,13 +208,13 @@ class Motion:
             robot.course is not None
             and robot.course.followed(robot.chain, q, monotonic(), SAME_PLACE))
 
-    def _is_there(self, task: GoalTask, robot: Robot, q: np.ndarray) -> bool:
+    def is_there(self, task: GoalTask, robot: Robot, q: np.ndarray) -> bool:
+        """Return whether an arm at `q` (n,) does what the goal asks for."""
         if task.goal is None:
             return bool(np.abs(robot.chain.difference(q, task.q_goal)).max() <= 1e-6)
-        position, angle = distance(forward_kinematics(robot.chain, q), task.goal.T_base_tip)
+        position, angle = task.goal.error(forward_kinematics(robot.chain, q))
         return (position <= robot.settings['solver.position_tolerance']
-                and (task.goal.orientation_free
-                     or angle <= robot.settings['solver.orientation_tolerance']))
+                and angle <= robot.settings['solver.orientation_tolerance'])
 
     # ---- on the way ---------------------------------------------------------
 
@@ -245,9 +266,8 @@ class Motion:
         self._goals.end(task, GoalState.FAILED, verdict.reason, verdict.sentence)
 
     def _note_measured_error(self, task: GoalTask, robot: Robot, q: np.ndarray) -> None:
-        T_goal = task.goal.T_base_tip if task.goal else forward_kinematics(
-            robot.chain, task.q_goal)
-        position, angle = distance(forward_kinematics(robot.chain, q), T_goal)
+        goal = task.goal or Goal(forward_kinematics(robot.chain, task.q_goal))
+        position, angle = goal.error(forward_kinematics(robot.chain, q))
         task.figures |= self._output.figures()
         task.figures['measured_position_error_m'] = f'{position:.3e}'
         if task.goal is None or not task.goal.orientation_free:

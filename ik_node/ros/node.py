@@ -15,6 +15,7 @@ from ik_node.model.chain import make_chain
 from ik_node.model.urdf import Tree
 from ik_node.ros.arm_state import ArmState
 from ik_node.ros.description import Description
+from ik_node.ros.display import Display
 from ik_node.ros.frames import Frames
 from ik_node.ros.goals import Goals
 from ik_node.ros.health import Health
@@ -22,10 +23,12 @@ from ik_node.ros.intake import Intake
 from ik_node.ros.motion import Motion
 from ik_node.ros.output import make_output
 from ik_node.ros.parameters import declare, IK_NODE, plain, refused
+from ik_node.ros.preview import Preview
 from ik_node.ros.robot import Robot, RobotHolder
 from ik_node.ros.stamps import Stamps
 from ik_node.ros.status import GoalState
 from ik_node.ros.stream import Stream
+from ik_node.ros.targets import Targets
 from ik_node.solver.goal import Goal
 from ik_node.trajectory.cartesian import warm_up as prepare_paths
 from ik_node.trajectory.settings import make_settings
@@ -38,7 +41,8 @@ class IkNode(Node):
     Puts the parts together: parameters, the model, services.
 
     The parts, each of which knows only those before it: goals (their answers), output and
-    arm (the two ends towards the controller), motion, health, stamps, intake, stream.
+    arm (the two ends towards the controller), motion, health, stamps, targets, intake,
+    stream, display, preview.
     """
 
     def __init__(self) -> None:
@@ -55,10 +59,14 @@ class IkNode(Node):
         self._motion = Motion(self, self._holder, self._arm, self._output, self._goals)
         health = Health(self, self._holder, self._arm, self._output, self._goals)
         stamps = Stamps(self, health)
-        self._intake = Intake(self, self._holder, self._arm, frames, self._goals,
+        targets = Targets(self, self._arm, frames)
+        self._intake = Intake(self, self._holder, self._arm, targets, self._goals,
                               self._motion, stamps, health)
-        self._stream = Stream(self, self._holder, self._arm, frames, self._goals, self._motion,
+        self._stream = Stream(self, self._holder, self._arm, targets, self._goals, self._motion,
                               stamps, self._output, self._values)
+        display = Display(self, self._holder, self._arm, self._goals,
+                          self._values['frame_prefix'])
+        self._preview = Preview(self, self._holder, self._arm, targets, self._motion, display)
         self.create_service(Trigger, '~/stop', self._on_stop)
         self.create_service(Trigger, '~/home', self._on_home)
 

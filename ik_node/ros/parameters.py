@@ -137,6 +137,12 @@ IK_NODE = (
         0.1, 60.0),
     Row('watch.settle_timeout', 2.0, 'after its planned end a motion without progress for so long '
         'has failed, s', 0.05, 600.0),
+    Row('markers.far', 1.6, 'a goal for which a joint moves farther is amber, rad or m', 0.0,
+        1000.0),
+    Row('markers.limit_margin', 0.05, 'a goal that has a joint nearer to a limit is amber, rad or '
+        'm', 0.0, 1000.0),
+    Row('markers.singular_value', 0.03, 'a goal at which the smallest singular value of the '
+        'Jacobian is below this is amber', 0.0, 1000.0),
 )
 
 SIM_CONTROLLER = (
@@ -192,6 +198,11 @@ VIEWER = (
     Row('host', '127.0.0.1', 'address to listen on; anything else than loopback lets others '
         'see and use the page', live=False),
     Row('port', 8080, 'port of the page', 1, 65535, live=False),
+)
+
+INTERACTIVE_GOAL = (
+    IK_NODE_NAME,
+    Row('scale', 0.2, 'size of the handle, m', 0.01, 10.0, live=False),
 )
 
 

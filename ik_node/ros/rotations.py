@@ -48,3 +48,9 @@ def quaternion_from_rpy(roll: float, pitch: float, yaw: float) -> np.ndarray:
         return np.asarray(tf_transformations.quaternion_from_euler(roll, pitch, yaw))
     w, x, y, z = transforms3d.euler.euler2quat(roll, pitch, yaw, 'sxyz')
     return np.array([x, y, z, w])
+
+
+def quaternions_after(first: np.ndarray, then: np.ndarray) -> np.ndarray:
+    """Return ``first * then``: one quaternion (4,) with each of many (N, 4), x, y, z, w."""
+    x, y, z, w = first
+    return then @ np.array([[w, z, -y, -x], [-z, w, x, -y], [y, -x, w, -z], [x, y, z, w]])

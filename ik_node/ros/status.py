@@ -20,6 +20,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from ik_node.errors import PathError, Reason
 from ik_node.ros.messages import stamp_text
 from ik_node.solver.goal import Goal
+from ik_node.solver.result import Result
 
 STATUS_QOS = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE,
                         durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -63,8 +64,8 @@ class GoalTask:
         Joint positions, once known.
     attempts : int
         Trajectories sent for it.
-    nearest : bool
-        It is not the goal that `q_goal` reaches, but the nearest pose, as was asked for.
+    result : Result or None
+        What the solver said of `goal`, if it was asked.
     interruption : PathError or None
         Why the path ends before its end, if it is followed in part.
     halt : callable or None
@@ -79,11 +80,16 @@ class GoalTask:
     goal: Goal | None = None
     q_goal: np.ndarray | None = None
     attempts: int = 0
-    nearest: bool = False
+    result: Result | None = None
     interruption: PathError | None = None
     halt: Callable[[], None] | None = None
     figures: dict[str, Any] = field(default_factory=dict)
     state: GoalState | None = None
+
+    @property
+    def nearest(self) -> bool:
+        """Return whether `q_goal` is for the nearest pose to the goal, as was asked for."""
+        return self.result is not None and self.result.status is Reason.NEAREST
 
     @property
     def final(self) -> bool:
@@ -96,13 +102,27 @@ def numbers(values: np.ndarray) -> str:
     return ' '.join(f'{value:.9f}' for value in values)
 
 
+def stamp_text(stamp: Time) -> str:
+    """Return a stamp as answers repeat it."""
+    return f'{stamp.sec}.{stamp.nanosec:09d}'
+
+
 class StatusReporter:
-    """Publishes ``~/status`` and counts the outcomes."""
+    """
+    Publishes ``~/status`` and counts the outcomes.
+
+    Attributes
+    ----------
+    on_report : callable
+        Called after each answer, with the goal and the sentence.
+
+    """
 
     def __init__(self, node: Node) -> None:
         self._node = node
         self._publisher = node.create_publisher(DiagnosticStatus, '~/status', STATUS_QOS)
         self.outcomes: Counter[str] = Counter()
+        self.on_report: Callable[[GoalTask, str], None] = lambda task, sentence: None
 
     def report(self, task: GoalTask, state: GoalState, reason: Reason, sentence: str) -> None:
         """
@@ -133,6 +153,7 @@ class StatusReporter:
             logger.warning(text)
         else:
             logger.error(text)
+        self.on_report(task, sentence)
 
     def flush(self, seconds: float) -> None:
         """Wait until readers have what was published, at most so long."""

@@ -20,14 +20,14 @@ from std_msgs.msg import Float64MultiArray
 
 from ik_node.errors import GoalError, IkNodeError, ParameterError, Reason
 from ik_node.ros.arm_state import ArmState, LATEST
-from ik_node.ros.frames import Frames, NotYet
+from ik_node.ros.frames import NotYet
 from ik_node.ros.goals import Goals
-from ik_node.ros.messages import matrix_from_pose
 from ik_node.ros.motion import Motion
 from ik_node.ros.output import Output, prefix_of
 from ik_node.ros.robot import Robot, RobotHolder
 from ik_node.ros.stamps import Stamps
 from ik_node.ros.status import GoalState, GoalTask
+from ik_node.ros.targets import Targets
 from ik_node.trajectory.course import Course
 from ik_node.trajectory.follow import Follow, Phase
 from ik_node.trajectory.tracking import Follower
@@ -116,13 +116,13 @@ class Stream:
 
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, frames: Frames,
+    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, targets: Targets,
                  goals: Goals, motion: Motion, stamps: Stamps, output: Output,
                  values: Mapping[str, Any]) -> None:
         self._node = node
         self._holder = holder
         self._arm = arm
-        self._frames = frames
+        self._targets = targets
         self._goals = goals
         self._motion = motion
         self._stamps = stamps
@@ -169,11 +169,8 @@ class Stream:
 
     def _target(self, message: PoseStamped) -> np.ndarray:
         robot = self._holder.require()
-        T_frame_tip = matrix_from_pose(message.pose)
-        stamp = self._stamps.checked(message.header.stamp, robot.settings['goal.max_age'])
-        return self._frames.pose_of(message.header.frame_id, stamp, robot.tree,
-                                    robot.chain.base_link, self._arm.joints.positions) \
-            @ T_frame_tip
+        self._stamps.checked(message.header.stamp, robot.settings['goal.max_age'])
+        return self._targets.pose(message.header, message.pose, robot)
 
     # ---- a session ----------------------------------------------------------
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ik_node.errors import GoalError, Reason
+from ik_node.se3 import distance, rotation_log
 
 EXACT = (0.0,) * 6
 FREE = float('inf')
@@ -71,6 +72,11 @@ class Goal:
         object.__setattr__(self, 'tolerance', tolerance)
 
     @classmethod
+    def pointing(cls, T_base_tip: np.ndarray) -> Goal:
+        """Return the goal of a pose (4, 4) whose turn about the tool's z axis is free."""
+        return cls(T_base_tip, (0.0, 0.0, 0.0, 0.0, 0.0, FREE))
+
+    @classmethod
     def position(cls, p: np.ndarray, **kwargs: object) -> Goal:
         """Return the goal to put the tip's origin at `p` (3,), m, its orientation free."""
         T = np.eye(4)
@@ -83,6 +89,23 @@ class Goal:
         T = np.eye(4)
         T[:3, :3] = _numbers(R, (3, 3), 'a rotation is a 3x3 matrix of numbers')
         return cls(T, (FREE, FREE, FREE, 0.0, 0.0, 0.0), **kwargs)
+
+    def error(self, T_base_tip: np.ndarray) -> tuple[float, float]:
+        """
+        Return by how much (m, rad) a pose (4, 4) of the tip is outside the tolerance.
+
+        Each is the length of what is left of three parts of the deviation.
+        """
+        if self.tolerance is EXACT:
+            return distance(T_base_tip, self.T_base_tip)
+        R, R_goal = T_base_tip[:3, :3], self.T_base_tip[:3, :3]
+        d = T_base_tip[:3, 3] - self.T_base_tip[:3, 3]
+        if self.frame == 'tip':
+            deviation = np.concatenate([R_goal.T @ d, rotation_log(R_goal.T @ R)])
+        else:
+            deviation = np.concatenate([d, rotation_log(R @ R_goal.T)])
+        outside = np.maximum(np.abs(deviation) - self.tolerance, 0.0)
+        return float(np.linalg.norm(outside[:3])), float(np.linalg.norm(outside[3:]))
 
     @property
     def position_free(self) -> bool:

@@ -40,6 +40,11 @@ class Figures:
                      if margin < AT_LIMIT)
 
     @property
+    def tightest_joint(self) -> str:
+        """Return the joint with the smallest distance to its limits."""
+        return self.chain.joint_names[int(self._margins.argmin())]
+
+    @property
     def centredness(self) -> float:
         """Return the smallest margin as a share of half the joint's range: 1 middle, 0 limit."""
         half = 0.5 * (self.chain.upper - self.chain.lower)

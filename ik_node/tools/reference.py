@@ -14,9 +14,10 @@ from pathlib import Path
 import re
 
 from ik_node.errors import Reason
-from ik_node.ros.parameters import IK_NODE, Row, SIM_CONTROLLER, VIEWER
+from ik_node.ros.parameters import IK_NODE, INTERACTIVE_GOAL, Row, SIM_CONTROLLER, VIEWER
 
-TABLES = {'ik_node': IK_NODE, 'sim_controller': SIM_CONTROLLER, 'viewer': VIEWER}
+TABLES = {'ik_node': IK_NODE, 'sim_controller': SIM_CONTROLLER, 'viewer': VIEWER,
+          'interactive_goal': INTERACTIVE_GOAL}
 
 
 def yaml_text() -> str:

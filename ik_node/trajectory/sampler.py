@@ -122,6 +122,13 @@ def dense(trajectory: Trajectory, per_segment: int) -> tuple[np.ndarray, ...]:
     return np.append((begins[:, None] + t).ravel(), trajectory.times[-1]), *stacked
 
 
+def positions_at(trajectory: Trajectory, times: np.ndarray) -> np.ndarray:
+    """Return the commanded positions (N, n) at `times` (N,), s, from the start to the end."""
+    begins, _, c = segments(trajectory)
+    k = np.searchsorted(begins, times, side='right') - 1
+    return evaluate(c[:, k], (times - begins[k])[:, None])[0]
+
+
 def state_at(trajectory: Trajectory, t: float) -> MotionState:
     """
     Return the commanded state at `t` seconds after the start.

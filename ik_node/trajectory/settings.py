@@ -13,6 +13,7 @@ import numpy as np
 from ik_node.errors import ParameterError, quote
 from ik_node.model.chain import Chain
 from ik_node.solver.options import one_per_joint
+from ik_node.solver.prospect import Thresholds
 from ik_node.solver.solver import Solver
 from ik_node.trajectory.follow import FollowOptions
 from ik_node.trajectory.path_options import PathOptions
@@ -32,6 +33,7 @@ class Settings:
     paths: PathOptions
     following: FollowOptions
     path_tolerance: np.ndarray | None
+    thresholds: Thresholds
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
@@ -42,7 +44,8 @@ def make_settings(values: Mapping[str, Any], chain: Chain) -> Settings:
     Check the values of the node's parameters, by their names, against a chain.
 
     ``limits`` are the hard limits, ``planning`` those with the scales; ``paths``,
-    ``following`` and ``path_tolerance`` (n,) are what planner, follower and monitor take.
+    ``following`` and ``path_tolerance`` (n,) are what planner, follower and monitor take,
+    ``thresholds`` what decides on colours.
 
     Raises
     ------
@@ -99,7 +102,9 @@ def make_settings(values: Mapping[str, Any], chain: Chain) -> Settings:
         bias=tuple(bias), preferred=tuple(solver.preferred))
     tolerance = _not_negative(chain, values, 'watch.path_tolerance')
     return Settings(dict(values), solver, hard, planning, tip_limits, paths, following,
-                    np.where(tolerance > 0.0, tolerance, np.inf) if tolerance.any() else None)
+                    np.where(tolerance > 0.0, tolerance, np.inf) if tolerance.any() else None,
+                    Thresholds(values['markers.far'], values['markers.limit_margin'],
+                               values['markers.singular_value']))
 
 
 def _not_negative(chain: Chain, values: Mapping[str, Any], name: str) -> np.ndarray:

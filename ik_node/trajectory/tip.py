@@ -11,6 +11,20 @@ import numpy as np
 from ik_node.errors import ParameterError
 from ik_node.kinematics import kernels
 from ik_node.model.chain import Chain
+from ik_node.trajectory.sampler import positions_at
+from ik_node.trajectory.trajectory import Trajectory
+
+MOST_POINTS = 200
+CLOSEST = 0.01  # s
+
+
+def tip_path(chain: Chain, trajectory: Trajectory) -> np.ndarray:
+    """Return at most MOST_POINTS positions (N, 3) of the tip, m, evenly in time along a motion."""
+    count = int(np.clip(trajectory.duration / CLOSEST, 2, MOST_POINTS))
+    q = positions_at(trajectory, np.linspace(0.0, trajectory.duration, count))
+    poses = np.empty((count, 12))
+    kernels.tip_poses(chain.table, np.ascontiguousarray(q), poses)
+    return poses[:, 9:]
 
 
 def tip_rates(chain: Chain, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -18,7 +18,8 @@ from ik_node.model.urdf import Tree
 
 PLAIN = (0.75, 0.75, 0.76, 1.0)  # the colour of what has none
 SECTIONS = 48                    # sides of a cylinder
-ROUGHNESS, METAL = 0.6, 0.1
+ROUGHNESS = 0.55
+GAMMA = 2.2  # colours of a URDF are those of a screen, colours of a material are amounts of light
 
 Resolve = Callable[[str], tuple[Path | None, str]]
 
@@ -74,7 +75,7 @@ def _add(body: trimesh.Scene, shape: Shape, meshes: dict[str, trimesh.Scene]) ->
             if isinstance(geometry, trimesh.Trimesh):
                 geometry.apply_transform(T @ T_mesh_part)
                 if shape.rgba is not None or not geometry.visual.defined:
-                    _paint(geometry, shape.rgba or PLAIN)
+                    geometry.visual = _paint(shape.rgba or PLAIN)
                 body.add_geometry(geometry)
         return
     if shape.kind == 'box':
@@ -84,12 +85,17 @@ def _add(body: trimesh.Scene, shape: Shape, meshes: dict[str, trimesh.Scene]) ->
     else:
         geometry = trimesh.creation.icosphere(subdivisions=3, radius=shape.size[0])
     geometry.apply_transform(shape.T_link_shape)
-    _paint(geometry, shape.rgba or PLAIN)
-    body.add_geometry(geometry)
+    # One mesh for each colour: a window draws few large meshes faster than many small ones.
+    name = f'of colour {shape.rgba}'
+    geometry.visual = _paint(shape.rgba or PLAIN)
+    if name in body.geometry:
+        geometry = trimesh.util.concatenate([body.geometry[name], geometry])
+        body.delete_geometry(name)
+    body.add_geometry(geometry, geom_name=name)
 
 
-def _paint(geometry: trimesh.Trimesh, rgba: tuple[float, ...]) -> None:
+def _paint(rgba: tuple[float, ...]) -> trimesh.visual.TextureVisuals:
+    light = np.append(np.array(rgba[:3]) ** GAMMA, rgba[3])
     settings: dict[str, Any] = {} if rgba[3] == 1.0 else {'alphaMode': 'BLEND'}
-    geometry.visual = trimesh.visual.TextureVisuals(material=trimesh.visual.material.PBRMaterial(
-        baseColorFactor=np.array(rgba), metallicFactor=METAL, roughnessFactor=ROUGHNESS,
-        **settings))
+    return trimesh.visual.TextureVisuals(material=trimesh.visual.material.PBRMaterial(
+        baseColorFactor=light, metallicFactor=0.0, roughnessFactor=ROUGHNESS, **settings))

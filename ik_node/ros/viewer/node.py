@@ -61,7 +61,7 @@ class Viewer(Node):
         self._states = JointStates()
         self._news: dict[Callable[[Any], None], Any] = {}  # what shows it -> the last message
         self._page = Page(values['host'], values['port'])
-        self._scene = Scene(self._page.scene)
+        self._scene = Scene(self._page)
         self._panels = Panels(self, values['ik_node'], self._page, Inbox(self), self._scene)
         self._listen(values['ik_node'])
         steady = Clock(clock_type=ClockType.STEADY_TIME)

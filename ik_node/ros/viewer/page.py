@@ -15,9 +15,6 @@ import websockets.asyncio.server
 from ik_node.errors import ParameterError
 
 LOCAL_PAGE = re.compile(r'https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?')
-CAMERA = (1.25, 1.0, 0.95)   # m, where a window looks from at first
-LOOK_AT = (0.15, 0.0, 0.4)   # m, and where to
-FIELD_OF_VIEW = 0.8          # rad, vertical
 
 
 def is_loopback(host: str) -> bool:
@@ -54,10 +51,6 @@ class Page(viser.ViserServer):
         finally:
             websockets.asyncio.server.serve = serve
         self.gui.configure_theme(show_logo=False, show_share_button=False)
-        self.initial_camera.position = CAMERA
-        self.initial_camera.look_at = LOOK_AT
-        self.initial_camera.fov = FIELD_OF_VIEW
-        self.scene.set_up_direction('+z')
 
     def request_share_url(self, verbose: bool = True) -> None:
         """Refuse what viser lets any window ask for: a tunnel from the internet to the arm."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 from sensor_msgs.msg import JointState, PointCloud2
 import trimesh
 import viser
@@ -18,6 +19,9 @@ from ik_node.ros.viewer.cloud import points_and_colours
 from ik_node.ros.viewer.marker_view import colour_of, GHOST, MarkerView
 from ik_node.ros.viewer.robot_view import Colour, place, RobotView
 
+LOOK_AT = np.array([0.12, 0.0, 0.42])  # where a window looks to at first, in reaches of the arm,
+VIEW_FROM = np.array([1.45, 1.25, 0.95])  # and where from
+FIELD_OF_VIEW = 0.8                    # rad, vertical
 BASE = '/base'  # node of the scene at the base link; goals and markers are below it
 POINT_SIZE = 0.012  # m
 NEUTRAL = 0.55, 0.6, 0.7
@@ -26,9 +30,19 @@ NEUTRAL = 0.55, 0.6, 0.7
 class Scene:
     """The scene of all windows."""
 
-    def __init__(self, scene: viser.SceneApi) -> None:
-        self._scene = scene
-        scene.add_grid('/grid', width=2.0, height=2.0, cell_size=0.1, section_size=0.5)
+    def __init__(self, server: viser.ViserServer) -> None:
+        self._camera = server.initial_camera
+        self._camera.fov = FIELD_OF_VIEW
+        self._scene = scene = server.scene
+        scene.set_up_direction('+z')
+        scene.add_grid('/grid', width=4.0, height=4.0, cell_size=0.1, section_size=0.5)
+        # Plain lights: with viser's own, machines without a graphics card draw one picture a
+        # second.
+        scene.configure_default_lights(False)
+        scene.configure_environment_map(None)
+        scene.add_light_hemisphere('/lights/sky', (255, 255, 255), (150, 150, 160), intensity=1.6)
+        scene.add_light_directional('/lights/sun', intensity=2.2, position=(1.0, 0.4, 2.0))
+        scene.add_light_directional('/lights/fill', intensity=0.7, position=(-1.0, 1.5, 0.5))
         self._base = scene.add_frame(BASE, show_axes=False)
         self._markers = MarkerView(scene, BASE)
         self._tree: Tree | None = None
@@ -44,6 +58,8 @@ class Scene:
             self._robot.remove()
             self._shadow.remove()
         self._tree, self._chain = tree, chain
+        self._camera.look_at = chain.reach * LOOK_AT
+        self._camera.position = chain.reach * VIEW_FROM
         self._robot = RobotView(self._scene, '/robot', bodies)
         self._shadow = RobotView(self._scene, '/ghost', bodies, ghost=True)
         self._ghost = {}

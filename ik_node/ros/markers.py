@@ -1,0 +1,191 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers to markers: the goal, why it is not reached, the way of the tip, the ghost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from math import pi
+from textwrap import fill
+
+from geometry_msgs.msg import Point
+import numpy as np
+from visualization_msgs.msg import Marker
+
+from ik_node.model.visuals import Shape, Visual
+from ik_node.ros.messages import fill_pose
+from ik_node.ros.rotations import quaternion_from_rotation, quaternions_after
+from ik_node.solver.goal import FREE, Goal
+from ik_node.solver.prospect import Colour
+
+SHAPES = {Shape.BOX: Marker.CUBE, Shape.CYLINDER: Marker.CYLINDER, Shape.SPHERE: Marker.SPHERE,
+          Shape.MESH: Marker.MESH_RESOURCE}
+COLOURS = {Colour.GREEN: (0.15, 0.75, 0.3), Colour.AMBER: (1.0, 0.65, 0.0),
+           Colour.RED: (0.9, 0.15, 0.1)}
+AXES = (0.9, 0.1, 0.1), (0.1, 0.7, 0.1), (0.15, 0.3, 0.95)
+WHITE = 1.0, 1.0, 1.0
+GHOST_ALPHA = 0.35
+# Turns (x, y, z, w) that take an arrow, which points along x, to x, y, z.
+TO_AXES = np.array([[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.5**0.5, 0.5**0.5],
+                    [0.0, -0.5**0.5, 0.0, 0.5**0.5]])
+RING = 2.0 * pi * np.arange(33) / 32.0
+TEXT_WIDTH = 48  # letters
+# What a scene may have beside the ghost, by namespace and id.
+SINGLES = [*(('goal', k) for k in range(4)), ('reason', 0), ('path', 0), ('limiting_joint', 0),
+           ('limiting_joint', 1)]
+
+
+def marker(ns: str, number: int, frame: str, kind: int) -> Marker:
+    """Return a marker at the origin of a frame, wherever that goes."""
+    made = Marker(ns=ns, id=number, type=kind, action=Marker.ADD, frame_locked=True)
+    made.header.frame_id = frame
+    return made
+
+
+def goal_markers(goal: Goal, colour: Colour, frame: str, size: float) -> list[Marker]:
+    """Return a sphere, and arrows of `size` (m) along the axes of the tip that are asked for."""
+    T = goal.T_base_tip
+    sphere = marker('goal', 3, frame, Marker.SPHERE)
+    fill_pose(sphere.pose, T)
+    _scale(sphere, 0.4 * size, 0.4 * size, 0.4 * size)
+    _paint(sphere, COLOURS[colour], 0.8)
+    arrows = []
+    turns = quaternions_after(quaternion_from_rotation(T[:3, :3]), TO_AXES)
+    for k in range(3):
+        # An axis is turned by what is free about the others.
+        if FREE in (goal.tolerance[3 + (k + 1) % 3], goal.tolerance[3 + (k + 2) % 3]):
+            continue
+        arrow = marker('goal', k, frame, Marker.ARROW)
+        _place(arrow, T[:3, 3], turns[k])
+        _scale(arrow, size, 0.12 * size, 0.12 * size)
+        _paint(arrow, AXES[k])
+        arrows.append(arrow)
+    return [*arrows, sphere]
+
+
+def reason_marker(sentence: str, p: np.ndarray, frame: str, size: float) -> Marker:
+    """Return a sentence, in lines, above the position `p` (3,), m."""
+    return _text('reason', 0, fill(sentence, TEXT_WIDTH), p + [0.0, 0.0, 1.6 * size], frame,
+                 0.25 * size)
+
+
+def path_marker(points: np.ndarray, colour: Colour, frame: str, size: float) -> Marker:
+    """Return the line through `points` (N, 3), m."""
+    line = marker('path', 0, frame, Marker.LINE_STRIP)
+    _scale(line, 0.05 * size)
+    _paint(line, COLOURS[colour])
+    line.points = _points(points)
+    return line
+
+
+def joint_markers(name: str, T_base_joint: np.ndarray, colour: Colour, frame: str,
+                  size: float) -> list[Marker]:
+    """Return a ring about the z axis of a pose (4, 4), and a name."""
+    ring = marker('limiting_joint', 0, frame, Marker.LINE_STRIP)
+    fill_pose(ring.pose, T_base_joint)
+    _scale(ring, 0.12 * size)
+    _paint(ring, COLOURS[colour])
+    ring.points = _points(size * np.stack([np.cos(RING), np.sin(RING), 0.0 * RING], axis=1))
+    return [ring, _text('limiting_joint', 1, name, T_base_joint[:3, 3] + [0.0, 0.0, 1.3 * size],
+                        frame, 0.25 * size)]
+
+
+def with_deleted(markers: list[Marker], frame: str) -> list[Marker]:
+    """Return markers and, for those of SINGLES that are not among them, their deletion."""
+    there = {(each.ns, each.id) for each in markers}
+    gone = [marker(ns, number, frame, Marker.ARROW) for ns, number in SINGLES
+            if (ns, number) not in there]
+    for each in gone:
+        each.action = Marker.DELETE
+    return [*markers, *gone]
+
+
+class Ghost:
+    """
+    Shapes of a robot as markers, made once and placed where they are to be.
+
+    Parameters
+    ----------
+    visuals : iterable of Visual
+        Of one link after the other.
+    frame : str
+        In which they are placed.
+    at_least : int
+        So many markers have been shown; those beyond the shapes are only deleted.
+
+    """
+
+    def __init__(self, visuals: Iterable[Visual], frame: str, at_least: int = 0) -> None:
+        self.markers: list[Marker] = []
+        self._links: list[tuple[str, np.ndarray, np.ndarray, list[Marker]]] = []
+        for link, group in groupby(visuals, key=lambda visual: visual.link):
+            shapes = list(group)
+            begin = len(self.markers)
+            self.markers += [self._made(begin + k, shape, frame)
+                             for k, shape in enumerate(shapes)]
+            poses = np.array([shape.T_link_visual for shape in shapes])
+            turns = np.array([quaternion_from_rotation(T[:3, :3]) for T in poses])
+            self._links.append((link, poses[:, :3, 3], turns, self.markers[begin:]))
+        for number in range(len(self.markers), at_least):
+            self.markers.append(marker('ghost', number, frame, Marker.CUBE))
+        self.remove()
+
+    @staticmethod
+    def _made(number: int, visual: Visual, frame: str) -> Marker:
+        made = marker('ghost', number, frame, SHAPES[visual.shape])
+        _scale(made, *visual.size)
+        made.mesh_resource = visual.mesh
+        return made
+
+    def remove(self) -> None:
+        """Have the markers delete what was shown."""
+        for each in self.markers:
+            each.action = Marker.DELETE
+
+    def place(self, poses: Mapping[str, np.ndarray], colour: Colour) -> None:
+        """Put the links at their poses (4, 4); those without one stay away."""
+        self.remove()
+        for link, offsets, turns, markers in self._links:
+            T = poses.get(link)
+            if T is None:
+                continue
+            places = offsets @ T[:3, :3].T + T[:3, 3]
+            turned = quaternions_after(quaternion_from_rotation(T[:3, :3]), turns)
+            for each, p, turn in zip(markers, places, turned):
+                each.action = Marker.ADD
+                _place(each, p, turn)
+                _paint(each, COLOURS[colour], GHOST_ALPHA)
+
+
+def _text(ns: str, number: int, text: str, p: np.ndarray, frame: str, height: float) -> Marker:
+    made = marker(ns, number, frame, Marker.TEXT_VIEW_FACING)
+    made.text = text
+    made.pose.position = _point(p)
+    made.scale.z = height
+    _paint(made, WHITE)
+    return made
+
+
+def _place(made: Marker, p: np.ndarray, xyzw: np.ndarray) -> None:
+    made.pose.position.x, made.pose.position.y, made.pose.position.z = p.tolist()
+    turn = made.pose.orientation
+    turn.x, turn.y, turn.z, turn.w = xyzw.tolist()
+
+
+def _scale(made: Marker, x: float, y: float = 0.0, z: float = 0.0) -> None:
+    made.scale.x, made.scale.y, made.scale.z = float(x), float(y), float(z)
+
+
+def _paint(made: Marker, rgb: tuple[float, float, float], alpha: float = 1.0) -> None:
+    made.color.r, made.color.g, made.color.b = rgb
+    made.color.a = alpha
+
+
+def _point(p: np.ndarray) -> Point:
+    x, y, z = p.tolist()
+    return Point(x=x, y=y, z=z)
+
+
+def _points(points: np.ndarray) -> list[Point]:
+    return [_point(p) for p in points]

@@ -1,0 +1,446 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The handle in RViz, which the test stands for: what it sends and shows."""
+
+from importlib.util import find_spec
+import subprocess
+import sys
+
+from geometry_msgs.msg import PointStamped, PoseStamped
+from harness import (
+    FINAL,
+    latest,
+    lent,
+    off_line,
+    pose,
+    positions_of,
+    Probe,
+    process,
+    READY,
+    tip,
+    way,
+)
+import numpy as np
+import pinocchio as pin
+import pytest
+from rcl_interfaces.srv import GetParameters
+from visualization_msgs.msg import (
+    InteractiveMarkerControl,
+    InteractiveMarkerFeedback,
+    InteractiveMarkerUpdate,
+)
+from visualization_msgs.srv import GetInteractiveMarkers
+
+HERE = tip(READY)
+NEAR = pin.SE3(pin.rpy.rpyToMatrix(0.1, 0.0, 0.1) @ HERE.rotation,
+               HERE.translation + [0.02, -0.1, -0.05])
+LABELS = ['plan', 'move', 'move in a line', '[ ] follow while dragging', 'home', 'stop',
+          '[ ] position only', '[ ] free about the tool axis']
+
+needs_package = pytest.mark.skipif(
+    find_spec('interactive_markers') is None,
+    reason='interactive_markers is not on PyPI; it comes with ROS 2')
+
+
+class RViz:
+    """What RViz does with an interactive marker: it shows the last, and sends feedback."""
+
+    def __init__(self, probe, topics='interactive_goal'):
+        self.marker = None
+        self.erased = False
+        self.probe = probe
+        self._feedback = probe.create_publisher(
+            InteractiveMarkerFeedback, f'{topics}/feedback', 100)
+        self._updates = probe.create_subscription(
+            InteractiveMarkerUpdate, f'{topics}/update', self._on_update, 100)
+        self._client = probe.create_client(
+            GetInteractiveMarkers, f'{topics}/get_interactive_markers')
+        probe.wait(self._feedback.get_subscription_count, what='the handle')
+        assert self._client.wait_for_service(15.0)
+        probe.wait(self._look, 30.0, 'the handle')
+        probe.spin_for(1.1)  # the server takes nothing for 1 s after it has made a marker
+
+    def _look(self):
+        future = self._client.call_async(GetInteractiveMarkers.Request())
+        self.probe.wait(future.done)
+        for self.marker in future.result().markers:
+            return True
+        return False
+
+    def _on_update(self, update):
+        for self.marker in update.markers:
+            pass
+        for moved in update.poses:
+            self.marker.header, self.marker.pose = moved.header, moved.pose
+        self.erased = self.erased or 'goal' in update.erases
+
+    def send(self, event, control, message=None, entry=0):
+        """Send feedback; without a pose, with that of the marker."""
+        self._feedback.publish(InteractiveMarkerFeedback(
+            header=self.marker.header, client_id='rviz', marker_name='goal',
+            control_name=control, event_type=event, menu_entry_id=entry,
+            pose=message or self.marker.pose))
+
+    def press(self, control='move_x'):
+        """Press the left button on a control, without moving."""
+        self.send(InteractiveMarkerFeedback.POSE_UPDATE, control, single(self.marker.pose))
+        self.send(InteractiveMarkerFeedback.MOUSE_DOWN, control, single(self.marker.pose))
+
+    def pull(self, T, control='move_x'):
+        """Move the mouse, so that the handle is at T."""
+        self.send(InteractiveMarkerFeedback.POSE_UPDATE, control,
+                  single(pose(T.translation, T.rotation)))
+
+    def let_go(self, T, control='move_x'):
+        """Release the button with the handle at T."""
+        self.pull(T, control)
+        self.send(InteractiveMarkerFeedback.MOUSE_UP, control,
+                  single(pose(T.translation, T.rotation)))
+
+    def drag(self, *poses):
+        """Take the handle along poses, and wait until that is known."""
+        self.press()
+        for T in poses:
+            self.pull(T)
+        self.let_go(poses[-1])
+        self.probe.wait(lambda: self.shows(poses[-1]), what='the dragged pose')
+
+    def choose(self, label):
+        """Choose an entry of the menu."""
+        entry, = (entry for entry in self.marker.menu_entries if entry.title.endswith(label))
+        self.send(InteractiveMarkerFeedback.MENU_SELECT, '', entry=entry.id)
+
+    def titles(self):
+        """Return the entries of the menu, with their check marks."""
+        return [entry.title for entry in self.marker.menu_entries]
+
+    def shows(self, T, tolerance=1e-5):
+        """Return whether the handle is at T."""
+        return np.linalg.norm(pin.log6(se3(self.marker.pose).actInv(T)).vector) < tolerance
+
+    def colour(self):
+        """Return the name of the colour of the sphere."""
+        colour = self.marker.controls[0].markers[0].color
+        if colour.b > 0.5:
+            return ''
+        if colour.r > 0.5 and colour.g > 0.5:
+            return 'amber'
+        return 'red' if colour.r > colour.g else 'green'
+
+
+def single(message):
+    """Return a pose as RViz has it, in single precision."""
+    p, o = message.position, message.orientation
+    made = type(message)()
+    for field, given in ((made.position, p), (made.orientation, o)):
+        for name in given.get_fields_and_field_types():
+            setattr(field, name, float(np.float32(getattr(given, name))))
+    return made
+
+
+def se3(message):
+    p, o = message.position, message.orientation
+    return pin.XYZQUATToSE3(np.array([p.x, p.y, p.z, o.x, o.y, o.z, o.w]))
+
+
+@pytest.fixture(scope='module')
+def shared_rviz(shared_system, tmp_path_factory):
+    """Run the handle."""
+    with process('interactive_goal', tmp_path_factory.mktemp('handle')) as running:
+        shown = RViz(shared_system)
+        shown.log = running
+        shown.heard = {}
+        for name, kind in (('preview_pose', PoseStamped), ('preview_position', PointStamped),
+                           ('preview_pointing', PoseStamped), ('goal_stream', PoseStamped),
+                           ('goal_pose', PoseStamped), ('goal_position', PointStamped),
+                           ('goal_pointing', PoseStamped)):
+            heard = shown.heard[name] = []
+            shared_system.create_subscription(kind, f'/ik_node/{name}', heard.append, 100)
+        for name in shown.heard:
+            shared_system.wait(lambda name=name: shared_system.count_publishers(
+                f'/ik_node/{name}') and shared_system.count_subscribers(f'/ik_node/{name}') > 1,
+                what=name)
+        shared_system.spin_for(0.5)
+        yield shown
+
+
+@pytest.fixture
+def rviz(shared_rviz):
+    """Return RViz with arm and handle at READY, and nothing checked."""
+    with lent(shared_rviz.probe):
+        for title in shared_rviz.titles():
+            if title.startswith('[x]'):
+                shared_rviz.choose(title[4:])
+        shared_rviz.probe.wait(lambda: shared_rviz.titles() == LABELS)
+        shared_rviz.drag(NEAR, HERE)
+        shared_rviz.probe.wait(lambda: shared_rviz.shows(HERE))
+        shared_rviz.probe.spin_for(0.2)
+        for heard in shared_rviz.heard.values():
+            heard.clear()
+        yield shared_rviz
+
+
+def final_of_last(rviz):
+    """Wait until the newest goal has its final answer, and return it."""
+    rviz.probe.wait(lambda: rviz.probe.statuses
+                    and rviz.probe.statuses[-1]['state'] in FINAL, 20.0, 'a final answer')
+    return rviz.probe.statuses[-1]
+
+
+@needs_package
+def test_starts_at_the_tip(shared_rviz):
+    """In the frame of ~/tip_pose, to be moved along and turned about each axis once."""
+    marker = shared_rviz.marker
+    assert marker.header.frame_id == 'base_link'
+    assert marker.header.stamp.sec == marker.header.stamp.nanosec == 0  # moves with its frame
+    assert shared_rviz.shows(HERE, 1e-4)
+    assert marker.scale == pytest.approx(0.2)
+    axes = {}
+    for control in marker.controls:
+        o = control.orientation
+        turn = pin.Quaternion(np.array([o.x, o.y, o.z, o.w])).matrix()
+        axes.setdefault(control.interaction_mode, []).append(np.abs(turn[:, 0]))
+    for mode in (InteractiveMarkerControl.MOVE_AXIS, InteractiveMarkerControl.ROTATE_AXIS):
+        assert np.allclose(axes.pop(mode), np.eye(3))
+    assert list(axes) == [InteractiveMarkerControl.MENU]
+    assert shared_rviz.titles() == LABELS
+
+
+@needs_package
+def test_a_drag_is_previewed(rviz):
+    """Nothing moves; the sphere has the colour of the answer."""
+    away = pin.SE3(HERE.rotation, HERE.translation + [3.0, 0.0, 0.0])
+    previews = rviz.heard['preview_pose']
+    for T, colour in ((NEAR, 'green'), (away, 'red'), (NEAR, 'green')):
+        rviz.press()
+        rviz.pull(T)
+        rviz.probe.wait(lambda colour=colour: rviz.colour() == colour, what=colour)
+        previews.clear()
+        rviz.let_go(T)
+        rviz.probe.wait(lambda T=T: rviz.shows(T))
+        rviz.probe.wait(lambda: len(previews) >= 2, what='the previews of the last poses')
+    assert previews[-1].header.frame_id == 'base_link'
+    assert np.linalg.norm(pin.log6(se3(previews[-1].pose).actInv(NEAR)).vector) < 1e-5
+    assert np.abs(latest(rviz.probe) - READY).max() < 1e-5
+    assert not rviz.probe.statuses
+
+
+@needs_package
+def test_a_click_is_no_drag(rviz):
+    """RViz sends the pose, in single precision, with each click."""
+    for control in ('move_x', 'menu'):
+        rviz.press(control)
+        rviz.let_go(se3(rviz.marker.pose), control)
+    rviz.choose('follow while dragging')
+    rviz.probe.wait(lambda: '[x] follow while dragging' in rviz.titles())
+    rviz.press()
+    rviz.press('menu')
+    rviz.drag(NEAR)  # comes after all of it
+    rviz.probe.wait(lambda: rviz.heard['goal_stream'])
+    assert not rviz.heard['preview_pose']
+    assert np.linalg.norm(se3(rviz.heard['goal_stream'][0].pose).translation
+                          - NEAR.translation) < 1e-6
+    assert final_of_last(rviz)['reason'] == 'STREAM_ENDED'
+
+
+@needs_package
+def test_move(rviz):
+    """The arm goes where the handle is."""
+    rviz.drag(NEAR)
+    rviz.choose('move')
+    assert final_of_last(rviz)['state'] == 'reached'
+    assert np.linalg.norm(pin.log6(NEAR.actInv(tip(latest(rviz.probe)))).vector) < 1e-5
+    assert len(rviz.heard['goal_pose']) == 1
+
+
+@needs_package
+def test_move_in_a_line(rviz):
+    """By a straight line of the tip."""
+    rviz.drag(NEAR)
+    rviz.choose('move in a line')
+    assert final_of_last(rviz)['state'] == 'reached'
+    points, _ = way(rviz.probe)
+    assert off_line(points, HERE.translation, NEAR.translation).max() < 1e-4
+    assert np.linalg.norm(points[-1] - NEAR.translation) < 1e-5
+
+
+@needs_package
+def test_plan(rviz):
+    """Looked at first, then planned; nothing moves."""
+    rviz.drag(NEAR)
+    before = rviz.log.output
+    rviz.choose('plan')
+    rviz.probe.wait(lambda: rviz.log.output[len(before):].count(' s') > 0, what='the plan')
+    assert 'nobody' not in rviz.log.output[len(before):]
+    assert np.abs(latest(rviz.probe) - READY).max() < 1e-5
+
+
+@needs_package
+def test_home_and_stop(rviz):
+    """Home goes away from READY; stop ends it on the way, and the handle comes along."""
+    rviz.choose('home')
+    rviz.probe.wait(lambda: rviz.probe.states and np.abs(positions_of(
+        rviz.probe.states[-1][1]) - READY).max() > 0.02, what='a motion')
+    rviz.choose('stop')
+    assert final_of_last(rviz)['reason'] == 'STOPPED'
+    rviz.probe.wait(lambda: rviz.shows(tip(latest(rviz.probe))), what='the handle at the tip')
+    assert not rviz.shows(HERE, 1e-3)
+
+
+@needs_package
+def test_follow_while_dragging(rviz):
+    """One session from the first pull to the release, while the mouse rests, too."""
+    rviz.probe.change('/ik_node', stream__timeout=1.0)
+    rviz.choose('follow while dragging')
+    rviz.probe.wait(lambda: '[x] follow while dragging' in rviz.titles())
+    rviz.press()
+    for share in np.linspace(0.0, 1.0, 40):
+        rviz.pull(pin.SE3.Interpolate(HERE, NEAR, share))
+        rviz.probe.spin_for(0.03)
+    rviz.probe.spin_for(3.0)  # three times as long as the node waits for the next pose
+    assert [status['state'] for status in rviz.probe.statuses] == ['accepted']
+    assert np.linalg.norm(tip(latest(rviz.probe)).translation - NEAR.translation) < 1e-4
+    rests = np.diff([1e-9 * m.header.stamp.nanosec + m.header.stamp.sec
+                     for m in rviz.heard['goal_stream'][-100:]])
+    assert np.median(rests) < 0.025
+    rviz.let_go(NEAR)
+    assert final_of_last(rviz)['reason'] == 'STREAM_ENDED'
+    ended = len(rviz.heard['goal_stream'])
+    rviz.probe.spin_for(0.5)
+    assert len(rviz.heard['goal_stream']) == ended
+    assert not rviz.heard['preview_pose'] and len(rviz.probe.statuses) == 2
+
+
+@needs_package
+def test_a_movement_is_not_sent_twice(rviz):
+    """Between two poses of a movement there is none that says that it rests."""
+    rviz.choose('follow while dragging')
+    rviz.probe.wait(lambda: '[x] follow while dragging' in rviz.titles())
+    rviz.press()
+    sent = 0
+    for share in np.linspace(0.02, 1.0, 50):
+        rviz.pull(pin.SE3.Interpolate(HERE, NEAR, share))
+        sent += 1
+        rviz.probe.spin_for(0.02)
+    heard = rviz.heard['goal_stream']
+    moving = [m for m in heard if not np.allclose(se3(m.pose).translation, NEAR.translation)]
+    assert 40 <= len(moving) <= sent + 5
+    rviz.let_go(NEAR)
+    final_of_last(rviz)
+
+
+@needs_package
+def test_kinds(rviz):
+    """Position only and free about the tool axis: checks, previews, goals and stream."""
+    def free_axes():
+        client = rviz.probe.create_client(GetParameters, '/ik_node/get_parameters')
+        assert client.wait_for_service(10.0)
+        future = client.call_async(GetParameters.Request(names=['stream.free_axes']))
+        rviz.probe.wait(future.done)
+        rviz.probe.destroy_client(client)
+        return list(future.result().values[0].string_array_value)
+
+    for label, other, kind, axes in (
+            ('position only', 'free about the tool axis', 'position', ['rx', 'ry', 'rz']),
+            ('free about the tool axis', 'position only', 'pointing', ['rz'])):
+        rviz.choose(label)
+        rviz.probe.wait(lambda label=label: f'[x] {label}' in rviz.titles())
+        assert f'[ ] {other}' in rviz.titles()
+        rviz.probe.wait(lambda axes=axes: free_axes() == axes)
+        rviz.drag(NEAR)
+        rviz.probe.wait(lambda kind=kind: rviz.heard[f'preview_{kind}'])
+        assert not rviz.heard['preview_pose']
+        rviz.choose('move')
+        rviz.probe.wait(lambda kind=kind: len(rviz.heard[f'goal_{kind}']) == 1)
+        assert final_of_last(rviz)['state'] == 'reached'
+        assert np.linalg.norm(tip(latest(rviz.probe)).translation - NEAR.translation) < 1e-5
+        rviz.probe.statuses.clear()
+    rviz.choose('free about the tool axis')
+    rviz.probe.wait(lambda: rviz.titles() == LABELS)
+    rviz.probe.wait(lambda: free_axes() == [''])
+
+
+@needs_package
+def test_follows_the_tip_after_a_motion(rviz):
+    """Whoever moved the arm; but what was dragged meanwhile is not taken away."""
+    q = np.array(READY) + [0.4, 0.0, 0.0, 0.0, 0.0, 0.0]
+    rviz.probe.final(rviz.probe.send_joints(q))
+    rviz.probe.wait(lambda: rviz.shows(tip(q), 1e-4), what='the handle at the tip')
+    rviz.probe.states.clear()
+    stamp = rviz.probe.send_joints(READY)
+    rviz.probe.wait(lambda: rviz.probe.states and np.abs(positions_of(
+        rviz.probe.states[-1][1]) - q).max() > 0.1, what='a motion')
+    rviz.drag(NEAR)
+    assert rviz.probe.final(stamp)['state'] == 'reached'
+    rviz.probe.spin_for(1.5)
+    assert rviz.shows(NEAR)
+
+
+@needs_package
+@pytest.mark.parametrize('spoil, words', [
+    (lambda p: setattr(p.position, 'x', float('nan')), 'position.x of the goal is nan'),
+    (lambda p: [setattr(p.orientation, name, 0.0) for name in 'xyzw'], 'is not set')])
+def test_a_bad_pose(rviz, spoil, words):
+    """It is left out, with one warning; the handle stays where it is."""
+    before = rviz.log.output
+    bad = pose(NEAR.translation, NEAR.rotation)
+    spoil(bad)
+    for _ in range(5):
+        rviz.send(InteractiveMarkerFeedback.POSE_UPDATE, 'move_x', bad)
+    rviz.drag(NEAR)
+    rviz.probe.wait(lambda: rviz.heard['preview_pose'])
+    assert all(np.allclose(se3(m.pose).translation, NEAR.translation, atol=1e-6)
+               for m in rviz.heard['preview_pose'])
+    said = rviz.log.output[len(before):]
+    assert said.count('a pose of the handle is left out') == 1 and words in said
+
+
+@pytest.fixture
+def other(shared_system, tmp_path):
+    """Run a second handle of the arm in a namespace, held by an RViz that may go."""
+    with lent(shared_system), process('interactive_goal', tmp_path, {
+            'ik_node': '/ik_node', 'scale': 0.3}, {'__ns': '/other'}) as running:
+        shown = RViz(Probe('rviz'), '/other/interactive_goal')
+        shown.log = running
+        yield shown
+
+
+def follow(rviz, system):
+    """Drag with the arm following until it does."""
+    rviz.choose('follow while dragging')
+    rviz.probe.wait(lambda: '[x] follow while dragging' in rviz.titles())
+    rviz.press()
+    rviz.pull(NEAR)
+    system.wait(lambda: [status['state'] for status in system.statuses] == ['accepted'])
+
+
+@needs_package
+def test_rviz_goes_away(other, shared_system):
+    """A handle that nobody holds any more is let go; the arm comes to rest."""
+    assert other.marker.scale == pytest.approx(0.3)
+    follow(other, shared_system)
+    other.probe.destroy_node()
+    shared_system.wait(lambda: shared_system.statuses[-1]['reason'] == 'STREAM_ENDED', 30.0)
+    assert other.log.output.count('RViz is gone while the handle was dragged') == 1
+
+
+@needs_package
+def test_end(other, shared_system):
+    """The handle is taken away, and the arm comes to rest."""
+    follow(other, shared_system)
+    assert other.log.stop() == 0
+    other.probe.wait(lambda: other.erased, what='the end of the handle')
+    shared_system.wait(lambda: shared_system.statuses[-1]['reason'] == 'STREAM_ENDED')
+    other.probe.destroy_node()
+
+
+def test_without_the_package():
+    """One sentence, exit code 1."""
+    done = subprocess.run(
+        [sys.executable, '-c', "import sys; sys.modules['interactive_markers'] = None\n"
+         'from ik_node.entry import interactive_goal; interactive_goal()'],
+        capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and 'Traceback' not in done.stderr
+    sentence, = done.stderr.splitlines()
+    assert sentence.startswith('ik_node needs interactive_markers, which is not installed here')
+    assert 'ros-$ROS_DISTRO-interactive-markers' in sentence and 'pip' not in sentence
