@@ -15,7 +15,7 @@ from ik_node.ros.viewer.joints import shown_range
 
 SPAN = 30.0     # s that are shown
 PERIOD = 0.1    # s between two points
-HEIGHT = 190    # pixels
+LAYOUT = {'height': 190, 'padding': (10, 20, 0, 0), 'legend': {'live': False}}
 COLOURS = ('#1f77b4', '#e07b00', '#2b9d4f', '#d33a2f', '#8a5cc2', '#8c564b', '#c757a3', '#7f7f7f')
 
 
@@ -41,13 +41,13 @@ class Plots:
             series=({'label': 's'}, *(
                 {'label': name, 'stroke': COLOURS[k % len(COLOURS)], 'width': 1.5}
                 for k, name in enumerate(chain.joint_names))),
-            scales={'x': x, 'y': {'range': (0.0, 100.0)}}, height=HEIGHT)
+            scales={'x': x, 'y': {'range': (0.0, 100.0)}}, **LAYOUT)
         self._dexterity = server.gui.add_uplot(
             self._dexterity_data(0.0), title='distance to singularities',
             series=({'label': 's'},
                     {'label': 'smallest singular value', 'stroke': COLOURS[0], 'width': 1.5},
                     {'label': 'manipulability', 'stroke': COLOURS[1], 'width': 1.5}),
-            scales={'x': x, 'y': {}}, height=HEIGHT)
+            scales={'x': x, 'y': {}}, **LAYOUT)
 
     def record(self, q: np.ndarray, now: float) -> None:
         """Keep joint positions (n,) at a time (s)."""

@@ -40,7 +40,8 @@ class Scene:
         # second.
         scene.configure_default_lights(False)
         scene.configure_environment_map(None)
-        scene.add_light_hemisphere('/lights/sky', (255, 255, 255), (150, 150, 160), intensity=1.6)
+        scene.add_light_hemisphere('/lights/sky', sky_color=(255, 255, 255),
+                                   ground_color=(150, 150, 160), intensity=1.6)
         scene.add_light_directional('/lights/sun', intensity=2.2, position=(1.0, 0.4, 2.0))
         scene.add_light_directional('/lights/fill', intensity=0.7, position=(-1.0, 1.5, 0.5))
         self._base = scene.add_frame(BASE, show_axes=False)
