@@ -4,6 +4,7 @@
 
 from contextlib import contextmanager
 import io
+import re
 import shutil
 import socket
 
@@ -73,18 +74,18 @@ class Window:
         """Return a checkbox."""
         return self._row(label).get_by_role('checkbox')
 
-    def number(self, label: str):
-        """Return the number beside a slider."""
-        return self._row(label).get_by_role('textbox')
+    def number(self, label: str, which: int = 0):
+        """Return the number beside a slider: the first, or another, of that label."""
+        return self._row(label, which).get_by_role('textbox')
 
-    def enter(self, label: str, value: float) -> None:
+    def enter(self, label: str, value: float, which: int = 0) -> None:
         """Type the number beside a slider."""
-        self.number(label).fill(str(value))
-        self.number(label).press('Enter')
+        self.number(label, which).fill(str(value))
+        self.number(label, which).press('Enter')
 
-    def _row(self, label: str):
-        return self.page.locator(f'label:text-is("{label}")').first.locator(
-            'xpath=ancestor::*[contains(@class, "Flex-root")][1]')
+    def _row(self, label: str, which: int = 0):
+        labels = self.page.locator('label').filter(has_text=re.compile(f'^{re.escape(label)}$'))
+        return labels.nth(which).locator('xpath=ancestor::*[contains(@class, "Flex-root")][1]')
 
     def reads(self, text: str) -> None:
         """Wait until the page says something."""

@@ -271,10 +271,8 @@ def test_null_space_gains_are_those_of_the_node(window, arm):
     """One gain for all is shown at each joint; a joint can have its own."""
     arm.change('/ik_node', solver__null_space_gains=[2.0])
     window.page.get_by_text('Null-space gains').click()
-    gain = window.page.locator('label:text-is("joint_4")').last.locator(
-        'xpath=ancestor::*[contains(@class, "Flex-root")][1]').get_by_role('textbox')
-    window.wait(lambda: gain.input_value() == '2', 'their value')
-    gain.fill('0.5')
+    window.wait(lambda: window.number('joint_4', 1).input_value() == '2', 'their value')
+    window.enter('joint_4', 0.5, 1)
     window.wait(lambda: list(parameter(arm, 'solver.null_space_gains').double_array_value)
                 == [2.0, 2.0, 2.0, 0.5, 2.0, 2.0], 'ours')
     window.page.get_by_text('Null-space gains').click()
