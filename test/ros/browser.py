@@ -5,28 +5,16 @@
 from contextlib import contextmanager
 import io
 import re
-import shutil
 import socket
 
 import numpy as np
 from PIL import Image
 from playwright.sync_api import expect, Page, sync_playwright
 
-CHROMIUM = shutil.which('chromium') or shutil.which('chromium-browser')
-ARGUMENTS = ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader',
-             '--disable-background-networking', '--disable-component-update',
-             '--disable-dev-shm-usage']
+from ik_node.tools.screenshot import ARGUMENTS, CHROMIUM, PROJECT
+
 PATIENCE = 60.0  # s; pictures are computed without a graphics card
 SIZE = {'width': 980, 'height': 620}
-HANDLE = '/base/handle'
-PROJECT = """([name, point]) => {
-    const view = window.__viserMutable, node = view.nodeRefFromName[name];
-    node.updateWorldMatrix(true, false);
-    const p = node.position.clone().set(...point).applyMatrix4(node.matrixWorld)
-        .project(view.camera);
-    const box = view.canvas.getBoundingClientRect();
-    return [box.x + (p.x + 1) / 2 * box.width, box.y + (1 - p.y) / 2 * box.height];
-}"""
 POSE = """name => {
     const pose = window.__viserMutable?.nodePoseData[name];
     return pose ? [...pose.position, ...pose.wxyz] : null;
@@ -111,16 +99,6 @@ class Window:
         """Return whether a node of the scene is there to be seen."""
         return self.page.evaluate(
             'name => !!window.__viserSceneTree?.getState()[name]?.effectiveVisibility', name)
-
-    def drag(self, start, by) -> None:
-        """Press the mouse at a pixel, draw it on by some pixels, and let go."""
-        (x, y), (dx, dy) = start, by
-        mouse = self.page.mouse
-        mouse.move(x, y)
-        mouse.down()
-        for share in np.linspace(0.0, 1.0, 6)[1:]:
-            mouse.move(x + share * dx, y + share * dy)
-        mouse.up()
 
 
 @contextmanager
