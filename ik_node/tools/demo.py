@@ -27,6 +27,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import numpy as np
 import rclpy
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
@@ -35,18 +36,22 @@ from ik_node.errors import IkNodeError
 from ik_node.kinematics.arm import link_pose
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.urdf import read_urdf, Tree
-from ik_node.ros.greeting import wait_for
+from ik_node.ros.commands import publish_stamped
+from ik_node.ros.greeting import greet, wait_for
 from ik_node.ros.joint_states import JointStates
 from ik_node.ros.process import leave
 from ik_node.ros.rotations import rotation_from_quaternion
-from ik_node.ros.status import STATUS_QOS
+from ik_node.ros.status import GoalState, STATUS_QOS
 from ik_node.se3 import distance, pose
 from ik_node.tools.pose_files import file_pose, FilePose, read_goals, read_poses
+from ik_node.tools.send_goal import make_goal, parse as parse_goal
 from ik_node.tools.share import share_file
 from ik_node.trajectory.acceptance import seconds
 
 START_TIMEOUT = 300.0  # s; the first start compiles for a minute, on a slow machine for more
 STATE_TIMEOUT = 10.0   # s, for a joint state to arrive
+GOAL_TIMEOUT = 60.0    # s, for a goal to end
+OPEN = (None, GoalState.ACCEPTED.value)
 PAUSE = 0.5            # s between two goals, to see whether somebody took over
 TOLERANCE = 1e-5       # m and rad, between goal and measured pose
 
@@ -81,7 +86,8 @@ class Witness(Node):
         super().__init__('demo', start_parameter_services=False)
         self.states = JointStates()
         self.ours: set[str] = set()
-        self._goals: set[str] = set()
+        self._goals: dict[str, str] = {}  # stamp -> state
+        self._publishers: dict[str, Publisher] = {}
         self._dragged = False
         self._health = ''
         self.create_subscription(DiagnosticStatus, 'ik_node/status', self._on_status, STATUS_QOS)
@@ -97,10 +103,24 @@ class Witness(Node):
 
     def taken_over(self) -> bool:
         """Return whether somebody else has sent a goal, or dragged the handle."""
-        return self._dragged or bool(self._goals - self.ours)
+        return self._dragged or bool(self._goals.keys() - self.ours)
+
+    def go(self, command: list[str]) -> None:
+        """Send what send_goal would, and wait until it ends or somebody takes over."""
+        topic, goal = make_goal(parse_goal(command))
+        if topic not in self._publishers:
+            self._publishers[topic] = self.create_publisher(type(goal), f'ik_node/{topic}', 1)
+            greet(self, 'ik_node', STATE_TIMEOUT, self._publishers[topic])
+        if self.taken_over():
+            return
+        stamp = publish_stamped(self, self._publishers[topic], goal)
+        self.ours.add(stamp)
+        wait_for(self, lambda: self.taken_over() or self._goals.get(stamp) not in OPEN,
+                 GOAL_TIMEOUT)
 
     def _on_status(self, message: DiagnosticStatus) -> None:
-        self._goals |= {pair.value for pair in message.values if pair.key == 'stamp'}
+        values = {pair.key: pair.value for pair in message.values}
+        self._goals[values['stamp']] = values['state']
 
     def _on_preview(self, _message: DiagnosticStatus) -> None:
         self._dragged = True
@@ -274,5 +294,5 @@ def _stay(sent: list[tuple[dict, list[str], FilePose]], witness: Witness,
     for _, command, _ in cycle(sent):
         if wait_for(witness, witness.taken_over, PAUSE) or not up():
             break
-        send(command, witness)
+        witness.go(command)
     wait_for(witness, lambda: not up(), float('inf'))

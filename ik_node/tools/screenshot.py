@@ -31,7 +31,7 @@ GOALS = (
     ['--xyz', '0.9', '0.9', '0.9', '--rpy', '0', '0', '0'],
     ['--line', '--xyz', '0.45', '0.1', '0.5', '--rpy', '0', '1.57', '0'],
 )
-DRAGS = ((0.0, 0.13, 0.0), 90.0), ((0.13, 0.0, 0.0), 60.0)  # grips in the handle, pixels
+DRAGS = ((0.0, 0.13, 0.0), 110.0), ((0.13, 0.0, 0.0), -60.0)  # grips in the handle, pixels
 HANDLE = '/base/handle'
 CHROMIUM = shutil.which('chromium') or shutil.which('chromium-browser')
 ARGUMENTS = ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader',
@@ -59,7 +59,6 @@ def drag(page: Page, start: np.ndarray, by: np.ndarray) -> None:
 
 def photograph(page: Page, output: Path) -> None:
     """Drag the handle, plan, and save the picture once the path is drawn."""
-    page.get_by_role('button', name='Plan', exact=True).wait_for()
     page.wait_for_function(
         f"() => window.__viserSceneTree?.getState()['{HANDLE}']?.effectiveVisibility")
     warning = page.get_by_role('alert').filter(has_text='Software WebGL')
@@ -73,7 +72,7 @@ def photograph(page: Page, output: Path) -> None:
     page.wait_for_function(
         "() => window.__viserSceneTree.getState()['/base/markers/path_0']", timeout=1e3 * PATIENCE)
     page.mouse.move(640, 780)
-    page.wait_for_timeout(5000)  # the page animates what it shows
+    page.wait_for_timeout(3000)  # the page animates what it shows
     page.screenshot(path=output)
 
 
@@ -92,14 +91,15 @@ def main(argv: list[str] | None = None) -> None:
         if not wait_for(witness, lambda: witness.ready() and 'open http' in log.read_text(),
                         START_TIMEOUT):
             sys.exit(f'the processes did not start; see {logs}')
-        for command in GOALS:
-            send(command, witness)
         with sync_playwright() as driver:
             chromium = driver.chromium.launch(executable_path=CHROMIUM,
                                               args=ARGUMENTS)
             page = chromium.new_page(viewport=SIZE)
             page.set_default_timeout(1e3 * PATIENCE)
             page.goto(log.read_text().partition('open ')[2].split()[0])
+            page.get_by_role('button', name='Plan', exact=True).wait_for()
+            for command in GOALS:
+                send(command, witness)
             photograph(page, options.output)
             chromium.close()
     print(options.output)

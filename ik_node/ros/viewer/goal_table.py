@@ -43,9 +43,9 @@ def _row(message: DiagnosticStatus) -> str:
     colour = COLOURS.get(message.level, '')
     figures = ', '.join(
         f'{what} {values[key]} {unit}' for key, what, unit in (
-            ('solve_time_ms', 'solved in', 'ms'),
+            ('solve_time_ms', 'solved in', 'ms'), ('duration_s', 'moved', 's'),
             ('measured_position_error_m', 'error', 'm'),
-            ('measured_orientation_error_rad', 'and', 'rad')) if key in values)
+            ('measured_orientation_error_rad', 'error', 'rad')) if key in values)
     return (f'<tr><td style="{CELL};text-align:right">{escape(message.hardware_id)}</td>'
             f'<td style="{CELL}"><b style="color:{colour}">{values.get("state", "")}</b> '
             f'<code>{values.get("reason", "")}</code><br>{escape(message.message)}'

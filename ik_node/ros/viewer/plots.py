@@ -13,9 +13,9 @@ from ik_node.kinematics.arm import singular_values
 from ik_node.model.chain import Chain
 from ik_node.ros.viewer.joints import shown_range
 
-SPAN = 30.0     # s that are shown
+SPAN = 60.0     # s that are shown
 PERIOD = 0.1    # s between two points
-LAYOUT = {'height': 190, 'padding': (10, 20, 0, 0), 'legend': {'live': False}}
+LAYOUT = {'height': 200, 'padding': (10, 20, 0, 0), 'legend': {'live': False}}
 COLOURS = ('#1f77b4', '#e07b00', '#2b9d4f', '#d33a2f', '#8a5cc2', '#8c564b', '#c757a3', '#7f7f7f')
 
 
