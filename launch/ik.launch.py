@@ -87,7 +87,7 @@ def start(context: LaunchContext) -> list[Node]:
         nodes.append(node('rviz2', package='rviz2', arguments=[
             '-d', str(SHARE / 'config/ik_node.rviz'), '-f', chain.base_link]))
     if value['viewer'] == 'true':
-        nodes.append(node('viewer', value['params_file'], description))
+        nodes.append(node('viewer', value['params_file'], description, links))
     return nodes
 
 

@@ -87,7 +87,7 @@ class Witness(Node):
         self.states = JointStates()
         self.ours: set[str] = set()
         self._goals: dict[str, str] = {}  # stamp -> state
-        self._publishers: dict[str, Publisher] = {}
+        self._ways: dict[str, Publisher] = {}
         self._dragged = False
         self._health = ''
         self.create_subscription(DiagnosticStatus, 'ik_node/status', self._on_status, STATUS_QOS)
@@ -108,12 +108,12 @@ class Witness(Node):
     def go(self, command: list[str]) -> None:
         """Send what send_goal would, and wait until it ends or somebody takes over."""
         topic, goal = make_goal(parse_goal(command))
-        if topic not in self._publishers:
-            self._publishers[topic] = self.create_publisher(type(goal), f'ik_node/{topic}', 1)
-            greet(self, 'ik_node', STATE_TIMEOUT, self._publishers[topic])
+        if topic not in self._ways:
+            self._ways[topic] = self.create_publisher(type(goal), f'ik_node/{topic}', 1)
+            greet(self, 'ik_node', STATE_TIMEOUT, self._ways[topic])
         if self.taken_over():
             return
-        stamp = publish_stamped(self, self._publishers[topic], goal)
+        stamp = publish_stamped(self, self._ways[topic], goal)
         self.ours.add(stamp)
         wait_for(self, lambda: self.taken_over() or self._goals.get(stamp) not in OPEN,
                  GOAL_TIMEOUT)

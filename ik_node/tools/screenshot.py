@@ -31,7 +31,7 @@ GOALS = (
     ['--xyz', '0.9', '0.9', '0.9', '--rpy', '0', '0', '0'],
     ['--line', '--xyz', '0.45', '0.1', '0.5', '--rpy', '0', '1.57', '0'],
 )
-DRAGS = ((0.0, 0.13, 0.0), 110.0), ((0.13, 0.0, 0.0), -60.0)  # grips in the handle, pixels
+DRAGS = ((0.0, 0.13, 0.0), 150.0), ((0.13, 0.0, 0.0), -110.0)  # grips in the handle, pixels
 HANDLE = '/base/handle'
 CHROMIUM = shutil.which('chromium') or shutil.which('chromium-browser')
 ARGUMENTS = ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader',

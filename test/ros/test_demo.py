@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demonstration and the command line that it uses, as a user runs them."""
 
+import json
 import os
 import re
 import signal
@@ -81,11 +82,11 @@ def test_demo_shows_the_arm_until_somebody_takes_over(tmp_path, probe):
         assert b'<html' in urllib.request.urlopen(page, timeout=30).read().lower()
         probe.wait(lambda: [status['state'] for status in probe.statuses].count('reached') > 3,
                    60.0, 'the goals once more')
-        sent = run('send_goal', '--xyz', '0.4', '-0.2', '0.4', '--rpy', '3.14', '0', '0')
+        sent = run('send_goal', '--xyz', '0.4', '-0.2', '0.4', '--rpy', '3.14', '0', '0', '--json')
         assert sent.returncode == 0, sent
-        number = int(probe.statuses[-1]['goal'])
+        answer = probe.final(json.loads(sent.stdout)['stamp'])
         probe.spin_for(4.0)
-        assert int(probe.statuses[-1]['goal']) == number
+        assert probe.statuses[-1] == answer
         os.killpg(demo.pid, signal.SIGINT)
         assert demo.wait(20) == 0
     finally:

@@ -20,10 +20,11 @@ from ik_node.ros.viewer.marker_view import colour_of, GHOST, MarkerView
 from ik_node.ros.viewer.robot_view import Colour, place, RobotView
 
 LOOK_AT = np.array([0.12, 0.0, 0.42])  # where a window looks to at first, in reaches of the arm,
-VIEW_FROM = np.array([1.45, 1.25, 0.95])  # and where from
+VIEW_FROM = np.array([1.3, 1.1, 0.85])  # and where from
 FIELD_OF_VIEW = 0.8                    # rad, vertical
 BASE = '/base'  # node of the scene at the base link; goals and markers are below it
 POINT_SIZE = 0.012  # m
+APART = 1e-3  # m and rad, about; a ghost nearer to the robot is not drawn
 NEUTRAL = 0.55, 0.6, 0.7
 
 
@@ -79,8 +80,10 @@ class Scene:
         self._shadow.show(bool(self._ghost))
         if self._ghost:
             self._shadow.paint(NEUTRAL if self._chosen else self._ghost_colour)
-            self._shadow.place(link_poses(self._tree, self._tree.root,
-                                          {**positions, **self._ghost}))
+            ghost = link_poses(self._tree, self._tree.root, {**positions, **self._ghost})
+            # Where it is in the robot it would only colour it.
+            self._shadow.place({link: T for link, T in ghost.items()
+                                if link not in poses or np.abs(T - poses[link]).max() > APART})
 
     def take_ghost(self, message: JointState) -> None:
         """Stand the ghost where a message says; without names there is none."""
