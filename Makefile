@@ -1,5 +1,5 @@
 # Two commands for a bare machine: make demo, make test.
-#   make demo KEEP=1   stays up for more goals
+#   make demo KEEP=1   shows the arm in the browser, and stays up
 #   make test ARGS="test/solver -k bias"
 PYTHON ?= python3
 VENV := .venv
@@ -30,7 +30,7 @@ $(VENV)/bin/python:
 	  { echo "python3-venv is missing: apt install python3-venv"; rm -rf $(VENV); exit 1; }
 
 $(VENV)/.demo: requirements/demo.txt setup.py | $(VENV)/bin/python
-	$(call install,demo,about 300 MB)
+	$(call install,demo,about 350 MB)
 $(VENV)/.test: requirements/test.txt setup.py $(VENV)/.demo | $(VENV)/bin/python
 	$(call install,test,about 400 MB more)
 

@@ -23,7 +23,7 @@ setup(
     install_requires=['setuptools', 'numpy', 'numba', 'lxml', 'urdfdom-py', 'transforms3d',
                       'ruckig'],
     extras_require={
-        'viewer': ['viser', 'yourdfpy'],
+        'viewer': ['viser', 'pycollada'],
         'compare': ['matplotlib', 'scipy'],
         'plot': ['matplotlib', 'pyyaml'],
         'cluster': ['distributed'],

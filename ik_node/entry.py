@@ -18,8 +18,7 @@ HOW = {
     'interactive_markers': 'it is not on PyPI; on a ROS machine: sudo apt install '
                            'ros-$ROS_DISTRO-interactive-markers; the browser (viewer) has the '
                            'same handle',
-    'viser': 'get it by: pip install viser yourdfpy',
-    'yourdfpy': 'get it by: pip install viser yourdfpy',
+    'viser': 'get it by: pip install viser',
 }
 
 
@@ -50,7 +49,7 @@ def sim_controller() -> NoReturn:
 
 def viewer() -> NoReturn:
     """Run the view in the browser."""
-    _run('ik_node.ros.viewer')
+    _run('ik_node.ros.viewer.node')
 
 
 def interactive_goal() -> NoReturn:

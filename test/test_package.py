@@ -19,7 +19,7 @@ BIN = Path(sys.executable).parent
 KEYS = {'PIL': 'python3-pil', 'matplotlib': 'python3-matplotlib', 'scipy': 'python3-scipy',
         'numpy': 'python3-numpy', 'numba': 'python3-numba', 'lxml': 'python3-lxml',
         'yaml': 'python3-yaml', 'urdf_parser_py': 'urdfdom_py', 'tf2_ros': 'tf2_ros_py',
-        'transforms3d': None, 'ruckig': None, 'viser': None, 'yourdfpy': None,
+        'transforms3d': None, 'ruckig': None, 'viser': None, 'trimesh': None, 'websockets': None,
         'mujoco': None}
 
 

@@ -188,8 +188,12 @@ SIM_CONTROLLER = (
 MESH_PATHS = Row('mesh_paths', (), 'folders in which meshes are looked for first: each has '
                  "packages, or what follows a package's name", live=False, strings=True)
 
+IK_NODE_NAME = Row('ik_node', 'ik_node', 'name of the ik_node; without a leading / it is in our '
+                   'namespace', live=False)
+
 VIEWER = (
-    *MODEL[:2],
+    *MODEL,
+    IK_NODE_NAME,
     MESH_PATHS,
     Row('host', '127.0.0.1', 'address to listen on; anything else than loopback lets others '
         'see and use the page', live=False),
@@ -197,8 +201,7 @@ VIEWER = (
 )
 
 INTERACTIVE_GOAL = (
-    Row('ik_node', 'ik_node', 'name of the ik_node; without a leading / it is in our namespace',
-        live=False),
+    IK_NODE_NAME,
     Row('scale', 0.2, 'size of the handle, m', 0.01, 10.0, live=False),
 )
 

@@ -10,8 +10,9 @@ measured here, from the joint states that the controller reports.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, ExitStack
+from itertools import cycle
 import json
 import os
 from pathlib import Path
@@ -22,10 +23,11 @@ import sys
 import tempfile
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import numpy as np
 import rclpy
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
@@ -34,17 +36,23 @@ from ik_node.errors import IkNodeError
 from ik_node.kinematics.arm import link_pose
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.urdf import read_urdf, Tree
-from ik_node.ros.greeting import wait_for
+from ik_node.ros.commands import publish_stamped
+from ik_node.ros.greeting import greet, wait_for
 from ik_node.ros.joint_states import JointStates
 from ik_node.ros.process import leave
 from ik_node.ros.rotations import rotation_from_quaternion
+from ik_node.ros.status import GoalState, STATUS_QOS
 from ik_node.se3 import distance, pose
 from ik_node.tools.pose_files import file_pose, FilePose, read_goals, read_poses
+from ik_node.tools.send_goal import make_goal, parse as parse_goal
 from ik_node.tools.share import share_file
 from ik_node.trajectory.acceptance import seconds
 
 START_TIMEOUT = 300.0  # s; the first start compiles for a minute, on a slow machine for more
 STATE_TIMEOUT = 10.0   # s, for a joint state to arrive
+GOAL_TIMEOUT = 60.0    # s, for a goal to end
+OPEN = (None, GoalState.ACCEPTED.value)
+PAUSE = 0.5            # s between two goals, to see whether somebody took over
 TOLERANCE = 1e-5       # m and rad, between goal and measured pose
 
 
@@ -58,17 +66,32 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument('--config', type=Path, default=share_file('config/ik_node.yaml'),
                         help='parameters of both nodes')
     parser.add_argument('--keep', action='store_true',
-                        help='stay up for more goals until Ctrl-C')
+                        help='show the arm in the browser, go through the goals over and over '
+                        'until somebody else sends one, and stay up until Ctrl-C')
     return parser.parse_args(argv)
 
 
 class Witness(Node):
-    """Sees what anybody on the network sees: joint states and diagnostics."""
+    """
+    Sees what anybody on the network sees: joint states, diagnostics, answers to goals.
+
+    Attributes
+    ----------
+    ours : set of str
+        Stamps of the goals that this demonstration has sent.
+
+    """
 
     def __init__(self) -> None:
         super().__init__('demo', start_parameter_services=False)
         self.states = JointStates()
+        self.ours: set[str] = set()
+        self._goals: dict[str, str] = {}  # stamp -> state
+        self._ways: dict[str, Publisher] = {}
+        self._dragged = False
         self._health = ''
+        self.create_subscription(DiagnosticStatus, 'ik_node/status', self._on_status, STATUS_QOS)
+        self.create_subscription(DiagnosticStatus, 'ik_node/preview', self._on_preview, 1)
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
         self.create_subscription(
             JointState, 'joint_states', self._on_joint_states,
@@ -77,6 +100,30 @@ class Witness(Node):
     def ready(self) -> bool:
         """Return whether the node says that it would take a goal now."""
         return self._health == 'ready'
+
+    def taken_over(self) -> bool:
+        """Return whether somebody else has sent a goal, or dragged the handle."""
+        return self._dragged or bool(self._goals.keys() - self.ours)
+
+    def go(self, command: list[str]) -> None:
+        """Send what send_goal would, and wait until it ends or somebody takes over."""
+        topic, goal = make_goal(parse_goal(command))
+        if topic not in self._ways:
+            self._ways[topic] = self.create_publisher(type(goal), f'ik_node/{topic}', 1)
+            greet(self, 'ik_node', STATE_TIMEOUT, self._ways[topic])
+        if self.taken_over():
+            return
+        stamp = publish_stamped(self, self._ways[topic], goal)
+        self.ours.add(stamp)
+        wait_for(self, lambda: self.taken_over() or self._goals.get(stamp) not in OPEN,
+                 GOAL_TIMEOUT)
+
+    def _on_status(self, message: DiagnosticStatus) -> None:
+        values = {pair.key: pair.value for pair in message.values}
+        self._goals[values['stamp']] = values['state']
+
+    def _on_preview(self, _message: DiagnosticStatus) -> None:
+        self._dragged = True
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
@@ -131,17 +178,26 @@ def command_line(goal: dict[str, Any], folder: Path) -> tuple[list[str], FilePos
             '--frame', goal['frame']], file_pose(goal, f'the goal {goal["name"]}')
 
 
-def run_goal(goal: dict[str, Any], command: list[str], end: FilePose, witness: Witness,
-             tree: Tree, chain: Chain) -> bool:
-    """Send one goal by the command line and print what came; return whether it is as expected."""
-    before = dict(witness.fresh_positions(chain.joint_names))
+def send(command: list[str], witness: Witness) -> dict[str, Any] | None:
+    """Send one goal by the command line and return its answer; None without one."""
     done = subprocess.run(
         [sys.executable, '-c', 'from ik_node.entry import send_goal; send_goal()', *command,
          '--json'], stdout=subprocess.PIPE, text=True)
     if not done.stdout:
+        return None
+    answer = json.loads(done.stdout)
+    witness.ours.add(answer['stamp'])
+    return answer
+
+
+def run_goal(goal: dict[str, Any], command: list[str], end: FilePose, witness: Witness,
+             tree: Tree, chain: Chain) -> bool:
+    """Send one goal by the command line and print what came; return whether it is as expected."""
+    before = dict(witness.fresh_positions(chain.joint_names))
+    answer = send(command, witness)
+    if answer is None:
         print(f'  FAILED   {goal["name"]}: no answer')
         return False
-    answer = json.loads(done.stdout)
     line = f'{goal["name"]:<34} send_goal {shlex.join(command)}\n           '
     good = answer['reason'] == goal['expect']
     if answer['state'] == 'reached':
@@ -201,13 +257,42 @@ def _demonstrate(options: argparse.Namespace, sent: list[tuple[dict, list[str], 
             for log in sorted(logs.glob('*.log')):
                 print(f'--- {log.name}\n{log.read_text()[-2000:]}')
             return 1
-        print(f'==> sending {len(sent)} goals')
-        results = [run_goal(*goal, witness, tree, chain) for goal in sent]
-        print(f'==> {sum(results)} of {len(results)} goals ended as expected')
-        if options.keep:
-            print('==> staying up until Ctrl-C; from another terminal, in this folder:\n'
-                  '    .venv/bin/send_goal --xyz 0.5 0.1 0.5 --rpy 0 1.57 0 --frame base_link',
-                  flush=True)
-            wait_for(witness, lambda: any(p.poll() is not None for p in (simulator, node)),
-                     float('inf'))
+        with ExitStack() as stack:
+            if options.keep:
+                _open_page(stack, arguments, logs, witness)
+            print(f'==> sending {len(sent)} goals', flush=True)
+            results = []
+            for goal in sent:
+                if options.keep and witness.taken_over():
+                    break
+                results.append(run_goal(*goal, witness, tree, chain))
+            print(f'==> {sum(results)} of {len(results)} goals ended as expected')
+            if options.keep:
+                _stay(sent, witness, lambda: all(p.poll() is None for p in (simulator, node)))
     return 0 if all(results) else 1
+
+
+def _open_page(stack: ExitStack, arguments: list[str], logs: Path, witness: Witness) -> None:
+    """Start the viewer, until the stack ends it, and print its address."""
+    process = stack.enter_context(running('viewer', arguments, logs))
+    log = logs / 'viewer.log'
+    wait_for(witness, lambda: process.poll() is not None or 'open http' in log.read_text(),
+             START_TIMEOUT)
+    text = log.read_text()
+    if 'open http' in text:
+        print(f'==> see the arm, and drag it: {text.partition("open ")[2].split()[0]}', flush=True)
+    else:
+        print(f'==> no page in the browser:\n{text[-2000:]}', flush=True)
+
+
+def _stay(sent: list[tuple[dict, list[str], FilePose]], witness: Witness,
+          up: Callable[[], bool]) -> None:
+    """Go through the goals until somebody takes over; then leave the arm to them."""
+    print('==> staying up until Ctrl-C; the goals come again and again, until you drag the handle '
+          'in\n    the browser or send a goal from another terminal, in this folder:\n'
+          '    .venv/bin/send_goal --xyz 0.5 0.1 0.5 --rpy 0 1.57 0 --frame base_link', flush=True)
+    for _, command, _ in cycle(sent):
+        if wait_for(witness, witness.taken_over, PAUSE) or not up():
+            break
+        witness.go(command)
+    wait_for(witness, lambda: not up(), float('inf'))

@@ -2,11 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demonstration and the command line that it uses, as a user runs them."""
 
+import json
+import os
+import re
 import signal
 import subprocess
 import sys
+import urllib.request
 
 from harness import ARM, process, READY
+import pytest
 
 RUN = 'from ik_node.entry import {0}; {0}()'
 
@@ -50,7 +55,38 @@ def test_demo_stays_up_until_ctrl_c(tmp_path):
                 break
         sent = run('send_goal', '--xyz', '0.4', '0.2', '0.4', '--rpy', '3.14', '0', '0')
         assert sent.returncode == 0 and sent.stdout.startswith('reached (REACHED)'), sent
-        import os
+        os.killpg(demo.pid, signal.SIGINT)
+        assert demo.wait(20) == 0
+    finally:
+        if demo.poll() is None:
+            os.killpg(demo.pid, signal.SIGKILL)
+
+
+def test_demo_shows_the_arm_until_somebody_takes_over(tmp_path, probe):
+    """With --keep there is a page, and the goals come again until another one is sent."""
+    pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
+    goals = tmp_path / 'goals.yaml'
+    goals.write_text('goals:\n' + ''.join(
+        f'  - {{name: {y}, xyz: [0.4, {y}, 0.4], rpy: [3.14, 0.0, 0.0], frame: base_link, '
+        'expect: REACHED}\n' for y in (0.1, 0.2)))
+    demo = subprocess.Popen([sys.executable, '-c', RUN.format('demo'), '--goals', str(goals),
+                             '--keep'], stdout=subprocess.PIPE, text=True,
+                            start_new_session=True)
+    try:
+        told = ''
+        for line in demo.stdout:
+            told += line
+            if 'staying up' in line:
+                break
+        page = re.search(r'see the arm, and drag it: (http://127\.0\.0\.1:\d+)\n', told)[1]
+        assert b'<html' in urllib.request.urlopen(page, timeout=30).read().lower()
+        probe.wait(lambda: [status['state'] for status in probe.statuses].count('reached') > 3,
+                   60.0, 'the goals once more')
+        sent = run('send_goal', '--xyz', '0.4', '-0.2', '0.4', '--rpy', '3.14', '0', '0', '--json')
+        assert sent.returncode == 0, sent
+        answer = probe.final(json.loads(sent.stdout)['stamp'])
+        probe.spin_for(4.0)
+        assert probe.statuses[-1] == answer
         os.killpg(demo.pid, signal.SIGINT)
         assert demo.wait(20) == 0
     finally:

@@ -1,0 +1,83 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Sliders for the joints: a posture to look at, and to go to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import pi
+
+import numpy as np
+import viser
+
+from ik_node.model.chain import Chain
+from ik_node.ros.viewer.inbox import Inbox
+
+STEP = 0.001  # rad or m
+
+
+def shown_range(chain: Chain) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends (n,) of a joint's range; half a turn each way, or 1 m, without limits."""
+    some = np.where(chain.turning, pi, 1.0)
+    return (np.where(np.isfinite(chain.lower), chain.lower, -some),
+            np.where(np.isfinite(chain.upper), chain.upper, some))
+
+
+class JointPanel:
+    """
+    One slider for each joint of the chain.
+
+    Parameters
+    ----------
+    chain : Chain
+    show : callable
+        Shows a posture, by joint name, while it is chosen.
+    go : callable
+        Goes to a posture: names and positions.
+
+    """
+
+    def __init__(self, server: viser.ViserServer, inbox: Inbox, chain: Chain,
+                 show: Callable[[dict[str, float]], None],
+                 go: Callable[[tuple[str, ...], list[float]], object]) -> None:
+        self._chain = chain
+        self._known: Mapping[str, float] = {}
+        self._set = False
+        lower, upper = shown_range(chain)
+        self._folder = server.gui.add_folder('Joints')
+        with self._folder:
+            self._sliders = {
+                name: server.gui.add_slider(
+                    name, min=float(a), max=float(b), step=STEP,
+                    initial_value=float(np.clip(0.0, a, b)),
+                    hint=f'{"rad" if turning else "m"}, from {a:.3f} to {b:.3f}')
+                for name, a, b, turning in zip(chain.joint_names, lower, upper, chain.turning)}
+            move = server.gui.add_button('Move to these joints')
+            take = server.gui.add_button('Take the present posture', color='gray')
+
+        def posture() -> dict[str, float]:
+            return {name: slider.value for name, slider in self._sliders.items()}
+
+        for slider in self._sliders.values():
+            inbox.on_change(slider, lambda _value: show(posture()))
+        inbox.on_click(move, lambda: go(chain.joint_names, list(posture().values())))
+        inbox.on_click(take, self._take_present)
+
+    def take_positions(self, positions: Mapping[str, float]) -> None:
+        """Know where the joints are; the sliders begin there."""
+        self._known = positions
+        if not self._set and all(name in positions for name in self._chain.joint_names):
+            self._set = True
+            self._take_present()
+
+    def _take_present(self) -> None:
+        for name, slider in self._sliders.items():
+            if name in self._known:
+                value = self._known[name]
+                if value < slider.min or value > slider.max:
+                    value = (value + pi) % (2.0 * pi) - pi  # a joint that turns without limit
+                slider.value = min(max(value, slider.min), slider.max)
+
+    def remove(self) -> None:
+        """Take the sliders off the page."""
+        self._folder.remove()

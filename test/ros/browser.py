@@ -1,0 +1,110 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""A person at the page of the viewer: a real Chromium, its mouse and its eyes."""
+
+from contextlib import contextmanager
+import io
+import re
+import socket
+
+import numpy as np
+from PIL import Image
+from playwright.sync_api import expect, Page, sync_playwright
+
+from ik_node.tools.screenshot import ARGUMENTS, CHROMIUM, PROJECT
+
+PATIENCE = 60.0  # s; pictures are computed without a graphics card
+SIZE = {'width': 980, 'height': 620}
+POSE = """name => {
+    const pose = window.__viserMutable?.nodePoseData[name];
+    return pose ? [...pose.position, ...pose.wxyz] : null;
+}"""
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        return probe.getsockname()[1]
+
+
+class Window:
+    """One window with the page; what it complains of is kept."""
+
+    def __init__(self, page: Page, port: int, probe) -> None:
+        self.page, self.port = page, port
+        self._probe = probe
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        page.set_default_timeout(1e3 * PATIENCE)
+        page.on('console', lambda said: said.type == 'error' and self.complaints.append(said.text))
+        page.on('pageerror', lambda error: self.complaints.append(str(error)))
+        page.on('request', lambda request: self.requests.append(request.url))
+        page.on('websocket', lambda opened: self.requests.append(opened.url))
+        page.goto(f'http://127.0.0.1:{port}')
+        page.get_by_role('button', name='Home').wait_for()
+
+    def wait(self, condition, what: str) -> None:
+        """Let both worlds go on, ours over DDS and the page's, until a condition holds."""
+        def held() -> bool:
+            self.page.wait_for_timeout(20)
+            return condition()
+
+        self._probe.wait(held, PATIENCE, what)
+
+    # ---- the panel ----------------------------------------------------------
+
+    def press(self, label: str) -> None:
+        """Press a button."""
+        self.page.get_by_role('button', name=label, exact=True).click()
+
+    def box(self, label: str):
+        """Return a checkbox."""
+        return self._row(label).get_by_role('checkbox')
+
+    def number(self, label: str, which: int = 0):
+        """Return the number beside a slider: the first, or another, of that label."""
+        return self._row(label, which).get_by_role('textbox')
+
+    def enter(self, label: str, value: float, which: int = 0) -> None:
+        """Type the number beside a slider."""
+        self.number(label, which).fill(str(value))
+        self.number(label, which).press('Enter')
+
+    def _row(self, label: str, which: int = 0):
+        labels = self.page.locator('label').filter(has_text=re.compile(f'^{re.escape(label)}$'))
+        return labels.nth(which).locator('xpath=ancestor::*[contains(@class, "Flex-root")][1]')
+
+    def reads(self, text: str) -> None:
+        """Wait until the page says something."""
+        expect(self.page.get_by_text(text).first).to_be_visible(timeout=1e3 * PATIENCE)
+
+    # ---- the scene ----------------------------------------------------------
+
+    def picture(self) -> np.ndarray:
+        """Return the picture of the scene (height, width, 3)."""
+        return np.array(Image.open(io.BytesIO(
+            self.page.locator('canvas').first.screenshot())).convert('RGB')).astype(int)
+
+    def pixel(self, name: str, point) -> tuple[float, float]:
+        """Return where a point in the frame of a node of the scene is on the screen."""
+        return self.page.evaluate(PROJECT, [name, list(point)])
+
+    def pose(self, name: str):
+        """Return position and wxyz of a node of the scene in its parent (7,), None if unknown."""
+        pose = self.page.evaluate(POSE, name)
+        return None if pose is None else np.array(pose)
+
+    def visible(self, name: str) -> bool:
+        """Return whether a node of the scene is there to be seen."""
+        return self.page.evaluate(
+            'name => !!window.__viserSceneTree?.getState()[name]?.effectiveVisibility', name)
+
+
+@contextmanager
+def browser():
+    """Run Chromium, without a screen."""
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield chromium
+        chromium.close()

@@ -1,0 +1,377 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The page of the viewer, in a real browser, before a real arm."""
+
+from contextlib import contextmanager
+from urllib.parse import urlparse
+
+from harness import ARM, FINAL, latest, lent, Process, process, READY, stamped, tip
+import numpy as np
+import pytest
+from rcl_interfaces.srv import GetParameters
+from sensor_msgs.msg import PointCloud2, PointField
+from std_msgs.msg import String
+
+pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
+pytest.importorskip('playwright', reason='playwright is not installed')
+
+from browser import browser, free_port, SIZE, Window  # noqa: E402
+
+from ik_node.tools.screenshot import CHROMIUM, drag, HANDLE  # noqa: E402
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason='no Chromium is installed')
+JOINTS = [f'joint_{k}' for k in range(1, 7)]
+
+
+@pytest.fixture(scope='module')
+def chromium():
+    """Run one browser for the module."""
+    with browser() as running:
+        yield running
+
+
+@contextmanager
+def opened(chromium, port, probe):
+    """Open a window; it must have nothing to complain of, and ask nobody else."""
+    context = chromium.new_context(viewport=SIZE)
+    window = Window(context.new_page(), port, probe)
+    yield window
+    context.close()
+    assert not window.complaints
+    assert {urlparse(url.removeprefix('blob:')).hostname for url in window.requests} == {
+        '127.0.0.1'}
+
+
+@pytest.fixture(scope='module')
+def port(shared_system, tmp_path_factory):
+    """Serve the page of the shared arm; return its port."""
+    port = free_port()
+    with process('viewer', tmp_path_factory.mktemp('viewer'),
+                 {'urdf_file': ARM, 'port': port}) as running:
+        shared_system.wait(lambda: f'open http://127.0.0.1:{port}' in running.output, 60.0)
+        yield port
+
+
+@pytest.fixture(scope='module')
+def one_window(chromium, port, shared_system):
+    """Open one window for the module."""
+    with opened(chromium, port, shared_system) as window:
+        yield window
+
+
+@pytest.fixture
+def arm(shared_system, one_window):
+    """Lend the arm, at READY, with the handle at its tip."""
+    with lent(shared_system):
+        at_tip(one_window, shared_system)
+        shared_system.statuses.clear()
+        yield shared_system
+        one_window.box('Position only').set_checked(False)
+        one_window.box('Free about the tool axis').set_checked(False)
+        one_window.box('Follow while dragging').set_checked(False)
+        # After a motion the handle comes back to the tip.
+        shared_system.final(shared_system.send_joints([0.2, *READY[1:]]))
+
+
+@pytest.fixture
+def window(one_window, arm):
+    """Return the window before the arm at READY."""
+    return one_window
+
+
+def at_tip(window, probe):
+    """Wait until the handle is where the tip is."""
+    window.wait(lambda: window.pose(HANDLE) is not None and window.visible(HANDLE)
+                and off(window.pose(HANDLE), tip(latest(probe))) < 1e-3, 'the handle at the tip')
+
+
+def off(pose, T):
+    """Return how far a pose (7,) of the page is from one of Pinocchio, m and rad."""
+    R = T.rotation
+    w, x, y, z = pose[3:]
+    turn = np.array([
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]])
+    angle = np.arccos(np.clip((np.trace(R.T @ turn) - 1.0) / 2.0, -1.0, 1.0))
+    return np.linalg.norm(pose[:3] - T.translation) + angle
+
+
+def pull(window, axis=2, pixels=45.0):
+    """Drag the handle by one of its arrows, towards its origin; return the pose before."""
+    before = window.pose(HANDLE)
+    origin, grip = (np.array(window.pixel(HANDLE, share * np.eye(3)[axis]))
+                    for share in (0.0, 0.13))
+    drag(window.page, grip, pixels * (origin - grip) / np.linalg.norm(origin - grip))
+    window.wait(lambda: not np.allclose(window.pose(HANDLE), before, atol=0.01), 'a drag')
+    return before
+
+
+def next_end(window, probe, known):
+    """Wait for the end of the goal that comes after `known` answers; return its answer."""
+    def ends():
+        return [answer for answer in probe.statuses[known:] if answer['state'] in FINAL]
+
+    window.wait(ends, 'the end of a goal')
+    return ends()[-1]
+
+
+# ---- what is seen -----------------------------------------------------------
+
+def test_arm_is_seen_where_its_joints_are(window, arm):
+    """The picture shows each link; it changes with the joints, and back again with them."""
+    at_rest = window.picture()
+    assert arm.final(arm.send_joints([0.9, -0.2, 0.3, 0.0, 0.5, 0.0]))['state'] == 'reached'
+    at_tip(window, arm)
+    moved = window.picture()
+    assert share_of_change(at_rest, moved) > 0.01
+    assert arm.final(arm.send_joints(READY))['state'] == 'reached'
+    at_tip(window, arm)
+    window.wait(lambda: share_of_change(at_rest, window.picture()) < 0.002, 'the same picture')
+
+
+def share_of_change(picture, other):
+    """Return the share of pixels that are another colour in another picture."""
+    return (np.abs(picture - other).max(axis=2) > 40).mean()
+
+
+def test_page_waits_for_the_robot(chromium, shared_system, tmp_path):
+    """Before its description comes the page says so and is empty; then it shows the robot."""
+    port = free_port()
+    with process('viewer', tmp_path, {'port': port}) as running:
+        shared_system.wait(lambda: 'open http://' in running.output, 60.0)
+        with opened(chromium, port, shared_system) as window:
+            window.reads('waiting for robot_description: none has arrived')
+            empty = window.picture()
+            shared_system.descriptions.publish(String(data='<robot'))
+            window.reads('the last one was refused')
+            missing = ARM.read_text().replace(
+                '<link name="tool0"/>', '<link name="tool0"><visual><geometry><mesh '
+                'filename="package://nowhere/tool.stl"/></geometry></visual></link>')
+            shared_system.descriptions.publish(String(data=missing))
+            window.wait(lambda: window.visible('/robot/7') and window.visible(HANDLE),
+                        'a primitive for the missing mesh')
+            window.wait(lambda: share_of_change(empty, window.picture()) > 0.03, 'the arm')
+            assert "package://nowhere/tool.stl" in running.output
+            # A robot that comes later takes its place.
+            other = ARM.read_text().replace('joint_6', 'wrist')
+            shared_system.descriptions.publish(String(data=other))
+            window.wait(lambda: window.number('wrist').count(), 'the other robot')
+            window.reads("the joint states lack 'wrist'")
+
+
+# ---- the handle -------------------------------------------------------------
+
+def test_drag_previews_and_move_goes_there(window, arm):
+    """Dragging moves nothing and shows a ghost; then the arm is where the handle was put."""
+    pull(window)
+    window.wait(lambda: window.visible('/ghost'), 'the ghost')
+    assert not arm.statuses
+    wanted = window.pose(HANDLE)
+    window.press('Move')
+    assert next_end(window, arm, 0)['state'] == 'reached'
+    assert off(wanted, tip(latest(arm))) < 1e-4
+    window.reads('reached; the tip is measured')
+
+
+def test_follow_while_dragging(window, arm):
+    """The arm goes along, waits while the handle is held still, and stays where it is let go."""
+    window.box('Follow while dragging').check()
+    origin, grip = (np.array(window.pixel(HANDLE, [0.0, 0.0, z])) for z in (0.0, 0.13))
+    mouse = window.page.mouse
+    mouse.move(*grip)
+    mouse.down()
+    for share in np.linspace(0.2, 1.0, 5):
+        mouse.move(*(grip + share * 0.6 * (origin - grip)))
+    window.wait(lambda: off(window.pose(HANDLE), tip(READY)) > 0.02, 'a drag')
+    window.wait(lambda: off(window.pose(HANDLE), tip(latest(arm))) < 2e-3, 'the arm')
+    assert not any(answer['state'] in FINAL for answer in arm.statuses)
+    mouse.up()
+    assert next_end(window, arm, 0)['reason'] == 'STREAM_ENDED'
+
+
+# ---- buttons ----------------------------------------------------------------
+
+def test_line_goes_straight(window, arm):
+    """The tip goes along a line."""
+    pull(window)
+    window.press('Move in a line')
+    answer = next_end(window, arm, 0)
+    assert answer['state'] == 'reached' and float(answer['path_m']) > 0.01
+
+
+def test_plan_shows_a_motion_and_moves_nothing(window, arm):
+    """The path is drawn, and the page says how long it takes."""
+    pull(window)
+    window.press('Plan')
+    window.wait(lambda: window.visible('/base/markers/path_0'), 'the path')
+    assert not arm.statuses and np.allclose(latest(arm), READY, atol=1e-3)
+
+
+def test_position_only(window, arm):
+    """The orientation is free."""
+    window.box('Position only').check()
+    pull(window)
+    wanted = window.pose(HANDLE)
+    window.press('Move')
+    answer = next_end(window, arm, 0)
+    assert answer['state'] == 'reached' and 'measured_orientation_error_rad' not in answer
+    assert np.allclose(tip(latest(arm)).translation, wanted[:3], atol=1e-4)
+
+
+def test_free_about_the_tool_axis(window, arm):
+    """The tool axis points as the handle does; both checks cannot be set."""
+    window.box('Position only').check()
+    window.box('Free about the tool axis').check()
+    window.wait(lambda: not window.box('Position only').is_checked(), 'the other check')
+    pull(window)
+    wanted = window.pose(HANDLE)
+    window.press('Move')
+    assert next_end(window, arm, 0)['state'] == 'reached'
+    assert np.allclose(tip(latest(arm)).translation, wanted[:3], atol=1e-4)
+    w, x, y, z = wanted[3:]
+    axis = [2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)]
+    assert np.allclose(tip(latest(arm)).rotation[:, 2], axis, atol=1e-4)
+
+
+def test_home_and_stop(window, arm):
+    """Home is on its way until it is stopped; then it gets there."""
+    arm.change('/ik_node', motion__velocity_scale=0.02)
+    window.press('Home')
+    window.wait(lambda: arm.statuses, 'a goal')
+    window.press('Stop')
+    assert next_end(window, arm, 0)['reason'] == 'STOPPED'
+    known = len(arm.statuses)
+    arm.change('/ik_node', motion__velocity_scale=0.5)
+    window.press('Home')
+    assert next_end(window, arm, known)['state'] == 'reached'
+
+
+# ---- sliders ----------------------------------------------------------------
+
+def test_joint_sliders(window, arm):
+    """A posture is shown by the ghost, then gone to; and taken from the arm."""
+    window.press('Take the present posture')
+    window.wait(lambda: window.number('joint_2').input_value() == '0.3', 'the posture')
+    window.enter('joint_1', 0.5)
+    window.wait(lambda: window.visible('/ghost'), 'the ghost')
+    assert not arm.statuses
+    window.press('Move to these joints')
+    assert next_end(window, arm, 0)['state'] == 'reached'
+    assert np.allclose(latest(arm), [0.5, *READY[1:]], atol=1e-3)
+
+
+def test_speed_is_that_of_the_node(window, arm):
+    """The slider sets the parameter, and shows it when somebody else has set it."""
+    arm.change('/ik_node', motion__velocity_scale=0.31)
+    window.wait(lambda: window.number('Speed').input_value() == '0.31', 'their value')
+    window.enter('Speed', 0.17)
+    window.wait(lambda: parameter(arm, 'motion.velocity_scale').double_value == 0.17, 'ours')
+
+
+def test_null_space_gains_are_those_of_the_node(window, arm):
+    """One gain for all is shown at each joint; a joint can have its own."""
+    arm.change('/ik_node', solver__null_space_gains=[2.0])
+    window.page.get_by_text('Null-space gains').click()
+    window.wait(lambda: window.number('joint_4', 1).input_value() == '2', 'their value')
+    window.enter('joint_4', 0.5, 1)
+    window.wait(lambda: list(parameter(arm, 'solver.null_space_gains').double_array_value)
+                == [2.0, 2.0, 2.0, 0.5, 2.0, 2.0], 'ours')
+    window.page.get_by_text('Null-space gains').click()
+
+
+def parameter(probe, name):
+    """Return a parameter of the node."""
+    client = probe.create_client(GetParameters, '/ik_node/get_parameters')
+    assert client.wait_for_service(10.0)
+    future = client.call_async(GetParameters.Request(names=[name]))
+    probe.wait(future.done)
+    probe.destroy_client(client)
+    return future.result().values[0]
+
+
+# ---- what is told -----------------------------------------------------------
+
+def test_plots_follow_the_joints(window, arm):
+    """The last point of each joint is its share of its range."""
+    assert arm.final(arm.send_joints([0.6, *READY[1:]]))['state'] == 'reached'
+    want = 100.0 * (0.6 + 2.96) / 5.92
+
+    def last():
+        charts = window.page.evaluate('Object.values(window.__viserTestpoints.uplots).map('
+                                      'each => each.chart.data.map(row => [...row].at(-1)))')
+        return next(values for values in charts if len(values) == 7)[1]
+
+    window.wait(lambda: abs(last() - want) < 0.5, 'the plot')
+
+
+def test_silent_arm_is_noticed(window, arm):
+    """Without joint states the page says since when."""
+    arm.change('/sim_controller', measuring__dropped=1.0)
+    window.reads('the arm is not shown as it is: the joint state of')
+
+
+def test_workspace_is_seen_and_hidden(window, arm):
+    """A cloud of points is drawn, unless it is not wanted; a broken one is refused."""
+    cloud = PointCloud2(height=1, width=2, point_step=16, row_step=32, data=np.array(
+        [[0.5, 0.0, 0.5, 0.0], [0.0, 0.5, 0.5, 0.0]], np.float32).tobytes(), fields=[
+            PointField(name=name, offset=4 * k, datatype=PointField.FLOAT32, count=1)
+            for k, name in enumerate(('x', 'y', 'z', 'rgb'))])
+    stamped(arm, cloud)
+    publisher = arm.create_publisher(PointCloud2, 'workspace', arm.descriptions.qos_profile)
+    publisher.publish(PointCloud2(width=5, height=5))
+    publisher.publish(cloud)
+    window.wait(lambda: window.visible('/base/workspace'), 'the workspace')
+    window.box('Workspace').uncheck()
+    window.wait(lambda: not window.visible('/base/workspace'), 'no workspace')
+    arm.destroy_publisher(publisher)
+
+
+# ---- several windows, restarts, strangers -----------------------------------
+
+def test_two_windows_agree(chromium, port, window, arm):
+    """What is dragged or checked in one is so in the other."""
+    with opened(chromium, port, arm) as other:
+        at_tip(other, arm)
+        pull(other)
+        window.wait(lambda: np.allclose(window.pose(HANDLE), other.pose(HANDLE)), 'the drag')
+        other.box('Position only').check()
+        window.wait(window.box('Position only').is_checked, 'the check')
+        other.enter('joint_3', 0.25)
+        window.wait(lambda: window.number('joint_3').input_value() == '0.25', 'the slider')
+        window.press('Move')
+        assert next_end(window, arm, 0)['state'] == 'reached'
+        other.reads('reached; the tip is measured')
+
+
+def test_page_comes_back_with_its_server(chromium, shared_system, tmp_path):
+    """A viewer that is killed and started again on its port has its windows again."""
+    port = free_port()
+    parameters = {'urdf_file': ARM, 'port': port}
+    first = Process('viewer', tmp_path / 'first.log', parameters)
+    context = chromium.new_context(viewport=SIZE)
+    try:
+        shared_system.wait(lambda: 'open http://' in first.output, 60.0)
+        window = Window(context.new_page(), port, shared_system)
+        at_tip(window, shared_system)
+        first.kill()
+        # The page still shows what it last saw; what comes now it can only see from the new one.
+        assert shared_system.final(shared_system.send_joints([0.4, *READY[1:]]))[
+            'state'] == 'reached'
+        with process('viewer', tmp_path, parameters):
+            at_tip(window, shared_system)
+            known = len(shared_system.statuses)
+            window.press('Home')
+            assert next_end(window, shared_system, known)['state'] == 'reached'
+            context.close()
+    finally:
+        first.kill()
+
+
+def test_pages_of_other_sites_are_refused(port):
+    """A page from elsewhere, in a browser of this machine, cannot connect."""
+    from websockets.exceptions import InvalidStatus
+    from websockets.sync.client import connect
+    with pytest.raises(InvalidStatus, match='403'):
+        connect(f'ws://127.0.0.1:{port}', origin='https://example.org')
+    connect(f'ws://127.0.0.1:{port}', origin=f'http://localhost:{port}').close()
