@@ -20,7 +20,7 @@ KEYS = {'PIL': 'python3-pil', 'matplotlib': 'python3-matplotlib', 'scipy': 'pyth
         'numpy': 'python3-numpy', 'numba': 'python3-numba', 'lxml': 'python3-lxml',
         'yaml': 'python3-yaml', 'urdf_parser_py': 'urdfdom_py', 'tf2_ros': 'tf2_ros_py',
         'transforms3d': None, 'ruckig': None, 'viser': None, 'trimesh': None, 'websockets': None,
-        'mujoco': None}
+        'mujoco': None, 'playwright': None}
 
 
 def run(*command, cwd=ROOT, **named):

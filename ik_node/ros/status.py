@@ -101,6 +101,11 @@ def numbers(values: np.ndarray) -> str:
     return ' '.join(f'{value:.9f}' for value in values)
 
 
+def stamp_text(stamp: Time) -> str:
+    """Return a stamp as answers repeat it."""
+    return f'{stamp.sec}.{stamp.nanosec:09d}'
+
+
 class StatusReporter:
     """
     Publishes ``~/status`` and counts the outcomes.
