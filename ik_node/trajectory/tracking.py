@@ -324,6 +324,8 @@ class Follower:
     def _instants(self, first: int) -> list[int]:
         """Return when (ns) the jerk of the commanded motion switches, from `first` to the end."""
         *found, end = self._legs[-1].switches()
+        if end < self._head:  # after a late cycle
+            found.append(end)
         found += [self._head, max(end, self._head + _ns(CLOSEST))]
         for leg, after in pairwise(self._legs):
             if after.begin > first:
