@@ -146,18 +146,32 @@ def test_what_is_sent_keeps_its_limits_from_its_first_point_on():
     assert most.max() > 1.9
 
 
-def test_rest_is_reached_before_the_commanded_state():
-    """In one cycle, and the jerk switches there, too."""
-    name, begin = 'six_axis_arm', 28000.123
+def test_a_late_cycle_beyond_the_end_of_the_ramp():
+    """The motion ends before the state of the cycle: its end is a point of what is joined."""
+    name = 'six_axis_arm'
     limits = limits_of(robots.chain(name), 0.5)
-    made = Follower(robots.chain(name), limits)
-    qdd = np.array([0.0, 0.0, 0.0, 0.0, 0.5, 0.0])
-    qd = -0.5 * qdd**2 / limits.jerk
-    made.begin(MotionState(HOMES[name], qd, qdd), begin)
-    made.step(begin)
-    sent = made.trajectory(begin, joining=True)
-    assert sent.times == pytest.approx([1e-4, 0.025, 0.03, 0.0301], abs=1e-6)
-    assert not faults(sent, Bounds(**vars(limits)), (HOMES[name], qd, qdd))
+    target = tip(name, HOMES[name] + [0.0, 0.0, 0.0, 0.0, 0.0, 0.1])
+    ends = 0
+    for late in np.linspace(0.011, 0.045, 18):
+        made = Follower(robots.chain(name), limits)
+        made.begin(MotionState.at_rest(HOMES[name]), 0.0)
+        now = 0.0
+        for i in range(60):
+            # Every third cycle is late while the arm ramps down.
+            now += late if i > 10 and i % 3 == 0 else PERIOD
+            if i < 10:
+                made.feed(target, now)
+            elif i == 10:
+                made.halt()
+            rests = made.step(now).state.rests
+            sent = made.trajectory(now - 2e-3, joining=True)
+            motion = SimpleNamespace(
+                joint_names=sent.joint_names, times=sent.times[1:] - sent.times[0],
+                q=sent.q[1:], qd=sent.qd[1:], qdd=sent.qdd[1:])
+            assert not faults(motion, Bounds(**vars(limits)),
+                              (sent.q[0], sent.qd[0], sent.qdd[0])), (late, i)
+            ends += rests and bool(sent.qdd[0].any())
+    assert ends > 5
 
 
 def test_a_motion_before_is_left_without_a_step():
