@@ -11,7 +11,6 @@ import traceback
 from typing import Any
 
 import numpy as np
-from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker, MarkerArray
@@ -38,6 +37,11 @@ from ik_node.solver.prospect import Colour, judge, Prospect
 from ik_node.solver.result import Posture
 from ik_node.trajectory.tip import tip_path
 from ik_node.trajectory.trajectory import Trajectory
+
+try:
+    from rclpy.event_handler import PublisherEventCallbacks
+except ImportError:  # humble does not tell who comes
+    PublisherEventCallbacks = None
 
 SIZE = 0.12               # of an arrow, times the reach of the arm
 SIZE_RANGE = 0.02, 0.3    # m
@@ -101,8 +105,8 @@ class Display:
         self._ghost: tuple[Robot | None, Ghost] = None, Ghost((), '')
         self._ghosts = node.create_publisher(JointState, '~/ghost', LATCHED)
         self._markers = node.create_publisher(
-            MarkerArray, '~/markers', LATCHED,
-            event_callbacks=PublisherEventCallbacks(matched=self._on_matched))
+            MarkerArray, '~/markers', LATCHED, event_callbacks=PublisherEventCallbacks and
+            PublisherEventCallbacks(matched=self._on_matched))
         goals.status.on_report = self._on_report
 
     def preview(self, scene: Scene, robot: Robot) -> None:
@@ -129,7 +133,8 @@ class Display:
         self._publish_markers()
 
     def _publish_markers(self) -> None:
-        self._published = self._markers.get_subscription_count() > 0
+        self._published = not PublisherEventCallbacks or \
+            self._markers.get_subscription_count() > 0
         # An empty message, which nobody gets, keeps the scene before from those who come later.
         self._markers.publish(MarkerArray(
             markers=self._made(self._scene, self._robot) if self._published else []))
