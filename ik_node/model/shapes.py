@@ -57,6 +57,14 @@ class Shape:
         """Return the pose (4, 4) in the link's frame."""
         return pose(rotation_from_rpy(*self.rpy), np.array(self.xyz))
 
+    @property
+    def extent(self) -> tuple[float, ...]:
+        """Return the size along x, y, z, m; of a mesh its scale."""
+        if self.kind == 'cylinder':
+            radius, length = self.size
+            return 2.0 * radius, 2.0 * radius, length
+        return (2.0 * self.size[0],) * 3 if self.kind == 'sphere' else self.size
+
 
 def link_shapes(tree: Tree, element: str) -> dict[str, list[Shape]]:
     """

@@ -15,9 +15,10 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker, MarkerArray
 
+from ik_node.errors import quote
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.kinematics.links import link_poses, links_moved
-from ik_node.model.visuals import read_visuals
+from ik_node.model.shapes import link_shapes
 from ik_node.ros.arm_state import ArmState
 from ik_node.ros.description import LATCHED
 from ik_node.ros.goals import Goals
@@ -102,7 +103,7 @@ class Display:
         self._scene = Scene()
         self._robot: Robot | None = None
         self._published = True
-        self._ghost: tuple[Robot | None, Ghost] = None, Ghost((), '')
+        self._ghost: tuple[Robot | None, Ghost] = None, Ghost({}, '')
         self._ghosts = node.create_publisher(JointState, '~/ghost', LATCHED)
         self._markers = node.create_publisher(
             MarkerArray, '~/markers', LATCHED, event_callbacks=PublisherEventCallbacks and
@@ -199,11 +200,15 @@ class Display:
         """Return the ghost of a robot: its links that stand where they are need none."""
         made_of, ghost = self._ghost
         if made_of is not robot:
-            visuals, notes = read_visuals(robot.tree)
-            for note in notes:
-                self._node.get_logger().warning(note)
             moved = links_moved(robot.tree, robot.chain.base_link, robot.chain.joint_names)
-            ghost = Ghost([each for each in visuals if each.link in moved], frame,
+            shapes = {link: each for link, each in link_shapes(robot.tree, 'visual').items()
+                      if link in moved}
+            for link, fault in [(link, shape.fault) for link, each in shapes.items()
+                                for shape in each if shape.fault]:
+                self._node.get_logger().warning(
+                    f'a visual of the link {quote(link)} is not drawn: {fault}')
+            ghost = Ghost({link: [shape for shape in each if not shape.fault]
+                           for link, each in shapes.items()}, frame,
                           at_least=len(ghost.markers))
             self._ghost = robot, ghost
         return ghost

@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from itertools import groupby
+from collections.abc import Mapping
 from math import pi
 from textwrap import fill
 
@@ -13,14 +12,14 @@ from geometry_msgs.msg import Point
 import numpy as np
 from visualization_msgs.msg import Marker
 
-from ik_node.model.visuals import Shape, Visual
+from ik_node.model.shapes import Shape
 from ik_node.ros.messages import fill_pose
 from ik_node.ros.rotations import quaternion_from_rotation, quaternions_after
 from ik_node.solver.goal import FREE, Goal
 from ik_node.solver.prospect import Colour
 
-SHAPES = {Shape.BOX: Marker.CUBE, Shape.CYLINDER: Marker.CYLINDER, Shape.SPHERE: Marker.SPHERE,
-          Shape.MESH: Marker.MESH_RESOURCE}
+KINDS = {'box': Marker.CUBE, 'cylinder': Marker.CYLINDER, 'sphere': Marker.SPHERE,
+         'mesh': Marker.MESH_RESOURCE}
 COLOURS = {Colour.GREEN: (0.15, 0.75, 0.3), Colour.AMBER: (1.0, 0.65, 0.0),
            Colour.RED: (0.9, 0.15, 0.1)}
 AXES = (0.9, 0.1, 0.1), (0.1, 0.7, 0.1), (0.15, 0.3, 0.95)
@@ -107,8 +106,8 @@ class Ghost:
 
     Parameters
     ----------
-    visuals : iterable of Visual
-        Of one link after the other.
+    shapes : mapping of str to list of Shape
+        What can be drawn of each link.
     frame : str
         In which they are placed.
     at_least : int
@@ -116,15 +115,17 @@ class Ghost:
 
     """
 
-    def __init__(self, visuals: Iterable[Visual], frame: str, at_least: int = 0) -> None:
+    def __init__(self, shapes: Mapping[str, list[Shape]], frame: str,
+                 at_least: int = 0) -> None:
         self.markers: list[Marker] = []
         self._links: list[tuple[str, np.ndarray, np.ndarray, list[Marker]]] = []
-        for link, group in groupby(visuals, key=lambda visual: visual.link):
-            shapes = list(group)
+        for link, drawn in shapes.items():
+            if not drawn:
+                continue
             begin = len(self.markers)
             self.markers += [self._made(begin + k, shape, frame)
-                             for k, shape in enumerate(shapes)]
-            poses = np.array([shape.T_link_visual for shape in shapes])
+                             for k, shape in enumerate(drawn)]
+            poses = np.array([shape.T_link_shape for shape in drawn])
             turns = np.array([quaternion_from_rotation(T[:3, :3]) for T in poses])
             self._links.append((link, poses[:, :3, 3], turns, self.markers[begin:]))
         for number in range(len(self.markers), at_least):
@@ -132,10 +133,10 @@ class Ghost:
         self.remove()
 
     @staticmethod
-    def _made(number: int, visual: Visual, frame: str) -> Marker:
-        made = marker('ghost', number, frame, SHAPES[visual.shape])
-        _scale(made, *visual.size)
-        made.mesh_resource = visual.mesh
+    def _made(number: int, shape: Shape, frame: str) -> Marker:
+        made = marker('ghost', number, frame, KINDS[shape.kind])
+        _scale(made, *shape.extent)
+        made.mesh_resource = shape.uri
         return made
 
     def remove(self) -> None:

@@ -34,7 +34,7 @@ from scenes import (
     values,
 )
 
-from ik_node.model.visuals import Shape, Visual
+from ik_node.model.shapes import Shape
 from ik_node.ros.markers import Ghost
 from ik_node.solver.prospect import Colour
 
@@ -71,7 +71,8 @@ def test_the_ghost_is_the_robot(system, eyes):
 
 def test_a_link_without_a_pose_is_not_drawn():
     """As those behind a joint that nobody has heard of; what was drawn of it is deleted."""
-    visuals = [Visual(link, Shape.BOX, np.eye(4), np.full(3, 0.1)) for link in 'aabb']
+    box = Shape('box', (0.1, 0.1, 0.1))
+    visuals = {'a': [box, box], 'b': [box, box]}
     ghost = Ghost(visuals, 'base', at_least=6)
     ghost.place({'a': np.eye(4), 'b': np.eye(4)}, Colour.GREEN)
     ghost.place({'b': np.eye(4)}, Colour.RED)
