@@ -66,9 +66,10 @@ def arm(shared_system, one_window):
         at_tip(one_window, shared_system)
         shared_system.statuses.clear()
         yield shared_system
-        one_window.box('Position only').set_checked(False)
-        one_window.box('Free about the tool axis').set_checked(False)
-        one_window.box('Follow while dragging').set_checked(False)
+        one_window.page.mouse.up()
+        one_window.check('Position only', False)
+        one_window.check('Free about the tool axis', False)
+        one_window.check('Follow while dragging', False)
         # After a motion the handle comes back to the tip.
         shared_system.final(shared_system.send_joints([0.2, *READY[1:]]))
 
@@ -176,7 +177,8 @@ def test_drag_previews_and_move_goes_there(window, arm):
 
 def test_follow_while_dragging(window, arm):
     """The arm goes along, waits while the handle is held still, and stays where it is let go."""
-    window.box('Follow while dragging').check()
+    arm.change('/ik_node', stream__timeout=2.0)  # a busy machine may let the hand tremble
+    window.check('Follow while dragging')
     origin, grip = (np.array(window.pixel(HANDLE, [0.0, 0.0, z])) for z in (0.0, 0.13))
     mouse = window.page.mouse
     mouse.move(*grip)
@@ -210,7 +212,7 @@ def test_plan_shows_a_motion_and_moves_nothing(window, arm):
 
 def test_position_only(window, arm):
     """The orientation is free."""
-    window.box('Position only').check()
+    window.check('Position only')
     pull(window)
     wanted = window.pose(HANDLE)
     window.press('Move')
@@ -221,8 +223,8 @@ def test_position_only(window, arm):
 
 def test_free_about_the_tool_axis(window, arm):
     """The tool axis points as the handle does; both checks cannot be set."""
-    window.box('Position only').check()
-    window.box('Free about the tool axis').check()
+    window.check('Position only')
+    window.check('Free about the tool axis')
     window.wait(lambda: not window.box('Position only').is_checked(), 'the other check')
     pull(window)
     wanted = window.pose(HANDLE)
@@ -322,7 +324,7 @@ def test_workspace_is_seen_and_hidden(window, arm):
     publisher.publish(PointCloud2(width=5, height=5))
     publisher.publish(cloud)
     window.wait(lambda: window.visible('/base/workspace'), 'the workspace')
-    window.box('Workspace').uncheck()
+    window.check('Workspace', False)
     window.wait(lambda: not window.visible('/base/workspace'), 'no workspace')
     arm.destroy_publisher(publisher)
 
@@ -335,7 +337,7 @@ def test_two_windows_agree(chromium, port, window, arm):
         at_tip(other, arm)
         pull(other)
         window.wait(lambda: np.allclose(window.pose(HANDLE), other.pose(HANDLE)), 'the drag')
-        other.box('Position only').check()
+        other.check('Position only')
         window.wait(window.box('Position only').is_checked, 'the check')
         other.enter('joint_3', 0.25)
         window.wait(lambda: window.number('joint_3').input_value() == '0.25', 'the slider')
