@@ -82,8 +82,12 @@ def window(one_window, arm):
 
 def at_tip(window, probe):
     """Wait until the handle is where the tip is."""
-    window.wait(lambda: window.pose(HANDLE) is not None and window.visible(HANDLE)
-                and off(window.pose(HANDLE), tip(latest(probe))) < 1e-3, 'the handle at the tip')
+    def there() -> bool:
+        pose = window.pose(HANDLE)
+        return (pose is not None and window.visible(HANDLE)
+                and off(pose, tip(latest(probe))) < 1e-3)
+
+    window.wait(there, 'the handle at the tip')
 
 
 def off(pose, T):
