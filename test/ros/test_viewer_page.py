@@ -125,6 +125,9 @@ def next_end(window, probe, known):
 
 def test_arm_is_seen_where_its_joints_are(window, arm):
     """The picture shows each link; it changes with the joints, and back again with them."""
+    assert arm.final(arm.send_joints([0.2, *READY[1:]]))['state'] == 'reached'
+    assert arm.final(arm.send_joints(READY))['state'] == 'reached'
+    at_tip(window, arm)
     at_rest = window.picture()
     assert arm.final(arm.send_joints([0.9, -0.2, 0.3, 0.0, 0.5, 0.0]))['state'] == 'reached'
     at_tip(window, arm)
@@ -258,7 +261,7 @@ def test_home_and_stop(window, arm):
 def test_joint_sliders(window, arm):
     """A posture is shown by the ghost, then gone to; and taken from the arm."""
     window.press('Take the present posture')
-    window.wait(lambda: window.number('joint_2').input_value() == '0.3', 'the posture')
+    window.wait(lambda: float(window.number('joint_2').input_value()) == 0.3, 'the posture')
     window.enter('joint_1', 0.5)
     window.wait(lambda: window.visible('/ghost'), 'the ghost')
     assert not arm.statuses
@@ -270,7 +273,7 @@ def test_joint_sliders(window, arm):
 def test_speed_is_that_of_the_node(window, arm):
     """The slider sets the parameter, and shows it when somebody else has set it."""
     arm.change('/ik_node', motion__velocity_scale=0.31)
-    window.wait(lambda: window.number('Speed').input_value() == '0.31', 'their value')
+    window.wait(lambda: float(window.number('Speed').input_value()) == 0.31, 'their value')
     window.enter('Speed', 0.17)
     window.wait(lambda: parameter(arm, 'motion.velocity_scale').double_value == 0.17, 'ours')
 
@@ -279,7 +282,7 @@ def test_null_space_gains_are_those_of_the_node(window, arm):
     """One gain for all is shown at each joint; a joint can have its own."""
     arm.change('/ik_node', solver__null_space_gains=[2.0])
     window.page.get_by_text('Null-space gains').click()
-    window.wait(lambda: window.number('joint_4', 1).input_value() == '2', 'their value')
+    window.wait(lambda: float(window.number('joint_4', 1).input_value()) == 2.0, 'their value')
     window.enter('joint_4', 0.5, 1)
     window.wait(lambda: list(parameter(arm, 'solver.null_space_gains').double_array_value)
                 == [2.0, 2.0, 2.0, 0.5, 2.0, 2.0], 'ours')
@@ -344,7 +347,7 @@ def test_two_windows_agree(chromium, port, window, arm):
         other.check('Position only')
         window.wait(window.box('Position only').is_checked, 'the check')
         other.enter('joint_3', 0.25)
-        window.wait(lambda: window.number('joint_3').input_value() == '0.25', 'the slider')
+        window.wait(lambda: float(window.number('joint_3').input_value()) == 0.25, 'the slider')
         window.press('Move')
         assert next_end(window, arm, 0)['state'] == 'reached'
         other.reads('reached; the tip is measured')
