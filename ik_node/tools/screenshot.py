@@ -48,6 +48,11 @@ PROJECT = """([name, point]) => {
 }"""
 
 
+def dismiss_warning(page: Page) -> None:
+    """Close viser's warning that there is no graphics card, which is in the way."""
+    page.get_by_role('alert').filter(has_text='Software WebGL').get_by_role('button').click()
+
+
 def drag(page: Page, start: np.ndarray, by: np.ndarray) -> None:
     """Press the mouse at a pixel (2,), draw it on by some pixels (2,), and let go."""
     page.mouse.move(*start)
@@ -61,9 +66,7 @@ def photograph(page: Page, output: Path) -> None:
     """Drag the handle, plan, and save the picture once the path is drawn."""
     page.wait_for_function(
         f"() => window.__viserSceneTree?.getState()['{HANDLE}']?.effectiveVisibility")
-    warning = page.get_by_role('alert').filter(has_text='Software WebGL')
-    if warning.count():
-        warning.get_by_role('button').click()
+    dismiss_warning(page)
     for point, pixels in DRAGS:
         origin, start = (np.array(page.evaluate(PROJECT, [HANDLE, grip]))
                          for grip in ((0.0, 0.0, 0.0), point))

@@ -11,10 +11,10 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import expect, Page, sync_playwright
 
-from ik_node.tools.screenshot import ARGUMENTS, CHROMIUM, PROJECT
+from ik_node.tools.screenshot import ARGUMENTS, CHROMIUM, dismiss_warning, PROJECT
 
 PATIENCE = 60.0  # s; pictures are computed without a graphics card
-SIZE = {'width': 980, 'height': 620}
+SIZE = {'width': 1120, 'height': 600}  # the panels take 600 pixels of the width
 POSE = """name => {
     const pose = window.__viserMutable?.nodePoseData[name];
     return pose ? [...pose.position, ...pose.wxyz] : null;
@@ -43,6 +43,7 @@ class Window:
         page.on('websocket', lambda opened: self.requests.append(opened.url))
         page.goto(f'http://127.0.0.1:{port}')
         page.get_by_role('button', name='Home').wait_for()
+        dismiss_warning(page)
 
     def wait(self, condition, what: str) -> None:
         """Let both worlds go on, ours over DDS and the page's, until a condition holds."""
@@ -61,6 +62,12 @@ class Window:
     def box(self, label: str):
         """Return a checkbox."""
         return self._row(label).get_by_role('checkbox')
+
+    def check(self, label: str, wanted: bool = True) -> None:
+        """Set or take away the check of a box, which waits for the node to say so."""
+        if self.box(label).is_checked() != wanted:
+            self.box(label).click()
+            self.wait(lambda: self.box(label).is_checked() == wanted, f'the check at {label}')
 
     def number(self, label: str, which: int = 0):
         """Return the number beside a slider: the first, or another, of that label."""

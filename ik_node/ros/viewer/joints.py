@@ -13,7 +13,7 @@ import viser
 from ik_node.model.chain import Chain
 from ik_node.ros.viewer.inbox import Inbox
 
-STEP = 0.001  # rad or m
+DIGITS = 3  # after the point, rad or m
 
 
 def shown_range(chain: Chain) -> tuple[np.ndarray, np.ndarray]:
@@ -48,7 +48,7 @@ class JointPanel:
         with self._folder:
             self._sliders = {
                 name: server.gui.add_slider(
-                    name, min=float(a), max=float(b), step=STEP,
+                    name, min=float(a), max=float(b), step=10.0**-DIGITS,
                     initial_value=float(np.clip(0.0, a, b)),
                     hint=f'{"rad" if turning else "m"}, from {a:.3f} to {b:.3f}')
                 for name, a, b, turning in zip(chain.joint_names, lower, upper, chain.turning)}
@@ -76,7 +76,7 @@ class JointPanel:
                 value = self._known[name]
                 if value < slider.min or value > slider.max:
                     value = (value + pi) % (2.0 * pi) - pi  # a joint that turns without limit
-                slider.value = min(max(value, slider.min), slider.max)
+                slider.value = min(max(round(value, DIGITS), slider.min), slider.max)
 
     def remove(self) -> None:
         """Take the sliders off the page."""
