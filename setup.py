@@ -46,6 +46,7 @@ setup(
             'viewer = ik_node.entry:viewer',
             'send_goal = ik_node.entry:send_goal',
             'demo = ik_node.entry:demo',
+            'ik_doctor = ik_node.entry:ik_doctor',
             'compare_methods = ik_node.entry:compare_methods',
             'plot_trajectory = ik_node.entry:plot_trajectory',
             'workspace = ik_node.entry:workspace',
