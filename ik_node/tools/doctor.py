@@ -7,10 +7,11 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 import json
+import signal
 import sys
 
 import rclpy
-from rclpy.executors import ExternalShutdownException
+from rclpy.signals import SignalHandlerOptions
 
 from ik_node.ros.process import leave
 from ik_node.tools import doctor_arm as arm, doctor_checks as checks
@@ -83,13 +84,15 @@ def _count(found: dict[str, list[Finding]], level: Level) -> int:
 def main(argv: list[str] | None = None) -> None:
     """Run the command."""
     options = parse(sys.argv[1:] if argv is None else argv)
-    rclpy.init()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node, code = None, 130
     try:
         node, seen = observe(options.node, options.timeout)
         found = diagnose(seen)
         print(as_json(seen, found) if options.json else report(found))
         code = int(_count(found, Level.PROBLEM) > 0)
-    except (KeyboardInterrupt, ExternalShutdownException):
+    except KeyboardInterrupt:
         pass
-    leave(node if rclpy.ok() else None, code)
+    leave(node, code)

@@ -174,13 +174,14 @@ def _odd(seen: Observations, chain: Chain, kind: str, low: float, high: float) -
             if seen.value(name) else chain.velocity
     except ParameterError as error:
         return [problem(str(error), 'correct it')]
-    if not np.isfinite(limits).all():
-        which = [quote(joint) for joint, limit in zip(chain.joint_names, limits)
-                 if not np.isfinite(limit)]
-        return [problem(f'{listed(which)} has no velocity limit in the URDF', f'set {name}')]
-    return [warning(f'the {kind} limit of joint {quote(joint)} is {limit:g}',
-                    f'give rad or m, and s: in the URDF or by {name}')
-            for joint, limit in zip(chain.joint_names, limits) if not low <= limit <= high]
+    unset = [quote(joint) for joint, limit in zip(chain.joint_names, limits) if np.isinf(limit)]
+    findings = [problem(f'{listed(unset)} has no velocity limit in the URDF', f'set {name}')] \
+        if unset else []
+    return findings + [
+        warning(f'the {kind} limit of joint {quote(joint)} is {limit:g}',
+                f'give rad or m, and s: in the URDF or by {name}')
+        for joint, limit in zip(chain.joint_names, limits)
+        if np.isfinite(limit) and not low <= limit <= high]
 
 
 def _outside(seen: Observations, chain: Chain) -> list[Finding]:

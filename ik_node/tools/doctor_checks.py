@@ -100,18 +100,20 @@ def listed(names: list[str]) -> str:
 
 def read_model(seen: Observations) -> Model:
     """Return the arm, from where the node has it."""
-    tree, source, text = None, '', ''
+    tree, source = None, seen.description_topic.name
+    text = seen.descriptions[-1] if seen.descriptions else ''
     try:
-        if text := seen.value('robot_description'):
-            source, tree = 'the parameter robot_description', parse_urdf(text)
-        elif path := seen.value('urdf_file'):
-            source, tree = f'the file {path}', read_urdf(path)
-        elif seen.descriptions:
-            source = seen.description_topic.name
-            text = seen.descriptions[-1]
+        if path := seen.value('urdf_file'):
+            source = f'the file {path}'
+        if seen.value('robot_description'):
+            source, text = 'the parameter robot_description', seen.value('robot_description')
+            tree = parse_urdf(text)
+        elif path:
+            tree = read_urdf(path)
+        elif text:
             tree = parse_urdf(text)
         else:
-            return Model(source=seen.description_topic.name, complaint='none has arrived')
+            return Model(source=source, complaint='none has arrived')
         chain = make_chain(tree, seen.value('base_link'), seen.value('tip_link'))
         return Model(tree, chain, source, len(tree.source))
     except IkNodeError as error:
@@ -141,11 +143,12 @@ def check_node(seen: Observations, _: Model) -> Findings:
     alike = [name for name in seen.nodes if name.rpartition('/')[2] == 'ik_node']
     if not count:
         yield problem(f'there is no node {seen.target}', f'name it by --node {alike[0]}' if alike
-                      else 'start it: ros2 run ik_node ik_node')
+                      else 'start it: ros2 run ik_node ik_node; or continue it, if its process '
+                      'is stopped')
     elif seen.values is None:
         yield problem(f'{seen.target} is there, but does not answer within {seen.timeout:g} s',
                       'wait if it is starting (the first start on a machine compiles for about a '
-                      'minute); else look at its log, and whether its process is stopped')
+                      'minute); else look at its log, it hangs')
     for name, number in Counter(seen.nodes).items():
         if number > 1:
             twice = f'{number} nodes are named {name}'

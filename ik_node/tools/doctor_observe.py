@@ -171,7 +171,9 @@ def mismatch(publisher: End, listener: End) -> str:
     if publisher.kind != listener.kind:
         return f'{publisher.kind} is not {listener.kind}'
     compatible, why = qos_check_compatible(publisher.qos, listener.qos)
-    return why.strip('; ') if compatible is QoSCompatibility.ERROR else ''
+    if compatible != QoSCompatibility.ERROR:
+        return ''
+    return why.replace('ERROR: ', '').strip(';').replace(';', ', ')
 
 
 def observe(target: str, timeout: float) -> tuple[Node, Observations]:
@@ -270,8 +272,10 @@ class Observer(Node):
         self.create_subscription(JointState, seen.states_topic.name,
                                  lambda message: seen.states.append(self._heard(message)),
                                  QoSProfile(depth=100, reliability=LATEST.reliability))
+        # Deeper than the node's, in which the text of one publisher replaces that of another.
         self.create_subscription(String, seen.description_topic.name, self._on_description,
-                                 description.LATCHED)
+                                 QoSProfile(depth=10, reliability=description.LATCHED.reliability,
+                                            durability=description.LATCHED.durability))
         self.create_subscription(DiagnosticStatus, f'{seen.target}/status',
                                  seen.statuses.append, STATUS_QOS)
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 100)
