@@ -35,6 +35,9 @@ def check_description(seen: Observations, model: Model) -> Findings:
     """Look for a robot, and which joints its arm has."""
     topic = seen.description_topic
     if model.complaint and model.source == topic.name and not seen.descriptions:
+        if seen.target in seen.nodes and seen.values is None:
+            yield skipped('the node has not told where its description comes from')
+            return
         who = [end.node for end in topic.publishers]
         yield problem(f'no robot description on {topic.name}' + (
             f', though {listed(who)} may publish it' if who else ': nobody publishes it'),
@@ -133,7 +136,7 @@ def _rate(seen: Observations, names: tuple[str, ...]) -> float:
     """Return how often the first joint of the arm, or any message, comes (Hz)."""
     arrivals = [heard.arrival for heard in seen.states
                 if not names or names[0] in heard.message.name]
-    return max(len(arrivals) - 1, 0) / max(seen.end - seen.began, 1e-9)
+    return (len(arrivals) - 1) / (arrivals[-1] - arrivals[0]) if len(arrivals) > 1 else 0.0
 
 
 def _conflict(seen: Observations, names: tuple[str, ...]) -> str:

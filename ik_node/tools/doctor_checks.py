@@ -23,7 +23,7 @@ from ik_node.model.urdf import parse_urdf, read_urdf, Tree
 from ik_node.ros.parameters import IK_NODE
 from ik_node.ros.stamps import FUTURE_SLACK
 from ik_node.ros.status import GoalState
-from ik_node.tools.doctor_observe import environment, mismatch, Observations
+from ik_node.tools.doctor_observe import environment, mismatch, Observations, seconds
 
 SHOWN = 5  # names in a list
 
@@ -273,9 +273,10 @@ def check_clock(seen: Observations, _: Model) -> Findings:
         what = 'no time has arrived on /clock' if not seen.clock else '/clock has come only once'
         yield problem(f'{seen.target} has use_sim_time, and {what}', 'start the simulation or '
                       '`ros2 bag play --clock`, or set use_sim_time to false')
-    elif seen.simulated and seen.clock[-1] <= seen.clock[0]:
+    elif seen.simulated and seen.clock[-1].message == seen.clock[0].message:
         found = True
-        yield problem(f'{seen.target} has use_sim_time, and /clock stands at {seen.clock[-1]:g} s',
+        stands = seconds(seen.clock[-1].message.clock)
+        yield problem(f'{seen.target} has use_sim_time, and /clock stands at {stands:g} s',
                       'let the simulation run')
     elif not seen.simulated and seen.clock_topic.publishers:
         found = True

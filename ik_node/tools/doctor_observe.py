@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 import os
 from pathlib import Path
@@ -32,12 +32,18 @@ from ik_node.ros.parameters import IK_NODE
 from ik_node.ros.status import STATUS_QOS
 
 LOOK = 2.0  # s; so long at least it looks on, whatever was seen already
+LISTEN = 1.0  # s; so long at least after the first joint state and the first time on /clock
 MOST = 5000  # joint states that are kept
 ENVIRONMENT = ('ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS')
 STATES, DESCRIPTION, TRAJECTORIES, CLOCK, TF = (
     'sensor_msgs/msg/JointState', 'std_msgs/msg/String', 'trajectory_msgs/msg/JointTrajectory',
     '/clock', ('/tf', '/tf_static'))
 DDS_PORT, DDS_DOMAIN_GAIN, DDS_UNICAST = 7400, 250, range(10, 40, 2)  # RTPS 2.5, 9.6.2.3
+
+
+def seconds(stamp: Any) -> float:
+    """Return a time of a message, s."""
+    return stamp.sec + 1e-9 * stamp.nanosec
 
 
 @dataclass(frozen=True)
@@ -79,7 +85,7 @@ class Heard:
     def behind(self, stamp: Any, simulated: bool) -> float | None:
         """Return how old a stamp was on arrival (s); None if no simulated time is known."""
         now = self.clock if simulated else self.wall
-        return None if now is None else now - stamp.sec - 1e-9 * stamp.nanosec
+        return None if now is None else now - seconds(stamp)
 
 
 @dataclass
@@ -105,12 +111,12 @@ class Observations:
         Different texts from the topic.
     health : list of Heard
         DiagnosticArrays with what the node says of itself.
-    clock : list of float
-        Simulated times, s.
+    clock : list of Heard
+        Simulated times.
     tf_knows : callable or None
         Tells whether TF knows a frame; None without tf2_ros.
     began, end : float
-        From when to when was listened, s of the monotonic clock.
+        From when to when was listened, s of the monotonic clock.  The end moves on.
 
     """
 
@@ -133,7 +139,7 @@ class Observations:
     states: deque[Heard] = field(default_factory=lambda: deque(maxlen=MOST))
     health: list[Heard] = field(default_factory=list)
     statuses: list[DiagnosticStatus] = field(default_factory=list)
-    clock: list[float] = field(default_factory=list)
+    clock: list[Heard] = field(default_factory=list)
     tf_knows: Callable[[str], bool] | None = None
     began: float = 0.0
     end: float = 0.0
@@ -159,9 +165,13 @@ class Observations:
     @property
     def complete(self) -> bool:
         """Return whether there is nothing more to wait for."""
+        def enough(heard: Sequence[Heard]) -> bool:
+            return bool(heard) and self.end - heard[0].arrival > LISTEN
+
         return bool(
-            self.values is not None and self.health and self.states
-            and (not self.simulated or self.clock)
+            self.end - self.began > LOOK
+            and self.values is not None and self.health and enough(self.states)
+            and (not self.simulated or enough(self.clock))
             and (self.descriptions or self.value('robot_description') or self.value('urdf_file'))
             and (self.servers if self.value('output') == 'action' else self.listeners))
 
@@ -197,10 +207,8 @@ def observe(target: str, timeout: float) -> tuple[Node, Observations]:
     wait_for(observer, lambda: observer.name_of(STATES) is not None, 0.5 * timeout)
     observer.listen()
     observer.ask(end)
-    wait_for(observer, lambda: monotonic() > observer.seen.began + LOOK
-             and observer.look().complete, end - monotonic())
-    observer.look().end = monotonic()
-    return observer, observer.seen
+    wait_for(observer, lambda: observer.look().complete, end - monotonic())
+    return observer, observer.look()
 
 
 class Observer(Node):
@@ -245,6 +253,7 @@ class Observer(Node):
     def look(self) -> Observations:
         """Renew what the graph says."""
         seen = self.seen
+        seen.end = monotonic()
         names = (f'{space.rstrip("/")}/{name}' for name, space
                  in self.get_node_names_and_namespaces())
         seen.nodes = sorted(name for name in names if not hidden(name))
@@ -280,8 +289,7 @@ class Observer(Node):
                                  seen.statuses.append, STATUS_QOS)
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 100)
         self.create_subscription(
-            Clock, CLOCK, lambda message: seen.clock.append(
-                message.clock.sec + 1e-9 * message.clock.nanosec),
+            Clock, CLOCK, lambda message: seen.clock.append(self._heard(message)),
             QoSProfile(depth=1, reliability=LATEST.reliability))
         if tf2_ros is not None:
             buffer = tf2_ros.Buffer()
@@ -289,8 +297,8 @@ class Observer(Node):
             seen.tf_knows = lambda frame: buffer.can_transform(frame, frame, rclpy.time.Time())
 
     def _heard(self, message: Any) -> Heard:
-        clock = self.seen.clock[-1] if self.seen.clock else None
-        return Heard(message, monotonic(), time(), clock)
+        clock = self.seen.clock and seconds(self.seen.clock[-1].message.clock)
+        return Heard(message, monotonic(), time(), clock or None)
 
     def _on_description(self, message: String) -> None:
         if message.data not in self.seen.descriptions:

@@ -29,13 +29,15 @@ from trajectory_msgs.msg import JointTrajectory
 
 from ik_node.ros.action import ACTION
 from ik_node.ros.parameters import declare, IK_NODE
+from ik_node.tools.doctor import parse
 
 NAMES = [f'joint_{k}' for k in range(1, 7)]
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 PATIENCE = '30'  # s, for what ends earlier; for what does not, the default is enough
 
 
-COMMAND = [sys.executable, '-c', 'from ik_node.entry import ik_doctor; ik_doctor()']
+COMMAND = [sys.executable, '-c', 'from ik_node.entry import ik_doctor; ik_doctor()', '--json']
+AT_ONCE = 4  # so many run together: they wait most of the time
 
 
 class Answer:
@@ -63,7 +65,7 @@ class Answer:
 
 def start(*arguments, **environment):
     """Start it."""
-    return subprocess.Popen([*COMMAND, '--json', *arguments], stdout=subprocess.PIPE, text=True,
+    return subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, text=True,
                             env={**os.environ, **environment})
 
 
@@ -235,8 +237,10 @@ def without(nodes):
         'sim': start('--node', '/sim/ik_node'),
         'nowhere': start('--node', '/nowhere/ik_node', '--timeout', '2'),
         'elsewhere': start('--timeout', '2', ROS_DOMAIN_ID=OTHER_DOMAIN)}
-    spin([nodes], lambda: all(one.poll() is not None for one in running.values()))
-    return {name: Answer(one) for name, one in running.items()}
+    words = subprocess.Popen(COMMAND[:-1], stdout=subprocess.PIPE, text=True)
+    spin([nodes], lambda: all(one.poll() is not None for one in [words, *running.values()]))
+    return {'words': (words.returncode, words.stdout.read()),
+            **{name: Answer(one) for name, one in running.items()}}
 
 
 def test_no_joint_states(without):
@@ -284,19 +288,13 @@ def test_nobody_in_this_domain(without):
     assert os.environ['ROS_DOMAIN_ID'] in told.replace(',', '').split() or 'more' in told, told
 
 
-def test_the_words(nodes):
+def test_the_words(without):
     """Without --json a line for each finding, and the exit code is the same."""
-    done = subprocess.run(COMMAND, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1
-    line, = [line for line in done.stdout.splitlines() if line.startswith('problem  controller:')]
+    code, text = without['words']
+    assert code == 1
+    line, = [line for line in text.splitlines() if line.startswith('problem  controller:')]
     assert '/joint_trajectory; start or activate the controller' in line
-    assert done.stdout.splitlines()[-1].endswith('0 warnings')
-
-
-def test_node_that_does_not_answer(play):
-    """One that hangs is there, but silent."""
-    play('ik_node', '/played')
-    about().has('node', 'problem', '/played/ik_node is there, but does not answer', 'it hangs')
+    assert text.splitlines()[-1].endswith('0 warnings')
 
 
 # ---- description ------------------------------------------------------------
@@ -323,96 +321,7 @@ def test_description_that_is_no_urdf(nodes, play):
     answer.has('description', 'warning', '2 different texts', '/bare/one, /bare/two')
 
 
-@pytest.fixture
-def actor(play):
-    """Return what makes a node that answers as an ik_node with such parameters would."""
-    def make(parameters, **health):
-        node = play('ik_node', '/played', cli_args=['--ros-args', *(
-            word for name, value in parameters.items() for word in ('-p', f'{name}:={value}'))])
-        declare(node, IK_NODE)
-        publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
-
-        def tell():
-            array = DiagnosticArray(status=[DiagnosticStatus(
-                name='/played/ik_node: health', message='played')])
-            array.header.stamp = node.get_clock().now().to_msg()
-            array.header.stamp.sec += health.get('ahead', 0)
-            publisher.publish(array)
-
-        node.create_timer(0.2, tell)
-        node.create_subscription(JointState, 'joint_states', lambda message: None, 10)
-        tell_states(node)
-        take(node)
-        return node
-    return make
-
-
-def about(*nodes):
-    """Return the answer about an actor."""
-    return ask('--node', '/played/ik_node', nodes=nodes)
-
-
-def test_odd_limits(actor, tmp_path):
-    """Degrees for radians, no way to go, hardly any, no velocity limit, a list too short."""
-    text = ARM.read_text()
-    lines = [line for line in text.splitlines() if '<limit' in line]
-    odd = ['<limit lower="-170" upper="170" velocity="180" effort="1"/>',
-           '<limit lower="0" upper="0" velocity="1" effort="1"/>',
-           '<limit lower="0" upper="0.0001" velocity="1" effort="1"/>',
-           '<limit lower="-1" upper="1" velocity="0" effort="1"/>']
-    for line, other in zip(lines, odd):
-        text = text.replace(line, other, 1)
-    file = tmp_path / 'odd.urdf'
-    file.write_text(text)
-    answer = about(actor({'urdf_file': file, 'motion.acceleration_limits': '[1.0, 2.0]',
-                          'motion.jerk_limits': '[0.01]'}))
-    for words in ("'joint_1' turns from -170 to 170", "'joint_2' cannot move",
-                  "'joint_3' may move by 0.0001", "the jerk limit of joint 'joint_1' is 0.01",
-                  "the velocity limit of joint 'joint_1' is 180"):
-        answer.has('limits', 'warning', words)
-    for words in ("'joint_4' has no velocity limit", 'acceleration_limits needs 1 or 6'):
-        answer.has('limits', 'problem', words)
-
-
-def test_no_such_tip(actor):
-    """The chain that the node was told of is not in the description."""
-    answer = about(actor({'urdf_file': ARM, 'tip_link': 'tool_9'}))
-    answer.has('description', 'problem', "the tip_link 'tool_9' is not in the URDF")
-
-
-def test_a_file_of_another_machine(actor):
-    """Cannot be judged here."""
-    answer = about(actor({'urdf_file': '/none/arm.urdf'}))
-    answer.has('description', 'skipped', '/none/arm.urdf')
-
-
 # ---- joint states -----------------------------------------------------------
-
-@pytest.mark.parametrize('check, told, words', [
-    ('joint states', dict(names=NAMES[:5], positions=READY[:5]), ("lack 'joint_6'", 'not only')),
-    ('joint states', dict(positions=[math.nan, *READY[1:]]), ("'joint_1' is nan", 'no sense')),
-    ('joint states', dict(positions=READY[:4]), ('6 names and 4 positions', 'no sense')),
-    ('limits', dict(positions=[0.0, 3.0, *READY[2:]]), ("'joint_2' stands at 3", '[-1.9, 2.2]')),
-    ('limits', dict(velocities=[0.0, 100.0, 0, 0, 0, 0]), ("'joint_2' reports a velocity", '3.9')),
-], ids=['a joint is missing', 'NaN', 'lengths', 'outside', 'velocity'])
-def test_bad_joint_states(nodes, play, check, told, words):
-    """Each is named, with the publisher or the joint."""
-    driver = play('driver')
-    tell_states(driver, **told)
-    take(driver)
-    answer = ask(nodes=[nodes, driver])
-    answer.has(check, 'problem', *words)
-    assert 'ok' not in answer.of(check)
-
-
-def test_joint_states_of_nobody(nodes, play):
-    """A publisher that is silent is named."""
-    driver = play('driver')
-    driver.create_publisher(JointState, 'joint_states', 10)
-    take(driver)
-    ask(nodes=[nodes, driver]).has('joint states', 'problem', 'nothing comes on /joint_states',
-                                   '/driver may publish it', 'activate')
-
 
 def test_joint_states_that_stop(nodes, play):
     """How old the last are is told."""
@@ -483,16 +392,6 @@ def test_warnings(odd, check, words):
     odd.has('joint states', 'ok', '6 joints')
 
 
-def test_no_stamps(nodes, play):
-    """Joint states without a time."""
-    driver = play('driver')
-    tell_states(driver, age=None)
-    take(driver)
-    answer = ask(nodes=[nodes, driver])
-    answer.has('state source', 'warning', 'no stamp')
-    assert answer.of('clock') == ['ok'] and answer.code == 0, answer.findings
-
-
 # ---- controller, QoS, names -------------------------------------------------
 
 OTHER_TYPE = '''
@@ -552,20 +451,14 @@ def test_two_nodes_of_a_name(nodes, play):
     ask(nodes=[nodes]).has('node', 'problem', '2 nodes are named /ik_node', 'end one')
 
 
-def test_action(actor):
-    """By the parameter output: nobody serves the action, then one does."""
-    node = actor({'urdf_file': ARM, 'output': 'action', 'controller': 'arm'})
-    about(node).has('controller', 'problem', '/played/arm/follow_joint_trajectory')
-    node.create_service(Trigger, f'arm/{ACTION}/_action/send_goal', lambda request, answer: answer)
-    about(node).has('controller', 'ok', '/played/arm/follow_joint_trajectory')
-
-
 # ---- time -------------------------------------------------------------------
 
 def test_simulated_time(nodes, play):
     """With a /clock that stands, and with one that runs."""
     arguments = '--node', '/sim/ik_node'
-    gazebo, time = play('gazebo'), [100.0, 0.0]
+    gazebo, time = play('gazebo', '/sim'), [100.0, 0.0]
+    tell_states(gazebo)
+    take(gazebo)
     publisher = gazebo.create_publisher(Clock, '/clock', 10)
 
     def tell():
@@ -579,10 +472,118 @@ def test_simulated_time(nodes, play):
     answer.has('clock', 'ok', '/clock, alike')
 
 
-def test_clock_of_the_node(actor):
-    """A machine whose clock is wrong."""
-    answer = about(actor({'urdf_file': ARM}, ahead=100))
-    answer.has('clock', 'problem', 'the clock of the node is', 'ahead of ours', 'synchronise')
+# ---- an ik_node that is played ----------------------------------------------
+
+ODD_LIMITS = [
+    '<limit lower="-170" upper="170" velocity="180" effort="1"/>',
+    '<limit lower="0" upper="0" velocity="1" effort="1"/>',
+    '<limit lower="0" upper="0.0001" velocity="1" effort="1"/>',
+    '<limit lower="-1" upper="1" velocity="0" effort="1"/>']
+ACTION_OUTPUT = {'output': 'action', 'controller': 'arm'}
+# Namespace: parameters, joint states (None: a publisher that is silent), what else it does.
+PLAYED = {
+    'hangs': ({}, {}, {'spins': False}),
+    'odd_limits': ({'motion.acceleration_limits': '[1.0, 2.0]', 'motion.jerk_limits': '[0.01]'},
+                   {}, {}),
+    'no_tip': ({'tip_link': 'tool_9'}, {}, {}),
+    'no_file': ({'urdf_file': '/none/arm.urdf'}, {}, {}),
+    'clock': ({}, {}, {'ahead': 100}),
+    'action': (ACTION_OUTPUT, {}, {}),
+    'served': (ACTION_OUTPUT, {}, {'serves': f'arm/{ACTION}/_action/send_goal'}),
+    'missing': ({}, {'names': NAMES[:5], 'positions': READY[:5]}, {}),
+    'nan': ({}, {'positions': [math.nan, *READY[1:]]}, {}),
+    'lengths': ({}, {'positions': READY[:4]}, {}),
+    'outside': ({}, {'positions': [0.0, 3.0, *READY[2:]]}, {}),
+    'fast': ({}, {'velocities': [0.0, 100.0, 0, 0, 0, 0]}, {}),
+    'silent': ({}, None, {}),
+    'no_stamps': ({}, {'age': None}, {}),
+}
+
+
+def act(space, parameters, states, ahead=0, serves=''):
+    """Return a node that answers as an ik_node would, with a driver in its namespace."""
+    node = rclpy.create_node('ik_node', namespace=space, cli_args=['--ros-args', *(
+        word for name, value in parameters.items() for word in ('-p', f'{name}:={value}'))])
+    declare(node, IK_NODE)
+    publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
+    node.create_subscription(JointState, 'joint_states', lambda message: None, 10)
+    if serves:
+        node.create_service(Trigger, serves, lambda request, answer: answer)
+
+    def tell():
+        array = DiagnosticArray(status=[DiagnosticStatus(
+            name=f'/{space}/ik_node: health', message='played')])
+        array.header.stamp = node.get_clock().now().to_msg()
+        array.header.stamp.sec += ahead
+        publisher.publish(array)
+
+    node.create_timer(0.2, tell)
+    driver = rclpy.create_node('driver', namespace=space)
+    take(driver)
+    if states is None:
+        driver.create_publisher(JointState, 'joint_states', 10)
+    else:
+        tell_states(driver, **states)
+    return node, driver
+
+
+@pytest.fixture(scope='module')
+def played(nodes, tmp_path_factory):
+    """Return the answers about ik_nodes that are played, by namespace."""
+    text = ARM.read_text()
+    lines = [line.strip() for line in text.splitlines() if '<limit' in line]
+    for line, other in zip(lines, ODD_LIMITS):
+        text = text.replace(line, other, 1)
+    odd_arm = tmp_path_factory.mktemp('odd') / 'odd.urdf'
+    odd_arm.write_text(text)
+    answers, cases = {}, list(PLAYED.items())
+    for k in range(0, len(cases), AT_ONCE):
+        actors, spun, running = [], [nodes], {}
+        for space, (parameters, states, named) in cases[k:k + AT_ONCE]:
+            named, arm = dict(named), odd_arm if space == 'odd_limits' else ARM
+            spins = named.pop('spins', True)
+            actors += act(space, {'urdf_file': arm, **parameters}, states, **named)
+            spun += actors[-2:] if spins else []
+            running[space] = start('--node', f'/{space}/ik_node')
+        spin(spun, lambda running=running: all(
+            one.poll() is not None for one in running.values()))
+        for actor in actors:
+            actor.destroy_node()
+        answers |= {space: Answer(one) for space, one in running.items()}
+    return answers
+
+
+@pytest.mark.parametrize('space, check, level, words', [
+    ('hangs', 'node', 'problem', ('/hangs/ik_node is there, but does not answer', 'it hangs')),
+    ('odd_limits', 'limits', 'warning', ("'joint_1' turns from -170 to 170",)),
+    ('odd_limits', 'limits', 'warning', ("'joint_2' cannot move",)),
+    ('odd_limits', 'limits', 'warning', ("'joint_3' may move by 0.0001",)),
+    ('odd_limits', 'limits', 'warning', ("the velocity limit of joint 'joint_1' is 180",)),
+    ('odd_limits', 'limits', 'warning', ("the jerk limit of joint 'joint_1' is 0.01",)),
+    ('odd_limits', 'limits', 'problem', ("'joint_4' has no velocity limit",)),
+    ('odd_limits', 'limits', 'problem', ('acceleration_limits needs 1 or 6',)),
+    ('no_tip', 'description', 'problem', ("the tip_link 'tool_9' is not in the URDF",)),
+    ('no_file', 'description', 'skipped', ('/none/arm.urdf',)),
+    ('clock', 'clock', 'problem', ('the clock of the node is', 'ahead of ours', 'synchronise')),
+    ('action', 'controller', 'problem', ('/action/arm/follow_joint_trajectory', 'start')),
+    ('served', 'controller', 'ok', ('/served/arm/follow_joint_trajectory',)),
+    ('missing', 'joint states', 'problem', ("lack 'joint_6'", 'not only')),
+    ('nan', 'joint states', 'problem', ("'joint_1' is nan", 'no sense', '/nan/driver')),
+    ('lengths', 'joint states', 'problem', ('6 names and 4 positions', 'no sense')),
+    ('outside', 'limits', 'problem', ("'joint_2' stands at 3", '[-1.9, 2.2]')),
+    ('fast', 'limits', 'problem', ("'joint_2' reports a velocity", '3.9')),
+    ('silent', 'joint states', 'problem', ('nothing comes on /silent/joint_states',
+                                           '/silent/driver may publish it', 'activate')),
+    ('no_stamps', 'state source', 'warning', ('no stamp',)),
+])
+def test_what_is_found(played, space, check, level, words):
+    """Each fault is named, and it is the only one."""
+    answer = played[space]
+    answer.has(check, level, *words)
+    others = {finding['check'] for finding in answer.findings
+              if finding['level'] in ('warning', 'problem')} - {check}
+    assert not others - ({'joint states'} if space == 'hangs' else set()), answer.findings
+    assert answer.code == any(f['level'] == 'problem' for f in answer.findings)
 
 
 # ---- the command ------------------------------------------------------------
@@ -590,10 +591,11 @@ def test_clock_of_the_node(actor):
 @pytest.mark.parametrize('arguments, words', [
     (('--timeout', '0'), 'more than 0'), (('--timeout', 'x'), 'invalid float'),
     (('--nod',), 'expected one argument'), (('now',), 'unrecognized')])
-def test_usage(arguments, words):
+def test_usage(arguments, words, capsys):
     """Wrong usage is explained, with exit code 2."""
-    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 2 and words in done.stderr, done.stderr
+    with pytest.raises(SystemExit) as ended:
+        parse(list(arguments))
+    assert ended.value.code == 2 and words in capsys.readouterr().err
 
 
 def test_interrupted(nodes):
