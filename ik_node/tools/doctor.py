@@ -16,7 +16,8 @@ from rclpy.signals import SignalHandlerOptions
 from ik_node.ros.process import leave
 from ik_node.tools import doctor_arm as arm, doctor_checks as checks
 from ik_node.tools.doctor_checks import Finding, Level, read_model
-from ik_node.tools.doctor_observe import Observations, observe
+from ik_node.tools.doctor_observations import Observations
+from ik_node.tools.doctor_observe import observe
 
 CHECKS = {
     'environment': checks.check_environment,

@@ -21,7 +21,7 @@ from ik_node.tools.doctor_checks import (
     skipped,
     warning,
 )
-from ik_node.tools.doctor_observe import Observations
+from ik_node.tools.doctor_observations import Observations
 
 SLOW = 10.0  # Hz; with fewer joint states the watch over a motion sees little
 CONFLICT = 20.0  # so many times its range in a few seconds goes no joint: two tell of it

@@ -23,7 +23,8 @@ from ik_node.model.urdf import parse_urdf, read_urdf, Tree
 from ik_node.ros.parameters import IK_NODE
 from ik_node.ros.stamps import FUTURE_SLACK
 from ik_node.ros.status import GoalState
-from ik_node.tools.doctor_observe import environment, mismatch, Observations, seconds
+from ik_node.tools.doctor_observations import mismatch, Observations, seconds
+from ik_node.tools.doctor_observe import environment
 
 SHOWN = 5  # names in a list
 
@@ -142,7 +143,7 @@ def check_node(seen: Observations, _: Model) -> Findings:
     count = seen.nodes.count(seen.target)
     alike = [name for name in seen.nodes if name.rpartition('/')[2] == 'ik_node']
     if not count:
-        yield problem(f'there is no node {seen.target}', f'name it by --node {alike[0]}' if alike
+        yield problem(f'there is no node {seen.target}', f'name it: --node {listed(alike)}' if alike
                       else 'start it: ros2 run ik_node ik_node; or continue it, if its process '
                       'is stopped')
     elif seen.values is None:

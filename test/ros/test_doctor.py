@@ -235,8 +235,8 @@ def without(nodes):
     running = {
         'alone': start(), 'bare': start('--node', '/bare/ik_node'),
         'sim': start('--node', '/sim/ik_node'),
-        'nowhere': start('--node', '/nowhere/ik_node', '--timeout', '2'),
-        'elsewhere': start('--timeout', '2', ROS_DOMAIN_ID=OTHER_DOMAIN)}
+        'nowhere': start('--node', '/nowhere/ik_node'),
+        'elsewhere': start('--timeout', '1', ROS_DOMAIN_ID=OTHER_DOMAIN)}
     words = subprocess.Popen(COMMAND[:-1], stdout=subprocess.PIPE, text=True)
     spin([nodes], lambda: all(one.poll() is not None for one in [words, *running.values()]))
     return {'words': (words.returncode, words.stdout.read()),
@@ -276,7 +276,7 @@ def test_no_clock(without):
 
 def test_no_node_of_that_name(without):
     """Those that there are are named."""
-    without['nowhere'].has('node', 'problem', 'no node /nowhere/ik_node', '--node /bare/ik_node')
+    without['nowhere'].has('node', 'problem', 'no node /nowhere/ik_node', '--node /')
     assert without['nowhere'].of('parameters') == ['skipped']
 
 
@@ -457,7 +457,7 @@ def test_simulated_time(nodes, play):
     """With a /clock that stands, and with one that runs."""
     arguments = '--node', '/sim/ik_node'
     gazebo, time = play('gazebo', '/sim'), [100.0, 0.0]
-    tell_states(gazebo)
+    tell_states(gazebo, age=None)
     take(gazebo)
     publisher = gazebo.create_publisher(Clock, '/clock', 10)
 
