@@ -143,9 +143,9 @@ def check_node(seen: Observations, _: Model) -> Findings:
     count = seen.nodes.count(seen.target)
     alike = [name for name in seen.nodes if name.rpartition('/')[2] == 'ik_node']
     if not count:
-        yield problem(f'there is no node {seen.target}', f'name it: --node {listed(alike)}' if alike
-                      else 'start it: ros2 run ik_node ik_node; or continue it, if its process '
-                      'is stopped')
+        yield problem(f'there is no node {seen.target}',
+                      f'name it: --node {listed(alike)}' if alike else 'start it: ros2 run '
+                      'ik_node ik_node; or continue it, if its process is stopped')
     elif seen.values is None:
         yield problem(f'{seen.target} is there, but does not answer within {seen.timeout:g} s',
                       'wait if it is starting (the first start on a machine compiles for about a '
