@@ -120,7 +120,9 @@ def check_sources(seen: Observations, model: Model) -> Findings:
         yield warning(f'joint states on {topic.name} have no stamp',
                       'stamp them with the time of measurement')
     if not found:
-        yield ok(f'{publishers}, {rate:.0f} Hz')
+        age = seen.behind(seen.states)
+        yield ok(f'{publishers}, {rate:.0f} Hz'
+                 + ('' if age is None else f', by their stamps {1e3 * age:.1f} ms old'))
 
 
 def _publishers(seen: Observations) -> list[str]:

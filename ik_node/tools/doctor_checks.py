@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from statistics import median
 
 from diagnostic_msgs.msg import DiagnosticStatus
 
@@ -287,9 +286,8 @@ def check_clock(seen: Observations, _: Model) -> Findings:
     for whose, stamps, tell in (
             ('the node', seen.health, problem),
             ('whoever stamps the joint states', seen.states, warning)):
-        ages = [age for heard in stamps if heard.message.header.stamp.sec > 0
-                and (age := heard.behind(heard.message.header.stamp, seen.simulated)) is not None]
-        if ages and abs(age := median(ages)) > FUTURE_SLACK:
+        age = seen.behind(stamps)
+        if age is not None and abs(age) > FUTURE_SLACK:
             found = True
             yield tell(f'the clock of {whose} is {abs(age):.1f} s '
                        f'{"behind" if age > 0 else "ahead of"} '

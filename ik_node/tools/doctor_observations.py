@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -132,6 +133,12 @@ class Observations:
     def simulated(self) -> bool:
         """Return whether the node takes its time from /clock."""
         return bool(self.value('use_sim_time'))
+
+    def behind(self, heard: Sequence[Heard]) -> float | None:
+        """Return how old the stamps of messages were on arrival (median, s); None without any."""
+        ages = [age for one in heard if one.message.header.stamp.sec > 0
+                and (age := one.behind(one.message.header.stamp, self.simulated)) is not None]
+        return median(ages) if ages else None
 
     @property
     def listeners(self) -> list[End]:
