@@ -75,22 +75,21 @@ def check_joint_states(seen: Observations, model: Model) -> Findings:
     refused = [joints.complaint for heard in seen.states
                if not joints.take(heard.message, heard.arrival)]
     names = _names(model, joints)
+    correct = f'correct what {publishers} publishes'
+    if refused:
+        yield warning(f'{len(refused)} of {len(seen.states)} messages on {topic.name} make no '
+                      f'sense: {refused[-1]}', correct)
     try:
         joints.state(names, seen.end, seen.value('state.timeout'))
-        if not refused:
-            yield ok(f'{len(names)} joints on {topic.name} from {publishers}')
-            return
-        tell = warning
     except StateError as error:
-        tell = problem
-        if not refused:
-            known = listed([quote(name) for name in joints.positions])
-            yield problem(f'{error} ({topic.name}, from {publishers})',
-                          'look why they have stopped' if error.reason is Reason.STATE_STALE else
-                          f'let every joint of the arm be published, not only {known}')
-    if refused:
-        yield tell(f'{len(refused)} of {len(seen.states)} messages on {topic.name} make no sense: '
-                   f'{refused[-1]}', f'correct what {publishers} publishes')
+        known = listed([quote(name) for name in joints.positions])
+        yield problem(f'{error} ({topic.name}, from {publishers})', {
+            Reason.STATE_INVALID: correct,
+            Reason.STATE_STALE: 'look why they have stopped',
+        }.get(error.reason, f'let every joint of the arm be published, not only {known}'))
+        return
+    if not refused:
+        yield ok(f'{len(names)} joints on {topic.name} from {publishers}')
 
 
 def check_sources(seen: Observations, model: Model) -> Findings:

@@ -386,8 +386,7 @@ def odd(nodes):
     ('goals', ('rejected (', 'it means: ')),
     ('node', ('2 nodes are named /gazebo',)),
 ], ids=['old stamps', 'clock that is not used', 'two publishers', 'slow', 'some make no sense',
-        'slightly outside',
-        'two controllers', 'two senders', 'last goal', 'two of a name'])
+        'slightly outside', 'two controllers', 'two senders', 'last goal', 'two of a name'])
 def test_warnings(odd, check, words):
     """What may be meant is a warning, and the exit code stays 0."""
     odd.has(check, 'warning', *words)
@@ -570,8 +569,10 @@ def played(nodes, tmp_path_factory):
     ('action', 'controller', 'problem', ('/action/arm/follow_joint_trajectory', 'start')),
     ('served', 'controller', 'ok', ('/served/arm/follow_joint_trajectory',)),
     ('missing', 'joint states', 'problem', ("lack 'joint_6'", 'not only')),
-    ('nan', 'joint states', 'problem', ("'joint_1' is nan", 'no sense', '/nan/driver')),
-    ('lengths', 'joint states', 'problem', ('6 names and 4 positions', 'no sense')),
+    ('nan', 'joint states', 'problem', ("lack 'joint_1' (left out: 'joint_1' is nan)",
+                                        'correct what /nan/driver')),
+    ('lengths', 'joint states', 'problem', ('no joint state has arrived',
+                                            '6 names and 4 positions')),
     ('outside', 'limits', 'problem', ("'joint_2' stands at 3", '[-1.9, 2.2]')),
     ('fast', 'limits', 'problem', ("'joint_2' reports a velocity", '3.9')),
     ('silent', 'joint states', 'problem', ('nothing comes on /silent/joint_states',
