@@ -47,6 +47,7 @@ setup(
             'interactive_goal = ik_node.entry:interactive_goal',
             'send_goal = ik_node.entry:send_goal',
             'demo = ik_node.entry:demo',
+            'ik_doctor = ik_node.entry:ik_doctor',
             'compare_methods = ik_node.entry:compare_methods',
             'plot_trajectory = ik_node.entry:plot_trajectory',
             'workspace = ik_node.entry:workspace',

@@ -67,6 +67,11 @@ def demo() -> NoReturn:
     _run('ik_node.tools.demo')
 
 
+def ik_doctor() -> NoReturn:
+    """Look at a running system."""
+    _run('ik_node.tools.doctor')
+
+
 def compare_methods() -> NoReturn:
     """Compare the methods of inverse kinematics."""
     _run('ik_node.tools.compare')

@@ -58,7 +58,7 @@ def test_installed_executables_run(installed):
     environment = {**os.environ, 'PYTHONPATH': str(folder)}
     scripts = {path.name for path in (installed / 'lib/ik_node').iterdir()}
     assert scripts == {'ik_node', 'sim_controller', 'viewer', 'interactive_goal', 'send_goal',
-                       'demo', 'compare_methods', 'plot_trajectory', 'workspace'}
+                       'demo', 'ik_doctor', 'compare_methods', 'plot_trajectory', 'workspace'}
     helped = run(installed / 'lib/ik_node/send_goal', '--help', cwd='/', env=environment)
     assert helped.returncode == 0 and '--xyz' in helped.stdout
     for name in ('ik_node', 'sim_controller'):

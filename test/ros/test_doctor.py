@@ -1,0 +1,614 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""ik_doctor against real nodes over DDS: each thing that it finds, and a system without fault."""
+
+from contextlib import ExitStack, suppress
+import importlib.util
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+from time import monotonic
+
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import PoseStamped
+from harness import ARM, COLD_START, FINAL, Probe, process, READY
+import pytest
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import NodeNameNonExistentError
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory
+
+from ik_node.ros.action import ACTION
+from ik_node.ros.parameters import declare, IK_NODE
+from ik_node.tools.doctor import parse
+
+NAMES = [f'joint_{k}' for k in range(1, 7)]
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+PATIENCE = '30'  # s, for what ends earlier; for what does not, the default is enough
+
+
+COMMAND = [sys.executable, '-c', 'from ik_node.entry import ik_doctor; ik_doctor()', '--json']
+AT_ONCE = 4  # so many run together: they wait most of the time
+
+
+class Answer:
+    """What ik_doctor has said."""
+
+    def __init__(self, running):
+        self.code, told = running.returncode, json.loads(running.stdout.read())
+        self.findings = told['findings']
+        problems = [f for f in self.findings if f['level'] == 'problem']
+        assert (len(problems), self.code) == (told['problems'], int(bool(problems)))
+
+    def of(self, check):
+        """Return the levels of a check."""
+        return [finding['level'] for finding in self.findings if finding['check'] == check]
+
+    def has(self, check, level, *words):
+        """Assert that a check has found something, with these words, and says what to do."""
+        for finding in self.findings:
+            if (finding['check'], finding['level']) == (check, level) and all(
+                    word in finding['what'] + '; ' + finding['remedy'] for word in words):
+                assert finding['remedy'] or level in ('ok', 'skipped')
+                return
+        raise AssertionError(f'{check} {level} {words} not in {self.findings}')
+
+
+def start(*arguments, **environment):
+    """Start it."""
+    return subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, text=True,
+                            env={**os.environ, **environment})
+
+
+def ask(*arguments, nodes=()):
+    """Run it while nodes are spun; return its answer."""
+    running = start(*arguments)
+    spin(nodes, lambda: running.poll() is not None)
+    return Answer(running)
+
+
+def spin(nodes, condition, seconds=60.0):
+    """Spin nodes until a condition holds."""
+    executor, end = SingleThreadedExecutor(), monotonic() + seconds
+    for node in nodes:
+        executor.add_node(node)
+    while not condition():
+        assert monotonic() < end
+        executor.spin_once(timeout_sec=0.02)
+    for node in nodes:
+        executor.remove_node(node)
+
+
+@pytest.fixture
+def play():
+    """Return what makes nodes, to play a part of the system for one test."""
+    with ExitStack() as stack:
+        def make(name, namespace='', **named):
+            node = rclpy.create_node(name, namespace=namespace, **named)
+            stack.callback(node.destroy_node)
+            return node
+        yield make
+
+
+def tell_states(node, names=NAMES, positions=READY, velocities=(), rate=50.0, age=0):
+    """Publish joint states; their stamps are so old, s, or 0 for `age` None."""
+    publisher = node.create_publisher(JointState, 'joint_states', 10)
+
+    def tell():
+        message = JointState(name=list(names), position=list(map(float, positions)),
+                             velocity=list(map(float, velocities)))
+        if age is not None:
+            message.header.stamp = node.get_clock().now().to_msg()
+            message.header.stamp.sec -= age
+        publisher.publish(message)
+
+    return node.create_timer(1.0 / rate, tell)
+
+
+def take(node, kind=JointTrajectory, qos=10):
+    """Listen as a controller does."""
+    node.create_subscription(kind, 'joint_trajectory', lambda message: None, qos)
+
+
+def onlooker(target):
+    """Return a probe that publishes nothing but goals."""
+    probe = Probe(target=target)
+    for publisher in (probe.joint_states, probe.descriptions, probe.commands):
+        probe.destroy_publisher(publisher)
+    return probe
+
+
+@pytest.fixture(scope='module')
+def nodes(tmp_path_factory, recorded):
+    """Run three ik_nodes: with a robot, without, and in simulated time; all without an arm."""
+    probe = onlooker('/ik_node')
+    with ExitStack() as stack:
+        for space, parameters in (('', {'urdf_file': ARM}), ('/bare', {}),
+                                  ('/sim', {'urdf_file': ARM, 'use_sim_time': True})):
+            running = stack.enter_context(process(
+                'ik_node', tmp_path_factory.mktemp('node'), parameters,
+                {'__ns': space} if space else None))
+            probe.wait(lambda space=space: f'{space}/ik_node: health' in probe.health,
+                       COLD_START, 'health')
+            setattr(probe, space.strip('/') or 'node', running)
+        yield probe
+    probe.destroy_node()
+
+
+# ---- a system without fault -------------------------------------------------
+
+@pytest.fixture(scope='module')
+def healthy(tmp_path_factory, recorded):
+    """
+    Run a system in a namespace, whose topics have other names.
+
+    Return the answer about it, what ik_doctor publishes and calls, and what has come from
+    the node meanwhile.
+    """
+    remap, graph, came = {'__ns': '/left', 'joint_states': 'measured'}, set(), []
+    probe = onlooker('/left/ik_node')
+    with process('sim_controller', tmp_path_factory.mktemp('sim'), {
+            'urdf_file': ARM, 'initial_positions': READY},
+            {**remap, 'joint_trajectory': 'arm/joint_trajectory'}), \
+            process('ik_node', tmp_path_factory.mktemp('node'), {
+                'urdf_file': ARM, 'controller': 'arm'}, remap):
+        probe.wait_for_node()
+        probe.wait_until_ready()
+        probe.create_subscription(JointTrajectory, '/left/arm/joint_trajectory', came.append, 10)
+        running = start('--node', 'left/ik_node', '--timeout', PATIENCE)
+
+        def ended():
+            if ('_ik_doctor', '/') in probe.get_node_names_and_namespaces():
+                with suppress(NodeNameNonExistentError):
+                    for of in (probe.get_publisher_names_and_types_by_node,
+                               probe.get_client_names_and_types_by_node):
+                        graph.update(name for name, _ in of('_ik_doctor', '/'))
+            return running.poll() is not None
+
+        probe.wait(ended, 60.0)
+    probe.destroy_node()
+    return Answer(running), graph, came + probe.statuses
+
+
+def test_a_system_without_fault(healthy):
+    """Exit code 0, by the names that its topics really have."""
+    answer, *_ = healthy
+    assert answer.code == 0
+    for check, words in (('description', "'base_link' to 'tool0' by 'joint_1'"),
+                         ('joint states', '6 joints on /left/measured from /left/sim_controller'),
+                         ('state source', ' ms old'), ('limits', 'plausible'), ('health', 'ready'),
+                         ('QoS', 'compatible'), ('clock', 'system time'), ('goals', 'none'),
+                         ('parameters', "controller 'arm'"), ('environment', 'ROS_DOMAIN_ID')):
+        answer.has(check, 'ok', words)
+    # We listen, too.
+    answer.has('controller', 'warning', '/left/arm/joint_trajectory', '/left/sim_controller')
+    assert {finding['level'] for finding in answer.findings
+            if finding['check'] not in ('TF', 'controller')} == {'ok'}
+
+
+def test_nothing_is_sent(healthy):
+    """No goal, no trajectory; it asks for parameters, and has no publisher but rclpy's own."""
+    _, graph, came = healthy
+    assert not came
+    assert graph == {'/parameter_events', *(f'/left/ik_node/{name}' for name in (
+        'list_parameters', 'get_parameter_types', 'get_parameters'))}
+
+
+def test_tf_is_not_looked_at_without_tf2_ros(healthy):
+    """It says so; with tf2_ros it says that nobody publishes the base link."""
+    answer, *_ = healthy
+    if importlib.util.find_spec('tf2_ros') is None:
+        answer.has('TF', 'skipped', 'tf2_ros is not installed')
+    else:
+        answer.has('TF', 'warning', "does not know the base link 'base_link'")
+
+
+def test_base_link_in_tf(nodes, play):
+    """A base link that TF knows is said to be known."""
+    tf2_ros = pytest.importorskip('tf2_ros', reason='tf2_ros is not on PyPI; it comes with ROS 2')
+    from geometry_msgs.msg import TransformStamped
+    broadcaster = play('robot_state_publisher')
+    message = TransformStamped(child_frame_id='base_link')
+    message.header.frame_id, message.transform.rotation.w = 'world', 1.0
+    keep = tf2_ros.StaticTransformBroadcaster(broadcaster)
+    keep.sendTransform(message)
+    ask(nodes=[nodes, broadcaster]).has('TF', 'ok', "knows 'base_link'")
+
+
+# ---- nothing there ----------------------------------------------------------
+
+OTHER_DOMAIN = str(101 + int(os.environ['ROS_DOMAIN_ID']) % 100)
+
+
+@pytest.fixture(scope='module')
+def without(nodes):
+    """Return answers about nodes without an arm, all asked for at once, by names."""
+    running = {
+        'alone': start(), 'bare': start('--node', '/bare/ik_node'),
+        'sim': start('--node', '/sim/ik_node'),
+        'nowhere': start('--node', '/nowhere/ik_node'),
+        'elsewhere': start('--timeout', '1', ROS_DOMAIN_ID=OTHER_DOMAIN)}
+    words = subprocess.Popen(COMMAND[:-1], stdout=subprocess.PIPE, text=True)
+    spin([nodes], lambda: all(one.poll() is not None for one in [words, *running.values()]))
+    return {'words': (words.returncode, words.stdout.read()),
+            **{name: Answer(one) for name, one in running.items()}}
+
+
+def test_no_joint_states(without):
+    """Nobody publishes them."""
+    without['alone'].has('joint states', 'problem', 'nobody publishes /joint_states', 'start')
+    assert without['alone'].of('state source') == ['skipped']
+
+
+def test_no_controller(without):
+    """Nobody listens."""
+    without['alone'].has('controller', 'problem', 'nobody takes trajectories on /joint_trajectory')
+
+
+def test_not_ready(without):
+    """What the node says of itself is told, and what it has is well."""
+    without['alone'].has('health', 'problem', 'joint states are missing or old')
+    for check in ('environment', 'node', 'description', 'limits', 'QoS', 'clock'):
+        assert without['alone'].of(check) == ['ok'], without['alone'].findings
+
+
+def test_no_description(without):
+    """Nobody publishes it."""
+    without['bare'].has('description', 'problem', '/bare/robot_description',
+                        'nobody publishes it', 'robot_state_publisher')
+    without['bare'].has('health', 'warning', 'no robot description')
+    assert without['bare'].of('limits') == ['skipped']
+
+
+def test_no_clock(without):
+    """Simulated time without a simulation."""
+    without['sim'].has('clock', 'problem', 'no time has arrived on /clock', 'use_sim_time')
+
+
+def test_no_node_of_that_name(without):
+    """Those that there are are named."""
+    without['nowhere'].has('node', 'problem', 'no node /nowhere/ik_node', '--node /')
+    assert without['nowhere'].of('parameters') == ['skipped']
+
+
+def test_nobody_in_this_domain(without):
+    """The domains that are in use here are named."""
+    answer = without['elsewhere']
+    answer.has('environment', 'problem', f'ROS_DOMAIN_ID {OTHER_DOMAIN}', 'RMW')
+    told = answer.findings[0]['what'].partition('the domains ')[2]
+    assert os.environ['ROS_DOMAIN_ID'] in told.replace(',', '').split() or 'more' in told, told
+
+
+def test_the_words(without):
+    """Without --json a line for each finding, and the exit code is the same."""
+    code, text = without['words']
+    assert code == 1
+    line, = [line for line in text.splitlines() if line.startswith('problem  controller:')]
+    assert '/joint_trajectory; start or activate the controller' in line
+    assert text.splitlines()[-1].endswith('0 warnings')
+
+
+# ---- description ------------------------------------------------------------
+
+def test_description_that_is_not_latched(nodes, play):
+    """A volatile publisher is not heard by the node, and named."""
+    publisher = play('careless', '/bare')
+    publisher.create_publisher(String, 'robot_description', 1).publish(
+        String(data=ARM.read_text()))
+    answer = ask('--node', '/bare/ik_node', nodes=[nodes])
+    answer.has('description', 'problem', '/bare/careless may publish it', 'transient local')
+    answer.has('QoS', 'problem', '/bare/robot_description gets from /bare/careless to '
+               '/bare/ik_node', 'durability')
+
+
+def test_description_that_is_no_urdf(nodes, play):
+    """Why not is told, and that there are two."""
+    for name, text in (('one', '<robot name="a">'), ('two', '<sdf/>')):
+        publisher = play(name, '/bare').create_publisher(String, 'robot_description', LATCHED)
+        publisher.publish(String(data=text))
+        nodes.wait(lambda text=text: '/bare/robot_description: not' in nodes.bare.output)
+    answer = ask('--node', '/bare/ik_node', nodes=[nodes])
+    answer.has('description', 'problem', '/bare/robot_description (', 'is not usable: ')
+    answer.has('description', 'warning', '2 different texts', '/bare/one, /bare/two')
+
+
+# ---- joint states -----------------------------------------------------------
+
+def test_joint_states_that_stop(nodes, play):
+    """How old the last are is told."""
+    driver = play('driver')
+    timer = tell_states(driver)
+    take(driver)
+    running = start()
+    spin([nodes, driver], lambda: any(
+        end.node_name == '_ik_doctor'
+        for end in driver.get_subscriptions_info_by_topic('/joint_states')))
+    end = monotonic() + 0.5
+    spin([nodes, driver], lambda: monotonic() > end)
+    driver.destroy_timer(timer)
+    spin([nodes, driver], lambda: running.poll() is not None)
+    Answer(running).has('joint states', 'problem', 's old, at most 0.5 s are allowed', '/driver')
+
+
+def test_two_sources_that_contradict(nodes, play):
+    """As joint_state_publisher beside the driver does."""
+    driver, other = play('driver'), play('joint_state_publisher')
+    tell_states(driver)
+    tell_states(other, positions=[0.0] * 6, rate=20.0)
+    take(driver)
+    answer = ask(nodes=[nodes, driver, other])
+    answer.has('state source', 'problem', "'joint_2' jumps to and fro",
+               '/driver, /joint_state_publisher')
+    assert not any("'joint_1'" in f['what'] for f in answer.findings
+                   if f['check'] == 'state source')
+
+
+@pytest.fixture(scope='module')
+def odd(nodes):
+    """Return the answer about a system that works, with all that a user may not have meant."""
+    with ExitStack() as stack:
+        parts = [rclpy.create_node(name) for name in ('driver', 'other', 'gazebo', 'gazebo')]
+        for part in parts:
+            stack.callback(part.destroy_node)
+        driver, other, gazebo, _ = parts
+        # joint_2 ends at 2.2
+        tell_states(driver, NAMES[:3], [READY[0], 2.21, READY[2]], age=3600, rate=8.0)
+        tell_states(other, NAMES[3:], READY[3:], age=3600, rate=8.0)
+        tell_states(other, ['finger'], [], age=3600, rate=8.0)
+        take(driver)
+        take(other)
+        other.create_publisher(JointTrajectory, 'joint_trajectory', 10)
+        gazebo.create_publisher(Clock, '/clock', 10)
+        answered = nodes.send((9.0, 0.0, 0.4))
+        spin([nodes, *parts], lambda: any(
+            status['state'] in FINAL for status in nodes.answers(answered)))
+        nodes.health.clear()
+        spin([nodes, *parts], lambda: '/ik_node: health' in nodes.health
+             and nodes.health['/ik_node: health'].message == 'ready')
+        return ask('--timeout', PATIENCE, nodes=[nodes, *parts])
+
+
+@pytest.mark.parametrize('check, words', [
+    ('clock', ('whoever stamps the joint states is 360', 'behind ours', 'synchronise')),
+    ('clock', ('/gazebo publishes /clock', 'use_sim_time')),
+    ('state source', ('3 publish /joint_states: /driver, /other', 'one of them')),
+    ('state source', ('times a second',)),
+    ('joint states', ('make no sense: it has 1 names and 0 positions',)),
+    ('limits', ("'joint_2' stands at 2.21", '0.01 outside')),
+    ('controller', ('2 listen on /joint_trajectory: /driver, /other', 'all but one')),
+    ('controller', ('2 may send to /joint_trajectory: /ik_node, /other',)),
+    ('goals', ('rejected (', 'it means: ')),
+    ('node', ('2 nodes are named /gazebo',)),
+], ids=['old stamps', 'clock that is not used', 'two publishers', 'slow', 'some make no sense',
+        'slightly outside', 'two controllers', 'two senders', 'last goal', 'two of a name'])
+def test_warnings(odd, check, words):
+    """What may be meant is a warning, and the exit code stays 0."""
+    odd.has(check, 'warning', *words)
+    assert odd.code == 0, odd.findings
+
+
+# ---- controller, QoS, names -------------------------------------------------
+
+OTHER_TYPE = '''
+from ik_node.ros.process import run
+from rclpy.node import Node
+from std_msgs.msg import String
+
+class Other(Node):
+    def __init__(self):
+        super().__init__('other')
+        self.create_subscription(String, 'joint_trajectory', print, 10)
+    def close(self):
+        pass
+
+run('other', Other)
+'''
+
+
+@pytest.fixture(scope='module')
+def deaf(nodes):
+    """Return the answer about a system in which nobody can hear anybody."""
+    with ExitStack() as stack:
+        parts = [rclpy.create_node(name) for name in ('late', 'sender')]
+        for part in parts:
+            stack.callback(part.destroy_node)
+        late, sender = parts
+        take(late, qos=LATCHED)
+        # In a process of its own: in one, a topic has one type.
+        other = subprocess.Popen([sys.executable, '-c', OTHER_TYPE])
+        stack.callback(other.wait, 30.0)
+        stack.callback(other.send_signal, signal.SIGINT)
+        spin(parts, lambda: late.count_subscribers('joint_trajectory') == 2)
+        sender.create_publisher(PoseStamped, '/ik_node/goal_pose', QoSProfile(
+            depth=1, reliability=ReliabilityPolicy.BEST_EFFORT))
+        return ask(nodes=[nodes, *parts])
+
+
+@pytest.mark.parametrize('words', [
+    ('/joint_trajectory gets from /ik_node to /late', 'ransient local sub'),
+    ('/joint_trajectory gets from /ik_node to /other',
+     'trajectory_msgs/msg/JointTrajectory is not std_msgs/msg/String'),
+    ('/ik_node/goal_pose gets from /sender to /ik_node', 'eliab')],
+    ids=['controller', 'type', 'sender of goals'])
+def test_what_cannot_be_heard(deaf, words):
+    """Both ends are named, and why."""
+    deaf.has('QoS', 'problem', *words)
+
+
+def test_who_cannot_hear_is_no_controller(deaf):
+    """It does not count."""
+    deaf.has('controller', 'problem', 'nobody takes trajectories', '/late, /other cannot')
+
+
+def test_two_nodes_of_a_name(nodes, play):
+    """Neither can be told from the other."""
+    play('ik_node', start_parameter_services=False)
+    ask(nodes=[nodes]).has('node', 'problem', '2 nodes are named /ik_node', 'end one')
+
+
+# ---- time -------------------------------------------------------------------
+
+def test_simulated_time(nodes, play):
+    """With a /clock that stands, and with one that runs."""
+    arguments = '--node', '/sim/ik_node'
+    gazebo, time = play('gazebo', '/sim'), [100.0, 0.0]
+    tell_states(gazebo, age=None)
+    take(gazebo)
+    publisher = gazebo.create_publisher(Clock, '/clock', 10)
+
+    def tell():
+        time[0] += time[1]
+        publisher.publish(Clock(clock=Time(sec=int(time[0]), nanosec=int(time[0] % 1 * 1e9))))
+
+    gazebo.create_timer(0.05, tell)
+    ask(*arguments, nodes=[nodes, gazebo]).has('clock', 'problem', '/clock stands at 100 s')
+    time[1] = 0.05
+    answer = ask(*arguments, nodes=[nodes, gazebo])
+    answer.has('clock', 'ok', '/clock, alike')
+
+
+# ---- an ik_node that is played ----------------------------------------------
+
+ODD_LIMITS = [
+    '<limit lower="-170" upper="170" velocity="180" effort="1"/>',
+    '<limit lower="0" upper="0" velocity="1" effort="1"/>',
+    '<limit lower="0" upper="0.0001" velocity="1" effort="1"/>',
+    '<limit lower="-1" upper="1" velocity="0" effort="1"/>']
+ACTION_OUTPUT = {'output': 'action', 'controller': 'arm'}
+# Namespace: parameters, joint states (None: a publisher that is silent), what else it does.
+PLAYED = {
+    'hangs': ({}, {}, {'spins': False}),
+    'odd_limits': ({'motion.acceleration_limits': '[1.0, 2.0]', 'motion.jerk_limits': '[0.01]'},
+                   {}, {}),
+    'no_tip': ({'tip_link': 'tool_9'}, {}, {}),
+    'no_file': ({'urdf_file': '/none/arm.urdf'}, {}, {}),
+    'clock': ({}, {}, {'ahead': 100}),
+    'action': (ACTION_OUTPUT, {}, {}),
+    'served': (ACTION_OUTPUT, {}, {'serves': f'arm/{ACTION}/_action/send_goal'}),
+    'missing': ({}, {'names': NAMES[:5], 'positions': READY[:5]}, {}),
+    'nan': ({}, {'positions': [math.nan, *READY[1:]]}, {}),
+    'lengths': ({}, {'positions': READY[:4]}, {}),
+    'outside': ({}, {'positions': [0.0, 3.0, *READY[2:]]}, {}),
+    'fast': ({}, {'velocities': [0.0, 100.0, 0, 0, 0, 0]}, {}),
+    'silent': ({}, None, {}),
+    'no_stamps': ({}, {'age': None}, {}),
+}
+
+
+def act(space, parameters, states, ahead=0, serves=''):
+    """Return a node that answers as an ik_node would, with a driver in its namespace."""
+    node = rclpy.create_node('ik_node', namespace=space, cli_args=['--ros-args', *(
+        word for name, value in parameters.items() for word in ('-p', f'{name}:={value}'))])
+    declare(node, IK_NODE)
+    publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
+    node.create_subscription(JointState, 'joint_states', lambda message: None, 10)
+    if serves:
+        node.create_service(Trigger, serves, lambda request, answer: answer)
+
+    def tell():
+        array = DiagnosticArray(status=[DiagnosticStatus(
+            name=f'/{space}/ik_node: health', message='played')])
+        array.header.stamp = node.get_clock().now().to_msg()
+        array.header.stamp.sec += ahead
+        publisher.publish(array)
+
+    node.create_timer(0.2, tell)
+    driver = rclpy.create_node('driver', namespace=space)
+    take(driver)
+    if states is None:
+        driver.create_publisher(JointState, 'joint_states', 10)
+    else:
+        tell_states(driver, **states)
+    return node, driver
+
+
+@pytest.fixture(scope='module')
+def played(nodes, tmp_path_factory):
+    """Return the answers about ik_nodes that are played, by namespace."""
+    text = ARM.read_text()
+    lines = [line.strip() for line in text.splitlines() if '<limit' in line]
+    for line, other in zip(lines, ODD_LIMITS):
+        text = text.replace(line, other, 1)
+    odd_arm = tmp_path_factory.mktemp('odd') / 'odd.urdf'
+    odd_arm.write_text(text)
+    answers, cases = {}, list(PLAYED.items())
+    for k in range(0, len(cases), AT_ONCE):
+        actors, spun, running = [], [nodes], {}
+        for space, (parameters, states, named) in cases[k:k + AT_ONCE]:
+            named, arm = dict(named), odd_arm if space == 'odd_limits' else ARM
+            spins = named.pop('spins', True)
+            actors += act(space, {'urdf_file': arm, **parameters}, states, **named)
+            spun += actors[-2:] if spins else []
+            running[space] = start('--node', f'/{space}/ik_node')
+        spin(spun, lambda running=running: all(
+            one.poll() is not None for one in running.values()))
+        for actor in actors:
+            actor.destroy_node()
+        answers |= {space: Answer(one) for space, one in running.items()}
+    return answers
+
+
+@pytest.mark.parametrize('space, check, level, words', [
+    ('hangs', 'node', 'problem', ('/hangs/ik_node is there, but does not answer', 'it hangs')),
+    ('odd_limits', 'limits', 'warning', ("'joint_1' turns from -170 to 170",)),
+    ('odd_limits', 'limits', 'warning', ("'joint_2' cannot move",)),
+    ('odd_limits', 'limits', 'warning', ("'joint_3' may move by 0.0001",)),
+    ('odd_limits', 'limits', 'warning', ("the velocity limit of joint 'joint_1' is 180",)),
+    ('odd_limits', 'limits', 'warning', ("the jerk limit of joint 'joint_1' is 0.01",)),
+    ('odd_limits', 'limits', 'problem', ("'joint_4' has no velocity limit",)),
+    ('odd_limits', 'limits', 'problem', ('acceleration_limits needs 1 or 6',)),
+    ('no_tip', 'description', 'problem', ("the tip_link 'tool_9' is not in the URDF",)),
+    ('no_file', 'description', 'skipped', ('/none/arm.urdf',)),
+    ('clock', 'clock', 'problem', ('the clock of the node is', 'ahead of ours', 'synchronise')),
+    ('action', 'controller', 'problem', ('/action/arm/follow_joint_trajectory', 'start')),
+    ('served', 'controller', 'ok', ('/served/arm/follow_joint_trajectory',)),
+    ('missing', 'joint states', 'problem', ("lack 'joint_6'", 'not only')),
+    ('nan', 'joint states', 'problem', ("lack 'joint_1' (left out: 'joint_1' is nan)",
+                                        'correct what /nan/driver')),
+    ('lengths', 'joint states', 'problem', ('no joint state has arrived',
+                                            '6 names and 4 positions')),
+    ('outside', 'limits', 'problem', ("'joint_2' stands at 3", '[-1.9, 2.2]')),
+    ('fast', 'limits', 'problem', ("'joint_2' reports a velocity", '3.9')),
+    ('silent', 'joint states', 'problem', ('nothing comes on /silent/joint_states',
+                                           '/silent/driver may publish it', 'activate')),
+    ('no_stamps', 'state source', 'warning', ('no stamp',)),
+])
+def test_what_is_found(played, space, check, level, words):
+    """Each fault is named, and it is the only one."""
+    answer = played[space]
+    answer.has(check, level, *words)
+    others = {finding['check'] for finding in answer.findings
+              if finding['level'] in ('warning', 'problem')} - {check}
+    assert not others - ({'joint states'} if space == 'hangs' else set()), answer.findings
+    assert answer.code == any(f['level'] == 'problem' for f in answer.findings)
+
+
+# ---- the command ------------------------------------------------------------
+
+@pytest.mark.parametrize('arguments, words', [
+    (('--timeout', '0'), 'more than 0'), (('--timeout', 'x'), 'invalid float'),
+    (('--nod',), 'expected one argument'), (('now',), 'unrecognized')])
+def test_usage(arguments, words, capsys):
+    """Wrong usage is explained, with exit code 2."""
+    with pytest.raises(SystemExit) as ended:
+        parse(list(arguments))
+    assert ended.value.code == 2 and words in capsys.readouterr().err
+
+
+def test_interrupted(nodes):
+    """Ctrl-C ends it without a trace."""
+    running = subprocess.Popen([*COMMAND, '--timeout', PATIENCE, '--node', '/none'], text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    spin([nodes], lambda: ('_ik_doctor', '/') in nodes.get_node_names_and_namespaces())
+    running.send_signal(signal.SIGINT)
+    text, _ = running.communicate(timeout=30.0)
+    assert (running.returncode, text) == (130, '')
