@@ -151,10 +151,10 @@ def healthy(tmp_path_factory, recorded):
     """
     Run a system in a namespace, whose topics have other names.
 
-    Return the answer about it, what ik_doctor publishes and calls, and what has come from
-    the node meanwhile.
+    Return the answer about it, what ik_doctor publishes and calls, and what was told of goals
+    and trajectories until its end.
     """
-    remap, graph, came = {'__ns': '/left', 'joint_states': 'measured'}, set(), []
+    remap, graph = {'__ns': '/left', 'joint_states': 'measured'}, set()
     probe = onlooker('/left/ik_node')
     with process('sim_controller', tmp_path_factory.mktemp('sim'), {
             'urdf_file': ARM, 'initial_positions': READY},
@@ -163,7 +163,6 @@ def healthy(tmp_path_factory, recorded):
                 'urdf_file': ARM, 'controller': 'arm'}, remap):
         probe.wait_for_node()
         probe.wait_until_ready()
-        probe.create_subscription(JointTrajectory, '/left/arm/joint_trajectory', came.append, 10)
         running = start('--node', 'left/ik_node', '--timeout', PATIENCE)
 
         def ended():
@@ -175,8 +174,12 @@ def healthy(tmp_path_factory, recorded):
             return running.poll() is not None
 
         probe.wait(ended, 60.0)
+        probe.health.clear()
+        probe.wait(lambda: '/left/sim_controller: trajectories' in probe.health)
     probe.destroy_node()
-    return Answer(running), graph, came + probe.statuses
+    counts = {pair.key: pair.value
+              for pair in probe.health['/left/sim_controller: trajectories'].values}
+    return Answer(running), graph, (probe.statuses, counts)
 
 
 def test_a_system_without_fault(healthy):
@@ -187,18 +190,17 @@ def test_a_system_without_fault(healthy):
                          ('joint states', '6 joints on /left/measured from /left/sim_controller'),
                          ('state source', ' ms old'), ('limits', 'plausible'), ('health', 'ready'),
                          ('QoS', 'compatible'), ('clock', 'system time'), ('goals', 'none'),
+                         ('controller', '/left/sim_controller listens on /left/arm/joint_traj'),
                          ('parameters', "controller 'arm'"), ('environment', 'ROS_DOMAIN_ID')):
         answer.has(check, 'ok', words)
-    # We listen, too.
-    answer.has('controller', 'warning', '/left/arm/joint_trajectory', '/left/sim_controller')
     assert {finding['level'] for finding in answer.findings
-            if finding['check'] not in ('TF', 'controller')} == {'ok'}
+            if finding['check'] != 'TF'} == {'ok'}
 
 
 def test_nothing_is_sent(healthy):
     """No goal, no trajectory; it asks for parameters, and has no publisher but rclpy's own."""
     _, graph, came = healthy
-    assert not came
+    assert came == ([], {'accepted': '0', 'refused': '0'})
     assert graph == {'/parameter_events', *(f'/left/ik_node/{name}' for name in (
         'list_parameters', 'get_parameter_types', 'get_parameters'))}
 
@@ -368,6 +370,9 @@ def odd(nodes):
         take(other)
         other.create_publisher(JointTrajectory, 'joint_trajectory', 10)
         gazebo.create_publisher(Clock, '/clock', 10)
+        # A busy machine may keep this process waiting for longer than the default.
+        assert nodes.set_parameters('/ik_node', {'state.timeout': 10.0}).successful
+        stack.callback(nodes.set_parameters, '/ik_node', {'state.timeout': 0.5})
         answered = nodes.send((9.0, 0.0, 0.4))
         spin([nodes, *parts], lambda: any(
             status['state'] in FINAL for status in nodes.answers(answered)))
@@ -393,7 +398,8 @@ def odd(nodes):
 def test_warnings(odd, check, words):
     """What may be meant is a warning, and the exit code stays 0."""
     odd.has(check, 'warning', *words)
-    assert odd.code == 0, odd.findings
+    assert not [finding for finding in odd.findings if finding['level'] == 'problem']
+    assert odd.code == 0
 
 
 # ---- controller, QoS, names -------------------------------------------------
