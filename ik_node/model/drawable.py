@@ -6,16 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import atan2, hypot
 from pathlib import Path
 
-from lxml import etree
 import numpy as np
 
 from ik_node.errors import quote
 from ik_node.model.shapes import link_shapes, PRIMITIVES, Shape
-from ik_node.model.urdf import kinematic_elements, read_elements, Tree
+from ik_node.model.urdf import Tree
 
 GREY = (0.6, 0.6, 0.62, 1.0)
 THICKNESS = 0.12  # radius of a stand-in, as a share of the distance between its joints
@@ -30,45 +28,15 @@ class Drawable:
 
     Attributes
     ----------
-    tree : Tree
     shapes : dict of link name to list of Shape
         A mesh that is missing has been replaced by primitives.
-    files : dict of mesh URI to Path
-        Of the meshes that are there.
     warnings : tuple of str
         A sentence for each mesh that is missing and each visual that makes no sense.
 
     """
 
-    tree: Tree
     shapes: dict[str, list[Shape]]
-    files: dict[str, Path]
     warnings: tuple[str, ...]
-
-    @cached_property
-    def urdf(self) -> bytes:
-        """Return a URDF of it: no collisions, meshes by the absolute paths of their files."""
-        robot = kinematic_elements(read_elements(self.tree.source))
-        for link in robot.findall('link'):
-            for i, shape in enumerate(self.shapes[link.get('name')]):
-                self._add(link, shape, f'{link.get("name")} {i}')
-        return etree.tostring(robot)
-
-    def _add(self, link: etree._Element, shape: Shape, name: str) -> None:
-        visual = etree.SubElement(link, 'visual')
-        etree.SubElement(visual, 'origin', xyz=_text(shape.xyz), rpy=_text(shape.rpy))
-        form = etree.SubElement(etree.SubElement(visual, 'geometry'), shape.kind)
-        if shape.kind == 'mesh':
-            form.set('filename', str(self.files[shape.uri]))
-            form.set('scale', _text(shape.size))
-        elif shape.kind == 'box':
-            form.set('size', _text(shape.size))
-        else:
-            for key, value in zip(('radius', 'length'), shape.size):
-                form.set(key, repr(value))
-        if shape.rgba is not None:
-            material = etree.SubElement(visual, 'material', name=name)
-            etree.SubElement(material, 'color', rgba=_text(shape.rgba))
 
 
 def drawable(tree: Tree, resolve: Callable[[str], tuple[Path | None, str]]) -> Drawable:
@@ -100,8 +68,7 @@ def drawable(tree: Tree, resolve: Callable[[str], tuple[Path | None, str]]) -> D
                 shapes[link].append(shape)
         if len(shapes[link]) < len(visuals):
             shapes[link] += stand_ins(tree, link, collisions[link])
-    return Drawable(tree, shapes, {uri: path for uri, (path, _) in found.items() if path},
-                    tuple(warnings))
+    return Drawable(shapes, tuple(warnings))
 
 
 def stand_ins(tree: Tree, link: str, collisions: list[Shape]) -> list[Shape]:
@@ -133,7 +100,3 @@ def _typical_length(tree: Tree) -> float:
     """Return the median distance between joints, m."""
     lengths = [np.linalg.norm(joint.T_parent_joint[:3, 3]) for joint in tree.joints]
     return float(np.median([length for length in lengths if length > SMALLEST] or [TYPICAL]))
-
-
-def _text(numbers: tuple[float, ...]) -> str:
-    return ' '.join(map(repr, numbers))

@@ -20,7 +20,7 @@ from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from ik_node.ros.messages import line_to, point_stamped, pose_stamped
+from ik_node.ros.messages import KINDS, line_to, point_stamped, pose_stamped
 from ik_node.ros.status import stamp_text
 
 PATIENCE = 10.0  # s, for the answer of a service
@@ -67,9 +67,8 @@ class Commands:
         self._node = node
         self._target = target
         self._say = say
-        kinds = {Kind.POSE: PoseStamped, Kind.POSITION: PointStamped, Kind.POINTING: PoseStamped}
-        topics = {f'{what}_{kind.value}': message for what in ('goal', 'preview')
-                  for kind, message in kinds.items()}
+        topics = {f'{what}_{kind}': message for what in ('goal', 'preview')
+                  for kind, message in KINDS.items()}
         topics |= {'goal_path': Path, 'goal_stream': PoseStamped, 'goal_joints': JointState}
         # A preview or a pose of the stream that is not the latest is of no use.
         self._publishers = {

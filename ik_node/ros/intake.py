@@ -19,12 +19,12 @@ from ik_node.kinematics.arm import forward_kinematics
 from ik_node.ros.arm_state import ArmState
 from ik_node.ros.goals import Goals
 from ik_node.ros.health import Health
-from ik_node.ros.messages import joints_from_state
+from ik_node.ros.messages import joints_from_state, KINDS
 from ik_node.ros.motion import Motion
 from ik_node.ros.robot import Robot, RobotHolder
 from ik_node.ros.stamps import Stamps
 from ik_node.ros.status import GoalTask
-from ik_node.ros.targets import KINDS, Targets
+from ik_node.ros.targets import Targets
 from ik_node.solver.goal import Goal
 from ik_node.trajectory.path import MOST_POSES, ToolPath
 from ik_node.trajectory.trajectory import MotionState

@@ -20,10 +20,11 @@ from ik_node.errors import GoalError, IkNodeError, Reason
 from ik_node.ros.arm_state import ArmState
 from ik_node.ros.display import Display, Scene, under_way
 from ik_node.ros.frames import NotYet
+from ik_node.ros.messages import KINDS
 from ik_node.ros.motion import Motion
 from ik_node.ros.robot import RobotHolder
 from ik_node.ros.status import GoalTask, numbers, stamp_text
-from ik_node.ros.targets import KINDS, Targets
+from ik_node.ros.targets import Targets
 from ik_node.solver.goal import Goal
 from ik_node.solver.prospect import Colour, judge
 

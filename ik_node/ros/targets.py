@@ -17,8 +17,6 @@ from ik_node.ros.robot import Robot
 from ik_node.solver.goal import Goal
 from ik_node.solver.result import Result
 
-KINDS = {'pose': PoseStamped, 'pointing': PoseStamped, 'position': PointStamped}
-
 
 class Targets:
     """Brings what users send into the base link."""
@@ -31,7 +29,7 @@ class Targets:
     def goal(self, kind: str, header: Header, message: PoseStamped | PointStamped,
              robot: Robot) -> Goal:
         """
-        Return the goal of a message of one of KINDS, in the frame of `header`.
+        Return the goal of a message of one of messages.KINDS, in the frame of `header`.
 
         Raises
         ------

@@ -8,6 +8,7 @@ from harness import environment, Probe, run_system
 import pytest
 import rclpy
 from recorded import record_in, Recorded
+from scenes import Eyes
 
 environment()
 HERE = Path(__file__).parent
@@ -73,3 +74,11 @@ def shared_system(tmp_path_factory, recorded):
     with run_system(tmp_path_factory.mktemp('system'), probe):
         yield probe
     probe.destroy_node()
+
+
+@pytest.fixture
+def eyes(system):
+    """Look at what the system shows."""
+    eyes = Eyes(system)
+    yield eyes
+    eyes.close()

@@ -47,13 +47,6 @@ def system(shared_system):
         yield probe
 
 
-@pytest.fixture
-def eyes(system):
-    eyes = Eyes(system)
-    yield eyes
-    eyes.close()
-
-
 def test_the_ghost_is_the_robot(system, eyes):
     """Every visual of the links that move, where Pinocchio has it, and as large."""
     answer = eyes.preview('pose', at(joint_1=0.7, joint_4=-0.5, joint_6=1.0))

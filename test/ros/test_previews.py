@@ -21,20 +21,13 @@ from harness import (
 import numpy as np
 import pinocchio as pin
 import pytest
-from scenes import at, colour, Eyes, FAR_AWAY, HERE, line, numbers, place, text, values
+from scenes import at, colour, FAR_AWAY, HERE, line, numbers, place, text, values
 
 
 @pytest.fixture
 def system(shared_system):
     with lent(shared_system) as probe:
         yield probe
-
-
-@pytest.fixture
-def eyes(system):
-    eyes = Eyes(system)
-    yield eyes
-    eyes.close()
 
 
 # ---- previews ---------------------------------------------------------------

@@ -88,6 +88,14 @@ def test_not_moving(motion):
     assert 'controller' in verdict.sentence and f'{t:.1f} s' in verdict.sentence
 
 
+def test_old_news_of_a_resting_arm(motion):
+    """It is where it was seen to stand that counts, and when: not that nothing was heard since."""
+    chain, trajectory, monitor = motion
+    verdict, t = watch(monitor, lambda t: START, lambda t: min(t, 0.4))
+    assert verdict.reason is Reason.NOT_MOVING
+    assert OPTIONS.start_timeout + 0.4 < t < OPTIONS.start_timeout + 0.5
+
+
 def test_a_late_start_is_waited_for(motion):
     """A controller that begins within the start timeout is not blamed."""
     _, trajectory, monitor = motion

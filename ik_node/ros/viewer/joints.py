@@ -23,6 +23,19 @@ def shown_range(chain: Chain) -> tuple[np.ndarray, np.ndarray]:
             np.where(np.isfinite(chain.upper), chain.upper, some))
 
 
+def shown_posture(chain: Chain, positions: Mapping[str, float]) -> dict[str, float]:
+    """Return positions as sliders show them: inside the range, without turns that are no limit."""
+    lower, upper = shown_range(chain)
+    shown = {}
+    for k, name in enumerate(chain.joint_names):
+        if name in positions:
+            value = positions[name]
+            if chain.continuous[k]:
+                value = (value + pi) % (2.0 * pi) - pi
+            shown[name] = float(np.clip(round(value, DIGITS), lower[k], upper[k]))
+    return shown
+
+
 class JointPanel:
     """
     One slider for each joint of the chain.
@@ -71,12 +84,8 @@ class JointPanel:
             self._take_present()
 
     def _take_present(self) -> None:
-        for name, slider in self._sliders.items():
-            if name in self._known:
-                value = self._known[name]
-                if value < slider.min or value > slider.max:
-                    value = (value + pi) % (2.0 * pi) - pi  # a joint that turns without limit
-                slider.value = min(max(round(value, DIGITS), slider.min), slider.max)
+        for name, value in shown_posture(self._chain, self._known).items():
+            self._sliders[name].value = value
 
     def remove(self) -> None:
         """Take the sliders off the page."""

@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+from time import monotonic
+
+import numpy as np
 from rcl_interfaces.msg import ParameterType
 from rcl_interfaces.srv import GetParameters
 from rclpy.node import Node
@@ -11,7 +14,7 @@ from rclpy.parameter import parameter_value_to_python
 import viser
 
 from ik_node.model.chain import Chain
-from ik_node.ros.commands import Answer, Commands
+from ik_node.ros.commands import Answer, Commands, PATIENCE
 from ik_node.ros.viewer.inbox import Inbox
 
 SCALE = 'motion.velocity_scale'
@@ -35,7 +38,7 @@ class SettingsPanel:
         self._server, self._inbox, self._commands, self._say = server, inbox, commands, say
         self._client = node.create_client(GetParameters, f'{target}/get_parameters')
         self._target = target
-        self._asked = False
+        self._asked = -np.inf  # when, if there is no answer yet (monotonic, s)
         self._folder = server.gui.add_folder('Settings')
         with self._folder:
             self._scale = server.gui.add_slider(
@@ -74,14 +77,16 @@ class SettingsPanel:
 
     def refresh(self) -> None:
         """Ask the node what it has."""
-        if self._asked or not self._client.service_is_ready():
+        now = monotonic()
+        # An ik_node that is gone before it answers never will.
+        if now < self._asked + PATIENCE or not self._client.service_is_ready():
             return
-        self._asked = True
+        self._asked = now
         future = self._client.call_async(GetParameters.Request(names=[SCALE, GAINS]))
         future.add_done_callback(lambda done: self._take(done.result()))
 
     def _take(self, response: GetParameters.Response | None) -> None:
-        self._asked = False
+        self._asked = -np.inf
         if response is None or any(value.type == ParameterType.PARAMETER_NOT_SET
                                    for value in response.values) or len(response.values) != 2:
             return

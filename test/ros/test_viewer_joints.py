@@ -1,0 +1,32 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the sliders of the page show of a posture."""
+
+from math import pi
+
+import pytest
+
+from ik_node.model.chain import make_chain
+from ik_node.model.urdf import parse_urdf
+
+pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
+
+from ik_node.ros.viewer.joints import shown_posture  # noqa: E402
+
+LIMIT = '<limit lower="{}" upper="{}" velocity="1" effort="1"/>'
+JOINTS = (('turns', 'revolute', LIMIT.format(-3.3, 3.3)), ('goes on', 'continuous', ''),
+          ('slides', 'prismatic', LIMIT.format(0, 5)))
+CHAIN = make_chain(parse_urdf(
+    '<robot name="r"><link name="l0"/>' + ''.join(
+        f'<link name="l{k + 1}"/><joint name="{name}" type="{kind}"><parent link="l{k}"/>'
+        f'<child link="l{k + 1}"/><axis xyz="0 0 1"/>{limit}</joint>'
+        for k, (name, kind, limit) in enumerate(JOINTS)) + '</robot>'), 'l0', 'l3')
+
+
+@pytest.mark.parametrize('name, position, shown', [
+    ('turns', 3.2004, 3.2), ('turns', 3.31, 3.3), ('turns', -3.31, -3.3),
+    ('goes on', 2.0 * pi + 1.0, 1.0), ('goes on', -4.0, 2.283), ('slides', 5.01, 5.0),
+    ('slides', -0.01, 0.0)])
+def test_only_joints_without_limits_lose_turns(name, position, shown):
+    """A joint just outside its limit is shown at that limit, not at the other one."""
+    assert shown_posture(CHAIN, {name: position}) == {name: pytest.approx(shown, abs=1e-9)}
