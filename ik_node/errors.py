@@ -164,3 +164,9 @@ def quote(name: object, length: int = 80) -> str:
     """Return a name from outside, safe to print: quoted, escaped, cut to a length."""
     text = ascii(str(name))
     return text if len(text) <= length else text[:length - 4] + "...'"
+
+
+def shown(value: object, length: int = 200) -> str:
+    """Return a value that was given, as Python writes it, in one line and cut to a length."""
+    text = ' '.join(repr(value).split())
+    return text if len(text) <= length else text[:length - 3] + '...'

@@ -14,7 +14,7 @@ from rclpy.duration import Duration
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
 
-from ik_node.errors import ParameterError, Reason, TrajectoryError
+from ik_node.errors import ParameterError, Reason, shown, TrajectoryError
 from ik_node.ros.action import ACTION, TrajectoryAction
 from ik_node.ros.messages import trajectory_message
 from ik_node.trajectory.acceptance import refusal
@@ -94,7 +94,7 @@ def make_output(node: Node, kind: str, controller: str) -> Output:
     """
     kinds = {'topic': TopicOutput, 'action': ActionOutput}
     if kind not in kinds:
-        raise ParameterError(f'the parameter output is {kind!r}; it must be '
+        raise ParameterError(f'the parameter output is {shown(kind)}; it must be '
                              f'{" or ".join(kinds)}')
     return kinds[kind](node, prefix_of(controller))
 

@@ -18,7 +18,7 @@ from rclpy.time import Time
 from rclpy.timer import Timer
 from std_msgs.msg import Float64MultiArray
 
-from ik_node.errors import GoalError, IkNodeError, ParameterError, Reason
+from ik_node.errors import GoalError, IkNodeError, ParameterError, Reason, shown
 from ik_node.ros.arm_state import ArmState, LATEST
 from ik_node.ros.frames import NotYet
 from ik_node.ros.goals import Goals
@@ -129,7 +129,7 @@ class Stream:
         self._output = output
         self._kind = values['stream.output']
         if self._kind not in OUTPUTS:
-            raise ParameterError(f'the parameter stream.output is {self._kind!r}; it must be '
+            raise ParameterError(f'the parameter stream.output is {shown(self._kind)}; it must be '
                                  f'{", ".join(OUTPUTS[:-1])} or {OUTPUTS[-1]}')
         self._commands = None
         if self._kind != 'trajectory':

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ik_node.errors import GoalError, Reason
+from ik_node.errors import GoalError, Reason, shown
 from ik_node.se3 import distance, rotation_log
 
 EXACT = (0.0,) * 6
@@ -55,18 +55,18 @@ class Goal:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, 'T_base_tip', checked_pose(self.T_base_tip))
-        if self.frame not in FRAMES:
+        if not isinstance(self.frame, str) or self.frame not in FRAMES:
             raise GoalError(f'the tolerance is along the axes of {" or ".join(FRAMES)}, '
-                            f'got {self.frame!r}')
+                            f'got {shown(self.frame)}')
         if self.tolerance is EXACT:
             return
         try:
             tolerance = tuple(map(float, self.tolerance))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             tolerance = ()
         if len(tolerance) != 6 or not all(t >= 0.0 for t in tolerance):
             raise GoalError('the tolerance of a goal is six numbers, x y z in m and rotation in '
-                            f'rad, 0 (exact) to inf (free), got {self.tolerance!r}')
+                            f'rad, 0 (exact) to inf (free), got {shown(self.tolerance)}')
         if all(t == FREE for t in tolerance):
             raise GoalError('all six axes of the goal are free; there is nothing to solve')
         object.__setattr__(self, 'tolerance', tolerance)
@@ -148,7 +148,7 @@ def _numbers(value: object, shape: tuple[int, ...], what: str) -> np.ndarray:
         array = np.asarray(value)
         if array.dtype.kind != 'c' and array.shape == shape:
             return array.astype(float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
     raise GoalError(f'{what}, got {type(value).__name__}'
                     + (f' of shape {value.shape}' if isinstance(value, np.ndarray) else ''))

@@ -11,7 +11,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from ik_node.errors import ParameterError, quote
+from ik_node.errors import ParameterError, quote, shown
 from ik_node.kinematics.kernels import tip_poses
 from ik_node.model.chain import Chain
 from ik_node.solver.classic import METHODS
@@ -36,7 +36,7 @@ DAMPED_ONLY = {'weights': (1.0,), 'posture': (), 'posture_gains': (0.0,),
 KEPT = 64         # settings for goals with boxes
 TABLE_SIZE = 250  # postures at least
 ITERATIONS_OF_DAMPED = 60
-MOST = 10**6      # iterations or restarts
+MOST = 10**6      # iterations or restarts; m per rad, or rad per m
 FARTHEST_SEED = 1e6  # rad or m: a larger angle has not the digits for a tolerance of 1e-6
 
 
@@ -114,39 +114,52 @@ class SolverOptions:
     def __post_init__(self) -> None:
         for name in ('weights', 'locked', 'gains', 'preferred', 'posture', 'posture_gains'):
             value = getattr(self, name)
+            if isinstance(value, np.ndarray):
+                value = value.tolist()
             object.__setattr__(self, name, (value,) if isinstance(value, (str, float, int))
                                else tuple(value) if isinstance(value, Iterable) else value)
         for name in ('position_tolerance', 'orientation_tolerance', 'metres_per_radian',
                      'deadline'):
             if not self._number(name) > 0.0 or self._number(name) == float('inf'):
                 raise ParameterError(f'{name} is {getattr(self, name)}; it must be positive')
+        if not 1.0 / MOST <= self.metres_per_radian <= MOST:
+            raise ParameterError(f'metres_per_radian is {self.metres_per_radian}; it must be from '
+                                 f'{1.0 / MOST:g} to {MOST:g}')
         if not self._number('max_jump') > 0.0:
             raise ParameterError(f'max_jump is {self.max_jump}; it must be positive')
         if not 0.0 <= self._number('manipulability_gain') < float('inf'):
             raise ParameterError(f'manipulability_gain is {self.manipulability_gain}; it must not '
                                  'be negative')
-        if self.method != 'damped' and self.method not in METHODS:
-            raise ParameterError(f'there is no method {self.method!r}; there are damped, '
+        for name in ('explore', 'nearest'):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise ParameterError(f'{name} is {shown(getattr(self, name))}; it must be true or '
+                                     'false')
+        if not isinstance(self.method, str) or self.method not in ('damped', *METHODS):
+            raise ParameterError(f'there is no method {shown(self.method)}; there are damped, '
                                  f'{", ".join(METHODS)}')
         for name in DAMPED_ONLY:
             if self.method != 'damped' and getattr(self, name) != DAMPED_ONLY[name]:
                 raise ParameterError(f"{name} works with the method 'damped' only, not with "
-                                     f'{self.method!r}')
-        if not (callable(self.select) or self.select in SELECTIONS):
-            raise ParameterError(f'select is {self.select!r}; it must be one of '
+                                     f'{shown(self.method)}')
+        if not (callable(self.select)
+                or isinstance(self.select, str) and self.select in SELECTIONS):
+            raise ParameterError(f'select is {shown(self.select)}; it must be one of '
                                  f'{", ".join(SELECTIONS)}, or a function of a solution')
         for name in ('max_iterations', 'max_restarts', 'max_bias_iterations'):
             value = getattr(self, name)
             if not isinstance(value, Integral) or not 0 <= value <= MOST:
-                raise ParameterError(f'{name} is {value!r}; it must be a whole number from 0 to '
-                                     f'{MOST}')
+                raise ParameterError(f'{name} is {shown(value)}; it must be a whole number '
+                                     f'from 0 to {MOST}')
             object.__setattr__(self, name, int(value))
 
     def _number(self, name: str) -> float:
         value = getattr(self, name)
-        if not isinstance(value, Real) or isnan(value):
-            raise ParameterError(f'{name} is {value!r}; it must be a number')
-        return float(value)
+        try:
+            if isinstance(value, Real) and not isnan(value):
+                return float(value)
+        except OverflowError:
+            pass
+        raise ParameterError(f'{name} is {shown(value)}; it must be a number')
 
 
 class Tables:
@@ -254,6 +267,9 @@ class Tables:
 
     def _locked(self) -> tuple[int, ...]:
         names = self._chain.joint_names
+        if not isinstance(self._options.locked, tuple):
+            raise ParameterError(f'locked is {shown(self._options.locked)}; it must be names of '
+                                 'joints')
         for name in self._options.locked:
             if name not in names:
                 raise ParameterError(f'the locked joint {quote(name)} is not in the chain, whose '
@@ -275,7 +291,7 @@ def one_per_joint(chain: Chain, values: tuple[float, ...], what: str) -> np.ndar
     """
     array = real_array(values)
     if array is None or array.shape not in ((1,), (chain.n,)) or not np.isfinite(array).all():
-        raise ParameterError(f'{what} needs 1 or {chain.n} finite numbers, got {values!r}')
+        raise ParameterError(f'{what} needs 1 or {chain.n} finite numbers, got {shown(values)}')
     return np.broadcast_to(array, (chain.n,)).copy()
 
 
@@ -284,7 +300,7 @@ def real_array(values: object) -> np.ndarray | None:
     try:
         array = np.asarray(values)
         return None if array.dtype.kind == 'c' else array.astype(float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

@@ -288,6 +288,8 @@ class Solver:
                 status = Reason.OTHER_BRANCH
                 answers[:] = solve_goals(tables.table, joints, settings, tables.postures, T,
                                          seeds, 0, self.first_picks)
+            elif np.abs(answers[0, Q:] - seeds[0, 0]).max() > self.options.max_jump:
+                status = Reason.OTHER_BRANCH  # the seed itself is so far outside the limits
         if answers[0, SOLVED] != 1.0:
             if answers[0, SOLVED] == NOT_RIGID:
                 checked_pose(T[0])

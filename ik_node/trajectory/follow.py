@@ -10,7 +10,7 @@ from math import inf
 
 import numpy as np
 
-from ik_node.errors import ParameterError
+from ik_node.errors import ParameterError, shown
 from ik_node.trajectory.trajectory import MotionState
 
 AXES = ('x', 'y', 'z', 'rx', 'ry', 'rz')
@@ -82,12 +82,13 @@ class FollowOptions:
                                 ('tool_speed', 1e-4, inf)):
             value = getattr(self, name)
             if not low <= value <= high:
-                raise ParameterError(f'{name} is {value!r}; it must be from {low:g} to {high:g}')
+                raise ParameterError(f'{name} is {shown(value)}; it must be from {low:g} to '
+                                     f'{high:g}')
         if self.frame not in ('tip', 'base'):
-            raise ParameterError(f"frame is {self.frame!r}; it must be 'tip' or 'base'")
+            raise ParameterError(f"frame is {shown(self.frame)}; it must be 'tip' or 'base'")
         unknown = [axis for axis in self.free if axis not in AXES]
         if unknown or len(set(self.free)) == len(AXES):
-            raise ParameterError(f'free is {self.free!r}; it must name some, not all, of '
+            raise ParameterError(f'free is {shown(self.free)}; it must name some, not all, of '
                                  f'{", ".join(AXES)}')
 
 

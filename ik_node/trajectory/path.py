@@ -11,7 +11,7 @@ from numbers import Real
 
 import numpy as np
 
-from ik_node.errors import GoalError, ParameterError, PathError, Reason
+from ik_node.errors import GoalError, ParameterError, PathError, Reason, shown
 from ik_node.se3 import distance, rotation_log
 from ik_node.solver.goal import checked_pose, FARTHEST
 from ik_node.solver.options import real_array
@@ -315,8 +315,8 @@ def _without_straight(rows: np.ndarray, kept: list[int], table: np.ndarray) -> l
 def _laid_out(table: np.ndarray, blend_radius: float) -> ToolPath:
     """Return the path of segments one after the other, with their corners blended."""
     if not (isinstance(blend_radius, Real) and 0.0 <= blend_radius < float('inf')):
-        raise ParameterError(f'the blend radius is {blend_radius!r}; it must be a length in m, '
-                             '0 = stop at corners')
+        raise ParameterError(f'the blend radius is {shown(blend_radius)}; it must be a length in '
+                             'm, 0 = stop at corners')
     table = np.array(table)
     lengths = table[:, LENGTH]
     table[:, BEGIN] = np.concatenate([[0.0], np.cumsum(lengths)[:-1]])

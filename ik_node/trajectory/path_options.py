@@ -10,7 +10,7 @@ from numbers import Real
 
 import numpy as np
 
-from ik_node.errors import ParameterError
+from ik_node.errors import ParameterError, shown
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class PathOptions:
             if name == 'partial':
                 continue
             if not isinstance(value, Real):
-                raise ParameterError(f'{name} is {value!r}; it must be a number')
+                raise ParameterError(f'{name} is {shown(value)}; it must be a number')
             if name.endswith('_scale'):
                 if not 0.0 < value <= 1.0:
                     raise ParameterError(f'{name} is {value}; it must be above 0 and at most 1')

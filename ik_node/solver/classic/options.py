@@ -9,7 +9,7 @@ from enum import Enum
 
 import numpy as np
 
-from ik_node.errors import ParameterError
+from ik_node.errors import ParameterError, shown
 
 
 class Limits(str, Enum):
@@ -107,7 +107,7 @@ class ClassicOptions:
             if field.name in POSITIVE and not value > 0.0:
                 raise ParameterError(f'{field.name} is {value}; it must be positive')
         if self.limits and self.limits not in list(Limits):
-            raise ParameterError(f'limits is {self.limits!r}; it must be one of '
+            raise ParameterError(f'limits is {shown(self.limits)}; it must be one of '
                                  f'{", ".join(Limits)}, or empty')
         for name in ('fraction', 'correction'):
             if getattr(self, name) > 1.0:
