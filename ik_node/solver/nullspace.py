@@ -263,7 +263,7 @@ def newton_step(gradient, B, V, rank, end, H, s, dq):
         if positive_solve(H, s, d, 1e-9 * heaviest):
             break
         shift = max(10.0 * shift, 1e-2 * heaviest)
-        if not shift < 1e6 * heaviest:
+        if not 0.0 < shift < 1e6 * heaviest:  # 0: of gains so small that products vanish
             return 0.0
     longest = 0.0
     for k in range(n):

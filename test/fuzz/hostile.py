@@ -7,6 +7,7 @@ Ask the solver with hostile numbers, and judge every answer by Pinocchio's kinem
 """
 
 from collections import Counter
+import faulthandler
 import sys
 from time import perf_counter
 
@@ -21,7 +22,9 @@ from ik_node.solver.options import SELECTIONS
 from ik_node.solver.solver import Solver
 
 ARMS = 'six_axis_arm', 'ur5', 'kinova', 'panda'
-CALLS_PER_SOLVER = 250
+CALLS = {True: 500, False: 10}  # of one solver: compiled or textbook, which takes long
+FIGURES = 'limit_margin', 'smallest_singular_value', 'manipulability', 'centredness'
+HANGS = 300.0  # s without progress
 LONGEST = 1500  # characters of a sentence
 NUMBERS = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 5e-324, -5e-324, 2.2e-308, 1e-160,
            1e-9, 0.5, np.pi, 7.0, 1e3, 1e6, -1e9, 1e10, 1e16, 1e155, -1e200, 1e308, 1.8e308)
@@ -158,7 +161,7 @@ class Questions:
             'nearest': lambda: bool(rng.integers(2)),
         }
         # The cost of one call is bounded, so that a million of them end.
-        options = {'max_restarts': 3, 'deadline': 10.0**rng.uniform(-6, -1.7)}
+        options = {'max_restarts': 3, 'deadline': 10.0**rng.uniform(-6, -2.3)}
         for name in rng.choice(list(good), rng.integers(0, 4), replace=False):
             options[name] = good[name]()
         if self.chance(0.4):
@@ -179,7 +182,7 @@ def ask(name, questions, solver, counts):
             sentence(error)
             counts[f'refused, {type(error).__name__} {error.reason.value}'] += 1
             return 0.0
-        judge(name, goal, seed, solver, result)
+        judge(name, questions, goal, seed, solver, result)
     except Exception as error:
         raise Fault(f'{type(error).__name__}: {error}\n  arm {name}\n  goal {goal!r}\n  seed '
                     f'{seed!r}\n  options {vars(solver.options)}') from error
@@ -193,7 +196,7 @@ def sentence(text):
     assert 10 < len(text) <= LONGEST and text.isprintable(), repr(text)
 
 
-def judge(name, goal, seed, solver, result):
+def judge(name, questions, goal, seed, solver, result):
     """Check the promises that hold for every answer."""
     chain, options = solver.chain, solver.options
     q = result.q
@@ -201,9 +204,8 @@ def judge(name, goal, seed, solver, result):
     assert (q >= chain.lower).all() and (q <= chain.upper).all(), f'{q} is outside the limits'
     assert isinstance(result.status, Reason)
     sentence(result.message)
-    for figure in (result.position_error, result.orientation_error, result.limit_margin,
-                   result.smallest_singular_value, result.manipulability):
-        assert figure >= 0.0, f'a figure is {figure}'
+    for figure in FIGURES if questions.chance(0.1) else FIGURES[:1]:
+        assert getattr(result, figure) >= 0.0, f'{figure} is {getattr(result, figure)}'
     goal = goal if isinstance(goal, Goal) else Goal(goal)
     position, orientation = errors_of(name, goal, q)
     R = goal.T_base_tip[:3, :3]
@@ -223,7 +225,7 @@ def judge(name, goal, seed, solver, result):
             1e-7 + slack if orientation < 3.1 else 1e-2)
 
 
-def run(calls, seed=0, progress=lambda done, counts: None):
+def run(calls, seed=0, progress=lambda done: None):
     """
     Ask so many times, of all ARMS in turn; return the counts by outcome and the slowest call, s.
 
@@ -250,10 +252,10 @@ def run(calls, seed=0, progress=lambda done, counts: None):
         except Exception as error:
             raise Fault(f'{type(error).__name__}: {error}\n  arm {name}\n  options '
                         f'{options}') from error
-        for _ in range(min(CALLS_PER_SOLVER, calls - done)):
+        for _ in range(min(CALLS[solver.options.method == 'damped'], calls - done)):
             slowest = max(slowest, ask(name, questions[name], solver, counts))
             done += 1
-        progress(done, counts)
+        progress(done)
     return counts, slowest
 
 
@@ -263,10 +265,9 @@ def main():
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 0
     began = perf_counter()
 
-    def progress(done, counts):
-        if (done // CALLS_PER_SOLVER) % 40 == 0 or done == calls:
-            print(f'\r{done} of {calls}, {perf_counter() - began:.0f} s', end='', file=sys.stderr,
-                  flush=True)
+    def progress(done):
+        faulthandler.dump_traceback_later(HANGS, exit=True)
+        print(f'\r{done} of {calls}, {perf_counter() - began:.0f} s', end='', file=sys.stderr)
 
     counts, slowest = run(calls, seed, progress)
     print(file=sys.stderr)
