@@ -8,6 +8,7 @@ Ask the solver with hostile numbers, and judge every answer by Pinocchio's kinem
 
 from collections import Counter
 import faulthandler
+from itertools import cycle
 import sys
 from time import perf_counter
 
@@ -229,6 +230,8 @@ def run(calls, seed=0, progress=lambda done: None):
     """
     Ask so many times, of all ARMS in turn; return the counts by outcome and the slowest call, s.
 
+    Interrupted, it returns what was asked so far.
+
     Raises
     ------
     Fault
@@ -237,26 +240,33 @@ def run(calls, seed=0, progress=lambda done: None):
     """
     rng = np.random.default_rng(seed)
     questions = {name: Questions(name, rng) for name in ARMS}
-    counts, slowest, done, turn = Counter(), 0.0, 0, 0
-    while done < calls:
-        name = ARMS[turn % len(ARMS)]
-        turn += 1
-        options = questions[name].options()
-        try:
-            solver = Solver(questions[name].chain, **options)
-        except IkNodeError as error:
-            sentence(error)
-            counts['options refused, ' + error.reason.value] += 1
-            done += 1
-            continue
-        except Exception as error:
-            raise Fault(f'{type(error).__name__}: {error}\n  arm {name}\n  options '
-                        f'{options}') from error
-        for _ in range(min(CALLS[solver.options.method == 'damped'], calls - done)):
-            slowest = max(slowest, ask(name, questions[name], solver, counts))
-            done += 1
-        progress(done)
+    counts, slowest = Counter(), 0.0
+    try:
+        for name in cycle(ARMS):
+            slowest = max(slowest, ask_one_solver(
+                name, questions[name], calls - counts.total(), counts))
+            progress(counts.total())
+            if counts.total() >= calls:
+                break
+    except KeyboardInterrupt:
+        pass
     return counts, slowest
+
+
+def ask_one_solver(name, questions, most, counts):
+    """Make a solver and ask it some times, `most` at most; return the slowest call, s."""
+    options = questions.options()
+    try:
+        solver = Solver(questions.chain, **options)
+    except IkNodeError as error:
+        sentence(error)
+        counts['options refused, ' + error.reason.value] += 1
+        return 0.0
+    except Exception as error:
+        raise Fault(f'{type(error).__name__}: {error}\n  arm {name}\n  options '
+                    f'{options}') from error
+    return max(ask(name, questions, solver, counts)
+               for _ in range(min(CALLS[solver.options.method == 'damped'], most)))
 
 
 def main():
@@ -271,9 +281,9 @@ def main():
 
     counts, slowest = run(calls, seed, progress)
     print(file=sys.stderr)
-    for outcome, count in sorted(counts.items(), key=lambda item: -item[1]):
+    for outcome, count in counts.most_common():
         print(f'{count:9} {outcome}')
-    print(f'{sum(counts.values())} calls in {perf_counter() - began:.0f} s, the slowest '
+    print(f'{counts.total()} calls in {perf_counter() - began:.0f} s, the slowest '
           f'{1e3 * slowest:.1f} ms: every one an answer inside the limits, or one sentence')
 
 

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import numpy as np
 import trimesh
 import viser
@@ -19,8 +21,10 @@ Key = tuple[str, int]
 
 
 def colour_of(marker: Marker) -> Colour:
-    """Return the colour of a marker, 0 to 1."""
-    return marker.color.r, marker.color.g, marker.color.b
+    """Return the colour of a marker, 0 to 1; what is beyond is cut, and NaN is 0."""
+    r, g, b = (min(1.0, max(0.0, part)) for part in (
+        marker.color.r, marker.color.g, marker.color.b))
+    return r, g, b
 
 
 class MarkerView:
@@ -56,6 +60,8 @@ class MarkerView:
         looks = (marker.type, marker.text, colour_of(marker), marker.color.a,
                  (marker.scale.x, marker.scale.y, marker.scale.z),
                  tuple((p.x, p.y, p.z) for p in marker.points))
+        if not np.isfinite([marker.color.a, *looks[4], *chain(*looks[5])]).all():
+            return
         drawn = self._drawn.get(key)
         if drawn is None or drawn[0] != looks:
             if drawn is not None:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 
 import numpy as np
 from sensor_msgs.msg import JointState, PointCloud2
@@ -87,7 +88,8 @@ class Scene:
 
     def take_ghost(self, message: JointState) -> None:
         """Stand the ghost where a message says; without names there is none."""
-        self._ghost = dict(zip(message.name, message.position))
+        self._ghost = {name: position for name, position in zip(message.name, message.position)
+                       if isfinite(position)}
         self._chosen = False
 
     def stand_ghost(self, posture: dict[str, float]) -> None:

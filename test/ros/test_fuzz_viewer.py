@@ -1,0 +1,94 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Odd messages, descriptions and meshes to the viewer, while a window of its page is open."""
+
+import pytest
+
+pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
+pytest.importorskip('playwright', reason='playwright is not installed')
+
+from browser import browser, free_port, SIZE, Window  # noqa: E402
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue  # noqa: E402
+from fuzz.messages import like  # noqa: E402
+from geometry_msgs.msg import Point, PoseStamped  # noqa: E402
+from harness import ARM, LATCHED, pose, process, READY  # noqa: E402
+from hypothesis import given, strategies as st  # noqa: E402
+from sensor_msgs.msg import JointState, PointCloud2, PointField  # noqa: E402
+from test_fuzz_messages import NAMES, ONCE, sound  # noqa: E402
+from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
+
+from ik_node.tools.screenshot import CHROMIUM  # noqa: E402
+
+SCRIPT = '<script>window.hacked = 1</script><img src=x onerror="window.hacked = 1">'
+
+
+def marker(kind, number):
+    """Return a marker with two points."""
+    made = Marker(ns='goal', id=number, type=kind, text='words', pose=pose([0.3, 0.0, 0.3]),
+                  points=[Point(x=0.1), Point(y=0.2)])
+    made.scale.x = made.scale.y = made.scale.z = 0.1
+    made.color.r = made.color.a = 1.0
+    return made
+
+
+def cloud():
+    """Return two points."""
+    return PointCloud2(height=1, width=2, point_step=12, row_step=24, data=bytes(24), fields=[
+        PointField(name=name, offset=4 * k, datatype=PointField.FLOAT32, count=1)
+        for k, name in enumerate('xyz')])
+
+
+def values(**pairs):
+    """Return an answer as an ik_node gives it."""
+    return DiagnosticStatus(name='x', message='words', hardware_id='1', values=[
+        KeyValue(key=key, value=value) for key, value in pairs.items()])
+
+
+GOOD = {
+    'joint_states': JointState(name=NAMES, position=READY, velocity=[0.0] * 6),
+    'ik_node/ghost': JointState(name=NAMES, position=READY),
+    'ik_node/markers': MarkerArray(markers=[
+        marker(kind, kind) for kind in (Marker.ARROW, Marker.CUBE, Marker.SPHERE, Marker.CYLINDER,
+                                        Marker.LINE_STRIP, Marker.LINE_LIST,
+                                        Marker.TEXT_VIEW_FACING, Marker.MESH_RESOURCE)]),
+    'ik_node/status': values(stamp='1.0', state='reached', reason='REACHED'),
+    'ik_node/preview': values(stamp='1.0', colour='green'),
+    'ik_node/tip_pose': PoseStamped(pose=pose([0.3, 0.0, 0.3])),
+    'workspace': cloud(),
+}
+
+
+@pytest.mark.skipif(not CHROMIUM, reason='there is no Chromium')
+def test_messages(tmp_path, probe):
+    """The viewer lives and draws; markup is text."""
+    port = free_port()
+    with process('viewer', tmp_path, {'urdf_file': ARM, 'port': port}) as viewer, \
+            browser() as chromium:
+        probe.wait(lambda: 'open http://' in viewer.output, 60.0)
+        window = Window(chromium.new_context(viewport=SIZE).new_page(), port, probe)
+        made = {name: probe.create_publisher(type(good), name, LATCHED)
+                for name, good in GOOD.items()}
+        probe.wait(lambda: all(each.get_subscription_count() for each in made.values()))
+        heard = {name for name, _ in probe.get_subscriber_names_and_types_by_node('viewer', '/')}
+        assert heard <= {*(each.topic_name for each in made.values()), '/parameter_events',
+                         '/clock'}, heard
+
+        @ONCE
+        @given(st.lists(st.sampled_from(list(GOOD)).flatmap(
+            lambda name: st.tuples(st.just(name), like(GOOD[name]))), min_size=8, max_size=8))
+        def send(batch):
+            for name, message in batch:
+                made[name].publish(message)
+            window.page.wait_for_timeout(100)
+            sound(viewer)
+
+        send()
+        made['ik_node/status'].publish(DiagnosticStatus(
+            message=SCRIPT, hardware_id=SCRIPT, values=[
+                KeyValue(key=key, value=SCRIPT) for key in ('stamp', 'state', 'reason')]))
+        window.reads('<script>window.hacked')
+        assert window.page.evaluate('window.hacked') is None
+        for name, good in GOOD.items():
+            made[name].publish(good)
+        window.wait(lambda: window.visible('/robot'), 'the robot')
+        sound(viewer)
