@@ -17,6 +17,7 @@ from pathlib import Path
 import re
 import stat
 from urllib.parse import unquote
+from xml.parsers import expat
 
 from ik_node.errors import quote, UrdfError
 
@@ -173,7 +174,34 @@ def _fault(file: Path) -> str | None:
         return f'cannot be read: {error.strerror}'
     if head == POINTER:
         return 'is a Git LFS pointer; run `git lfs pull` in its checkout'
-    return None if head else 'is an empty file'
+    if not head:
+        return 'is an empty file'
+    return _fault_of_xml(file) if file.suffix.lower() == '.dae' else None
+
+
+def _fault_of_xml(file: Path) -> str | None:
+    """
+    Return that an XML file has a document type, whose entities may grow without an end.
+
+    What else is wrong with it is for its reader to say; only what is before the root is read.
+    """
+    def refuse(*_args: object) -> None:
+        raise UrdfError('has a document type (<!DOCTYPE ...>), which is refused for safety')
+
+    def leave(*_args: object) -> None:
+        raise EOFError
+
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = refuse
+    parser.StartElementHandler = leave
+    try:
+        with file.open('rb') as opened:
+            parser.ParseFile(opened)
+    except UrdfError as error:
+        return str(error)
+    except (EOFError, expat.ExpatError, LookupError, ValueError):
+        pass
+    return None
 
 
 def _other_case(file: Path) -> str:

@@ -225,6 +225,20 @@ def test_what_is_no_mesh(tmp_path, monkeypatch):
     refused('a.stl', 'MiB', **here)
 
 
+@pytest.mark.parametrize('encoding', ['utf-8', 'utf-8-sig', 'utf-16'])
+def test_document_types(tmp_path, encoding):
+    """A .dae whose entities would grow without an end is not given to its reader."""
+    laughs = ('<?xml version="1.0"?><!-- x --><!DOCTYPE COLLADA [<!ENTITY a "ha">'
+              '<!ENTITY b "&a;&a;">]><COLLADA>&b;</COLLADA>')
+    put(tmp_path / 'arm.dae', laughs.encode(encoding))
+    put(tmp_path / 'ARM.DAE', laughs.encode(encoding))
+    put(tmp_path / 'good.dae', '<?xml version="1.0"?><COLLADA/>'.encode(encoding))
+    put(tmp_path / 'broken.dae', b'\xff\xfe\x00<')
+    refused('arm.dae', 'document type', search_paths=[tmp_path])
+    refused('ARM.DAE', 'document type', search_paths=[tmp_path])
+    assert found('good.dae', [tmp_path]) and found('broken.dae', [tmp_path])
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason='root may read everything')
 def test_unreadable(tmp_path):
     """A file that may not be read is called so."""

@@ -4,17 +4,20 @@
 
 from __future__ import annotations
 
-from functools import partial
+from http import HTTPStatus
 import ipaddress
 import logging
 import re
+from typing import Any
 
 import viser
 import websockets.asyncio.server
 
 from ik_node.errors import ParameterError
 
-LOCAL_PAGE = re.compile(r'https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?')
+HERE = r'(localhost|127\.0\.0\.1|\[::1\])(:\d+)?'
+SERVE = websockets.asyncio.server.serve
+LOCAL_HOST, LOCAL_PAGE = re.compile(HERE), re.compile(f'https?://{HERE}')
 
 
 def is_loopback(host: str) -> bool:
@@ -23,6 +26,19 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == 'localhost'
+
+
+def _serve_this_machine(handler: Any, host: str, port: int, *, process_request: Any,
+                        **named: Any) -> Any:
+    """Serve as websockets does, but only those who call this machine by a name of its own."""
+    def checked(connection: Any, request: Any) -> Any:
+        hosts = request.headers.get_all('Host')
+        if len(hosts) != 1 or not LOCAL_HOST.fullmatch(hosts[0]):
+            return connection.respond(HTTPStatus.FORBIDDEN, 'this page is for localhost\n')
+        return process_request(connection, request)
+
+    return SERVE(handler, host, port, process_request=checked, origins=[LOCAL_PAGE, None],
+                 **named)
 
 
 class Page(viser.ViserServer):
@@ -38,18 +54,17 @@ class Page(viser.ViserServer):
 
     def __init__(self, host: str, port: int) -> None:
         logging.getLogger('websockets').setLevel(logging.ERROR)
-        serve = websockets.asyncio.server.serve
         if is_loopback(host):
-            # A browser lets any site connect to this machine; what comes from a page of
-            # another site is refused, or it could move the arm.  viser has no option for it.
-            websockets.asyncio.server.serve = partial(serve, origins=[LOCAL_PAGE, None])
+            # A browser lets any site connect to this machine, also by a name of its own; what
+            # comes from there is refused, or it could move the arm.  viser has no option for it.
+            websockets.asyncio.server.serve = _serve_this_machine
         try:
             super().__init__(host=host, port=port, label='ik_node', verbose=False)
         except OSError as error:
             raise ParameterError(f'cannot listen on {host}:{port}: {error.strerror}; choose '
                                  'another host or port') from None
         finally:
-            websockets.asyncio.server.serve = serve
+            websockets.asyncio.server.serve = SERVE
         self.gui.configure_theme(show_logo=False, show_share_button=False)
 
     def request_share_url(self, verbose: bool = True) -> None:

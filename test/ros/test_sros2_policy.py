@@ -1,0 +1,79 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""config/sros2_policy.xml against what the nodes really have on the graph."""
+
+from importlib.util import find_spec
+import xml.etree.ElementTree as ET
+
+from browser import free_port
+from harness import ARM, process, ROOT
+import pytest
+
+KINDS = {('topics', 'publish'): 'publisher', ('topics', 'subscribe'): 'subscriber',
+         ('services', 'reply'): 'service', ('services', 'request'): 'client'}
+# What a node has only if a package is there that is not on PyPI.
+NEEDS = {('ik_node', 'subscriber', '/tf'): 'tf2_ros',
+         ('ik_node', 'subscriber', '/tf_static'): 'tf2_ros'}
+# Each way of starting them has something that the others lack.
+STARTS = {
+    'ik_node': ({'use_sim_time': 'true'}, {'urdf_file': ARM, 'stream.output': 'position'}),
+    'sim_controller': ({'use_sim_time': 'true'}, {'urdf_file': ARM}),
+    'viewer': ({'use_sim_time': 'true', 'port': 0}, {'urdf_file': ARM, 'port': 0}),
+    'interactive_goal': ({'use_sim_time': 'true'},),
+}
+READY = {'ik_node': ('ready for goals', 'waiting for'), 'viewer': ('open http',),
+         'sim_controller': ('simulates', 'waiting for'), 'interactive_goal': ()}
+
+
+def allowed(node):
+    """Return what a node may have: (kind, full name)."""
+    policy = ET.parse(ROOT / 'config/sros2_policy.xml').getroot()
+    profile = policy.find(f".//enclave[@path='/{node}']/profiles/profile[@node='{node}']")
+    return {(KINDS[group.tag, verb], name.text.replace('~/', f'/{node}/') if '~' in name.text
+             else f'/{name.text}')
+            for group in profile if group.tag != 'actions'
+            for verb in group.attrib for name in group}
+
+
+def seen(probe, node):
+    """Return what a node has."""
+    return {(kind, name) for kind in KINDS.values() for name, _ in getattr(
+        probe, f'get_{kind}_names_and_types_by_node')(node, '/')}
+
+
+def wait_for(probe, running, words):
+    """Wait until a process says one of some words."""
+    probe.wait(lambda: any(word in running.output for word in words), 120.0)
+
+
+def settled(probe, node):
+    """Return what a node has once it has something, and no more is discovered."""
+    probe.wait(lambda: ('service', f'/{node}/list_parameters') in seen(probe, node), 60.0)
+    before, now = set(), seen(probe, node)
+    while before != now:
+        probe.spin_for(1.0)
+        before, now = now, seen(probe, node)
+    return now
+
+
+@pytest.mark.parametrize('node', STARTS)
+def test_policy(tmp_path, probe, node):
+    """All that a node has is allowed, and no more is allowed than what it has."""
+    if node == 'viewer':
+        pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
+    if node == 'interactive_goal':
+        pytest.importorskip('interactive_markers', reason='interactive_markers is not on PyPI')
+    rights = allowed(node)
+    needed = {right for right in rights
+              if find_spec(NEEDS.get((node, *right), 'ik_node')) is not None}
+    if find_spec('control_msgs') is not None:
+        pytest.skip('the services and topics of actions are not looked at')
+    had = set()
+    for parameters in STARTS[node]:
+        if 'port' in parameters:
+            parameters = {**parameters, 'port': free_port()}
+        with process(node, tmp_path, parameters) as running:
+            wait_for(probe, running, READY[node] or [''])
+            had |= settled(probe, node)
+    assert had <= rights, had - rights
+    assert needed <= had, needed - had
