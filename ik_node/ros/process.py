@@ -12,6 +12,7 @@ import traceback
 from typing import NoReturn, Protocol
 
 import rclpy
+from rclpy.exceptions import NameValidationException
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.logging import get_logger
 from rclpy.node import Node
@@ -72,7 +73,8 @@ def run(name: str, make_node: Callable[[], ClosableNode],
     except IkNodeError as error:
         get_logger(name).fatal(str(error))
         leave(None, 1)
-    except RuntimeError as error:  # rcl's own complaints: arguments, parameter files
+    # rcl's own complaints: arguments, parameter files; a parameter that makes no name of a topic
+    except (RuntimeError, NameValidationException) as error:
         get_logger(name).fatal(f'cannot start: {str(error).splitlines()[0]}')
         leave(None, 1)
     executor = SingleThreadedExecutor()

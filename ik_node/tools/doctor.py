@@ -15,6 +15,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from ik_node.ros.process import leave
 from ik_node.tools import doctor_arm as arm, doctor_checks as checks
+from ik_node.tools.arguments import node_name
 from ik_node.tools.doctor_checks import Finding, Level, read_model
 from ik_node.tools.doctor_observations import Observations
 from ik_node.tools.doctor_observe import observe
@@ -41,7 +42,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog='ik_doctor', description=__doc__,
         epilog='exit code: 0 no problem, 1 a problem, 2 wrong usage, 130 interrupted')
-    parser.add_argument('--node', default='/ik_node',
+    parser.add_argument('--node', default='/ik_node', type=node_name,
                         help='name of the ik_node, with its namespace (default %(default)s)')
     parser.add_argument('--timeout', type=float, default=4.0, metavar='S',
                         help='look for so long at most, s; less if nothing is missing '

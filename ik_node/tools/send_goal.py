@@ -26,6 +26,7 @@ from ik_node.ros.messages import line_to
 from ik_node.ros.process import leave
 from ik_node.ros.rotations import quaternion_from_rpy
 from ik_node.ros.status import GoalState, STATUS_QOS
+from ik_node.tools.arguments import finite, node_name
 from ik_node.tools.pose_files import read_poses
 
 NOTICE_AFTER = 4.0  # s; discovery may take 3
@@ -56,7 +57,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     _add_turn(parser, 'through-', 'orientation at --through (default: as at --xyz)')
     parser.add_argument('--frame', default='base_link',
                         help='frame of the pose: a link or a TF frame (default base_link)')
-    parser.add_argument('--node', default='ik_node',
+    parser.add_argument('--node', default='ik_node', type=node_name,
                         help='name of the node, with its namespace if it has one')
     parser.add_argument('--wait', type=float, default=30.0, metavar='S',
                         help='how long to wait for the node, s (default 30)')
@@ -77,7 +78,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
 
 def _add_turn(parser: argparse.ArgumentParser, prefix: str, what: str) -> None:
     turn = parser.add_mutually_exclusive_group()
-    turn.add_argument(f'--{prefix}rpy', nargs=3, type=float, metavar=('ROLL', 'PITCH', 'YAW'),
+    turn.add_argument(f'--{prefix}rpy', nargs=3, type=finite, metavar=('ROLL', 'PITCH', 'YAW'),
                       help=f'{what}, by fixed-axis angles, rad'
                            + ('' if prefix else ' (default 0 0 0)'))
     turn.add_argument(f'--{prefix}quat', nargs=4, type=float, metavar=('X', 'Y', 'Z', 'W'),

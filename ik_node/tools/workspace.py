@@ -25,10 +25,12 @@ from ik_node.model.urdf import read_urdf
 from ik_node.ros.rotations import quaternion_from_rpy
 from ik_node.solver.orientations import even_directions, even_orientations
 from ik_node.solver.workspace import sample_workspace, Workspace
+from ik_node.tools.arguments import finite
 from ik_node.tools.share import share_file
 from ik_node.tools.workspace_plots import draw
 
 ORIENTATIONS = 60
+MOST_ORIENTATIONS = 100_000
 BAR = 30  # characters
 PERIODS = {True: 0.1, False: 10.0}  # s between lines, on a terminal and elsewhere
 
@@ -52,9 +54,9 @@ def parse(argv: list[str]) -> argparse.Namespace:
                       help='even orientations of the tip in each cell (default %(default)s)')
     turn.add_argument('--directions', type=int, metavar='N',
                       help="even directions of the tip's z axis instead, the turn about it free")
-    turn.add_argument('--rpy', nargs=3, type=float, metavar=('ROLL', 'PITCH', 'YAW'),
+    turn.add_argument('--rpy', nargs=3, type=finite, metavar=('ROLL', 'PITCH', 'YAW'),
                       help='one orientation instead, by fixed-axis angles, rad')
-    turn.add_argument('--pointing', nargs=3, type=float, metavar=('X', 'Y', 'Z'),
+    turn.add_argument('--pointing', nargs=3, type=finite, metavar=('X', 'Y', 'Z'),
                       help="one direction of the tip's z axis instead, the turn about it free")
     parser.add_argument('--limit-margin', type=float, default=0.0, metavar='Q',
                         help='the joints stay so far inside their limits, rad or m (default 0)')
@@ -69,8 +71,9 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument('--frame-prefix', default='',
                         help='what robot_state_publisher puts before link names in TF')
     options = parser.parse_args(argv)
-    if min(options.orientations, options.directions or 1) < 1:
-        parser.error('--orientations and --directions are at least 1')
+    for count in (options.orientations, options.directions):
+        if count is not None and not 1 <= count <= MOST_ORIENTATIONS:
+            parser.error(f'--orientations and --directions are from 1 to {MOST_ORIENTATIONS}')
     if options.pointing and not np.linalg.norm(options.pointing) > 0.0:
         parser.error('--pointing needs a direction, e.g. 0 0 -1 for down')
     if options.load and (options.box or options.spacing or options.rpy or options.limit_margin):

@@ -8,6 +8,7 @@ from http import HTTPStatus
 import ipaddress
 import logging
 import re
+import socket
 from typing import Any
 
 import viser
@@ -59,6 +60,7 @@ class Page(viser.ViserServer):
             # comes from there is refused, or it could move the arm.  viser has no option for it.
             websockets.asyncio.server.serve = _serve_this_machine
         try:
+            socket.getaddrinfo(host, port)  # viser would wait for ever
             super().__init__(host=host, port=port, label='ik_node', verbose=False)
         except OSError as error:
             raise ParameterError(f'cannot listen on {host}:{port}: {error.strerror}; choose '

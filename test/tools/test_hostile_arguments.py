@@ -1,0 +1,56 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Odd arguments and files to the commands: an exit code and a sentence, never a traceback."""
+
+import subprocess
+import sys
+
+import pytest
+
+FILES = {'two.csv': b'x,y\n1,2\n', 'bytes.csv': b'\xff\xfe\x00',
+         'nan.yaml': b'goals: [{xyz: [1, .nan, 2]}]',
+         'loop.yaml': b'a: &a [*a]', 'junk.npz': b'PK\x03\x04junk',
+         'runs.yaml': b'!!python/object/apply:os.system ["touch ran"]'}
+VIEWER = 'viewer --ros-args -p port:=18081 -p'
+
+
+def run(folder, command):
+    """Return the exit code of a command, and what it said; blanks in an argument are '+'."""
+    name, *arguments = [word.replace('+', ' ') for word in command.split(' ')]
+    for file, data in FILES.items():
+        (folder / file).write_bytes(data)
+    done = subprocess.run(
+        [sys.executable, '-c', f'from ik_node.entry import {name}; {name}()', *arguments],
+        cwd=folder, capture_output=True, text=True, timeout=240)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize('command, code, words', [
+    ('send_goal --path two.csv', 2, '2 columns'),
+    ('send_goal --path bytes.csv', 2, 'no CSV file'),
+    ('send_goal --path runs.yaml', 2, 'no list of goals'),
+    ('send_goal --path nan.yaml', 2, 'finite numbers'),
+    ('send_goal --xyz 1 1 1 --rpy nan 0 inf', 2, "'nan' is no finite number"),
+    ('send_goal --xyz 1 1 1 --node a+b', 2, "'a b' is no name of a node"),
+    ('send_goal --joints a=b', 2, 'NAME=VALUE'),
+    ('ik_doctor --node ~', 2, "'~' is no name of a node"),
+    ('ik_doctor --timeout nan', 2, '--timeout'),
+    ('workspace --orientations 1000000000000', 2, 'from 1 to 100000'),
+    ('workspace --pointing inf 0 0', 2, "'inf' is no finite number"),
+    ('workspace --box 0 1e308 0 1 0 1', 2, 'cells'),
+    ('workspace --load junk.npz', 2, 'no workspace'),
+    ('workspace --urdf /dev/null', 2, 'empty'),
+    ('compare_methods --seed -1', 2, '6 joints'),
+    ('plot_trajectory --points loop.yaml', 2, ''),
+    ('plot_trajectory --status runs.yaml', 2, ''),
+    ('ik_node --ros-args -p controller:="a+b"', 1, 'Invalid topic name'),
+    ('ik_node --ros-args -r x:=1:=2', 1, 'remap rule'),
+    (f'{VIEWER} ik_node:="a+b"', 1, 'Invalid topic name'),
+    (f'{VIEWER} host:="999.1.1.1"', 1, 'cannot listen on 999.1.1.1')])
+def test_arguments(tmp_path, command, code, words):
+    """The exit code that the help names, and what is wrong."""
+    if command.startswith('viewer'):
+        pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
+    ended, said = run(tmp_path, command)
+    assert ended == code and words in said and 'Traceback' not in said, said
+    assert not (tmp_path / 'ran').exists()
