@@ -1,6 +1,7 @@
 # Two commands for a bare machine: make demo, make test.
 #   make demo KEEP=1   shows the arm in the browser, and stays up
 #   make test ARGS="test/solver -k bias"
+#   make fuzz MINUTES=60           hostile numbers and descriptions; make audit: known faults of packages
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -12,7 +13,7 @@ export AMENT_PREFIX_PATH := $(CURDIR)/$(VENV)
 # The compiled kernels are kept in __pycache__, whatever the caller's environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint lock clean
+.PHONY: demo test lint lock fuzz audit clean
 demo: $(VENV)/.demo
 	@$(BIN)/demo $(if $(KEEP),--keep)
 
@@ -51,6 +52,21 @@ lock:
 	for set in demo test; do uv pip compile --universal --python-version 3.10 --no-header \
 	  --no-annotate --no-emit-index-url --quiet --upgrade requirements/$$set.in \
 	  -o requirements/$$set.txt; done
+
+# A million hostile calls of the solver, then what reads descriptions, guided by coverage.
+MINUTES ?= 15
+fuzz: $(VENV)/.test
+	@PYTHONPATH=.:test $(BIN)/python -m fuzz.hostile 1000000
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/fuzz.txt || \
+	  echo "atheris has no wheel for this Python or machine"
+	@PYTHONPATH=.:test $(BIN)/python -m fuzz.guided $$(($(MINUTES) * 60)) $(VENV)/corpus/inputs
+
+# Asks the advisories of PyPI, so it needs the internet.
+audit: $(VENV)/bin/python
+	@$(PYTHON) -m venv $(VENV)/audit
+	@$(VENV)/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit==2.9.0
+	@for set in demo test fuzz; do $(VENV)/audit/bin/pip-audit --no-deps --disable-pip \
+	  -r requirements/$$set.txt || exit 1; done
 
 clean:
 	rm -rf $(VENV) .build build install log *.egg-info
