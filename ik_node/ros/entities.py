@@ -34,6 +34,9 @@ class Entities:
         while self._made:
             entity, destroy = self._made.popitem()
             destroy(entity)
+        group = self._node.default_callback_group
+        # rclpy keeps a reference to whatever was in it.
+        group.entities = {reference for reference in group.entities if reference() is not None}
 
 
 def _entities(node: Node) -> dict[Any, Callable[[Any], object]]:

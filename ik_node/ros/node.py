@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 import traceback
 
+from lifecycle_msgs.srv import ChangeState
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
@@ -39,6 +40,8 @@ class IkNode(LifecycleNode):
         self._entities = Entities(self)
         self._parts: Parts | None = None
         self.add_on_set_parameters_callback(self._on_parameters)
+        self._change_state = self._service_change_state.callback
+        self._service_change_state.callback = self._on_change_state
         if self._values['autostart'] and not all(
                 trigger() is TransitionCallbackReturn.SUCCESS
                 for trigger in (self.trigger_configure, self.trigger_activate)):
@@ -57,6 +60,15 @@ class IkNode(LifecycleNode):
         return SetParametersResult(successful=True)
 
     # ---- transitions --------------------------------------------------------
+
+    def _on_change_state(self, request: ChangeState.Request,
+                         response: ChangeState.Response) -> ChangeState.Response:
+        """Answer requests for a transition that is not possible now (see ros2/rclpy#1209)."""
+        try:
+            return self._change_state(request, response)
+        except RuntimeError:  # rcl has said why
+            response.success = False
+            return response
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Make the parts; fails if a parameter or the robot description cannot be used."""
