@@ -367,6 +367,67 @@ def test_two_windows_agree(chromium, port, window, arm):
         other.reads('reached; the tip is measured')
 
 
+def test_handle_is_not_held_by_a_window_that_is_gone(chromium, port, window, arm):
+    """A window that is closed while the arm follows its hand lets go; others can take over."""
+    arm.change('/ik_node', stream__timeout=2.0)
+    window.check('Follow while dragging')
+    with opened(chromium, port, arm) as other:
+        at_tip(other, arm)
+        origin, grip = (np.array(other.pixel(HANDLE, [0.0, 0.0, z])) for z in (0.0, 0.13))
+        other.page.mouse.move(*grip)
+        other.page.mouse.down()
+        other.page.mouse.move(*(0.7 * grip + 0.3 * origin))
+        window.wait(lambda: arm.statuses, 'a stream')
+        assert not any(answer['state'] in FINAL for answer in arm.statuses)
+    assert next_end(window, arm, 0)['reason'] == 'STREAM_ENDED'
+    at_tip(window, arm)
+    window.check('Follow while dragging', False)
+    pull(window)
+    known = len(arm.statuses)
+    window.press('Move')
+    assert next_end(window, arm, known)['state'] == 'reached'
+
+
+def test_two_hands_at_one_handle(chromium, port, window, arm):
+    """Who pulled last has it; the other one lets go of nothing, and both see the same."""
+    with opened(chromium, port, arm) as other:
+        at_tip(other, arm)
+        hands = []
+        for each in (window, other):
+            origin, grip = (np.array(each.pixel(HANDLE, [0.0, 0.0, z])) for z in (0.0, 0.13))
+            each.page.mouse.move(*grip)
+            each.page.mouse.down()
+            hands.append((each, grip, origin - grip))
+        for share in (0.1, 0.2, 0.3):
+            for each, grip, way in hands:
+                each.page.mouse.move(*(grip + share * way))
+        for each, _, _ in hands:
+            each.page.mouse.up()
+        window.wait(lambda: np.allclose(window.pose(HANDLE), other.pose(HANDLE))
+                    and off(window.pose(HANDLE), tip(READY)) > 0.01, 'one pose')
+        wanted = window.pose(HANDLE)
+        other.press('Move')
+        assert next_end(window, arm, 0)['state'] == 'reached'
+        assert off(wanted, tip(latest(arm))) < 1e-4
+
+
+def test_narrow_window_has_the_whole_arm(chromium, port, arm):
+    """The handle is on what the panels leave of the canvas."""
+    context = chromium.new_context(viewport={'width': 800, 'height': 600})
+    try:
+        window = Window(context.new_page(), port, arm)
+
+        def inside(point):
+            x, y = window.pixel(HANDLE, point)
+            box = window.page.locator('canvas').first.bounding_box()
+            return (0.0 < x - box['x'] < box['width'] and 0.0 < y - box['y'] < box['height'])
+
+        window.wait(lambda: window.visible(HANDLE) and inside([0.0, 0.0, 0.0])
+                    and inside([0.0, 0.0, 0.13]), 'the handle')
+    finally:
+        context.close()
+
+
 def test_page_comes_back_with_its_server(chromium, shared_system, tmp_path):
     """A viewer that is killed and started again on its port has its windows again."""
     port = free_port()

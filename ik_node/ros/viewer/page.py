@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 import ipaddress
 import logging
@@ -13,6 +14,7 @@ import viser
 import websockets.asyncio.server
 
 from ik_node.errors import ParameterError
+from ik_node.ros.viewer.inbox import Inbox
 
 LOCAL_PAGE = re.compile(r'https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?')
 
@@ -55,7 +57,14 @@ class Page(viser.ViserServer):
     def request_share_url(self, verbose: bool = True) -> None:
         """Refuse what viser lets any window ask for: a tunnel from the internet to the arm."""
 
-    @property
-    def watched(self) -> bool:
-        """Return whether a window is open."""
-        return bool(self.get_clients())
+    def on_windows(self, inbox: Inbox, opened: Callable[[viser.ClientHandle], None],
+                   closed: Callable[[viser.ClientHandle], None]) -> None:
+        """Call on the node's thread, in this order, what is to be done for each window."""
+        async def connected(window: viser.ClientHandle) -> None:
+            inbox.put(partial(opened, window))
+
+        async def disconnected(window: viser.ClientHandle) -> None:
+            inbox.put(partial(closed, window))
+
+        self.on_client_connect(connected)
+        self.on_client_disconnect(disconnected)
