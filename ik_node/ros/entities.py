@@ -13,7 +13,7 @@ from rclpy.node import Node
 
 
 class Entities:
-    """Publishers, subscriptions, services, clients, timers and action clients of a node."""
+    """Publishers, subscriptions, services, clients, timers, guards, action clients of a node."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -46,5 +46,6 @@ def _entities(node: Node) -> dict[Any, Callable[[Any], object]]:
             **dict.fromkeys(node.services, node.destroy_service),
             **dict.fromkeys(node.clients, node.destroy_client),
             **dict.fromkeys(node.timers, node.destroy_timer),
+            **dict.fromkeys(node.guards, node.destroy_guard_condition),
             **dict.fromkeys((waitable for waitable in node.waitables
                              if isinstance(waitable, ActionClient)), ActionClient.destroy)}
