@@ -182,6 +182,25 @@ def test_page_waits_for_the_robot(chromium, shared_system, tmp_path):
             window.reads("the joint states lack 'wrist'")
 
 
+def test_arm_on_a_pedestal(chromium, shared_system, tmp_path):
+    """The base link is not the root: robot and handle stand where it is, and agree."""
+    urdf = tmp_path / 'raised.urdf'
+    urdf.write_text(ARM.read_text().replace('</robot>', (
+        '<link name="world"/><joint name="pedestal" type="fixed"><parent link="world"/>'
+        '<child link="base_link"/><origin xyz="0.2 0.1 0.5" rpy="0 0 1.5707963267948966"/>'
+        '</joint></robot>')))
+    port = free_port()
+    with process('viewer', tmp_path, {'urdf_file': urdf, 'base_link': 'base_link',
+                                      'port': port}) as running:
+        shared_system.wait(lambda: 'open http://' in running.output, 60.0)
+        with opened(chromium, port, shared_system) as window:
+            at_tip(window, shared_system)
+            half = 0.5**0.5
+            assert np.allclose(window.pose('/base'), [0.2, 0.1, 0.5, half, 0.0, 0.0, half],
+                               atol=1e-6)
+            assert np.allclose(window.pose('/robot/0'), window.pose('/base'), atol=1e-6)
+
+
 # ---- the handle -------------------------------------------------------------
 
 def test_drag_previews_and_move_goes_there(window, arm):

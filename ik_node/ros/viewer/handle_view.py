@@ -72,12 +72,7 @@ class HandleView:
     def _drag(self, window: int | None, phase: str, T: np.ndarray) -> None:
         if phase == 'update':
             self._pulled, self._holder = T, window
-        elif phase == 'end':
-            self.let_go(window)
-
-    def let_go(self, window: int | None) -> None:
-        """Release the handle if it is in the hand of a window, which lets go or is closed."""
-        if window == self._holder:
+        elif phase == 'end' and window == self._holder:  # it lets go, or is closed
             self.tick()
             self.handle.release()
 

@@ -15,7 +15,6 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState, PointCloud2
-import viser
 from visualization_msgs.msg import MarkerArray
 
 from ik_node.errors import ParameterError, StateError
@@ -68,9 +67,8 @@ class Viewer(Node):
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._redraws = (self.create_timer(FRAME_PERIOD, self._draw, clock=steady),
                         self.create_timer(PANEL_PERIOD, self._draw_panels, clock=steady))
-        for timer in self._redraws:
-            timer.cancel()
-        self._page.on_windows(inbox, self._opened, self._closed)
+        self._on_windows()
+        self._page.on_windows(partial(inbox.put, self._on_windows))
         self._description = Description(self, values, self._take_model)
         port = self._page.get_port()
         if port != values['port']:
@@ -107,14 +105,11 @@ class Viewer(Node):
 
     # ---- at their times -----------------------------------------------------
 
-    def _opened(self, _window: viser.ClientHandle) -> None:
+    def _on_windows(self) -> None:
         for timer in self._redraws:
-            timer.reset()
-
-    def _closed(self, window: viser.ClientHandle) -> None:
-        self._panels.handle.let_go(window.client_id)
-        if not self._page.get_clients():
-            for timer in self._redraws:
+            if self._page.get_clients():
+                timer.reset()
+            else:
                 timer.cancel()
 
     def _draw(self) -> None:

@@ -14,7 +14,6 @@ import viser
 import websockets.asyncio.server
 
 from ik_node.errors import ParameterError
-from ik_node.ros.viewer.inbox import Inbox
 
 LOCAL_PAGE = re.compile(r'https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?')
 
@@ -57,14 +56,10 @@ class Page(viser.ViserServer):
     def request_share_url(self, verbose: bool = True) -> None:
         """Refuse what viser lets any window ask for: a tunnel from the internet to the arm."""
 
-    def on_windows(self, inbox: Inbox, opened: Callable[[viser.ClientHandle], None],
-                   closed: Callable[[viser.ClientHandle], None]) -> None:
-        """Call on the node's thread, in this order, what is to be done for each window."""
-        async def connected(window: viser.ClientHandle) -> None:
-            inbox.put(partial(opened, window))
+    def on_windows(self, do: Callable[[], None]) -> None:
+        """Call something, on the page's thread, whenever a window is opened or closed."""
+        async def changed(_window: viser.ClientHandle) -> None:
+            do()
 
-        async def disconnected(window: viser.ClientHandle) -> None:
-            inbox.put(partial(closed, window))
-
-        self.on_client_connect(connected)
-        self.on_client_disconnect(disconnected)
+        self.on_client_connect(changed)
+        self.on_client_disconnect(changed)
