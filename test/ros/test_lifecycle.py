@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The life of the node, led over DDS as a lifecycle manager does."""
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 import os
 from pathlib import Path
 import re
@@ -11,9 +11,18 @@ import signal
 from harness import ARM, DOWN, latest, positions_of, Process, process, READY
 import numpy as np
 import pytest
+import rclpy
 from rclpy.node import NodeNameNonExistentError
-from std_msgs.msg import String
+from std_msgs.msg import Float64MultiArray, String
+from trajectory_msgs.msg import JointTrajectory
 
+from ik_node.errors import GoalError, IkNodeError, Reason
+from ik_node.ros.gate import Gate
+from ik_node.ros.output import Commands, make_output
+from ik_node.trajectory.trajectory import MotionState, Trajectory
+
+# What a node has in every state.
+OWN = '^/rosout|parameter|transition|type_description|(change|get|available)_states?$'
 GOAL = 0.3, 0.4, 0.3
 CYCLES = int(os.environ.get('IK_NODE_TEST_CYCLES', 300))
 SETTLED = 100  # cycles, after which the memory stays as it is
@@ -28,6 +37,7 @@ def managed(folder, probe, **parameters):
         probe.watch_motion()
         probe.node = node
         assert probe.state() == 'unconfigured'
+        probe.wait(lambda: '/ik_node/get_state' in names(probe))
         yield probe
 
 
@@ -37,18 +47,26 @@ def lead(probe, *labels):
         assert probe.change_state(label), (label, probe.node.output)
 
 
-def entities(probe):
+def names(probe):
     """Return the topics and services of the node, as others see them."""
-    found = []
+    found = set()
     for of in (probe.get_publisher_names_and_types_by_node,
                probe.get_subscriber_names_and_types_by_node,
                probe.get_service_names_and_types_by_node,
                probe.get_client_names_and_types_by_node):
-        try:
-            found.append(sorted(name for name, _ in of('ik_node', '/')))
-        except NodeNameNonExistentError:
-            found.append(None)
+        with suppress(NodeNameNonExistentError):
+            found |= {name for name, _ in of('ik_node', '/')}
     return found
+
+
+def entities(probe):
+    """Return those that it has as long as it is configured."""
+    return {name for name in names(probe) if not re.search(OWN, name)}
+
+
+def wait_until_bare(probe):
+    """Wait until the node has nothing but its own."""
+    probe.wait(lambda: not entities(probe), what='the end of what was configured')
 
 
 def rest(probe):
@@ -60,11 +78,11 @@ def rest(probe):
     return end
 
 
-def refusal(probe):
+def refusal(probe, goal=GOAL):
     """Return why a goal is refused; the arm is where it was."""
     before, sent = latest(probe), len(probe.trajectories)
     probe.wait_for_node()
-    answer = probe.final(probe.send(GOAL, DOWN))
+    answer = probe.final(probe.send(goal, DOWN))
     assert answer['state'] == 'rejected'
     assert len(probe.trajectories) == sent and np.abs(latest(probe) - before).max() < 1e-6
     return answer['reason'], answer['message']
@@ -76,13 +94,14 @@ INACTIVE = 'INACTIVE', 'the node is inactive: ros2 lifecycle set /ik_node activa
 def test_one_whole_life(tmp_path, probe):
     """What is there in each state, and what is not."""
     with managed(tmp_path, probe, urdf_file=ARM):
-        bare = entities(probe)
-        assert not any('goal' in name or 'trajectory' in name for name in sum(bare, []))
+        assert not entities(probe)
         assert 'preparing' not in probe.node.output
 
         lead(probe, 'configure')
         assert probe.state() == 'inactive'
         assert refusal(probe) == INACTIVE
+        assert {'/joint_trajectory', '/ik_node/stop', '/joint_states'} <= entities(probe)
+        assert refusal(probe, (9.0, 0.0, 0.0)) == INACTIVE, 'it was looked at'
         probe.wait(lambda: '/ik_node: health' in probe.health)
         assert probe.health['/ik_node: health'].message == 'inactive'
         probe.wait(lambda: probe.tip_poses)
@@ -97,7 +116,7 @@ def test_one_whole_life(tmp_path, probe):
 
         lead(probe, 'cleanup')
         assert probe.state() == 'unconfigured'
-        probe.wait(lambda: entities(probe) == bare, what='the node with nothing but its own')
+        wait_until_bare(probe)
 
         lead(probe, 'shutdown')
         assert probe.state() == 'finalized' and probe.node.running()
@@ -136,7 +155,6 @@ def test_deactivated_in_motion(tmp_path, probe):
 def test_shut_down_from_each_state(tmp_path, probe, path):
     """All is let go; a motion is brought to rest; the process waits for its signal."""
     with managed(tmp_path, probe, urdf_file=ARM):
-        bare = entities(probe)
         lead(probe, *path)
         if 'activate' in path:
             probe.wait_until_ready()
@@ -149,7 +167,7 @@ def test_shut_down_from_each_state(tmp_path, probe, path):
             assert (answer['state'], answer['reason']) == ('stopped', 'SHUTDOWN')
             rest(probe)
             assert len(probe.trajectories) == 2
-        probe.wait(lambda: entities(probe) == bare, what='the node with nothing but its own')
+        wait_until_bare(probe)
         assert probe.node.running() and probe.node.stop() == 0
 
 
@@ -165,12 +183,11 @@ def test_bad_description_by_file(tmp_path, probe):
     path = tmp_path / 'arm.urdf'
     path.write_text(ARM.read_text().replace('<axis', '<axes', 1)[:1000])
     with managed(tmp_path, probe, urdf_file=path):
-        bare = entities(probe)
         assert not probe.change_state('configure')
         assert probe.state() == 'unconfigured'
         told = [line for line in probe.node.output.splitlines() if 'ERROR' in line]
         assert len(told) == 1 and 'not a URDF' in told[0], probe.node.output
-        probe.wait(lambda: entities(probe) == bare, what='the node with nothing but its own')
+        wait_until_bare(probe)
         path.write_text(ARM.read_text())
         lead(probe, 'configure', 'activate')
         probe.wait_until_ready()
@@ -185,7 +202,6 @@ def test_configured_anew_for_another_arm(tmp_path, probe):
                      .replace('name="six_axis_arm"', 'name="narrow_arm"'))
     assert 'upper="0.1"' in other.read_text()
     with managed(tmp_path, probe, urdf_file=ARM):
-        bare = entities(probe)
         lead(probe, 'configure', 'activate')
         probe.wait_until_ready()
         refused = probe.set_parameters('/ik_node', {'urdf_file': str(other)})
@@ -193,7 +209,7 @@ def test_configured_anew_for_another_arm(tmp_path, probe):
         assert probe.final(probe.send_joints([0.3, *READY[1:]]))['state'] == 'reached'
         assert probe.final(probe.send_joints(READY))['state'] == 'reached'
         lead(probe, 'deactivate', 'cleanup')
-        probe.wait(lambda: entities(probe) == bare, what='the node with nothing but its own')
+        wait_until_bare(probe)
         probe.health.clear()
         assert probe.set_parameters('/ik_node', {'urdf_file': str(other)}).successful
         lead(probe, 'configure', 'activate')
@@ -233,6 +249,41 @@ def test_transition_that_there_is_not(tmp_path, probe):
         for label in ('activate', 'deactivate', 'cleanup', 'nonsense'):
             assert not probe.change_state(label)
         assert probe.state() == 'unconfigured'
+
+
+@pytest.mark.parametrize('kind', ['trajectory', 'command'])
+def test_nothing_leaves_through_a_shut_gate(probe, kind):
+    """Whoever asks for it: there is an error, and no message."""
+    node, came = rclpy.create_node('ik_node'), []
+    gate, q = Gate(node), np.array([READY])
+    if kind == 'command':
+        commands = Commands(node, '', gate)
+        probe.create_subscription(Float64MultiArray, 'commands', came.append, 10)
+        ready, send = commands.require_listener, lambda: commands.send(q[0])
+    else:
+        output = make_output(node, 'topic', '', gate)
+        probe.create_subscription(JointTrajectory, 'joint_trajectory', came.append, 10)
+        start = MotionState.at_rest(READY)
+        motion = Trajectory(tuple(f'joint_{k}' for k in range(1, 7)), start, np.array([1.0]), q,
+                            0.0 * q, 0.0 * q)
+        ready, send = output.listeners, lambda: output.send(motion)
+
+    def heard():
+        with suppress(GoalError):
+            return ready() != 0
+        return False
+
+    probe.wait(heard)
+    probe.spin_for(0.5)
+    with pytest.raises(IkNodeError, match='ros2 lifecycle set /ik_node activate') as shut:
+        send()
+    assert shut.value.reason is Reason.INACTIVE
+    probe.spin_for(0.3)
+    assert not came
+    gate.open = True
+    send()
+    probe.wait(lambda: came)
+    node.destroy_node()
 
 
 BROKEN = """
@@ -281,29 +332,22 @@ def measure(process):
             len(os.listdir(folder / 'task')))
 
 
-def test_many_lives(tmp_path, probe, record_property):
+def test_many_lives(tmp_path, probe):
     """Nothing is left of any: memory, files, threads, topics and services stay as they are."""
     with process('ik_node', tmp_path, {'autostart': False, 'urdf_file': ARM},
                  arguments=['--log-level', 'warn']) as node:
         probe.node = node
         assert probe.state() == 'unconfigured'
-        bare = entities(probe)
 
         def live(cycles):
             for _ in range(cycles):
                 lead(probe, 'configure', 'activate', 'deactivate', 'cleanup')
-            probe.wait(lambda: entities(probe) == bare)
+            wait_until_bare(probe)
             return measure(node)
 
         memory, files, threads = live(SETTLED)
-        lead(probe, 'configure')
-        full = entities(probe)
-        lead(probe, 'cleanup')
         more, *later = live(CYCLES - SETTLED)
         assert later == [files, threads]
         assert more - memory < ROOM
-        lead(probe, 'configure')
-        probe.wait(lambda: entities(probe) == full)
-        record_property('memory_mb', f'{memory:.1f} then {more:.1f}')
         print(f'memory {memory:.1f} MB after {SETTLED}, {more:.1f} MB after {CYCLES}; {files} '
               f'files, {threads} threads')
