@@ -5,8 +5,21 @@
 from contextlib import contextmanager
 from urllib.parse import urlparse
 
-from harness import ARM, FINAL, latest, lent, Process, process, READY, stamped, tip
+from harness import (
+    ARM,
+    DATA,
+    FINAL,
+    latest,
+    lent,
+    MODEL,
+    Process,
+    process,
+    READY,
+    stamped,
+    tip,
+)
 import numpy as np
+import pinocchio as pin
 import pytest
 from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import PointCloud2, PointField
@@ -133,11 +146,21 @@ def test_arm_is_seen_where_its_joints_are(window, arm):
     at_rest = settled(window)
     assert arm.final(arm.send_joints([0.9, -0.2, 0.3, 0.0, 0.5, 0.0]))['state'] == 'reached'
     at_tip(window, arm)
+    window.wait(lambda: links_off(window, latest(arm)) < 2e-3, 'each link where it is')
     moved = settled(window)
     assert share_of_change(at_rest, moved) > 0.01
     assert arm.final(arm.send_joints(READY))['state'] == 'reached'
     at_tip(window, arm)
     window.wait(lambda: share_of_change(at_rest, window.picture()) < 0.004, 'the same picture')
+
+
+def links_off(window, q):
+    """Return how far the drawn links (m and rad) are from where Pinocchio has them at q."""
+    tip(q)
+    frames = [T for frame, T in zip(MODEL.frames, DATA.oMf) if frame.type == pin.FrameType.BODY]
+    drawn = [window.pose(f'/robot/{k}') for k in range(7)]  # base_link to link_6
+    assert all(window.visible(f'/robot/{k}') for k in range(7))
+    return max(min(off(pose, T) for T in frames) for pose in drawn)
 
 
 def settled(window):
