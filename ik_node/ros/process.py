@@ -73,6 +73,8 @@ def run(name: str, make_node: Callable[[], ClosableNode],
     except IkNodeError as error:
         get_logger(name).fatal(str(error))
         leave(None, 1)
+    except SystemExit:  # it has said why
+        leave(None, 1)
     # rcl's own complaints: arguments, parameter files; a parameter that makes no name of a topic
     except (RuntimeError, NameValidationException) as error:
         get_logger(name).fatal(f'cannot start: {str(error).splitlines()[0]}')

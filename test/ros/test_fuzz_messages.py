@@ -14,7 +14,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 NAMES = [f'joint_{k}' for k in range(1, 7)]
 # What is found is sent again as it is; over DDS, smaller examples are not looked for.
-ONCE = settings(max_examples=40, deadline=None, phases=[Phase.explicit, Phase.generate],
+ONCE = settings(max_examples=25, deadline=None, phases=[Phase.explicit, Phase.generate],
                 suppress_health_check=list(HealthCheck))
 BATCH = 8
 

@@ -134,7 +134,7 @@ def test_files(tmp_path, probe):
                 assert node.stop() == 0, node.output
             else:
                 assert node.wait() == 1 and node.output, (text, node.output)
-                assert '[FATAL]' in node.output, (text, node.output)
+                assert '[FATAL]' in node.output or '[ERROR]' in node.output, (text, node.output)
             sound_end(node)
             outcomes.add(node.wait())
 

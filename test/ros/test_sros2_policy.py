@@ -36,7 +36,9 @@ def allowed(node):
 
 
 def seen(probe, node):
-    """Return what a node has."""
+    """Return what a node has, as far as it is discovered."""
+    if (node, '/') not in probe.get_node_names_and_namespaces():
+        return set()
     return {(kind, name) for kind in KINDS.values() for name, _ in getattr(
         probe, f'get_{kind}_names_and_types_by_node')(node, '/')}
 
