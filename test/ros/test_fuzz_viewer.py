@@ -12,7 +12,7 @@ from diagnostic_msgs.msg import DiagnosticStatus, KeyValue  # noqa: E402
 from fuzz.messages import like  # noqa: E402
 from geometry_msgs.msg import Point, PoseStamped  # noqa: E402
 from harness import ARM, LATCHED, pose, process, READY  # noqa: E402
-from hypothesis import given, strategies as st  # noqa: E402
+from hypothesis import example, given, strategies as st  # noqa: E402
 from sensor_msgs.msg import JointState, PointCloud2, PointField  # noqa: E402
 from test_fuzz_messages import NAMES, ONCE, sound  # noqa: E402
 from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
@@ -58,6 +58,14 @@ GOOD = {
 }
 
 
+def found():
+    """Return what was found before: a colour, a scale and a joint that are not finite."""
+    painted, sized = marker(Marker.CUBE, 1), marker(Marker.SPHERE, 2)
+    painted.color.r, painted.color.g, sized.scale.x = float('nan'), float('inf'), float('inf')
+    return [('ik_node/markers', MarkerArray(markers=[painted, sized])),
+            ('ik_node/ghost', JointState(name=NAMES, position=[float('inf')] * 6))]
+
+
 @pytest.mark.skipif(not CHROMIUM, reason='there is no Chromium')
 def test_messages(tmp_path, probe):
     """The viewer lives and draws; markup is text."""
@@ -74,12 +82,13 @@ def test_messages(tmp_path, probe):
                          '/clock'}, heard
 
         @ONCE
+        @example(found())
         @given(st.lists(st.sampled_from(list(GOOD)).flatmap(
             lambda name: st.tuples(st.just(name), like(GOOD[name]))), min_size=8, max_size=8))
         def send(batch):
             for name, message in batch:
                 made[name].publish(message)
-            window.page.wait_for_timeout(100)
+            window.page.wait_for_timeout(150)
             sound(viewer)
 
         send()
