@@ -10,6 +10,8 @@ import pytest
 
 pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
 
+from ik_node.ros.viewer.page import Page  # noqa: E402
+
 
 def free_port() -> int:
     with socket.socket() as probe:
@@ -96,3 +98,13 @@ def test_it_listens_where_it_says(tmp_path, probe):
         probe.wait(lambda: 'open http' in running.output, 30.0)
         addresses = [line.split()[1] for line in open('/proc/net/tcp') if line.split()[3] == '0A']
         assert f'0100007F:{port:04X}' in addresses and f'00000000:{port:04X}' not in addresses
+
+
+def test_nobody_gets_a_tunnel():
+    """What any window can ask viser for, a way from the internet to the page, is not made."""
+    page = Page('127.0.0.1', free_port())
+    try:
+        assert page.request_share_url() is None
+        assert page._share_tunnel is None
+    finally:
+        page.stop()
