@@ -65,7 +65,7 @@ fuzz: $(VENV)/.test
 audit: $(VENV)/bin/python
 	@$(PYTHON) -m venv $(VENV)/audit
 	@$(VENV)/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit==2.10.1
-	@for set in demo test fuzz; do $(VENV)/audit/bin/pip-audit --no-deps --disable-pip \
+	@for set in demo test fuzz; do $(VENV)/audit/bin/pip-audit --strict --no-deps --disable-pip \
 	  -r requirements/$$set.txt || exit 1; done
 
 clean:
