@@ -119,6 +119,7 @@ class IkNode(Node):
         try:
             response.message = self._motion.stop(Reason.STOPPED, 'stopped by request')
             response.success = True
+            self._intake.stop(Reason.STOPPED, 'stopped by request')
         except IkNodeError as error:
             response.success, response.message = False, str(error)
             self.get_logger().error(f'stop: {error}')
@@ -136,9 +137,10 @@ class IkNode(Node):
             self._motion.stop(Reason.SHUTDOWN, 'the node is shut down')
         except IkNodeError as error:
             self.get_logger().error(f'the motion goes on to its end: {error}')
-            for task in self._goals.open():
-                self._goals.end(task, GoalState.STOPPED, Reason.SHUTDOWN, 'the node is shut '
-                                f'down; the motion goes on to its end, because: {error}')
+            self._goals.dismiss(GoalState.STOPPED, Reason.SHUTDOWN, 'the node is shut down; the '
+                                f'motion goes on to its end, because: {error}')
+        self._intake.stop(Reason.SHUTDOWN, 'the node is shut down')
+        self._goals.finish()
         self._stream.close()
         self._output.flush(0.5)
         self._goals.status.flush(0.5)

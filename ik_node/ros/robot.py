@@ -69,6 +69,10 @@ class RobotHolder:
         self.robot: Robot | None = None
         self._complaint = complaint
 
+    def why(self) -> str:
+        """Return why there is none."""
+        return self._complaint()
+
     def require(self) -> Robot:
         """
         Return the robot.
@@ -80,6 +84,6 @@ class RobotHolder:
 
         """
         if self.robot is None:
-            raise IkNodeError(f'there is no robot description yet: {self._complaint()}',
+            raise IkNodeError(f'there is no robot description yet: {self.why()}',
                               Reason.MODEL_MISSING)
         return self.robot

@@ -112,6 +112,12 @@ class StatusReporter:
 
     Attributes
     ----------
+    outcomes : Counter
+        Final answers by their reason.
+    states : Counter
+        The same by their state.
+    failures : int
+        Goals that were begun and failed, since one was reached.
     on_report : callable
         Called after each answer, with the goal and the sentence.
 
@@ -121,6 +127,8 @@ class StatusReporter:
         self._node = node
         self._publisher = node.create_publisher(DiagnosticStatus, '~/status', STATUS_QOS)
         self.outcomes: Counter[str] = Counter()
+        self.states: Counter[str] = Counter()
+        self.failures = 0
         self.on_report: Callable[[GoalTask, str], None] = lambda task, sentence: None
 
     def report(self, task: GoalTask, state: GoalState, reason: Reason, sentence: str) -> None:
@@ -138,6 +146,11 @@ class StatusReporter:
         task.state = state
         if task.final:
             self.outcomes[reason.value] += 1
+            self.states[state.value] += 1
+        if state is GoalState.FAILED:
+            self.failures += 1
+        elif state is GoalState.REACHED:
+            self.failures = 0
         values = {'goal': task.number, 'stamp': stamp_text(task.stamp),
                   'state': state.value, 'reason': reason.value, **task.figures}
         self._publisher.publish(DiagnosticStatus(
