@@ -40,6 +40,7 @@ from ik_node.model.chain import Chain, make_chain
 from ik_node.model.urdf import read_urdf
 from ik_node.ros.checks import READY
 from ik_node.ros.greeting import greet
+from ik_node.ros.intake import take_next
 from ik_node.ros.messages import pose_stamped
 from ik_node.ros.process import leave
 from ik_node.ros.status import GoalState, stamp_text
@@ -89,8 +90,8 @@ class Side:
         queue = QoSProfile(depth=depth)
         self.poses = node.create_publisher(PoseStamped, f'/{name}/ik_node/goal_pose', queue)
         self._joints = node.create_publisher(JointState, f'/{name}/ik_node/goal_joints', queue)
-        node.create_subscription(DiagnosticStatus, f'/{name}/ik_node/status', self._on_status,
-                                 ALL)
+        self._answers = node.create_subscription(
+            DiagnosticStatus, f'/{name}/ik_node/status', self._on_status, ALL)
 
     def send(self) -> str:
         """Send a goal of some kind; return its stamp."""
@@ -127,6 +128,11 @@ class Side:
         return stamp
 
     def _on_status(self, message: DiagnosticStatus) -> None:
+        self._take(message)
+        while (found := take_next(self._answers)) is not None:
+            self._take(found[0])
+
+    def _take(self, message: DiagnosticStatus) -> None:
         values = {pair.key: pair.value for pair in message.values}
         if values['state'] == GoalState.ACCEPTED.value:
             return
@@ -176,7 +182,6 @@ class Soak:
         self._node = node
         self._options = options
         self._executor = SingleThreadedExecutor()
-        self._executor.add_node(node)
         random = np.random.default_rng(options.seed)
         chain = make_chain(read_urdf(URDF))
         self.sides = {name: Side(node, name, chain, random, 2 * options.burst + 1000)
@@ -202,6 +207,7 @@ class Soak:
         for name, side in self.sides.items():
             if not greet(self._node, f'/{name}/ik_node', PATIENCE, side.poses):
                 raise SystemExit(f'{name} did not start')
+        self._executor.add_node(self._node)
         if not self.spin_until(lambda: all(side.ready for side in self.sides.values()), PATIENCE):
             raise SystemExit('the nodes do not become ready')
         for side in self.sides.values():
@@ -214,7 +220,7 @@ class Soak:
         due = sampled = begin
         burst = begin + 0.5 * min(options.burst_every, end - begin)
         both = [*self.sides.values()]
-        turn = 0
+        turn = sent = 0
         while (now := monotonic()) < end:
             if now >= burst:
                 side = both[turn % 2]
@@ -225,7 +231,8 @@ class Soak:
             # What could not be sent in time is not sent faster afterwards.
             due = max(due, now - 1.0)
             while due <= now:
-                both[len(both[0].sent) > len(both[1].sent)].send()
+                both[sent % 2].send()
+                sent += 1
                 due += 1.0 / options.rate
             if now >= sampled:
                 for name, pid in processes.items():
@@ -249,7 +256,7 @@ class Soak:
                 'lost': side.lost, **dict(side.states),
                 'first_quarter_ms': quarter(side, t[0], t[0] + span, self.bursts),
                 'last_quarter_ms': quarter(side, t[-1] - span, np.inf, self.bursts),
-                'memory_mb': [round(rss[0], 1), round(rss.max(), 1), round(rss[-1], 1)],
+                'memory_mb': [round(float(each), 1) for each in (rss[0], rss.max(), rss[-1])],
                 'memory_slope_mb_per_hour': round(slope(t, rss), 2),
                 'cpu_share': round((cpu[-1] - cpu[0]) / (t[-1] - t[0]), 3),
                 'late_ms_max': round(1e3 * max(side.late), 1),

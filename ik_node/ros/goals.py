@@ -72,18 +72,22 @@ class Goals:
             if monotonic() > end:
                 self._more.trigger()
                 return
+        if self._answers and self._timer.is_canceled():
+            self._timer.reset()
 
     def finish(self) -> None:
-        """Give the answers that are left, however long it takes."""
-        while self._turn():
-            pass
+        """Give the answers that are left."""
+        while self._answers:
+            if not self.status.keeps_up():
+                self.status.flush(0.1)
+            self._answers.popleft()()
 
     def _turn(self) -> bool:
         """Do one thing that is to be done; return whether there was one."""
         waiting = 0 if self._waiting is None else self._waiting[0].number
         if self._arrived and self._arrived[-1][0].number > waiting:
             self.attempt(*self._arrived.pop())
-        elif self._answers:
+        elif self._answers and self.status.keeps_up():
             self._answers.popleft()()
         else:
             return False
@@ -190,5 +194,5 @@ class Goals:
             if self._waiting is None or self._waiting[0] is not task:
                 self.attempt(task, judge)
         self.work_off()
-        if self._current is None and self._waiting is None:
+        if self._current is None and self._waiting is None and not self._answers:
             self._timer.cancel()

@@ -107,7 +107,7 @@ class Intake:
         """
         taken, end, drained = [*taken], monotonic() + seconds, True
         for subscription, take in self._subscriptions.items():
-            while (found := _next(subscription)) is not None:
+            while (found := take_next(subscription)) is not None:
                 message, info = found
                 taken.append((info['received_timestamp'], message, take))
                 if monotonic() > end:
@@ -213,7 +213,7 @@ class Intake:
         self._motion.to_joints(task)
 
 
-def _next(subscription: Subscription) -> tuple[Any, dict[str, Any]] | None:
+def take_next(subscription: Subscription) -> tuple[Any, dict[str, Any]] | None:
     """Return the next message that waits, and what is known of it, as an executor takes it."""
     with subscription.handle:
         return subscription.handle.take_message(subscription.msg_type, subscription.raw)

@@ -24,7 +24,7 @@ from ik_node.ros.motion import Motion
 from ik_node.ros.output import make_output
 from ik_node.ros.parameters import declare, IK_NODE, plain, refused
 from ik_node.ros.preview import Preview
-from ik_node.ros.robot import Robot, RobotHolder
+from ik_node.ros.robot import forget_garbage, Robot, RobotHolder
 from ik_node.ros.stamps import Stamps
 from ik_node.ros.status import GoalState
 from ik_node.ros.stream import Stream
@@ -87,6 +87,7 @@ class IkNode(Node):
         prepare_paths(settings.solver)
         Follower(chain, settings.planning, settings.following)
         self._holder.robot = Robot(tree, chain, settings)
+        forget_garbage()
         for note in tree.notes:
             logger.warning(note)
         limits = settings.limits

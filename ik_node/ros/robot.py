@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import gc
 from time import monotonic
 
 import numpy as np
@@ -52,6 +53,18 @@ class Robot:
     def lose_course(self) -> None:
         """Note that the arm does not follow what was sent."""
         self.course, self.astray = None, True
+
+
+def forget_garbage() -> None:
+    """
+    Have the garbage collector never again look at what is there by now.
+
+    That is most of what will ever be there, the compiler with it; to look through it takes
+    far longer than a goal.
+    """
+    gc.unfreeze()  # what was there for another robot may be garbage by now
+    gc.collect()
+    gc.freeze()
 
 
 class RobotHolder:
