@@ -10,6 +10,7 @@ from enum import Enum
 from diagnostic_msgs.msg import DiagnosticStatus
 
 WARN, ERROR, STALE = DiagnosticStatus.WARN, DiagnosticStatus.ERROR, DiagnosticStatus.STALE
+LEVELS = {WARN: 'WARN', ERROR: 'ERROR', STALE: 'STALE'}
 READY = 'ready'  # begins what is said while goals are taken
 
 

@@ -72,7 +72,7 @@ class Goals:
             if monotonic() > end:
                 self._more.trigger()
                 return
-        if self._answers and self._timer.is_canceled():
+        if (self._arrived or self._answers) and self._timer.is_canceled():
             self._timer.reset()
 
     def finish(self) -> None:
@@ -85,7 +85,8 @@ class Goals:
     def _turn(self) -> bool:
         """Do one thing that is to be done; return whether there was one."""
         waiting = 0 if self._waiting is None else self._waiting[0].number
-        if self._arrived and self._arrived[-1][0].number > waiting:
+        newest = self._arrived[-1][0].number if self._arrived else 0
+        if newest > waiting and (len(self._arrived) == 1 or self.status.keeps_up()):
             self.attempt(*self._arrived.pop())
         elif self._answers and self.status.keeps_up():
             self._answers.popleft()()
@@ -194,5 +195,5 @@ class Goals:
             if self._waiting is None or self._waiting[0] is not task:
                 self.attempt(task, judge)
         self.work_off()
-        if self._current is None and self._waiting is None and not self._answers:
+        if not (self._current or self._waiting or self._arrived or self._answers):
             self._timer.cancel()
