@@ -58,7 +58,7 @@ class Intake:
         self._motion = motion
         self._stamps = stamps
         self._health = health
-        self._drained = monotonic()
+        self._behind_since = np.inf
         self._subscriptions: dict[Subscription, Take] = {}
         for kind, name, take in (
                 *((message, f'goal_{kind}', partial(self._to_target, kind))
@@ -82,8 +82,9 @@ class Intake:
         drained = self.take_in(SLICE, taken)
         if not drained:
             self._more.trigger()
-        if drained or monotonic() - self._drained > PATIENCE:
-            self._drained = monotonic()
+            self._behind_since = min(self._behind_since, monotonic())
+        if drained or monotonic() - self._behind_since > PATIENCE:
+            self._behind_since = np.inf
             self._goals.work_off()
 
     def take_in(self, seconds: float, taken: Arrived = ()) -> bool:
