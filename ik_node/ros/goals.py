@@ -17,6 +17,7 @@ from rclpy.node import Node
 
 from ik_node.errors import IkNodeError, Reason
 from ik_node.ros.frames import NotYet
+from ik_node.ros.gate import Gate
 from ik_node.ros.robot import RobotHolder
 from ik_node.ros.status import GoalState, GoalTask, StatusReporter
 
@@ -35,13 +36,14 @@ class Goals:
 
     Of those that came together the newest has its turn first: the older ones are not even
     looked at if it takes their place, and have theirs if it is refused.  Whatever a step
-    of a goal raises becomes the goal's answer.  While there are goals, a timer tries again
-    what has to wait, and has the motion judged.
+    of a goal raises becomes the goal's answer; so does a gate that is shut, before the step.
+    While there are goals, a timer tries again what has to wait, and has the motion judged.
     """
 
-    def __init__(self, node: Node, holder: RobotHolder) -> None:
+    def __init__(self, node: Node, holder: RobotHolder, gate: Gate) -> None:
         self._node = node
         self._holder = holder
+        self._gate = gate
         self._current: tuple[GoalTask, Step] | None = None
         self._waiting: tuple[GoalTask, Step, float] | None = None
         self._arrived: list[tuple[GoalTask, Step]] = []
@@ -97,6 +99,7 @@ class Goals:
     def attempt(self, task: GoalTask, step: Step, patience: float | None = None) -> None:
         """Run a step of a goal; it may have to wait for a transform until `patience` (s)."""
         try:
+            self._gate.require()
             step()
         except NotYet as error:
             if patience is None:

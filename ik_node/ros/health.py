@@ -17,6 +17,7 @@ from ik_node.errors import quote, Reason, StateError
 from ik_node.kinematics.arm import singular_values
 from ik_node.ros.arm_state import ArmState
 from ik_node.ros.checks import Check, verdict
+from ik_node.ros.gate import Gate
 from ik_node.ros.goals import Goals, PAUSE
 from ik_node.ros.heartbeat import Heartbeat
 from ik_node.ros.output import Output
@@ -40,13 +41,14 @@ class Health:
     """
 
     def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, output: Output,
-                 goals: Goals) -> None:
+                 goals: Goals, gate: Gate) -> None:
         self._node = node
         self._holder = holder
         self._arm = arm
         self._output = output
         self._goals = goals
         self._heartbeat = Heartbeat(node)
+        self._gate = gate
         self._last_beat = monotonic()
         self._pause_end = 0.0
         self._solves: deque[tuple[float, float]] = deque(maxlen=1000)
@@ -91,6 +93,8 @@ class Health:
                 findings.append(Check.NO_LISTENER.found(
                     f'nobody listens on {self._output.name}'))
         level, message = verdict(findings)
+        if not self._gate.open:
+            level, message = DiagnosticStatus.WARN, 'inactive'
         array = DiagnosticArray()
         array.header.stamp = self._node.get_clock().now().to_msg()
         array.status = [DiagnosticStatus(

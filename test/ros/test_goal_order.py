@@ -25,7 +25,7 @@ def nothing() -> None:
 
 def test_an_older_goal_does_not_displace_a_newer_one(probe):
     """One that is sent again takes no place from one that waits; if it has to wait, it ends."""
-    goals = Goals(probe, SimpleNamespace(robot=None))
+    goals = Goals(probe, SimpleNamespace(robot=None), SimpleNamespace(require=nothing))
     older, newer = goals.new(Time()), goals.new(Time())
     goals.under_way(older, nothing, 'sent')
     goals.wait(newer, nothing, np.inf)
@@ -39,7 +39,7 @@ def test_an_older_goal_does_not_displace_a_newer_one(probe):
 
 def test_the_newest_that_can_be_taken_is_taken(probe):
     """The newer ones are refused each for its reason, the older ones not even looked at."""
-    goals = Goals(probe, SimpleNamespace(robot=None))
+    goals = Goals(probe, SimpleNamespace(robot=None), SimpleNamespace(require=nothing))
     tried = []
 
     def step(task, fails):
@@ -63,7 +63,7 @@ def test_the_newest_that_can_be_taken_is_taken(probe):
 
 def test_older_goals_are_kept_until_the_newer_one_that_waits_is_decided(probe):
     """Rejected, it leaves the arm to them."""
-    goals = Goals(probe, SimpleNamespace(robot=None))
+    goals = Goals(probe, SimpleNamespace(robot=None), SimpleNamespace(require=nothing))
     older, newer = goals.new(Time()), goals.new(Time())
     goals.arrived(older, lambda: goals.under_way(older, nothing, 'on its way'))
     goals.wait(newer, nothing, np.inf)
@@ -76,7 +76,7 @@ def test_older_goals_are_kept_until_the_newer_one_that_waits_is_decided(probe):
 
 def test_a_stop_answers_what_has_come_and_was_not_looked_at(probe):
     """In whatever topic it waits; nothing of it is begun afterwards."""
-    goals = Goals(probe, SimpleNamespace(robot=None))
+    goals = Goals(probe, SimpleNamespace(robot=None), SimpleNamespace(require=nothing))
     # The messages are never looked at, so nobody else is needed.
     intake = Intake(probe, None, None, None, goals, None, None, None)
     senders = [probe.create_publisher(PoseStamped, '~/goal_pose', 1000),
