@@ -13,12 +13,17 @@ export AMENT_PREFIX_PATH := $(CURDIR)/$(VENV)
 # The compiled kernels are kept in __pycache__, whatever the caller's environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint lock fuzz audit clean
+.PHONY: demo test soak lint lock fuzz audit clean
 demo: $(VENV)/.demo
 	@$(BIN)/demo $(if $(KEEP),--keep)
 
 test: $(VENV)/.test
 	@$(BIN)/python -m pytest $(ARGS)
+
+# Two arms under load; every goal is to have one answer, and nothing is to grow.
+SOAK_MINUTES ?= 30
+soak: $(VENV)/.test
+	@$(BIN)/python -m benchmarks.soak --minutes $(SOAK_MINUTES) --json soak.json
 
 lint: $(VENV)/.test
 	@$(BIN)/ruff check . && $(BIN)/lint-imports

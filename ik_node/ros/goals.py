@@ -4,11 +4,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
+from functools import partial
 from time import monotonic
 import traceback
 
 from builtin_interfaces.msg import Time
+import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
@@ -20,6 +23,7 @@ from ik_node.ros.status import GoalState, GoalTask, StatusReporter
 
 WATCH_PERIOD = 0.02       # s, while a goal is under way
 PAUSE = 3.0               # s without a sign of life: the process was stopped
+SLICE = 0.01              # s, so long goals are worked off until others have their turn
 START_GRACE = 2.0         # s after the model came, in which a goal waits for what is still missing
 STARTING = Reason.STATE_MISSING, Reason.STATE_INCOMPLETE, Reason.NO_LISTENER
 
@@ -30,9 +34,10 @@ class Goals:
     """
     At most one goal under way and one that waits.
 
-    Whatever a step of a goal raises becomes the goal's answer; so does a gate that is
-    shut, before the step.  While there are
-    goals, a timer tries again what has to wait, and has the motion judged.
+    Of those that came together the newest has its turn first: the older ones are not even
+    looked at if it takes their place, and have theirs if it is refused.  Whatever a step
+    of a goal raises becomes the goal's answer; so does a gate that is shut, before the step.
+    While there are goals, a timer tries again what has to wait, and has the motion judged.
     """
 
     def __init__(self, node: Node, holder: RobotHolder, gate: Gate) -> None:
@@ -41,6 +46,9 @@ class Goals:
         self._gate = gate
         self._current: tuple[GoalTask, Step] | None = None
         self._waiting: tuple[GoalTask, Step, float] | None = None
+        self._arrived: list[tuple[GoalTask, Step]] = []
+        self._answers: deque[Callable[[], None]] = deque()
+        self._more = node.create_guard_condition(self.work_off)
         self._last_tick = monotonic()
         self.count = 0
         self.status = StatusReporter(node)
@@ -54,6 +62,39 @@ class Goals:
         """Return the task of a goal that has just come."""
         self.count += 1
         return GoalTask(self.count, stamp)
+
+    def arrived(self, task: GoalTask, step: Step) -> None:
+        """Keep the first step of a goal for :meth:`work_off`."""
+        self._arrived.append((task, step))
+
+    def work_off(self) -> None:
+        """Attempt what has arrived, the newest first, and answer what that has dismissed."""
+        end = monotonic() + SLICE
+        while self._turn():
+            if monotonic() > end:
+                self._more.trigger()
+                return
+        if (self._arrived or self._answers) and self._timer.is_canceled():
+            self._timer.reset()
+
+    def finish(self) -> None:
+        """Give the answers that are left."""
+        while self._answers:
+            if not self.status.keeps_up():
+                self.status.flush(0.1)
+            self._answers.popleft()()
+
+    def _turn(self) -> bool:
+        """Do one thing that is to be done; return whether there was one."""
+        waiting = 0 if self._waiting is None else self._waiting[0].number
+        newest = self._arrived[-1][0].number if self._arrived else 0
+        if newest > waiting and (len(self._arrived) == 1 or self.status.keeps_up()):
+            self.attempt(*self._arrived.pop())
+        elif self._answers and self.status.keeps_up():
+            self._answers.popleft()()
+        else:
+            return False
+        return True
 
     def attempt(self, task: GoalTask, step: Step, patience: float | None = None) -> None:
         """Run a step of a goal; it may have to wait for a transform until `patience` (s)."""
@@ -118,6 +159,20 @@ class Goals:
         tasks = [held[0] for held in (self._current, self._waiting) if held is not None]
         return [task for k, task in enumerate(tasks) if task not in tasks[:k]]
 
+    def dismiss(self, state: GoalState, reason: Reason, sentence: str,
+                before: float = np.inf) -> None:
+        """Give a final answer to all goals older than goal number `before`."""
+        for task in self.open():
+            if task.number < before:
+                self.end(task, state, reason, sentence)
+        # These may be thousands.
+        gone = [task for task, _ in self._arrived if task.number < before]
+        if gone:
+            self._answers.extend(partial(self.end, task, state, reason, sentence)
+                                 for task in gone)
+            self._arrived = [held for held in self._arrived if held[0].number >= before]
+            self._more.trigger()
+
     @property
     def current(self) -> GoalTask | None:
         """Return the goal that is under way."""
@@ -125,10 +180,8 @@ class Goals:
 
     def supersede(self, task: GoalTask) -> None:
         """Answer what is older and open: `task` takes its place."""
-        for other in self.open():
-            if other.number < task.number:
-                self.end(other, GoalState.SUPERSEDED, Reason.SUPERSEDED,
-                         f'goal {task.number} took its place')
+        self.dismiss(GoalState.SUPERSEDED, Reason.SUPERSEDED,
+                     f'goal {task.number} took its place', task.number)
         if self._waiting is not None and self._waiting[0] is task:
             self._waiting = None
 
@@ -144,5 +197,6 @@ class Goals:
             task, judge = self._current
             if self._waiting is None or self._waiting[0] is not task:
                 self.attempt(task, judge)
-        if self._current is None and self._waiting is None:
+        self.work_off()
+        if not (self._current or self._waiting or self._arrived or self._answers):
             self._timer.cancel()

@@ -6,11 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from time import monotonic
+from typing import Any
 
 from geometry_msgs.msg import PointStamped, PoseArray, PoseStamped
 from nav_msgs.msg import Path
 import numpy as np
 from rclpy.node import Node
+from rclpy.qos import HistoryPolicy, QoSProfile
+from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
@@ -23,15 +27,26 @@ from ik_node.ros.messages import joints_from_state, KINDS
 from ik_node.ros.motion import Motion
 from ik_node.ros.robot import Robot, RobotHolder
 from ik_node.ros.stamps import Stamps
-from ik_node.ros.status import GoalTask
+from ik_node.ros.status import GoalState, GoalTask
 from ik_node.ros.targets import Targets
 from ik_node.solver.goal import Goal
 from ik_node.trajectory.path import MOST_POSES, ToolPath
 from ik_node.trajectory.trajectory import MotionState
 
-GOAL_DEPTH = 1000
+try:
+    from rclpy.event_handler import QoSMessageLostInfo, SubscriptionEventCallbacks
+except ImportError:  # Humble
+    from rclpy.qos_event import QoSMessageLostInfo, SubscriptionEventCallbacks
 
-Take = Callable[[GoalTask, Robot], None]
+# With a depth the oldest would be dropped, and nobody told.  So the sender's queue fills up
+# instead, and what that loses is counted.
+ALL = QoSProfile(history=HistoryPolicy.KEEP_ALL)
+SLICE = 0.02     # s, so long messages are taken in until others have their turn
+LONGEST = 1.0    # s, so long messages are taken in before a stop is answered
+PATIENCE = 0.5   # s after which a goal is looked at though more come faster than they are taken in
+
+Take = Callable[[Any, GoalTask, Robot], None]
+Arrived = list[tuple[int, Any, Take]]  # when, the message, what to do with it
 
 
 class Intake:
@@ -47,72 +62,127 @@ class Intake:
         self._motion = motion
         self._stamps = stamps
         self._health = health
-        for kind, name, callback in (
-                *((message, f'goal_{kind}', partial(self._on_goal, kind))
+        self._behind_since = np.inf
+        self._subscriptions: dict[Subscription, Take] = {}
+        for kind, name, take in (
+                *((message, f'goal_{kind}', partial(self._to_target, kind))
                   for kind, message in KINDS.items()),
-                (JointState, 'goal_joints', self._on_goal_joints),
-                (Path, 'goal_path', self._on_goal_path),
-                (PoseArray, 'goal_arc', self._on_goal_arc)):
-            node.create_subscription(kind, f'~/{name}', callback, GOAL_DEPTH)
+                (JointState, 'goal_joints', self._to_joints),
+                (Path, 'goal_path', self._along_path),
+                (PoseArray, 'goal_arc', self._along_arc)):
+            subscription = node.create_subscription(
+                kind, f'~/{name}', partial(self._on_message, take), ALL,
+                event_callbacks=SubscriptionEventCallbacks(message_lost=self._on_lost))
+            self._subscriptions[subscription] = take
+        self._more = node.create_guard_condition(self._go_on)
+
+    # ---- from the middleware ------------------------------------------------
+
+    def _on_message(self, take: Take, message: Any, info: dict[str, Any]) -> None:
+        self._go_on([(info['received_timestamp'], message, take)])
+
+    def _go_on(self, taken: Arrived = ()) -> None:
+        """Take in what waits, and have the goals worked off."""
+        drained = self.take_in(SLICE, taken)
+        if not drained:
+            self._more.trigger()
+            self._behind_since = min(self._behind_since, monotonic())
+        if drained or monotonic() - self._behind_since > PATIENCE:
+            self._behind_since = np.inf
+            self._goals.work_off()
+
+    def take_in(self, seconds: float, taken: Arrived = ()) -> bool:
+        """
+        Make goals of the messages that wait, of whatever kind, in the order in which they came.
+
+        The executor would bring one in each of its rounds, which take longer than that.
+
+        Parameters
+        ----------
+        seconds : float
+            At most so long.
+        taken : list
+            What has been taken already.
+
+        Returns
+        -------
+        bool
+            Whether none is left.
+
+        """
+        taken, end, drained = [*taken], monotonic() + seconds, True
+        for subscription, take in self._subscriptions.items():
+            while (found := take_next(subscription)) is not None:
+                message, info = found
+                taken.append((info['received_timestamp'], message, take))
+                if monotonic() > end:
+                    drained = False
+                    break
+        for _, message, take in sorted(taken, key=lambda each: each[0]):
+            task = self._goals.new(message.header.stamp)
+            self._goals.arrived(task, partial(self._begin, take, message, task))
+        return drained
+
+    def _on_lost(self, info: QoSMessageLostInfo) -> None:
+        self._health.lost += info.total_count_change
+        self._node.get_logger().error(
+            f'{self._health.lost} goals were lost so far: they were sent faster than they are '
+            'taken, and the queue of their sender is too short; give it a greater depth',
+            throttle_duration_sec=5.0)
+
+    def stop(self, reason: Reason, sentence: str) -> None:
+        """Answer the goals that have come until now, instead of looking at them."""
+        self.take_in(LONGEST)
+        self._goals.dismiss(GoalState.STOPPED, reason, sentence)
 
     # ---- one kind of goal each ----------------------------------------------
 
-    def _on_goal(self, kind: str, message: PoseStamped | PointStamped) -> None:
-        def take(task: GoalTask, robot: Robot) -> None:
-            task.goal = self._targets.goal(kind, message.header, message, robot)
-            if kind == 'pose' and robot.settings['motion.straight']:
-                self._motion.along(task, [task.goal.T_base_tip])
-                return
-            self._solve(task)
+    def _to_target(self, kind: str, message: PoseStamped | PointStamped, task: GoalTask,
+                   robot: Robot) -> None:
+        task.goal = self._targets.goal(kind, message.header, message, robot)
+        if kind == 'pose' and robot.settings['motion.straight']:
+            self._motion.along(task, [task.goal.T_base_tip])
+            return
+        self._solve(task)
 
-        self._take(message.header, take)
+    def _to_joints(self, message: JointState, task: GoalTask, robot: Robot) -> None:
+        q, _ = self._arm.measured(robot)
+        task.q_goal = joints_from_state(message, robot.chain, q)
+        self._motion.to_joints(task)
 
-    def _on_goal_joints(self, message: JointState) -> None:
-        def take(task: GoalTask, robot: Robot) -> None:
-            q, _ = self._arm.measured(robot)
-            task.q_goal = joints_from_state(message, robot.chain, q)
-            self._motion.to_joints(task)
+    def _along_path(self, message: Path, task: GoalTask, robot: Robot) -> None:
+        if len(message.poses) > MOST_POSES:
+            raise GoalError(f'the path has {len(message.poses)} poses, at most {MOST_POSES} are '
+                            'taken; send it in parts', Reason.PATH_INVALID)
+        poses = [
+            self._targets.pose(Header(
+                frame_id=stamped.header.frame_id or message.header.frame_id,
+                stamp=message.header.stamp), stamped.pose, robot)
+            for stamped in message.poses]
+        _note_end(task, poses)
+        self._motion.along(task, poses)
 
-        self._take(message.header, take)
+    def _along_arc(self, message: PoseArray, task: GoalTask, robot: Robot) -> None:
+        poses = [self._targets.pose(message.header, pose, robot) for pose in message.poses]
+        _note_end(task, poses)
 
-    def _on_goal_path(self, message: Path) -> None:
-        def take(task: GoalTask, robot: Robot) -> None:
-            if len(message.poses) > MOST_POSES:
-                raise GoalError(f'the path has {len(message.poses)} poses, at most {MOST_POSES} '
-                                'are taken; send it in parts', Reason.PATH_INVALID)
-            poses = [
-                self._targets.pose(Header(
-                    frame_id=stamped.header.frame_id or message.header.frame_id,
-                    stamp=message.header.stamp), stamped.pose, robot)
-                for stamped in message.poses]
-            _note_end(task, poses)
-            self._motion.along(task, poses)
+        def arc(start: MotionState) -> ToolPath:
+            if len(poses) == 3:
+                return ToolPath.arc(*poses)
+            if len(poses) != 2:
+                raise GoalError(f'the arc has {len(poses)} poses; it needs one on the way and '
+                                'its end, before them its begin if it is not where the tip is',
+                                Reason.PATH_INVALID)
+            if not start.rests:
+                raise GoalError('the arm moves, so it is not known where the arc would begin; '
+                                'send its begin, too, or wait', Reason.PATH_INVALID)
+            return ToolPath.arc(forward_kinematics(robot.chain, start.q), *poses)
 
-        self._take(message.header, take)
-
-    def _on_goal_arc(self, message: PoseArray) -> None:
-        def take(task: GoalTask, robot: Robot) -> None:
-            poses = [self._targets.pose(message.header, pose, robot) for pose in message.poses]
-            _note_end(task, poses)
-
-            def arc(start: MotionState) -> ToolPath:
-                if len(poses) == 3:
-                    return ToolPath.arc(*poses)
-                if len(poses) != 2:
-                    raise GoalError(f'the arc has {len(poses)} poses; it needs one on the way and '
-                                    'its end, before them its begin if it is not where the tip is',
-                                    Reason.PATH_INVALID)
-                if not start.rests:
-                    raise GoalError('the arm moves, so it is not known where the arc would begin; '
-                                    'send its begin, too, or wait', Reason.PATH_INVALID)
-                return ToolPath.arc(forward_kinematics(robot.chain, start.q), *poses)
-
-            self._motion.along(task, arc)
-
-        self._take(message.header, take)
+        self._motion.along(task, arc)
 
     def home(self) -> GoalTask:
         """Go to the preferred posture; return the task, which may have ended already."""
+        self.take_in(SLICE)  # those came before
         task = self._goals.new(self._node.get_clock().now().to_msg())
 
         def go() -> None:
@@ -124,22 +194,16 @@ class Intake:
 
     # ---- what they share ----------------------------------------------------
 
-    def _take(self, header: Header, take: Take) -> None:
-        """Make a goal of a message, and its first step of `take`."""
-        task = self._goals.new(header.stamp)
-
-        def step() -> None:
-            robot = self._holder.require()
-            self._stamps.checked(header.stamp, robot.settings['goal.max_age'])
-            take(task, robot)
-
-        self._goals.attempt(task, step)
+    def _begin(self, take: Take, message: Any, task: GoalTask) -> None:
+        robot = self._holder.require()
+        self._stamps.checked(message.header.stamp, robot.settings['goal.max_age'])
+        take(message, task, robot)
 
     def _solve(self, task: GoalTask) -> None:
         """Solve for ``task.goal`` and move there."""
         robot = self._holder.require()
         result = task.result = self._targets.solve(task.goal, robot)
-        self._health.solve_times.append(result.time)
+        self._health.solved(result.time)
         task.figures |= {
             'solve_time_ms': f'{1e3 * result.time:.3f}', 'restarts': result.restarts,
             'iterations': result.iterations, 'solution': result.status.value,
@@ -152,6 +216,12 @@ class Intake:
             'smallest_singular_value': f'{result.smallest_singular_value:.4f}'}
         robot.last_answer = task.q_goal = result.q
         self._motion.to_joints(task)
+
+
+def take_next(subscription: Subscription) -> tuple[Any, dict[str, Any]] | None:
+    """Return the next message that waits, and what is known of it, as an executor takes it."""
+    with subscription.handle:
+        return subscription.handle.take_message(subscription.msg_type, subscription.raw)
 
 
 def _note_end(task: GoalTask, poses: list[np.ndarray]) -> None:

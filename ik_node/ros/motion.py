@@ -321,8 +321,7 @@ class Motion:
             done = 'it ramps down'
         elif robot is not None and (robot.moves or robot.astray or current is not None):
             done = self._ramp_down(robot)
-        for task in self._goals.open():
-            self._goals.end(task, GoalState.STOPPED, reason, f'{sentence}; {done}')
+        self._goals.dismiss(GoalState.STOPPED, reason, f'{sentence}; {done}')
         return done
 
     def _ramp_down(self, robot: Robot) -> str:

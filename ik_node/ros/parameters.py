@@ -147,6 +147,12 @@ IK_NODE = (
         'm', 0.0, 1000.0),
     Row('markers.singular_value', 0.03, 'a goal at which the smallest singular value of the '
         'Jacobian is below this is amber', 0.0, 1000.0),
+    Row('diagnostics.solve_time', 0.05, 'health warns if one in a hundred solves takes longer, s',
+        1e-4, 10.0),
+    Row('diagnostics.heartbeat_late', 0.25, 'health warns if callbacks of the node are later, s',
+        0.01, 60.0),
+    Row('diagnostics.failures', 3, 'health warns if so many goals, one after the other, were '
+        'begun and not reached', 1, 1_000_000),
 )
 
 SIM_CONTROLLER = (

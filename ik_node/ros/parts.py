@@ -26,7 +26,7 @@ from ik_node.ros.motion import Motion
 from ik_node.ros.output import make_output
 from ik_node.ros.parameters import IK_NODE
 from ik_node.ros.preview import Preview
-from ik_node.ros.robot import Robot, RobotHolder
+from ik_node.ros.robot import forget_garbage, Robot, RobotHolder
 from ik_node.ros.stamps import Stamps
 from ik_node.ros.status import GoalState
 from ik_node.ros.stream import Stream
@@ -100,6 +100,7 @@ class Parts:
         prepare_paths(settings.solver)
         Follower(chain, settings.planning, settings.following)
         self._holder.robot = Robot(tree, chain, settings)
+        forget_garbage()
         for note in tree.notes:
             logger.warning(note)
         limits = settings.limits
@@ -142,6 +143,7 @@ class Parts:
         except IkNodeError as error:
             response.success, response.message = False, str(error)
             self._node.get_logger().error(f'stop: {error}')
+        self._intake.stop(Reason.STOPPED, 'stopped by request')
         return response
 
     def _on_home(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
@@ -155,12 +157,14 @@ class Parts:
         try:
             self._motion.stop(reason, sentence)
         except Exception as error:
-            for task in self._goals.open():
-                self._goals.end(task, GoalState.STOPPED, reason, f'{sentence}; the motion goes '
-                                f'on to its end, because: {error}')
+            self._goals.dismiss(GoalState.STOPPED, reason, f'{sentence}; the motion goes on to '
+                                f'its end, because: {error}')
             if not isinstance(error, IkNodeError):
                 raise
             self._node.get_logger().error(f'the motion goes on to its end: {error}')
-        self._stream.close()
-        self._output.flush(0.5)
-        self._goals.status.flush(0.5)
+        finally:
+            self._intake.stop(reason, sentence)
+            self._goals.finish()
+            self._stream.close()
+            self._output.flush(0.5)
+            self._goals.status.flush(0.5)

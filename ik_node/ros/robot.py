@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import gc
 from time import monotonic
 
 import numpy as np
@@ -54,6 +55,18 @@ class Robot:
         self.course, self.astray = None, True
 
 
+def forget_garbage() -> None:
+    """
+    Have the garbage collector never again look at what is there by now.
+
+    That is most of what will ever be there, the compiler with it; to look through it takes
+    far longer than a goal.
+    """
+    gc.unfreeze()  # what was there for another robot may be garbage by now
+    gc.collect()
+    gc.freeze()
+
+
 class RobotHolder:
     """
     The robot of the node, once its description has come.
@@ -69,6 +82,10 @@ class RobotHolder:
         self.robot: Robot | None = None
         self._complaint = complaint
 
+    def why(self) -> str:
+        """Return why there is none."""
+        return self._complaint()
+
     def require(self) -> Robot:
         """
         Return the robot.
@@ -80,6 +97,6 @@ class RobotHolder:
 
         """
         if self.robot is None:
-            raise IkNodeError(f'there is no robot description yet: {self._complaint()}',
+            raise IkNodeError(f'there is no robot description yet: {self.why()}',
                               Reason.MODEL_MISSING)
         return self.robot

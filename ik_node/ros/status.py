@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
+from time import monotonic
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -23,6 +24,11 @@ from ik_node.solver.result import Result
 
 STATUS_QOS = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE,
                         durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+ANSWERS = 1000     # that readers may be behind before the oldest are gone
+AT_ONCE = 500      # answers without looking whether readers have them
+HELD_BACK = 5.0    # s at most, for a reader that does not read
 
 
 class GoalState(str, Enum):
@@ -112,6 +118,12 @@ class StatusReporter:
 
     Attributes
     ----------
+    outcomes : Counter
+        Final answers by their reason.
+    states : Counter
+        The same by their state.
+    failures : int
+        Goals that were begun and failed, since one was reached.
     on_report : callable
         Called after each answer, with the goal and the sentence.
 
@@ -119,8 +131,12 @@ class StatusReporter:
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._publisher = node.create_publisher(DiagnosticStatus, '~/status', STATUS_QOS)
+        self._publisher = node.create_publisher(DiagnosticStatus, '~/status', QoSProfile(
+            depth=ANSWERS, durability=STATUS_QOS.durability))
         self.outcomes: Counter[str] = Counter()
+        self._given, self._all_there = 0, monotonic()
+        self.states: Counter[str] = Counter()
+        self.failures = 0
         self.on_report: Callable[[GoalTask, str], None] = lambda task, sentence: None
 
     def report(self, task: GoalTask, state: GoalState, reason: Reason, sentence: str) -> None:
@@ -136,8 +152,14 @@ class StatusReporter:
         if task.final:
             raise RuntimeError(f'goal {task.number} was answered {task.state} already')
         task.state = state
+        self._given += 1
         if task.final:
             self.outcomes[reason.value] += 1
+            self.states[state.value] += 1
+        if state is GoalState.FAILED:
+            self.failures += 1
+        elif state is GoalState.REACHED:
+            self.failures = 0
         values = {'goal': task.number, 'stamp': stamp_text(task.stamp),
                   'state': state.value, 'reason': reason.value, **task.figures}
         self._publisher.publish(DiagnosticStatus(
@@ -153,6 +175,17 @@ class StatusReporter:
         else:
             logger.error(text)
         self.on_report(task, sentence)
+
+    def keeps_up(self) -> bool:
+        """Return whether readers have room for many more answers; True, too, if they never do."""
+        now = monotonic()
+        if self._given < AT_ONCE:
+            return True
+        if not self._publisher.wait_for_all_acked(Duration()) \
+                and now - self._all_there < HELD_BACK:
+            return False
+        self._given, self._all_there = 0, now
+        return True
 
     def flush(self, seconds: float) -> None:
         """Wait until readers have what was published, at most so long."""

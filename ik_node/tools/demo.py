@@ -36,6 +36,7 @@ from ik_node.errors import IkNodeError
 from ik_node.kinematics.arm import link_pose
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.urdf import read_urdf, Tree
+from ik_node.ros.checks import READY
 from ik_node.ros.commands import publish_stamped
 from ik_node.ros.greeting import greet, wait_for
 from ik_node.ros.joint_states import JointStates
@@ -99,7 +100,7 @@ class Witness(Node):
 
     def ready(self) -> bool:
         """Return whether the node says that it would take a goal now."""
-        return self._health == 'ready'
+        return self._health.startswith(READY)
 
     def taken_over(self) -> bool:
         """Return whether somebody else has sent a goal, or dragged the handle."""

@@ -3,7 +3,8 @@
 """
 Writes what follows from tables in the code.
 
-config/ik_node.yaml, the README's tables of parameters, and docs/reasons.md.
+config/ik_node.yaml, the README's tables of parameters, docs/reasons.md, and the table of
+docs/diagnostics.md.
 
 Run in the source folder: ``python -m ik_node.tools.reference``.
 """
@@ -14,6 +15,7 @@ from pathlib import Path
 import re
 
 from ik_node.errors import Reason
+from ik_node.ros.checks import Check, LEVELS
 from ik_node.ros.parameters import IK_NODE, INTERACTIVE_GOAL, Row, SIM_CONTROLLER, VIEWER
 
 TABLES = {'ik_node': IK_NODE, 'sim_controller': SIM_CONTROLLER, 'viewer': VIEWER,
@@ -61,6 +63,20 @@ def with_tables(readme: str) -> str:
     return readme
 
 
+def with_checks(document: str) -> str:
+    """Return docs/diagnostics.md with the table between its markers renewed."""
+    rows = {row.name: row for row in IK_NODE}
+    lines = ['| level | goals | when | threshold | what to do |', '|---|---|---|---|---|']
+    for check in Check:
+        threshold = f'`{check.threshold}` (`{_value(rows[check.threshold])}`)' \
+            if check.threshold else ''
+        lines.append(f'| {LEVELS[check.level]} | {"refused" if check.refuses else "taken"} | '
+                     f'{check.when} | {threshold} | {check.advice} |')
+    return re.sub(r'(<!-- checks -->\n).*?(<!-- end -->)',
+                  lambda match: match[1] + '\n'.join(lines) + '\n' + match[2], document,
+                  flags=re.DOTALL)
+
+
 def _value(row: Row) -> str:
     if isinstance(row.default, tuple):
         return f'[{", ".join(map(str, row.default))}]'
@@ -81,6 +97,8 @@ def main() -> None:
     """Write the files."""
     Path('config/ik_node.yaml').write_text(yaml_text(), encoding='utf-8')
     Path('docs/reasons.md').write_text(reasons_text(), encoding='utf-8')
+    diagnostics = Path('docs/diagnostics.md')
+    diagnostics.write_text(with_checks(diagnostics.read_text(encoding='utf-8')), encoding='utf-8')
     readme = Path('README.md')
     readme.write_text(with_tables(readme.read_text(encoding='utf-8')), encoding='utf-8')
 

@@ -191,9 +191,12 @@ class Probe(Node):
 
     def wait_until_ready(self) -> None:
         """Wait until the node itself says that a goal would be taken."""
-        self.wait(lambda: f'{self._target}: health' in self.health
-                  and self.health[f'{self._target}: health'].message == 'ready', COLD_START,
-                  'ready')
+        self.wait(lambda: self.says_ready(self._target), COLD_START, 'ready')
+
+    def says_ready(self, node: str) -> bool:
+        """Return whether a node has said so on /diagnostics."""
+        said = self.health.get(f'{node}: health')
+        return said is not None and said.message.startswith('ready')
 
     def send(self, xyz, quaternion=(0.0, 0.0, 0.0, 1.0), frame='base_link', stamp=None) -> str:
         """Publish a goal pose; return the stamp by which its answers are known."""

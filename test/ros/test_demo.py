@@ -120,8 +120,7 @@ def test_send_goal_in_a_namespace(tmp_path, probe):
             process('sim_controller', tmp_path / 'right', named, remap=right), \
             process('ik_node', tmp_path / 'right', {'urdf_file': ARM}, remap=right) as other:
         for side in ('left', 'right'):
-            probe.wait(lambda side=side: probe.health.get(f'/{side}/ik_node: health') is not None
-                       and probe.health[f'/{side}/ik_node: health'].message == 'ready', 60.0)
+            probe.wait(lambda side=side: probe.says_ready(f'/{side}/ik_node'), 60.0)
         done = run('send_goal', '--xyz', 0.4, 0.2, 0.4, '--quat', 1, 0, 0, 0,
                    '--node', '/left/ik_node', '--json')
         assert done.returncode == 0, done

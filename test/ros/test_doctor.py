@@ -379,8 +379,7 @@ def odd(nodes):
         spin([nodes, *parts], lambda: any(
             status['state'] in FINAL for status in nodes.answers(answered)))
         nodes.health.clear()
-        spin([nodes, *parts], lambda: '/ik_node: health' in nodes.health
-             and nodes.health['/ik_node: health'].message == 'ready')
+        spin([nodes, *parts], lambda: nodes.says_ready('/ik_node'))
         return ask('--timeout', PATIENCE, nodes=[nodes, *parts])
 
 

@@ -1,13 +1,21 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Of two goals the newer stays, whatever the older one does."""
+"""Of two goals the newer stays, whatever the older one does; of many only the newest is solved."""
 
+from collections import Counter
+import math
 from types import SimpleNamespace
 
 from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticStatus
+from geometry_msgs.msg import PointStamped, PoseStamped
+from harness import DOWN, FINAL, stamped
 import numpy as np
+from rclpy.qos import HistoryPolicy, QoSProfile
 
+from ik_node.errors import GoalError, Reason
 from ik_node.ros.goals import Goals
+from ik_node.ros.intake import Intake
 from ik_node.ros.status import GoalState
 
 
@@ -17,7 +25,7 @@ def nothing() -> None:
 
 def test_an_older_goal_does_not_displace_a_newer_one(probe):
     """One that is sent again takes no place from one that waits; if it has to wait, it ends."""
-    goals = Goals(probe, SimpleNamespace(robot=None))
+    goals = Goals(probe, SimpleNamespace(robot=None), SimpleNamespace(require=nothing))
     older, newer = goals.new(Time()), goals.new(Time())
     goals.under_way(older, nothing, 'sent')
     goals.wait(newer, nothing, np.inf)
@@ -27,3 +35,93 @@ def test_an_older_goal_does_not_displace_a_newer_one(probe):
     assert older.state is GoalState.SUPERSEDED and goals.open() == [newer]
     goals.under_way(newer, nothing, 'sent')
     assert goals.open() == [newer] and goals.current is newer
+
+
+def test_the_newest_that_can_be_taken_is_taken(probe):
+    """The newer ones are refused each for its reason, the older ones not even looked at."""
+    goals = Goals(probe, SimpleNamespace(robot=None), SimpleNamespace(require=nothing))
+    tried = []
+
+    def step(task, fails):
+        def run():
+            tried.append(task.number)
+            if fails:
+                raise GoalError('no', Reason.OUT_OF_REACH)
+            goals.under_way(task, nothing, 'on its way')
+
+        return run
+
+    tasks = [goals.new(Time()) for _ in range(5)]
+    for task, fails in zip(tasks, (False, True, False, True, True)):
+        goals.arrived(task, step(task, fails))
+    goals.work_off()
+    goals.finish()
+    assert tried == [5, 4, 3] and goals.current is tasks[2]
+    assert [task.state.value for task in tasks] == [
+        'superseded', 'superseded', 'accepted', 'rejected', 'rejected']
+
+
+def test_older_goals_are_kept_until_the_newer_one_that_waits_is_decided(probe):
+    """Rejected, it leaves the arm to them."""
+    goals = Goals(probe, SimpleNamespace(robot=None), SimpleNamespace(require=nothing))
+    older, newer = goals.new(Time()), goals.new(Time())
+    goals.arrived(older, lambda: goals.under_way(older, nothing, 'on its way'))
+    goals.wait(newer, nothing, np.inf)
+    goals.work_off()
+    assert older.state is None
+    goals.end(newer, GoalState.REJECTED, Reason.FRAME_UNKNOWN, 'no')
+    goals.work_off()
+    assert goals.current is older
+
+
+def test_a_stop_answers_what_has_come_and_was_not_looked_at(probe):
+    """In whatever topic it waits; nothing of it is begun afterwards."""
+    goals = Goals(probe, SimpleNamespace(robot=None), SimpleNamespace(require=nothing))
+    # The messages are never looked at, so nobody else is needed.
+    intake = Intake(probe, None, None, None, goals, None, None, None)
+    senders = [probe.create_publisher(PoseStamped, '~/goal_pose', 1000),
+               probe.create_publisher(PointStamped, '~/goal_position', 1000)]
+    probe.wait(lambda: all(sender.get_subscription_count() for sender in senders))
+    for sender in senders:
+        for _ in range(100):
+            sender.publish(sender.msg_type())
+    while goals.count < 200:
+        intake.stop(Reason.STOPPED, 'stopped')
+    goals.finish()
+    assert goals.status.states == {'stopped': 200} and not goals.open()
+
+
+def test_a_burst_is_answered_once_each_and_ends_at_its_newest(shared_system):
+    """Thousands at once: the last one is reached, not refused as too old; few are solved."""
+    system, heard = shared_system, []
+    # The queue of the probe is shorter than the burst.
+    answers = system.create_subscription(
+        DiagnosticStatus, '/ik_node/status',
+        lambda message: heard.append({pair.key: pair.value for pair in message.values}),
+        QoSProfile(history=HistoryPolicy.KEEP_ALL))
+    burst = system.create_publisher(PoseStamped, '/ik_node/goal_pose', QoSProfile(depth=4000))
+    system.wait(burst.get_subscription_count)
+    system.final(system.send((0.4, 0.0, 0.45), DOWN))
+    system.wait(lambda: heard)  # it is connected
+    stamps = []
+    for k in range(3000):
+        goal = PoseStamped()
+        p, o = goal.pose.position, goal.pose.orientation
+        p.x, p.y, p.z = (math.nan if k % 3 == 0 else 0.4), 0.0001 * k - 0.15, 0.4
+        o.x, o.y, o.z, o.w = map(float, DOWN)
+        stamps.append(stamped(system, goal))
+        burst.publish(goal)
+    assert len({*stamps}) == 3000
+
+    def finals() -> Counter:
+        return Counter(each['stamp'] for each in heard if each['state'] in FINAL)
+
+    system.wait(lambda: finals().keys() >= {*stamps}, 120.0, 'all answers')
+    system.spin_for(0.3)
+    assert [finals()[stamp] for stamp in stamps] == [1] * 3000
+    assert next(each for each in reversed(heard) if each['stamp'] == stamps[-1])[
+        'reason'] == 'REACHED'
+    solved = sum('solve_time_ms' in each for each in heard)
+    assert solved < 600, solved
+    system.destroy_subscription(answers)
+    system.destroy_publisher(burst)
