@@ -64,6 +64,9 @@ def test_acceleration_and_tool_speed_are_limited_at_the_next_goal(shared_system)
     assert 0.045 < speeds.max() <= 0.05
 
 
+@pytest.mark.fault('parameters',
+                   'out of range, NaN, wrong type, wrong length, unknown, read-only, alone or '
+                   'with good ones', 'refused with the reason, and nothing is changed')
 @pytest.mark.parametrize('values, words', [
     (dict(motion__velocity_scale=2.0), 'range'),
     (dict(motion__velocity_scale=0.0), 'range'),
@@ -92,6 +95,8 @@ def test_refused_change_changes_nothing(shared_system, values, words):
     assert change(shared_system, motion__velocity_scale=1.0).successful
 
 
+@pytest.mark.fault('goals', 'only another posture of the arm reaches it',
+                   'taken by default; refused from solver.max_jump on')
 def test_the_options_of_the_solver_reach_it(shared_system):
     """A bound on jumps refuses; a textbook method and locked joints do as they say."""
     assert shared_system.final(shared_system.send((0.4, 0.2, 0.4), DOWN))['state'] == 'reached'
