@@ -385,6 +385,16 @@ def reasons(probe: Probe, stamp: str) -> list[str]:
     return [answer['reason'] for answer in answers]
 
 
+def goes_on_from_here(probe: Probe, q) -> None:
+    """Reach joint positions by a trajectory that begins where the resting arm is measured."""
+    count, start = len(probe.trajectories), latest(probe)
+    assert reasons(probe, probe.send_joints(q)) == ['ACCEPTED', 'REACHED']
+    first = probe.trajectories[count].points[0]
+    assert np.abs(np.array(first.positions) - start).max() < 2e-3
+    assert np.abs(first.velocities).max() < 0.1
+    assert np.abs(latest(probe) - q).max() < 1e-6
+
+
 def stamp_of(message) -> float:
     """Return the stamp of a message in seconds, counted from a recent instant."""
     return message.header.stamp.sec % 10_000 + 1e-9 * message.header.stamp.nanosec
