@@ -48,12 +48,17 @@ READY = [0.0, 0.3, -0.4, 0.0, 1.0, 0.0]  # a posture of ARM away from singularit
 
 
 class Process:
-    """One of the package's executables, its output in a file."""
+    """
+    One of the package's executables, its output in a file.
+
+    `inside` comes before the command, `script` before the executable in its process.
+    """
 
     def __init__(self, name: str, log: Path, parameters: dict[str, object] | None = None,
-                 remap: dict[str, str] | None = None, arguments: list[str] = ()) -> None:
-        command = [sys.executable, '-c', f'from ik_node.entry import {name}; {name}()']
-        command += ['--ros-args']
+                 remap: dict[str, str] | None = None, arguments: list[str] = (),
+                 inside: list[str] = (), script: str = '') -> None:
+        script += f'from ik_node.entry import {name}; {name}()'
+        command = [*inside, sys.executable, '-c', script, '--ros-args']
         for key, value in (parameters or {}).items():
             command += ['-p', f'{key}:={value}']
         for old, new in (remap or {}).items():
