@@ -21,8 +21,9 @@ from ik_node.ros.goals import Goals
 from ik_node.ros.health import Health
 from ik_node.ros.intake import Intake
 from ik_node.ros.motion import Motion
+from ik_node.ros.namesakes import Namesakes
 from ik_node.ros.output import make_output
-from ik_node.ros.parameters import declare, IK_NODE, plain, refused
+from ik_node.ros.parameters import declare, IK_NODE, other_than_default, plain, refused
 from ik_node.ros.preview import Preview
 from ik_node.ros.robot import Robot, RobotHolder
 from ik_node.ros.stamps import Stamps
@@ -66,6 +67,7 @@ class IkNode(Node):
                               stamps, self._output, self._values)
         display = Display(self, self._holder, self._arm, self._goals,
                           self._values['frame_prefix'])
+        Namesakes(self)
         self._preview = Preview(self, self._holder, self._arm, targets, self._motion, display)
         self.create_service(Trigger, '~/stop', self._on_stop)
         self.create_service(Trigger, '~/home', self._on_home)
@@ -95,6 +97,9 @@ class IkNode(Node):
             f'{", ".join(map(quote, chain.joint_names))}; velocity {limits.velocity.tolist()} '
             f'x {settings["motion.velocity_scale"]}, acceleration '
             f'{limits.acceleration.tolist()}, jerk {limits.jerk.tolist()}')
+        # A parameter file for a node of another name has no effect.
+        logger.info(f'parameters of {self.get_fully_qualified_name()}: '
+                    + other_than_default(self._values, IK_NODE))
         logger.info(f'ready for goals on {self.resolve_topic_name("~/goal_pose")}; trajectories '
                     f'go to {self._output.name}')
 
