@@ -68,6 +68,11 @@ class Process:
             self._popen = subprocess.Popen([*command, *arguments], stdout=file,
                                            stderr=subprocess.STDOUT)
 
+    @property
+    def pid(self) -> int:
+        """Return the number of the process."""
+        return self._popen.pid
+
     def send(self, number: int) -> None:
         """Send a signal."""
         self._popen.send_signal(number)
