@@ -6,11 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from geometry_msgs.msg import PointStamped, PoseArray, PoseStamped
 from nav_msgs.msg import Path
 import numpy as np
 from rclpy.node import Node
+from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
@@ -30,6 +32,7 @@ from ik_node.trajectory.path import MOST_POSES, ToolPath
 from ik_node.trajectory.trajectory import MotionState
 
 GOAL_DEPTH = 1000
+MOST_BYTES = 2**18  # of a message: MOST_POSES with names of 50 letters; more is not even read
 
 Take = Callable[[GoalTask, Robot], None]
 
@@ -47,15 +50,27 @@ class Intake:
         self._motion = motion
         self._stamps = stamps
         self._health = health
-        for kind, name, callback in (
-                *((message, f'goal_{kind}', partial(self._on_goal, kind))
-                  for kind, message in KINDS.items()),
-                (JointState, 'goal_joints', self._on_goal_joints),
-                (Path, 'goal_path', self._on_goal_path),
-                (PoseArray, 'goal_arc', self._on_goal_arc)):
-            node.create_subscription(kind, f'~/{name}', callback, GOAL_DEPTH)
+        for kind, message in KINDS.items():
+            node.create_subscription(message, f'~/goal_{kind}', partial(self._on_goal, kind),
+                                     GOAL_DEPTH)
+        node.create_subscription(JointState, '~/goal_joints', self._on_goal_joints, GOAL_DEPTH)
+        for message, name, callback in ((Path, 'path', self._on_goal_path),
+                                        (PoseArray, 'arc', self._on_goal_arc)):
+            node.create_subscription(message, f'~/goal_{name}', partial(
+                self._on_bytes, message, callback), GOAL_DEPTH, raw=True)
 
     # ---- one kind of goal each ----------------------------------------------
+
+    def _on_bytes(self, kind: type, callback: Callable[[Any], None], data: bytes) -> None:
+        """Read a message, unless that would take so long that all else would wait for it."""
+        def refuse(_task: GoalTask, _robot: Robot) -> None:
+            raise GoalError(f'the goal has {len(data)} bytes, at most {MOST_BYTES} are taken '
+                            f'({MOST_POSES} poses); send it in parts', Reason.PATH_INVALID)
+
+        if len(data) > MOST_BYTES:
+            self._take(deserialize_message(data, Header), refuse)  # with which it begins
+        else:
+            callback(deserialize_message(data, kind))
 
     def _on_goal(self, kind: str, message: PoseStamped | PointStamped) -> None:
         def take(task: GoalTask, robot: Robot) -> None:

@@ -13,7 +13,6 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
 NAMES = [f'joint_{k}' for k in range(1, 7)]
-GROUP = 'joint states'
 LEAPT = np.array(READY) + [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
 THERE = np.array(READY) + 0.3
 
@@ -64,7 +63,7 @@ def begins_at(probe, q) -> None:
     assert probe.call(probe.stop).success
 
 
-@pytest.mark.fault(GROUP, 'two publishers of different values',
+@pytest.mark.fault('joint states', 'two publishers of different values',
                    'a warning with how many there are; goals are refused as long as they '
                    'contradict one another')
 def test_two_publishers(alone):
@@ -83,7 +82,7 @@ def test_two_publishers(alone):
     begins_at(alone, READY)
 
 
-@pytest.mark.fault(GROUP, 'a joint leaps by 1 rad between two messages',
+@pytest.mark.fault('joint states', 'a joint leaps by 1 rad between two messages',
                    'a warning; goals are refused for a second, then taken from where it is')
 def test_a_leap(alone):
     """Its old state does not count any more."""
@@ -99,7 +98,7 @@ def test_a_leap(alone):
     begins_at(alone, LEAPT)
 
 
-@pytest.mark.fault(GROUP, 'a joint without limits is counted from another turn on',
+@pytest.mark.fault('joint states', 'a joint without limits is counted from another turn on',
                    'no leap; the goal is the nearest turn')
 def test_another_turn(alone):
     """A driver that wraps its angles, and one that has turned forty times."""
@@ -118,7 +117,8 @@ def test_another_turn(alone):
 NOW = 1_700_000_000
 
 
-@pytest.mark.fault(GROUP, 'stamps that are zero, of the past, of the future, or go backwards',
+@pytest.mark.fault('joint states',
+                   'stamps that are zero, of the past, of the future, or go backwards',
                    'the time of receipt counts; goals are taken')
 @pytest.mark.parametrize('stamp', [
     Time, lambda: Time(sec=1), lambda: Time(sec=2**31 - 1),
@@ -131,7 +131,8 @@ def test_odd_stamps(alone, stamp):
     begins_at(alone, READY)
 
 
-@pytest.mark.fault(GROUP, 'no velocities', 'a new goal in motion goes on from the planned state')
+@pytest.mark.fault('joint states', 'no velocities',
+                   'a new goal in motion goes on from the planned state')
 def test_no_velocities(alone):
     """The arm follows its trajectory; what it tells are positions alone."""
     began = []
@@ -156,7 +157,7 @@ def test_no_velocities(alone):
     assert np.abs(np.array(first.positions) - positions_of(alone.states[-1][1])).max() < 0.5
 
 
-@pytest.mark.fault(GROUP, 'published best effort, as sensors are, or reliable',
+@pytest.mark.fault('joint states', 'published best effort, as sensors are, or reliable',
                    'both are heard')
 @pytest.mark.parametrize('policy', [ReliabilityPolicy.BEST_EFFORT, ReliabilityPolicy.RELIABLE])
 def test_any_reliability(alone, policy):
