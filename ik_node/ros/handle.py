@@ -24,7 +24,7 @@ from ik_node.se3 import distance
 STREAM_PERIOD = 0.02           # s; the ik_node waits stream.timeout for the next pose
 STILL = 0.04                   # s without being pulled on; pages and RViz draw 30 times a second
 REST_TIME = 0.4                # s without more than this the tip is at rest:
-REST_SHIFT, REST_TURN = 2e-3, 0.01      # m, rad
+REST_SHIFT, REST_TURN = 1e-3, 0.004     # m, rad
 MOVED_SHIFT, MOVED_TURN = 5e-3, 0.025   # m, rad: so far from where it rested, it has moved
 FREE_AXES = {Kind.POSE: [''], Kind.POSITION: ['rx', 'ry', 'rz'], Kind.POINTING: ['rz']}
 
@@ -249,19 +249,17 @@ class TipWatch:
     def __init__(self) -> None:
         self.moves = False
         self._rested: np.ndarray | None = None
-        self._recent: deque[tuple[float, np.ndarray]] = deque()
+        self._about: np.ndarray | None = None  # where it is, within REST_SHIFT and REST_TURN,
+        self._since = 0.0                      # and since when (s)
 
     def take(self, T: np.ndarray, now: float) -> bool:
         """Take the pose (4, 4) of the tip at a time (s); return whether a motion has ended."""
         if self._rested is None:
             self._rested = T
-        self._recent.append((now, T))
-        while now - self._recent[0][0] > REST_TIME and now - self._recent[1][0] >= REST_TIME:
-            self._recent.popleft()
+        if self._about is None or _apart(T, self._about, REST_SHIFT, REST_TURN):
+            self._about, self._since = T, now
         self.moves = self.moves or _apart(T, self._rested, MOVED_SHIFT, MOVED_TURN)
-        rests = now - self._recent[0][0] >= REST_TIME and not any(
-            _apart(T, earlier, REST_SHIFT, REST_TURN) for _, earlier in self._recent)
-        if not self.moves or not rests:
+        if not self.moves or now - self._since < REST_TIME:
             return False
         self._rested, self.moves = T, False
         return True

@@ -39,3 +39,17 @@ def test_warns_when_it_is_not_on_loopback(tmp_path, probe):
     with process('viewer', tmp_path, {
             'urdf_file': ARM, 'port': free_port(), 'host': '0.0.0.0'}) as running:
         probe.wait(lambda: 'open to the network' in running.output, 30.0)
+
+
+def test_a_port_that_is_taken(tmp_path, probe):
+    """The page is at the next one, and the log says so."""
+    with socket.socket() as other:
+        other.bind(('127.0.0.1', 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with process('viewer', tmp_path, {'urdf_file': ARM, 'port': port}) as running:
+            probe.wait(lambda: 'open http' in running.output, 30.0)
+            at = int(running.output.partition('open http://127.0.0.1:')[2].split()[0])
+            assert at != port and f'somebody else has port {port}' in running.output
+            page = urllib.request.urlopen(f'http://127.0.0.1:{at}', timeout=10).read()
+            assert b'<html' in page.lower()

@@ -5,8 +5,21 @@
 from contextlib import contextmanager
 from urllib.parse import urlparse
 
-from harness import ARM, FINAL, latest, lent, Process, process, READY, stamped, tip
+from harness import (
+    ARM,
+    DATA,
+    FINAL,
+    latest,
+    lent,
+    MODEL,
+    Process,
+    process,
+    READY,
+    stamped,
+    tip,
+)
 import numpy as np
+import pinocchio as pin
 import pytest
 from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import PointCloud2, PointField
@@ -133,11 +146,21 @@ def test_arm_is_seen_where_its_joints_are(window, arm):
     at_rest = settled(window)
     assert arm.final(arm.send_joints([0.9, -0.2, 0.3, 0.0, 0.5, 0.0]))['state'] == 'reached'
     at_tip(window, arm)
+    window.wait(lambda: links_off(window, latest(arm)) < 2e-3, 'each link where it is')
     moved = settled(window)
     assert share_of_change(at_rest, moved) > 0.01
     assert arm.final(arm.send_joints(READY))['state'] == 'reached'
     at_tip(window, arm)
     window.wait(lambda: share_of_change(at_rest, window.picture()) < 0.004, 'the same picture')
+
+
+def links_off(window, q):
+    """Return how far the drawn links (m and rad) are from where Pinocchio has them at q."""
+    tip(q)
+    frames = [T for frame, T in zip(MODEL.frames, DATA.oMf) if frame.type == pin.FrameType.BODY]
+    drawn = [window.pose(f'/robot/{k}') for k in range(7)]  # base_link to link_6
+    assert all(window.visible(f'/robot/{k}') for k in range(7))
+    return max(min(off(pose, T) for T in frames) for pose in drawn)
 
 
 def settled(window):
@@ -180,6 +203,25 @@ def test_page_waits_for_the_robot(chromium, shared_system, tmp_path):
             shared_system.descriptions.publish(String(data=other))
             window.wait(lambda: window.number('wrist').count(), 'the other robot')
             window.reads("the joint states lack 'wrist'")
+
+
+def test_arm_on_a_pedestal(chromium, shared_system, tmp_path):
+    """The base link is not the root: robot and handle stand where it is, and agree."""
+    urdf = tmp_path / 'raised.urdf'
+    urdf.write_text(ARM.read_text().replace('</robot>', (
+        '<link name="world"/><joint name="pedestal" type="fixed"><parent link="world"/>'
+        '<child link="base_link"/><origin xyz="0.2 0.1 0.5" rpy="0 0 1.5707963267948966"/>'
+        '</joint></robot>')))
+    port = free_port()
+    with process('viewer', tmp_path, {'urdf_file': urdf, 'base_link': 'base_link',
+                                      'port': port}) as running:
+        shared_system.wait(lambda: 'open http://' in running.output, 60.0)
+        with opened(chromium, port, shared_system) as window:
+            at_tip(window, shared_system)
+            half = 0.5**0.5
+            assert np.allclose(window.pose('/base'), [0.2, 0.1, 0.5, half, 0.0, 0.0, half],
+                               atol=1e-6)
+            assert np.allclose(window.pose('/robot/0'), window.pose('/base'), atol=1e-6)
 
 
 # ---- the handle -------------------------------------------------------------
@@ -365,6 +407,67 @@ def test_two_windows_agree(chromium, port, window, arm):
         window.press('Move')
         assert next_end(window, arm, 0)['state'] == 'reached'
         other.reads('reached; the tip is measured')
+
+
+def test_handle_is_not_held_by_a_window_that_is_gone(chromium, port, window, arm):
+    """A window that is closed while the arm follows its hand lets go; others can take over."""
+    arm.change('/ik_node', stream__timeout=2.0)
+    window.check('Follow while dragging')
+    with opened(chromium, port, arm) as other:
+        at_tip(other, arm)
+        origin, grip = (np.array(other.pixel(HANDLE, [0.0, 0.0, z])) for z in (0.0, 0.13))
+        other.page.mouse.move(*grip)
+        other.page.mouse.down()
+        other.page.mouse.move(*(0.7 * grip + 0.3 * origin))
+        window.wait(lambda: arm.statuses, 'a stream')
+        assert not any(answer['state'] in FINAL for answer in arm.statuses)
+    assert next_end(window, arm, 0)['reason'] == 'STREAM_ENDED'
+    at_tip(window, arm)
+    window.check('Follow while dragging', False)
+    pull(window)
+    known = len(arm.statuses)
+    window.press('Move')
+    assert next_end(window, arm, known)['state'] == 'reached'
+
+
+def test_two_hands_at_one_handle(chromium, port, window, arm):
+    """Who pulled last has it; the other one lets go of nothing, and both see the same."""
+    with opened(chromium, port, arm) as other:
+        at_tip(other, arm)
+        hands = []
+        for each in (window, other):
+            origin, grip = (np.array(each.pixel(HANDLE, [0.0, 0.0, z])) for z in (0.0, 0.13))
+            each.page.mouse.move(*grip)
+            each.page.mouse.down()
+            hands.append((each, grip, origin - grip))
+        for share in (0.1, 0.2, 0.3):
+            for each, grip, way in hands:
+                each.page.mouse.move(*(grip + share * way))
+        for each, _, _ in hands:
+            each.page.mouse.up()
+        window.wait(lambda: np.allclose(window.pose(HANDLE), other.pose(HANDLE))
+                    and off(window.pose(HANDLE), tip(READY)) > 0.01, 'one pose')
+        wanted = window.pose(HANDLE)
+        other.press('Move')
+        assert next_end(window, arm, 0)['state'] == 'reached'
+        assert off(wanted, tip(latest(arm))) < 1e-4
+
+
+def test_narrow_window_has_the_whole_arm(chromium, port, arm):
+    """The handle is on what the panels leave of the canvas."""
+    context = chromium.new_context(viewport={'width': 800, 'height': 600})
+    try:
+        window = Window(context.new_page(), port, arm)
+
+        def inside(point):
+            x, y = window.pixel(HANDLE, point)
+            box = window.page.locator('canvas').first.bounding_box()
+            return (0.0 < x - box['x'] < box['width'] and 0.0 < y - box['y'] < box['height'])
+
+        window.wait(lambda: window.visible(HANDLE) and inside([0.0, 0.0, 0.0])
+                    and inside([0.0, 0.0, 0.13]), 'the handle')
+    finally:
+        context.close()
 
 
 def test_page_comes_back_with_its_server(chromium, shared_system, tmp_path):

@@ -9,18 +9,19 @@ from html import escape
 from diagnostic_msgs.msg import DiagnosticStatus
 import viser
 
+from ik_node.ros.viewer.looks import AMBER, GREEN, line, RED
+
 SHOWN = 8
-COLOURS = {DiagnosticStatus.OK: '#2b9d4f', DiagnosticStatus.WARN: '#e08a00',
-           DiagnosticStatus.ERROR: '#d33a2f'}
+COLOURS = {DiagnosticStatus.OK: GREEN, DiagnosticStatus.WARN: AMBER,
+           DiagnosticStatus.ERROR: RED}
 CELL = 'padding:0.15em 0.4em;vertical-align:top;border-top:1px solid rgba(128,128,128,0.25)'
-NOTHING = '<div style="padding:0.3em 0.75em;font-size:0.85em">no goal yet</div>'
 
 
 class GoalTable:
     """A table on the page; ~/status fills it."""
 
     def __init__(self, server: viser.ViserServer) -> None:
-        self._table = server.gui.add_html(NOTHING)
+        self._table = server.gui.add_html(line('no goal yet'))
         self._latest: dict[tuple[str, str], DiagnosticStatus] = {}
 
     def take(self, message: DiagnosticStatus) -> None:

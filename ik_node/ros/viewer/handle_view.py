@@ -14,25 +14,27 @@ import viser
 from ik_node.ros.handle import Entry, Handle, MENU
 from ik_node.ros.rotations import rotation_from_quaternion
 from ik_node.ros.viewer.inbox import Inbox
+from ik_node.ros.viewer.looks import AMBER, GREEN, line, RED
 from ik_node.ros.viewer.robot_view import place
 from ik_node.ros.viewer.scene import BASE
 from ik_node.se3 import pose
 
 SIZE = 0.16  # m, length of the grips
 GRIPS = f'{BASE}/handle'
-DOTS = {'green': '#2b9d4f', 'amber': '#e08a00', 'red': '#d33a2f'}
+DOTS = {'green': GREEN, 'amber': AMBER, 'red': RED}
 
 
 class HandleView:
     """
     Shows a :class:`Handle`, and takes it to where a person drags the grips.
 
-    Of what several windows drag between two calls of :meth:`tick`, the newest counts.
+    Of what several windows drag, the newest counts; who pulled last has it in hand.
     """
 
     def __init__(self, node: Node, target: str, server: viser.ViserServer, inbox: Inbox) -> None:
         self._server = server
-        self._pulled: np.ndarray | None = None
+        self._pulled: np.ndarray | None = None  # since the last tick
+        self._holder: int | None = None         # the window that pulled last
         self._checks: list[tuple[Entry, viser.GuiCheckboxHandle]] = []
         self.handle = Handle(node, target, self, self.say)
         self._grips = server.scene.add_transform_controls(
@@ -41,7 +43,7 @@ class HandleView:
         async def dragged(event: viser.TransformControlsEvent) -> None:
             w, x, y, z = event.target.wxyz
             T = pose(rotation_from_quaternion((x, y, z, w)), np.array(event.target.position))
-            inbox.put(partial(self._drag, event.phase, T))
+            inbox.put(partial(self._drag, event.client_id, event.phase, T))
 
         self._grips.on_update(dragged)
         with server.gui.add_folder('Goal'):
@@ -67,10 +69,10 @@ class HandleView:
             inbox.on_change(box, do)
             self._checks.append((entry, box))
 
-    def _drag(self, phase: str, T: np.ndarray) -> None:
+    def _drag(self, window: int | None, phase: str, T: np.ndarray) -> None:
         if phase == 'update':
-            self._pulled = T
-        elif phase == 'end':
+            self._pulled, self._holder = T, window
+        elif phase == 'end' and window == self._holder:  # it lets go, or is closed
             self.tick()
             self.handle.release()
 
@@ -99,10 +101,5 @@ class HandleView:
 
     def say(self, good: bool, sentence: str) -> None:
         """Show the answer to what was chosen last."""
-        style = '' if good else f' style="color:{DOTS["red"]}"'
+        style = '' if good else f' style="color:{RED}"'
         self._answer.content = line(f'<span{style}>{escape(sentence)}</span>')
-
-
-def line(content: str) -> str:
-    """Return a line of the panel."""
-    return f'<div style="padding:0.2em 0.75em;font-size:0.85em">{content}</div>'

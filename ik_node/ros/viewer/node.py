@@ -30,7 +30,6 @@ from ik_node.ros.viewer.bodies import link_bodies
 from ik_node.ros.viewer.inbox import Inbox
 from ik_node.ros.viewer.page import is_loopback, Page
 from ik_node.ros.viewer.panels import Panels
-from ik_node.ros.viewer.plots import PERIOD as PLOT_PERIOD
 from ik_node.ros.viewer.scene import Scene
 
 FRAME_PERIOD = 1.0 / 30.0  # s
@@ -62,18 +61,24 @@ class Viewer(Node):
         self._news: dict[Callable[[Any], None], Any] = {}  # what shows it -> the last message
         self._page = Page(values['host'], values['port'])
         self._scene = Scene(self._page)
-        self._panels = Panels(self, values['ik_node'], self._page, Inbox(self), self._scene)
+        inbox = Inbox(self)
+        self._panels = Panels(self, values['ik_node'], self._page, inbox, self._scene)
         self._listen(values['ik_node'])
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(FRAME_PERIOD, self._draw, clock=steady)
-        self.create_timer(PANEL_PERIOD, self._draw_panels, clock=steady)
-        self.create_timer(PLOT_PERIOD, self._record, clock=steady)
+        self._redraws = (self.create_timer(FRAME_PERIOD, self._draw, clock=steady),
+                        self.create_timer(PANEL_PERIOD, self._draw_panels, clock=steady))
+        self._on_windows()
+        self._page.on_windows(partial(inbox.put, self._on_windows))
         self._description = Description(self, values, self._take_model)
-        self.get_logger().info(f'open http://{values["host"]}:{self._page.get_port()}')
+        port = self._page.get_port()
+        if port != values['port']:
+            self.get_logger().warning(f'somebody else has port {values["port"]}; the page is at '
+                                      f'{port}')
+        self.get_logger().info(f'open http://{values["host"]}:{port}')
 
     def _listen(self, ik_node: str) -> None:
         self.create_subscription(
-            JointState, 'joint_states', lambda message: self._states.take(message, monotonic()),
+            JointState, 'joint_states', self._on_joint_states,
             QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT))
         self.create_subscription(DiagnosticStatus, f'{ik_node}/status', self._panels.goals.take,
                                  STATUS_QOS)
@@ -100,17 +105,23 @@ class Viewer(Node):
 
     # ---- at their times -----------------------------------------------------
 
+    def _on_windows(self) -> None:
+        for timer in self._redraws:
+            if self._page.get_clients():
+                timer.reset()
+            else:
+                timer.cancel()
+
     def _draw(self) -> None:
         self._panels.handle.tick()
-        if self._page.watched:
-            while self._news:
-                show, message = self._news.popitem()
-                show(message)
-            self._scene.draw_robot(self._states.positions)
+        while self._news:
+            show, message = self._news.popitem()
+            show(message)
+        self._scene.draw_robot(self._states.positions)
 
     def _draw_panels(self) -> None:
-        if self._page.watched:
-            self._panels.draw(self._missing(), self._states.positions)
+        self._scene.frame(self._page.get_clients())
+        self._panels.draw(self._missing(), self._states.positions)
 
     def _missing(self) -> list[str]:
         """Return what keeps the page from showing the arm, a sentence each."""
@@ -122,13 +133,15 @@ class Viewer(Node):
             return [f'the arm is not shown as it is: {error}']
         return []
 
-    def _record(self) -> None:
-        if self._chain is not None:
+    def _on_joint_states(self, message: JointState) -> None:
+        now = monotonic()
+        self._states.take(message, now)
+        if self._chain is not None and self._panels.plots.due(now):
             try:
-                q, _ = self._states.state(self._chain.joint_names, monotonic(), STALE)
+                q, _ = self._states.state(self._chain.joint_names, now, STALE)
             except StateError:
                 return
-            self._panels.plots.record(q, monotonic())
+            self._panels.plots.record(q, now)
 
     def close(self) -> None:
         """Close the page."""

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 import ipaddress
 import logging
@@ -55,7 +56,10 @@ class Page(viser.ViserServer):
     def request_share_url(self, verbose: bool = True) -> None:
         """Refuse what viser lets any window ask for: a tunnel from the internet to the arm."""
 
-    @property
-    def watched(self) -> bool:
-        """Return whether a window is open."""
-        return bool(self.get_clients())
+    def on_windows(self, do: Callable[[], None]) -> None:
+        """Call something, on the page's thread, whenever a window is opened or closed."""
+        async def changed(_window: viser.ClientHandle) -> None:
+            do()
+
+        self.on_client_connect(changed)
+        self.on_client_disconnect(changed)

@@ -16,13 +16,14 @@ from ik_node.ros.viewer.goal_table import GoalTable
 from ik_node.ros.viewer.handle_view import HandleView
 from ik_node.ros.viewer.inbox import Inbox
 from ik_node.ros.viewer.joints import JointPanel
+from ik_node.ros.viewer.looks import AMBER
 from ik_node.ros.viewer.plots import Plots
 from ik_node.ros.viewer.scene import Scene
 from ik_node.ros.viewer.settings_panel import SettingsPanel
 
 WIDTH = 300  # pixels
-NOTICE = ('margin:0.4em 0.75em;padding:0.4em 0.6em;border-left:4px solid #e08a00;'
-          'background:rgba(224,138,0,0.12);font-size:0.85em')
+NOTICE = (f'margin:0.4em 0.75em;padding:0.4em 0.6em;border-left:4px solid {AMBER};'
+          f'background:{AMBER}20;font-size:0.85em')
 
 
 class Panels:

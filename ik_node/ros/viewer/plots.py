@@ -49,6 +49,10 @@ class Plots:
                     {'label': 'manipulability', 'stroke': COLOURS[1], 'width': 1.5}),
             scales={'x': x, 'y': {}}, **LAYOUT)
 
+    def due(self, now: float) -> bool:
+        """Return whether the last point is old enough for another (s)."""
+        return not self._points or now - self._points[-1][0] >= PERIOD
+
     def record(self, q: np.ndarray, now: float) -> None:
         """Keep joint positions (n,) at a time (s)."""
         values = singular_values(self._chain, q)

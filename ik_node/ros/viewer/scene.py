@@ -22,6 +22,8 @@ from ik_node.ros.viewer.robot_view import Colour, place, RobotView
 LOOK_AT = np.array([0.12, 0.0, 0.42])  # where a window looks to at first, in reaches of the arm,
 VIEW_FROM = np.array([1.3, 1.1, 0.85])  # and where from
 FIELD_OF_VIEW = 0.8                    # rad, vertical
+ASPECT = 0.85  # of a canvas, width by height, in which the arm is seen well from there
+ON_RAY = 1e-3  # m
 BASE = '/base'  # node of the scene at the base link; goals and markers are below it
 POINT_SIZE = 0.012  # m
 APART = 1e-3  # m and rad, about; a ghost nearer to the robot is not drawn
@@ -49,6 +51,7 @@ class Scene:
         self._markers = MarkerView(scene, BASE)
         self._tree: Tree | None = None
         self._cloud: viser.PointCloudHandle | None = None
+        self._aspects: dict[int, float] = {}  # of windows, when they were last framed
         self._ghost: dict[str, float] = {}
         self._chosen = False  # by the sliders, not by the ik_node
         self._ghost_colour: Colour = NEUTRAL
@@ -62,10 +65,24 @@ class Scene:
         self._tree, self._chain = tree, chain
         self._camera.look_at = chain.reach * LOOK_AT
         self._camera.position = chain.reach * VIEW_FROM
+        self._aspects = {}
         self._robot = RobotView(self._scene, '/robot', bodies)
         self._shadow = RobotView(self._scene, '/ghost', bodies, ghost=True)
         self._ghost = {}
         self._drawn = None
+
+    def frame(self, windows: Mapping[int, viser.ClientHandle]) -> None:
+        """Step back in windows too narrow for the arm, unless somebody has turned the view."""
+        look_at = self._camera.look_at
+        ray = self._camera.position - look_at
+        for number, window in windows.items():
+            view, aspect = window.camera, window.camera.aspect
+            along = (view.position - look_at) @ ray / (ray @ ray)
+            if aspect != self._aspects.get(number) and np.allclose(
+                    view.position, look_at + along * ray, atol=ON_RAY):
+                view.position = look_at + max(1.0, ASPECT / aspect) * ray
+                view.look_at = look_at
+                self._aspects[number] = aspect
 
     def draw_robot(self, positions: Mapping[str, float]) -> None:
         """Draw the robot and its ghost; links whose joints have no known position are hidden."""

@@ -20,6 +20,7 @@ from ik_node.ros.viewer.inbox import Inbox
 SCALE = 'motion.velocity_scale'
 GAINS = 'solver.null_space_gains'
 MOST_GAIN = 5.0  # of a slider, unless the node has more
+PERIOD = 1.0     # s; somebody else may set them, too
 
 
 class SettingsPanel:
@@ -38,7 +39,7 @@ class SettingsPanel:
         self._server, self._inbox, self._commands, self._say = server, inbox, commands, say
         self._client = node.create_client(GetParameters, f'{target}/get_parameters')
         self._target = target
-        self._asked = -np.inf  # when, if there is no answer yet (monotonic, s)
+        self._due = -np.inf  # when to ask again (monotonic, s)
         self._folder = server.gui.add_folder('Settings')
         with self._folder:
             self._scale = server.gui.add_slider(
@@ -66,6 +67,7 @@ class SettingsPanel:
     def _set(self, values: dict[str, object]) -> None:
         def answered(good: bool, sentence: str) -> None:
             self._say(good, sentence)
+            self._due = -np.inf
             self.refresh()
 
         self._commands.set(values, answered)
@@ -78,15 +80,14 @@ class SettingsPanel:
     def refresh(self) -> None:
         """Ask the node what it has."""
         now = monotonic()
-        # An ik_node that is gone before it answers never will.
-        if now < self._asked + PATIENCE or not self._client.service_is_ready():
+        if now < self._due or not self._client.service_is_ready():
             return
-        self._asked = now
+        self._due = now + PATIENCE  # an ik_node that is gone before it answers never will
         future = self._client.call_async(GetParameters.Request(names=[SCALE, GAINS]))
         future.add_done_callback(lambda done: self._take(done.result()))
 
     def _take(self, response: GetParameters.Response | None) -> None:
-        self._asked = -np.inf
+        self._due = monotonic() + PERIOD
         if response is None or any(value.type == ParameterType.PARAMETER_NOT_SET
                                    for value in response.values) or len(response.values) != 2:
             return
