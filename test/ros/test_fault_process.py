@@ -123,8 +123,8 @@ def busy():
             each.wait()
 
 
-@pytest.mark.fault('time and load', 'all processors are busy, and the node is the least important',
-                   'slower: each goal has one final answer, every trajectory keeps its limits, and '
+@pytest.mark.fault('time and load', 'all processors are busy with what is more important',
+                   'slower: each goal has one final answer, every trajectory keeps its limits; '
                    'afterwards all is as before')
 def test_starved(system):
     """It runs on what the others leave."""
