@@ -56,9 +56,11 @@ class ArmState:
     def _on_joint_states(self, message: JointState) -> None:
         now = monotonic()
         robot = self._holder.robot
-        before, age = (None, np.inf) if robot is None else self.last(robot)
+        names = () if robot is None else robot.chain.joint_names
+        before = [self.joints.positions.get(name, 0.0) for name in names]
+        age = self.joints.age(names, now) if names else np.inf
         taken = self.joints.take(message, now)
-        if before is not None:
+        if np.isfinite(age):
             self._look_for_leap(robot, before, age, now)
         if not taken:
             self._node.get_logger().warning(
@@ -82,17 +84,20 @@ class ArmState:
         pose.header.stamp = message.header.stamp
         self._tip_poses.publish(pose)
 
-    def _look_for_leap(self, robot: Robot, before: np.ndarray, age: float, now: float) -> None:
+    def _look_for_leap(self, robot: Robot, before: list[float], age: float, now: float) -> None:
         """Note a joint farther from `before` (n,), `age` (s) ago, than it can have come."""
-        q, _ = self.last(robot)
-        moved = np.abs(robot.chain.difference(q, before))
-        possible = TOO_FAST * robot.settings.limits.velocity * (age + LATE)
-        k = int((moved / possible).argmax())
-        if moved[k] > possible[k]:
+        chain, positions = robot.chain, self.joints.positions
+        possible = (TOO_FAST * (age + LATE) * robot.settings.limits.velocity).tolist()
+        for k, name in enumerate(chain.joint_names):
+            if abs(positions[name] - before[k]) <= possible[k]:
+                continue
+            moved = abs(chain.difference(self.last(robot)[0], np.array(before))[k])
+            if moved <= possible[k]:
+                continue  # but for whole turns
             topic = self._subscription.topic_name
-            self._leap = (f'joint {quote(robot.chain.joint_names[k])} leapt by {moved[k]:.3g} '
-                          f'within {age:.2g} s, faster than it can move; '
-                          f'{self._publishers(topic)} on {topic}: do they contradict one another?')
+            self._leap = (f'joint {quote(name)} leapt by {moved:.3g} within {age:.2g} s, faster '
+                          f'than it can move; {self._publishers(topic)} on {topic}: do they '
+                          'contradict one another?')
             self._leap_time = now
             self._node.get_logger().warning(self._leap, throttle_duration_sec=5.0)
 
