@@ -34,6 +34,7 @@ class Reason(str, Enum):
     STOPPED = 'STOPPED', 'stopped by ~/stop'
     STREAM_ENDED = 'STREAM_ENDED', 'no further pose came on ~/goal_stream; the arm is at rest'
     SHUTDOWN = 'SHUTDOWN', 'the node was shut down'
+    INACTIVE = 'INACTIVE', 'the node is not active, or was deactivated meanwhile'
 
     GOAL_NOT_FINITE = 'GOAL_NOT_FINITE', 'a number of the goal is NaN or infinite'
     GOAL_ORIENTATION_UNSET = 'GOAL_ORIENTATION_UNSET', 'the quaternion is all zeros'

@@ -44,6 +44,8 @@ ARGUMENTS = {
              'installed', ('true', 'false')),
     'viewer': ('false', 'start the view in the browser, http://127.0.0.1:8080',
                ('true', 'false')),
+    'autostart': ('true', 'the node configures and activates itself; false: a lifecycle manager '
+                  'does', ('true', 'false')),
     'namespace': ('', 'namespace of all nodes, for several arms'),
     'frame_prefix': ('', 'what the names of the links have before them in TF, e.g. left/'),
     'use_sim_time': ('false', 'take the time from /clock', ('true', 'false')),
@@ -86,7 +88,8 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         node('robot_state_publisher', description, asked('frame_prefix'),
              package='robot_state_publisher'),
         node('ik_node', value['params_file'], description, links,
-             asked('controller', 'frame_prefix'), additional_env=ONE_THREAD),
+             asked('controller', 'frame_prefix'), {'autostart': value['autostart'] == 'true'},
+             additional_env=ONE_THREAD),
     ]
     if value['simulate'] == 'true':
         controller = value['controller'].strip('/')

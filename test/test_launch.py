@@ -21,7 +21,7 @@ if shutil.which('ros2') is None:
 
 LAUNCH = ['ros2', 'launch', 'ik_node', 'ik.launch.py']
 ARGUMENTS = ('urdf', 'base_link', 'tip_link', 'controller', 'simulate', 'rviz', 'viewer',
-             'namespace', 'frame_prefix', 'use_sim_time', 'params_file')
+             'autostart', 'namespace', 'frame_prefix', 'use_sim_time', 'params_file')
 
 
 def send(*arguments):
@@ -63,6 +63,17 @@ def test_show_args():
 def test_bare_launch_takes_goals(launched):
     """Nothing but the launch, and the arm moves."""
     launched('rviz:=false')
+    done = send('--xyz', '0.4', '0.2', '0.4', '--rpy', '3.14', '0', '0')
+    assert done.returncode == 0, done
+
+
+def test_without_autostart(launched):
+    """The node waits to be led."""
+    launched('rviz:=false', 'autostart:=false')
+    for transition in ('configure', 'activate'):
+        done = subprocess.run(['ros2', 'lifecycle', 'set', '/ik_node', transition],
+                              capture_output=True, text=True, timeout=240)
+        assert 'successful' in done.stdout, done
     done = send('--xyz', '0.4', '0.2', '0.4', '--rpy', '3.14', '0', '0')
     assert done.returncode == 0, done
 

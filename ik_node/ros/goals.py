@@ -14,6 +14,7 @@ from rclpy.node import Node
 
 from ik_node.errors import IkNodeError, Reason
 from ik_node.ros.frames import NotYet
+from ik_node.ros.gate import Gate
 from ik_node.ros.robot import RobotHolder
 from ik_node.ros.status import GoalState, GoalTask, StatusReporter
 
@@ -29,13 +30,15 @@ class Goals:
     """
     At most one goal under way and one that waits.
 
-    Whatever a step of a goal raises becomes the goal's answer.  While there are
+    Whatever a step of a goal raises becomes the goal's answer; so does a gate that is
+    shut, before the step.  While there are
     goals, a timer tries again what has to wait, and has the motion judged.
     """
 
-    def __init__(self, node: Node, holder: RobotHolder) -> None:
+    def __init__(self, node: Node, holder: RobotHolder, gate: Gate) -> None:
         self._node = node
         self._holder = holder
+        self._gate = gate
         self._current: tuple[GoalTask, Step] | None = None
         self._waiting: tuple[GoalTask, Step, float] | None = None
         self._last_tick = monotonic()
@@ -55,6 +58,7 @@ class Goals:
     def attempt(self, task: GoalTask, step: Step, patience: float | None = None) -> None:
         """Run a step of a goal; it may have to wait for a transform until `patience` (s)."""
         try:
+            self._gate.require()
             step()
         except NotYet as error:
             if patience is None:

@@ -16,23 +16,25 @@ from rclpy.node import Node
 from ik_node.errors import quote
 from ik_node.kinematics.arm import singular_values
 from ik_node.ros.arm_state import ArmState
+from ik_node.ros.gate import Gate
 from ik_node.ros.goals import Goals, PAUSE
 from ik_node.ros.output import Output
 from ik_node.ros.robot import Robot, RobotHolder
 
-CATCH_UP = 0.5  # s after a pause, until what came meanwhile is taken
+CATCH_UP = 3.5  # s after a pause, until what came meanwhile is taken; DDS asks again after 3
 
 
 class Health:
     """Publishes /diagnostics; its timer is the node's sign of life."""
 
     def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, output: Output,
-                 goals: Goals) -> None:
+                 goals: Goals, gate: Gate) -> None:
         self._node = node
         self._holder = holder
         self._arm = arm
         self._output = output
         self._goals = goals
+        self._gate = gate
         self._last_beat = monotonic()
         self._pause_end = 0.0
         self.solve_times: deque[float] = deque(maxlen=1000)
@@ -71,6 +73,8 @@ class Health:
                 if not listeners:
                     level = DiagnosticStatus.WARN
                     message = f'nobody listens on {self._output.name}'
+        if not self._gate.open:
+            level, message = DiagnosticStatus.WARN, 'inactive'
         array = DiagnosticArray()
         array.header.stamp = self._node.get_clock().now().to_msg()
         array.status = [DiagnosticStatus(

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""How trajectories reach the controller: its topic, or its action."""
+"""All that moves the arm leaves here: trajectories by topic or action, and commands."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from builtin_interfaces.msg import Time
 import numpy as np
 from rclpy.duration import Duration
 from rclpy.node import Node
+from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from ik_node.errors import ParameterError, Reason, TrajectoryError
+from ik_node.errors import GoalError, ParameterError, Reason, TrajectoryError
 from ik_node.ros.action import ACTION, TrajectoryAction
+from ik_node.ros.gate import Gate
 from ik_node.ros.messages import trajectory_message
 from ik_node.trajectory.acceptance import refusal
 from ik_node.trajectory.monitor import Verdict
@@ -68,6 +70,8 @@ class Output(Protocol):
 
         Raises
         ------
+        IkNodeError
+            If the gate is shut.
         TrajectoryError
             If the controller would refuse it, or is gone.
         Late
@@ -82,7 +86,7 @@ class Output(Protocol):
         """Wait until the controller has what was sent, at most so long."""
 
 
-def make_output(node: Node, kind: str, controller: str) -> Output:
+def make_output(node: Node, kind: str, controller: str, gate: Gate) -> Output:
     """
     Return the output of a kind, 'topic' or 'action', to a controller ('' = one without a name).
 
@@ -96,7 +100,7 @@ def make_output(node: Node, kind: str, controller: str) -> Output:
     if kind not in kinds:
         raise ParameterError(f'the parameter output is {kind!r}; it must be '
                              f'{" or ".join(kinds)}')
-    return kinds[kind](node, prefix_of(controller))
+    return kinds[kind](node, prefix_of(controller), gate)
 
 
 def prefix_of(controller: str) -> str:
@@ -110,7 +114,8 @@ class TopicOutput:
 
     steady = True
 
-    def __init__(self, node: Node, prefix: str) -> None:
+    def __init__(self, node: Node, prefix: str, gate: Gate) -> None:
+        self._gate = gate
         self._publisher = node.create_publisher(JointTrajectory, f'{prefix}joint_trajectory', 10)
         self._listener_seen: float | None = None
         self.name = self._publisher.topic_name
@@ -134,7 +139,7 @@ class TopicOutput:
              before: float = np.inf) -> None:
         """As :meth:`Output.send`."""
         self._require_listener()
-        self._publisher.publish(_checked_message(trajectory, stamp, before))
+        self._publisher.publish(_checked_message(self._gate, trajectory, stamp, before))
 
     def _require_listener(self) -> None:
         if not self.listeners():
@@ -156,7 +161,8 @@ class ActionOutput:
 
     steady = False
 
-    def __init__(self, node: Node, prefix: str) -> None:
+    def __init__(self, node: Node, prefix: str, gate: Gate) -> None:
+        self._gate = gate
         self._action = TrajectoryAction(node, f'{prefix}{ACTION}',
                                         lambda verdict: self.on_end(verdict))
         self.name = self._action.name
@@ -174,7 +180,7 @@ class ActionOutput:
     def send(self, trajectory: Trajectory, stamp: Time | None = None,
              before: float = np.inf) -> None:
         """As :meth:`Output.send`."""
-        self._action.send(_checked_message(trajectory, stamp, before))
+        self._action.send(_checked_message(self._gate, trajectory, stamp, before))
 
     def figures(self) -> dict[str, str]:
         """Return the largest tracking error of a joint (rad or m), by the feedback."""
@@ -185,8 +191,30 @@ class ActionOutput:
         """Nothing is kept back."""
 
 
-def _checked_message(trajectory: Trajectory, stamp: Time | None,
+class Commands:
+    """Positions or velocities for ``commands`` of a forward command controller."""
+
+    def __init__(self, node: Node, controller: str, gate: Gate) -> None:
+        self._gate = gate
+        self._publisher = node.create_publisher(
+            Float64MultiArray, f'{prefix_of(controller)}commands', 1)
+
+    def require_listener(self) -> None:
+        """Raise a GoalError, NO_LISTENER, if nobody listens."""
+        if not self._publisher.get_subscription_count():
+            raise GoalError(f'nobody listens on {self._publisher.topic_name}; start the forward '
+                            'command controller, or name it by the parameter controller',
+                            Reason.NO_LISTENER)
+
+    def send(self, values: np.ndarray) -> None:
+        """Send a value for each joint (n,), to be carried out at once; as :meth:`Output.send`."""
+        self._gate.require()
+        self._publisher.publish(Float64MultiArray(data=values.tolist()))
+
+
+def _checked_message(gate: Gate, trajectory: Trajectory, stamp: Time | None,
                      before: float) -> JointTrajectory:
+    gate.require()
     message = trajectory_message(trajectory, stamp)
     why = refusal(message, trajectory.joint_names, 0.0)
     if why:

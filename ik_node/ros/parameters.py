@@ -36,7 +36,8 @@ class Row:
 
     ``default`` gives the type; an empty tuple is a list that is not set, of
     numbers or, if ``strings``, of words.  ``low`` and ``high`` bound numbers.  What is
-    not ``live`` is fixed at start.
+    not ``live`` is fixed at start; of a managed node while it is configured, unless
+    ``at_start``.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Row:
     high: float | None = None
     live: bool = True
     strings: bool = False
+    at_start: bool = False
 
 
 MODEL = (
@@ -57,6 +59,8 @@ MODEL = (
 )
 
 IK_NODE = (
+    Row('autostart', True, 'configure and activate the node at its start; false: that is for a '
+        'lifecycle manager, or ros2 lifecycle set', live=False, at_start=True),
     *MODEL,
     Row('frame_prefix', '', 'what robot_state_publisher puts before link names in TF', live=False),
     Row('controller', '', 'name of the controller: trajectories go to <controller>/'
@@ -206,9 +210,14 @@ INTERACTIVE_GOAL = (
 )
 
 
-def declare(node: Node, table: tuple[Row, ...]) -> dict[str, Any]:
+def declare(node: Node, table: tuple[Row, ...], managed: bool = False) -> dict[str, Any]:
     """
     Declare the parameters of a table and return their values.
+
+    Parameters
+    ----------
+    managed : bool
+        The node itself refuses what may not be changed at the time, unless ``at_start``.
 
     Raises
     ------
@@ -217,7 +226,8 @@ def declare(node: Node, table: tuple[Row, ...]) -> dict[str, Any]:
 
     """
     for row in table:
-        descriptor = ParameterDescriptor(description=row.description, read_only=not row.live)
+        descriptor = ParameterDescriptor(description=row.description, read_only=row.at_start or
+                                         not (row.live or managed))
         if row.low is not None:
             if isinstance(row.default, int):
                 descriptor.integer_range = [IntegerRange(

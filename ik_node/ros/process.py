@@ -72,6 +72,8 @@ def run(name: str, make_node: Callable[[], ClosableNode],
     except IkNodeError as error:
         get_logger(name).fatal(str(error))
         leave(None, 1)
+    except SystemExit:  # it has said why
+        leave(None, 1)
     except RuntimeError as error:  # rcl's own complaints: arguments, parameter files
         get_logger(name).fatal(f'cannot start: {str(error).splitlines()[0]}')
         leave(None, 1)

@@ -15,15 +15,14 @@ import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.time import Time
-from rclpy.timer import Timer
-from std_msgs.msg import Float64MultiArray
 
 from ik_node.errors import GoalError, IkNodeError, ParameterError, Reason
 from ik_node.ros.arm_state import ArmState, LATEST
 from ik_node.ros.frames import NotYet
+from ik_node.ros.gate import Gate
 from ik_node.ros.goals import Goals
 from ik_node.ros.motion import Motion
-from ik_node.ros.output import Output, prefix_of
+from ik_node.ros.output import Commands, Output
 from ik_node.ros.robot import Robot, RobotHolder
 from ik_node.ros.stamps import Stamps
 from ik_node.ros.status import GoalState, GoalTask
@@ -118,7 +117,7 @@ class Stream:
 
     def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, targets: Targets,
                  goals: Goals, motion: Motion, stamps: Stamps, output: Output,
-                 values: Mapping[str, Any]) -> None:
+                 values: Mapping[str, Any], gate: Gate) -> None:
         self._node = node
         self._holder = holder
         self._arm = arm
@@ -131,13 +130,13 @@ class Stream:
         if self._kind not in OUTPUTS:
             raise ParameterError(f'the parameter stream.output is {self._kind!r}; it must be '
                                  f'{", ".join(OUTPUTS[:-1])} or {OUTPUTS[-1]}')
-        self._commands = None
-        if self._kind != 'trajectory':
-            self._commands = node.create_publisher(
-                Float64MultiArray, f'{prefix_of(values["controller"])}commands', 1)
+        self._commands = None if self._kind == 'trajectory' \
+            else Commands(node, values['controller'], gate)
         self._session: Session | None = None
         self._task: GoalTask | None = None
-        self._timer: Timer | None = None
+        self._timer = node.create_timer(
+            1.0, self._cycle, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._timer.cancel()
         self._last_pose, self._rejected = -np.inf, np.inf
         node.create_subscription(PoseStamped, '~/goal_stream', self._on_pose, LATEST)
 
@@ -191,9 +190,6 @@ class Stream:
                 'the stamps of the joint states do not show that the controller has our clock; '
                 'this stream is sent without stamps, which is rougher', throttle_duration_sec=60.0)
         self._feed(session, message, monotonic())
-        if self._timer is None:
-            self._timer = self._node.create_timer(
-                1.0, self._cycle, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._set_rate(session)
         self._timer.reset()
         self._session = session
@@ -216,10 +212,7 @@ class Stream:
     def _ready(self, now: float) -> bool:
         """Return whether somebody listens; raise if nobody does, or nobody can follow."""
         if self._commands is not None:
-            if not self._commands.get_subscription_count():
-                raise GoalError(f'nobody listens on {self._commands.topic_name}; start the '
-                                'forward command controller, or name it by the parameter '
-                                'controller', Reason.NO_LISTENER)
+            self._commands.require_listener()
             return True
         if not self._output.steady:
             raise GoalError('a stream is not sent as goals of an action; set output to topic, or '
@@ -260,7 +253,7 @@ class Stream:
             self._output.send(trajectory, self._on_node_clock(begin) if stamped else None)
         else:
             wanted = found.state.q if self._kind == 'position' else found.state.qd
-            self._commands.publish(Float64MultiArray(data=wanted.tolist()))
+            self._commands.send(wanted)
             begin -= session.settings['stream.lead']  # it is carried out at once
         robot.course = Course(trajectory, begin, robot.settings.limits)
         if found.phase is Phase.FOLLOWING:

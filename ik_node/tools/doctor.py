@@ -22,6 +22,7 @@ from ik_node.tools.doctor_observe import observe
 CHECKS = {
     'environment': checks.check_environment,
     'node': checks.check_node,
+    'lifecycle': checks.check_lifecycle,
     'parameters': checks.check_parameters,
     'description': arm.check_description,
     'limits': arm.check_limits,

@@ -159,6 +159,24 @@ def check_node(seen: Observations, _: Model) -> Findings:
         yield ok(f'{seen.target} runs and answers')
 
 
+def check_lifecycle(seen: Observations, _: Model) -> Findings:
+    """Look whether the node is active."""
+    lead = f'ros2 lifecycle set {seen.target}'
+    if not seen.state:
+        yield skipped('the node has not told its state')
+    elif seen.state == 'active':
+        yield ok('active')
+    elif seen.state == 'inactive':
+        yield problem(f'{seen.target} is inactive: it refuses goals', f'{lead} activate')
+    elif seen.state == 'unconfigured':
+        yield problem(f'{seen.target} is unconfigured: it listens to nothing',
+                      f'{lead} configure, then {lead} activate; or start it with the parameter '
+                      'autostart true')
+    else:
+        yield problem(f'{seen.target} is {seen.state}', 'wait, if it is on its way to another '
+                      'state; else end its process, and start it again')
+
+
 def check_parameters(seen: Observations, _: Model) -> Findings:
     """Look which parameters the node really has."""
     if seen.values is None:
@@ -177,7 +195,8 @@ def check_parameters(seen: Observations, _: Model) -> Findings:
 def check_health(seen: Observations, _: Model) -> Findings:
     """Look what the node says of itself."""
     if not seen.health:
-        yield skipped('nothing from the node on /diagnostics') if seen.values is None else problem(
+        yield skipped('nothing from the node on /diagnostics') \
+            if seen.values is None or seen.state == 'unconfigured' else problem(
             'nothing from the node on /diagnostics', 'wait, if it is preparing its solver; else '
             'look at its log')
         return

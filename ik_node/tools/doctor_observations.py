@@ -80,6 +80,8 @@ class Observations:
         Full names of all nodes; what has one name twice is in it twice.
     values : dict or None
         Parameters of the node by name; None if it does not answer.
+    state : str
+        Of the node in its life, as lifecycle_msgs names it; empty if it does not answer.
     states_topic, description_topic, trajectory_topic : Topic
         By the names that the node really has for them.
     topics : list of Topic
@@ -106,6 +108,7 @@ class Observations:
     domains: list[int] = field(default_factory=list)
     nodes: list[str] = field(default_factory=list)
     values: dict[str, Any] | None = None
+    state: str = ''
     states_topic: Topic = Topic('')
     description_topic: Topic = Topic('')
     trajectory_topic: Topic = Topic('')

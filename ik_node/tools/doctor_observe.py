@@ -11,6 +11,7 @@ from time import monotonic, time
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from lifecycle_msgs.srv import GetState
 from rcl_interfaces.srv import GetParameters, GetParameterTypes, ListParameters
 import rclpy
 from rclpy.node import Node, NodeNameNonExistentError
@@ -62,7 +63,7 @@ def observe(target: str, timeout: float) -> tuple[Node, Observations]:
 
 
 class Observer(Node):
-    """Listens; the node's parameters are all that it asks for."""
+    """Listens; the node's parameters and its state are all that it asks for."""
 
     def __init__(self, target: str, timeout: float) -> None:
         super().__init__('_ik_doctor', enable_rosout=False, start_parameter_services=False)
@@ -158,10 +159,14 @@ class Observer(Node):
         if any(status.name.startswith(f'{self.seen.target}: ') for status in message.status):
             self.seen.health.append(self._heard(message))
 
-    # ---- parameters ---------------------------------------------------------
+    # ---- what it asks for ---------------------------------------------------
 
     def ask(self, end: float) -> None:
-        """Ask the node for its parameters, until it answers or the time (monotonic, s) is up."""
+        """
+        Ask the node for its parameters and its state.
+
+        Until it answers, or the time (monotonic, s) is up.
+        """
         # rclpy refuses to tell any of several if one of them is not set, so types come first.
         listed = self._call(ListParameters, ListParameters.Request(), 'list_parameters', end)
         names = listed.result.names if listed else []
@@ -173,6 +178,8 @@ class Observer(Node):
         if got:
             self.seen.values = {name: parameter_value_to_python(value)
                                 for name, value in zip(names, got.values)}
+            told = self._call(GetState, GetState.Request(), 'get_state', end)
+            self.seen.state = told.current_state.label if told else ''
 
     def _call(self, kind: Any, request: Any, name: str, end: float) -> Any:
         client = self.create_client(kind, f'{self.seen.target}/{name}')

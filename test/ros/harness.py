@@ -18,6 +18,8 @@ from time import monotonic
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Pose, PoseStamped
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState, GetState
 from nav_msgs.msg import Path as PathMessage
 import numpy as np
 import pinocchio as pin
@@ -31,7 +33,7 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from ik_node.ros.greeting import greet
+from ik_node.ros.greeting import greet, PATIENCE
 from ik_node.ros.parameters import IK_NODE, SIM_CONTROLLER
 
 ROOT = Path(__file__).parents[2]
@@ -44,6 +46,7 @@ DATA = MODEL.createData()
 DOWN = tuple(pin.Quaternion(pin.rpy.rpyToMatrix(math.pi, 0.0, 0.0)).coeffs())
 FORWARD = tuple(pin.Quaternion(pin.rpy.rpyToMatrix(0.0, math.pi / 2, 0.0)).coeffs())
 LOCKS = []  # open files, whose locks end with this process
+PROGRAM = 'from ik_node.entry import {name}; {name}()'
 READY = [0.0, 0.3, -0.4, 0.0, 1.0, 0.0]  # a posture of ARM away from singularities
 
 
@@ -57,7 +60,7 @@ class Process:
     def __init__(self, name: str, log: Path, parameters: dict[str, object] | None = None,
                  remap: dict[str, str] | None = None, arguments: list[str] = (),
                  inside: list[str] = (), script: str = '') -> None:
-        script += f'from ik_node.entry import {name}; {name}()'
+        script += PROGRAM.format(name=name)
         command = [*inside, sys.executable, '-c', script, '--ros-args']
         for key, value in (parameters or {}).items():
             command += ['-p', f'{key}:={value}']
@@ -68,14 +71,14 @@ class Process:
             self._popen = subprocess.Popen([*command, *arguments], stdout=file,
                                            stderr=subprocess.STDOUT)
 
+    def send(self, number: int) -> None:
+        """Send a signal."""
+        self._popen.send_signal(number)
+
     @property
     def pid(self) -> int:
         """Return the number of the process."""
         return self._popen.pid
-
-    def send(self, number: int) -> None:
-        """Send a signal."""
-        self._popen.send_signal(number)
 
     def running(self) -> bool:
         """Return whether the process lives."""
@@ -143,6 +146,9 @@ class Probe(Node):
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 100)
         self.stop = self.create_client(Trigger, f'{target}/stop')
         self.home = self.create_client(Trigger, f'{target}/home')
+        self._changes = self.create_client(ChangeState, f'{target}/change_state')
+        self._looks = self.create_client(GetState, f'{target}/get_state')
+        self._asked = 0.0
         self._target = target
         self._joint_goals = None
 
@@ -224,12 +230,31 @@ class Probe(Node):
                   seconds, f'the final answer (heard: {self.answers(stamp)})')
         return next(answer for answer in self.answers(stamp) if answer['state'] in FINAL)
 
-    def call(self, client) -> Trigger.Response:
-        """Call a service and return its response."""
-        assert client.wait_for_service(10.0)
-        future = client.call_async(Trigger.Request())
-        self.wait(future.done, 10.0, 'the service')
+    def call(self, client, request=None, seconds: float = 10.0):
+        """Call a service, of type Trigger without a request, and return its response."""
+        assert client.wait_for_service(seconds)
+        future = client.call_async(request or Trigger.Request())
+        self.wait(future.done, seconds, 'the service')
         return future.result()
+
+    def change_state(self, label: str) -> bool:
+        """Ask for a transition; return whether the node has made it."""
+        request = ChangeState.Request(transition=Transition(label=label))
+        return self.call(self._changes, request, COLD_START).success
+
+    def state(self) -> str:
+        """Return the state in the life of the node; it hears our other requests then, too."""
+        answers = []
+
+        def answered() -> bool:
+            # The node may not know us yet: then an answer is lost.
+            if not answers or monotonic() - self._asked > PATIENCE:
+                answers.append(self._looks.call_async(GetState.Request()))
+                self._asked = monotonic()
+            return any(answer.done() for answer in answers)
+
+        self.wait(answered, COLD_START, 'the state')
+        return next(answer for answer in answers if answer.done()).result().current_state.label
 
     def set_parameters(self, node: str, values: dict[str, object]):
         """Set parameters of a node together, all or nothing; return the result."""

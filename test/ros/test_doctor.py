@@ -19,6 +19,7 @@ from harness import ARM, COLD_START, FINAL, Probe, process, READY
 import pytest
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.lifecycle import LifecycleNode
 from rclpy.node import NodeNameNonExistentError
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
@@ -190,6 +191,7 @@ def test_a_system_without_fault(healthy):
                          ('joint states', '6 joints on /left/measured from /left/sim_controller'),
                          ('state source', ' ms old'), ('limits', 'plausible'), ('health', 'ready'),
                          ('QoS', 'compatible'), ('clock', 'system time'), ('goals', 'none'),
+                         ('lifecycle', 'active'),
                          ('controller', '/left/sim_controller listens on /left/arm/joint_traj'),
                          ('parameters', "controller 'arm'"), ('environment', 'ROS_DOMAIN_ID')):
         answer.has(check, 'ok', words)
@@ -198,11 +200,11 @@ def test_a_system_without_fault(healthy):
 
 
 def test_nothing_is_sent(healthy):
-    """No goal, no trajectory; it asks for parameters, and has no publisher but rclpy's own."""
+    """No goal, no trajectory; it asks for what is, and has no publisher but rclpy's own."""
     _, graph, came = healthy
     assert came == ([], {'accepted': '0', 'refused': '0'})
     assert graph == {'/parameter_events', *(f'/left/ik_node/{name}' for name in (
-        'list_parameters', 'get_parameter_types', 'get_parameters'))}
+        'list_parameters', 'get_parameter_types', 'get_parameters', 'get_state'))}
 
 
 def test_tf_is_not_looked_at_without_tf2_ros(healthy):
@@ -259,7 +261,7 @@ def test_no_controller(without):
 def test_not_ready(without):
     """What the node says of itself is told, and what it has is well."""
     without['alone'].has('health', 'problem', 'joint states are missing or old')
-    for check in ('environment', 'node', 'description', 'limits', 'QoS', 'clock'):
+    for check in ('environment', 'node', 'lifecycle', 'description', 'limits', 'QoS', 'clock'):
         assert without['alone'].of(check) == ['ok'], without['alone'].findings
 
 
@@ -486,6 +488,24 @@ def test_simulated_time(nodes, play):
     answer.has('clock', 'ok', '/clock, alike')
 
 
+def test_a_node_that_is_not_active(nodes):
+    """What it is, and the command that makes it active."""
+    manager, lead = onlooker('/bare/ik_node'), 'ros2 lifecycle set /bare/ik_node '
+    assert manager.state() == 'active'
+    for transition, state, remedy in (('deactivate', 'inactive', 'activate'),
+                                      ('cleanup', 'unconfigured', 'configure'),
+                                      ('configure', 'inactive', 'activate')):
+        assert manager.change_state(transition)
+        answer = ask('--node', '/bare/ik_node', nodes=[nodes, manager])
+        answer.has('lifecycle', 'problem', f'/bare/ik_node is {state}', lead + remedy)
+        if state == 'inactive':
+            answer.has('health', 'warning', 'inactive')
+        else:
+            answer.has('health', 'skipped', 'nothing from the node')
+    assert manager.change_state('activate')
+    manager.destroy_node()
+
+
 # ---- an ik_node that is played ----------------------------------------------
 
 ODD_LIMITS = [
@@ -516,9 +536,11 @@ PLAYED = {
 
 def act(space, parameters, states, ahead=0, serves=''):
     """Return a node that answers as an ik_node would, with a driver in its namespace."""
-    node = rclpy.create_node('ik_node', namespace=space, cli_args=['--ros-args', *(
+    node = LifecycleNode('ik_node', namespace=space, cli_args=['--ros-args', *(
         word for name, value in parameters.items() for word in ('-p', f'{name}:={value}'))])
     declare(node, IK_NODE)
+    node.trigger_configure()
+    node.trigger_activate()
     publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
     node.create_subscription(JointState, 'joint_states', lambda message: None, 10)
     if serves:

@@ -76,7 +76,6 @@ def test_the_process_is_stopped(system):
         assert (answer['state'], answer['reason']) == ('rejected', 'GOAL_STALE'), answer
     assert reasons(system, stamp) == ['ACCEPTED', 'REACHED']
     assert len(system.trajectories) == 1
-    system.spin_for(1.0)
     goes_on_from_here(system, READY)
 
 

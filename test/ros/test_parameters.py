@@ -90,7 +90,8 @@ def test_acceleration_and_tool_speed_are_limited_at_the_next_goal(shared_system)
     (dict(solver__select='best'), 'select'),
     (dict(solver__joint_weights=[0.0]), 'weights'),
     (dict(solver__locked_joints=['elbow']), 'not in the chain'),
-    (dict(tip_link='link_3'), 'read-only'),
+    (dict(tip_link='link_3'), 'clean it up first'),
+    (dict(autostart=False), 'read-only'),
 ])
 def test_refused_change_changes_nothing(shared_system, values, words):
     """A good value in the same request as a bad one is not taken either."""
@@ -143,7 +144,7 @@ def test_descriptions_and_ranges_are_on_the_node(shared_system):
     shared_system.wait(future.done)
     for row, found in zip(IK_NODE, future.result().descriptors):
         assert found.description == row.description
-        assert found.read_only == (not row.live)
+        assert found.read_only == row.at_start
         if isinstance(row.default, float):
             assert found.floating_point_range[0].to_value == row.high
 

@@ -305,6 +305,7 @@ def test_without_a_common_clock_there_are_no_stamps(tmp_path, probe):
 @pytest.mark.parametrize('end, state, reason', [
     (lambda s: s.sim.kill(), 'failed', 'STATE_LOST'),
     (lambda s: s.set_parameters('/sim_controller', {'silent': True}), 'failed', 'OFF_TRACK'),
+    (lambda s: s.change_state('deactivate'), 'stopped', 'INACTIVE'),
     (lambda s: s.node.send(signal.SIGINT), 'stopped', 'SHUTDOWN')])
 def test_whatever_ends_a_session_it_has_one_answer(system, end, state, reason):
     """And the stream that goes on, if with a stumble, does not begin another."""
@@ -332,7 +333,8 @@ def test_out_of_reach_it_is_followed_as_near_as_can_be(system):
 
 
 @pytest.mark.parametrize('kind, end', [('position', 'STREAM_ENDED'), ('velocity', 'STREAM_ENDED'),
-                                       ('position', 'STOPPED'), ('velocity', 'SHUTDOWN')])
+                                       ('position', 'STOPPED'), ('velocity', 'INACTIVE'),
+                                       ('velocity', 'SHUTDOWN')])
 def test_commands_for_forward_controllers(tmp_path, probe, kind, end):
     """On <controller>/commands: the state, or its velocity; at rest at last, however it ends."""
     commands = []
@@ -359,6 +361,8 @@ def test_commands_for_forward_controllers(tmp_path, probe, kind, end):
         target.run(2.0)
         if end == 'STOPPED':
             probe.call(probe.stop)
+        elif end == 'INACTIVE':
+            assert probe.change_state('deactivate')
         elif end == 'SHUTDOWN':
             assert node.stop() == 0
         probe.wait(lambda: len(target.session()) == 2, what='the end of the stream')
