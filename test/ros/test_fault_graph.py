@@ -70,7 +70,7 @@ def test_any_order(tmp_path, probe, order):
             if k < 2 and 'node' in order[:k + 1]:
                 reason = probe.final(probe.send((0.4, 0.2, 0.4), DOWN))['reason']
                 assert reason in (['MODEL_MISSING'] if 'description' not in order[:k + 1]
-                                  else ['STATE_MISSING', 'MODEL_MISSING']), reason
+                                  else ['STATE_MISSING', 'MODEL_MISSING', 'GOAL_STALE']), reason
         probe.wait_until_ready()
         assert not probe.trajectories
         goes_on_from_here(probe, AWAY)
