@@ -26,6 +26,8 @@ def _run(module: str) -> NoReturn:
     # Until the node has its own: a signal while modules are still being loaded.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: os._exit(0))
+    # For matrices of this size more threads would only wait for one another.
+    os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
     try:
         main = import_module(module).main
     except ImportError as error:

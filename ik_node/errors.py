@@ -51,7 +51,8 @@ class Reason(str, Enum):
     STATE_MISSING = 'STATE_MISSING', 'no joint state has come'
     STATE_INCOMPLETE = 'STATE_INCOMPLETE', 'a joint of the chain is not among the joint states'
     STATE_STALE = 'STATE_STALE', 'the joint states are older than state.timeout'
-    STATE_INVALID = 'STATE_INVALID', 'the joint states make no sense (NaN, wrong lengths)'
+    STATE_INVALID = ('STATE_INVALID', 'the joint states make no sense (NaN, wrong lengths), or '
+                     'contradict one another')
     START_OUT_OF_LIMITS = ('START_OUT_OF_LIMITS', 'a joint stands further outside its limits '
                            'than motion.start_tolerance')
     OUT_OF_REACH = 'OUT_OF_REACH', 'the goal is farther away than the arm reaches'

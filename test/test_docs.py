@@ -1,11 +1,13 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The code in the documents runs as it stands."""
+"""The code in the documents runs as it stands, and what is made from others is up to date."""
 
 from pathlib import Path
 import re
 
+import faults
 import numpy as np
+import pytest
 
 ROOT = Path(__file__).parents[1]
 
@@ -38,3 +40,16 @@ def test_workspace_in_python(monkeypatch, tmp_path):
     exec(code, seen)
     assert seen['made'].share.shape == (7, 7, 1)
     assert np.array_equal(seen['again'].share, seen['made'].share)
+
+
+def test_faults_follow_from_the_tests():
+    """docs/faults.md names what the tests produce."""
+    assert (ROOT / 'docs/faults.md').read_text() == faults.text(), 'run: python test/faults.py'
+
+
+@pytest.mark.fault('goals', 'on its way the arm would touch itself, or anything else',
+                   'not checked: the README says so first of all, and so does docs/workspace.md')
+def test_the_documents_say_that_collisions_are_not_checked():
+    """Nobody should find that out by the arm."""
+    assert 'collisions are **not** checked' in (ROOT / 'README.md').read_text()[:2000]
+    assert '**Joint limits are kept; collisions' in (ROOT / 'docs/workspace.md').read_text()

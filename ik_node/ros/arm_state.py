@@ -23,6 +23,8 @@ from ik_node.trajectory.beat import Beat
 
 SEND_TIME = 1e-3  # s, until a message is with the controller
 TOO_FAST = 1.2  # times its limit: so fast moves no joint, its state is wrong
+LATE = 0.1      # s that a joint state may be late, in which the joint moves on
+AFTER_LEAP = 1.0  # s in which the joint states have to agree again
 LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
@@ -45,18 +47,26 @@ class ArmState:
         self._last_tip_pose = 0.0
         self.joints = JointStates()
         self._beat = Beat()
+        self._leap = ''
+        self._leap_time = -np.inf
         self._tip_poses = node.create_publisher(PoseStamped, '~/tip_pose', 10)
         self._subscription = node.create_subscription(
             JointState, 'joint_states', self._on_joint_states, LATEST)
 
     def _on_joint_states(self, message: JointState) -> None:
         now = monotonic()
-        if not self.joints.take(message, now):
+        robot = self._holder.robot
+        names = () if robot is None else robot.chain.joint_names
+        before = [self.joints.positions.get(name, 0.0) for name in names]
+        age = self.joints.age(names, now) if names else np.inf
+        taken = self.joints.take(message, now)
+        if np.isfinite(age):
+            self._look_for_leap(robot, before, age, now)
+        if not taken:
             self._node.get_logger().warning(
                 f'a message on {self._subscription.topic_name} is left out: '
                 f'{self.joints.complaint}', throttle_duration_sec=5.0)
             return
-        robot = self._holder.robot
         if robot is not None and robot.chain.joint_names[0] in message.name:
             self._beat.take(message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec,
                             1e-9 * self._node.get_clock().now().nanoseconds)
@@ -73,6 +83,27 @@ class ArmState:
                             self._prefix + robot.chain.base_link)
         pose.header.stamp = message.header.stamp
         self._tip_poses.publish(pose)
+
+    def _look_for_leap(self, robot: Robot, before: list[float], age: float, now: float) -> None:
+        """Note a joint farther from `before` (n,), `age` (s) ago, than it can have come."""
+        chain, positions = robot.chain, self.joints.positions
+        possible = (TOO_FAST * (age + LATE) * robot.settings.limits.velocity).tolist()
+        for k, name in enumerate(chain.joint_names):
+            if abs(positions[name] - before[k]) <= possible[k]:
+                continue
+            moved = abs(chain.difference(self.last(robot)[0], np.array(before))[k])
+            if moved <= possible[k]:
+                continue  # but for whole turns
+            topic = self._subscription.topic_name
+            self._leap = (f'joint {quote(name)} leapt by {moved:.3g} within {age:.2g} s, faster '
+                          f'than it can move; {self._publishers(topic)} on {topic}: do they '
+                          'contradict one another?')
+            self._leap_time = now
+            self._node.get_logger().warning(self._leap, throttle_duration_sec=5.0)
+
+    def _publishers(self, topic: str) -> str:
+        count = self._node.count_publishers(topic)
+        return f'{count} publisher{"s" * (count != 1)}'
 
     def next_update(self) -> float:
         """Return the monotonic time (s) at which the controller begins what is sent now."""
@@ -103,9 +134,8 @@ class ArmState:
             q, qd = self.joints.state(chain.joint_names, monotonic(), settings['state.timeout'])
         except StateError as error:
             topic = self._subscription.topic_name
-            publishers = self._node.count_publishers(topic)
-            raise StateError(f'{error}; {publishers} publisher{"s" * (publishers != 1)} on '
-                             f'{topic}', error.reason) from None
+            raise StateError(f'{error}; {self._publishers(topic)} on {topic}',
+                             error.reason) from None
         share = np.abs(qd) / settings.limits.velocity
         k = int(share.argmax())
         if share[k] > TOO_FAST:
@@ -121,11 +151,14 @@ class ArmState:
         Raises
         ------
         StateError
-            As :meth:`fresh`, and START_OUT_OF_LIMITS.
+            As :meth:`fresh`, STATE_INVALID if a joint leapt just now, and
+            START_OUT_OF_LIMITS.
 
         """
         chain, settings = robot.chain, robot.settings
         q, qd = self.fresh(robot)
+        if monotonic() - self._leap_time < AFTER_LEAP:
+            raise StateError(self._leap, Reason.STATE_INVALID)
         excess = np.maximum(chain.lower - q, q - chain.upper)
         k = int(excess.argmax())
         if excess[k] > settings['motion.start_tolerance']:

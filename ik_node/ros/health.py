@@ -23,7 +23,7 @@ from ik_node.ros.heartbeat import Heartbeat
 from ik_node.ros.output import Output
 from ik_node.ros.robot import Robot, RobotHolder
 
-CATCH_UP = 0.5  # s after a pause, until what came meanwhile is taken
+CATCH_UP = 3.5  # s after a pause, until what came meanwhile is taken; DDS asks again after 3
 RECENT = 60.0   # s for which a solve counts
 
 Findings = list[tuple[Check, str]]

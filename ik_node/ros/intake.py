@@ -14,6 +14,7 @@ from nav_msgs.msg import Path
 import numpy as np
 from rclpy.node import Node
 from rclpy.qos import HistoryPolicy, QoSProfile
+from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
@@ -41,12 +42,14 @@ except ImportError:  # Humble
 # With a depth the oldest would be dropped, and nobody told.  So the sender's queue fills up
 # instead, and what that loses is counted.
 ALL = QoSProfile(history=HistoryPolicy.KEEP_ALL)
+MOST_BYTES = 2**18  # of a path: MOST_POSES with names of 50 letters; more is not even read
 SLICE = 0.02     # s, so long messages are taken in until others have their turn
 LONGEST = 1.0    # s, so long messages are taken in before a stop is answered
 PATIENCE = 0.5   # s after which a goal is looked at though more come faster than they are taken in
 
 Take = Callable[[Any, GoalTask, Robot], None]
-Arrived = list[tuple[int, Any, Take]]  # when, the message, what to do with it
+Read = Callable[[Any], tuple[Any, Take]]  # from what comes: the message, what to do with it
+Arrived = list[tuple[int, Any, Take]]     # when, the message, what to do with it
 
 
 class Intake:
@@ -63,23 +66,24 @@ class Intake:
         self._stamps = stamps
         self._health = health
         self._behind_since = np.inf
-        self._subscriptions: dict[Subscription, Take] = {}
-        for kind, name, take in (
-                *((message, f'goal_{kind}', partial(self._to_target, kind))
-                  for kind, message in KINDS.items()),
-                (JointState, 'goal_joints', self._to_joints),
-                (Path, 'goal_path', self._along_path),
-                (PoseArray, 'goal_arc', self._along_arc)):
-            subscription = node.create_subscription(
-                kind, f'~/{name}', partial(self._on_message, take), ALL,
-                event_callbacks=SubscriptionEventCallbacks(message_lost=self._on_lost))
-            self._subscriptions[subscription] = take
+        self._subscriptions: dict[Subscription, Read] = {}
+        for kind, message in KINDS.items():
+            self._listen(message, f'goal_{kind}', as_it_is(partial(self._to_target, kind)))
+        self._listen(JointState, 'goal_joints', as_it_is(self._to_joints))
+        self._listen(Path, 'goal_path', if_short(Path, self._along_path), raw=True)
+        self._listen(PoseArray, 'goal_arc', if_short(PoseArray, self._along_arc), raw=True)
         self._more = node.create_guard_condition(self._go_on)
 
     # ---- from the middleware ------------------------------------------------
 
-    def _on_message(self, take: Take, message: Any, info: dict[str, Any]) -> None:
-        self._go_on([(info['received_timestamp'], message, take)])
+    def _listen(self, kind: type, name: str, read: Read, raw: bool = False) -> None:
+        def on_message(data: Any, info: dict[str, Any]) -> None:
+            self._go_on([(info['received_timestamp'], *read(data))])
+
+        subscription = self._node.create_subscription(
+            kind, f'~/{name}', on_message, ALL, raw=raw,
+            event_callbacks=SubscriptionEventCallbacks(message_lost=self._on_lost))
+        self._subscriptions[subscription] = read
 
     def _go_on(self, taken: Arrived = ()) -> None:
         """Take in what waits, and have the goals worked off."""
@@ -111,10 +115,10 @@ class Intake:
 
         """
         taken, end, drained = [*taken], monotonic() + seconds, True
-        for subscription, take in self._subscriptions.items():
+        for subscription, read in self._subscriptions.items():
             while (found := take_next(subscription)) is not None:
-                message, info = found
-                taken.append((info['received_timestamp'], message, take))
+                data, info = found
+                taken.append((info['received_timestamp'], *read(data)))
                 if monotonic() > end:
                     drained = False
                     break
@@ -216,6 +220,27 @@ class Intake:
             'smallest_singular_value': f'{result.smallest_singular_value:.4f}'}
         robot.last_answer = task.q_goal = result.q
         self._motion.to_joints(task)
+
+
+def as_it_is(take: Take) -> Read:
+    """Return what reads messages that are read already."""
+    return lambda message: (message, take)
+
+
+def if_short(kind: type, take: Take) -> Read:
+    """Return what reads bytes, unless that would take so long that all else would wait for it."""
+    def read(data: bytes) -> tuple[Any, Take]:
+        if len(data) <= MOST_BYTES:
+            return deserialize_message(data, kind), take
+
+        def refuse(_message: Any, _task: GoalTask, _robot: Robot) -> None:
+            raise GoalError(f'the goal has {len(data)} bytes, at most {MOST_BYTES} are taken '
+                            f'({MOST_POSES} poses); send it in parts', Reason.PATH_INVALID)
+
+        # With which it begins.
+        return kind(header=deserialize_message(data, Header)), refuse
+
+    return read
 
 
 def take_next(subscription: Subscription) -> tuple[Any, dict[str, Any]] | None:

@@ -25,7 +25,7 @@ from rclpy.exceptions import (
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from ik_node.errors import ParameterError
+from ik_node.errors import ParameterError, quote
 from ik_node.solver.options import SELECTIONS
 
 
@@ -271,6 +271,14 @@ def values_of(node: Node, table: tuple[Row, ...]) -> dict[str, Any]:
             value = None
         values[row.name] = tuple(value or ()) if isinstance(row.default, tuple) else value
     return values
+
+
+def other_than_default(values: dict[str, Any], table: tuple[Row, ...]) -> str:
+    """Return a sentence that names the values which are not the defaults of a table."""
+    others = [f'{row.name}: {quote(values[row.name])}' for row in table
+              if values[row.name] != row.default]
+    return ', '.join(others) + '; all others have their defaults' if others \
+        else 'all parameters have their defaults'
 
 
 def plain(parameter: Parameter) -> Any:

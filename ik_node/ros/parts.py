@@ -23,8 +23,9 @@ from ik_node.ros.goals import Goals
 from ik_node.ros.health import Health
 from ik_node.ros.intake import Intake
 from ik_node.ros.motion import Motion
+from ik_node.ros.namesakes import Namesakes
 from ik_node.ros.output import make_output
-from ik_node.ros.parameters import IK_NODE
+from ik_node.ros.parameters import IK_NODE, other_than_default
 from ik_node.ros.preview import Preview
 from ik_node.ros.robot import forget_garbage, Robot, RobotHolder
 from ik_node.ros.stamps import Stamps
@@ -79,6 +80,7 @@ class Parts:
         self._stream = Stream(node, self._holder, self._arm, targets, self._goals, self._motion,
                               stamps, self._output, values, gate)
         display = Display(node, self._holder, self._arm, self._goals, values['frame_prefix'])
+        Namesakes(node)
         self._preview = Preview(node, self._holder, self._arm, targets, self._motion, display)
         node.create_service(Trigger, '~/stop', self._on_stop)
         node.create_service(Trigger, '~/home', self._on_home)
@@ -109,6 +111,9 @@ class Parts:
             f'{", ".join(map(quote, chain.joint_names))}; velocity {limits.velocity.tolist()} '
             f'x {settings["motion.velocity_scale"]}, acceleration '
             f'{limits.acceleration.tolist()}, jerk {limits.jerk.tolist()}')
+        # A parameter file for a node of another name has no effect.
+        logger.info(f'parameters of {self._node.get_fully_qualified_name()}: '
+                    + other_than_default(self._values, IK_NODE))
         logger.info(f'ready for goals on {self._node.resolve_topic_name("~/goal_pose")}; '
                     f'trajectories go to {self._output.name}')
 

@@ -11,6 +11,7 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import numpy as np
 from rcl_interfaces.msg import SetParametersResult
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.time import Time
@@ -52,8 +53,11 @@ class SimController(Node):
         self._server = None if kind is None else TrajectoryServer(
             self, kind, self._offer, lambda goal: self._controller.cancel(goal))
         self._period = 1.0 / self._values['rate']
-        self.create_timer(self._period, self._update)
-        self.create_timer(1.0, self._report)
+        # The time of day may be set back; simulated time is what a simulation goes by.
+        clock = self.get_clock() if self.get_parameter('use_sim_time').value \
+            else Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(self._period, self._update, clock=clock)
+        self.create_timer(1.0, self._report, clock=clock)
         self._description = Description(self, self._values, self._take_model)
         self.add_on_set_parameters_callback(self._on_parameters)
 

@@ -147,9 +147,10 @@ def warm_up(solver: Solver) -> None:
     q = np.clip(chain.middle, chain.lower, chain.upper)
     there = np.clip(q + 1e-3, chain.lower, chain.upper)
     try:
-        plan_path(solver, [Departure.from_state(MotionState.at_rest(q))],
-                  [forward_kinematics(chain, there)],
-                  MotionLimits(chain.lower, chain.upper, ones, ones, 10.0 * ones))
+        planned = plan_path(solver, [Departure.from_state(MotionState.at_rest(q))],
+                            [forward_kinematics(chain, there)],
+                            MotionLimits(chain.lower, chain.upper, ones, ones, 10.0 * ones))
+        planned.path.poses([0.0])
     except IkNodeError:
         pass  # an arm that cannot go straight there will say so when it is asked to
 

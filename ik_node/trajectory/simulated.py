@@ -178,7 +178,7 @@ class SimulatedController:
         self.state = self._sensors.measure(self.plant.state)
         if self.options.silent:
             self._fall_silent()
-        self._path_time += (now - self._last) * scale
+        self._path_time += max(now - self._last, 0.0) * scale  # a clock may be set back
         self._last = now
         started = self._take_new(now)
         self.feedback = None

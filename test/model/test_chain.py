@@ -118,6 +118,8 @@ def test_the_base_of_a_named_tip_is_not_the_world():
     assert robots.chain('ur5').base_link == 'base_link'
 
 
+@pytest.mark.fault('robot description', 'tip or base link that does not exist',
+                   'refused, with names that are near')
 @pytest.mark.parametrize('role, name, near', [
     ('tip', 'tool', 'tool0'), ('tip', 'tol0', 'tool0'), ('tip', 'wrist3_link', 'wrist_3_link'),
     ('base', 'baselink', 'base_link')])
@@ -128,11 +130,14 @@ def test_near_names_are_offered(role, name, near):
             'not in the URDF', 'did you mean', f"'{near}'")
 
 
+@pytest.mark.fault('robot description', 'tip link like no other',
+                   'refused, with the tips that there are')
 def test_far_names_get_the_tips():
     """Where no name comes near, the links at the tips are listed."""
     refused(robots.tree('ur5'), '', 'Xqz99', "'Xqz99'", 'links at the tips are', "'tool0'")
 
 
+@pytest.mark.fault('robot description', 'the tip lies above the base', 'refused: no path')
 def test_no_path():
     """A tip above or beside the base is refused with both."""
     refused(robots.tree('ur5'), 'tool0', 'base_link', "'tool0'", "'base_link'",
@@ -141,6 +146,7 @@ def test_no_path():
             "'l_shoulder_pan_link'", "'r_wrist_roll_link'", 'no path')
 
 
+@pytest.mark.fault('robot description', 'no movable joint between base and tip', 'refused')
 def test_nothing_moves():
     """A tip fixed to its base is refused."""
     refused(robots.tree('ur5'), 'wrist_3_link', 'tool0', 'no joint moves', "'wrist_3_link'",

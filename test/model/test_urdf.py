@@ -108,14 +108,17 @@ def test_real_arms_are_read(name):
     assert len(tree.joints) == len(root.findall('joint'))
 
 
-# ---- U1: not XML ------------------------------------------------------------
+# ---- not XML ----------------------------------------------------------------
 
+@pytest.mark.fault('robot description', 'the text is empty or blank', 'refused: it is empty')
 @pytest.mark.parametrize('text', ['', ' ', '\n\t ', '\ufeff', b'', b' \n'])
-def test_u1_empty(text):
-    """U1: empty and blank texts are called empty."""
+def test_empty(text):
+    """Empty and blank texts are called empty."""
     refused(text, 'empty')
 
 
+@pytest.mark.fault('robot description', 'no XML, cut off, text before the declaration',
+                   'refused: not a URDF, with the line and how the text begins')
 @pytest.mark.parametrize('text, line', [
     ('hello', 1), ('{"robot": 1}', 1), (GOOD[:-3], 1), (GOOD.replace('</joint>', ''), 1),
     ('x' + GOOD, 1), ('text before <?xml version="1.0"?>' + GOOD, 1),
@@ -124,8 +127,8 @@ def test_u1_empty(text):
     (GOOD.replace('"j"', '"j\x00"'), 1), (GOOD.replace('"j"', '"j\ud800"'), 1),
     (GOOD.replace('"j"', '"j&#27;"'), 1), (GOOD.replace('"j"', '"&nbsp;"'), 1),
     (b'\xff\xfe' + GOOD.encode(), 1), (GOOD.encode('utf-16')[:-1], 1)])
-def test_u1_not_xml(text, line):
-    """U1: not a URDF, the line, and how the text begins."""
+def test_not_xml(text, line):
+    """Not a URDF, the line, and how the text begins."""
     sentence = refused(text, 'not a URDF')
     if isinstance(text, str):
         assert f'line {line}' in sentence or 'line' in sentence
@@ -133,16 +136,20 @@ def test_u1_not_xml(text, line):
         assert 'the text begins with' in sentence and begin in sentence
 
 
-def test_u1_the_line_is_named():
-    """U1: the line of the fault, and no more than 60 characters of the text."""
+@pytest.mark.fault('robot description', 'a fault deep in the text',
+                   'the line is named, and at most 60 characters of the text are quoted')
+def test_the_line_is_named():
+    """The line of the fault, and no more than 60 characters of the text."""
     text = GOOD.replace('><', '>\n<').replace('<axis', '<axis <')
     line = 1 + text[:text.index('<axis')].count('\n')
     sentence = refused(text, f'line {line}')
     assert ascii(text[:60]) in sentence and ascii(text[:61])[:-1] not in sentence
 
 
-def test_u1_a_file_that_cannot_be_read(tmp_path):
-    """U1: a missing file, a folder: the path and what to do."""
+@pytest.mark.fault('robot description', 'the file is missing or is a folder',
+                   'refused with the path and what to do')
+def test_a_file_that_cannot_be_read(tmp_path):
+    """A missing file, a folder: the path and what to do."""
     for path in (tmp_path / 'absent.urdf', tmp_path):
         with pytest.raises(UrdfError, match='cannot read the URDF file') as caught:
             read_urdf(path)
@@ -152,18 +159,20 @@ def test_u1_a_file_that_cannot_be_read(tmp_path):
     assert read_urdf(str(path)).name == 'r'
 
 
-# ---- U2: encodings ----------------------------------------------------------
+# ---- encodings --------------------------------------------------------------
 
+@pytest.mark.fault('robot description', 'a declared encoding in text that is decoded already',
+                   'taken')
 @pytest.mark.parametrize('encoding', ['utf-8', 'UTF-8', 'utf-16', 'us-ascii', 'iso-8859-1'])
-def test_u2_an_encoding_declaration_in_text(encoding):
-    """U2: text that has been decoded may still carry its declaration."""
+def test_an_encoding_declaration_in_text(encoding):
+    """Text that has been decoded may still carry its declaration."""
     assert parse_urdf(f'<?xml version="1.0" encoding="{encoding}"?>\n' + GOOD).name == 'r'
     assert parse_urdf(f'\n <?xml version="1.0" encoding="{encoding}"?>\n' + GOOD).name == 'r'
 
 
 @pytest.mark.parametrize('encoding', ['utf-8', 'utf-8-sig', 'utf-16', 'iso-8859-1'])
-def test_u2_bytes_in_their_encoding(encoding):
-    """U2: bytes are read by the encoding that they declare."""
+def test_bytes_in_their_encoding(encoding):
+    """Bytes are read by the encoding that they declare."""
     declared = {'utf-8-sig': 'utf-8'}.get(encoding, encoding)
     text = f'<?xml version="1.0" encoding="{declared}"?>' + GOOD.replace('"j"', '"jäö"')
     assert parse_urdf(text.encode(encoding)).joints[0].name == 'jäö'
@@ -171,8 +180,8 @@ def test_u2_bytes_in_their_encoding(encoding):
 
 @pytest.mark.parametrize('encoding', ['utf-7', 'nonsense', 'cp037', 'shift_jis', 'rot13', 'hex',
                                       'idna', 'latin-1', 'cp437'])
-def test_u2_encodings_that_cannot_be_read(encoding):
-    """U2: another encoding is refused as a UrdfError (or read), never otherwise."""
+def test_encodings_that_cannot_be_read(encoding):
+    """Another encoding is refused as a UrdfError (or read), never otherwise."""
     text = f'<?xml version="1.0" encoding="{encoding}"?>' + GOOD
     try:
         assert parse_urdf(text.encode()).joints[0].name == 'j'
@@ -180,12 +189,14 @@ def test_u2_encodings_that_cannot_be_read(encoding):
         assert 'encoding' in str(error) or 'not a URDF' in str(error)
 
 
-# ---- U3: document types -----------------------------------------------------
+# ---- document types ---------------------------------------------------------
 
 LAUGHS = '<!DOCTYPE robot [<!ENTITY a0 "ha">' + ''.join(
     f'<!ENTITY a{k} "{f"&a{k - 1};" * 10}">' for k in range(1, 12)) + ']>'
 
 
+@pytest.mark.fault('robot description', 'DOCTYPE, entities, in any encoding',
+                   'refused before anything in it is looked at')
 @pytest.mark.parametrize('doctype', [
     '<!DOCTYPE robot>', '<!DOCTYPE robot SYSTEM "http://127.0.0.1:9/x.dtd">',
     '<!DOCTYPE robot PUBLIC "-//x//y" "file:///etc/passwd">', LAUGHS,
@@ -193,8 +204,8 @@ LAUGHS = '<!DOCTYPE robot [<!ENTITY a0 "ha">' + ''.join(
     '<!DOCTYPE robot [<!ENTITY % p SYSTEM "file:///etc/passwd"> %p;]>'])
 @pytest.mark.parametrize('encoding', ['text', 'utf-8', 'utf-8-sig', 'utf-16', 'utf-16-le',
                                       'utf-16-be'])
-def test_u3_document_types(doctype, encoding):
-    """U3: every document type is refused before anything in it is looked at."""
+def test_document_types(doctype, encoding):
+    """Every document type is refused before anything in it is looked at."""
     used = {'<!ENTITY e': '&e;', '<!ENTITY a': '&a11;'}
     use = next((value for key, value in used.items() if key in doctype), '')
     text = doctype + GOOD.replace('"r"', f'"r{use}"' if 'SYSTEM' not in doctype else '"r"') \
@@ -220,8 +231,9 @@ def _watch(event, arguments):
 sys.addaudithook(_watch)
 
 
-def test_u3_u23_no_file_is_opened():
-    """U3, U23: parsing opens nothing, whatever meshes and entities are named."""
+@pytest.mark.fault('robot description', 'missing meshes, file:///etc/...', 'no file is opened')
+def test_no_file_is_opened():
+    """Parsing opens nothing, whatever meshes and entities are named."""
     global OPENED
     mesh = ('<link name="m"><visual><geometry><mesh filename="file:///etc/passwd"/></geometry>'
             '</visual><collision><geometry><mesh filename="package://absent/x.stl"/></geometry>'
@@ -240,36 +252,41 @@ def test_u3_u23_no_file_is_opened():
     assert opened == []
 
 
-# ---- U4: caps ---------------------------------------------------------------
+# ---- caps -------------------------------------------------------------------
 
-def test_u4_size():
-    """U4: beyond the cap in bytes, as text and as bytes."""
+@pytest.mark.fault('robot description', 'more than 16 MiB', 'refused with the cap')
+def test_size():
+    """Beyond the cap in bytes, as text and as bytes."""
     text = GOOD + ' ' * MAX_BYTES
     refused(text, '16 MiB')
     refused(text.encode(), '16 MiB')
 
 
-def test_u4_elements():
-    """U4: beyond the cap on elements; just below it is fine."""
+@pytest.mark.fault('robot description', 'more than 20000 elements', 'refused with the cap')
+def test_elements():
+    """Beyond the cap on elements; just below it is fine."""
     count = MAX_ELEMENTS - 1 - len('ab') - 5
     parse_urdf(robot(joint(), '<x/>' * count))
     refused(robot(joint(), '<x/>' * (count + 1)), str(MAX_ELEMENTS), 'elements')
     refused(robot(joint(), '<x/>' * 200_000), str(MAX_ELEMENTS))
 
 
-def test_u4_depth():
-    """U4: beyond the cap on depth; just below it is fine."""
+@pytest.mark.fault('robot description', 'nested deeper than 64', 'refused with the cap')
+def test_depth():
+    """Beyond the cap on depth; just below it is fine."""
     parse_urdf(robot(joint(), '<x>' * 63 + '</x>' * 63))
     refused(robot(joint(), '<x>' * 64 + '</x>' * 64), 'deeper than 64')
     refused(robot(joint(), '<x>' * 100_000 + '</x>' * 100_000), 'deeper than 64')
 
 
+@pytest.mark.fault('robot description', 'a name or number of a thousand characters and more',
+                   'refused, and not repeated in full')
 @pytest.mark.parametrize('size', [1001, 2_000_000, 12_000_000])
 @pytest.mark.parametrize('old, new', [
     ('"j"', '"{}"'), ('lower="-1"', 'lower="{}"'), ('name="r"', 'name="{}"'),
     ('link="a"', 'link="{}"'), ('type="revolute"', 'type="{}"')])
-def test_u4_long_values(old, new, size):
-    """U4: a value of more than a thousand characters is refused, shortly."""
+def test_long_values(old, new, size):
+    """A value of more than a thousand characters is refused, shortly."""
     sentence = refused(GOOD.replace(old, new.format('1' * size)))
     assert str(size) in sentence or size > 10_000_000
     assert '1' * 200 not in sentence
@@ -277,8 +294,8 @@ def test_u4_long_values(old, new, size):
 
 @pytest.mark.parametrize('size', [1_000_000, 12_000_000])
 @pytest.mark.parametrize('inside', ['<visual x="{}"/>', '{}', '<!--{}-->', '<?p {}?>'])
-def test_u4_long_rubbish(inside, size):
-    """U4: megabytes where nothing is read are passed over or refused as a UrdfError."""
+def test_long_rubbish(inside, size):
+    """Megabytes where nothing is read are passed over or refused as a UrdfError."""
     text = GOOD.replace('<link name="a"/>', f'<link name="a">{inside.format("y" * size)}</link>')
     try:
         assert parse_urdf(text).links == ('a', 'b')
@@ -286,50 +303,54 @@ def test_u4_long_rubbish(inside, size):
         assert len(str(error)) < 500
 
 
-# ---- U5: another format -----------------------------------------------------
+# ---- another format ---------------------------------------------------------
 
-def test_u5_sdf():
-    """U5: an SDF file is called so."""
+@pytest.mark.fault('robot description', 'an SDF file', 'refused: it is called so')
+def test_sdf():
+    """An SDF file is called so."""
     refused('<sdf version="1.7"><model name="m"/></sdf>', '<sdf>', 'SDF', 'convert')
 
 
-def test_u5_another_root():
-    """U5: another root element is named."""
+def test_another_root():
+    """Another root element is named."""
     refused('<html><body/></html>', '<html>', '<robot>', 'not a robot description')
 
 
 XACRO = 'xmlns:xacro="http://www.ros.org/wiki/xacro"'
 
 
+@pytest.mark.fault('robot description', 'xacro that is not expanded', 'refused: expand it first')
 @pytest.mark.parametrize('text', [
     robot(joint(), '<xacro:include filename="x"/>', name=f'name="r" {XACRO}'),
     robot(joint(), '<xacro:arm prefix="a"/>', name=f'name="r" {XACRO}'),
     robot(joint(inside='<origin xyz="${x} 0 0"/>' + AXIS + LIMIT)),
     robot(joint(inside=AXIS + LIMIT.replace('"-1"', '"$(arg lower)"'))),
     robot(joint('${prefix}j'))])
-def test_u5_xacro(text):
-    """U5: unexpanded xacro is called so, with what to do."""
+def test_xacro(text):
+    """Unexpanded xacro is called so, with what to do."""
     refused(text, 'xacro', 'expand it first')
 
 
-def test_u5_xacro_prefix_that_is_not_declared():
-    """U5: xacro is known by its prefix, declared or not."""
+def test_xacro_prefix_that_is_not_declared():
+    """Xacro is known by its prefix, declared or not."""
     refused(robot(joint(), '<xacro:arm prefix="a"/>'), 'xacro', 'expand it first')
 
 
 @pytest.mark.parametrize('element', ['<gazebo:tag/>', '<:c/>', '<?a:b c?>', '<g a:b="1"/>'])
-def test_u22_prefixes_that_are_not_declared(element):
-    """U22: what kinematics does not need may have any prefix."""
+def test_prefixes_that_are_not_declared(element):
+    """What kinematics does not need may have any prefix."""
     assert parse_urdf(robot(joint(), element)).name == 'r'
 
 
-def test_u5_expanded_xacro_is_fine():
-    """U5: the namespace alone, left over by xacro, does no harm."""
+def test_expanded_xacro_is_fine():
+    """The namespace alone, left over by xacro, does no harm."""
     assert parse_urdf(robot(joint(), name=f'name="r" {XACRO}')).name == 'r'
 
 
-# ---- U6: something missing --------------------------------------------------
+# ---- something missing ------------------------------------------------------
 
+@pytest.mark.fault('robot description', 'no name, no links, no joints, a joint without ends',
+                   'refused, with what is missing')
 @pytest.mark.parametrize('text, word', [
     (robot(joint(), name=''), '<robot> element'), (robot(joint(), name='name=" "'), 'robot'),
     (robot(links=''), 'no links'), (robot(joint(), links=''), 'no links'),
@@ -341,28 +362,34 @@ def test_u5_expanded_xacro_is_fine():
     (GOOD.replace('<child link="b"/>', ''), "joint 'j' has no <child"),
     (GOOD.replace('<parent link="a"/>', '<parent/>'), "<parent> of joint 'j' has no link"),
     (GOOD.replace('<child link="b"/>', '<child link=""/>'), "<child> of joint 'j' has no link")])
-def test_u6_missing(text, word):
-    """U6: names, links, joints and their ends must be there."""
+def test_missing(text, word):
+    """Names, links, joints and their ends must be there."""
     refused(text, word)
 
 
-# ---- U7 to U9: names and structure ------------------------------------------
+# ---- names and structure ----------------------------------------------------
 
-def test_u7_duplicate_names():
-    """U7: two links or two joints of one name are refused by it."""
+@pytest.mark.fault('robot description', 'two links or two joints of one name',
+                   'refused with the name')
+def test_duplicate_names():
+    """Two links or two joints of one name are refused by it."""
     refused(robot(joint(), links='aab'), "two links have the name 'a'")
     refused(robot(joint(), joint(parent='b', child='c'), links='abc'),
             "two joints have the name 'j'")
     assert parse_urdf(robot(joint('a'))).joints[0].name == 'a'  # a joint named as a link
 
 
+@pytest.mark.fault('robot description', 'a joint to a link that does not exist',
+                   'refused with joint and link')
 @pytest.mark.parametrize('end', ['parent', 'child'])
-def test_u8_missing_link(end):
-    """U8: a joint to a link that does not exist is refused by joint, end and link."""
+def test_missing_link(end):
+    """A joint to a link that does not exist is refused by joint, end and link."""
     refused(robot(joint(**{end: 'ghost'})), "joint 'j'", f'{end} link', "'ghost'",
             'does not exist')
 
 
+@pytest.mark.fault('robot description', 'two roots, two parents, loops',
+                   'refused with the links and joints')
 @pytest.mark.parametrize('parts, links, words', [
     ([joint()], 'abc', ['2 roots', "'a'", "'c'", 'fixed']),
     ([joint(), joint('k', parent='c', child='d')], 'abcd', ['2 roots', "'a'", "'c'"]),
@@ -373,24 +400,28 @@ def test_u8_missing_link(end):
     ([joint(), joint('k', parent='c', child='d'), joint('l', parent='d', child='c')], 'abcd',
      ['loop', "'c'", "'d'"]),
     ([joint(), joint('k', parent='a', child='b')], 'ab', ['two parents', "'j'", "'k'"])])
-def test_u9_not_a_tree(parts, links, words):
-    """U9: two roots, two parents, rings and self-loops are refused by links and joints."""
+def test_not_a_tree(parts, links, words):
+    """Two roots, two parents, rings and self-loops are refused by links and joints."""
     refused(robot(*parts, links=links), *words)
 
 
-# ---- U10: tips and bases are in test_chain ----------------------------------
+# ---- tips and bases are in test_chain ---------------------------------------
 
-# ---- U11: types -------------------------------------------------------------
+# ---- types ------------------------------------------------------------------
 
+@pytest.mark.fault('robot description', 'a joint type that does not exist',
+                   'refused with joint and type')
 @pytest.mark.parametrize('kind', ['helical', 'Revolute', 'ball', '1'])
-def test_u11_unknown_types(kind):
-    """U11: an unknown type is refused by joint and type."""
+def test_unknown_types(kind):
+    """An unknown type is refused by joint and type."""
     refused(robot(joint(kind=kind)), f'{kind}', 'joint', "'j'")
 
 
+@pytest.mark.fault('robot description', 'a floating or planar joint',
+                   'refused in the chain, passed over elsewhere')
 @pytest.mark.parametrize('kind', ['floating', 'planar'])
-def test_u11_floating_and_planar(kind):
-    """U11: joints of more freedoms are refused in the chain, and allowed elsewhere."""
+def test_floating_and_planar(kind):
+    """Joints of more freedoms are refused in the chain, and allowed elsewhere."""
     tree = parse_urdf(robot(joint('loose', kind, inside=''), joint('k', parent='b', child='c'),
                             links='abc'))
     with pytest.raises(IkNodeError, match=f"'loose' .* is {kind}"):
@@ -398,78 +429,91 @@ def test_u11_floating_and_planar(kind):
     assert make_chain(tree, 'b', 'c').n == 1
 
 
-# ---- U12 to U15: limits -----------------------------------------------------
+# ---- limits -----------------------------------------------------------------
 
+@pytest.mark.fault('robot description', 'a revolute or prismatic joint without limits',
+                   'refused, with what to add: position limits come from the robot description'
+                   ' alone')
 @pytest.mark.parametrize('kind', ['revolute', 'prismatic'])
-def test_u12_no_limit(kind):
-    """U12: a limited joint without limits is refused, with what to add."""
+def test_no_limit(kind):
+    """A limited joint without limits is refused, with what to add."""
     sentence = refused(robot(joint('elbow', kind, inside=AXIS)), "joint 'elbow'", kind, '<limit')
     assert ('continuous' in sentence) == (kind == 'revolute')
 
 
 @pytest.mark.parametrize('kind', ['continuous', 'fixed'])
-def test_u12_no_limit_is_needed(kind):
-    """U12: joints that have no range need no limits."""
+def test_no_limit_is_needed(kind):
+    """Joints that have no range need no limits."""
     read = only_joint(AXIS, kind)
     assert (read.lower, read.upper, read.velocity) == (-math.inf, math.inf, math.inf)
 
 
-def test_u13_limit_without_range():
-    """U13: absent lower and upper mean 0 (the standard), so the joint is noted as locked."""
+@pytest.mark.fault('robot description', 'limits without lower and upper',
+                   'both are 0, as the standard says, with a note that the joint cannot move')
+def test_limit_without_range():
+    """Absent lower and upper mean 0 (the standard), so the joint is noted as locked."""
     tree = accepted(robot(joint(inside=AXIS + '<limit effort="1" velocity="1"/>')),
                     "joint 'j' cannot move")
     assert (tree.joints[0].lower, tree.joints[0].upper) == (0.0, 0.0)
     assert only_joint(AXIS + '<limit upper="2" velocity="1"/>').lower == 0.0
 
 
+@pytest.mark.fault('robot description', 'lower above upper, NaN, infinite, text',
+                   'refused with joint and values')
 @pytest.mark.parametrize('lower, upper, words', [
     ('1', '-1', ['1', '-1', 'swap']), ('nan', '1', ['not finite']), ('-1', 'nan', ['not finite']),
     ('-inf', '1', ['not finite']), ('-1', 'inf', ['not finite']), ('-inf', 'inf', ['not finite']),
     ('-1e999', '1', ['not finite']), ('low', '1', ['low', 'lower']), ('', '1', ['lower']),
     ('-1', '1,5', ['1,5', 'upper']), ('-1 -1', '1', ['lower'])])
-def test_u14_bad_ranges(lower, upper, words):
-    """U14: swapped, infinite and nonsensical limits are refused by joint and value."""
+def test_bad_ranges(lower, upper, words):
+    """Swapped, infinite and nonsensical limits are refused by joint and value."""
     refused(robot(joint(inside=AXIS + f'<limit lower="{lower}" upper="{upper}" effort="1" '
                         'velocity="1"/>')), "'j'", *words)
 
 
-def test_u14_equal_limits():
-    """U14: equal limits are a locked joint with a note."""
+@pytest.mark.fault('robot description', 'lower equals upper', 'a locked joint, with a note')
+def test_equal_limits():
+    """Equal limits are a locked joint with a note."""
     tree = accepted(robot(joint(inside=AXIS + '<limit lower="0.5" upper="0.5" velocity="1"/>')),
                     "'j' cannot move: both its limits are 0.5")
     chain = make_chain(tree, 'a', 'b')
     assert chain.lower.tolist() == chain.upper.tolist() == [0.5]
 
 
+@pytest.mark.fault('robot description', 'negative or NaN velocity limit', 'refused with the joint')
 @pytest.mark.parametrize('value', ['nan', '-1', '-0.001', '-inf'])
 @pytest.mark.parametrize('what', ['velocity', 'effort'])
-def test_u15_bad_velocity_and_effort(value, what):
-    """U15: negative and nonsensical velocity and effort limits are refused."""
+def test_bad_velocity_and_effort(value, what):
+    """Negative and nonsensical velocity and effort limits are refused."""
     inside = LIMIT.replace({'velocity': 'velocity="4"', 'effort': 'effort="3"'}[what],
                            f'{what}="{value}"')
     refused(robot(joint(inside=AXIS + inside)), f'{what} limit', "'j'")
 
 
+@pytest.mark.fault('robot description', 'no, infinite or zero velocity limit',
+                   'left to the parameter motion.velocity_limits; zero with a note')
 @pytest.mark.parametrize('inside, noted', [
     ('<limit lower="-1" upper="1" effort="1"/>', False),
     ('<limit lower="-1" upper="1" effort="1" velocity="inf"/>', False),
     ('<limit lower="-1" upper="1" effort="1" velocity="0"/>', True)])
-def test_u15_no_velocity(inside, noted):
-    """U15: no velocity, infinite or zero is left to the parameter; zero is noted."""
+def test_no_velocity(inside, noted):
+    """No velocity, infinite or zero is left to the parameter; zero is noted."""
     tree = parse_urdf(robot(joint(inside=AXIS + inside)))
     assert math.isinf(tree.joints[0].velocity)
     assert noted == any("velocity limit of joint 'j' is 0" in note for note in tree.notes)
 
 
-def test_u15_no_effort():
-    """U15: a missing effort is no reason to refuse a model."""
+def test_no_effort():
+    """A missing effort is no reason to refuse a model."""
     assert only_joint(AXIS + '<limit lower="-1" upper="1" velocity="1"/>').effort == 0.0
 
 
-# ---- U16 to U18: geometry ---------------------------------------------------
+# ---- geometry ---------------------------------------------------------------
 
-def test_u16_no_axis():
-    """U16: without an axis it is 1 0 0, with a note."""
+@pytest.mark.fault('robot description', 'no axis',
+                   'it is 1 0 0, as the standard says, with a note')
+def test_no_axis():
+    """Without an axis it is 1 0 0, with a note."""
     tree = accepted(robot(joint(inside=LIMIT)), "joint 'j' has no axis")
     assert tree.joints[0].axis.tolist() == [1.0, 0.0, 0.0]
     # An element without the attribute means the same, or is refused by joint.
@@ -479,16 +523,19 @@ def test_u16_no_axis():
         assert "'j'" in str(error) and 'axis' in str(error)
 
 
-def test_u17_zero_axis():
-    """U17: a zero axis is refused by joint."""
+@pytest.mark.fault('robot description', 'axis of zeros', 'refused with the joint')
+def test_zero_axis():
+    """A zero axis is refused by joint."""
     for axis in ('0 0 0', '0 0 1e-12', '-0 0 0'):
         refused(robot(joint(inside=f'<axis xyz="{axis}"/>' + LIMIT)), "axis of joint 'j'", 'zero')
 
 
+@pytest.mark.fault('robot description', 'axis that is not of unit length',
+                   'normalised, with a note')
 @pytest.mark.parametrize('axis', ['0 0 2', '3 0 4', '1e-3 0 0', '1 1 1', '1e200 0 0',
                                   '0 1e308 1e308'])
-def test_u17_axis_that_is_not_unit(axis):
-    """U17: an axis of another length is normalised, with a note (or refused if absurd)."""
+def test_axis_that_is_not_unit(axis):
+    """An axis of another length is normalised, with a note (or refused if absurd)."""
     given_axis = np.array(axis.split(), dtype=float)
     try:
         tree = accepted(robot(joint(inside=f'<axis xyz="{axis}"/>' + LIMIT)), "axis of joint 'j'")
@@ -499,31 +546,37 @@ def test_u17_axis_that_is_not_unit(axis):
     assert np.allclose(tree.joints[0].axis, scaled / np.linalg.norm(scaled), atol=1e-15)
 
 
+@pytest.mark.fault('robot description', 'axis of other than three finite numbers',
+                   'refused with the joint')
 @pytest.mark.parametrize('axis', ['0 1', '0 0 1 0', '1', '', 'z', '0 0 nan', 'inf 0 0',
                                   '0, 0, 1'])
-def test_u17_bad_axis(axis):
-    """U17: other than three finite numbers are refused by joint and axis."""
+def test_bad_axis(axis):
+    """Other than three finite numbers are refused by joint and axis."""
     sentence = refused(robot(joint(inside=f'<axis xyz="{axis}"/>' + LIMIT)), 'axis')
     assert "'j'" in sentence
 
 
+@pytest.mark.fault('robot description', 'origin of other than finite numbers',
+                   'refused with joint and attribute')
 @pytest.mark.parametrize('attribute', ['xyz', 'rpy'])
 @pytest.mark.parametrize('value', ['nan 0 0', '0 inf 0', '0 0 -inf', 'a b c', '0 0', '0 0 0 0',
                                    '', '1e999 0 0'])
-def test_u18_bad_origin(attribute, value):
-    """U18: an origin that is not three finite numbers is refused by joint and attribute."""
+def test_bad_origin(attribute, value):
+    """An origin that is not three finite numbers is refused by joint and attribute."""
     refused(robot(joint(inside=f'<origin {attribute}="{value}"/>' + AXIS + LIMIT)),
             'origin', attribute, "'j'")
 
 
-def test_u18_huge_origin():
-    """U18: beyond a kilometre the file is probably in millimetres."""
+@pytest.mark.fault('robot description', 'an offset of more than a kilometre',
+                   'a note: millimetres?')
+def test_huge_origin():
+    """Beyond a kilometre the file is probably in millimetres."""
     accepted(robot(joint(inside='<origin xyz="0 -1001 0"/>' + AXIS + LIMIT)),
              "joint 'j' has an offset of 1001 m", 'millimetres')
     assert not parse_urdf(robot(joint(inside='<origin xyz="0 999 0"/>' + AXIS + LIMIT))).notes
 
 
-# ---- U19: mimic -------------------------------------------------------------
+# ---- mimic ------------------------------------------------------------------
 
 def mimics(*pairs):
     """Return a robot whose joints j0, j1, ... follow the named ones ('' = none)."""
@@ -535,8 +588,10 @@ def mimics(*pairs):
     return robot(*parts, links='abcdef'[:len(pairs) + 1])
 
 
-def test_u19_mimic():
-    """U19: unknown leaders, itself and rings are refused, with the joints."""
+@pytest.mark.fault('robot description', 'mimic of an unknown joint, of itself, in a ring',
+                   'refused with the joints')
+def test_mimic():
+    """Unknown leaders, itself and rings are refused, with the joints."""
     refused(mimics('', 'ghost'), "'j1'", "'ghost'", 'does not exist')
     refused(mimics('j0'), 'ring', "'j0' -> 'j0'")
     refused(mimics('j1', 'j0'), 'ring', "'j0'", "'j1'")
@@ -549,47 +604,54 @@ def test_u19_mimic():
             "<mimic> of joint 'j0' has no joint")
 
 
-def test_u19_defaults():
-    """U19: a missing factor is 1, a missing offset 0; a line of mimics is fine."""
+@pytest.mark.fault('robot description', 'mimic without factor and offset', '1 and 0')
+def test_defaults():
+    """A missing factor is 1, a missing offset 0; a line of mimics is fine."""
     tree = parse_urdf(mimics('', 'j0', 'j1'))
     assert [each.mimic and each.mimic.joint for each in tree.joints] == [None, 'j0', 'j1']
     assert (tree.joints[1].mimic.multiplier, tree.joints[1].mimic.offset) == (1.0, 0.0)
     assert parse_urdf(mimics('j1', '')).joints[0].mimic.joint == 'j1'  # leader below
 
 
+@pytest.mark.fault('robot description', 'mimic with a factor that is no finite number',
+                   'refused with the joint')
 @pytest.mark.parametrize('attribute', ['multiplier', 'offset'])
 @pytest.mark.parametrize('value', ['nan', 'inf', '-inf', 'x'])
-def test_u19_bad_factors(attribute, value):
-    """U19: factors and offsets that are not finite are refused by joint."""
+def test_bad_factors(attribute, value):
+    """Factors and offsets that are not finite are refused by joint."""
     refused(mimics('', 'j0').replace('joint="j0"', f'joint="j0" {attribute}="{value}"'),
             "'j1'", 'mimic')
 
 
-# ---- U20, U21: more about limits --------------------------------------------
+# ---- more about limits ------------------------------------------------------
 
+@pytest.mark.fault('robot description', 'soft limits outside the hard ones, or absent',
+                   'the intersection counts; absent ones do not freeze the joint')
 @pytest.mark.parametrize('soft, expected', [
     ('', (-1.0, 2.0)), ('soft_lower_limit="-0.5"', (-0.5, 2.0)),
     ('soft_upper_limit="1.5"', (-1.0, 1.5)),
     ('soft_lower_limit="-0.5" soft_upper_limit="1.5"', (-0.5, 1.5)),
     ('soft_lower_limit="-5" soft_upper_limit="5"', (-1.0, 2.0)),
     ('soft_lower_limit="-5" soft_upper_limit="0"', (-1.0, 0.0))])
-def test_u20_soft_limits(soft, expected):
-    """U20: the intersection counts; absent soft limits do not freeze the joint."""
+def test_soft_limits(soft, expected):
+    """The intersection counts; absent soft limits do not freeze the joint."""
     read = only_joint(AXIS + LIMIT + f'<safety_controller k_velocity="10" {soft}/>')
     assert (read.lower, read.upper) == expected
 
 
+@pytest.mark.fault('robot description', 'soft limits that leave nothing', 'refused with the joint')
 @pytest.mark.parametrize('soft', ['soft_lower_limit="3"', 'soft_upper_limit="-2"',
                                   'soft_lower_limit="1" soft_upper_limit="0"',
                                   'soft_lower_limit="nan"', 'soft_upper_limit="nan"'])
-def test_u20_empty_intersection(soft):
-    """U20: soft limits that leave nothing, or are no numbers, are refused by joint."""
+def test_empty_intersection(soft):
+    """Soft limits that leave nothing, or are no numbers, are refused by joint."""
     refused(robot(joint(inside=AXIS + LIMIT + f'<safety_controller k_velocity="1" {soft}/>')),
             'soft limit', "joint 'j'")
 
 
-def test_u21_degrees():
-    """U21: a range of more than two turns is noted, two turns are not."""
+@pytest.mark.fault('robot description', 'limits in degrees', 'a note from two turns on')
+def test_degrees():
+    """A range of more than two turns is noted, two turns are not."""
     accepted(robot(joint(inside=AXIS + '<limit lower="-180" upper="180" velocity="1"/>')),
              "joint 'j' turns from -180 to 180 rad", 'degrees')
     for kind, limit in (('revolute', '6.2831853'), ('prismatic', '180')):
@@ -597,7 +659,7 @@ def test_u21_degrees():
                                           f'upper="{limit}" velocity="1"/>'))).notes
 
 
-# ---- U22, U23: what kinematics does not need --------------------------------
+# ---- what kinematics does not need ------------------------------------------
 
 RUBBISH = [
     '<transmission/>', '<transmission name="t"><type>x</type><joint/></transmission>',
@@ -610,13 +672,16 @@ RUBBISH = [
     '<group name="x"><joint name="j"/></group>']
 
 
+@pytest.mark.fault('robot description',
+                   'broken transmissions, ros2_control, gazebo and unknown tags', 'passed over')
 @pytest.mark.parametrize('rubbish', RUBBISH)
-def test_u22_rubbish_in_the_robot(rubbish):
-    """U22: what kinematics does not need is passed over, broken or not."""
+def test_rubbish_in_the_robot(rubbish):
+    """What kinematics does not need is passed over, broken or not."""
     tree = parse_urdf(robot(rubbish, joint(), rubbish))
     assert tree.links == ('a', 'b') and [each.name for each in tree.joints] == ['j']
 
 
+@pytest.mark.fault('robot description', 'capsules, two geometries, broken masses', 'passed over')
 @pytest.mark.parametrize('rubbish', [
     '<visual><geometry><capsule radius="1" length="2"/></geometry></visual>',
     '<visual><geometry><box size="1 1 1"/><sphere radius="1"/></geometry></visual>',
@@ -624,30 +689,32 @@ def test_u22_rubbish_in_the_robot(rubbish):
     '<inertial><mass/></inertial>', '<inertial><inertia ixx="x"/></inertial>', '<unknown/>',
     '<visual><geometry><mesh filename="package://absent/a.stl"/></geometry></visual>',
     '<visual><geometry><mesh filename="file:///etc/shadow" scale="1"/></geometry></visual>'])
-def test_u22_u23_rubbish_in_a_link(rubbish):
-    """U22, U23: shapes, masses and meshes are never looked at."""
+def test_rubbish_in_a_link(rubbish):
+    """Shapes, masses and meshes are never looked at."""
     text = GOOD.replace('<link name="a"/>', f'<link name="a" x="y">{rubbish}</link>')
     assert parse_urdf(text).links == ('a', 'b')
 
 
 @pytest.mark.parametrize('rubbish', ['<calibration rising="x"/>', '<dynamics damping="y"/>',
                                      '<unknown/>', '<property k="v"/>', '<!-- c -->'])
-def test_u22_rubbish_in_a_joint(rubbish):
-    """U22: calibration, dynamics and unknown elements of joints are passed over."""
+def test_rubbish_in_a_joint(rubbish):
+    """Calibration, dynamics and unknown elements of joints are passed over."""
     assert only_joint(AXIS + LIMIT + rubbish).upper == 2.0
 
 
+@pytest.mark.fault('robot description', 'an orientation as quaternion',
+                   'refused, because it would be dropped')
 @pytest.mark.parametrize('attribute', ['quat_xyzw', 'quat', 'quaternion'])
-def test_u22_orientation_in_another_form(attribute):
-    """U22: an orientation that would be dropped is refused instead."""
+def test_orientation_in_another_form(attribute):
+    """An orientation that would be dropped is refused instead."""
     refused(robot(joint(inside=f'<origin xyz="0 0 0" {attribute}="0 0 0 1"/>' + AXIS + LIMIT)),
             attribute, "<origin> of joint 'j'", 'rpy')
 
 
 @pytest.mark.parametrize('tag', ['origin', 'axis', 'limit', 'parent', 'child', 'mimic',
                                  'safety_controller'])
-def test_u22_elements_twice(tag):
-    """U22: of two elements of one kind it would be a guess which counts."""
+def test_elements_twice(tag):
+    """Of two elements of one kind it would be a guess which counts."""
     element = {'parent': '<parent link="a"/>', 'child': '<child link="b"/>',
                'limit': LIMIT, 'axis': AXIS}.get(tag, f'<{tag}/>')
     inside = AXIS + LIMIT + element + (element if tag in ('origin', 'mimic', 'safety_controller')
@@ -655,19 +722,22 @@ def test_u22_elements_twice(tag):
     refused(robot(joint(inside=inside)), "joint 'j'", f'two <{tag}>')
 
 
-# ---- U25: names -------------------------------------------------------------
+# ---- names ------------------------------------------------------------------
 
+@pytest.mark.fault('robot description', 'names with spaces, non-ASCII', 'taken')
 @pytest.mark.parametrize('name', ['with space', 'größe', '関節', '1', '-', 'a/b', "it's",
                                   'x' * 999, 'a.b:c', '💪'])
-def test_u25_odd_names(name):
-    """U25: names are the robot maker's choice."""
+def test_odd_names(name):
+    """Names are the robot maker's choice."""
     tree = parse_urdf(robot(joint(name)))
     assert tree.joints[0].name == name
     assert make_chain(tree, 'a', 'b').joint_names == (name,)
 
 
-def test_u25_names_are_escaped_in_sentences():
-    """U25: a name cannot write to the terminal, and a long one is cut."""
+@pytest.mark.fault('robot description', 'control characters and very long names',
+                   'escaped and cut in every sentence')
+def test_names_are_escaped_in_sentences():
+    """A name cannot write to the terminal, and a long one is cut."""
     for name in ('ev\u202eil', 'line&#10;break', 'tab&#9;', 'x' * 900):
         sentence = refused(robot(joint(name, child='ghost')), "'ghost'")
         assert sentence.isprintable() and sentence.isascii() and len(sentence) < 300

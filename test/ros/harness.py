@@ -51,12 +51,17 @@ READY = [0.0, 0.3, -0.4, 0.0, 1.0, 0.0]  # a posture of ARM away from singularit
 
 
 class Process:
-    """One of the package's executables, its output in a file."""
+    """
+    One of the package's executables, its output in a file.
+
+    `inside` comes before the command, `script` before the executable in its process.
+    """
 
     def __init__(self, name: str, log: Path, parameters: dict[str, object] | None = None,
-                 remap: dict[str, str] | None = None, arguments: list[str] = ()) -> None:
-        command = [sys.executable, '-c', PROGRAM.format(name=name)]
-        command += ['--ros-args']
+                 remap: dict[str, str] | None = None, arguments: list[str] = (),
+                 inside: list[str] = (), script: str = '') -> None:
+        script += PROGRAM.format(name=name)
+        command = [*inside, sys.executable, '-c', script, '--ros-args']
         for key, value in (parameters or {}).items():
             command += ['-p', f'{key}:={value}']
         for old, new in (remap or {}).items():
@@ -416,6 +421,16 @@ def reasons(probe: Probe, stamp: str) -> list[str]:
     answers = probe.answers(stamp)
     assert [answer['state'] in FINAL for answer in answers].count(True) == 1, answers
     return [answer['reason'] for answer in answers]
+
+
+def goes_on_from_here(probe: Probe, q) -> None:
+    """Reach joint positions by a trajectory that begins where the resting arm is measured."""
+    count, start = len(probe.trajectories), latest(probe)
+    assert reasons(probe, probe.send_joints(q)) == ['ACCEPTED', 'REACHED']
+    first = probe.trajectories[count].points[0]
+    assert np.abs(np.array(first.positions) - start).max() < 2e-3
+    assert np.abs(first.velocities).max() < 0.1
+    assert np.abs(latest(probe) - q).max() < 1e-6
 
 
 def stamp_of(message) -> float:

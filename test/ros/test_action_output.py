@@ -118,6 +118,8 @@ def test_stop(arm):
     assert reasons(arm, arm.send_joints(FAR)) == ['ACCEPTED', 'REACHED']
 
 
+@pytest.mark.fault('controller', 'the path tolerance is violated',
+                   'the goal has failed, with code and words of the controller')
 @over_dds
 def test_path_tolerance_of_the_controller(arm):
     """It gives up and holds: code -4 in words, with its own."""
@@ -128,6 +130,8 @@ def test_path_tolerance_of_the_controller(arm):
     assert 'path tolerance' in message and 'it says: ' in message
 
 
+@pytest.mark.fault('controller', 'the goal tolerance is violated',
+                   'the goal has failed, with code and words of the controller')
 @over_dds
 def test_goal_tolerance_of_the_controller(arm):
     """Code -5 in words."""
@@ -138,6 +142,8 @@ def test_goal_tolerance_of_the_controller(arm):
     assert 'goal tolerance' in arm.final(stamp)['message']
 
 
+@pytest.mark.fault('controller', 'deactivated during a motion',
+                   'the goal ends so; later ones are refused until it is active')
 @over_dds
 def test_an_inactive_controller(arm):
     """On the way the motion is given up; later goals are refused; active again all is well."""
@@ -151,6 +157,8 @@ def test_an_inactive_controller(arm):
     assert 'refused' in arm.final(stamp)['message']
 
 
+@pytest.mark.fault('controller', 'another client of the action takes over',
+                   'the goal ends so, and what the other does is left alone')
 @over_dds
 def test_another_client_takes_over(arm):
     """The goal ends, and what the other does is left alone."""

@@ -18,6 +18,8 @@ over_dds = pytest.mark.skipif(
     reason='control_msgs is not installed: it is part of ROS 2, and not on PyPI')
 
 
+@pytest.mark.fault('controller', 'a trajectory is refused by the action',
+                   'the goal is answered so')
 @over_dds
 def test_a_controller_with_other_joints_refuses(tmp_path, probe):
     """The goal is answered so, and the arm stands."""
@@ -29,6 +31,8 @@ def test_a_controller_with_other_joints_refuses(tmp_path, probe):
         assert np.abs(latest(probe) - [*READY[:5], 0.0]).max() == 0.0
 
 
+@pytest.mark.fault('start, end and middleware', 'no action server yet',
+                   'goals are refused with its name; once it is there they are taken')
 @over_dds
 def test_no_server(tmp_path, probe):
     """One sentence with the name of the action; once it is there, goals are taken."""
@@ -80,6 +84,8 @@ def alone(tmp_path, probe):
         assert not probe.trajectories
 
 
+@pytest.mark.fault('controller', 'the action never ends',
+                   'the watch on the joint states ends the goal')
 @over_dds
 def test_a_silent_server(alone):
     """It is sent twice, then there is one final answer."""

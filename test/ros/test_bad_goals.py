@@ -13,6 +13,8 @@ from sensor_msgs.msg import JointState
 HERE = tip(READY)
 
 
+@pytest.mark.fault('goals', 'a joint goal with wrong names, lengths, NaN or beyond limits',
+                   'refused with the joint')
 @pytest.mark.parametrize('goal, reason, words', [
     (JointState(name=['joint_1']), 'GOAL_JOINTS', '1 names'),
     (JointState(), 'GOAL_JOINTS', '0 names'),
@@ -32,6 +34,8 @@ def test_joint_goals_that_cannot_be(shared_system, goal, reason, words):
     assert len(shared_system.trajectories) == sent
 
 
+@pytest.mark.fault('goals', 'a path of no poses, of NaN, of turns that are ambiguous',
+                   'refused with one sentence')
 @pytest.mark.parametrize('goal, reason, words', [
     (Path(), 'PATH_INVALID', ''),
     (path_of(pose([np.nan, 0.0, 0.0])), 'GOAL_NOT_FINITE', 'position.x'),

@@ -343,6 +343,7 @@ def test_joint_states_that_stop(nodes, play):
     Answer(running).has('joint states', 'problem', 's old, at most 0.5 s are allowed', '/driver')
 
 
+@pytest.mark.fault('joint states', 'two publishers of different values', 'ik_doctor names both')
 def test_two_sources_that_contradict(nodes, play):
     """As joint_state_publisher beside the driver does."""
     driver, other = play('driver'), play('joint_state_publisher')
@@ -440,6 +441,8 @@ def deaf(nodes):
         return ask(nodes=[nodes, *parts])
 
 
+@pytest.mark.fault('start, end and middleware', 'QoS profiles that do not fit',
+                   'ik_doctor names both ends, and why')
 @pytest.mark.parametrize('words', [
     ('/joint_trajectory gets from /ik_node to /late', 'ransient local sub'),
     ('/joint_trajectory gets from /ik_node to /other',
@@ -456,6 +459,7 @@ def test_who_cannot_hear_is_no_controller(deaf):
     deaf.has('controller', 'problem', 'nobody takes trajectories', '/late, /other cannot')
 
 
+@pytest.mark.fault('start, end and middleware', 'two nodes of one name', 'ik_doctor says so')
 def test_two_nodes_of_a_name(nodes, play):
     """Neither can be told from the other."""
     play('ik_node', start_parameter_services=False)

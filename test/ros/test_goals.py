@@ -12,6 +12,10 @@ import pinocchio as pin
 import pytest
 
 
+@pytest.mark.fault('goals',
+                   'NaN or infinite numbers; no orientation; no frame; a stamp that is old or '
+                   'in the future; metres for millimetres; beyond a joint limit',
+                   'refused with the reason, the field and what to do; nothing is sent')
 @pytest.mark.parametrize('goal, reason, words', [
     (dict(xyz=(math.nan, 0, 0.4)), 'GOAL_NOT_FINITE', 'position.x'),
     (dict(xyz=(0.4, math.inf, 0.4)), 'GOAL_NOT_FINITE', 'position.y'),
@@ -42,12 +46,14 @@ def test_bad_goal_is_answered_and_moves_nothing(shared_system, goal, reason, wor
     assert system.final(good)['state'] == 'reached'
 
 
+@pytest.mark.fault('goals', 'a quaternion of norm 0.9 to 1.1', 'normalised; others are refused')
 def test_quaternion_slightly_off_is_normalised(shared_system):
     """A norm within 10 % is rounding of the sender."""
     answer = shared_system.final(shared_system.send((0.4, 0.0, 0.5), np.array(DOWN) * 0.95))
     assert answer['state'] == 'reached'
 
 
+@pytest.mark.fault('goals', 'the arm is there already', 'answered so; nothing is sent')
 def test_already_there_publishes_nothing(shared_system):
     """A goal that is met already is answered at once."""
     system = shared_system
@@ -65,6 +71,8 @@ def test_stop_at_rest_says_so(shared_system):
     assert response.success and 'nothing' in response.message
 
 
+@pytest.mark.fault('goals', 'a burst of goals',
+                   'each has one final answer, the last one is reached')
 def test_every_goal_has_exactly_one_final_answer(shared_system):
     """A burst of good and bad goals: none lost, none answered twice."""
     system = shared_system
@@ -91,6 +99,8 @@ def test_health_is_published(shared_system):
     assert {'limit_margin', 'smallest_singular_value'} <= values.keys()
 
 
+@pytest.mark.fault('goals', 'a goal in a frame that moves',
+                   'taken once, where the frame is at receipt')
 def test_goal_in_the_frame_of_a_link(shared_system):
     """A pose in tool0 is relative to where the tool is at receipt."""
     system = shared_system

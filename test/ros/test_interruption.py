@@ -54,6 +54,8 @@ def moving(request, arm, controller):
     return stamp
 
 
+@pytest.mark.fault('goals', 'a new goal in every phase of the motion of a lagging arm',
+                   'no kick in the joint states')
 def test_a_new_goal(arm, moving):
     """Back to where it came from, without a kick."""
     second = arm.send_joints(READY)

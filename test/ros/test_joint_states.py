@@ -41,6 +41,10 @@ def ask(probe, xyz=GOAL):
     return probe.final(probe.send(xyz, DOWN))
 
 
+@pytest.mark.fault('goals', 'a goal before joint states',
+                   'refused, with the topic and its publishers; never run later')
+@pytest.mark.fault('joint states', 'none arrive',
+                   'goals are refused with the topic and how many publish there')
 def test_no_joint_state(tmp_path, probe):
     """Never planned from an assumed state: the answer names the topic and its publishers."""
     with node(tmp_path, probe):
@@ -52,6 +56,10 @@ def test_no_joint_state(tmp_path, probe):
         assert not taken
 
 
+@pytest.mark.fault('joint states',
+                   'joints missing or twice, NaN, names and positions of other lengths, far '
+                   'outside the limits, impossible velocity',
+                   'left out and said; goals are refused with what is wrong until good ones come')
 @pytest.mark.parametrize('names, positions, velocities, reason, words', [
     (NAMES[:5], READY[:5], None, 'STATE_INCOMPLETE', "'joint_6'"),
     (NAMES, [math.nan, *READY[1:]], None, 'STATE_INVALID', "'joint_1' is nan"),
@@ -81,6 +89,8 @@ def test_bad_joint_states(tmp_path, probe, names, positions, velocities, reason,
         assert probe.answers(stamp)[0]['state'] == 'accepted'
 
 
+@pytest.mark.fault('joint states', 'other order, extra joints, split over two messages',
+                   'joints are known by their names')
 def test_any_order_extra_joints_and_two_messages(tmp_path, probe):
     """Joints are known by name, wherever they stand and whoever publishes them."""
     with node(tmp_path, probe):
@@ -97,6 +107,8 @@ def test_any_order_extra_joints_and_two_messages(tmp_path, probe):
         assert max(abs(a - b) for a, b in zip(first, READY)) < 0.01
 
 
+@pytest.mark.fault('joint states', 'they stop arriving',
+                   'goals are refused with their age; /diagnostics is STALE')
 def test_stale_joint_states(tmp_path, probe):
     """A state older than the timeout is not used, and the answer says how old it is."""
     with node(tmp_path, probe, state__timeout=0.3):
@@ -112,6 +124,8 @@ def test_stale_joint_states(tmp_path, probe):
                    and probe.health['/ik_node: health'].level == b'\x03', 5.0, 'STALE')
 
 
+@pytest.mark.fault('joint states', 'a joint slightly outside its limits',
+                   'it moves inward, with a warning')
 def test_start_slightly_outside_moves_inward(tmp_path, probe):
     """A joint a little past its stop starts there and never goes further out."""
     outside = [READY[0], 2.21, *READY[2:]]  # joint_2 ends at 2.2
@@ -126,6 +140,8 @@ def test_start_slightly_outside_moves_inward(tmp_path, probe):
         probe.wait(lambda: 'outside its limits' in running.output)
 
 
+@pytest.mark.fault('start, end and middleware', 'no controller',
+                   'goals are refused with the topic')
 def test_nobody_listens(tmp_path, probe):
     """Without a controller the goal is refused, and the topic is named."""
     with node(tmp_path, probe):
@@ -148,6 +164,8 @@ def test_controller_name(tmp_path, probe):
         probe.wait(lambda: taken)
 
 
+@pytest.mark.fault('controller', 'a trajectory is refused without a word',
+                   'sent once more, then the goal has failed: NOT_MOVING')
 def test_arm_that_does_not_move_is_noticed(tmp_path, probe):
     """A trajectory after which nothing moves is sent once more, then the goal has failed."""
     with node(tmp_path, probe):
@@ -161,6 +179,7 @@ def test_arm_that_does_not_move_is_noticed(tmp_path, probe):
         assert len(taken) == 2
 
 
+@pytest.mark.fault('joint states', 'a continuous joint at forty turns', 'it goes the short way')
 def test_home_does_not_unwind_turns(tmp_path, probe):
     """A joint that turns without limit goes home by the short way, forty turns up."""
     urdf = tmp_path / 'arm.urdf'

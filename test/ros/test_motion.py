@@ -5,6 +5,7 @@
 from harness import DOWN, FORWARD, latest, seconds, stamp_of, tip
 import numpy as np
 import pinocchio as pin
+import pytest
 
 
 def test_goal_is_reached(system):
@@ -41,6 +42,8 @@ def test_trajectory_is_as_promised(system, recorded):
     assert not np.any(message.points[-1].accelerations)
 
 
+@pytest.mark.fault('goals', 'a new goal while the arm moves',
+                   'it goes on from the motion without a step in velocity')
 def test_new_goal_starts_from_the_moving_state(system):
     """A goal during motion replaces the old one without a step in velocity."""
     first = system.send((0.3, 0.4, 0.3), DOWN)

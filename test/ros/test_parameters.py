@@ -64,6 +64,9 @@ def test_acceleration_and_tool_speed_are_limited_at_the_next_goal(shared_system)
     assert 0.045 < speeds.max() <= 0.05
 
 
+@pytest.mark.fault('parameters',
+                   'out of range, NaN, wrong type, wrong length, unknown, read-only, alone or '
+                   'with good ones', 'refused with the reason, and nothing is changed')
 @pytest.mark.parametrize('values, words', [
     (dict(motion__velocity_scale=2.0), 'range'),
     (dict(motion__velocity_scale=0.0), 'range'),
@@ -71,6 +74,13 @@ def test_acceleration_and_tool_speed_are_limited_at_the_next_goal(shared_system)
     (dict(motion__acceleration_scale=1.5), 'range'),
     (dict(motion__acceleration_scale=-0.1), 'range'),
     (dict(motion__tool_speed=-1.0), 'range'),
+    (dict(motion__tool_speed=1), 'type'),
+    (dict(motion__no_such=1.0), 'undeclared'),
+    (dict(solver__position_tolerance=0.0), 'range'),
+    (dict(solver__orientation_tolerance=-1.0), 'range'),
+    (dict(solver__orientation_tolerance=3.3), 'range'),
+    (dict(solver__deadline=float('nan')), ''),
+    (dict(solver__joint_weights=[1.0] * 7), 'needs 1 or 6'),
     (dict(motion__jerk_limits=[1.0, 2.0]), 'needs 1 or 6'),
     (dict(motion__jerk_limits=[float('nan')]), 'finite'),
     (dict(motion__acceleration_limits=[0.0]), 'positive'),
@@ -93,6 +103,8 @@ def test_refused_change_changes_nothing(shared_system, values, words):
     assert change(shared_system, motion__velocity_scale=1.0).successful
 
 
+@pytest.mark.fault('goals', 'only another posture of the arm reaches it',
+                   'taken by default; refused from solver.max_jump on')
 def test_the_options_of_the_solver_reach_it(shared_system):
     """A bound on jumps refuses; a textbook method and locked joints do as they say."""
     assert shared_system.final(shared_system.send((0.4, 0.2, 0.4), DOWN))['state'] == 'reached'

@@ -52,6 +52,8 @@ def test_moves_and_holds(sim):
     assert not any(sim.states[-1][1].velocity)
 
 
+@pytest.mark.fault('controller', 'nonsense for the simulated controller',
+                   'refused on the log and on /diagnostics, nothing moves')
 def test_refusal_is_said_on_diagnostics(sim):
     """What is refused is named on the log and on /diagnostics, and nothing moves."""
     sim.commands.publish(trajectory(READY[:5], names=NAMES[:5]))

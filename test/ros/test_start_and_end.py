@@ -30,6 +30,8 @@ BAD_URDF = {
 }
 
 
+@pytest.mark.fault('robot description', 'a faulty description, given by parameter or file',
+                   'the process ends with exit code 1 and one sentence')
 @pytest.mark.parametrize('name', ['ik_node', 'sim_controller'])
 @pytest.mark.parametrize('fault', BAD_URDF)
 def test_bad_urdf_at_start(tmp_path, name, fault):
@@ -44,6 +46,7 @@ def test_bad_urdf_at_start(tmp_path, name, fault):
         assert len(run.output.strip().splitlines()) == 1
 
 
+@pytest.mark.fault('parameters', 'a bad value at start', 'exit code 1, with what is allowed')
 @pytest.mark.parametrize('parameters, words', [
     ({'tip_link': 'tool1'}, "did you mean 'tool0'"),
     ({'base_link': 'tool0', 'tip_link': 'link_1'}, 'no path'),
@@ -61,6 +64,8 @@ def test_bad_parameter_at_start(tmp_path, parameters, words):
         assert words in run.output
 
 
+@pytest.mark.fault('robot description', 'no velocity limit from anywhere',
+                   'exit code 1, and the parameter that gives one is named')
 def test_no_velocity_limit(tmp_path, probe):
     """Without a velocity limit the parameter that gives one is named."""
     path = tmp_path / 'arm.urdf'
@@ -74,6 +79,8 @@ def test_no_velocity_limit(tmp_path, probe):
         assert run.stop() == 0
 
 
+@pytest.mark.fault('start, end and middleware', 'SIGINT or SIGTERM while nothing happens',
+                   'exit code 0, no traceback')
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize('name', ['ik_node', 'sim_controller'])
 def test_signal_ends_idle_process(tmp_path, probe, name, number):
@@ -84,6 +91,8 @@ def test_signal_ends_idle_process(tmp_path, probe, name, number):
         assert 'Traceback' not in run.output
 
 
+@pytest.mark.fault('start, end and middleware', 'SIGINT or SIGTERM before the first message',
+                   'exit code 0, no traceback')
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_signal_during_start(tmp_path, number):
     """A signal before the first message ends the process too."""
@@ -94,6 +103,8 @@ def test_signal_during_start(tmp_path, number):
         assert 'Traceback' not in run.output
 
 
+@pytest.mark.fault('start, end and middleware', 'SIGINT or SIGTERM in motion',
+                   'the arm ramps down, the goal is answered SHUTDOWN, exit code 0')
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_signal_in_motion_stops_the_arm(system, number):
     """The arm is brought to rest, the goal is answered, the code is 0."""
@@ -108,6 +119,9 @@ def test_signal_in_motion_stops_the_arm(system, number):
     assert not any(system.states[-1][1].velocity)
 
 
+@pytest.mark.fault('robot description', 'a faulty description on the topic',
+                   'it is said what is wrong, goals are refused with that sentence, and '
+                   'another one is waited for')
 def test_description_from_topic(tmp_path, probe):
     """A latched description is taken whenever it comes; a bad one is said and waited over."""
     with process('sim_controller', tmp_path, {'initial_positions': READY}) as sim, \
@@ -126,6 +140,8 @@ def test_description_from_topic(tmp_path, probe):
         assert probe.final(probe.send((0.4, 0.1, 0.4), DOWN))['state'] == 'reached'
 
 
+@pytest.mark.fault('parameters', 'a parameter that the robot description needs comes later',
+                   'the description is tried again')
 def test_parameter_that_was_missing_is_enough(tmp_path, probe):
     """A description that was refused for want of a parameter is taken once it is set."""
     text = ARM.read_text().replace(' velocity="', ' was="')
@@ -143,6 +159,8 @@ def test_parameter_that_was_missing_is_enough(tmp_path, probe):
         probe.wait(lambda: 'ready for goals' in node.output)
 
 
+@pytest.mark.fault('robot description', 'another description while the arm moves',
+                   'not taken, and said; at rest it is')
 def test_description_change_waits_for_rest(tmp_path, probe):
     """The same description again changes nothing; another one in motion is not taken."""
     with process('sim_controller', tmp_path, {'urdf_file': ARM, 'initial_positions': READY}), \
@@ -165,6 +183,7 @@ def test_description_change_waits_for_rest(tmp_path, probe):
         assert probe.final(probe.send((0.4, 0.1, 0.4), DOWN))['state'] == 'reached'
 
 
+@pytest.mark.fault('goals', 'a goal from before the node was there', 'not run')
 def test_old_goal_of_a_latched_publisher_is_not_run(tmp_path, probe):
     """A goal from before the node was there never runs."""
     from geometry_msgs.msg import PoseStamped

@@ -32,6 +32,8 @@ def test_goal_in_a_tf_frame(system):
     del keep
 
 
+@pytest.mark.fault('goals', 'a frame that TF does not know',
+                   "refused with TF's own words after goal.tf_timeout")
 def test_unknown_frame_is_refused_after_a_short_wait(system):
     """The answer carries TF's own reason."""
     answer = system.final(system.send((0.4, 0, 0.4), DOWN, frame='nowhere'))
@@ -39,6 +41,8 @@ def test_unknown_frame_is_refused_after_a_short_wait(system):
     assert 'nowhere' in answer['message']
 
 
+@pytest.mark.fault('goals', 'a transform that comes late',
+                   'waited for, and nothing is blocked meanwhile')
 def test_frame_that_comes_late_is_waited_for(system):
     """A transform that arrives within the timeout is used; the node does not block meanwhile."""
     stamp = system.send((0.1, 0.0, 0.2), DOWN, frame='late')

@@ -44,6 +44,7 @@ def test_the_measured_error_is_that_of_the_tip(arm):
     assert float(arm.final(stamp)['measured_position_error_m']) == pytest.approx(off, rel=0.05)
 
 
+@pytest.mark.fault('controller', 'speed scaling, lag, noise, losses', 'reached; no false alarm')
 @pytest.mark.parametrize('weak', [
     {'following__lag': 0.3}, {'measuring__noise': 0.001, 'measuring__velocity_noise': 0.02},
     {'measuring__dropped': 0.5, 'measuring__delay': 0.05}, {'speed_scaling': 0.3},
@@ -61,6 +62,9 @@ def test_no_false_alarm(arm, weak):
 
 # ---- not reached ------------------------------------------------------------
 
+@pytest.mark.fault('controller', 'a blocked joint',
+                   'with watch.path_tolerance the goal fails at once by joint and distance, '
+                   'and the others ramp down')
 def test_off_track(arm):
     """A joint is blocked: its name, how far, and the others are brought to rest."""
     arm.change(NODE, watch__path_tolerance=[0.05])
@@ -74,6 +78,8 @@ def test_off_track(arm):
     assert len(arm.trajectories) == 2
 
 
+@pytest.mark.fault('controller', 'a blocked joint, no path tolerance',
+                   'the goal fails by joint and distance when nothing moves any more')
 def test_off_target_when_no_path_is_watched(arm):
     """The others arrive; the blocked joint is named when nothing moves any more."""
     arm.change(SIM, following__blocked_joints=['joint_2'])
@@ -90,6 +96,8 @@ def test_off_target_by_friction(arm):
     assert reasons(arm, stamp) == ['ACCEPTED', 'OFF_TARGET']
 
 
+@pytest.mark.fault('controller', 'deactivated, on the topic',
+                   'sent once more, then the goal has failed; active again all is well')
 def test_not_moving(arm):
     """A silent controller is told twice, then the goal has failed; active again all is well."""
     arm.change(SIM, silent=True)
@@ -100,6 +108,8 @@ def test_not_moving(arm):
     assert reasons(arm, arm.send_joints(THERE)) == ['ACCEPTED', 'REACHED']
 
 
+@pytest.mark.fault('joint states', 'they stop for good during a motion',
+                   'one final answer: it is not known where the arm ended')
 def test_state_lost(arm):
     """No joint state comes any more: the end is not known, and that is said."""
     stamp = under_way(arm)
@@ -108,6 +118,8 @@ def test_state_lost(arm):
     assert 'joint states lost' in arm.final(stamp)['message']
 
 
+@pytest.mark.fault('joint states', 'they stop for a while during a motion',
+                   'the motion goes on and is reached')
 def test_states_that_come_back(arm):
     """Joint states that are lost for a while on the way are no end."""
     stamp = under_way(arm)
@@ -119,6 +131,8 @@ def test_states_that_come_back(arm):
 
 # ---- what the controller may still have --------------------------------------
 
+@pytest.mark.fault('controller', 'held by a protective stop',
+                   'the goal has failed; ~/stop keeps it from going on when it is released')
 def test_a_motion_that_was_given_up_can_be_stopped(arm):
     """A controller that was paused does not go on with a goal that failed long ago."""
     arm.change(SIM, speed_scaling=0.0)
@@ -158,6 +172,8 @@ def test_a_goal_where_a_paused_arm_stands(arm):
     assert stays(arm) and np.abs(latest(arm) - READY).max() < 1e-4
 
 
+@pytest.mark.fault('parameters', 'limits lowered during a motion',
+                   'it can be stopped, and keeps the limits it began with')
 def test_limits_lowered_during_a_motion(arm):
     """It can be stopped, and the ramp replaced by a goal: what moves keeps the limits it had."""
     under_way(arm, [2.0, *READY[1:]])

@@ -136,6 +136,7 @@ def test_an_arm_with_mimic_skew_and_sliding_joints_is_solved():
         assert np.abs(T - goal.T_base_tip).max() < 2e-6
 
 
+@pytest.mark.fault('goals', 'an orientation half a turn away', 'solved, always the same way')
 @pytest.mark.parametrize('name', ['ur3', 'ur5', 'ur10'])
 @pytest.mark.parametrize('axis', [0, 1, 2])
 def test_an_orientation_half_a_turn_away_is_solved(name, axis):

@@ -28,6 +28,8 @@ from ik_node.solver.solver import Solver
 
 # ---- beyond reach -----------------------------------------------------------
 
+@pytest.mark.fault('goals', 'farther away than the arm is long',
+                   'refused with both distances, and a word on units')
 @pytest.mark.parametrize('name', ['ur5', 'panda', 'kinova', 'pr2'])
 @pytest.mark.parametrize('beyond', [1e-3, 1.0, 1e3, 1e5])
 def test_beyond_the_length_of_the_arm(name, beyond):
@@ -45,6 +47,8 @@ def test_beyond_the_length_of_the_arm(name, beyond):
     assert ('millimetres' in result.message) == (beyond > 100.0)
 
 
+@pytest.mark.fault('goals', 'a millimetre beyond the reach',
+                   'refused; a millimetre inside is solved')
 @pytest.mark.parametrize('name', ['ur5', 'panda', 'z1', 'six_axis_arm', 'kinova'])
 def test_at_the_edge_of_reach(name):
     """A millimetre inside the farthest point there is an answer, a millimetre outside none."""
@@ -60,6 +64,7 @@ def test_at_the_edge_of_reach(name):
         assert ' rad' not in result.message
 
 
+@pytest.mark.fault('goals', 'inside the hollow about the first axis', 'refused: INNER_VOID')
 @pytest.mark.parametrize('name, radius', [('ur3', 0.03), ('ur5', 0.026), ('ur10', 0.07)])
 def test_inside_the_column(name, radius):
     """Nearer to the first axis than shoulder and tool allow, at any height: INNER_VOID."""
@@ -128,6 +133,8 @@ def excess_of(chain, q):
     return np.maximum(np.maximum(chain.lower - ways, ways - chain.upper), 0.0).min(axis=0)
 
 
+@pytest.mark.fault('goals', 'only a joint beyond its limit would reach it',
+                   'refused with the joint and by how much')
 @pytest.mark.parametrize('name', ['z1', 'six_axis_arm', 'kinova', 'panda', 'baxter', 'pr2'])
 def test_a_joint_beyond_its_limit(name):
     """A posture with one joint 0.1 rad beyond: named with so much, or another with less."""
@@ -268,6 +275,8 @@ def test_the_best_attempt_is_kept():
         assert result.restarts >= restarts
 
 
+@pytest.mark.fault('time and load', 'the solver does not come to an end',
+                   'solver.deadline ends it: DEADLINE')
 def test_the_deadline_ends_the_search():
     """When time runs out the reason is DEADLINE, with the nearest posture so far."""
     hasty = Solver(robots.chain('ur5'), deadline=1e-9, max_restarts=10**4)

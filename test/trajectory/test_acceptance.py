@@ -100,6 +100,8 @@ def test_a_good_trajectory_is_taken():
     assert refusal(good(), JOINTS, NOW) is None
 
 
+@pytest.mark.fault('controller', 'a trajectory that breaks a rule of joint_trajectory_controller',
+                   'the simulated controller refuses it with the sentence of the rule')
 @pytest.mark.parametrize('rule, words', RULES)
 def test_each_rule_refuses_by_itself(rule, words):
     """A message that breaks one rule is refused with its sentence."""

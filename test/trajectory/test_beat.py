@@ -68,6 +68,8 @@ def test_the_next_update_is_predicted(period, begin, after, lost, seed):
         assert abs(found - expected) <= 2.0 * room
 
 
+@pytest.mark.fault('joint states', 'stamps that are zero, irregular or begin anew',
+                   'no rhythm is taken from them')
 @pytest.mark.parametrize('stamps', [
     [], [1.0], [0.0] * 30, [0.1 * k for k in range(30)], np.cumsum([0.001, 0.03] * 15),
     [0.01 * k for k in range(30)] + [0.05]])

@@ -183,6 +183,7 @@ def test_a_path_elsewhere_gets_a_line_to_its_begin():
     assert np.linalg.norm(poses[-1][:3, 3] - b[:3, 3]) < 1e-6
 
 
+@pytest.mark.fault('goals', 'a line past a wrist singularity', 'slower, never beyond the limits')
 @pytest.mark.parametrize('aside', (0.0, 1e-8, 1e-5, 1e-3, 1e-2))
 @pytest.mark.parametrize('singular', ((0.3, -0.4, 0.9, 0.0, 0.0, 0.0),
                                       (-0.5, -0.6, 1.0, -0.9, 0.0, 0.3)))
@@ -208,6 +209,8 @@ def test_past_a_wrist_singularity_it_goes_slower_not_beyond_the_limits(aside, si
     check_line(name, result.trajectory, T_a, goal, limits)
 
 
+@pytest.mark.fault('goals', 'a line with an unreachable middle',
+                   'refused as a whole, with the fraction')
 def test_an_unreachable_middle_refuses_the_whole_and_tells_how_far_it_goes():
     """A line straight out: the end is where two links are stretched, by their lengths."""
     name = 'six_axis_arm'
@@ -234,6 +237,7 @@ def test_an_unreachable_middle_refuses_the_whole_and_tells_how_far_it_goes():
     assert np.allclose(poses[-1][:3, 3], T[:3, 3] + part.fraction * 1.5 * out, atol=1e-4)
 
 
+@pytest.mark.fault('goals', 'a line that passes a joint limit', 'refused with the joint')
 def test_a_joint_limit_on_the_way_is_named():
     name = 'six_axis_arm'
     robot, q = robots.chain(name), np.array(POSTURES[name])

@@ -641,6 +641,8 @@ def test_noise_is_what_the_controller_knows():
     assert np.array_equal(first[0], first[1]) and not np.allclose(first[0], first[2], atol=1e-5)
 
 
+@pytest.mark.fault('time and load', 'the simulated controller is stopped for a while',
+                   'lagging joints go on from where they were')
 def test_a_pause_of_the_process_is_not_a_leap_of_the_joints():
     """After a jump of the clock lagging joints go on from where they were."""
     simulated = lagging(lag=1.0)

@@ -1,0 +1,248 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Who else is there, when they come, and what is too large: the ROS graph as it should not be."""
+
+from contextlib import ExitStack
+from itertools import permutations
+
+from builtin_interfaces.msg import Duration
+from geometry_msgs.msg import PoseStamped
+from harness import (
+    ARM,
+    DOWN,
+    FINAL,
+    goes_on_from_here,
+    LATCHED,
+    latest,
+    lent,
+    path_of,
+    pose,
+    Probe,
+    process,
+    READY,
+    reasons,
+    stamped,
+)
+from nav_msgs.msg import Path
+import numpy as np
+import pytest
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+AWAY = np.array([1.2, 0.1, -0.6, 0.3, 1.2, 0.5])
+NAMES = [f'joint_{k}' for k in range(1, 7)]
+
+
+@pytest.fixture
+def arm(shared_system):
+    """Lend the system of this module at READY."""
+    with lent(shared_system) as probe:
+        yield probe
+
+
+# ---- who comes when ----------------------------------------------------------
+
+@pytest.mark.fault('start, end and middleware',
+                   'node, controller and description come in any order, goals before all are '
+                   'there',
+                   'those goals are refused with what is missing; when all are there the same '
+                   'goal is reached alike')
+@pytest.mark.parametrize('order', [*permutations(['node', 'controller', 'description'])],
+                         ids=', '.join)
+def test_any_order(tmp_path, probe, order):
+    """The last one makes it ready, whichever it is."""
+    probe.watch_motion()
+    with ExitStack() as stack:
+        def come(who: str) -> None:
+            if who == 'description':
+                probe.descriptions.publish(String(data=ARM.read_text()))
+            elif who == 'controller':
+                stack.enter_context(process('sim_controller', tmp_path,
+                                            {'initial_positions': READY}))
+            else:
+                stack.enter_context(process('ik_node', tmp_path))
+                probe.wait_for_node()
+
+        for k, who in enumerate(order):
+            come(who)
+            if k < 2 and 'node' in order[:k + 1]:
+                reason = probe.final(probe.send((0.4, 0.2, 0.4), DOWN))['reason']
+                assert reason in (['MODEL_MISSING'] if 'description' not in order[:k + 1]
+                                  else ['STATE_MISSING', 'MODEL_MISSING', 'GOAL_STALE']), reason
+        probe.wait_until_ready()
+        assert not probe.trajectories
+        goes_on_from_here(probe, AWAY)
+
+
+@pytest.mark.fault('start, end and middleware',
+                   'robot_state_publisher starts anew with the same description in motion',
+                   'nothing is forgotten, the goal is reached')
+def test_the_same_description_again(tmp_path, probe):
+    """From another publisher, as the latched message of the new one comes."""
+    with process('sim_controller', tmp_path, {'urdf_file': ARM, 'initial_positions': READY}), \
+            process('ik_node', tmp_path) as node:
+        probe.watch_motion()
+        probe.wait_for_node()
+        probe.descriptions.publish(String(data=ARM.read_text()))
+        probe.wait_until_ready()
+        stamp = probe.send_joints(AWAY)
+        probe.wait(lambda: probe.states[-1][1].velocity[0] > 0.5)
+        probe.destroy_publisher(probe.descriptions)
+        again = probe.create_publisher(String, 'robot_description', LATCHED)
+        again.publish(String(data=ARM.read_text()))
+        assert reasons(probe, stamp) == ['ACCEPTED', 'REACHED']
+        assert node.output.count('ready for goals') == 1 and 'motion' not in node.output
+
+
+@pytest.mark.fault('start, end and middleware', 'two nodes of one name', 'each warns of the other')
+def test_namesakes(tmp_path, probe):
+    """A node that was forgotten in another terminal."""
+    for folder in ('first', 'second'):
+        (tmp_path / folder).mkdir()
+    with process('ik_node', tmp_path / 'first') as first:
+        probe.wait(lambda: 'waiting for /robot_description' in first.output)
+        with process('ik_node', tmp_path / 'second') as second:
+            for node in first, second:
+                probe.wait(lambda node=node: '2 nodes are named /ik_node' in node.output)
+        probe.spin_for(2.5)
+        assert first.output.count('nodes are named') == 1
+
+
+@pytest.mark.fault('start, end and middleware', 'QoS profiles that do not fit',
+                   'a warning with the topic and the policy; `ik_doctor` names both ends')
+def test_profiles_that_do_not_fit(tmp_path, probe):
+    """A volatile description, a goal sent best effort."""
+    with process('ik_node', tmp_path) as node:
+        probe.create_publisher(String, 'robot_description', 1)
+        probe.create_publisher(PoseStamped, '/ik_node/goal_pose', QoSProfile(
+            depth=1, reliability=ReliabilityPolicy.BEST_EFFORT,
+            durability=DurabilityPolicy.VOLATILE))
+        for topic, policy in (('robot_description', 'DURABILITY'),
+                              ('~/goal_pose', 'RELIABILITY')):
+            probe.wait(lambda t=topic, p=policy: any(
+                t in line and 'incompatible QoS' in line and p in line
+                for line in node.output.splitlines()), what=topic)
+
+
+# ---- too much ------------------------------------------------------------------
+
+@pytest.mark.fault('robot description', 'a description of 100 MB on the topic',
+                   'refused with the cap; another one is waited for')
+def test_a_large_description(tmp_path, probe):
+    """Most of it is a comment."""
+    with process('ik_node', tmp_path) as node:
+        probe.wait_for_node()
+        long = f'<!--{"x" * 100_000_000}--></robot>'
+        probe.descriptions.publish(String(data=ARM.read_text().replace('</robot>', long)))
+        probe.wait(lambda: '16 MiB' in node.output, 60.0)
+        probe.descriptions.publish(String(data=ARM.read_text()))
+        probe.wait(lambda: 'ready for goals' in node.output, 60.0)
+
+
+@pytest.mark.fault('goals', 'a path of 100 000 poses',
+                   'refused unread, with how many are taken; nothing waits for it')
+def test_a_long_path(arm):
+    """In the midst of a motion, which goes on."""
+    paths = arm.publisher(Path, 'goal_path')
+    goal = path_of(*[pose((0.4, 0.2, 0.4))] * 100_000)
+    under_way = arm.send_joints(AWAY)
+    stamp = stamped(arm, goal)
+    paths.publish(goal)
+    answer = arm.final(stamp, 60.0)
+    assert answer['reason'] == 'PATH_INVALID' and '(2000 poses)' in answer['message'], answer
+    assert reasons(arm, under_way) == ['ACCEPTED', 'REACHED']
+
+
+# ---- others ----------------------------------------------------------------------
+
+@pytest.mark.fault('goals', 'two senders who know nothing of one another',
+                   'the latest counts; each goal of each has one final answer')
+def test_two_senders(arm):
+    """In turn, until both have had enough."""
+    other = Probe('other')
+    other.wait_for_node()
+    places = {arm: (0.4, 0.2, 0.4), other: (0.4, -0.2, 0.4)}
+    sent = []
+    for _ in range(10):
+        for sender, xyz in places.items():
+            sent.append(sender.send(xyz, DOWN))
+            arm.spin_for(0.05)
+    assert arm.final(sent[-1])['state'] == 'reached'
+    for stamp in sent[:-1]:
+        finals = [each['reason'] for each in arm.answers(stamp) if each['state'] in FINAL]
+        assert finals == ['SUPERSEDED'], finals
+    other.destroy_node()
+
+
+@pytest.mark.fault('goals', 'a quaternion and its negative', 'the same orientation: there already')
+def test_a_quaternion_and_its_negative(arm):
+    """Both stand for one rotation."""
+    assert arm.final(arm.send((0.4, 0.2, 0.4), DOWN))['state'] == 'reached'
+    answer = arm.final(arm.send((0.4, 0.2, 0.4), -np.array(DOWN)))
+    assert answer['reason'] == 'ALREADY_THERE', answer
+
+
+@pytest.mark.fault('controller', 'another sender takes over by the topic in motion',
+                   'the goal has failed, with how far off the arm is; the next goal begins '
+                   'where it is')
+def test_another_sender_takes_over(arm):
+    """The controller says nothing of it."""
+    stamp = arm.send_joints(AWAY)
+    arm.wait(lambda: arm.states and arm.states[-1][1].velocity[0] > 0.5)
+    arm.commands.publish(JointTrajectory(joint_names=NAMES, points=[JointTrajectoryPoint(
+        positions=[-0.5, *READY[1:]], velocities=[0.0] * 6, accelerations=[0.0] * 6,
+        time_from_start=Duration(sec=2))]))
+    accepted, ended = reasons(arm, stamp)
+    assert accepted == 'ACCEPTED' and ended == 'OFF_TARGET', arm.answers(stamp)
+    assert latest(arm)[0] == pytest.approx(-0.5, abs=1e-6)
+    goes_on_from_here(arm, AWAY)
+
+
+# ---- parameters ------------------------------------------------------------------
+
+@pytest.mark.fault('parameters', 'changed under load, contradictory pairs among them',
+                   'each is taken or refused as a whole, and each goal meanwhile has its answer')
+def test_parameters_under_load(arm):
+    """What is taken counts from the next goal on; what contradicts is refused."""
+    goals = arm.publisher(JointState, 'goal_joints')
+    sent = []
+
+    def send() -> None:
+        share = 0.1 + 0.8 * (len(sent) % 7) / 7
+        goal = JointState(name=NAMES, position=[*map(float, AWAY * share)])
+        sent.append(stamped(arm, goal, ''))
+        goals.publish(goal)
+
+    timer = arm.create_timer(0.05, send)
+    changes = [({'motion.velocity_scale': 0.3}, True), ({'state.timeout': 0.05}, False),
+               ({'solver.deadline': 0.6}, False),
+               ({'solver.deadline': 0.6, 'state.timeout': 0.7}, True),
+               ({'state.timeout': 0.5}, False), ({'motion.jerk_limits': [1.0, 2.0]}, False),
+               ({'solver.deadline': 0.1, 'state.timeout': 0.5}, True),
+               ({'motion.velocity_scale': 0.5, 'motion.no_such': 1.0}, False),
+               ({'motion.velocity_scale': 0.5}, True)]
+    for values, taken in changes * 3:
+        assert arm.set_parameters('/ik_node', values).successful == taken, values
+    arm.destroy_timer(timer)
+    assert arm.final(sent[-1])['state'] == 'reached'
+    for stamp in sent[:-1]:
+        finals = [each['state'] for each in arm.answers(stamp) if each['state'] in FINAL]
+        assert finals in (['superseded'], ['reached']), finals
+
+
+@pytest.mark.fault('parameters', 'a parameter file for a node of another name',
+                   'the effective values are on the log at the start')
+def test_a_file_for_another_node(tmp_path, probe):
+    """It has no effect, and one can see that."""
+    file = tmp_path / 'parameters.yaml'
+    for name, words in (('ik_nod', 'all others have their defaults'),
+                        ('ik_node', "motion.velocity_scale: '0.3'")):
+        file.write_text(f'{name}:\n  ros__parameters:\n    motion.velocity_scale: 0.3\n')
+        with process('ik_node', tmp_path, {'urdf_file': ARM},
+                     arguments=['--params-file', str(file)]) as node:
+            probe.wait(lambda node=node: 'ready for goals' in node.output)
+            line, = [line for line in node.output.splitlines() if 'parameters of' in line]
+            assert 'urdf_file' in line and words in line
+            assert ('velocity_scale' in line) == (name == 'ik_node')

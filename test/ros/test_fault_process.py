@@ -1,0 +1,269 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""What befalls a process: stopped, starved, interrupted, its clock set back, broken code."""
+
+from contextlib import contextmanager
+import os
+from pathlib import Path
+import shutil
+import signal
+import subprocess
+import sys
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import PointStamped, PoseArray
+from harness import (
+    ARM,
+    DOWN,
+    goes_on_from_here,
+    latest,
+    path_of,
+    pose,
+    Process,
+    process,
+    READY,
+    reasons,
+    run_system,
+    stamped,
+    tip,
+)
+import numpy as np
+import pytest
+
+AWAY = np.array([1.2, 0.1, -0.6, 0.3, 1.2, 0.5])
+WHOLE = 'REACHED', 'ALREADY_THERE'
+LATE = 'GOAL_STALE', 'STATE_STALE', 'STATE_LOST', 'NOT_MOVING'  # on a machine that gives no time
+SET_BACK = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+int clock_gettime(clockid_t id, struct timespec *t)
+{
+  int (*real)(clockid_t, struct timespec *) = dlsym(RTLD_NEXT, "clock_gettime");
+  int result = real(id, t);
+  if (id == CLOCK_REALTIME && access(getenv("SET_BACK_IF"), F_OK) == 0) t->tv_sec -= 3600;
+  return result;
+}
+"""
+
+
+def under_way(probe, q=AWAY) -> str:
+    """Send a goal, and wait until the arm is fast; return the stamp."""
+    stamp = probe.send_joints(q)
+    probe.wait(lambda: probe.states and probe.states[-1][1].velocity[0] > 0.5)
+    return stamp
+
+
+# ---- time -------------------------------------------------------------------
+
+@pytest.mark.fault('time and load', 'the process is stopped for seconds (SIGSTOP) in motion',
+                   'the arm goes on to its goal; goals that came meanwhile are refused as stale, '
+                   'with and without a stamp; later ones are reached')
+def test_the_process_is_stopped(system):
+    """It does not know how long it was away, and runs nothing old."""
+    stamp = under_way(system)
+    system.node.send(signal.SIGSTOP)
+    system.wait(lambda: not any(system.states[-1][1].velocity))
+    stale = system.send((0.4, 0.2, 0.4), DOWN)
+    unstamped = system.send((0.4, 0.1, 0.4), DOWN, stamp=Time())
+    system.spin_for(6.0)
+    system.node.send(signal.SIGCONT)
+    for old in stale, unstamped:
+        answer = system.final(old)
+        assert (answer['state'], answer['reason']) == ('rejected', 'GOAL_STALE'), answer
+    # Without time it may look for joint states before the first one has come.
+    assert reasons(system, stamp)[-1] in ('REACHED', 'STATE_LOST')
+    assert len(system.trajectories) == 1
+    goes_on_from_here(system, READY)
+
+
+@pytest.fixture
+def clocks(tmp_path, monkeypatch):
+    """Let the time of day of all processes started from now on be set back by a file."""
+    compiler = shutil.which('cc')
+    if compiler is None:
+        pytest.skip('needs a C compiler, to set back the clock of a process')
+    source, library, switch = (tmp_path / name for name in ('back.c', 'back.so', 'set_back'))
+    source.write_text(SET_BACK)
+    subprocess.run([compiler, '-shared', '-fPIC', '-o', library, source, '-ldl'], check=True)
+    monkeypatch.setenv('LD_PRELOAD', str(library))
+    monkeypatch.setenv('SET_BACK_IF', str(switch))
+    return switch
+
+
+@pytest.mark.fault('time and load', 'the time of day is set back an hour in motion',
+                   'the motion goes on to its goal, and the next goal is reached')
+def test_the_time_of_day_is_set_back(tmp_path, probe, recorded, clocks):
+    """Of node and controller; only stamps have to do with it."""
+    with run_system(tmp_path, probe):
+        stamp = under_way(probe)
+        clocks.touch()
+        assert reasons(probe, stamp) == ['ACCEPTED', 'REACHED']
+        probe.states.clear()
+        probe.wait(lambda: len(probe.states) > 10)
+        behind = probe.get_clock().now().nanoseconds * 1e-9 - probe.states[-1][1].header.stamp.sec
+        assert behind > 3500.0, 'the clock was not set back'
+        answer = probe.final(probe.send(tip(READY).translation, DOWN, stamp=Time()))
+        assert answer['state'] == 'reached', answer
+
+
+@contextmanager
+def busy():
+    """Keep all processors busy."""
+    burners = [subprocess.Popen([sys.executable, '-c', 'while True: pass'])
+               for _ in range(os.cpu_count())]
+    try:
+        yield
+    finally:
+        for each in burners:
+            each.kill()
+            each.wait()
+
+
+@pytest.mark.fault('time and load', 'all processors are busy with what is more important',
+                   'slower: each goal has one final answer, every trajectory keeps its limits; '
+                   'afterwards all is as before')
+def test_starved(system):
+    """It runs on what the others leave."""
+    for task in Path(f'/proc/{system.node.pid}/task').iterdir():
+        os.setpriority(os.PRIO_PROCESS, int(task.name), 19)
+    with busy():
+        stamps = [system.send_joints(AWAY * share) for share in (1.0, 0.5, 0.2, 0.8)]
+        assert system.final(stamps[-1], 60.0)['reason'] in (*WHOLE, *LATE)
+    for stamp in stamps[:-1]:
+        assert reasons(system, stamp)[-1] in ('SUPERSEDED', *WHOLE, *LATE)
+    system.health.clear()
+    system.wait_until_ready()
+    system.wait(lambda: not any(system.states[-1][1].velocity))
+    goes_on_from_here(system, READY)
+
+
+LISTEN = """
+from numba.core.dispatcher import Dispatcher
+compile = Dispatcher.compile
+def told(self, signature):
+    print('compiles', self.py_func.__qualname__, flush=True)
+    return compile(self, signature)
+Dispatcher.compile = told
+"""
+
+
+@pytest.mark.fault('time and load', 'the first goal of each kind after the start',
+                   'nothing is compiled or loaded for it: that was done before the node was '
+                   'ready')
+def test_nothing_is_compiled_after_the_start(tmp_path, probe):
+    """As the compiler itself tells."""
+    with process('sim_controller', tmp_path, {'urdf_file': ARM, 'initial_positions': READY}), \
+            process('ik_node', tmp_path, {'urdf_file': ARM}, script=LISTEN) as node:
+        probe.watch_motion()
+        probe.wait_for_node()
+        probe.wait_until_ready()
+        before = node.output.count('compiles')
+        assert before > 20
+        here = tip(READY)
+        point = PointStamped()
+        point.point.x, point.point.y, point.point.z = here.translation + [0.0, 0.1, 0.0]
+        line = path_of(pose(here.translation), pose(here.translation + [0.0, 0.0, -0.1]))
+        arc = PoseArray(poses=[pose(here.translation + step) for step in (
+            [0.0, 0.03, -0.1], [0.0, 0.1, -0.1], [0.0, 0.1, 0.0])])
+        for xyz, state in (((5.0, 0.0, 0.0), 'rejected'), ((0.4, 0.2, 0.4), 'reached')):
+            assert probe.final(probe.send(xyz, DOWN))['state'] == state
+        for topic, message in (('goal_position', point), ('goal_path', line), ('goal_arc', arc)):
+            publisher = probe.publisher(type(message), topic)
+            stamp = stamped(probe, message)
+            publisher.publish(message)
+            assert probe.final(stamp)['state'] == 'reached'
+        assert probe.final(probe.send_joints(READY))['state'] == 'reached'
+        compiled = [line for line in node.output.splitlines() if 'compiles' in line][before:]
+        assert not compiled
+
+
+@pytest.mark.fault('time and load', 'threads of the linear algebra',
+                   'there are none: for matrices of this size they would only wait')
+def test_no_threads_of_blas(tmp_path, probe, monkeypatch):
+    """As many threads as with one that is asked for."""
+    if os.cpu_count() == 1:
+        pytest.skip('one processor has one thread of BLAS anyway')
+    counts = []
+    for asked in (None, '1'):
+        if asked:
+            monkeypatch.setenv('OPENBLAS_NUM_THREADS', asked)
+        else:
+            monkeypatch.delenv('OPENBLAS_NUM_THREADS', raising=False)
+        with process('ik_node', tmp_path, {'urdf_file': ARM}) as node:
+            probe.wait(lambda node=node: 'ready for goals' in node.output)
+            counts.append(len(list(Path(f'/proc/{node.pid}/task').iterdir())))
+    assert counts[0] == counts[1]
+
+
+# ---- signals ----------------------------------------------------------------
+
+@pytest.mark.fault('start, end and middleware', 'SIGINT twice, in motion',
+                   'as once: the arm ramps down, the goal is answered, exit code 0')
+def test_interrupted_twice(system):
+    """An impatient user."""
+    stamp = under_way(system)
+    system.node.send(signal.SIGINT)
+    system.spin_for(0.05)
+    assert system.node.stop() == 0
+    assert reasons(system, stamp) == ['ACCEPTED', 'SHUTDOWN']
+    system.wait(lambda: not any(system.states[-1][1].velocity))
+    assert latest(system)[0] < AWAY[0] - 0.1 and len(system.trajectories) == 2
+
+
+@pytest.mark.fault('start, end and middleware', 'SIGINT while it solves, with goals in the queue',
+                   'exit code 0 after the present solve; the rest of the queue is not worked off')
+def test_interrupted_while_it_solves(tmp_path, probe):
+    """Goals that take as long as the deadline lets them."""
+    with process('sim_controller', tmp_path, {'urdf_file': ARM, 'initial_positions': READY}), \
+            process('ik_node', tmp_path, {'urdf_file': ARM, 'solver.deadline': 0.4,
+                                          'solver.max_restarts': 10_000}) as node:
+        probe.wait_for_node()
+        probe.wait_until_ready()
+        stamps = [probe.send((0.0, 0.0, 0.02)) for _ in range(1000)]
+        assert probe.final(stamps[0])['state'] == 'rejected'
+        assert node.stop() == 0
+        assert not probe.answers(stamps[-1])
+
+
+# ---- faults of the code -----------------------------------------------------
+
+BREAK = """
+from ik_node.ros import joint_states, targets
+take = joint_states.JointStates.take
+def fail(*_):
+    raise ZeroDivisionError('made by the test')
+def fail_at_times(self, message, now):
+    return fail() if 'unlucky' in message.name else take(self, message, now)
+targets.Targets.solve = fail
+joint_states.JointStates.take = fail_at_times
+"""
+
+
+@pytest.mark.fault('start, end and middleware', 'an exception in the code that takes a message',
+                   'a goal is refused: INTERNAL, and counted; of another message the log tells; '
+                   'the node lives')
+def test_exception_in_a_callback(tmp_path, probe):
+    """Broken on purpose in its process: solves, and joint states with an unlucky name."""
+    with process('sim_controller', tmp_path, {'urdf_file': ARM, 'initial_positions': READY}):
+        node = Process('ik_node', tmp_path / 'ik_node.log', {'urdf_file': ARM}, script=BREAK)
+        try:
+            probe.watch_motion()
+            probe.wait_for_node()
+            probe.wait_until_ready()
+            answer = probe.final(probe.send((0.4, 0.2, 0.4), DOWN))
+            assert (answer['state'], answer['reason']) == ('rejected', 'INTERNAL')
+            assert 'made by the test' in answer['message']
+            # Of joint states the latest is kept, which may be the controller's.
+            again = probe.create_timer(0.005, lambda: probe.publish_state(['unlucky'], [0.0]))
+            probe.wait(lambda: 'a callback failed' in node.output)
+            probe.destroy_timer(again)
+            goes_on_from_here(probe, AWAY)
+            probe.wait(lambda: {pair.key: pair.value for pair in probe.health[
+                '/ik_node: health'].values}.get('INTERNAL') == '1')
+            assert node.stop() == 0
+        finally:
+            node.kill()
