@@ -59,10 +59,13 @@ class Health:
 
     def was_paused(self) -> bool:
         """Return whether the process was stopped until just now."""
-        now, robot = monotonic(), self._holder.robot
+        return self._beat_missed() or monotonic() < self._pause_end
+
+    def _beat_missed(self) -> bool:
+        robot = self._holder.robot
         # To prepare a robot takes long, too.
         last = self._last_beat if robot is None else max(self._last_beat, robot.since)
-        return now - last > PAUSE or now < self._pause_end
+        return monotonic() - last > PAUSE
 
     def solved(self, seconds: float) -> None:
         """Note how long a solve took."""
@@ -71,7 +74,7 @@ class Health:
     # ---- once a second ------------------------------------------------------
 
     def _report(self) -> None:
-        if self.was_paused():
+        if self._beat_missed():
             self._pause_end = monotonic() + CATCH_UP
         before, self._last_beat = self._last_beat, monotonic()
         late = self._heartbeat.latest()

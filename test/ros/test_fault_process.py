@@ -79,6 +79,12 @@ def test_the_process_is_stopped(system):
     assert len(system.trajectories) == 1
     goes_on_from_here(system, READY)
 
+    def taken_without_a_stamp() -> bool:
+        system.statuses.clear()
+        return system.final(system.send((0.4, 0.1, 0.4), DOWN, stamp=Time()))['state'] == 'reached'
+
+    system.wait(taken_without_a_stamp, 30.0, 'a goal without a stamp')
+
 
 @pytest.fixture
 def clocks(tmp_path, monkeypatch):
