@@ -41,6 +41,7 @@ class Check(Enum):
         self.when = when
         self.advice = advice
 
+    INACTIVE = (WARN, True, '', 'the node is not active', 'ros2 lifecycle set <node> activate')
     STATE_OLD = (STALE, True, 'state.timeout', 'joint states are missing, or older than that',
                  'start the joint state broadcaster, or remap joint_states')
     STATE_INVALID = (ERROR, True, '', 'joint states make no sense (NaN, wrong lengths, '

@@ -95,9 +95,9 @@ class Health:
             if not values['controllers_listening']:
                 findings.append(Check.NO_LISTENER.found(
                     f'nobody listens on {self._output.name}'))
-        level, message = verdict(findings)
         if not self._gate.open:
-            level, message = DiagnosticStatus.WARN, 'inactive'
+            findings = [Check.INACTIVE.found('inactive')]
+        level, message = verdict(findings)
         array = DiagnosticArray()
         array.header.stamp = self._node.get_clock().now().to_msg()
         array.status = [DiagnosticStatus(

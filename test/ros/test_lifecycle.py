@@ -103,7 +103,7 @@ def test_one_whole_life(tmp_path, probe):
         assert {'/joint_trajectory', '/ik_node/stop', '/joint_states'} <= entities(probe)
         assert refusal(probe, (9.0, 0.0, 0.0)) == INACTIVE, 'it was looked at'
         probe.wait(lambda: '/ik_node: health' in probe.health)
-        assert probe.health['/ik_node: health'].message == 'inactive'
+        assert probe.health['/ik_node: health'].message.startswith('inactive; ros2 lifecycle set')
         probe.wait(lambda: probe.tip_poses)
 
         for _ in range(2):
