@@ -20,10 +20,11 @@ demo: $(VENV)/.demo
 test: $(VENV)/.test
 	@$(BIN)/python -m pytest $(ARGS)
 
-# Two arms under load; every goal is to have one answer, and nothing is to grow.
+# Two arms under load, then a thousand lives: each goal has one answer, and nothing grows.
 SOAK_MINUTES ?= 30
 soak: $(VENV)/.test
 	@$(BIN)/python -m benchmarks.soak --minutes $(SOAK_MINUTES) --json soak.json
+	@IK_NODE_TEST_CYCLES=1000 $(BIN)/python -m pytest -s test/ros/test_lifecycle.py -k many_lives
 
 lint: $(VENV)/.test
 	@$(BIN)/ruff check . && $(BIN)/lint-imports

@@ -47,6 +47,14 @@ def test_faults_follow_from_the_tests():
     assert (ROOT / 'docs/faults.md').read_text() == faults.text(), 'run: python test/faults.py'
 
 
+def test_tests_that_the_security_document_names():
+    """They are there."""
+    written = ''.join(file.read_text() for file in (ROOT / 'test').rglob('test_*.py'))
+    names = re.findall(r'`(test_\w+)`', (ROOT / 'docs/security.md').read_text())
+    assert len(names) > 10
+    assert [name for name in names if f'def {name}(' not in written] == []
+
+
 @pytest.mark.fault('goals', 'on its way the arm would touch itself, or anything else',
                    'not checked: the README says so first of all, and so does docs/workspace.md')
 def test_the_documents_say_that_collisions_are_not_checked():

@@ -195,7 +195,17 @@ LAUGHS = '<!DOCTYPE robot [<!ENTITY a0 "ha">' + ''.join(
     f'<!ENTITY a{k} "{f"&a{k - 1};" * 10}">' for k in range(1, 12)) + ']>'
 
 
-@pytest.mark.fault('robot description', 'DOCTYPE, entities, in any encoding',
+@pytest.mark.fault('robot description', 'DOCTYPE in an encoding that is not usual', 'refused')
+@pytest.mark.parametrize('declared', [False, True])
+@pytest.mark.parametrize('encoding', ['utf-32', 'utf-32-le', 'utf-7', 'utf-16-le', 'cp037'])
+def test_document_types_in_odd_encodings(encoding, declared):
+    """However it is written; there is no way around."""
+    head = f'<?xml version="1.0" encoding="{encoding}"?>' if declared else ''
+    with pytest.raises(UrdfError):
+        parse_urdf((head + '<!DOCTYPE robot>' + GOOD).encode(encoding))
+
+
+@pytest.mark.fault('robot description', 'DOCTYPE, entities',
                    'refused before anything in it is looked at')
 @pytest.mark.parametrize('doctype', [
     '<!DOCTYPE robot>', '<!DOCTYPE robot SYSTEM "http://127.0.0.1:9/x.dtd">',

@@ -67,6 +67,8 @@ def answered(probe, count):
     return len(numbers) >= count and all(ends[number] for number in numbers)
 
 
+@pytest.mark.fault('goals', 'any well-typed message',
+                   'each goal is answered once, and the next good one is reached')
 def test_goals_and_previews(shared_system, publishers):
     """Every goal has exactly one final answer, and a plain one is reached afterwards."""
     probe, topics = shared_system, {**GOALS, **OTHERS}
@@ -91,6 +93,8 @@ def test_goals_and_previews(shared_system, publishers):
     assert probe.final(probe.send_joints(READY))['state'] == 'reached'
 
 
+@pytest.mark.fault('joint states', 'any well-typed message between true ones',
+                   'the node lives, and the next goal is reached')
 def test_joint_states(shared_system):
     """Odd joint states between the true ones; the arm is where it says afterwards."""
     probe = shared_system
@@ -111,6 +115,8 @@ def test_joint_states(shared_system):
     assert probe.final(probe.send_joints(READY))['state'] == 'reached'
 
 
+@pytest.mark.fault('controller', 'any well-typed trajectory',
+                   'the simulated controller takes or refuses it, and goes on')
 def test_simulated_controller(shared_system):
     """Odd trajectories: taken or refused, and it goes on."""
     probe = shared_system

@@ -49,6 +49,8 @@ def same(a, b):
         == repr(list(b) if isinstance(b, (list, tuple)) or hasattr(b, 'tolist') else b)
 
 
+@pytest.mark.fault('parameters', 'any names and values, alone or together',
+                   'refused with a sentence, or taken and there')
 @pytest.mark.parametrize('node', TABLES)
 def test_services(shared_system, node):
     """Each alone, or all together; a plain goal is reached when the defaults are back."""
@@ -117,6 +119,8 @@ def document(table):
 FILES = st.builds(lambda text: text, document(IK_NODE))
 
 
+@pytest.mark.fault('parameters', 'any parameter file',
+                   'the node starts, or ends with code 1 and one sentence')
 def test_files(tmp_path, probe):
     """The node starts, or ends with code 1 and one sentence."""
     outcomes = set()

@@ -11,6 +11,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PointStamped, PoseStamped
 from harness import DOWN, FINAL, stamped
 import numpy as np
+import pytest
 from rclpy.qos import HistoryPolicy, QoSProfile
 
 from ik_node.errors import GoalError, Reason
@@ -74,6 +75,8 @@ def test_older_goals_are_kept_until_the_newer_one_that_waits_is_decided(probe):
     assert goals.current is older
 
 
+@pytest.mark.fault('goals', 'a stop comes while goals wait to be looked at',
+                   'they are answered STOPPED, and none is begun')
 def test_a_stop_answers_what_has_come_and_was_not_looked_at(probe):
     """In whatever topic it waits; nothing of it is begun afterwards."""
     goals = Goals(probe, SimpleNamespace(robot=None), SimpleNamespace(require=nothing))
@@ -91,6 +94,8 @@ def test_a_stop_answers_what_has_come_and_was_not_looked_at(probe):
     assert goals.status.states == {'stopped': 200} and not goals.open()
 
 
+@pytest.mark.fault('time and load', 'thousands of goals at once',
+                   'each is answered once, the last one is reached')
 def test_a_burst_is_answered_once_each_and_ends_at_its_newest(shared_system):
     """Thousands at once: the last one is reached, not refused as too old; few are solved."""
     system, heard = shared_system, []

@@ -148,6 +148,8 @@ def test_goals_that_fail_are_a_warning(ready):
         'diagnostics.failures': 3, 'watch.start_timeout': 1.0}).successful
 
 
+@pytest.mark.fault('time and load', 'the node is too busy',
+                   'a warning on /diagnostics, with how late it was')
 def test_late_callbacks_are_a_warning(ready):
     """A process that was stopped is as late as it was stopped."""
     # Meanwhile the joint states become old, too.
@@ -162,6 +164,8 @@ def test_late_callbacks_are_a_warning(ready):
         'diagnostics.heartbeat_late': 60.0, 'state.timeout': 0.5}).successful
 
 
+@pytest.mark.fault('time and load', 'a sender overwrites its own goals, its queue being too short',
+                   'counted as goals_lost, with an error on the log')
 def test_goals_that_a_short_queue_loses_are_counted(ready):
     """What a sender overwrites before the node has it: as many as never came."""
     sender = ready.create_publisher(PoseStamped, '/ik_node/goal_pose', QoSProfile(depth=1))

@@ -51,6 +51,8 @@ def _watch(event, arguments):
 sys.addaudithook(_watch)
 
 
+@pytest.mark.fault('robot description', 'meshes that are broken, huge, or ask for other files',
+                   'the viewer warns and draws primitives; nothing else is opened')
 @pytest.mark.parametrize('name', BODIES)
 def test_meshes(tmp_path, name):
     """Drawn, or a warning and primitives in its place; nothing outside its folder is read."""

@@ -123,6 +123,8 @@ def test_one_whole_life(tmp_path, probe):
         assert probe.node.stop(signal.SIGTERM) == 0
 
 
+@pytest.mark.fault('start, end and middleware', 'the node is deactivated in motion',
+                   'the arm comes to rest, the goal is answered INACTIVE')
 def test_deactivated_in_motion(tmp_path, probe):
     """The arm comes to rest by one ramp, the goal has its answer, and nothing more is sent."""
     with managed(tmp_path, probe, urdf_file=ARM):
@@ -178,6 +180,8 @@ def test_signal_while_inactive(tmp_path, probe):
         assert probe.node.stop() == 0
 
 
+@pytest.mark.fault('start, end and middleware', 'the description cannot be used when the node is configured',
+                   'the transition fails with the sentence; once it is good, it succeeds')
 def test_bad_description_by_file(tmp_path, probe):
     """Configuring fails with the one sentence, leaves nothing, and works once it is good."""
     path = tmp_path / 'arm.urdf'
@@ -296,6 +300,8 @@ ik_node()
 """
 
 
+@pytest.mark.fault('start, end and middleware', 'an unforeseen error within a transition',
+                   'on the log; goals are answered; the node is unconfigured')
 def test_fault_within_a_transition(tmp_path, probe, monkeypatch):
     """It is told with its traceback, goals are answered, and the node begins again."""
     monkeypatch.setattr('harness.PROGRAM', BROKEN)
@@ -332,6 +338,8 @@ def measure(process):
             len(os.listdir(folder / 'task')))
 
 
+@pytest.mark.fault('start, end and middleware', 'hundreds of lives in one process',
+                   'memory, files, threads, topics and services stay')
 def test_many_lives(tmp_path, probe):
     """Nothing is left of any: memory, files, threads, topics and services stay as they are."""
     with process('ik_node', tmp_path, {'autostart': False, 'urdf_file': ARM},
