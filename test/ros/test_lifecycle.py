@@ -180,8 +180,9 @@ def test_signal_while_inactive(tmp_path, probe):
         assert probe.node.stop() == 0
 
 
-@pytest.mark.fault('start, end and middleware', 'the description cannot be used when the node is configured',
-                   'the transition fails with the sentence; once it is good, it succeeds')
+@pytest.mark.fault('start, end and middleware', 'the node is configured with a description that '
+                   'cannot be used', 'the transition fails with the sentence; once it is good, it '
+                   'succeeds')
 def test_bad_description_by_file(tmp_path, probe):
     """Configuring fails with the one sentence, leaves nothing, and works once it is good."""
     path = tmp_path / 'arm.urdf'
