@@ -32,6 +32,8 @@ ROOM = 6.0     # MB; if each cycle kept its parts, that would be 150 kB each
 @contextmanager
 def managed(folder, probe, **parameters):
     """Run a simulated arm, and a node that waits to be led."""
+    # Of two nodes of one name, one of which was killed, the graph shows either.
+    probe.wait(lambda: 'ik_node' not in probe.get_node_names(), 60.0, 'the end of older nodes')
     with process('sim_controller', folder, {'urdf_file': ARM, 'initial_positions': READY}), \
             process('ik_node', folder, {'autostart': False, **parameters}) as node:
         probe.watch_motion()

@@ -86,7 +86,7 @@ def test_what_is_refused(tmp_path, capsys):
             (['--urdf', '/none.urdf'], 'cannot read'), (['--spacing', '-1'], 'spacing'),
             (['--tip-link', 'tool1'], 'tool1'), (['--load', str(other)], 'no workspace'),
             (['--load', '/none.npz'], 'No such file'), (['--limit-margin', '9'], 'no room'),
-            (['--out', str(other / 'w')], 'exists'), (['--orientations', '0'], 'at least 1'),
+            (['--out', str(other / 'w')], 'exists'), (['--orientations', '0'], 'from 1 to'),
             (['--pointing', '0', '0', '0'], 'direction'),
             (['--load', str(other), '--spacing', '1'], '--load')):
         said = refused(capsys, *words)
