@@ -132,6 +132,11 @@ class IkNode(LifecycleNode):
         self._halt(Reason.SHUTDOWN, 'the node is shut down')
         self._release()
 
+    def destroy_node(self) -> None:
+        """Leave the ROS graph, where the state machine, which rclpy forgets, would keep the node."""
+        super().destroy_node()
+        self._state_machine.destroy_when_not_in_use()
+
     def close(self) -> None:
         """Bring the arm to rest and answer open goals before the process ends."""
         self._halt(Reason.SHUTDOWN, 'the node is shut down')

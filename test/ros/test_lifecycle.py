@@ -182,6 +182,15 @@ def test_signal_while_inactive(tmp_path, probe):
         assert probe.node.stop() == 0
 
 
+@pytest.mark.parametrize('labels', [(), ('configure',), ('configure', 'activate')])
+def test_it_leaves_the_graph(tmp_path, probe, labels):
+    """When it ends, not when the lease of its participant does, 20 s later."""
+    with managed(tmp_path, probe, urdf_file=ARM):
+        lead(probe, *labels)
+        assert probe.node.stop() == 0
+        probe.wait(lambda: 'ik_node' not in probe.get_node_names(), 8.0, 'the end of the node')
+
+
 @pytest.mark.fault('start, end and middleware', 'the node is configured with a description that '
                    'cannot be used', 'the transition fails with the sentence; once it is good, it '
                    'succeeds')
