@@ -133,7 +133,7 @@ class IkNode(LifecycleNode):
         self._release()
 
     def destroy_node(self) -> None:
-        """Leave the ROS graph, where the state machine, which rclpy forgets, would keep the node."""
+        """Leave the ROS graph; rclpy forgets its state machine, which would keep it there."""
         super().destroy_node()
         self._state_machine.destroy_when_not_in_use()
 

@@ -426,7 +426,8 @@ def reasons(probe: Probe, stamp: str) -> list[str]:
 def goes_on_from_here(probe: Probe, q) -> None:
     """Reach joint positions by a trajectory that begins where the resting arm is measured."""
     count, start = len(probe.trajectories), latest(probe)
-    assert reasons(probe, probe.send_joints(q)) == ['ACCEPTED', 'REACHED']
+    stamp = probe.send_joints(q)
+    assert reasons(probe, stamp) == ['ACCEPTED', 'REACHED'], probe.answers(stamp)
     first = probe.trajectories[count].points[0]
     assert np.abs(np.array(first.positions) - start).max() < 2e-3
     assert np.abs(first.velocities).max() < 0.1

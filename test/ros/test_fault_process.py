@@ -77,6 +77,8 @@ def test_the_process_is_stopped(system):
     # Without time it may look for joint states before the first one has come.
     assert reasons(system, stamp)[-1] in ('REACHED', 'STATE_LOST')
     assert len(system.trajectories) == 1
+    system.health.clear()
+    system.wait_until_ready()  # it has joint states again
     goes_on_from_here(system, READY)
 
     def taken_without_a_stamp() -> bool:
