@@ -7,8 +7,12 @@ Two arms under load for minutes or hours: every goal is to be answered once, not
 
 Two ik_nodes with a simulated controller each, in two namespaces.  This process sends goals of
 which some can be reached, some not, and some make no sense, and once a minute a burst of them
-to one side; it knows the answers by their stamps.  Memory and time are the kernel's figures
-(/proc) of both ik_nodes, lateness is their own, from /diagnostics.
+to one side; it knows the answers by their stamps.  Memory, open files, threads and
+time are the kernel's figures (/proc) of both ik_nodes, lateness is their own, from /diagnostics.
+
+Exit code 1, with a sentence for each, if a goal was not answered exactly once, or memory, open
+files or threads grew after the first third of the time.  Latency and lateness are
+printed only: the machine decides them.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from pathlib import Path
 import sys
 from tempfile import TemporaryDirectory
 from time import monotonic
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
@@ -54,6 +59,8 @@ ANSWERED = 60.0   # s after the last goal, until an answer counts as missing
 SETTLE = 2.0      # s more, for second answers
 ALL = QoSProfile(history=HistoryPolicy.KEEP_ALL)
 MEGABYTE = 2.0**20
+GROWTH = 25.0    # MB after the first third, in which what is kept on purpose fills up
+IN_TIME = 0.05   # s, the period of the timer that tells how late callbacks are
 
 
 class Side:
@@ -70,6 +77,8 @@ class Side:
         Stamps of further final answers.
     late : list of float
         By how much (s) its callbacks were late, once a second.
+    bursts : list of float
+        Monotonic time (s) of each burst to it.
 
     """
 
@@ -84,6 +93,7 @@ class Side:
         self.states: Counter[str] = Counter()
         self.twice: list[str] = []
         self.late: list[float] = []
+        self.bursts: list[float] = []
         self.lost = 0
         self.ready = False
         self._last_stamp = 0
@@ -162,6 +172,11 @@ def memory(pid: int) -> float:
     return pages * os.sysconf('SC_PAGE_SIZE') / MEGABYTE
 
 
+def entries(pid: int, folder: str) -> int:
+    """Return how many open files ('fd') or threads ('task') a process has."""
+    return len(os.listdir(f'/proc/{pid}/{folder}'))
+
+
 def slope(times: np.ndarray, values: np.ndarray) -> float:
     """Return by how much values grow an hour, after the first fifth of the time (s)."""
     warm = times >= times[0] + 0.2 * (times[-1] - times[0])
@@ -175,6 +190,35 @@ def quarter(side: Side, begin: float, end: float, without: set[str]) -> list[flo
     return (1e3 * np.percentile(took, (50, 99))).round(1).tolist() if took else []
 
 
+def course(times: np.ndarray, values: np.ndarray) -> list[float]:
+    """Return the first of all values, the one after a third of the time, the largest, the last."""
+    third = values[np.searchsorted(times, times[0] + (times[-1] - times[0]) / 3.0)]
+    return [round(float(each), 1) for each in (values[0], third, values.max(), values[-1])]
+
+
+def after_bursts(bursts: list[float], times: np.ndarray, values: np.ndarray) -> list[float]:
+    """Return the last value before the second burst, and the last of all."""
+    until = bursts[1] if len(bursts) > 1 else np.inf
+    return [round(float(values[np.searchsorted(times, end) - 1]), 1) for end in (until, np.inf)]
+
+
+def complaints(side: str, found: dict[str, Any]) -> list[str]:
+    """Return a sentence for each limit that the figures of a side break."""
+    counts = {'unanswered': 'goals have no answer', 'answered_twice': 'answers came again',
+              'answers_to_nothing': 'answers are to no goal', 'lost': 'goals were lost'}
+    told = [f'{side}: {found[key]} {what}' for key, what in counts.items() if found[key]]
+    _, third, _, last = found['memory_mb']
+    if last - third > GROWTH:
+        told.append(f'{side}: memory grew by {last - third:.1f} MB after the first third, '
+                    f'at most {GROWTH:g} are allowed')
+    for key in ('open_files', 'threads'):
+        _, third, _, last = found[key]
+        if last != third:
+            told.append(f'{side}: {key.replace("_", " ")} were {third:g} after the first third, '
+                        f'{last:g} at the end')
+    return told
+
+
 class Soak:
     """The load, and what is seen of it."""
 
@@ -186,7 +230,7 @@ class Soak:
         chain = make_chain(read_urdf(URDF))
         self.sides = {name: Side(node, name, chain, random, 2 * options.burst + 1000)
                       for name in SIDES}
-        self.samples: dict[str, list[tuple[float, float, float]]] = {name: [] for name in SIDES}
+        self.samples: dict[str, list[tuple[float, ...]]] = {name: [] for name in SIDES}
         self.bursts: set[str] = set()
         node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 100)
 
@@ -225,6 +269,7 @@ class Soak:
             if now >= burst:
                 side = both[turn % 2]
                 turn += 1
+                side.bursts.append(now)
                 self.bursts.update(side.send() for _ in range(options.burst))
                 burst += options.burst_every
                 due = max(due, monotonic())
@@ -235,37 +280,46 @@ class Soak:
                 sent += 1
                 due += 1.0 / options.rate
             if now >= sampled:
-                for name, pid in processes.items():
-                    self.samples[name].append((now, memory(pid), cpu_seconds(pid)))
+                self._sample(processes)
                 sampled += 1.0
             self._executor.spin_once(timeout_sec=max(0.0, due - monotonic()))
         self.spin_until(lambda: not any(side.missing() for side in both), ANSWERED)
         self.spin_until(lambda: False, SETTLE)
+        self._sample(processes)
 
-    def report(self) -> dict[str, object]:
+    def _sample(self, processes: dict[str, int]) -> None:
+        for name, pid in processes.items():
+            self.samples[name].append((monotonic(), memory(pid), cpu_seconds(pid),
+                                       entries(pid, 'fd'), entries(pid, 'task')))
+
+    def report(self) -> dict[str, Any]:
         """Return the figures."""
-        found: dict[str, object] = {'minutes': self._options.minutes,
-                                    'load_average': [*os.getloadavg()]}
+        found: dict[str, Any] = {'minutes': self._options.minutes,
+                                 'load_average': [*os.getloadavg()]}
+        seconds = 60.0 * self._options.minutes
         for name, side in self.sides.items():
-            t, rss, cpu = np.array(self.samples[name]).T
-            span = 0.25 * (t[-1] - t[0])
+            t, rss, cpu, files, threads = np.array(self.samples[name]).T
+            late = np.array(side.late)
             found[name] = {
                 'sent': len(side.sent), 'unanswered': side.missing(),
                 'answered_twice': len(side.twice),
                 'answers_to_nothing': len(side.answers.keys() - side.sent.keys()),
                 'lost': side.lost, **dict(side.states),
-                'first_quarter_ms': quarter(side, t[0], t[0] + span, self.bursts),
-                'last_quarter_ms': quarter(side, t[-1] - span, np.inf, self.bursts),
-                'memory_mb': [round(float(each), 1) for each in (rss[0], rss.max(), rss[-1])],
+                'first_quarter_ms': quarter(side, t[0], t[0] + 0.25 * seconds, self.bursts),
+                'last_quarter_ms': quarter(side, t[0] + 0.75 * seconds, np.inf, self.bursts),
+                'memory_mb': course(t, rss),
+                'memory_after_bursts_mb': after_bursts(side.bursts, t, rss),
                 'memory_slope_mb_per_hour': round(slope(t, rss), 2),
+                'open_files': course(t, files), 'threads': course(t, threads),
                 'cpu_share': round((cpu[-1] - cpu[0]) / (t[-1] - t[0]), 3),
-                'late_ms_max': round(1e3 * max(side.late), 1),
-                'late_ms_p99': round(1e3 * float(np.percentile(side.late, 99)), 1)}
+                'late_ms_max': round(1e3 * float(late.max()), 1),
+                'late_ms_p99': round(1e3 * float(np.percentile(late, 99)), 1),
+                'seconds_in_time': round(float((late <= IN_TIME).mean()), 3)}
         return found
 
 
 def main() -> None:
-    """Run the load and print what was seen; exit code 1 if a goal was not answered once."""
+    """Run the load and print what was seen; exit code 1 if a limit is broken."""
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--minutes', type=float, default=30.0)
@@ -296,15 +350,14 @@ def main() -> None:
     if options.json:
         options.json.write_text(json.dumps(found, indent=2))
     sides = [found[name] for name in SIDES]
-    print(f'{"":28}{SIDES[0]:>22}{SIDES[1]:>22}')
+    print(f'{"":28}{SIDES[0]:>30}{SIDES[1]:>30}')
     for key in sorted({*sides[0], *sides[1]}, key=[*sides[0], *sides[1]].index):
-        print(f'{key:28}' + ''.join(f'{side.get(key, 0)!s:>22}' for side in sides))
+        print(f'{key:28}' + ''.join(f'{side.get(key, 0)!s:>30}' for side in sides))
     print(f'load average {" ".join(f"{each:.1f}" for each in found["load_average"])}')
-    once = not any(side[key] for side in sides
-                   for key in ('unanswered', 'answered_twice', 'answers_to_nothing', 'lost'))
-    print('every goal was answered once' if once else 'NOT every goal was answered once')
+    told = [sentence for name in SIDES for sentence in complaints(name, found[name])]
+    print('\n'.join(told) or 'every goal was answered once, nothing grew')
     sys.stdout.flush()
-    leave(node, 0 if once else 1)
+    leave(node, 1 if told else 0)
 
 
 if __name__ == '__main__':

@@ -171,11 +171,18 @@ def begins_on(thing, other, elapsed: float, room: float, start=None):
 
 
 def state_at(path: Path3, t: float) -> np.ndarray:
-    """Return q, qd, qdd (3, n) at time t; at rest at its last point afterwards."""
+    """
+    Return q, qd, qdd (3, n) at time t; at rest at its last point afterwards.
+
+    Before it began, it is where the acceleration of its start would have come from: it
+    may be about to leave a motion that goes on until then.
+    """
     if t >= path.times[-1]:
         return np.array([path.states[-1, 0], *np.zeros((2, len(path.names)))])
     if t <= path.times[0]:
-        return path.states[0]
+        dt = t - path.times[0]
+        return np.array([[1.0, dt, 0.5 * dt * dt], [0.0, 1.0, dt],
+                         [0.0, 0.0, 1.0]]) @ path.states[0]
     k = int(np.searchsorted(path.times, t, side='right')) - 1
     T = path.times[k + 1] - path.times[k]
     scale = np.array([[1.0], [T], [T * T]])

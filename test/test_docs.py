@@ -47,6 +47,15 @@ def test_faults_follow_from_the_tests():
     assert (ROOT / 'docs/faults.md').read_text() == faults.text(), 'run: python test/faults.py'
 
 
+def test_faults_say_which_packages_they_need():
+    """However the test says it: by a mark above or below, by its module, or not at all."""
+    needs = {'test_a_silent_server': ('control_msgs',),
+             'test_any_feedback': ('interactive_markers',),
+             'test_frame_that_comes_late_is_waited_for': ('tf2_ros',), 'test_many_lives': ()}
+    found = {fault.test: fault.needs for fault in faults.faults() if fault.test in needs}
+    assert found == needs
+
+
 def test_tests_that_the_security_document_names():
     """They are there."""
     written = ''.join(file.read_text() for file in (ROOT / 'test').rglob('test_*.py'))

@@ -12,6 +12,7 @@ from geometry_msgs.msg import PoseStamped
 import numpy as np
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
 from ik_node.errors import quote, Reason, StateError
@@ -25,6 +26,7 @@ SEND_TIME = 1e-3  # s, until a message is with the controller
 TOO_FAST = 1.2  # times its limit: so fast moves no joint, its state is wrong
 LATE = 0.1      # s that a joint state may be late, in which the joint moves on
 AFTER_LEAP = 1.0  # s in which the joint states have to agree again
+MOST_BYTES = 2**18  # of joint states: some thousand joints; more is not even read
 LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
@@ -51,22 +53,43 @@ class ArmState:
         self._leap_time = -np.inf
         self._tip_poses = node.create_publisher(PoseStamped, '~/tip_pose', 10)
         self._subscription = node.create_subscription(
-            JointState, 'joint_states', self._on_joint_states, LATEST)
+            JointState, 'joint_states', self._on_bytes, LATEST, raw=True)
 
-    def _on_joint_states(self, message: JointState) -> None:
+    def _on_bytes(self, data: bytes) -> None:
         now = monotonic()
+        message = self._read(data, now)
+        if message is not None and self._take(message, now):
+            self._note(message, now)
+            return
+        self._node.get_logger().warning(
+            f'a message on {self._subscription.topic_name} is left out: '
+            f'{self.joints.complaint}', throttle_duration_sec=5.0)
+
+    def _read(self, data: bytes, now: float) -> JointState | None:
+        """Return a message, unless to read it takes so long that all else would wait for it."""
+        if len(data) > MOST_BYTES:
+            self.joints.leave_out(f'it has {len(data)} bytes, at most {MOST_BYTES} are read', now)
+            return None
+        try:
+            return deserialize_message(data, JointState)
+        except RuntimeError:  # rclpy does not name the one of the middleware
+            self.joints.leave_out('it cannot be read as a JointState', now)
+            return None
+
+    def _take(self, message: JointState, now: float) -> bool:
+        """Take positions and velocities; return whether all of the message made sense."""
         robot = self._holder.robot
         names = () if robot is None else robot.chain.joint_names
         before = [self.joints.positions.get(name, 0.0) for name in names]
         age = self.joints.age(names, now) if names else np.inf
-        taken = self.joints.take(message, now)
+        taken = self.joints.take(message, now, None if robot is None else robot.joint_names)
         if np.isfinite(age):
             self._look_for_leap(robot, before, age, now)
-        if not taken:
-            self._node.get_logger().warning(
-                f'a message on {self._subscription.topic_name} is left out: '
-                f'{self.joints.complaint}', throttle_duration_sec=5.0)
-            return
+        return taken
+
+    def _note(self, message: JointState, now: float) -> None:
+        """Note when it came, and tell where the tip is."""
+        robot = self._holder.robot
         if robot is not None and robot.chain.joint_names[0] in message.name:
             self._beat.take(message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec,
                             1e-9 * self._node.get_clock().now().nanoseconds)
@@ -144,9 +167,11 @@ class ArmState:
                              'are the units of the joint states right?', Reason.STATE_INVALID)
         return q, qd
 
-    def measured(self, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+    def startable(self, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
         """
         Return fresh q and qd of the chain, within (or just outside) its limits.
+
+        What it raises is why goals are refused, now and in the health of the node.
 
         Raises
         ------
@@ -161,11 +186,21 @@ class ArmState:
             raise StateError(self._leap, Reason.STATE_INVALID)
         excess = np.maximum(chain.lower - q, q - chain.upper)
         k = int(excess.argmax())
-        if excess[k] > settings['motion.start_tolerance']:
+        tolerance, unit = settings['motion.start_tolerance'], 'rad' if chain.turning[k] else 'm'
+        if excess[k] > tolerance:
             raise StateError(
-                f'joint {quote(chain.joint_names[k])} stands at {q[k]:.4g}, {excess[k]:.4g} '
-                f'outside its limits [{chain.lower[k]:.4g}, {chain.upper[k]:.4g}]; bring it back '
-                'by hand or raise motion.start_tolerance', Reason.START_OUT_OF_LIMITS)
+                f'joint {quote(chain.joint_names[k])} stands at {q[k]:.4g}, {excess[k]:.3g} '
+                f'{unit} outside its limits [{chain.lower[k]:.4g}, {chain.upper[k]:.4g}], the '
+                f'threshold is {tolerance:g} {unit}; bring it back by hand, or raise '
+                'motion.start_tolerance', Reason.START_OUT_OF_LIMITS)
+        return q, qd
+
+    def measured(self, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+        """Return :meth:`startable`, with a warning if a joint is just outside its limits."""
+        chain = robot.chain
+        q, qd = self.startable(robot)
+        excess = np.maximum(chain.lower - q, q - chain.upper)
+        k = int(excess.argmax())
         if excess[k] > 0.0:
             self._node.get_logger().warning(
                 f'joint {quote(chain.joint_names[k])} starts {excess[k]:.2g} outside its limits; '

@@ -42,10 +42,13 @@ class Check(Enum):
         self.advice = advice
 
     INACTIVE = (WARN, True, '', 'the node is not active', 'ros2 lifecycle set <node> activate')
+    CLOCK_STOPPED = (STALE, True, '', 'use_sim_time is set, and /clock has not come',
+                     'start the simulation, or set use_sim_time to false')
     STATE_OLD = (STALE, True, 'state.timeout', 'joint states are missing, or older than that',
                  'start the joint state broadcaster, or remap joint_states')
     STATE_INVALID = (ERROR, True, '', 'joint states make no sense (NaN, wrong lengths, '
-                     'impossible velocities)', 'look at what publishes them')
+                     'impossible velocities), or a joint leapt within the last second',
+                     'look at what publishes them')
     OUT_OF_LIMITS = (ERROR, True, 'motion.start_tolerance', 'a joint stands so far outside its '
                      'limits', 'bring it back by hand, or raise the threshold')
     NO_MODEL = (WARN, True, '', 'there is no usable robot description',

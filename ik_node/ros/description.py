@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import String
@@ -17,6 +18,7 @@ from ik_node.model.urdf import parse_urdf, read_urdf, Tree
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE,
                      durability=DurabilityPolicy.TRANSIENT_LOCAL)
 TOPIC = 'robot_description'
+AGAIN = 0.5  # s until it is asked again whether the arm rests
 
 
 class Description:
@@ -31,6 +33,8 @@ class Description:
     take : callable
         Called with the checked tree and the text, once or, from the topic,
         again for every other text.
+    busy : callable
+        Returns whether the arm moves: another text on the topic then waits until it rests.
 
     Raises
     ------
@@ -41,28 +45,49 @@ class Description:
     """
 
     def __init__(self, node: Node, values: Mapping[str, Any],
-                 take: Callable[[Tree], None]) -> None:
+                 take: Callable[[Tree], None],
+                 busy: Callable[[], bool] = lambda: False) -> None:
         self._node = node
         self._take = take
+        self._busy = busy
         self._text: str | None = None
-        self._refused: str | None = None
+        self._refused: str | None = None  # or waiting
         self.complaint = 'none has arrived'
         if values['robot_description']:
             take(parse_urdf(values['robot_description']))
         elif values['urdf_file']:
             take(read_urdf(values['urdf_file']))
         else:
+            self._timer = node.create_timer(AGAIN, self._when_at_rest,
+                                            clock=Clock(clock_type=ClockType.STEADY_TIME))
+            self._timer.cancel()
             self._subscription = node.create_subscription(
                 String, TOPIC, self._on_text, LATCHED)
             node.get_logger().info(f'waiting for {self._subscription.topic_name} '
                                    '(or start with the parameter urdf_file)')
 
     def _on_text(self, message: String) -> None:
-        if message.data != self._text:
+        self._timer.cancel()
+        self._refused = None
+        if message.data == self._text:
+            return
+        if not self._busy():
             self._try(message.data)
+            return
+        # A latched publisher does not send it again.
+        self._refused = message.data
+        self._timer.reset()
+        self._node.get_logger().warning(
+            f'{self._subscription.topic_name}: a new robot description came during a motion; it '
+            'is looked at when the arm rests')
+
+    def _when_at_rest(self) -> None:
+        if not self._busy():
+            self._timer.cancel()
+            self.retry()
 
     def retry(self) -> None:
-        """Try the text that was refused last again, after a parameter has changed."""
+        """Try the newest text again if it was refused; a parameter or the arm has changed."""
         if self._refused is not None:
             self._try(self._refused)
 

@@ -27,6 +27,9 @@ except ImportError:
     tf2_ros = None
 
 
+LONGEST = 200  # letters of a name for which a similar one is sought; that takes time
+
+
 class NotYet(Exception):
     """The transform may still arrive."""
 
@@ -77,7 +80,7 @@ class Frames:
         if link in tree.links:
             return link_pose(tree, link, base_link, positions)
         if self._buffer is None:
-            near = difflib.get_close_matches(link, tree.links, 1, 0.6)
+            near = difflib.get_close_matches(link[:LONGEST], tree.links, 1, 0.6)
             raise GoalError(
                 f'the frame {quote(frame)} is not a link of the robot'
                 + (f' (did you mean {quote(near[0])}?)' if near else '')
@@ -88,6 +91,6 @@ class Frames:
         except tf2_ros.TransformException as error:
             raise NotYet(f'the frame {quote(frame)} is not a link of the robot, and TF cannot '
                          f'connect it to {quote(self._prefix + base_link)}: '
-                         f'{str(error).strip()}') from None
+                         f'{quote(str(error).strip(), 300)}') from None
         t, r = found.transform.translation, found.transform.rotation
         return pose(rotation_from_quaternion((r.x, r.y, r.z, r.w)), np.array([t.x, t.y, t.z]))

@@ -20,6 +20,7 @@ from ik_node.ros.frames import NotYet
 from ik_node.ros.gate import Gate
 from ik_node.ros.robot import RobotHolder
 from ik_node.ros.status import GoalState, GoalTask, StatusReporter
+from ik_node.ros.turns import Turns
 
 WATCH_PERIOD = 0.02       # s, while a goal is under way
 PAUSE = 3.0               # s without a sign of life: the process was stopped
@@ -38,6 +39,12 @@ class Goals:
     looked at if it takes their place, and have theirs if it is refused.  Whatever a step
     of a goal raises becomes the goal's answer; so does a gate that is shut, before the step.
     While there are goals, a timer tries again what has to wait, and has the motion judged.
+
+    Attributes
+    ----------
+    turns : Turns
+        For what takes long, here and where the goals come in.
+
     """
 
     def __init__(self, node: Node, holder: RobotHolder, gate: Gate) -> None:
@@ -48,7 +55,7 @@ class Goals:
         self._waiting: tuple[GoalTask, Step, float] | None = None
         self._arrived: list[tuple[GoalTask, Step]] = []
         self._answers: deque[Callable[[], None]] = deque()
-        self._more = node.create_guard_condition(self.work_off)
+        self.turns = Turns(node)
         self._last_tick = monotonic()
         self.count = 0
         self.status = StatusReporter(node)
@@ -68,20 +75,25 @@ class Goals:
         self._arrived.append((task, step))
 
     def work_off(self) -> None:
-        """Attempt what has arrived, the newest first, and answer what that has dismissed."""
+        """
+        Attempt what has arrived, the newest first, and answer what that has dismissed.
+
+        A piece for the `turns`; what is left when it ends has the next.
+        """
         end = monotonic() + SLICE
         while self._turn():
             if monotonic() > end:
-                self._more.trigger()
+                self.turns.later(self.work_off)
                 return
         if (self._arrived or self._answers) and self._timer.is_canceled():
             self._timer.reset()
 
-    def finish(self) -> None:
-        """Give the answers that are left."""
+    def finish(self, seconds: float) -> None:
+        """Give the answers that are left, and wait so long at most for who reads them."""
+        end = monotonic() + seconds
         while self._answers:
-            if not self.status.keeps_up():
-                self.status.flush(0.1)
+            while not self.status.keeps_up() and (left := end - monotonic()) > 0.0:
+                self.status.flush(min(0.1, left))
             self._answers.popleft()()
 
     def _turn(self) -> bool:
@@ -160,10 +172,14 @@ class Goals:
         return [task for k, task in enumerate(tasks) if task not in tasks[:k]]
 
     def dismiss(self, state: GoalState, reason: Reason, sentence: str,
-                before: float = np.inf) -> None:
-        """Give a final answer to all goals older than goal number `before`."""
+                before: float = np.inf, under_way: bool = True) -> None:
+        """
+        Give a final answer to all goals older than goal number `before`.
+
+        Also to the one that is `under_way`, if nobody has to see any more how it ends.
+        """
         for task in self.open():
-            if task.number < before:
+            if task.number < before and (under_way or task is not self.current):
                 self.end(task, state, reason, sentence)
         # These may be thousands.
         gone = [task for task, _ in self._arrived if task.number < before]
@@ -171,7 +187,7 @@ class Goals:
             self._answers.extend(partial(self.end, task, state, reason, sentence)
                                  for task in gone)
             self._arrived = [held for held in self._arrived if held[0].number >= before]
-            self._more.trigger()
+            self.turns.later(self.work_off)
 
     @property
     def current(self) -> GoalTask | None:
@@ -197,6 +213,7 @@ class Goals:
             task, judge = self._current
             if self._waiting is None or self._waiting[0] is not task:
                 self.attempt(task, judge)
-        self.work_off()
+        if self._arrived or self._answers:
+            self.turns.now(self.work_off)
         if not (self._current or self._waiting or self._arrived or self._answers):
             self._timer.cancel()

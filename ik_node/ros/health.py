@@ -13,7 +13,7 @@ import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
-from ik_node.errors import quote, Reason, StateError
+from ik_node.errors import GoalError, IkNodeError, quote, Reason, StateError
 from ik_node.kinematics.arm import singular_values
 from ik_node.ros.arm_state import ArmState
 from ik_node.ros.checks import Check, verdict
@@ -22,6 +22,7 @@ from ik_node.ros.goals import Goals, PAUSE
 from ik_node.ros.heartbeat import Heartbeat
 from ik_node.ros.output import Output
 from ik_node.ros.robot import Robot, RobotHolder
+from ik_node.ros.stamps import running_time
 
 CATCH_UP = 3.5  # s after a pause, until what came meanwhile is taken; DDS asks again after 3
 RECENT = 60.0   # s for which a solve counts
@@ -85,7 +86,7 @@ class Health:
                   'controllers_listening': self._output.listeners(),
                   'heartbeat_late_ms_max': f'{1e3 * late:.1f}'}
         robot = self._holder.robot
-        findings = self._since_last()
+        findings = self._since_last() + self._clock_findings()
         if robot is None:
             findings.append(Check.NO_MODEL.found(f'no robot description: {self._holder.why()}'))
         else:
@@ -95,8 +96,10 @@ class Health:
             if not values['controllers_listening']:
                 findings.append(Check.NO_LISTENER.found(
                     f'nobody listens on {self._output.name}'))
-        if not self._gate.open:
-            findings = [Check.INACTIVE.found('inactive')]
+        try:
+            self._gate.require()
+        except IkNodeError as error:
+            findings = [(Check.INACTIVE, str(error))]  # which says what to do
         level, message = verdict(findings)
         array = DiagnosticArray()
         array.header.stamp = self._node.get_clock().now().to_msg()
@@ -117,6 +120,14 @@ class Health:
             if new:
                 findings.append(check.found(f'{new} {what}'))
         return findings
+
+    def _clock_findings(self) -> Findings:
+        """Judge whether there is a time, as goals do."""
+        try:
+            running_time(self._node)
+        except GoalError as error:
+            return [Check.CLOCK_STOPPED.found(str(error))]
+        return []
 
     def _load(self, robot: Robot, values: dict[str, Any], late: float) -> Findings:
         """Judge how the node keeps up, and how its goals end."""
@@ -141,12 +152,15 @@ class Health:
         return findings
 
     def _arm_findings(self, robot: Robot, values: dict[str, Any]) -> Findings:
-        """Judge where the arm is, and whether that is known."""
+        """Judge where the arm is, and whether that is known, as goals do."""
         q, age = self._arm.last(robot)
         values['joint_state_age_s'] = f'{age:.3f}'
         try:
-            self._arm.fresh(robot)
+            self._arm.startable(robot)
         except StateError as error:
+            if error.reason is Reason.START_OUT_OF_LIMITS:
+                _posture(robot, q, values)  # for the figures
+                return [(Check.OUT_OF_LIMITS, str(error))]  # which says what to do
             if error.reason is Reason.STATE_INVALID:
                 return [Check.STATE_INVALID.found(str(error))]
             return [Check.STATE_OLD.found(f'joint states are missing or old: {error}')]
@@ -164,11 +178,7 @@ def _posture(robot: Robot, q: np.ndarray, values: dict[str, Any]) -> Findings:
                'smallest_singular_value': f'{smallest:.4f}'}
     thresholds = settings.thresholds
     unit = 'rad' if chain.turning[k] else 'm'
-    if margin < -settings['motion.start_tolerance']:
-        findings.append(Check.OUT_OF_LIMITS.found(
-            f'joint {joint} stands {-margin:.3g} {unit} outside its limits, the threshold is '
-            f'{settings["motion.start_tolerance"]:g} {unit}'))
-    elif margin < thresholds.limit_margin:
+    if margin < thresholds.limit_margin:
         findings.append(Check.LIMIT.found(
             f'joint {joint} stands {margin:.3g} {unit} from its limit, the threshold is '
             f'{thresholds.limit_margin:g} {unit}'))

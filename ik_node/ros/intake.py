@@ -43,7 +43,7 @@ except ImportError:  # Humble
 # instead, and what that loses is counted.
 ALL = QoSProfile(history=HistoryPolicy.KEEP_ALL)
 MOST_BYTES = 2**18  # of a path: MOST_POSES with names of 50 letters; more is not even read
-SLICE = 0.02     # s, so long messages are taken in until others have their turn
+SLICE = 0.01     # s, so long messages are taken in until others have their turn
 LONGEST = 1.0    # s, so long messages are taken in before a stop is answered
 PATIENCE = 0.5   # s after which a goal is looked at though more come faster than they are taken in
 
@@ -66,36 +66,37 @@ class Intake:
         self._stamps = stamps
         self._health = health
         self._behind_since = np.inf
+        self._taken: Arrived = []
         self._subscriptions: dict[Subscription, Read] = {}
         for kind, message in KINDS.items():
             self._listen(message, f'goal_{kind}', as_it_is(partial(self._to_target, kind)))
         self._listen(JointState, 'goal_joints', as_it_is(self._to_joints))
         self._listen(Path, 'goal_path', if_short(Path, self._along_path), raw=True)
         self._listen(PoseArray, 'goal_arc', if_short(PoseArray, self._along_arc), raw=True)
-        self._more = node.create_guard_condition(self._go_on)
 
     # ---- from the middleware ------------------------------------------------
 
     def _listen(self, kind: type, name: str, read: Read, raw: bool = False) -> None:
         def on_message(data: Any, info: dict[str, Any]) -> None:
-            self._go_on([(info['received_timestamp'], *read(data))])
+            self._taken.append((info['received_timestamp'], *read(data)))
+            self._goals.turns.now(self._go_on)
 
         subscription = self._node.create_subscription(
             kind, f'~/{name}', on_message, ALL, raw=raw,
             event_callbacks=SubscriptionEventCallbacks(message_lost=self._on_lost))
         self._subscriptions[subscription] = read
 
-    def _go_on(self, taken: Arrived = ()) -> None:
+    def _go_on(self) -> None:
         """Take in what waits, and have the goals worked off."""
-        drained = self.take_in(SLICE, taken)
+        drained = self.take_in(SLICE)
         if not drained:
-            self._more.trigger()
+            self._goals.turns.later(self._go_on)
             self._behind_since = min(self._behind_since, monotonic())
         if drained or monotonic() - self._behind_since > PATIENCE:
             self._behind_since = np.inf
             self._goals.work_off()
 
-    def take_in(self, seconds: float, taken: Arrived = ()) -> bool:
+    def take_in(self, seconds: float) -> bool:
         """
         Make goals of the messages that wait, of whatever kind, in the order in which they came.
 
@@ -105,8 +106,6 @@ class Intake:
         ----------
         seconds : float
             At most so long.
-        taken : list
-            What has been taken already.
 
         Returns
         -------
@@ -114,17 +113,18 @@ class Intake:
             Whether none is left.
 
         """
-        taken, end, drained = [*taken], monotonic() + seconds, True
+        end, drained = monotonic() + seconds, True
         for subscription, read in self._subscriptions.items():
             while (found := take_next(subscription)) is not None:
                 data, info = found
-                taken.append((info['received_timestamp'], *read(data)))
+                self._taken.append((info['received_timestamp'], *read(data)))
                 if monotonic() > end:
                     drained = False
                     break
-        for _, message, take in sorted(taken, key=lambda each: each[0]):
+        for _, message, take in sorted(self._taken, key=lambda each: each[0]):
             task = self._goals.new(message.header.stamp)
             self._goals.arrived(task, partial(self._begin, take, message, task))
+        self._taken.clear()
         return drained
 
     def _on_lost(self, info: QoSMessageLostInfo) -> None:
@@ -135,9 +135,9 @@ class Intake:
             throttle_duration_sec=5.0)
 
     def stop(self, reason: Reason, sentence: str) -> None:
-        """Answer the goals that have come until now, instead of looking at them."""
+        """Answer the goals that have come until now and were not begun."""
         self.take_in(LONGEST)
-        self._goals.dismiss(GoalState.STOPPED, reason, sentence)
+        self._goals.dismiss(GoalState.STOPPED, reason, sentence, under_way=False)
 
     # ---- one kind of goal each ----------------------------------------------
 
@@ -230,17 +230,26 @@ def as_it_is(take: Take) -> Read:
 def if_short(kind: type, take: Take) -> Read:
     """Return what reads bytes, unless that would take so long that all else would wait for it."""
     def read(data: bytes) -> tuple[Any, Take]:
-        if len(data) <= MOST_BYTES:
-            return deserialize_message(data, kind), take
-
-        def refuse(_message: Any, _task: GoalTask, _robot: Robot) -> None:
-            raise GoalError(f'the goal has {len(data)} bytes, at most {MOST_BYTES} are taken '
-                            f'({MOST_POSES} poses); send it in parts', Reason.PATH_INVALID)
-
-        # With which it begins.
-        return kind(header=deserialize_message(data, Header)), refuse
+        try:
+            if len(data) <= MOST_BYTES:
+                return deserialize_message(data, kind), take
+            # With which it begins.
+            return kind(header=deserialize_message(data, Header)), refusing(
+                f'the goal has {len(data)} bytes, at most {MOST_BYTES} are taken '
+                f'({MOST_POSES} poses); send it in parts')
+        except RuntimeError:  # rclpy does not name the one of the middleware
+            return kind(), refusing(f'the goal cannot be read as a {kind.__name__}; is its '
+                                    'sender built for this version of the message?')
 
     return read
+
+
+def refusing(sentence: str) -> Take:
+    """Return what refuses a path."""
+    def refuse(_message: Any, _task: GoalTask, _robot: Robot) -> None:
+        raise GoalError(sentence, Reason.PATH_INVALID)
+
+    return refuse
 
 
 def take_next(subscription: Subscription) -> tuple[Any, dict[str, Any]] | None:

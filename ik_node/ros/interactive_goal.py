@@ -105,8 +105,7 @@ class InteractiveGoal(Node):
     def _on_feedback(self, feedback: InteractiveMarkerFeedback) -> None:
         if feedback.event_type == InteractiveMarkerFeedback.MOUSE_UP:
             self._handle.release()
-        if feedback.event_type != InteractiveMarkerFeedback.POSE_UPDATE \
-                or feedback.control_name == MENU_CONTROL:
+        if feedback.event_type != InteractiveMarkerFeedback.POSE_UPDATE:
             return
         try:
             T = matrix_from_pose(feedback.pose)
@@ -115,7 +114,11 @@ class InteractiveGoal(Node):
             self._show_anew()  # the server has taken it already
             return
         # RViz sends the pose at a mere click, too.
-        if self._handle.dragging or max(distance(T, self._handle.T)) > TOUCH:
+        moved = max(distance(T, self._handle.T)) > TOUCH
+        if feedback.control_name == MENU_CONTROL:
+            if moved:
+                self._show_anew()
+        elif moved or self._handle.dragging:
             self._handle.drag(feedback.header.frame_id, T)
 
     def _chosen(self, entry: Entry):

@@ -4,13 +4,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from math import isfinite, isinf, isnan
 from typing import Any
 
 import numpy as np
 
 from ik_node.errors import quote, Reason, StateError
+
+MOST_NAMES = 5000  # in a message; and remembered, while it is not known which the robot has
 
 
 class JointStates:
@@ -30,28 +32,42 @@ class JointStates:
         self.complaint = ''
         self._complaint_time = -np.inf
 
-    def take(self, message: Any, now: float) -> bool:
-        """Take a sensor_msgs/JointState; return whether all of it made sense."""
+    def take(self, message: Any, now: float, known: Container[str] | None = None) -> bool:
+        """
+        Take a sensor_msgs/JointState; return whether all of it made sense.
+
+        Of joints that are not `known` nothing is remembered; None: the robot is not there yet.
+        """
         names, positions, velocities = message.name, message.position, message.velocity
+        if len(names) > MOST_NAMES:
+            return self.leave_out(f'it has {len(names)} names, at most {MOST_NAMES} are read', now)
         if len(names) != len(positions):
-            return self._ignore(f'it has {len(names)} names and {len(positions)} positions', now)
+            return self.leave_out(f'it has {len(names)} names and {len(positions)} positions', now)
         if len(velocities) not in (0, len(names)):
-            return self._ignore(f'it has {len(names)} names and {len(velocities)} velocities', now)
+            return self.leave_out(
+                f'it has {len(names)} names and {len(velocities)} velocities', now)
         if len(set(names)) != len(names):
-            return self._ignore('it names a joint twice', now)
+            return self.leave_out('it names a joint twice', now)
         for name, position, velocity in zip(names, positions, velocities or [0.0] * len(names)):
             if not isfinite(position) or isinf(velocity):
                 # Of this joint nothing is known; the others count.
                 what = velocity if isfinite(position) else position
-                self._ignore(f'{quote(name)} is {what}', now)
+                self.leave_out(f'{quote(name)} is {what}', now)
                 continue
-            self.positions[name] = position
-            # NaN: the hardware has no velocity.
-            self._velocities[name] = 0.0 if isnan(velocity) else velocity
-            self._heard[name] = now
+            if self._remembers(name, known):
+                self.positions[name] = position
+                # NaN: the hardware has no velocity.
+                self._velocities[name] = 0.0 if isnan(velocity) else velocity
+                self._heard[name] = now
         return self._complaint_time != now
 
-    def _ignore(self, why: str, now: float) -> bool:
+    def _remembers(self, name: str, known: Container[str] | None) -> bool:
+        if known is not None:
+            return name in known
+        return name in self.positions or len(self.positions) < MOST_NAMES
+
+    def leave_out(self, why: str, now: float) -> bool:
+        """Note why a message, or a joint of it, is not taken; return False."""
         self.ignored += 1
         self.complaint = why
         self._complaint_time = now

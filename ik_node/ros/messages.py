@@ -38,7 +38,7 @@ def matrix_from_pose(message: Pose) -> np.ndarray:
     p, o = message.position, message.orientation
     _check_finite('position', p, 'xyz')
     _check_finite('orientation', o, 'xyzw')
-    norm = sqrt(o.x * o.x + o.y * o.y + o.z * o.z + o.w * o.w)
+    norm = quaternion_norm(o)
     if norm == 0.0:
         raise GoalError('the orientation of the goal is not set (all zeros); no rotation is '
                         'w: 1.0', Reason.GOAL_ORIENTATION_UNSET)
@@ -47,6 +47,11 @@ def matrix_from_pose(message: Pose) -> np.ndarray:
                         'numbers in the order x, y, z, w?', Reason.GOAL_ORIENTATION_NOT_UNIT)
     R = rotation_from_quaternion((o.x / norm, o.y / norm, o.z / norm, o.w / norm))
     return pose(R, np.array([p.x, p.y, p.z]))
+
+
+def quaternion_norm(o: Quaternion) -> float:
+    """Return the norm of a geometry_msgs/Quaternion; 1 for an orientation."""
+    return sqrt(o.x * o.x + o.y * o.y + o.z * o.z + o.w * o.w)
 
 
 def position_from_point(message: Point) -> np.ndarray:

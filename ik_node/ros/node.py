@@ -18,9 +18,10 @@ from ik_node.ros.entities import Entities
 from ik_node.ros.gate import Gate
 from ik_node.ros.parameters import declare, IK_NODE, plain, refused
 from ik_node.ros.parts import Parts
+from ik_node.ros.qos_log import QosLog
 
 
-class IkNode(LifecycleNode):
+class IkNode(QosLog, LifecycleNode):
     """
     The life of the node: unconfigured, inactive, active, finalized.
 

@@ -247,18 +247,24 @@ def declare(node: Node, table: tuple[Row, ...], managed: bool = False) -> dict[s
             default = list(default) or (Parameter.Type.STRING_ARRAY if row.strings
                                         else Parameter.Type.DOUBLE_ARRAY)
         try:
-            node.declare_parameter(row.name, default, descriptor)
+            declared = node.declare_parameter(row.name, default, descriptor)
         except InvalidParameterTypeException:
-            kind = {str: 'a string', float: 'a number with a decimal point (1.0, not 1)',
-                    int: 'a whole number', bool: 'true or false',
-                    tuple: 'a list of names' if row.strings
-                    else 'a list of numbers with decimal points ([1.0], not [1])'}
-            raise ParameterError(
-                f'the parameter {row.name} must be {kind[type(row.default)]}') from None
+            raise _wrong_type(row) from None
         except InvalidParameterValueException:
             raise ParameterError(f'the parameter {row.name} must be from {row.low:g} to '
                                  f'{row.high:g}') from None
+        # An empty list in a file leaves a number or a text without a value.
+        if declared.value is None and not isinstance(row.default, tuple):
+            raise _wrong_type(row)
     return values_of(node, table)
+
+
+def _wrong_type(row: Row) -> ParameterError:
+    kind = {str: 'a string', float: 'a number with a decimal point (1.0, not 1)',
+            int: 'a whole number', bool: 'true or false',
+            tuple: 'a list of names' if row.strings
+            else 'a list of numbers with decimal points ([1.0], not [1])'}
+    return ParameterError(f'the parameter {row.name} must be {kind[type(row.default)]}')
 
 
 def values_of(node: Node, table: tuple[Row, ...]) -> dict[str, Any]:

@@ -27,7 +27,8 @@ from ik_node.ros.namesakes import Namesakes
 from ik_node.ros.output import make_output
 from ik_node.ros.parameters import IK_NODE, other_than_default
 from ik_node.ros.preview import Preview
-from ik_node.ros.robot import forget_garbage, Robot, RobotHolder
+from ik_node.ros.process import forget_garbage
+from ik_node.ros.robot import Robot, RobotHolder
 from ik_node.ros.stamps import Stamps
 from ik_node.ros.status import GoalState
 from ik_node.ros.stream import Stream
@@ -37,6 +38,8 @@ from ik_node.trajectory.cartesian import warm_up as prepare_paths
 from ik_node.trajectory.settings import make_settings
 from ik_node.trajectory.tip import tip_rates
 from ik_node.trajectory.tracking import Follower
+
+PATIENCE = 0.5  # s, at the end, for each who reads trajectories or answers
 
 
 class Parts:
@@ -69,11 +72,11 @@ class Parts:
         self._output = make_output(node, values['output'], values['controller'], gate)
         frames = Frames(node, values['frame_prefix'])
         # What is heard while the robot is prepared would be old afterwards.
-        self._description = Description(node, values, self._take_model)
+        self._description = Description(node, values, self._take_model, self._busy)
         self._arm = ArmState(node, self._holder, values)
         self._motion = Motion(node, self._holder, self._arm, self._output, self._goals)
         health = Health(node, self._holder, self._arm, self._output, self._goals, gate)
-        stamps = Stamps(node, health)
+        stamps = Stamps(node, health.was_paused)
         targets = Targets(node, self._arm, frames)
         self._intake = Intake(node, self._holder, self._arm, targets, self._goals, self._motion,
                               stamps, health)
@@ -87,10 +90,12 @@ class Parts:
 
     # ---- model and parameters -----------------------------------------------
 
+    def _busy(self) -> bool:
+        robot = self._holder.robot
+        return bool(self._goals.open()) or robot is not None and robot.moves
+
     def _take_model(self, tree: Tree) -> None:
         logger = self._node.get_logger()
-        if self._goals.open() or (self._holder.robot and self._holder.robot.moves):
-            raise ParameterError('a new robot description came during a motion; it is not taken')
         chain = make_chain(tree, self._values['base_link'], self._values['tip_link'])
         logger.info('preparing the solver (the first start on a machine compiles it, '
                     'which takes about a minute)')
@@ -169,7 +174,7 @@ class Parts:
             self._node.get_logger().error(f'the motion goes on to its end: {error}')
         finally:
             self._intake.stop(reason, sentence)
-            self._goals.finish()
+            self._goals.finish(PATIENCE)
             self._stream.close()
-            self._output.flush(0.5)
-            self._goals.status.flush(0.5)
+            self._output.flush(PATIENCE)
+            self._goals.status.flush(PATIENCE)

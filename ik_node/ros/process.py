@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import gc
 import os
 import signal
 import sys
@@ -21,6 +22,18 @@ from rclpy.signals import SignalHandlerOptions
 from ik_node.errors import IkNodeError
 
 SIGNAL_LATENCY = 0.1  # s, how long a signal may wait while nothing else happens
+
+
+def forget_garbage() -> None:
+    """
+    Have the garbage collector never again look at what is there by now.
+
+    Once a node is ready that is most of what will ever be there, the compiler with it; to look
+    through it takes far longer than a goal, or than many joint states are apart.
+    """
+    gc.unfreeze()  # what was there for another robot may be garbage by now
+    gc.collect()
+    gc.freeze()
 
 
 class ClosableNode(Protocol):

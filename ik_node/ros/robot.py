@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-import gc
 from time import monotonic
 
 import numpy as np
@@ -23,6 +22,8 @@ class Robot:
 
     Attributes
     ----------
+    joint_names : frozenset of str
+        Of all joints of the description, the chain's and others.
     settings : Settings
         As the parameters are now.
     since : float
@@ -39,6 +40,7 @@ class Robot:
     def __init__(self, tree: Tree, chain: Chain, settings: Settings) -> None:
         self.tree = tree
         self.chain = chain
+        self.joint_names = frozenset(joint.name for joint in tree.joints)
         self.settings = settings
         self.since = monotonic()
         self.course: Course | None = None
@@ -53,18 +55,6 @@ class Robot:
     def lose_course(self) -> None:
         """Note that the arm does not follow what was sent."""
         self.course, self.astray = None, True
-
-
-def forget_garbage() -> None:
-    """
-    Have the garbage collector never again look at what is there by now.
-
-    That is most of what will ever be there, the compiler with it; to look through it takes
-    far longer than a goal.
-    """
-    gc.unfreeze()  # what was there for another robot may be garbage by now
-    gc.collect()
-    gc.freeze()
 
 
 class RobotHolder:

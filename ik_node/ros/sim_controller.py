@@ -24,6 +24,7 @@ from ik_node.model.urdf import Tree
 from ik_node.ros.action import action_type, TrajectoryServer
 from ik_node.ros.description import Description
 from ik_node.ros.parameters import declare, plain, refused, SIM_CONTROLLER
+from ik_node.ros.process import forget_garbage
 from ik_node.solver.options import one_per_joint
 from ik_node.trajectory.execution import ActiveGoal, Tolerances
 from ik_node.trajectory.physics import PhysicsPlant
@@ -74,6 +75,7 @@ class SimController(Node):
                                          plant=plant, sensors=self._sensors)
         _apply(self._values, chain, controller, self._sensors)
         self._chain, self._controller, self._standing = chain, controller, standing
+        forget_garbage()
         self.get_logger().info(
             f'simulates {", ".join(map(quote, chain.joint_names))} at {self._values["rate"]:g} '
             f'Hz; listens on {self._subscription.topic_name}')

@@ -4,22 +4,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from builtin_interfaces.msg import Time as TimeMessage
 from rclpy.node import Node
 from rclpy.time import Time
 
 from ik_node.errors import GoalError, Reason
-from ik_node.ros.health import Health
 
 FUTURE_SLACK = 0.5  # s, clocks of two machines
 
 
-class Stamps:
-    """Refuses stamps that are too old, in the future, or none after a pause of the process."""
+def running_time(node: Node) -> Time:
+    """
+    Return the time of the node.
 
-    def __init__(self, node: Node, health: Health) -> None:
+    Raises
+    ------
+    GoalError
+        CLOCK_STOPPED without simulated time.
+
+    """
+    now = node.get_clock().now()
+    if now.nanoseconds == 0:
+        raise GoalError('use_sim_time is true, but no time has arrived on /clock',
+                        Reason.CLOCK_STOPPED)
+    return now
+
+
+class Stamps:
+    """
+    Refuses stamps that are too old, in the future, or none after a pause of the process.
+
+    Parameters
+    ----------
+    was_paused : callable
+        Tells whether the process was stopped until just now.
+
+    """
+
+    def __init__(self, node: Node, was_paused: Callable[[], bool]) -> None:
         self._node = node
-        self._health = health
+        self._was_paused = was_paused
 
     def checked(self, message: TimeMessage, max_age: float) -> Time:
         """
@@ -28,19 +54,16 @@ class Stamps:
         Raises
         ------
         GoalError
-            GOAL_STALE, GOAL_FROM_FUTURE, or CLOCK_STOPPED without simulated time.
+            GOAL_STALE, GOAL_FROM_FUTURE, or as :func:`running_time`.
 
         """
-        now = self._node.get_clock().now()
+        now = running_time(self._node)
         if message.sec < 0:
             raise GoalError('the stamp of the goal is negative; set it to now, or to 0',
                             Reason.GOAL_STALE)
         stamp = Time.from_msg(message, clock_type=now.clock_type)
-        if now.nanoseconds == 0:
-            raise GoalError('use_sim_time is true, but no time has arrived on /clock',
-                            Reason.CLOCK_STOPPED)
         if stamp.nanoseconds == 0:
-            if self._health.was_paused():
+            if self._was_paused():
                 raise GoalError('the goal has no stamp, and this process was stopped for a while, '
                                 'so it may be old; send it again', Reason.GOAL_STALE)
             return stamp

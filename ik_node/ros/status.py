@@ -121,7 +121,7 @@ class StatusReporter:
     outcomes : Counter
         Final answers by their reason.
     states : Counter
-        The same by their state.
+        The same by their state, 0 for those that none had yet.
     failures : int
         Goals that were begun and failed, since one was reached.
     on_report : callable
@@ -135,7 +135,8 @@ class StatusReporter:
             depth=ANSWERS, durability=STATUS_QOS.durability))
         self.outcomes: Counter[str] = Counter()
         self._given, self._all_there = 0, monotonic()
-        self.states: Counter[str] = Counter()
+        self.states = Counter({state.value: 0 for state in GoalState
+                               if state is not GoalState.ACCEPTED})
         self.failures = 0
         self.on_report: Callable[[GoalTask, str], None] = lambda task, sentence: None
 

@@ -12,10 +12,12 @@ from std_msgs.msg import Header
 
 from ik_node.ros.arm_state import ArmState
 from ik_node.ros.frames import Frames
-from ik_node.ros.messages import matrix_from_pose, position_from_point
+from ik_node.ros.messages import matrix_from_pose, position_from_point, quaternion_norm
 from ik_node.ros.robot import Robot
 from ik_node.solver.goal import Goal
 from ik_node.solver.result import Result
+
+ROUNDED = 1e-3  # of a quaternion's norm, what numbers with three digits are off
 
 
 class Targets:
@@ -47,6 +49,11 @@ class Targets:
     def pose(self, header: Header, pose: Pose, robot: Robot) -> np.ndarray:
         """Return ``T_base_tip`` (4, 4) of a pose in the frame, and at the time, of `header`."""
         T_frame_tip = matrix_from_pose(pose)
+        norm = quaternion_norm(pose.orientation)
+        if abs(norm - 1.0) > ROUNDED:
+            self._node.get_logger().warning(
+                f'the quaternion of a goal has norm {norm:.4g}; it is normalised, this time and '
+                'whenever it comes again: its sender should do that', once=True)
         return self._frame(header, robot) @ T_frame_tip
 
     def solve(self, goal: Goal, robot: Robot) -> Result:

@@ -32,7 +32,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
-from ik_node.errors import IkNodeError
+from ik_node.errors import IkNodeError, printable
 from ik_node.kinematics.arm import link_pose
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.urdf import read_urdf, Tree
@@ -213,7 +213,7 @@ def run_goal(goal: dict[str, Any], command: list[str], end: FilePose, witness: W
         line += (f'reached: {how}, moved {answer.get("duration_s", "0")} s, measured error '
                  f'{position:.1e} m {angle:.1e} rad')
     else:
-        line += f'{answer["state"]} ({answer["reason"]}): {answer["message"]}'
+        line += f'{answer["state"]} ({answer["reason"]}): {printable(answer["message"])}'
     print(('  ok       ' if good else '  NOT OK   ') + line, flush=True)
     if not good:
         print(f'           expected {goal["expect"]}')

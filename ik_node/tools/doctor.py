@@ -13,6 +13,7 @@ import sys
 import rclpy
 from rclpy.signals import SignalHandlerOptions
 
+from ik_node.errors import printable
 from ik_node.ros.process import leave
 from ik_node.tools import doctor_arm as arm, doctor_checks as checks
 from ik_node.tools.arguments import node_name
@@ -45,7 +46,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
         epilog='exit code: 0 no problem, 1 a problem, 2 wrong usage, 130 interrupted')
     parser.add_argument('--node', default='/ik_node', type=node_name,
                         help='name of the ik_node, with its namespace (default %(default)s)')
-    parser.add_argument('--timeout', type=float, default=4.0, metavar='S',
+    parser.add_argument('--timeout', type=float, default=6.0, metavar='S',
                         help='look for so long at most, s; less if nothing is missing '
                              '(default %(default)s)')
     parser.add_argument('--json', action='store_true', help='print one JSON object')
@@ -62,9 +63,9 @@ def diagnose(seen: Observations) -> dict[str, list[Finding]]:
 
 
 def report(found: dict[str, list[Finding]]) -> str:
-    """Return the findings in words, one line each."""
-    lines = [f'{finding.level.value:8} {name + ":":14} {finding.what}'
-             + (f'; {finding.remedy}' if finding.remedy else '')
+    """Return the findings in words, one line each, whatever others on the graph have said."""
+    lines = [printable(f'{finding.level.value:8} {name + ":":14} {finding.what}'
+                       + (f'; {finding.remedy}' if finding.remedy else ''))
              for name, findings in found.items() for finding in findings]
     problems, warnings = (_count(found, level) for level in (Level.PROBLEM, Level.WARNING))
     return '\n'.join([*lines, f'{problems} problem{"s" * (problems != 1)}, '

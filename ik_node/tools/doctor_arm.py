@@ -29,6 +29,7 @@ STIR = 0.01  # rad or m; less is noise
 # Outside these a limit is probably in other units, by kind: rad or m, and s.
 SANE = {'velocity': (1e-3, 50.0), 'acceleration': (1e-2, 1e3), 'jerk': (0.1, 1e6)}
 NARROW = 1e-3  # rad or m
+WIDE = 50.0  # m
 
 
 def check_description(seen: Observations, model: Model) -> Findings:
@@ -165,6 +166,10 @@ def check_limits(seen: Observations, model: Model) -> Findings:
         if 0.0 < width < NARROW:
             findings.append(warning(f'joint {quote(name)} may move by {width:.2g} only',
                                     'correct its limits in the URDF'))
+    for k in np.flatnonzero(~chain.turning & (chain.upper - chain.lower > WIDE)):
+        findings.append(warning(f'joint {quote(chain.joint_names[k])} slides from '
+                                f'{chain.lower[k]:g} to {chain.upper[k]:g} m',
+                                'give its limits in m, if they are in millimetres'))
     findings += _outside(seen, chain)
     yield from findings or [ok('position, velocity, acceleration and jerk are plausible, and the '
                                'arm is inside')]
@@ -174,8 +179,7 @@ def _odd(seen: Observations, chain: Chain, kind: str, low: float, high: float) -
     """Return what is odd about the velocity, acceleration or jerk limits."""
     name = f'motion.{kind}_limits'
     try:
-        limits = one_per_joint(chain, seen.value(name), f'the parameter {name}') \
-            if seen.value(name) else chain.velocity
+        limits = _limits(seen, chain, kind)
     except ParameterError as error:
         return [problem(str(error), 'correct it')]
     unset = [quote(joint) for joint, limit in zip(chain.joint_names, limits) if np.isinf(limit)]
@@ -188,6 +192,21 @@ def _odd(seen: Observations, chain: Chain, kind: str, low: float, high: float) -
         if np.isfinite(limit) and not low <= limit <= high]
 
 
+def _limits(seen: Observations, chain: Chain, kind: str) -> np.ndarray:
+    """
+    Return the limits (n,) that the node has for velocity, acceleration or jerk.
+
+    Raises
+    ------
+    ParameterError
+        If its parameter does not fit the chain.
+
+    """
+    name = f'motion.{kind}_limits'
+    return one_per_joint(chain, seen.value(name), f'the parameter {name}') \
+        if seen.value(name) else chain.velocity
+
+
 def _outside(seen: Observations, chain: Chain) -> list[Finding]:
     """Return the joints that stand outside their limits, or are faster than can be."""
     joints = JointStates()
@@ -197,6 +216,10 @@ def _outside(seen: Observations, chain: Chain) -> list[Finding]:
         q, qd = joints.state(chain.joint_names, seen.end, np.inf)
     except StateError:
         return []
+    try:
+        velocity = _limits(seen, chain, 'velocity')
+    except ParameterError:  # which is said by _odd
+        velocity = np.full(chain.n, np.inf)
     tolerance, findings = seen.value('motion.start_tolerance'), []
     for k, name in enumerate(chain.joint_names):
         excess = max(chain.lower[k] - q[k], q[k] - chain.upper[k])
@@ -206,10 +229,10 @@ def _outside(seen: Observations, chain: Chain) -> list[Finding]:
                 f'joint {quote(name)} stands at {q[k]:.4g}, {excess:.3g} outside its limits '
                 f'[{chain.lower[k]:.4g}, {chain.upper[k]:.4g}]', 'bring it back by hand, or '
                 'look at the units and the zero of the joint states'))
-        if abs(qd[k]) > TOO_FAST * chain.velocity[k]:
+        if abs(qd[k]) > TOO_FAST * velocity[k]:
             findings.append(problem(
                 f'joint {quote(name)} reports a velocity of {qd[k]:.4g}, its limit is '
-                f'{chain.velocity[k]:.4g}', 'look at the units of the joint states'))
+                f'{velocity[k]:.4g}', 'look at the units of the joint states'))
     return findings
 
 

@@ -141,7 +141,12 @@ def check_node(seen: Observations, _: Model) -> Findings:
     """Look whether the node is there, once, and answers."""
     count = seen.nodes.count(seen.target)
     alike = [name for name in seen.nodes if name.rpartition('/')[2] == 'ik_node']
-    if not count:
+    if not count and seen.health:
+        yield problem(f'{seen.target} is heard on /diagnostics, but is not in the ROS graph: '
+                      'it hears nobody', 'start it again; after a process was killed, its '
+                      'successor may be deaf on the shared memory of Fast DDS: with '
+                      'FASTDDS_BUILTIN_TRANSPORTS=UDPv4 there is none')
+    elif not count:
         yield problem(f'there is no node {seen.target}',
                       f'name it: --node {listed(alike)}' if alike else 'start it: ros2 run '
                       'ik_node ik_node; or continue it, if its process is stopped')

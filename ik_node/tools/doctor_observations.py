@@ -11,8 +11,9 @@ from statistics import median
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
-from rclpy.qos import qos_check_compatible, QoSCompatibility, QoSProfile
+from rclpy.qos import QoSProfile
 
+from ik_node.ros import qos_log
 from ik_node.ros.parameters import IK_NODE
 
 LOOK = 2.0  # s; so long at least it looks on, whatever was seen already
@@ -168,7 +169,4 @@ def mismatch(publisher: End, listener: End) -> str:
     """Return why nothing passes between two ends of a topic; '' if it does."""
     if publisher.kind != listener.kind:
         return f'{publisher.kind} is not {listener.kind}'
-    compatible, why = qos_check_compatible(publisher.qos, listener.qos)
-    if compatible != QoSCompatibility.ERROR:
-        return ''
-    return why.replace('ERROR: ', '').strip(';').replace(';', ', ')
+    return qos_log.mismatch(publisher.qos, listener.qos)

@@ -19,7 +19,7 @@ from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
-from ik_node.errors import ParameterError
+from ik_node.errors import ParameterError, printable
 from ik_node.ros.commands import publish_stamped
 from ik_node.ros.greeting import greet, wait_for
 from ik_node.ros.messages import line_to
@@ -218,7 +218,7 @@ def _run(node: Sender, goal: Any, options: argparse.Namespace) -> int:
     final = {state.value for state in GoalState} - {GoalState.ACCEPTED.value}
     if not wait_for(node, lambda: bool(node.answers) and node.answers[-1]['state'] in final,
                     options.timeout):
-        heard = node.answers[-1]['message'] if node.answers else 'nothing'
+        heard = printable(node.answers[-1]['message']) if node.answers else 'nothing'
         print(f'send_goal: no final answer within {options.timeout:g} s; the last was: {heard}',
               file=sys.stderr)
         return 1
@@ -226,5 +226,5 @@ def _run(node: Sender, goal: Any, options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(answer))
     else:
-        print(f'{answer["state"]} ({answer["reason"]}): {answer["message"]}')
+        print(printable(f'{answer["state"]} ({answer["reason"]}): {answer["message"]}'))
     return 0 if answer['state'] == GoalState.REACHED.value else 1

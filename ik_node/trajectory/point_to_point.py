@@ -18,7 +18,7 @@ import numpy as np
 import ruckig
 
 from ik_node.errors import TrajectoryError
-from ik_node.trajectory.sampler import state_at
+from ik_node.trajectory.sampler import states_at
 from ik_node.trajectory.tip import TipLimits
 from ik_node.trajectory.trajectory import MotionLimits, MotionState, Trajectory
 from ik_node.trajectory.validate import validate
@@ -75,17 +75,18 @@ class Departure:
         the controller, which takes over a few milliseconds sooner or later than
         assumed, has this long to close the gap.  Exact: with the points of the
         motion before that, for when its own course between them matters to a limit.
-        `elapsed` is the time (s) since `trajectory` began.
+        `elapsed` is the time (s) since `trajectory` began, or less than 0 when it is
+        about to.
         """
-        ahead = np.round(trajectory.times - elapsed, 9)
+        ahead = np.round(np.append(0.0, trajectory.times) - elapsed, 9)
         ahead = ahead[(ahead > 0.0) & (ahead < lead + CLOSEST)]
         # The jerk switches at the points: better at the hand-over than just beside it.
         lead = float(ahead[-1]) if len(ahead) and ahead[-1] > max(lead - CLOSEST, CLOSEST) \
             else round(lead, 9)
         between = _apart(ahead[ahead < lead], lead, CLOSEST)[:-1]
-        return [Departure(state_at(trajectory, elapsed), times,
-                          tuple(state_at(trajectory, elapsed + t) for t in times))
-                for times in (np.array([lead]), np.append(between, lead))]
+        now, *states = states_at(trajectory, elapsed + np.array([0.0, *between, lead]))
+        return [Departure(now, np.array([lead]), tuple(states[-1:])),
+                Departure(now, np.append(between, lead), tuple(states))]
 
     @property
     def handover(self) -> MotionState:
@@ -106,7 +107,8 @@ def plan_point_to_point(joint_names: tuple[str, ...], departures: list[Departure
     Parameters
     ----------
     departures : list of Departure
-        Where the arm is and how it moves; the first that serves is taken.
+        Where the arm is and how it moves, all with the same hand-over; the first that
+        serves is taken.
     q_goal : (n,) array
         Rad or m, inside the limits.
     period : float
@@ -162,10 +164,11 @@ def _first_valid(joint_names: tuple[str, ...], ways: list[Callable[[], list[ruck
         except TrajectoryError as this:
             error = this
             continue
+        begin = departures[0].times[-1] if len(departures[0].times) else 0.0
+        sampled = _sampled(begin, parts, period, _closest(limits))
         for departure in departures:
             try:
-                trajectory = _sampled(joint_names, departure, parts, period,
-                                      _closest(limits))
+                trajectory = _joined(joint_names, departure, *sampled)
                 validate(trajectory, limits)
                 return trajectory
             except TrajectoryError as this:
@@ -279,29 +282,37 @@ def _calculate(request: ruckig.InputParameter) -> ruckig.Trajectory:
     return motion
 
 
-def _sampled(joint_names: tuple[str, ...], departure: Departure,
-             parts: list[ruckig.Trajectory], period: float, closest: float) -> Trajectory:
-    """Sample the departure and the parts, one after the other."""
-    times = list(departure.times)
-    states = [(state.q, state.qd, state.qdd) for state in departure.states]
+def _sampled(begin: float, parts: list[ruckig.Trajectory], period: float,
+             closest: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return times (k,), s, and states (k, 3, n) of the parts, one after the other."""
+    times, states = [], []
     period = max(period, sum(motion.duration for motion in parts) / MOST_POINTS)
     for motion in parts:
-        begin = times[-1] if times else 0.0
-        for t in _instants(motion, period, closest):
-            times.append(round(begin + t, 9))
-            states.append(motion.at_time(times[-1] - begin))
-    q, qd, qdd = (np.array(column) for column in zip(*states))
+        times.append(np.round(begin + _instants(motion, period, closest), 9))
+        states += [motion.at_time(t) for t in (times[-1] - begin).tolist()]
+        begin = times[-1][-1]
+    return np.concatenate(times), np.array(states)
+
+
+def _joined(joint_names: tuple[str, ...], departure: Departure, times: np.ndarray,
+            states: np.ndarray) -> Trajectory:
+    """Return the departure, and the states (k, 3, n) at times (k,), s, after it, to rest."""
+    head = np.array([(state.q, state.qd, state.qdd) for state in departure.states])
+    q, qd, qdd = np.concatenate([head.reshape(-1, *states.shape[1:]), states]).swapaxes(0, 1)
     qd[-1] = qdd[-1] = 0.0
-    return Trajectory(joint_names, departure.now, np.array(times), q, qd, qdd,
-                      len(departure.times))
+    return Trajectory(joint_names, departure.now, np.concatenate([departure.times, times]),
+                      q, qd, qdd, len(departure.times))
 
 
-def _instants(motion: ruckig.Trajectory, period: float, closest: float) -> list[float]:
+def _instants(motion: ruckig.Trajectory, period: float, closest: float) -> np.ndarray:
     """Return when the jerk of a joint switches, times at most `period` apart, and the end."""
-    knots = [0.0, *_apart(_switches(motion), max(motion.duration, closest), closest)]
-    instants = []
-    for a, b in zip(knots[:-1], knots[1:]):
-        instants += list(np.linspace(a, b, max(1, int(np.ceil((b - a) / period))) + 1)[1:])
+    knots = np.array([0.0, *_apart(_switches(motion), max(motion.duration, closest), closest)])
+    steps = np.diff(knots)
+    counts = np.maximum(1, np.ceil(steps / period)).astype(int)
+    which = np.repeat(np.arange(len(steps)), counts)  # step
+    number = 1 + np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
+    instants = knots[which] + number / counts[which] * steps[which]
+    instants[-1] = knots[-1]
     return instants
 
 

@@ -133,10 +133,13 @@ def state_at(trajectory: Trajectory, t: float) -> MotionState:
     """
     Return the commanded state at `t` seconds after the start.
 
-    The start before 0, rest at the end after the last point.
+    Before 0 the arm still follows what it did before, which the start continues
+    backwards: at rest it stands there, from a hand-over it comes with its acceleration.
+    After the last point it rests at the end.
     """
     if t <= 0.0:
-        return trajectory.start
+        q, qd, qdd = trajectory.start.q, trajectory.start.qd, trajectory.start.qdd
+        return MotionState(q + t * (qd + 0.5 * t * qdd), qd + t * qdd, qdd)
     k = int(np.searchsorted(trajectory.times, t, side='right'))
     if k == len(trajectory.times):
         return MotionState.at_rest(trajectory.end)
@@ -145,6 +148,15 @@ def state_at(trajectory: Trajectory, t: float) -> MotionState:
     else:
         a = _point(trajectory, k - 1)
     return MotionState(*evaluate(coefficients(a, _point(trajectory, k)), t - a.time))
+
+
+def states_at(trajectory: Trajectory, times: np.ndarray) -> list[MotionState]:
+    """Return the commanded states, as :func:`state_at`, at `times` (N,)."""
+    begins, _, c = segments(trajectory)
+    k = np.searchsorted(begins, times, side='right') - 1
+    inside = zip(*evaluate(c[:, k], (times - begins[k])[:, None]))
+    return [MotionState(*each) if 0.0 < t < trajectory.duration else state_at(trajectory, t)
+            for t, each in zip(times.tolist(), inside)]
 
 
 def _point(trajectory: Trajectory, k: int) -> Point:

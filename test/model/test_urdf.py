@@ -131,7 +131,7 @@ def test_not_xml(text, line):
     """Not a URDF, the line, and how the text begins."""
     sentence = refused(text, 'not a URDF')
     if isinstance(text, str):
-        assert f'line {line}' in sentence or 'line' in sentence
+        assert f'at line {line},' in sentence, sentence
         begin = ascii(text.strip()[:10])[1:-1]
         assert 'the text begins with' in sentence and begin in sentence
 

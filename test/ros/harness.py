@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import contextmanager
 import fcntl
 from functools import cache
 import math
 import os
 from pathlib import Path
+import re
 import signal
 import subprocess
 import sys
@@ -198,6 +200,13 @@ class Probe(Node):
         """Wait until the node itself says that a goal would be taken."""
         self.wait(lambda: self.says_ready(self._target), COLD_START, 'ready')
 
+    def wait_for_health(self, level: bytes, *words: str) -> None:
+        """Wait until the node says so on /diagnostics."""
+        name = f'{self._target}: health'
+        self.wait(lambda: name in self.health and self.health[name].level == level
+                  and all(word in self.health[name].message for word in words),
+                  what=f'{words} on /diagnostics')
+
     def says_ready(self, node: str) -> bool:
         """Return whether a node has said so on /diagnostics."""
         said = self.health.get(f'{node}: health')
@@ -227,8 +236,8 @@ class Probe(Node):
         """Return the answers to a goal so far."""
         return [status for status in self.statuses if status['stamp'] == stamp]
 
-    def final(self, stamp: str, seconds: float = 20.0) -> dict[str, str]:
-        """Wait for the final answer to a goal and return it."""
+    def final(self, stamp: str, seconds: float = 60.0) -> dict[str, str]:
+        """Wait for the final answer to a goal and return it; what is longer away is lost."""
         self.wait(lambda: any(answer['state'] in FINAL for answer in self.answers(stamp)),
                   seconds, f'the final answer (heard: {self.answers(stamp)})')
         return next(answer for answer in self.answers(stamp) if answer['state'] in FINAL)
@@ -418,9 +427,18 @@ def reasons(probe: Probe, stamp: str) -> list[str]:
     """Wait for the final answer and a little longer; return the reasons of all answers."""
     probe.final(stamp)
     probe.spin_for(0.2)
-    answers = probe.answers(stamp)
-    assert [answer['state'] in FINAL for answer in answers].count(True) == 1, answers
-    return [answer['reason'] for answer in answers]
+    once_each(probe.statuses, [stamp])
+    return [answer['reason'] for answer in probe.answers(stamp)]
+
+
+def once_each(statuses: list[dict[str, str]], stamps: list[str]) -> None:
+    """Assert that each of some goals has one final answer among all answers."""
+    finals = Counter(status['stamp'] for status in statuses if status['state'] in FINAL)
+    lost = [stamp for stamp in stamps if not finals[stamp]]
+    assert not lost, f'{len(lost)} of {len(stamps)} goals were not answered: {lost[:5]}'
+    twice = [status for status in statuses if finals[status['stamp']] > 1
+             and status['stamp'] in stamps]
+    assert not twice, f'answered twice: {twice[:10]}'
 
 
 def goes_on_from_here(probe: Probe, q) -> None:
@@ -432,6 +450,14 @@ def goes_on_from_here(probe: Probe, q) -> None:
     assert np.abs(np.array(first.positions) - start).max() < 2e-3
     assert np.abs(first.velocities).max() < 0.1
     assert np.abs(latest(probe) - q).max() < 1e-6
+
+
+def narrow_arm() -> str:
+    """Return the URDF of an arm as ARM, 'narrow_arm', whose first joint turns by 0.1 rad only."""
+    text = re.sub(r'(<joint name="joint_1".*?lower=)"[^"]*"( upper=)"[^"]*"', r'\1"-0.1"\2"0.1"',
+                  ARM.read_text(), flags=re.DOTALL)
+    assert 'upper="0.1"' in text
+    return text.replace('name="six_axis_arm"', 'name="narrow_arm"')
 
 
 def stamp_of(message) -> float:

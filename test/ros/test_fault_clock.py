@@ -5,6 +5,7 @@
 from threading import Event, Thread
 from time import monotonic
 
+from diagnostic_msgs.msg import DiagnosticStatus
 from harness import (
     ARM,
     goes_on_from_here,
@@ -23,6 +24,7 @@ from rclpy.parameter import Parameter
 from rclpy.time import Time
 from rosgraph_msgs.msg import Clock
 
+STALE = DiagnosticStatus.STALE
 PERIOD = 0.002  # s
 AWAY = np.array([1.2, 0.1, -0.6, 0.3, 1.2, 0.5])
 
@@ -91,11 +93,13 @@ def under_way(arm) -> str:
 
 
 @pytest.mark.fault('time and load', 'use_sim_time, and nobody publishes /clock',
-                   'goals are refused: CLOCK_STOPPED; as soon as time runs they are reached')
+                   'goals are refused: CLOCK_STOPPED, /diagnostics is STALE; as soon as time runs '
+                   'they are reached')
 def test_no_clock(simulated):
     """Nothing was started anew for it."""
     refused = simulated.final(simulated.send((0.4, 0.2, 0.4)))
     assert refused['reason'] == 'CLOCK_STOPPED' and '/clock' in refused['message']
+    simulated.wait_for_health(STALE, 'no time has arrived on /clock')
     simulated.simulation.rate = 1.0
     simulated.wait_until_ready()
     goes_on_from_here(simulated, AWAY)

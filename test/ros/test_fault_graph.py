@@ -15,6 +15,7 @@ from harness import (
     LATCHED,
     latest,
     lent,
+    once_each,
     path_of,
     pose,
     Probe,
@@ -111,19 +112,24 @@ def test_namesakes(tmp_path, probe):
 
 
 @pytest.mark.fault('start, end and middleware', 'QoS profiles that do not fit',
-                   'a warning with the topic and the policy; `ik_doctor` names both ends')
+                   'a warning with the topic, both ends and their profiles; so says `ik_doctor`')
 def test_profiles_that_do_not_fit(tmp_path, probe):
-    """A volatile description, a goal sent best effort."""
+    """A volatile description, a goal sent best effort, and a controller that wants old motions."""
     with process('ik_node', tmp_path) as node:
         probe.create_publisher(String, 'robot_description', 1)
         probe.create_publisher(PoseStamped, '/ik_node/goal_pose', QoSProfile(
             depth=1, reliability=ReliabilityPolicy.BEST_EFFORT,
             durability=DurabilityPolicy.VOLATILE))
-        for topic, policy in (('robot_description', 'DURABILITY'),
-                              ('~/goal_pose', 'RELIABILITY')):
-            probe.wait(lambda t=topic, p=policy: any(
-                t in line and 'incompatible QoS' in line and p in line
-                for line in node.output.splitlines()), what=topic)
+        probe.create_subscription(JointTrajectory, 'joint_trajectory', print, QoSProfile(
+            depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+        for sentence in (
+                'nothing on /robot_description comes from /probe: it offers reliable, volatile; '
+                '/ik_node asks for reliable, transient local',
+                'nothing on /ik_node/goal_pose comes from /probe: it offers best effort, '
+                'volatile; /ik_node asks for reliable, volatile',
+                'nothing on /joint_trajectory gets to /probe: it asks for reliable, transient '
+                'local; /ik_node offers reliable, volatile'):
+            probe.wait(lambda said=sentence: said in node.output, what=sentence)
 
 
 # ---- too much ------------------------------------------------------------------
@@ -170,6 +176,7 @@ def test_two_senders(arm):
             sent.append(sender.send(xyz, DOWN))
             arm.spin_for(0.05)
     assert arm.final(sent[-1])['state'] == 'reached'
+    once_each(arm.statuses, sent)
     for stamp in sent[:-1]:
         finals = [each['reason'] for each in arm.answers(stamp) if each['state'] in FINAL]
         assert finals == ['SUPERSEDED'], finals
@@ -227,6 +234,7 @@ def test_parameters_under_load(arm):
         assert arm.set_parameters('/ik_node', values).successful == taken, values
     arm.destroy_timer(timer)
     assert arm.final(sent[-1])['state'] == 'reached'
+    once_each(arm.statuses, sent)
     for stamp in sent[:-1]:
         finals = [each['state'] for each in arm.answers(stamp) if each['state'] in FINAL]
         assert finals in (['superseded'], ['reached']), finals

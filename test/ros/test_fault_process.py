@@ -247,8 +247,8 @@ from ik_node.ros import joint_states, targets
 take = joint_states.JointStates.take
 def fail(*_):
     raise ZeroDivisionError('made by the test')
-def fail_at_times(self, message, now):
-    return fail() if 'unlucky' in message.name else take(self, message, now)
+def fail_at_times(self, message, *others):
+    return fail() if 'unlucky' in message.name else take(self, message, *others)
 targets.Targets.solve = fail
 joint_states.JointStates.take = fail_at_times
 """

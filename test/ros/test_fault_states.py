@@ -6,12 +6,14 @@ from math import pi
 from time import monotonic
 
 from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticStatus
 from harness import ARM, positions_of, Probe, process, READY, seconds
 import numpy as np
 import pytest
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
+ERROR = DiagnosticStatus.ERROR
 NAMES = [f'joint_{k}' for k in range(1, 7)]
 LEAPT = np.array(READY) + [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
 THERE = np.array(READY) + 0.3
@@ -59,14 +61,13 @@ def begins_at(probe, q) -> None:
     """Send a goal, and see that its trajectory begins at q."""
     probe.send_joints(THERE)
     probe.wait(lambda: probe.trajectories, what='a trajectory')
-    # The ramp of the stop of the test before ends a little farther on, where the plan goes on.
-    assert np.abs(np.array(probe.trajectories[0].points[0].positions) - q).max() < 0.03
-    probe.call(probe.stop)  # which may have no ramp: the arm stands while it should move
+    assert np.abs(np.array(probe.trajectories[0].points[0].positions) - q).max() < 2e-3
+    assert probe.call(probe.stop).success
 
 
 @pytest.mark.fault('joint states', 'two publishers of different values',
-                   'a warning with how many there are; goals are refused as long as they '
-                   'contradict one another')
+                   'a warning with how many there are; goals are refused, and /diagnostics is '
+                   'ERROR, as long as they contradict one another')
 def test_two_publishers(alone):
     """As joint_state_publisher beside the driver does."""
     other = alone.create_publisher(JointState, 'joint_states', 10)
@@ -77,6 +78,7 @@ def test_two_publishers(alone):
     answer = alone.final(alone.send_joints(THERE))
     assert (answer['state'], answer['reason']) == ('rejected', 'STATE_INVALID')
     assert '2 publishers on /joint_states' in answer['message'] and not alone.trajectories
+    alone.wait_for_health(ERROR, 'leapt by 1 within', '2 publishers on /joint_states')
     alone.destroy_timer(alone.timers_made.pop())
     alone.destroy_publisher(other)
     alone.spin_for(1.5)
@@ -84,17 +86,22 @@ def test_two_publishers(alone):
 
 
 @pytest.mark.fault('joint states', 'a joint leaps by 1 rad between two messages',
-                   'a warning; goals are refused for a second, then taken from where it is')
+                   'a warning; goals are refused, and /diagnostics is ERROR, for a second, then '
+                   'they are taken from where it is')
 def test_a_leap(alone):
     """Its old state does not count any more."""
     tell(alone, READY)
     alone.spin_for(0.5)
     said = alone.node.output.count('leapt')
+    alone.health.clear()
+    alone.wait(lambda: '/ik_node: health' in alone.health)
+    alone.spin_for(0.4)  # the next comes while it counts as a leap
     alone.destroy_timer(alone.timers_made.pop())
     tell(alone, LEAPT)
     alone.spin_for(0.2)
     assert alone.final(alone.send_joints(THERE))['reason'] == 'STATE_INVALID'
     alone.wait(lambda: alone.node.output.count('leapt') > said)
+    alone.wait_for_health(ERROR, 'leapt by 1 within')
     alone.spin_for(1.5)
     begins_at(alone, LEAPT)
 
@@ -112,7 +119,7 @@ def test_another_turn(alone):
     alone.send_joints(THERE)
     alone.wait(lambda: alone.trajectories)
     assert np.allclose(alone.trajectories[0].points[-1].positions, THERE + turns, atol=1e-6)
-    alone.call(alone.stop)
+    assert alone.call(alone.stop).success
 
 
 NOW = 1_700_000_000
@@ -156,6 +163,7 @@ def test_no_velocities(alone):
     first = alone.trajectories[1].points[0]
     assert np.min(first.velocities) > 0.2
     assert np.abs(np.array(first.positions) - positions_of(alone.states[-1][1])).max() < 0.5
+    assert alone.call(alone.stop).success
 
 
 @pytest.mark.fault('joint states', 'published best effort, as sensors are, or reliable',

@@ -4,19 +4,35 @@
 
 from collections import Counter
 
-from fuzz.messages import like
+from fuzz.messages import like, TEXTS
 from geometry_msgs.msg import PointStamped, PoseArray, PoseStamped
-from harness import FINAL, latest, path_of, pose, READY, tip
+from harness import (
+    ARM,
+    COLD_START,
+    FINAL,
+    latest,
+    path_of,
+    pose,
+    Probe,
+    process,
+    READY,
+    tip,
+)
 from hypothesis import given, HealthCheck, Phase, settings, strategies as st
+import pinocchio as pin
 import pytest
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from ik_node.ros.description import LATCHED
 
 NAMES = [f'joint_{k}' for k in range(1, 7)]
 # What is found is sent again as it is; over DDS, smaller examples are not looked for.
 ONCE = settings(max_examples=25, deadline=None, phases=[Phase.explicit, Phase.generate],
                 suppress_health_check=list(HealthCheck))
 BATCH = 8
+TURNED = pin.Quaternion(tip(READY).rotation).coeffs()
 
 
 def stamped(message, frame='base_link'):
@@ -89,7 +105,35 @@ def test_goals_and_previews(shared_system, publishers):
 
     send()
     ends = Counter(answer['goal'] for answer in probe.statuses if answer['state'] in FINAL)
-    assert set(ends.values()) == {1}
+    assert set(ends.values()) == {1}, 'a goal was answered twice'
+    assert probe.final(probe.send_joints(READY))['state'] == 'reached'
+
+
+@pytest.mark.fault('goals', 'bytes that are no message',
+                   'nothing is lost beside them; of a path or an arc it is said')
+def test_bytes_that_are_no_message(shared_system, publishers):
+    """
+    On every topic, for goals between true ones, each of which is answered.
+
+    At least one byte: of a publisher that has sent none, Fast DDS brings nothing more.
+    """
+    probe, unread = shared_system, 'cannot be read as a'
+    for garbage in (b'x', b'no message', b'\0\1\0\0' + 7 * b'\0', b'\0\1\0\0' + 60 * b'\xff'):
+        since = len(probe.statuses)
+        for name, good in GOALS.items():
+            for message in (good, garbage, garbage, good):
+                publishers[name].publish(message)
+        for name in OTHERS:
+            publishers[name].publish(garbage)
+        for message in (garbage, STATE, garbage):
+            probe.joint_states.publish(message)
+        probe.wait(lambda since=since: 2 * len(GOALS) == sum(
+            answer['state'] in FINAL and unread not in answer['message']
+            for answer in probe.statuses[since:]), 60.0, 'all answers to what can be read')
+    said = [answer for answer in probe.statuses if unread in answer['message']]
+    assert {(answer['state'], answer['reason']) for answer in said} == {
+        ('rejected', 'PATH_INVALID')}
+    sound(probe.node)
     assert probe.final(probe.send_joints(READY))['state'] == 'reached'
 
 
@@ -132,3 +176,42 @@ def test_simulated_controller(shared_system):
     send()
     probe.wait(lambda: abs(latest(probe) - latest(probe)).max() == 0.0, 60.0, 'rest')
     assert probe.final(probe.send_joints(READY))['state'] == 'reached'
+
+
+URDF = ARM.read_text()
+# Of the real one at least the end is missing.
+CUT = st.one_of(st.integers(0, len(URDF.rstrip()) - 1), st.integers(0, 400)).map(
+    lambda length: URDF[:length])
+
+
+@pytest.mark.fault('robot description', 'any text on the topic, and a real one that is cut off',
+                   'each is refused in a sentence; with a good one the next goal is reached')
+def test_robot_description(tmp_path, recorded):
+    """A node without a robot says of each text what is wrong, waits for another, and takes it."""
+    space, probe = {'__ns': '/bare'}, Probe('looks_at_bare', '/bare/ik_node')
+    descriptions = probe.create_publisher(String, '/bare/robot_description', LATCHED)
+    with process('sim_controller', tmp_path, {
+            'urdf_file': ARM, 'initial_positions': READY}, space), \
+            process('ik_node', tmp_path, {}, space) as node:
+        probe.wait(descriptions.get_subscription_count, COLD_START, 'who hears it')
+
+        @ONCE
+        @given(st.one_of(st.text(), TEXTS, CUT))
+        def send(text):
+            before = len(node.output)
+            descriptions.publish(String(data=text))
+            probe.wait(lambda: 'waiting for another' in node.output[before:], 60.0,
+                       f'what is wrong with {text!r}')
+            said, = node.output[before:].splitlines()
+            assert '[ERROR]' in said and '/bare/robot_description: ' in said, said
+            assert said.isprintable() and len(said) < 700, said
+            sound(node)
+
+        send()
+        descriptions.publish(String(data=URDF))
+        probe.wait_for_node()
+        probe.wait_until_ready()
+        away = tip(READY).translation + [0.0, 0.02, 0.0]
+        assert probe.final(probe.send(away, TURNED))['state'] == 'reached'
+        sound(node)
+    probe.destroy_node()

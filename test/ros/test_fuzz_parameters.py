@@ -20,8 +20,8 @@ TEXTS = st.sampled_from(('', 'x', 'joint_1', 'nearest', 'damped', 'null_space', 
                          '\x1b[2J', 'a\nb', '${x}', 'x' * 3000, 'Ä', '/', '~', 'true', '1.0'))
 VALUES = st.one_of(
     NUMBERS, WHOLE, TEXTS, st.booleans(), st.binary(max_size=3).map(lambda data: [*map(
-        lambda byte: bytes([byte]), data)] or [b'x']),
-    *(st.lists(each, min_size=1, max_size=7) for each in (NUMBERS, WHOLE, TEXTS, st.booleans())),
+        lambda byte: bytes([byte]), data)]),
+    *(st.lists(each, max_size=7) for each in (NUMBERS, WHOLE, TEXTS, st.booleans())),
     NUMBERS.map(lambda number: [number] * 6))
 
 
@@ -29,7 +29,8 @@ def plain(row):
     """Return a strategy for values of the type of a parameter, in its range or not."""
     if isinstance(row.default, tuple):
         each = TEXTS if row.strings else NUMBERS
-        return st.one_of(each.map(lambda value: [value]), st.lists(each, min_size=6, max_size=6))
+        return st.one_of(each.map(lambda value: [value]), st.lists(each, min_size=6, max_size=6),
+                         st.just([]))
     return {str: TEXTS, float: NUMBERS, int: WHOLE, bool: st.booleans()}[type(row.default)]
 
 
@@ -41,6 +42,15 @@ def changes(table):
                                          'motion.velocity_scale ', 'qos_overrides.x')), VALUES)
     return st.lists(st.one_of(known, known, known, unknown), min_size=1, max_size=4,
                     unique_by=lambda pair: pair[0])
+
+
+def message(table, name, value):
+    """Return a parameter; an empty list of the type that `name` has, if that is a list."""
+    kinds = {row.name: Parameter.Type.STRING_ARRAY if row.strings else Parameter.Type.DOUBLE_ARRAY
+             for row in table if isinstance(row.default, tuple)}
+    # rclpy takes an empty list for bytes.
+    kind = kinds.get(name) if value == [] else None
+    return Parameter(name, kind, value).to_parameter_msg()
 
 
 def same(a, b):
@@ -78,7 +88,7 @@ def test_services(shared_system, node):
     @ONCE
     @given(changes(table), st.booleans())
     def send(pairs, together):
-        messages = [Parameter(name, value=value).to_parameter_msg() for name, value in pairs]
+        messages = [message(table, name, value) for name, value in pairs]
         if together:
             result = call(all_or_none, SetParametersAtomically.Request(parameters=messages)).result
             results = [result] * len(pairs)

@@ -3,13 +3,15 @@
 """Of two goals the newer stays, whatever the older one does; of many only the newest is solved."""
 
 from collections import Counter
+from itertools import pairwise
 import math
+from time import sleep
 from types import SimpleNamespace
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PointStamped, PoseStamped
-from harness import DOWN, FINAL, stamped
+from harness import DOWN, FINAL, once_each, stamped
 import numpy as np
 import pytest
 from rclpy.qos import HistoryPolicy, QoSProfile
@@ -56,7 +58,7 @@ def test_the_newest_that_can_be_taken_is_taken(probe):
     for task, fails in zip(tasks, (False, True, False, True, True)):
         goals.arrived(task, step(task, fails))
     goals.work_off()
-    goals.finish()
+    goals.finish(0.5)
     assert tried == [5, 4, 3] and goals.current is tasks[2]
     assert [task.state.value for task in tasks] == [
         'superseded', 'superseded', 'accepted', 'rejected', 'rejected']
@@ -90,12 +92,63 @@ def test_a_stop_answers_what_has_come_and_was_not_looked_at(probe):
             sender.publish(sender.msg_type())
     while goals.count < 200:
         intake.stop(Reason.STOPPED, 'stopped')
-    goals.finish()
-    assert goals.status.states == {'stopped': 200} and not goals.open()
+    goals.finish(0.5)
+    assert goals.status.states == Counter(stopped=200) and not goals.open()
+
+
+@pytest.mark.fault('start, end and middleware', 'a reader of ~/status does not read when the node '
+                   'is to end', 'all goals are answered, and it is waited for half a second')
+def test_who_does_not_read_holds_up_no_end(probe):
+    """Once for all of them, not for each 500."""
+    goals = Goals(probe, SimpleNamespace(robot=None), SimpleNamespace(require=nothing))
+    waited = []
+
+    def flush(seconds):
+        waited.append(seconds)
+        sleep(seconds)
+
+    for _ in range(3000):
+        goals.arrived(goals.new(Time()), nothing)
+    goals.status.flush, goals.status.keeps_up = flush, lambda: False
+    goals.dismiss(GoalState.STOPPED, Reason.SHUTDOWN, 'the node is shut down')
+    goals.finish(0.5)
+    assert goals.status.states == Counter(stopped=3000) and 0.4 < sum(waited) < 0.6
+
+
+def test_goals_leave_a_timer_its_turn(probe):
+    """While each takes long and more come: no two are looked at in one round of the executor."""
+    log, senders = [], []
+
+    def look():
+        log.append('goal')
+        if len(log) - log.count('beat') < 20:
+            for sender in senders:
+                sender.publish(sender.msg_type())
+        sleep(0.015)  # a timer is due, and what was sent has come
+        raise GoalError('no', Reason.OUT_OF_REACH)
+
+    goals = Goals(probe, SimpleNamespace(robot=None), SimpleNamespace(require=nothing))
+    Intake(probe, SimpleNamespace(require=look), None, None, goals, None, None, None)
+    senders += [probe.create_publisher(PoseStamped, '~/goal_pose', 1000),
+                probe.create_publisher(PointStamped, '~/goal_position', 1000)]
+    probe.wait(lambda: all(sender.get_subscription_count() for sender in senders))
+    timer = probe.create_timer(0.001, lambda: log.append('beat'))
+    senders[0].publish(PoseStamped())
+    probe.wait(lambda: log.count('goal') >= 39)
+    probe.destroy_timer(timer)
+    assert all('goal' not in (a, b) or a != b for a, b in pairwise(log)), log
+
+
+def counted(system) -> Counter:
+    """Return how many goals ended in which state so far, as /diagnostics says from now on."""
+    system.health.clear()
+    system.wait(lambda: '/ik_node: health' in system.health)
+    return Counter({pair.key: int(pair.value) for pair in system.health['/ik_node: health'].values
+                    if pair.key in FINAL})
 
 
 @pytest.mark.fault('time and load', 'thousands of goals at once',
-                   'each is answered once, the last one is reached')
+                   'each is answered once, the last one is reached; /diagnostics counts them')
 def test_a_burst_is_answered_once_each_and_ends_at_its_newest(shared_system):
     """Thousands at once: the last one is reached, not refused as too old; few are solved."""
     system, heard = shared_system, []
@@ -108,6 +161,7 @@ def test_a_burst_is_answered_once_each_and_ends_at_its_newest(shared_system):
     system.wait(burst.get_subscription_count)
     system.final(system.send((0.4, 0.0, 0.45), DOWN))
     system.wait(lambda: heard)  # it is connected
+    before = counted(system)
     stamps = []
     for k in range(3000):
         goal = PoseStamped()
@@ -118,12 +172,14 @@ def test_a_burst_is_answered_once_each_and_ends_at_its_newest(shared_system):
         burst.publish(goal)
     assert len({*stamps}) == 3000
 
-    def finals() -> Counter:
-        return Counter(each['stamp'] for each in heard if each['state'] in FINAL)
-
-    system.wait(lambda: finals().keys() >= {*stamps}, 120.0, 'all answers')
+    system.wait(lambda: {each['stamp'] for each in heard if each['state'] in FINAL} >= {*stamps},
+                120.0, 'all answers')
     system.spin_for(0.3)
-    assert [finals()[stamp] for stamp in stamps] == [1] * 3000
+    once_each(heard, stamps)
+    known = {*stamps}
+    ends = Counter(each['state'] for each in heard if each['state'] in FINAL
+                   and each['stamp'] in known)
+    assert counted(system) - before == ends and ends['superseded'] > 1000, ends
     assert next(each for each in reversed(heard) if each['stamp'] == stamps[-1])[
         'reason'] == 'REACHED'
     solved = sum('solve_time_ms' in each for each in heard)

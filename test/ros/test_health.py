@@ -84,7 +84,7 @@ def ready(arm):
                       'threshold is 0.05 rad'), 'markers.limit_margin', 0.005),
     (SINGULAR, WARN, ('ready, but', 'singular', 'threshold is 0.03'),
      'markers.singular_value', 0.0),
-    (OUTSIDE, ERROR, ("'joint_2' stands 0.1 rad outside", 'threshold is 0.02 rad',
+    (OUTSIDE, ERROR, ("'joint_2' stands at 2.3, 0.1 rad outside", 'threshold is 0.02 rad',
                       'bring it back by hand'), 'motion.start_tolerance', 0.2)])
 def test_a_posture_is_judged_by_its_thresholds(ready, posture, level, words, parameter, other):
     """The level changes with the posture, and with the threshold alone."""
@@ -135,17 +135,24 @@ def test_slow_solves_are_a_warning(ready):
 
 def test_goals_that_fail_are_a_warning(ready):
     """Counted one after the other, until one is reached."""
-    changed = {'diagnostics.failures': 2, 'watch.start_timeout': 0.1}
-    assert ready.set_parameters('/ik_node', changed).successful
-    for _ in range(2):
+    assert ready.set_parameters('/ik_node', {'watch.start_timeout': 0.1}).successful
+    assert ready.figure('failed') == 0
+    for _ in range(3):
+        ready.health.clear()  # what was said before the last failure does not count
         ready.says(OK)
         answer = ready.final(ready.send_joints([0.5, *READY[1:]]))
         assert (answer['state'], answer['reason']) == ('failed', 'NOT_MOVING')
-    ready.says(WARN, 'the last 2 goals', 'threshold is 2')
-    assert ready.figure('failed') == 2
+    ready.says(WARN, 'the last 3 goals', 'threshold is 3')
+    assert ready.figure('failed') == 3
     assert ready.final(ready.send_joints(READY))['state'] == 'reached'
-    assert ready.set_parameters('/ik_node', {
-        'diagnostics.failures': 3, 'watch.start_timeout': 1.0}).successful
+    assert ready.set_parameters('/ik_node', {'watch.start_timeout': 1.0}).successful
+
+
+def test_a_node_that_is_not_active_is_a_warning(ready):
+    """With the command that makes it active."""
+    assert ready.change_state('deactivate')
+    ready.says(WARN, 'ros2 lifecycle set /ik_node activate')
+    assert ready.change_state('activate')
 
 
 @pytest.mark.fault('time and load', 'the node is too busy',
@@ -153,12 +160,12 @@ def test_goals_that_fail_are_a_warning(ready):
 def test_late_callbacks_are_a_warning(ready):
     """A process that was stopped is as late as it was stopped."""
     # Meanwhile the joint states become old, too.
-    changed = {'diagnostics.heartbeat_late': 1.0, 'state.timeout': 60.0}
+    changed = {'diagnostics.heartbeat_late': 0.25, 'state.timeout': 60.0}
     assert ready.set_parameters('/ik_node', changed).successful
     ready.node.send(signal.SIGSTOP)
     ready.spin_for(1.5)
     ready.node.send(signal.SIGCONT)
-    ready.says(WARN, 'ready, but', 'ms late', 'threshold is 1000 ms')
+    ready.says(WARN, 'ready, but', 'ms late', 'threshold is 250 ms')
     assert ready.figure('heartbeat_late_ms_max') > 1000.0
     assert ready.set_parameters('/ik_node', {
         'diagnostics.heartbeat_late': 60.0, 'state.timeout': 0.5}).successful

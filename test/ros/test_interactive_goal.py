@@ -6,6 +6,7 @@ from importlib.util import find_spec
 import subprocess
 import sys
 
+from fuzz.messages import like
 from geometry_msgs.msg import PointStamped, PoseStamped
 from harness import (
     FINAL,
@@ -21,6 +22,7 @@ from harness import (
     tip,
     way,
 )
+from hypothesis import given, HealthCheck, Phase, settings, strategies as st
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -53,13 +55,13 @@ class RViz:
         self.erased = False
         self.poses = []
         self.probe = probe
-        self._feedback = probe.create_publisher(
+        self.feedback = probe.create_publisher(
             InteractiveMarkerFeedback, f'{topics}/feedback', 100)
         self._updates = probe.create_subscription(
             InteractiveMarkerUpdate, f'{topics}/update', self._on_update, 100)
         self._client = probe.create_client(
             GetInteractiveMarkers, f'{topics}/get_interactive_markers')
-        probe.wait(self._feedback.get_subscription_count, what='the handle')
+        probe.wait(self.feedback.get_subscription_count, what='the handle')
         assert self._client.wait_for_service(15.0)
         probe.wait(self._look, 30.0, 'the handle')
         probe.spin_for(1.1)  # the server takes nothing for 1 s after it has made a marker
@@ -81,7 +83,7 @@ class RViz:
 
     def send(self, event, control, message=None, entry=0):
         """Send feedback; without a pose, with that of the marker."""
-        self._feedback.publish(InteractiveMarkerFeedback(
+        self.feedback.publish(InteractiveMarkerFeedback(
             header=self.marker.header, client_id='rviz', marker_name='goal',
             control_name=control, event_type=event, menu_entry_id=entry,
             pose=message or self.marker.pose))
@@ -137,9 +139,9 @@ def single(message):
     """Return a pose as RViz has it, in single precision."""
     p, o = message.position, message.orientation
     made = type(message)()
-    for field, given in ((made.position, p), (made.orientation, o)):
-        for name in given.get_fields_and_field_types():
-            setattr(field, name, float(np.float32(getattr(given, name))))
+    for field, source in ((made.position, p), (made.orientation, o)):
+        for name in source.get_fields_and_field_types():
+            setattr(field, name, float(np.float32(getattr(source, name))))
     return made
 
 
@@ -247,6 +249,16 @@ def test_a_click_is_no_drag(rviz):
     assert np.linalg.norm(se3(rviz.heard['goal_stream'][0].pose).translation
                           - NEAR.translation) < 1e-6
     assert final_of_last(rviz)['reason'] == 'STREAM_ENDED'
+
+
+@needs_package
+def test_a_menu_does_not_move_it(rviz):
+    """Whatever pose its click comes with, the handle is shown where it is, and nothing asked."""
+    rviz.poses.clear()
+    rviz.send(InteractiveMarkerFeedback.POSE_UPDATE, 'menu', pose(NEAR.translation, NEAR.rotation))
+    rviz.probe.wait(lambda: rviz.poses and rviz.shows(HERE))
+    rviz.probe.spin_for(0.3)
+    assert rviz.shows(HERE) and not rviz.heard['preview_pose']
 
 
 @needs_package
@@ -406,14 +418,15 @@ def test_follows_the_tip_after_a_motion(rviz):
 @pytest.mark.parametrize('spoil, words', [
     (lambda p: setattr(p.position, 'x', float('nan')), 'position.x of the goal is nan'),
     (lambda p: [setattr(p.orientation, name, 0.0) for name in 'xyzw'], 'is not set')])
-def test_a_bad_pose(rviz, spoil, words):
+@pytest.mark.parametrize('control', ['move_x', 'menu'])
+def test_a_bad_pose(rviz, control, spoil, words):
     """It is left out, with one warning; the handle stays where it is."""
     before = rviz.log.output
     bad = pose(NEAR.translation, NEAR.rotation)
     spoil(bad)
     rviz.poses.clear()
     for _ in range(5):
-        rviz.send(InteractiveMarkerFeedback.POSE_UPDATE, 'move_x', bad)
+        rviz.send(InteractiveMarkerFeedback.POSE_UPDATE, control, bad)
     rviz.drag(NEAR)
     rviz.probe.wait(lambda: rviz.heard['preview_pose'])
     assert all(np.allclose(se3(m.pose).translation, NEAR.translation, atol=1e-6)
@@ -424,6 +437,39 @@ def test_a_bad_pose(rviz, spoil, words):
         assert np.linalg.norm([o.x, o.y, o.z, o.w]) == pytest.approx(1.0, abs=1e-6)
     said = rviz.log.output[len(before):]
     assert said.count('a pose of the handle is left out') == 1 and words in said
+
+
+@needs_package
+@pytest.mark.fault('goals', 'any well-typed feedback of an interactive marker',
+                   'the handle is shown at a pose that makes sense, and can be dragged')
+def test_any_feedback(rviz):
+    """As no RViz sends it, between what one does send; nothing moves that was not asked to."""
+    probe, kinds = rviz.probe, InteractiveMarkerFeedback
+    good = kinds(header=rviz.marker.header, client_id='rviz', marker_name='goal',
+                 control_name='move_x', event_type=kinds.POSE_UPDATE, pose=rviz.marker.pose)
+    # An entry of the menu may well move the arm.
+    odd = like(good).filter(lambda sent: sent.event_type != kinds.MENU_SELECT)
+    rviz.poses.clear()
+
+    @settings(max_examples=25, deadline=None, phases=[Phase.explicit, Phase.generate],
+              suppress_health_check=list(HealthCheck))
+    @given(st.lists(odd, min_size=8, max_size=8))
+    def send(batch):
+        for message in batch:
+            message.client_id = 'rviz'  # another one is not heard for a second
+            rviz.feedback.publish(message)
+        probe.spin_for(0.02)
+
+    send()
+    rviz.drag(NEAR)
+    for shown in rviz.poses:
+        o = shown.orientation
+        assert np.isfinite([*se3(shown).translation]).all()
+        assert np.linalg.norm([o.x, o.y, o.z, o.w]) == pytest.approx(1.0, abs=1e-6)
+    assert rviz.log.running() and 'Traceback' not in rviz.log.output
+    assert np.abs(latest(probe) - READY).max() < 1e-5
+    rviz.choose('move')
+    assert final_of_last(rviz)['state'] == 'reached'
 
 
 @pytest.fixture

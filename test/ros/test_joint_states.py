@@ -6,10 +6,14 @@ from contextlib import contextmanager
 import math
 from time import monotonic
 
-from harness import ARM, DOWN, process, READY, seconds
+from harness import ARM, DOWN, once_each, process, READY, seconds
 import numpy as np
 import pytest
+from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
+
+from ik_node.ros.goals import START_GRACE
+from ik_node.ros.joint_states import JointStates, MOST_NAMES
 
 NAMES = [f'joint_{k}' for k in range(1, 7)]
 GOAL = (0.4, 0.1, 0.4)
@@ -51,15 +55,27 @@ def test_no_joint_state(tmp_path, probe):
         taken = listen(probe)
         answer = ask(probe)
         assert (answer['state'], answer['reason']) == ('rejected', 'STATE_MISSING')
-        assert 'no joint state' in answer['message'] and '/joint_states' in answer['message']
-        probe.spin_for(0.3)
+        assert 'no joint state' in answer['message']
+        assert '1 publisher on /joint_states' in answer['message']  # the probe's, silent
+        other = probe.create_publisher(JointState, 'joint_states', 10)
+        probe.wait(lambda: '2 publishers on /joint_states' in ask(probe)['message'])
+        probe.destroy_publisher(other)
+        keep_publishing(probe, NAMES, READY)
+        probe.wait_until_ready()
+        probe.spin_for(START_GRACE + 0.5)  # longer than a goal waits for what is missing
         assert not taken
+        assert {answer['state'] for answer in probe.statuses} == {'rejected'}
+        once_each(probe.statuses, [answer['stamp'] for answer in probe.statuses])
+        # It is not that nothing could have begun.
+        stamp = probe.send(GOAL, DOWN)
+        probe.wait(lambda: taken and probe.answers(stamp), what='a trajectory')
+        assert probe.answers(stamp)[0]['state'] == 'accepted'
 
 
 @pytest.mark.fault('joint states',
                    'joints missing or twice, NaN, names and positions of other lengths, far '
                    'outside the limits, impossible velocity',
-                   'left out and said; goals are refused with what is wrong until good ones come')
+                   'goals are refused with what is wrong until good ones come')
 @pytest.mark.parametrize('names, positions, velocities, reason, words', [
     (NAMES[:5], READY[:5], None, 'STATE_INCOMPLETE', "'joint_6'"),
     (NAMES, [math.nan, *READY[1:]], None, 'STATE_INVALID', "'joint_1' is nan"),
@@ -84,6 +100,87 @@ def test_bad_joint_states(tmp_path, probe, names, positions, velocities, reason,
         probe.destroy_timer(timer)
         timer = keep_publishing(probe, NAMES, READY)
         probe.spin_for(1.2)  # until the complaint is old
+        stamp = probe.send(GOAL, DOWN)
+        probe.wait(lambda: taken and probe.answers(stamp), what='a trajectory')
+        assert probe.answers(stamp)[0]['state'] == 'accepted'
+
+
+@pytest.mark.fault('joint states', 'ever new names of joints',
+                   'nothing is remembered of joints that the robot does not have; before there '
+                   'is a robot, of 5,000 at most')
+def test_ever_new_names():
+    """The memory does not grow with them, and the joints of the arm are known all the same."""
+    joints = JointStates()
+    for k in range(3):
+        names = [f'{k}_{j}' for j in range(MOST_NAMES)]
+        assert joints.take(JointState(name=names, position=[0.0] * MOST_NAMES), float(k))
+    assert len(joints.positions) == MOST_NAMES
+    state = JointState(name=[*NAMES, 'finger'], position=[*READY, 0.5])
+    assert joints.take(state, 3.0, frozenset(NAMES))
+    q, _ = joints.state(NAMES, 3.0, 0.5)
+    assert q.tolist() == READY and len(joints.positions) == MOST_NAMES + len(NAMES)
+    assert not joints.take(JointState(name=[*names, 'one_more']), 4.0)
+    assert 'it has 5001 names, at most 5000' in joints.complaint
+
+
+@pytest.mark.fault('joint states', 'a message of twenty thousand names',
+                   'left out unread, with a warning; those of the arm count')
+def test_a_message_of_too_many_names(tmp_path, probe):
+    """The node has one thread, which to read it would take."""
+    with node(tmp_path, probe) as running:
+        taken = listen(probe)
+        keep_publishing(probe, NAMES, READY)
+        names = [f'other_{k}' for k in range(20_000)]
+        many = JointState(name=names, position=[0.0] * len(names))
+        # So large a message may be lost on its way.
+        timer = probe.create_timer(0.2, lambda: probe.joint_states.publish(many))
+        probe.wait(lambda: 'a message on /joint_states is left out: it has ' in running.output)
+        assert 'bytes, at most 262144 are read' in running.output
+        probe.destroy_timer(timer)
+        probe.send(GOAL, DOWN)
+        probe.wait(lambda: taken)
+
+
+@pytest.mark.fault('joint states', 'hundreds of messages that make no sense',
+                   'left out and counted, with a warning that is not on the log each time')
+@pytest.mark.parametrize('names, positions, words', [
+    (NAMES, [math.nan, *READY[1:]], "'joint_1' is nan"),
+    (NAMES, READY[:4], 'it has 6 names and 4 positions'),
+    (NAMES, [], 'it has 6 names and 0 positions'),
+    ([*NAMES[:5], 'joint_1'], READY, 'it names a joint twice'),
+])
+def test_what_is_left_out_is_said_now_and_then(tmp_path, probe, names, positions, words):
+    """200 in 4 s and more: one line, or two if 5 s were over."""
+    def left_out() -> int:
+        health = probe.health.get('/ik_node: health')
+        return int(next(pair.value for pair in health.values
+                        if pair.key == 'joint_state_messages_left_out')) if health else 0
+
+    with node(tmp_path, probe) as running:
+        keep_publishing(probe, names, positions)
+        start = monotonic()
+        probe.wait(lambda: left_out() >= 200, 60.0, 'messages that are left out')
+        said = running.output.count('a message on /joint_states is left out: ' + words)
+        assert 1 <= said <= 1 + (monotonic() - start) / 5.0
+
+
+@pytest.mark.fault('joint states', 'half of the joints stop coming',
+                   'goals are refused with a joint of them and its age')
+def test_half_of_the_joints_stop(tmp_path, probe):
+    """Two publish, one goes: its joints are old, however new the others are."""
+    with node(tmp_path, probe):
+        taken = listen(probe)
+        keep_publishing(probe, NAMES[:3], READY[:3])
+        timer = keep_publishing(probe, NAMES[3:], READY[3:])
+        probe.wait_until_ready()
+        probe.destroy_timer(timer)
+        probe.wait(lambda: 'missing or old' in probe.health['/ik_node: health'].message)
+        answer = ask(probe)
+        assert (answer['state'], answer['reason']) == ('rejected', 'STATE_STALE')
+        assert any(f'the joint state of {name!r} is' in answer['message'] for name in NAMES[3:])
+        assert 's old, at most 0.5 s' in answer['message'] and not taken
+        keep_publishing(probe, NAMES[3:], READY[3:])
+        probe.wait_until_ready()
         stamp = probe.send(GOAL, DOWN)
         probe.wait(lambda: taken and probe.answers(stamp), what='a trajectory')
         assert probe.answers(stamp)[0]['state'] == 'accepted'

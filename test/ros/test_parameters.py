@@ -8,8 +8,7 @@ import re
 from harness import DOWN, seconds, tip
 import numpy as np
 import pytest
-from rcl_interfaces.srv import DescribeParameters, SetParametersAtomically
-from rclpy.parameter import Parameter
+from rcl_interfaces.srv import DescribeParameters, GetParameters
 import yaml
 
 from ik_node.ros.parameters import IK_NODE, SIM_CONTROLLER, VIEWER
@@ -20,15 +19,16 @@ ROOT = Path(__file__).parents[2]
 
 def change(probe, **values):
     """Set parameters together, as `ros2 param load` does; return the result."""
-    client = probe.create_client(SetParametersAtomically, '/ik_node/set_parameters_atomically')
-    assert client.wait_for_service(10.0)
-    request = SetParametersAtomically.Request(parameters=[
-        Parameter(name.replace('__', '.'), value=value).to_parameter_msg()
-        for name, value in values.items()])
-    future = client.call_async(request)
-    probe.wait(future.done)
+    return probe.set_parameters('/ik_node', {
+        name.replace('__', '.'): value for name, value in values.items()})
+
+
+def value_there(probe, name):
+    """Return the value of a number, as `ros2 param get` does."""
+    client = probe.create_client(GetParameters, '/ik_node/get_parameters')
+    value, = probe.call(client, GetParameters.Request(names=[name])).values
     probe.destroy_client(client)
-    return future.result().result
+    return value.double_value
 
 
 def peak_speed(probe, xyz) -> float:
@@ -65,8 +65,8 @@ def test_acceleration_and_tool_speed_are_limited_at_the_next_goal(shared_system)
 
 
 @pytest.mark.fault('parameters',
-                   'out of range, NaN, wrong type, wrong length, unknown, read-only, alone or '
-                   'with good ones', 'refused with the reason, and nothing is changed')
+                   'out of range, NaN, wrong type, wrong length, empty, unknown, read-only, alone '
+                   'or with good ones', 'refused with the reason, and nothing is changed')
 @pytest.mark.parametrize('values, words', [
     (dict(motion__velocity_scale=2.0), 'range'),
     (dict(motion__velocity_scale=0.0), 'range'),
@@ -77,9 +77,9 @@ def test_acceleration_and_tool_speed_are_limited_at_the_next_goal(shared_system)
     (dict(motion__tool_speed=1), 'type'),
     (dict(motion__no_such=1.0), 'undeclared'),
     (dict(solver__position_tolerance=0.0), 'range'),
-    (dict(solver__orientation_tolerance=-1.0), 'range'),
-    (dict(solver__orientation_tolerance=3.3), 'range'),
-    (dict(solver__deadline=float('nan')), ''),
+    (dict(solver__deadline=float('nan')), 'range'),
+    (dict(solver__deadline=[]), 'type'),
+    (dict(solver__joint_weights=[]), 'type'),
     (dict(solver__joint_weights=[1.0] * 7), 'needs 1 or 6'),
     (dict(motion__jerk_limits=[1.0, 2.0]), 'needs 1 or 6'),
     (dict(motion__jerk_limits=[float('nan')]), 'finite'),
@@ -98,9 +98,24 @@ def test_refused_change_changes_nothing(shared_system, values, words):
     assert change(shared_system, motion__velocity_scale=0.05).successful
     result = change(shared_system, **{'watch__joint_tolerance': 0.02, **values})
     assert not result.successful and words in result.reason.lower()
+    assert value_there(shared_system, 'watch.joint_tolerance') == 0.01
     assert change(shared_system, motion__sample_period=0.02).successful
     assert peak_speed(shared_system, (0.4, 0.0, 0.4 + 0.01 * np.random.rand())) < 0.36
     assert change(shared_system, motion__velocity_scale=1.0).successful
+
+
+@pytest.mark.fault('goals', 'a tolerance of zero, negative, not finite, or an angle over pi',
+                   'refused as a parameter, with the range; the one before stays')
+@pytest.mark.parametrize('value', [0.0, -1e-6, -1.0, 3.3, float('nan'), float('inf'),
+                                   float('-inf')])
+@pytest.mark.parametrize('name', ['position', 'orientation'])
+def test_tolerances_that_cannot_be(shared_system, name, value):
+    """A goal is met within something, and an angle is never more than pi."""
+    name = f'solver.{name}_tolerance'
+    result = shared_system.set_parameters('/ik_node', {name: value})
+    assert not result.successful
+    assert f'{name} out of range Min: 1e-09, Max: ' in result.reason
+    assert value_there(shared_system, name) == 1e-6
 
 
 @pytest.mark.fault('goals', 'only another posture of the arm reaches it',

@@ -7,10 +7,15 @@ from pathlib import Path
 import subprocess
 import sys
 
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from geometry_msgs.msg import PoseStamped
 from harness import latest, off_line, positions_of, READY, tip, way
 import numpy as np
 import pinocchio as pin
 import pytest
+import rclpy
+
+from ik_node.ros.status import stamp_text, STATUS_QOS
 
 EXAMPLES = Path(__file__).parents[2] / 'examples'
 HERE = tip(READY)
@@ -137,6 +142,26 @@ def test_a_path_that_cannot_be_followed(system):
     answer = send(system, '--line', '--xyz', 0.9, 0, 0, '--frame', 'tool0')
     assert answer['state'] == 'rejected' and '% of its length' in answer['message']
     assert np.abs(positions_of(system.states[-1][1]) - READY).max() < 1e-5
+
+
+def test_an_answer_is_escaped():
+    """Whoever answers: nothing of it controls the terminal."""
+    liar = rclpy.create_node('liar')
+    answers = liar.create_publisher(DiagnosticStatus, '~/status', STATUS_QOS)
+
+    def answer(goal):
+        answers.publish(DiagnosticStatus(message='gone\x1b[2J', values=[
+            KeyValue(key=key, value=value) for key, value in (
+                ('stamp', stamp_text(goal.header.stamp)), ('state', 'failed'),
+                ('reason', '\x1b]0;x\x07'))]))
+
+    liar.create_subscription(PoseStamped, '~/goal_pose', answer, 10)
+    process = subprocess.Popen(command('--xyz', 0.4, 0, 0.4, '--node', '/liar'),
+                               stdout=subprocess.PIPE, text=True)
+    while process.poll() is None:
+        rclpy.spin_once(liar, timeout_sec=0.02)
+    liar.destroy_node()
+    assert process.stdout.read() == 'failed (\\x1b]0;x\\x07): gone\\x1b[2J\n'
 
 
 @pytest.mark.parametrize('arguments, words', [

@@ -14,9 +14,12 @@ KINDS = {('topics', 'publish'): 'publisher', ('topics', 'subscribe'): 'subscribe
 # What a node has only if a package is there that is not on PyPI.
 NEEDS = {('ik_node', 'subscriber', '/tf'): 'tf2_ros',
          ('ik_node', 'subscriber', '/tf_static'): 'tf2_ros'}
+SIDES = {'service': 'execute', 'client': 'call'}  # of an action
+ACTIONS = find_spec('control_msgs') is not None   # not on PyPI, and without it there are none
 # Each way of starting them has something that the others lack.
 STARTS = {
-    'ik_node': ({'use_sim_time': 'true'}, {'urdf_file': ARM, 'stream.output': 'position'}),
+    'ik_node': ({'use_sim_time': 'true'}, {'urdf_file': ARM, 'stream.output': 'position'},
+                *([{'urdf_file': ARM, 'output': 'action'}] if ACTIONS else [])),
     'sim_controller': ({'use_sim_time': 'true'}, {'urdf_file': ARM}),
     'viewer': ({'use_sim_time': 'true', 'port': 0}, {'urdf_file': ARM, 'port': 0}),
     'interactive_goal': ({'use_sim_time': 'true'},),
@@ -26,13 +29,19 @@ READY = {'ik_node': ('ready for goals', 'waiting for'), 'viewer': ('open http',)
 
 
 def allowed(node):
-    """Return what a node may have: (kind, full name)."""
+    """Return what a node may have: (kind, full name); of actions ('call' or 'execute', name)."""
     policy = ET.parse(ROOT / 'config/sros2_policy.xml').getroot()
     profile = policy.find(f".//enclave[@path='/{node}']/profiles/profile[@node='{node}']")
-    return {(KINDS[group.tag, verb], name.text.replace('~/', f'/{node}/') if '~' in name.text
-             else f'/{name.text}')
-            for group in profile if group.tag != 'actions'
-            for verb in group.attrib for name in group}
+    return {(KINDS.get((group.tag, verb), verb), name.text.replace('~/', f'/{node}/')
+             if '~' in name.text else f'/{name.text}')
+            for group in profile for verb in group.attrib for name in group}
+
+
+def with_actions(had):
+    """Return what a node has, with each action in place of its services and topics."""
+    parts = {right for right in had if '/_action/' in right[1]}
+    return had - parts | {(SIDES[kind], name.partition('/_action/')[0]) for kind, name in parts
+                          if kind in SIDES}
 
 
 def seen(probe, node):
@@ -67,15 +76,27 @@ def test_policy(tmp_path, probe, node):
         pytest.importorskip('interactive_markers', reason='interactive_markers is not on PyPI')
     rights = allowed(node)
     needed = {right for right in rights
-              if find_spec(NEEDS.get((node, *right), 'ik_node')) is not None}
-    if find_spec('control_msgs') is not None:
-        pytest.skip('the services and topics of actions are not looked at')
+              if find_spec(NEEDS.get((node, *right), 'ik_node')) is not None
+              and (ACTIONS or right[0] not in SIDES.values())}
     had = set()
     for parameters in STARTS[node]:
         if 'port' in parameters:
             parameters = {**parameters, 'port': free_port()}
         with process(node, tmp_path, parameters) as running:
             wait_for(probe, running, READY[node] or [''])
-            had |= settled(probe, node)
+            had |= with_actions(settled(probe, node))
     assert had <= rights, had - rights
     assert needed <= had, needed - had
+
+
+def test_actions_are_what_the_policy_calls_them():
+    """A policy names the action; on the graph are its services and topics."""
+    name = '/follow_joint_trajectory'
+    for kind, side, heard in (('service', 'execute', 'publisher'),
+                              ('client', 'call', 'subscriber')):
+        had = {(kind, f'{name}/_action/{part}')
+               for part in ('send_goal', 'get_result', 'cancel_goal')}
+        had |= {(heard, f'{name}/_action/{part}') for part in ('feedback', 'status')}
+        assert with_actions(had | {('service', '/x/stop')}) == {
+            (side, name), ('service', '/x/stop')}
+    assert ('call', name) in allowed('ik_node') and ('execute', name) in allowed('sim_controller')

@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starting with bad input, starting in any order, and ending cleanly."""
 
+from contextlib import contextmanager
 import signal
 
-from harness import ARM, DOWN, LATCHED, process, READY
+from harness import ARM, DOWN, LATCHED, narrow_arm, process, READY
 import pytest
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
+
+from ik_node.ros.description import AGAIN
 
 LIMIT = '<limit lower="-1" upper="1" effort="1" velocity="1"/>'
 LINKS = '<link name="a"/><link name="b"/>'
@@ -27,6 +30,19 @@ BAD_URDF = {
     'no limits': (GOOD.replace(LIMIT, ''), "'j' is revolute and has no <limit>"),
     'lower above upper': (GOOD.replace('lower="-1"', 'lower="2"'), "'j' has lower limit"),
     'zero axis': (GOOD.replace('0 0 1', '0 0 0'), "axis of joint 'j' is zero"),
+}
+BAD_TEXT = {
+    **{fault: text for fault, text in BAD_URDF.items() if text[0] is not None},
+    'xacro': (GOOD.replace(LINKS, '<xacro:arm/>' + LINKS), 'xacro'),
+    'two links of one name': (GOOD.replace(LINKS, LINKS + '<link name="b"/>'),
+                              "two links have the name 'b'"),
+    'two joints of one name': (GOOD.replace('</robot>', '<link name="c"/>' + JOINT.format(
+        limit=LIMIT).replace('"b"', '"c"') + '</robot>'), "two joints have the name 'j'"),
+    'a link that is not there': (GOOD.replace('link="b"', 'link="c"'),
+                                 "'c', which does not exist"),
+    'NaN': (GOOD.replace('upper="1"', 'upper="nan"'), "'j' are not finite"),
+    'no movable joint': (GOOD.replace('revolute', 'fixed'), 'no chain with'),
+    'another format': ('<sdf version="1.9"/>', 'sdf'),
 }
 
 
@@ -52,6 +68,8 @@ def test_bad_urdf_at_start(tmp_path, name, fault):
     ({'base_link': 'tool0', 'tip_link': 'link_1'}, 'no path'),
     ({'motion.velocity_scale': 1}, '1.0, not 1'),
     ({'motion.velocity_scale': 2.0}, 'from 0.001 to 1'),
+    ({'motion.tool_speed': '[]'}, '1.0, not 1'),
+    ({'motion.acceleration_limits': '[]'}, 'needs 1 or 6'),
     ({'motion.jerk_limits': '[1.0, 2.0]'}, 'needs 1 or 6'),
     ({'motion.acceleration_limits': '[-1.0]'}, 'positive'),
     ({'solver.preferred_positions': '[9.0, 0.0, 0.0, 0.0, 0.0, 0.0]'}, 'joint limits'),
@@ -119,25 +137,40 @@ def test_signal_in_motion_stops_the_arm(system, number):
     assert not any(system.states[-1][1].velocity)
 
 
-@pytest.mark.fault('robot description', 'a faulty description on the topic',
+@pytest.mark.fault('robot description', 'faulty descriptions on the topic, before a good one and '
+                   'after it',
                    'it is said what is wrong, goals are refused with that sentence, and '
-                   'another one is waited for')
+                   'another one is waited for; a robot that is there stays')
 def test_description_from_topic(tmp_path, probe):
     """A latched description is taken whenever it comes; a bad one is said and waited over."""
+    goal = (0.4, 0.1, 0.4), DOWN
     with process('sim_controller', tmp_path, {'initial_positions': READY}) as sim, \
             process('ik_node', tmp_path) as node:
+
+        def refused(text, words):
+            before = [run.output.count('waiting for another') for run in (sim, node)]
+            probe.descriptions.publish(String(data=text))
+            for run, count in zip((sim, node), before):
+                probe.wait(lambda run=run, count=count:
+                           run.output.count('waiting for another') == count + 1, what=words)
+                assert words in run.output.rpartition('waiting for another')[0].splitlines()[-1]
+
         probe.wait_for_node()
-        answer = probe.final(probe.send((0.4, 0.1, 0.4), DOWN))
+        answer = probe.final(probe.send(*goal))
         assert answer['reason'] == 'MODEL_MISSING' and 'none has arrived' in answer['message']
-        probe.descriptions.publish(String(data='<robot name="x"'))
-        probe.wait(lambda: 'waiting for another' in node.output
-                   and 'waiting for another' in sim.output)
-        answer = probe.final(probe.send((0.4, 0.1, 0.4), DOWN))
-        assert answer['reason'] == 'MODEL_MISSING' and 'not a URDF' in answer['message']
+        for text, words in BAD_TEXT.values():
+            refused(text, words)
+            answer = probe.final(probe.send(*goal))
+            assert answer['reason'] == 'MODEL_MISSING' and words in answer['message'], answer
         probe.descriptions.publish(String(data=ARM.read_text()))
         probe.wait(lambda: 'ready for goals' in node.output and 'simulates' in sim.output)
         probe.wait_until_ready()
-        assert probe.final(probe.send((0.4, 0.1, 0.4), DOWN))['state'] == 'reached'
+        assert probe.final(probe.send(*goal))['state'] == 'reached'
+        for k, (text, words) in enumerate(BAD_TEXT.values()):
+            refused(text, words)
+            answer = probe.final(probe.send((0.4, 0.1, 0.41 + 0.01 * (k % 2)), DOWN))
+            assert answer['state'] == 'reached', answer
+        assert node.output.count('ready for goals') == sim.output.count('simulates') == 1
 
 
 @pytest.mark.fault('parameters', 'a parameter that the robot description needs comes later',
@@ -159,28 +192,53 @@ def test_parameter_that_was_missing_is_enough(tmp_path, probe):
         probe.wait(lambda: 'ready for goals' in node.output)
 
 
-@pytest.mark.fault('robot description', 'another description while the arm moves',
-                   'not taken, and said; at rest it is')
-def test_description_change_waits_for_rest(tmp_path, probe):
-    """The same description again changes nothing; another one in motion is not taken."""
-    with process('sim_controller', tmp_path, {'urdf_file': ARM, 'initial_positions': READY}), \
-            process('ik_node', tmp_path) as node:
+@contextmanager
+def arm_and_node(folder, probe):
+    """Run a simulated arm at READY, and a node that is given its description by topic."""
+    with process('sim_controller', folder, {'urdf_file': ARM, 'initial_positions': READY}), \
+            process('ik_node', folder) as node:
         probe.watch_motion()
         probe.wait_for_node()
         probe.descriptions.publish(String(data=ARM.read_text()))
         probe.wait(lambda: 'ready for goals' in node.output)
-        probe.descriptions.publish(String(data=ARM.read_text()))
         probe.wait_until_ready()
-        stamp = probe.send((0.3, 0.4, 0.3), DOWN)
-        probe.wait(lambda: probe.trajectories)
-        other = ARM.read_text().replace('name="six_axis_arm"', 'name="other_arm"')
-        probe.descriptions.publish(String(data=other))
+        yield node
+
+
+@pytest.mark.fault('robot description', 'another description while the arm moves',
+                   'said, and taken once the arm rests')
+def test_description_change_waits_for_rest(tmp_path, probe):
+    """The same description again changes nothing; another one in motion is taken at rest."""
+    with arm_and_node(tmp_path, probe) as node:
+        probe.descriptions.publish(String(data=ARM.read_text()))
+        assert probe.final(probe.send_joints([0.3, *READY[1:]]))['state'] == 'reached'
+        stamp = probe.send_joints([0.0, 0.8, *READY[2:]])
+        probe.wait(lambda: len(probe.trajectories) == 2)
+        probe.descriptions.publish(String(data=narrow_arm()))
         probe.wait(lambda: 'came during a motion' in node.output)
         assert probe.final(stamp)['state'] == 'reached'
-        assert node.output.count('ready for goals') == 1
-        probe.descriptions.publish(String(data=other))
-        probe.wait(lambda: "'other_arm'" in node.output)
-        assert probe.final(probe.send((0.4, 0.1, 0.4), DOWN))['state'] == 'reached'
+        probe.wait(lambda: node.output.count('ready for goals') == 2, what='the other arm')
+        assert node.output.index('goal 2 reached') < node.output.index("'narrow_arm'")
+        # Its limits count.
+        answer = probe.final(probe.send_joints([0.3, *READY[1:]]))
+        assert (answer['state'], answer['reason']) == ('rejected', 'BEYOND_LIMIT'), answer
+        assert probe.final(probe.send_joints([0.05, *READY[1:]]))['state'] == 'reached'
+
+
+@pytest.mark.fault('robot description', 'another description while the arm moves, then the '
+                   'present one again', 'the newest counts: nothing changes')
+def test_description_change_that_is_taken_back(tmp_path, probe):
+    """At rest a description that is not the newest any more is not taken."""
+    with arm_and_node(tmp_path, probe) as node:
+        stamp = probe.send_joints([0.0, 0.8, *READY[2:]])
+        probe.wait(lambda: probe.trajectories)
+        probe.descriptions.publish(String(data=narrow_arm()))
+        probe.wait(lambda: 'came during a motion' in node.output)
+        probe.descriptions.publish(String(data=ARM.read_text()))
+        assert probe.final(stamp)['state'] == 'reached'
+        probe.spin_for(2 * AGAIN)
+        assert 'narrow_arm' not in node.output
+        assert probe.final(probe.send_joints([0.3, *READY[1:]]))['state'] == 'reached'
 
 
 @pytest.mark.fault('goals', 'a goal from before the node was there', 'not run')

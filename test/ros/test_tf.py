@@ -39,6 +39,8 @@ def test_unknown_frame_is_refused_after_a_short_wait(system):
     answer = system.final(system.send((0.4, 0, 0.4), DOWN, frame='nowhere'))
     assert (answer['state'], answer['reason']) == ('rejected', 'FRAME_UNKNOWN')
     assert 'nowhere' in answer['message']
+    answer = system.final(system.send((0.4, 0, 0.4), DOWN, frame='\x1b[2J'))
+    assert answer['reason'] == 'FRAME_UNKNOWN' and answer['message'].isprintable()
 
 
 @pytest.mark.fault('goals', 'a transform that comes late',

@@ -89,6 +89,19 @@ def test_off_target_when_no_path_is_watched(arm):
     assert float(arm.final(stamp)['measured_position_error_m']) > 0.05
 
 
+@pytest.mark.fault('controller', 'a protective stop in motion',
+                   'the goal has failed once nothing moves any more; nothing is sent again')
+def test_a_protective_stop_in_motion(arm):
+    """The arm stands on its way; who lets it go on decides what happens then."""
+    stamp = under_way(arm)
+    arm.change(SIM, speed_scaling=0.0)
+    assert reasons(arm, stamp) == ['ACCEPTED', 'OFF_TARGET']
+    assert stays(arm) and len(arm.trajectories) == 1
+    assert arm.call(arm.stop).success  # what the controller still has
+    arm.change(SIM, speed_scaling=1.0)
+    assert reasons(arm, arm.send_joints(READY)) == ['ACCEPTED', 'REACHED']
+
+
 def test_off_target_by_friction(arm):
     """All joints stop short of their tolerance."""
     arm.change(SIM, following__friction=0.03)
@@ -126,6 +139,19 @@ def test_states_that_come_back(arm):
     arm.change(SIM, measuring__dropped=1.0)
     arm.spin_for(0.7)
     arm.change(SIM, measuring__dropped=0.0)
+    assert reasons(arm, stamp) == ['ACCEPTED', 'REACHED']
+
+
+@pytest.mark.fault('joint states', 'none come any more when the arm is to be stopped in motion',
+                   '~/stop says that it cannot; the goal is watched on, to its one answer')
+def test_a_stop_that_is_not_possible(arm):
+    """Nobody knows where a ramp would begin, and the arm goes on."""
+    stamp = under_way(arm, [2.0, *READY[1:]])
+    arm.change(SIM, measuring__dropped=1.0)
+    arm.spin_for(0.7)
+    response = arm.call(arm.stop)
+    arm.change(SIM, measuring__dropped=0.0)
+    assert not response.success and 's old' in response.message, response
     assert reasons(arm, stamp) == ['ACCEPTED', 'REACHED']
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import parse_urdf
-from ik_node.trajectory.course import Course, depart
+from ik_node.trajectory.course import Course, depart, postponed, unhurried_lead
+from ik_node.trajectory.point_to_point import Departure, plan_point_to_point, plan_stop
 from ik_node.trajectory.sampler import state_at
 from ik_node.trajectory.trajectory import MotionLimits, MotionState, Trajectory
 
@@ -105,3 +106,33 @@ def test_moved_by_somebody_else_it_begins_in_motion(course, qd):
         departure, = depart(CHAIN, before, q, np.array(qd), BEGAN + 5.0, LEAD, TOLERANCE)
         assert same(departure.now, MotionState(q, np.array(qd), np.zeros(2)))
         assert len(departure.times) == 0
+
+
+@pytest.mark.parametrize('lag', [0.0, 0.05])
+@pytest.mark.parametrize('since', [-0.02, -0.011, -0.0032, -0.0004, 0.0, 0.004])
+def test_a_stop_finds_a_way_when_the_hand_over_is_yet_to_come(lag, since):
+    """A new goal in motion was sent to begin in a moment; the stop comes before or just after."""
+    names, period = ('a', 'b'), 0.02
+    first = Course(plan_point_to_point(
+        names, [Departure.from_state(MotionState.at_rest(np.zeros(2)))], np.array([3.0, 1.0]),
+        LIMITS, period), BEGAN, LIMITS)
+
+    def leads(course, now):
+        q = state_at(first.trajectory, now - BEGAN - lag).q
+        lead = unhurried_lead(CHAIN, course, q, now, 0.01, LEAD)
+        return depart(CHAIN, course, q, np.ones(2), now, lead, TOLERANCE)
+
+    for at in np.linspace(0.1, first.trajectory.duration - 0.1, 40):
+        planned = BEGAN + at
+        begins = planned + 0.025
+        turned = plan_point_to_point(names, leads(first, planned), np.array([0.5, 1.5]), LIMITS,
+                                     period)
+        second = Course(postponed(turned, first, planned, begins), begins, LIMITS)
+        ways = leads(second, begins + since)
+        assert len(ways) == 2  # on the course, not from where the arm is measured
+        if since <= 0.0:  # there, but for what the jerk, 80 at most, can change meanwhile
+            before, now = state_at(first.trajectory, begins + since - BEGAN), ways[0].now
+            assert np.abs(now.qd - before.qd).max() <= 80.0 * since**2 + 1e-7
+            assert np.abs(now.q - before.q).max() <= 80.0 * abs(since)**3 / 3.0 + 1e-7
+        stop = plan_stop(names, ways, LIMITS, period)
+        assert stop.duration < LEAD + 0.5 + 2.0 / 8.0 + 8.0 / 80.0

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How points become motion: the controller's interpolation."""
 
+from dataclasses import replace
+
 from hypothesis import given, settings, strategies as st
 import numpy as np
 from numpy.polynomial import Polynomial
@@ -15,6 +17,7 @@ from ik_node.trajectory.sampler import (
     quintic,
     Sampler,
     state_at,
+    states_at,
 )
 from ik_node.trajectory.trajectory import MotionState, Trajectory
 
@@ -260,14 +263,33 @@ def test_dense_agrees_with_state_at_and_with_numpy(seed, per_segment):
 
 
 def test_state_at_outside_the_motion():
-    """The start before 0, rest at the end after the last point."""
+    """Before 0 with the acceleration of the start, at rest at the end after the last point."""
     trajectory = trajectory_of(80)
-    assert state_at(trajectory, -1.0) is trajectory.start
-    assert state_at(trajectory, 0.0) is trajectory.start
+    start = trajectory.start
+    before = state_at(trajectory, -0.3)
+    assert np.allclose(before.q + 0.3 * before.qd + 0.045 * before.qdd, start.q)
+    assert np.allclose(before.qd + 0.3 * before.qdd, start.qd)
+    assert np.array_equal(before.qdd, start.qdd) and start.qd.any() and start.qdd.any()
+    state = state_at(trajectory, 0.0)
+    for got, expected in ((state.q, start.q), (state.qd, start.qd), (state.qdd, start.qdd)):
+        assert np.array_equal(got, expected)
+    rest = state_at(replace(trajectory, start=MotionState.at_rest(start.q)), -1e9)
+    assert np.array_equal(rest.q, start.q) and rest.rests
     for t in (trajectory.duration, trajectory.duration + 10.0):
         state = state_at(trajectory, t)
         assert np.array_equal(state.q, trajectory.end)
         assert not state.qd.any() and not state.qdd.any()
+
+
+def test_states_at_are_those_of_state_at():
+    """Before, within and after the motion."""
+    trajectory = trajectory_of(82)
+    times = np.array([-0.2, 0.0, 0.01, *trajectory.times[:2], trajectory.duration - 1e-6,
+                      trajectory.duration, trajectory.duration + 1.0])
+    for t, state in zip(times, states_at(trajectory, times)):
+        expected = state_at(trajectory, t)
+        assert np.allclose([state.q, state.qd, state.qdd],
+                           [expected.q, expected.qd, expected.qdd], rtol=0.0, atol=1e-12)
 
 
 def test_the_sampler_runs_a_trajectory_as_state_at_does():

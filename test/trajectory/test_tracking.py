@@ -195,6 +195,31 @@ def test_a_motion_before_is_left_without_a_step():
     assert (sent.times <= 0.04).sum() >= 2 and sent.times[0] < 2e-4
 
 
+@pytest.mark.parametrize('uptime', [10.0, 1e5, 1e7])
+def test_a_motion_before_keeps_its_limits_however_long_the_machine_runs(uptime):
+    """Points of it may be 0.1 ms apart, and after months a float has its seconds to 2 ns."""
+    name = 'six_axis_arm'
+    chain, limits = robots.chain(name), limits_of(robots.chain(name), 0.5)
+    motion = plan_point_to_point(chain.joint_names, [Departure.from_state(
+        MotionState.at_rest(HOMES[name]))], HOMES[name] + 0.8, limits, 0.02)
+    course, close = Course(motion, uptime + 1.0 / 3.0, limits), 0
+    for point in motion.times[3:40]:
+        for ahead in (1.2e-4, 1.5e-4, 2e-4, 3e-4):  # until that point
+            now = course.began + point - 1e-4 - ahead
+            made = Follower(chain, limits)
+            made.begin(state_at(motion, now + 0.04 - course.began), now + 0.04, course)
+            made.step(now + 0.02)
+            sent = made.trajectory(now, joining=True)
+            close += sent.times[1] - sent.times[0] < 4e-4
+            motion_on = SimpleNamespace(
+                joint_names=sent.joint_names, times=sent.times[1:] - sent.times[0],
+                q=sent.q[1:], qd=sent.qd[1:], qdd=sent.qdd[1:])
+            found = faults(motion_on, Bounds(**vars(limits) | {'jerk': None}),
+                           (sent.q[0], sent.qd[0], sent.qdd[0]))
+            assert not found, (point, ahead)
+    assert close > 100
+
+
 def test_options_may_change_on_the_way():
     """A follower that takes over goes on with target and motion as they are."""
     target = circle(tip('ur5', HOMES['ur5']))

@@ -57,6 +57,7 @@ class Viewer(Node):
             resolve, search_paths=values['mesh_paths'],
             urdf_folder=Path(values['urdf_file']).expanduser().parent if from_file else None)
         self._chain: Chain | None = None
+        self._joint_names: frozenset[str] | None = None
         self._states = JointStates()
         self._news: dict[Callable[[Any], None], Any] = {}  # what shows it -> the last message
         self._page = Page(values['host'], values['port'])
@@ -94,6 +95,7 @@ class Viewer(Node):
         for warning in warnings:
             self.get_logger().warning(warning)
         self._chain = chain
+        self._joint_names = frozenset(joint.name for joint in tree.joints)
         self._scene.take_robot(tree, chain, bodies)
         self._panels.take_chain(chain)
 
@@ -135,7 +137,7 @@ class Viewer(Node):
 
     def _on_joint_states(self, message: JointState) -> None:
         now = monotonic()
-        self._states.take(message, now)
+        self._states.take(message, now, self._joint_names)
         if self._chain is not None and self._panels.plots.due(now):
             try:
                 q, _ = self._states.state(self._chain.joint_names, now, STALE)

@@ -41,6 +41,7 @@ class Hook(MetaPathFinder):
 
 
 def wrap_node(node_class):
+    from rclpy.serialization import deserialize_message
     create_publisher, create_subscription = (node_class.create_publisher,
                                              node_class.create_subscription)
 
@@ -60,10 +61,14 @@ def wrap_node(node_class):
         if msg_type.__name__ != 'JointState' or topic != 'joint_states':
             return create_subscription(self, msg_type, topic, callback, *args, **named)
 
-        def note(message):
-            velocities = message.velocity or [0.0] * len(message.name)
-            joints.update(zip(message.name, zip(message.position, velocities)))
-            callback(message)
+        def note(given):
+            try:
+                message = deserialize_message(given, msg_type) if named.get('raw') else given
+                velocities = message.velocity or [0.0] * len(message.name)
+                joints.update(zip(message.name, zip(message.position, velocities)))
+            except RuntimeError:
+                pass  # no message: that is for the node to say
+            callback(given)
 
         return create_subscription(self, msg_type, topic, note, *args, **named)
 

@@ -1,0 +1,77 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is on the log when two ends of a topic do not fit: who they are, and what each has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rclpy.clock import Clock, ClockType
+from rclpy.publisher import Publisher
+from rclpy.qos import qos_check_compatible, QoSCompatibility, QoSProfile
+from rclpy.subscription import Subscription
+
+try:
+    from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
+except ImportError:  # Humble
+    from rclpy.qos_event import PublisherEventCallbacks, SubscriptionEventCallbacks
+
+NAMED = 1.0  # s after its topic an end of it is discovered, the name of its node is known
+
+
+class QosLog:
+    """A node, by what it inherits besides; rclpy alone would log topic and policy."""
+
+    def create_subscription(self, *args: Any,
+                            event_callbacks: SubscriptionEventCallbacks | None = None,
+                            **others: Any) -> Subscription:
+        """As that of rclpy."""
+        events = event_callbacks or SubscriptionEventCallbacks()
+        events.incompatible_qos = lambda _event: self._when_named(made)
+        made = super().create_subscription(*args, event_callbacks=events, **others)
+        return made
+
+    def create_publisher(self, *args: Any, event_callbacks: PublisherEventCallbacks | None = None,
+                         **others: Any) -> Publisher:
+        """As that of rclpy."""
+        events = event_callbacks or PublisherEventCallbacks()
+        events.incompatible_qos = lambda _event: self._when_named(made)
+        made = super().create_publisher(*args, event_callbacks=events, **others)
+        return made
+
+    def _when_named(self, own: Publisher | Subscription) -> None:
+        topic, qos = own.topic_name, own.qos_profile  # it may be gone by then
+
+        def once() -> None:
+            self.destroy_timer(timer)
+            self._look(topic, qos, isinstance(own, Publisher))
+
+        timer = self.create_timer(NAMED, once, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _look(self, topic: str, own: QoSProfile, ours_offers: bool) -> None:
+        """Name the other ends that do not fit."""
+        way, theirs, ours, ends = (
+            ('gets to', 'asks for', 'offers', self.get_subscriptions_info_by_topic(topic))
+            if ours_offers else
+            ('comes from', 'offers', 'asks for', self.get_publishers_info_by_topic(topic)))
+        for end in ends:
+            other = end.qos_profile
+            why = mismatch(own, other) if ours_offers else mismatch(other, own)
+            if why:
+                self.get_logger().warning(
+                    f'nothing on {topic} {way} {end.node_namespace.rstrip("/")}/{end.node_name}: '
+                    f'it {theirs} {_words(other)}; {self.get_fully_qualified_name()} {ours} '
+                    f'{_words(own)} ({why})')
+
+
+def mismatch(offered: QoSProfile, asked: QoSProfile) -> str:
+    """Return why nothing passes from a publisher to a subscription; '' if it does."""
+    compatible, why = qos_check_compatible(offered, asked)
+    if compatible != QoSCompatibility.ERROR:
+        return ''
+    return why.replace('ERROR: ', '').strip(';').replace(';', ', ')
+
+
+def _words(qos: QoSProfile) -> str:
+    return ', '.join(policy.name.lower().replace('_', ' ')
+                     for policy in (qos.reliability, qos.durability))
