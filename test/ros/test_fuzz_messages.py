@@ -6,6 +6,7 @@ from collections import Counter
 
 from fuzz.messages import like, TEXTS
 from geometry_msgs.msg import PointStamped, PoseArray, PoseStamped
+from graph import all_of
 from harness import (
     ARM,
     COLD_START,
@@ -69,8 +70,7 @@ def publishers(shared_system):
     """Return a publisher to every topic of the node that takes messages."""
     made = {name: shared_system.publisher(type(good), name)
             for name, good in (GOALS | OTHERS).items()}
-    heard = {name for name, _ in shared_system.get_subscriber_names_and_types_by_node(
-        'ik_node', '/')}
+    heard = {name for kind, name in all_of(shared_system, 'ik_node') if kind == 'subscriber'}
     assert heard <= {*(made[name].topic_name for name in made), '/joint_states', '/clock',
                      '/parameter_events'}, heard
     return made

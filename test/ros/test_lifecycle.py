@@ -9,6 +9,7 @@ import re
 import signal
 
 from geometry_msgs.msg import PoseStamped
+from graph import graph
 from harness import (
     ARM,
     DOWN,
@@ -27,7 +28,6 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import rclpy
-from rclpy.node import NodeNameNonExistentError
 from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory
 
@@ -52,14 +52,13 @@ LEFT = 0.003    # MB a cycle; 0.4 MB were seen in 150 cycles, and 2 in 950
 @contextmanager
 def managed(folder, probe, **parameters):
     """Run a simulated arm, and a node that waits to be led."""
-    # Of two nodes of one name, one of which was killed, the graph shows either.
-    probe.wait(lambda: 'ik_node' not in probe.get_node_names(), 60.0, 'the end of older nodes')
-    with process('sim_controller', folder, {'urdf_file': ARM, 'initial_positions': READY}), \
+    with graph() as probe.graph, \
+            process('sim_controller', folder, {'urdf_file': ARM, 'initial_positions': READY}), \
             process('ik_node', folder, {'autostart': False, **parameters}) as node:
         probe.watch_motion()
         probe.node = node
         assert probe.state() == 'unconfigured'
-        probe.wait(lambda: '/ik_node/get_state' in names(probe))
+        probe.wait(lambda: '/ik_node/get_state' in names(probe), 30.0)
         yield probe
 
 
@@ -71,14 +70,7 @@ def lead(probe, *labels):
 
 def names(probe):
     """Return the topics and services of the node, as others see them."""
-    found = set()
-    for of in (probe.get_publisher_names_and_types_by_node,
-               probe.get_subscriber_names_and_types_by_node,
-               probe.get_service_names_and_types_by_node,
-               probe.get_client_names_and_types_by_node):
-        with suppress(NodeNameNonExistentError):
-            found |= {name for name, _ in of('ik_node', '/')}
-    return found
+    return {name for _, name in probe.graph('ik_node') or ()}
 
 
 def entities(probe):
@@ -149,7 +141,8 @@ def test_one_whole_life(tmp_path, probe):
                    'the arm comes to rest, the goal is answered INACTIVE')
 def test_deactivated_in_motion(tmp_path, probe):
     """The arm comes to rest by one ramp, the goal has its answer, and nothing more is sent."""
-    with managed(tmp_path, probe, urdf_file=ARM):
+    slow = {'motion.acceleration_limits': '[0.4]'}  # the ramp is long
+    with managed(tmp_path, probe, urdf_file=ARM, **slow):
         lead(probe, 'configure', 'activate')
         probe.wait_until_ready()
         stamp = probe.send(GOAL, DOWN)
@@ -208,7 +201,7 @@ def test_it_leaves_the_graph(tmp_path, probe, labels):
     with managed(tmp_path, probe, urdf_file=ARM):
         lead(probe, *labels)
         assert probe.node.stop() == 0
-        probe.wait(lambda: 'ik_node' not in probe.get_node_names(), 8.0, 'the end of the node')
+        probe.wait(lambda: probe.graph('ik_node') is None, 8.0, 'the end of the node')
 
 
 @pytest.mark.fault('start, end and middleware', 'the node is configured with a description that '
@@ -398,11 +391,13 @@ def test_many_lives(tmp_path, probe):
     """Nothing is left of any: memory, files, threads, topics and services stay as they are."""
     probe.watch_motion()
     stream = probe.create_publisher(PoseStamped, '/ik_node/goal_stream', 10)
-    with process('sim_controller', tmp_path, {'urdf_file': ARM, 'initial_positions': READY}), \
+    with graph() as probe.graph, \
+            process('sim_controller', tmp_path, {'urdf_file': ARM, 'initial_positions': READY}), \
             process('ik_node', tmp_path, {'autostart': False, 'urdf_file': ARM},
                     arguments=['--log-level', 'warn']) as node:
         probe.node = node
         assert probe.state() == 'unconfigured'
+        probe.wait(lambda: names(probe), 30.0, 'the node on the graph')
 
         def live(cycles):
             for k in range(cycles):

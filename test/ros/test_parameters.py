@@ -5,6 +5,7 @@
 from pathlib import Path
 import re
 
+from graph import all_of
 from harness import DOWN, seconds, tip
 import numpy as np
 import pytest
@@ -202,12 +203,10 @@ def test_the_readme_has_every_topic_and_service(shared_system):
     said = {way: {name.replace('~', '/ik_node').rpartition('/')[2]: kind
                   for name, direction, _, kind in rows if direction == way}
             for way in ('in', 'out', '')}
-    for way, find in (('in', shared_system.get_subscriber_names_and_types_by_node),
-                      ('out', shared_system.get_publisher_names_and_types_by_node),
-                      ('', shared_system.get_service_names_and_types_by_node)):
-        shared_system.wait(lambda find=find: find('ik_node', '/'))
-        there = {name.rpartition('/')[2]: kinds[0].rpartition('/')[2]
-                 for name, kinds in find('ik_node', '/')
-                 if 'parameter' not in name and name not in ('/rosout', '/clock')
+    everything = all_of(shared_system, 'ik_node')
+    for way, kind in (('in', 'subscriber'), ('out', 'publisher'), ('', 'service')):
+        there = {name.rpartition('/')[2]: type_.rpartition('/')[2]
+                 for (of, name), type_ in everything.items() if of == kind
+                 and 'parameter' not in name and name not in ('/rosout', '/clock')
                  and not name.endswith('type_description')}
         assert there and {name: said[way].get(name) for name in there} == there

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 import xml.etree.ElementTree as ET
 
 from browser import free_port
+from graph import all_of
 from harness import ARM, process, ROOT
 import pytest
 
@@ -44,27 +45,9 @@ def with_actions(had):
                           if kind in SIDES}
 
 
-def seen(probe, node):
-    """Return what a node has, as far as it is discovered."""
-    if (node, '/') not in probe.get_node_names_and_namespaces():
-        return set()
-    return {(kind, name) for kind in KINDS.values() for name, _ in getattr(
-        probe, f'get_{kind}_names_and_types_by_node')(node, '/')}
-
-
 def wait_for(probe, running, words):
     """Wait until a process says one of some words."""
     probe.wait(lambda: any(word in running.output for word in words), 120.0)
-
-
-def settled(probe, node):
-    """Return what a node has once it has something, and no more is discovered."""
-    probe.wait(lambda: ('service', f'/{node}/list_parameters') in seen(probe, node), 60.0)
-    before, now = set(), seen(probe, node)
-    while before != now:
-        probe.spin_for(1.0)
-        before, now = now, seen(probe, node)
-    return now
 
 
 @pytest.mark.parametrize('node', STARTS)
@@ -84,7 +67,7 @@ def test_policy(tmp_path, probe, node):
             parameters = {**parameters, 'port': free_port()}
         with process(node, tmp_path, parameters) as running:
             wait_for(probe, running, READY[node] or [''])
-            had |= with_actions(settled(probe, node))
+            had |= with_actions({*all_of(probe, node)})
     assert had <= rights, had - rights
     assert needed <= had, needed - had
 
