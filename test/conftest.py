@@ -20,6 +20,7 @@ class AtOnce:
         self._reporter = reporter
 
     def pytest_runtest_logreport(self, report):
+        """Tell it in full."""
         if report.outcome in ('failed', 'rerun'):
             self._reporter.section(f'{report.outcome}: {report.nodeid}')
             self._reporter.write_line(report.longreprtext)

@@ -569,9 +569,10 @@ PLAYED = {
 
 
 class Played(LifecycleNode):
-    """Leaves the graph when it is destroyed: rclpy keeps the state machine, which keeps it."""
+    """A node that leaves the graph when it is destroyed."""
 
     def destroy_node(self):
+        """Rclpy keeps the state machine, which would keep the node."""
         super().destroy_node()
         self._state_machine.destroy_when_not_in_use()
 
