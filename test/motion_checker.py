@@ -160,7 +160,7 @@ def begins_on(thing, other, elapsed: float, room: float, start=None):
     path, old = path_of(thing), path_of(other, start)
     t1, first = path.times[0], path.states[0]
     tried = elapsed + t1 + np.linspace(-room, room, 4001)
-    gaps = np.array([np.abs(state_at(old, t)[0] - first[0]).max() for t in tried])
+    gaps = np.abs(states_at(old, tried)[:, 0] - first[0]).max(axis=1)
     # The position is flat around its best instant: refine by halving steps there.
     t, step = tried[gaps.argmin()], 2.0 * room / 4000
     while step > 1e-10:
@@ -170,26 +170,34 @@ def begins_on(thing, other, elapsed: float, room: float, start=None):
     return state_at(old, t - t1), np.abs(state_at(old, t) - first).max(axis=1)
 
 
-def state_at(path: Path3, t: float) -> np.ndarray:
+def states_at(path: Path3, t: np.ndarray) -> np.ndarray:
     """
-    Return q, qd, qdd (3, n) at time t; at rest at its last point afterwards.
+    Return q, qd, qdd (N, 3, n) at times t (N); at rest at its last point afterwards.
 
     Before it began, it is where the acceleration of its start would have come from: it
     may be about to leave a motion that goes on until then.
     """
-    if t >= path.times[-1]:
-        return np.array([path.states[-1, 0], *np.zeros((2, len(path.names)))])
-    if t <= path.times[0]:
-        dt = t - path.times[0]
-        return np.array([[1.0, dt, 0.5 * dt * dt], [0.0, 1.0, dt],
-                         [0.0, 0.0, 1.0]]) @ path.states[0]
-    k = int(np.searchsorted(path.times, t, side='right')) - 1
-    T = path.times[k + 1] - path.times[k]
-    scale = np.array([[1.0], [T], [T * T]])
-    c = np.linalg.solve(ENDS, np.vstack([path.states[k] * scale, path.states[k + 1] * scale]))
-    s = (t - path.times[k]) / T
-    return np.array([s**POWERS @ c, POWERS[1:] * s**POWERS[:5] @ c[1:] / T,
-                     POWERS[2:] * POWERS[1:5] * s**POWERS[:4] @ c[2:] / T**2])
+    k = np.clip(np.searchsorted(path.times, t, side='right') - 1, 0, len(path.times) - 2)
+    T = (path.times[k + 1] - path.times[k])[:, None, None]
+    scale = T ** np.arange(3)[:, None]
+    c = np.linalg.solve(ENDS, np.concatenate(
+        [path.states[k] * scale, path.states[k + 1] * scale], axis=1))
+    s = ((t - path.times[k])[:, None, None] / T)
+    states = np.concatenate([
+        s**POWERS @ c, POWERS[1:] * s**POWERS[:5] @ c[:, 1:] / T,
+        POWERS[2:] * POWERS[1:5] * s**POWERS[:4] @ c[:, 2:] / T**2], axis=1)
+    before, after = t <= path.times[0], t >= path.times[-1]
+    dt = (t[before] - path.times[0])[:, None, None]
+    one, none = np.ones_like(dt), np.zeros_like(dt)
+    states[before] = np.block([[one, dt, 0.5 * dt * dt], [none, one, dt],
+                               [none, none, one]]) @ path.states[0]
+    states[after] = np.array([path.states[-1, 0], *np.zeros((2, len(path.names)))])
+    return states
+
+
+def state_at(path: Path3, t: float) -> np.ndarray:
+    """Return q, qd, qdd (3, n) at time t, as `states_at`."""
+    return states_at(path, np.array([t]))[0]
 
 
 def bounds_of(urdf: Path, joints, velocity=(), acceleration=(2.0,), jerk=(20.0,)) -> Bounds:

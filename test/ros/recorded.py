@@ -30,19 +30,25 @@ class Recorded:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._seen: dict[Path, list[SimpleNamespace]] = {}
+        self._seen: dict[Path, tuple[int, int, SimpleNamespace | None]] = {}
         self.count = 0
 
     def faults(self) -> list[str]:
         """Return what is wrong with what is new; an empty list if nothing is."""
         found = []
         for file in sorted(self._folder.glob('*.jsonl')):
-            seen = self._seen.setdefault(file, [])
-            for line in file.read_text().splitlines()[len(seen):]:
-                seen.append(_read(json.loads(line)))
-                self.count += 1
-                found += [f'trajectory {len(seen)} of {file.stem}: {fault}'
-                          for fault in judge(seen[-1], seen[-2] if len(seen) > 1 else None)]
+            read, number, before = self._seen.get(file, (0, 0, None))  # bytes, trajectories
+            with file.open('rb') as lines:
+                lines.seek(read)
+                for line in lines:
+                    if not line.endswith(b'\n'):
+                        break  # it is being written
+                    read, number, message = read + len(line), number + 1, _read(json.loads(line))
+                    found += [f'trajectory {number} of {file.stem}: {fault}'
+                              for fault in judge(message, before)]
+                    self.count += 1
+                    before = message
+            self._seen[file] = read, number, before
         return found
 
 
