@@ -99,5 +99,5 @@ class Description:
         except IkNodeError as error:
             self._refused = text
             self.complaint = f'the last one was refused: {error}'
-            self._node.get_logger().error(
-                f'{self._subscription.topic_name}: {error}; waiting for another')
+            rest = 'waiting for another' if self._text is None else 'the robot stays as it is'
+            self._node.get_logger().error(f'{self._subscription.topic_name}: {error}; {rest}')

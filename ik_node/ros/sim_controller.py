@@ -32,6 +32,8 @@ from ik_node.trajectory.plant import Following, LaggingPlant, Measuring, Sensors
 from ik_node.trajectory.simulated import ControllerOptions, SimulatedController
 from ik_node.trajectory.trajectory import MotionState
 
+MOVES = 1e-3  # rad/s or m/s
+
 
 class SimController(Node):
     """Takes ``joint_trajectory``, publishes ``joint_states``, says what it refused."""
@@ -59,12 +61,12 @@ class SimController(Node):
             else Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(self._period, self._update, clock=clock)
         self.create_timer(1.0, self._report, clock=clock)
-        self._description = Description(self, self._values, self._take_model)
+        self._description = Description(self, self._values, self._take_model, self._moves)
         self.add_on_set_parameters_callback(self._on_parameters)
 
     def _take_model(self, tree: Tree) -> None:
         chain = make_chain(tree, self._values['base_link'], self._values['tip_link'])
-        q = _posture(chain, self._values['initial_positions'])
+        q = self._posture(chain)
         # Joints beside the chain (a gripper) stand, so that every link has a pose.
         standing = {
             joint.name: float(np.clip(0.0, joint.lower, joint.upper)) for joint in tree.joints
@@ -79,6 +81,19 @@ class SimController(Node):
         self.get_logger().info(
             f'simulates {", ".join(map(quote, chain.joint_names))} at {self._values["rate"]:g} '
             f'Hz; listens on {self._subscription.topic_name}')
+
+    def _moves(self) -> bool:
+        return self._controller is not None and \
+            bool(np.abs(self._controller.plant.state.qd).max() > MOVES)
+
+    def _posture(self, chain: Chain) -> np.ndarray:
+        """Return where the arm begins; joints that are simulated already stay, if they can."""
+        q = _posture(chain, self._values['initial_positions'])
+        if self._controller is None:
+            return q
+        there = dict(zip(self._controller.joints, self._controller.plant.state.q))
+        stays = np.array([there.get(name, np.nan) for name in chain.joint_names])
+        return np.where((stays >= chain.lower) & (stays <= chain.upper), stays, q)
 
     def _on_parameters(self, changes: list[Parameter]) -> SetParametersResult:
         known = {row.name for row in SIM_CONTROLLER}

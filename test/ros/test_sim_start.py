@@ -4,8 +4,10 @@
 
 import os
 
-from harness import ARM, positions_of, process, READY, run_sim
+from harness import ARM, narrow_arm, positions_of, process, READY, run_sim
 import numpy as np
+import pytest
+from std_msgs.msg import String
 from test_sim_faults import settled, THERE, trajectory
 
 
@@ -40,3 +42,23 @@ def test_physics_without_mujoco(tmp_path, monkeypatch):
     with process('sim_controller', tmp_path, {'urdf_file': ARM, 'physics': True}) as sim:
         assert sim.wait() == 1
         assert 'pip install mujoco' in sim.output
+
+
+@pytest.mark.fault('robot description', 'another description while the simulated arm moves',
+                   'taken when it rests; its joints stay where they are')
+def test_another_description_in_motion(tmp_path, probe):
+    """The joint states do not leap."""
+    end = np.array([0.0, *THERE[1:]])  # also within the limits of the narrow arm
+    probe.watch_motion()
+    with process('sim_controller', tmp_path, {'initial_positions': READY}) as sim:
+        probe.wait(probe.descriptions.get_subscription_count)
+        probe.descriptions.publish(String(data=ARM.read_text()))
+        probe.wait(lambda: probe.states and probe.commands.get_subscription_count() > 1)
+        probe.commands.publish(trajectory(end))
+        probe.wait(lambda: np.abs(positions_of(probe.states[-1][1]) - READY).max() > 0.05)
+        probe.descriptions.publish(String(data=narrow_arm()))
+        probe.wait(lambda: sim.output.count('simulates') == 2)
+        probe.spin_for(0.3)
+    assert 'came during a motion' in sim.output.rpartition('simulates')[0]
+    q = np.array([positions_of(message) for _, message in probe.states])
+    assert np.abs(np.diff(q, axis=0)).max() < 0.1 and np.abs(q[-1] - end).max() < 2e-3

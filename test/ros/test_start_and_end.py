@@ -147,19 +147,19 @@ def test_description_from_topic(tmp_path, probe):
     with process('sim_controller', tmp_path, {'initial_positions': READY}) as sim, \
             process('ik_node', tmp_path) as node:
 
-        def refused(text, words):
-            before = [run.output.count('waiting for another') for run in (sim, node)]
+        def refused(text, words, end):
+            before = [run.output.count(end) for run in (sim, node)]
             probe.descriptions.publish(String(data=text))
             for run, count in zip((sim, node), before):
-                probe.wait(lambda run=run, count=count:
-                           run.output.count('waiting for another') == count + 1, what=words)
-                assert words in run.output.rpartition('waiting for another')[0].splitlines()[-1]
+                probe.wait(lambda run=run, count=count: run.output.count(end) == count + 1,
+                           what=words)
+                assert words in run.output.rpartition(end)[0].splitlines()[-1]
 
         probe.wait_for_node()
         answer = probe.final(probe.send(*goal))
         assert answer['reason'] == 'MODEL_MISSING' and 'none has arrived' in answer['message']
         for text, words in BAD_TEXT.values():
-            refused(text, words)
+            refused(text, words, 'waiting for another')
             answer = probe.final(probe.send(*goal))
             assert answer['reason'] == 'MODEL_MISSING' and words in answer['message'], answer
         probe.descriptions.publish(String(data=ARM.read_text()))
@@ -167,7 +167,7 @@ def test_description_from_topic(tmp_path, probe):
         probe.wait_until_ready()
         assert probe.final(probe.send(*goal))['state'] == 'reached'
         for k, (text, words) in enumerate(BAD_TEXT.values()):
-            refused(text, words)
+            refused(text, words, 'the robot stays as it is')
             answer = probe.final(probe.send((0.4, 0.1, 0.41 + 0.01 * (k % 2)), DOWN))
             assert answer['state'] == 'reached', answer
         assert node.output.count('ready for goals') == sim.output.count('simulates') == 1
