@@ -58,12 +58,13 @@ class ArmState:
     def _on_bytes(self, data: bytes) -> None:
         now = monotonic()
         message = self._read(data, now)
-        if message is not None and self._take(message, now):
+        sound = message is not None and self._take(message, now)
+        if message is not None:
             self._note(message, now)
-            return
-        self._node.get_logger().warning(
-            f'a message on {self._subscription.topic_name} is left out: '
-            f'{self.joints.complaint}', throttle_duration_sec=5.0)
+        if not sound:
+            self._node.get_logger().warning(
+                f'a message on {self._subscription.topic_name} is left out in whole or part: '
+                f'{self.joints.complaint}', throttle_duration_sec=5.0)
 
     def _read(self, data: bytes, now: float) -> JointState | None:
         """Return a message, unless to read it takes so long that all else would wait for it."""
@@ -90,10 +91,12 @@ class ArmState:
     def _note(self, message: JointState, now: float) -> None:
         """Note when it came, and tell where the tip is."""
         robot = self._holder.robot
-        if robot is not None and robot.chain.joint_names[0] in message.name:
+        if robot is None:
+            return
+        if self.joints.age(robot.chain.joint_names[:1], now) == 0.0:
             self._beat.take(message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec,
                             1e-9 * self._node.get_clock().now().nanoseconds)
-        if robot is None or now - self._last_tip_pose < self._tip_pose_period \
+        if now - self._last_tip_pose < self._tip_pose_period \
                 or not self._tip_poses.get_subscription_count():
             return
         try:
@@ -110,13 +113,14 @@ class ArmState:
     def _look_for_leap(self, robot: Robot, before: list[float], age: float, now: float) -> None:
         """Note a joint farther from `before` (n,), `age` (s) ago, than it can have come."""
         chain, positions = robot.chain, self.joints.positions
-        possible = (TOO_FAST * (age + LATE) * robot.settings.limits.velocity).tolist()
+        longest = TOO_FAST * (age + LATE)  # s, at the limit of its velocity
+        possible = (longest * robot.settings.limits.velocity).tolist()
         for k, name in enumerate(chain.joint_names):
             if abs(positions[name] - before[k]) <= possible[k]:
                 continue
             moved = abs(chain.difference(self.last(robot)[0], np.array(before))[k])
-            if moved <= possible[k]:
-                continue  # but for whole turns
+            if moved <= longest * robot.limits_under_way.velocity[k]:
+                continue  # but for whole turns, or in a motion that has other limits
             topic = self._subscription.topic_name
             self._leap = (f'joint {quote(name)} leapt by {moved:.3g} within {age:.2g} s, faster '
                           f'than it can move; {self._publishers(topic)} on {topic}: do they '
@@ -159,11 +163,12 @@ class ArmState:
             topic = self._subscription.topic_name
             raise StateError(f'{error}; {self._publishers(topic)} on {topic}',
                              error.reason) from None
-        share = np.abs(qd) / settings.limits.velocity
+        limits = robot.limits_under_way.velocity
+        share = np.abs(qd) / limits
         k = int(share.argmax())
         if share[k] > TOO_FAST:
             raise StateError(f'joint {quote(chain.joint_names[k])} reports a velocity of '
-                             f'{qd[k]:.4g}, its limit is {settings.limits.velocity[k]:.4g}; '
+                             f'{qd[k]:.4g}, its limit is {limits[k]:.4g}; '
                              'are the units of the joint states right?', Reason.STATE_INVALID)
         return q, qd
 

@@ -31,8 +31,8 @@ class Description:
     values : mapping
         Parameters robot_description and urdf_file.
     take : callable
-        Called with the checked tree and the text, once or, from the topic,
-        again for every other text.
+        Called with the checked tree, once or, from the topic, again for every
+        other text.
     busy : callable
         Returns whether the arm moves: another text on the topic then waits until it rests.
 

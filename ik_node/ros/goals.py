@@ -89,11 +89,13 @@ class Goals:
             self._timer.reset()
 
     def finish(self, seconds: float) -> None:
-        """Give the answers that are left, and wait so long at most for who reads them."""
-        end = monotonic() + seconds
+        """Give the answers that are left; wait for who reads them, so long at most in vain."""
+        left = seconds
         while self._answers:
-            while not self.status.keeps_up() and (left := end - monotonic()) > 0.0:
-                self.status.flush(min(0.1, left))
+            while left > 0.0 and not self.status.keeps_up():
+                began = monotonic()
+                come = self.status.flush(min(0.1, left))
+                left = seconds if come else left - (monotonic() - began)
             self._answers.popleft()()
 
     def _turn(self) -> bool:

@@ -49,16 +49,17 @@ class JointStates:
         if len(set(names)) != len(names):
             return self.leave_out('it names a joint twice', now)
         for name, position, velocity in zip(names, positions, velocities or [0.0] * len(names)):
+            if not self._remembers(name, known):
+                continue
             if not isfinite(position) or isinf(velocity):
                 # Of this joint nothing is known; the others count.
                 what = velocity if isfinite(position) else position
                 self.leave_out(f'{quote(name)} is {what}', now)
                 continue
-            if self._remembers(name, known):
-                self.positions[name] = position
-                # NaN: the hardware has no velocity.
-                self._velocities[name] = 0.0 if isnan(velocity) else velocity
-                self._heard[name] = now
+            self.positions[name] = position
+            # NaN: the hardware has no velocity.
+            self._velocities[name] = 0.0 if isnan(velocity) else velocity
+            self._heard[name] = now
         return self._complaint_time != now
 
     def _remembers(self, name: str, known: Container[str] | None) -> bool:

@@ -320,7 +320,12 @@ class Motion:
             current.halt()
             done = 'it ramps down'
         elif robot is not None and (robot.moves or robot.astray or current is not None):
-            done = self._ramp_down(robot)
+            try:
+                done = self._ramp_down(robot)
+            except IkNodeError as error:
+                if current is None or not current.ends_alone:
+                    raise
+                done = f'it comes to rest by itself; there is no faster ramp, because: {error}'
         self._goals.dismiss(GoalState.STOPPED, reason, f'{sentence}; {done}')
         return done
 
@@ -331,14 +336,10 @@ class Motion:
         An arm that stands away from its motion is told to hold: the controller may
         still have that motion, and go on with it.
         """
-        settings = robot.settings
-        now = monotonic()
+        now, limits = monotonic(), robot.limits_under_way
         departures = self.departures(robot, *self._arm.fresh(robot), now)
-        # Whatever was lowered since, the present motion can be stopped.
-        limits = settings.limits if robot.course is None \
-            else settings.limits.widest(robot.course.limits)
         ramp = plan_stop(robot.chain.joint_names, departures, limits,
-                         settings['motion.sample_period'])
+                         robot.settings['motion.sample_period'])
         ramp = self._send(ramp, robot, now, limits)
         self._sent_for = None
         return f'at rest in {ramp.duration:.2f} s'

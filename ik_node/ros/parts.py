@@ -106,7 +106,9 @@ class Parts:
         tip_rates(chain, warm_up.q[None], warm_up.q[None])
         prepare_paths(settings.solver)
         Follower(chain, settings.planning, settings.following)
-        self._holder.robot = Robot(tree, chain, settings)
+        before, robot = self._holder.robot, Robot(tree, chain, settings)
+        robot.astray = before is not None and before.astray  # so is its controller
+        self._holder.robot = robot
         forget_garbage()
         for note in tree.notes:
             logger.warning(note)

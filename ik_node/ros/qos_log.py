@@ -4,11 +4,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from rclpy.clock import Clock, ClockType
 from rclpy.publisher import Publisher
-from rclpy.qos import qos_check_compatible, QoSCompatibility, QoSProfile
+from rclpy.qos import (
+    qos_check_compatible,
+    qos_policy_name_from_kind,
+    QoSCompatibility,
+    QoSProfile,
+)
 from rclpy.subscription import Subscription
 
 try:
@@ -16,6 +22,7 @@ try:
 except ImportError:  # Humble
     from rclpy.qos_event import PublisherEventCallbacks, SubscriptionEventCallbacks
 
+End = Publisher | Subscription
 NAMED = 1.0  # s after its topic an end of it is discovered, the name of its node is known
 
 
@@ -27,7 +34,7 @@ class QosLog:
                             **others: Any) -> Subscription:
         """As that of rclpy."""
         events = event_callbacks or SubscriptionEventCallbacks()
-        events.incompatible_qos = lambda _event: self._when_named(made)
+        events.incompatible_qos = self._teller(lambda: made)
         made = super().create_subscription(*args, event_callbacks=events, **others)
         return made
 
@@ -35,33 +42,58 @@ class QosLog:
                          **others: Any) -> Publisher:
         """As that of rclpy."""
         events = event_callbacks or PublisherEventCallbacks()
-        events.incompatible_qos = lambda _event: self._when_named(made)
+        events.incompatible_qos = self._teller(lambda: made)
         made = super().create_publisher(*args, event_callbacks=events, **others)
         return made
 
-    def _when_named(self, own: Publisher | Subscription) -> None:
-        topic, qos = own.topic_name, own.qos_profile  # it may be gone by then
+    def _teller(self, own: Callable[[], End]) -> Callable[[Any], None]:
+        """Return what is called when an end is discovered that does not fit our `own`."""
+        told: set[bytes] = set()
+        waits = False
 
-        def once() -> None:
-            self.destroy_timer(timer)
-            self._look(topic, qos, isinstance(own, Publisher))
+        def on_event(event: Any) -> None:
+            nonlocal waits
+            if waits:
+                return
+            waits = True
+            topic, qos, ours_offers = (  # it may be gone by then
+                own().topic_name, own().qos_profile, isinstance(own(), Publisher))
 
-        timer = self.create_timer(NAMED, once, clock=Clock(clock_type=ClockType.STEADY_TIME))
+            def once() -> None:
+                nonlocal told, waits
+                waits = False
+                self.destroy_timer(timer)
+                found = self._misfits(topic, qos, ours_offers)
+                for identity, sentence in found.items():
+                    if identity not in told:
+                        self.get_logger().warning(sentence)
+                if found.keys() <= told:
+                    self.get_logger().warning(
+                        f'what was on {topic} for a moment did not fit '
+                        f'{self.get_fully_qualified_name()} '
+                        f'({qos_policy_name_from_kind(event.last_policy_kind)})')
+                told = {*found}
 
-    def _look(self, topic: str, own: QoSProfile, ours_offers: bool) -> None:
-        """Name the other ends that do not fit."""
+            timer = self.create_timer(NAMED, once, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+        return on_event
+
+    def _misfits(self, topic: str, own: QoSProfile, ours_offers: bool) -> dict[bytes, str]:
+        """Return what is wrong with each other end that does not fit, by its identity."""
         way, theirs, ours, ends = (
             ('gets to', 'asks for', 'offers', self.get_subscriptions_info_by_topic(topic))
             if ours_offers else
             ('comes from', 'offers', 'asks for', self.get_publishers_info_by_topic(topic)))
+        found = {}
         for end in ends:
             other = end.qos_profile
             why = mismatch(own, other) if ours_offers else mismatch(other, own)
             if why:
-                self.get_logger().warning(
+                found[bytes(end.endpoint_gid)] = (
                     f'nothing on {topic} {way} {end.node_namespace.rstrip("/")}/{end.node_name}: '
                     f'it {theirs} {_words(other)}; {self.get_fully_qualified_name()} {ours} '
                     f'{_words(own)} ({why})')
+        return found
 
 
 def mismatch(offered: QoSProfile, asked: QoSProfile) -> str:

@@ -14,6 +14,7 @@ from ik_node.model.chain import Chain
 from ik_node.model.urdf import Tree
 from ik_node.trajectory.course import Course
 from ik_node.trajectory.settings import Settings
+from ik_node.trajectory.trajectory import MotionLimits
 
 
 class Robot:
@@ -51,6 +52,12 @@ class Robot:
     def moves(self) -> bool:
         """Return whether a planned motion is under way."""
         return self.course is not None and self.course.moves(monotonic())
+
+    @property
+    def limits_under_way(self) -> MotionLimits:
+        """Return the limits, or those of the present motion where they were lowered since."""
+        limits = self.settings.limits
+        return limits if self.course is None else limits.widest(self.course.limits)
 
     def lose_course(self) -> None:
         """Note that the arm does not follow what was sent."""

@@ -76,6 +76,9 @@ class SimController(Node):
         controller = SimulatedController(chain.joint_names, chain.continuous & chain.turning, q,
                                          plant=plant, sensors=self._sensors)
         _apply(self._values, chain, controller, self._sensors)
+        if self._controller is not None:
+            self._controller.leave('The robot description has changed.')
+            self._sensors.forget()
         self._chain, self._controller, self._standing = chain, controller, standing
         forget_garbage()
         self.get_logger().info(
@@ -83,8 +86,8 @@ class SimController(Node):
             f'Hz; listens on {self._subscription.topic_name}')
 
     def _moves(self) -> bool:
-        return self._controller is not None and \
-            bool(np.abs(self._controller.plant.state.qd).max() > MOVES)
+        return self._controller is not None and (
+            self._controller.busy or bool(np.abs(self._controller.plant.state.qd).max() > MOVES))
 
     def _posture(self, chain: Chain) -> np.ndarray:
         """Return where the arm begins; joints that are simulated already stay, if they can."""

@@ -75,6 +75,8 @@ class GoalTask:
         Why the path ends before its end, if it is followed in part.
     halt : callable or None
         How its motion is brought to rest, if not by a trajectory.
+    ends_alone : bool
+        Its motion comes to rest by itself once the goal has ended.
     figures : dict
         Numbers for the answer.
 
@@ -88,6 +90,7 @@ class GoalTask:
     result: Result | None = None
     interruption: PathError | None = None
     halt: Callable[[], None] | None = None
+    ends_alone: bool = False
     figures: dict[str, Any] = field(default_factory=dict)
     state: GoalState | None = None
 
@@ -188,6 +191,6 @@ class StatusReporter:
         self._given, self._all_there = 0, now
         return True
 
-    def flush(self, seconds: float) -> None:
-        """Wait until readers have what was published, at most so long."""
-        self._publisher.wait_for_all_acked(Duration(seconds=seconds))
+    def flush(self, seconds: float) -> bool:
+        """Wait until readers have what was published, at most so long; return whether they do."""
+        return self._publisher.wait_for_all_acked(Duration(seconds=seconds))

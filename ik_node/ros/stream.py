@@ -183,6 +183,7 @@ class Stream:
         session = self._session_from(task, robot, q, qd, now)
         if self._commands is not None:
             task.halt = session.halt
+        task.ends_alone = self._commands is None  # as each of its trajectories does
         session.clocks_agree = self._arm.clocks_agree(robot.settings['stream.lead'])
         if robot.settings['stream.stamped'] and self._commands is None \
                 and not session.clocks_agree:

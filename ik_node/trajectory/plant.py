@@ -150,6 +150,10 @@ class Sensors:
         self._noise, self._losses = (np.random.default_rng([seed, k]) for k in range(2))
         self._under_way: deque[tuple[float, MotionState]] = deque()
 
+    def forget(self) -> None:
+        """Pass nothing on that was measured until now: the joints are others."""
+        self._under_way.clear()
+
     def measure(self, state: MotionState) -> MotionState:
         """Return `state` with noise on position and velocity."""
         e_q, e_qd = self._noise.standard_normal((2, len(state.q)))

@@ -149,6 +149,16 @@ class SimulatedController:
                 self._tolerances = self._defaults.of_goal(goal.goal, self.joints)
         return why
 
+    @property
+    def busy(self) -> bool:
+        """Return whether there is a trajectory that has not come to its end."""
+        return self._new is not None or self._later is not None or (
+            self._sampler is not None and self._path_time < self._sampler.end_time)
+
+    def leave(self, text: str) -> None:
+        """Give an action's goal up, because another controller takes over."""
+        self._end_goal(GoalStatus.ABORTED, ResultCode.INVALID_GOAL, text)
+
     def is_judging(self, goal: ActiveGoal) -> bool:
         """Return whether the trajectory that is followed is that of the goal, or in its place."""
         waits = self._later is not None and self._later[1] is goal

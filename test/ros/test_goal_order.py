@@ -115,6 +115,31 @@ def test_who_does_not_read_holds_up_no_end(probe):
     assert goals.status.states == Counter(stopped=3000) and 0.4 < sum(waited) < 0.6
 
 
+def test_who_reads_slowly_is_waited_for_at_the_end(probe):
+    """Longer than the half second in all: none of the answers is overwritten."""
+    goals = Goals(probe, SimpleNamespace(robot=None), SimpleNamespace(require=nothing))
+    unread, flushes = [0], []
+
+    def flush(seconds):
+        flushes.append(seconds)
+        sleep(seconds)
+        if len(flushes) % 3 == 0:
+            unread.append(0)
+        return not unread[-1]
+
+    def count(_task, _sentence):
+        unread[-1] += 1
+
+    for _ in range(3000):
+        goals.arrived(goals.new(Time()), nothing)
+    goals.status.flush, goals.status.keeps_up = flush, lambda: unread[-1] < 400
+    goals.status.on_report = count
+    goals.dismiss(GoalState.STOPPED, Reason.SHUTDOWN, 'the node is shut down')
+    goals.finish(0.5)
+    assert goals.status.states == Counter(stopped=3000) and max(unread) == 400, unread
+    assert sum(flushes) > 1.0
+
+
 def test_goals_leave_a_timer_its_turn(probe):
     """While each takes long and more come: no two are looked at in one round of the executor."""
     log, senders = [], []

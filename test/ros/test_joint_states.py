@@ -134,7 +134,7 @@ def test_a_message_of_too_many_names(tmp_path, probe):
         many = JointState(name=names, position=[0.0] * len(names))
         # So large a message may be lost on its way.
         timer = probe.create_timer(0.2, lambda: probe.joint_states.publish(many))
-        probe.wait(lambda: 'a message on /joint_states is left out: it has ' in running.output)
+        probe.wait(lambda: 'is left out in whole or part: it has ' in running.output)
         assert 'bytes, at most 262144 are read' in running.output
         probe.destroy_timer(timer)
         probe.send(GOAL, DOWN)
@@ -160,8 +160,26 @@ def test_what_is_left_out_is_said_now_and_then(tmp_path, probe, names, positions
         keep_publishing(probe, names, positions)
         start = monotonic()
         probe.wait(lambda: left_out() >= 200, 60.0, 'messages that are left out')
-        said = running.output.count('a message on /joint_states is left out: ' + words)
+        said = running.output.count('is left out in whole or part: ' + words)
         assert 1 <= said <= 1 + (monotonic() - start) / 5.0
+
+
+@pytest.mark.fault('joint states', 'a joint beside the arm has no position (NaN), as wheels have',
+                   'those of the arm count; one that the robot does not have is not spoken of')
+@pytest.mark.parametrize('there', [True, False])
+def test_a_joint_without_a_position(tmp_path, probe, there):
+    """The pose of the tip is published, and goals are taken."""
+    path = tmp_path / 'arm.urdf'
+    path.write_text(ARM.read_text().replace('</robot>', (
+        '<link name="hub"/><joint name="wheel" type="continuous"><parent link="base_link"/>'
+        '<child link="hub"/><axis xyz="0 0 1"/></joint>' if there else '') + '</robot>'))
+    with node(tmp_path, probe, urdf_file=path) as running:
+        probe.watch_motion()
+        keep_publishing(probe, ['wheel', *NAMES], [math.nan, *READY])
+        probe.wait(lambda: len(probe.tip_poses) > 5, what='poses of the tip')
+        probe.send(GOAL, DOWN)
+        probe.wait(lambda: probe.trajectories)
+        assert ("part: 'wheel' is nan" in running.output) == there
 
 
 @pytest.mark.fault('joint states', 'half of the joints stop coming',

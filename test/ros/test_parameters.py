@@ -140,16 +140,19 @@ def test_the_options_of_the_solver_reach_it(shared_system):
     assert shared_system.final(shared_system.send((0.4, 0.2, 0.4), DOWN))['state'] == 'reached'
 
 
-def test_lowered_limits_do_not_prevent_a_stop(shared_system):
-    """With less acceleration allowed than the motion began with, the arm still stops."""
-    stamp = shared_system.send((0.3, -0.4, 0.3), DOWN)
+@pytest.mark.parametrize('name, low, usual', [
+    ('acceleration', 0.3, 2.0), ('velocity', 0.05, 10.0)])
+def test_lowered_limits_do_not_prevent_a_stop(shared_system, name, low, usual):
+    """With less allowed than the motion began with, the arm still stops."""
+    stamp = shared_system.send((0.3, -0.4 if name == 'velocity' else 0.4, 0.3), DOWN)
     shared_system.wait(lambda: shared_system.answers(stamp))
     shared_system.spin_for(0.5)
-    assert change(shared_system, motion__acceleration_limits=[0.3]).successful
+    limits = f'motion__{name}_limits'
+    assert change(shared_system, **{limits: [low]}).successful
     response = shared_system.call(shared_system.stop)
     assert response.success and 'at rest' in response.message, response
     assert shared_system.final(stamp)['reason'] == 'STOPPED'
-    assert change(shared_system, motion__acceleration_limits=[2.0]).successful
+    assert change(shared_system, **{limits: [usual]}).successful
 
 
 def test_descriptions_and_ranges_are_on_the_node(shared_system):

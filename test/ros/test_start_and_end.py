@@ -5,7 +5,8 @@
 from contextlib import contextmanager
 import signal
 
-from harness import ARM, DOWN, LATCHED, narrow_arm, process, READY
+from harness import ARM, DOWN, LATCHED, latest, narrow_arm, process, READY
+import numpy as np
 import pytest
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter
@@ -223,6 +224,23 @@ def test_description_change_waits_for_rest(tmp_path, probe):
         answer = probe.final(probe.send_joints([0.3, *READY[1:]]))
         assert (answer['state'], answer['reason']) == ('rejected', 'BEYOND_LIMIT'), answer
         assert probe.final(probe.send_joints([0.05, *READY[1:]]))['state'] == 'reached'
+
+
+@pytest.mark.fault('robot description', 'another description after a motion was given up, which '
+                   'the controller may still have', '~/stop tells it to hold all the same')
+def test_description_change_after_a_motion_was_given_up(tmp_path, probe):
+    """It does not go on when a protective stop is released."""
+    with arm_and_node(tmp_path, probe) as node:
+        assert probe.set_parameters('/sim_controller', {'speed_scaling': 0.0}).successful
+        stamp = probe.send_joints([0.0, 0.8, *READY[2:]])
+        assert probe.final(stamp)['reason'] == 'NOT_MOVING'
+        probe.descriptions.publish(String(data=narrow_arm()))
+        probe.wait(lambda: node.output.count('ready for goals') == 2, what='the other arm')
+        response = probe.call(probe.stop)
+        assert response.success and 'at rest' in response.message, response
+        assert probe.set_parameters('/sim_controller', {'speed_scaling': 1.0}).successful
+        probe.spin_for(1.0)
+        assert np.abs(latest(probe) - READY).max() < 1e-3
 
 
 @pytest.mark.fault('robot description', 'another description while the arm moves, then the '

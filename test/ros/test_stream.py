@@ -117,6 +117,27 @@ def test_stop_holds_while_the_stream_goes_on(system):
     assert [a['state'] for a in target.session()] == ['accepted', 'stopped', 'accepted']
 
 
+@pytest.mark.fault('joint states', 'impossible velocities while a stream is followed',
+                   '~/stop ends it: the arm comes to rest by itself')
+def test_stop_without_a_ramp(system):
+    """From velocities that cannot be no ramp is planned; each trajectory ends at rest."""
+    target = Target(system)
+    target.run(1.5)
+    assert system.set_parameters('/sim_controller', {'measuring.velocity_noise': 10.0}).successful
+    target.run(0.3)
+    future = system.stop.call_async(Trigger.Request())
+    target.run(3.0, future.done)
+    response, count = future.result(), len(system.trajectories)
+    assert response.success and 'comes to rest by itself' in response.message, response
+    assert 'reports a velocity' in response.message
+    target.run(1.0)
+    assert [a['reason'] for a in target.session()] == ['ACCEPTED', 'STOPPED']
+    assert len(system.trajectories) <= count + 2  # that were on their way
+    before = latest(system)
+    target.run(0.3)
+    assert np.abs(latest(system) - before).max() < 1e-9, 'it moves'
+
+
 def test_a_pose_goal_takes_the_place_of_a_stream(system):
     """And the stream, which goes on, does not take it back."""
     target = Target(system)

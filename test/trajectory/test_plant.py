@@ -163,6 +163,16 @@ def test_delay(delay):
     assert len(got) == 1000 - int(np.ceil(delay / 0.01))
 
 
+def test_what_is_forgotten_does_not_arrive():
+    """What is measured afterwards does."""
+    sensors = Sensors(0, Measuring(delay=0.1))
+    one, two = (MotionState.at_rest(np.array(q)) for q in ([1.0], [1.0, 2.0]))
+    assert not sensors.pass_on(0.0, one) and not sensors.pass_on(0.05, one)
+    sensors.forget()
+    assert not sensors.pass_on(0.1, two)
+    assert [at for at, _ in sensors.pass_on(0.2, two)] == [0.1]
+
+
 @pytest.mark.parametrize('share', [0.0, 0.3, 0.9, 1.0])
 def test_dropped(share):
     """The share that is lost is lost, by the seed."""

@@ -629,6 +629,25 @@ def test_speed_may_change_on_the_way_and_be_zero():
     assert np.array_equal(states[-1].q, HOME + 1.0)
 
 
+def test_it_is_busy_until_a_trajectory_has_ended():
+    """From when it is offered, and while it is paused; one who leaves gives its goal up."""
+    simulated = controller()
+    assert not simulated.busy
+    goal = send(simulated, MOVING, NOW)
+    assert simulated.busy
+    run(simulated, NOW, NOW + 0.5)
+    simulated.options = ControllerOptions(speed_scaling=0.0)
+    run(simulated, NOW + 0.5, NOW + 5.5)
+    assert simulated.busy and goal.outcome is None
+    simulated.options = ControllerOptions()
+    run(simulated, NOW + 5.5, NOW + 5.8)
+    assert simulated.busy
+    simulated.leave('another one comes')
+    assert goal.outcome[0] is GoalStatus.ABORTED and goal.outcome[2] == 'another one comes'
+    run(simulated, NOW + 5.8, NOW + 7.0)
+    assert not simulated.busy
+
+
 def test_noise_is_what_the_controller_knows():
     """A path from the measured state begins with its noise; the seed fixes it."""
     first = []
