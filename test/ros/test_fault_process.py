@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import PointStamped, PoseArray
+from geometry_msgs.msg import PointStamped, PoseArray, PoseStamped
 from harness import (
     ARM,
     DOWN,
@@ -29,6 +29,7 @@ from harness import (
 )
 import numpy as np
 import pytest
+from scenes import Eyes, FAR_AWAY
 
 AWAY = np.array([1.2, 0.1, -0.6, 0.3, 1.2, 0.5])
 WHOLE = 'REACHED', 'ALREADY_THERE'
@@ -159,7 +160,7 @@ Dispatcher.compile = told
 """
 
 
-@pytest.mark.fault('time and load', 'the first goal of each kind after the start',
+@pytest.mark.fault('time and load', 'the first goal, preview or stream of a kind after the start',
                    'nothing is compiled or loaded for it: that was done before the node was '
                    'ready')
 def test_nothing_is_compiled_after_the_start(tmp_path, probe):
@@ -179,12 +180,29 @@ def test_nothing_is_compiled_after_the_start(tmp_path, probe):
             [0.0, 0.03, -0.1], [0.0, 0.1, -0.1], [0.0, 0.1, 0.0])])
         for xyz, state in (((5.0, 0.0, 0.0), 'rejected'), ((0.4, 0.2, 0.4), 'reached')):
             assert probe.final(probe.send(xyz, DOWN))['state'] == state
-        for topic, message in (('goal_position', point), ('goal_path', line), ('goal_arc', arc)):
+        for topic, message in (('goal_position', point), ('goal_path', line), ('goal_arc', arc),
+                               ('goal_pointing', PoseStamped(pose=pose(here.translation)))):
             publisher = probe.publisher(type(message), topic)
             stamp = stamped(probe, message)
             publisher.publish(message)
             assert probe.final(stamp)['state'] == 'reached'
+        probe.send_joints(AWAY)
+        probe.wait(lambda: np.abs(latest(probe) - READY).max() > 0.3, what='a motion')
+        assert probe.final(probe.send(here.translation, DOWN))['state'] == 'reached'
         assert probe.final(probe.send_joints(READY))['state'] == 'reached'
+        eyes = Eyes(probe)
+        for kind, goal in (('pose', pose(here.translation)), ('pointing', FAR_AWAY),
+                           ('position', point.point)):
+            eyes.preview(kind, goal)
+            eyes.plan()
+        eyes.see(lambda: True)
+        stream = probe.publisher(PoseStamped, 'goal_stream')
+        target = PoseStamped(pose=pose(here.translation + [0.0, 0.05, 0.0]))
+        stamp = stamped(probe, target)
+        for _ in range(20):
+            stream.publish(target)
+            probe.spin_for(0.02)
+        assert probe.final(stamp)['reason'] == 'STREAM_ENDED'
         compiled = [line for line in node.output.splitlines() if 'compiles' in line][before:]
         assert not compiled
 
