@@ -6,7 +6,7 @@ from pathlib import Path
 import re
 
 from graph import all_of
-from harness import DOWN, seconds, tip
+from harness import DOWN, READY, seconds, tip
 import numpy as np
 import pytest
 from rcl_interfaces.srv import DescribeParameters, GetParameters
@@ -144,7 +144,8 @@ def test_the_options_of_the_solver_reach_it(shared_system):
     ('acceleration', 0.3, 2.0), ('velocity', 0.05, 10.0)])
 def test_lowered_limits_do_not_prevent_a_stop(shared_system, name, low, usual):
     """With less allowed than the motion began with, the arm still stops."""
-    stamp = shared_system.send((0.3, -0.4 if name == 'velocity' else 0.4, 0.3), DOWN)
+    assert shared_system.final(shared_system.send_joints(READY))['state'] == 'reached'
+    stamp = shared_system.send((0.3, -0.4, 0.3), DOWN)
     shared_system.wait(lambda: shared_system.answers(stamp))
     shared_system.spin_for(0.5)
     limits = f'motion__{name}_limits'
