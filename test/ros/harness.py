@@ -312,6 +312,7 @@ def run_system(folder: Path, probe: Probe, node: dict[str, object] | None = None
         probe.sim, probe.node = running_sim, running_node
         probe.wait_for_node()
         probe.wait_until_ready()
+        probe.wait(lambda: probe.states, what='joint states')  # the node heard them before
         yield probe
 
 
