@@ -91,11 +91,10 @@ class ArmState:
     def _note(self, message: JointState, now: float) -> None:
         """Note when it came, and tell where the tip is."""
         robot = self._holder.robot
-        if robot is None:
-            return
-        if self.joints.age(robot.chain.joint_names[:1], now) == 0.0:
-            self._beat.take(message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec,
-                            1e-9 * self._node.get_clock().now().nanoseconds)
+        if robot is None or self.joints.age(robot.chain.joint_names[:1], now) > 0.0:
+            return  # the first joint of the arm was not taken from this message
+        self._beat.take(message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec,
+                        1e-9 * self._node.get_clock().now().nanoseconds)
         if now - self._last_tip_pose < self._tip_pose_period \
                 or not self._tip_poses.get_subscription_count():
             return

@@ -66,7 +66,7 @@ class SimController(Node):
 
     def _take_model(self, tree: Tree) -> None:
         chain = make_chain(tree, self._values['base_link'], self._values['tip_link'])
-        q = self._posture(chain)
+        q = self._start(chain)
         # Joints beside the chain (a gripper) stand, so that every link has a pose.
         standing = {
             joint.name: float(np.clip(0.0, joint.lower, joint.upper)) for joint in tree.joints
@@ -89,7 +89,7 @@ class SimController(Node):
         return self._controller is not None and (
             self._controller.busy or bool(np.abs(self._controller.plant.state.qd).max() > MOVES))
 
-    def _posture(self, chain: Chain) -> np.ndarray:
+    def _start(self, chain: Chain) -> np.ndarray:
         """Return where the arm begins; joints that are simulated already stay, if they can."""
         q = _posture(chain, self._values['initial_positions'])
         if self._controller is None:

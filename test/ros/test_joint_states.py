@@ -182,6 +182,23 @@ def test_a_joint_without_a_position(tmp_path, probe, there):
         assert ("part: 'wheel' is nan" in running.output) == there
 
 
+def test_what_is_left_out_moves_no_tip(tmp_path, probe):
+    """No pose has the stamp of a message whose joints were not taken."""
+    with node(tmp_path, probe, state__timeout=5.0):
+        probe.watch_motion()
+        timer = keep_publishing(probe, NAMES, READY)
+        probe.wait(lambda: len(probe.tip_poses) > 5, what='poses of the tip')
+        probe.destroy_timer(timer)
+        probe.spin_for(0.2)
+        count = len(probe.tip_poses)
+        timer = keep_publishing(probe, NAMES, READY[:4])
+        probe.spin_for(0.5)
+        assert len(probe.tip_poses) == count
+        probe.destroy_timer(timer)
+        keep_publishing(probe, NAMES, READY)
+        probe.wait(lambda: len(probe.tip_poses) > count, what='poses of the tip again')
+
+
 @pytest.mark.fault('joint states', 'half of the joints stop coming',
                    'goals are refused with a joint of them and its age')
 def test_half_of_the_joints_stop(tmp_path, probe):

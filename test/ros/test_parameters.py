@@ -150,6 +150,8 @@ def test_lowered_limits_do_not_prevent_a_stop(shared_system, name, low, usual):
     shared_system.spin_for(0.5)
     limits = f'motion__{name}_limits'
     assert change(shared_system, **{limits: [low]}).successful
+    shared_system.spin_for(0.2)
+    assert 'leapt' not in shared_system.node.output
     response = shared_system.call(shared_system.stop)
     assert response.success and 'at rest' in response.message, response
     assert shared_system.final(stamp)['reason'] == 'STOPPED'
