@@ -193,7 +193,9 @@ def test_robot_description(tmp_path, recorded):
     with process('sim_controller', tmp_path, {
             'urdf_file': ARM, 'initial_positions': READY}, space), \
             process('ik_node', tmp_path, {}, space) as node:
-        probe.wait(descriptions.get_subscription_count, COLD_START, 'who hears it')
+        probe.wait(lambda: descriptions.get_subscription_count()
+                   and 'waiting for /bare/robot_description' in node.output,
+                   COLD_START, 'who hears it')
 
         @ONCE
         @given(st.one_of(st.text(), TEXTS, CUT))
