@@ -47,7 +47,7 @@ def test_physics_without_mujoco(tmp_path, monkeypatch):
 @pytest.mark.fault('robot description', 'another description while the simulated arm moves',
                    'taken when it rests; its joints stay where they are')
 def test_another_description_in_motion(tmp_path, probe):
-    """The joint states do not leap; while it is held by a protective stop the motion is not over."""
+    """The joint states do not leap; a motion that a protective stop holds is not over."""
     end = np.array([0.0, *THERE[1:]])  # also within the limits of the narrow arm
     probe.watch_motion()
     with process('sim_controller', tmp_path, {'initial_positions': READY}) as sim:
