@@ -118,7 +118,7 @@ class ArmState:
             if abs(positions[name] - before[k]) <= possible[k]:
                 continue
             moved = abs(chain.difference(self.last(robot)[0], np.array(before))[k])
-            if moved <= longest * robot.limits_under_way.velocity[k]:
+            if moved <= longest * robot.fastest[k]:
                 continue  # but for whole turns, or in a motion that has other limits
             topic = self._subscription.topic_name
             self._leap = (f'joint {quote(name)} leapt by {moved:.3g} within {age:.2g} s, faster '
@@ -162,7 +162,7 @@ class ArmState:
             topic = self._subscription.topic_name
             raise StateError(f'{error}; {self._publishers(topic)} on {topic}',
                              error.reason) from None
-        limits = robot.limits_under_way.velocity
+        limits = robot.fastest
         share = np.abs(qd) / limits
         k = int(share.argmax())
         if share[k] > TOO_FAST:

@@ -59,6 +59,12 @@ class Robot:
         limits = self.settings.limits
         return limits if self.course is None else limits.widest(self.course.limits)
 
+    @property
+    def fastest(self) -> np.ndarray:
+        """Return how fast the joints may be, (n,); faster than a limit that was lowered since."""
+        velocity = self.limits_under_way.velocity
+        return velocity if self.course is None else np.maximum(velocity, self.course.fastest)
+
     def lose_course(self) -> None:
         """Note that the arm does not follow what was sent."""
         self.course, self.astray = None, True

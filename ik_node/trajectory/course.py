@@ -41,6 +41,11 @@ class Course:
         """Return whether the planned motion is still under way."""
         return now < self.began + self.trajectory.duration
 
+    @property
+    def fastest(self) -> np.ndarray:
+        """Return the highest speeds of the joints, (n,): where it begins, and on its points."""
+        return np.abs(np.vstack([self.trajectory.start.qd, self.trajectory.qd])).max(axis=0)
+
     def followed(self, chain: Chain, q: np.ndarray, now: float, tolerance: float) -> bool:
         """
         Return whether the arm, measured at `q` (n,), is where this motion has it.

@@ -158,6 +158,22 @@ def test_lowered_limits_do_not_prevent_a_stop(shared_system, name, low, usual):
     assert change(shared_system, **{limits: [usual]}).successful
 
 
+def test_a_goal_under_lowered_limits_does_not_prevent_a_stop(shared_system):
+    """Until the arm is as slow as is allowed now, it may be as fast as its motion begins."""
+    assert shared_system.final(shared_system.send_joints(READY))['state'] == 'reached'
+    stamp = shared_system.send((0.3, -0.4, 0.3), DOWN)
+    shared_system.wait(lambda: shared_system.answers(stamp))
+    shared_system.spin_for(0.5)
+    assert change(shared_system, motion__velocity_limits=[0.05]).successful
+    stamp = shared_system.send_joints(READY)
+    shared_system.wait(lambda: shared_system.answers(stamp))
+    shared_system.spin_for(0.05)
+    response = shared_system.call(shared_system.stop)
+    assert response.success and 'at rest' in response.message, response
+    assert shared_system.final(stamp)['reason'] == 'STOPPED'
+    assert change(shared_system, motion__velocity_limits=[10.0]).successful
+
+
 def test_descriptions_and_ranges_are_on_the_node(shared_system):
     """`ros2 param describe` shows what the table says."""
     client = shared_system.create_client(DescribeParameters, '/ik_node/describe_parameters')
