@@ -45,6 +45,7 @@ class Robot:
         self.settings = settings
         self.since = monotonic()
         self.course: Course | None = None
+        self._lost: Course | None = None
         self.astray = False
         self.last_answer: np.ndarray | None = None
 
@@ -56,17 +57,18 @@ class Robot:
     @property
     def limits_under_way(self) -> MotionLimits:
         """Return the limits, or those of the present motion where they were lowered since."""
-        limits = self.settings.limits
-        return limits if self.course is None else limits.widest(self.course.limits)
+        limits, course = self.settings.limits, self.course or self._lost
+        return limits if course is None else limits.widest(course.limits)
 
     @property
     def fastest(self) -> np.ndarray:
         """Return how fast the joints may be, (n,); faster than a limit that was lowered since."""
-        velocity = self.limits_under_way.velocity
-        return velocity if self.course is None else np.maximum(velocity, self.course.fastest)
+        velocity, course = self.limits_under_way.velocity, self.course or self._lost
+        return velocity if course is None else np.maximum(velocity, course.fastest)
 
     def lose_course(self) -> None:
-        """Note that the arm does not follow what was sent."""
+        """Note that the arm does not follow what was sent; it may be as fast as that still."""
+        self._lost = self.course or self._lost
         self.course, self.astray = None, True
 
 

@@ -271,7 +271,7 @@ class Probe(Node):
     def set_parameters(self, node: str, values: dict[str, object]):
         """Set parameters of a node together, all or nothing; return the result."""
         client = self.create_client(SetParametersAtomically, f'{node}/set_parameters_atomically')
-        assert client.wait_for_service(10.0)
+        assert client.wait_for_service(30.0), node
         future = client.call_async(SetParametersAtomically.Request(parameters=[
             Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]))
         self.wait(future.done, 10.0, 'the parameters')

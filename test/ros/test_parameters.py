@@ -158,6 +158,8 @@ def test_lowered_limits_do_not_prevent_a_stop(shared_system, name, low, usual):
     assert change(shared_system, **{limits: [usual]}).successful
 
 
+@pytest.mark.fault('parameters', 'limits lowered during a motion, and a new goal',
+                   'planned under them from a faster begin; ~/stop stops it')
 def test_a_goal_under_lowered_limits_does_not_prevent_a_stop(shared_system):
     """Until the arm is as slow as is allowed now, it may be as fast as its motion begins."""
     assert shared_system.final(shared_system.send_joints(READY))['state'] == 'reached'

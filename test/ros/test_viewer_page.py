@@ -482,8 +482,8 @@ def test_page_comes_back_with_its_server(chromium, shared_system, tmp_path):
         at_tip(window, shared_system)
         first.kill()
         # The page still shows what it last saw; what comes now it can only see from the new one.
-        assert shared_system.final(shared_system.send_joints([0.4, *READY[1:]]))[
-            'state'] == 'reached'
+        end = shared_system.final(shared_system.send_joints([0.4, *READY[1:]]))
+        assert end['state'] == 'reached', end
         with process('viewer', tmp_path, parameters):
             at_tip(window, shared_system)
             known = len(shared_system.statuses)

@@ -78,6 +78,23 @@ def test_off_track(arm):
     assert len(arm.trajectories) == 2
 
 
+@pytest.mark.fault('controller', 'a blocked joint, after limits were lowered in motion',
+                   'the others ramp down all the same')
+def test_off_track_under_lowered_limits(arm):
+    """An arm that is faster than is allowed now, and leaves its way, is brought to rest."""
+    arm.change(NODE, watch__path_tolerance=[0.05])
+    stamp = under_way(arm)
+    assert arm.set_parameters(NODE, {'motion.velocity_limits': [0.1]}).successful
+    try:
+        arm.change(SIM, following__blocked_joints=['joint_2'])
+        assert reasons(arm, stamp) == ['ACCEPTED', 'OFF_TRACK']
+        assert 'at rest in' in arm.final(stamp)['message']
+        arm.wait(lambda: not any(arm.states[-1][1].velocity))
+        assert stays(arm, 0.5)
+    finally:
+        assert arm.set_parameters(NODE, {'motion.velocity_limits': [10.0]}).successful
+
+
 @pytest.mark.fault('controller', 'a blocked joint, no path tolerance',
                    'the goal fails by joint and distance when nothing moves any more')
 def test_off_target_when_no_path_is_watched(arm):
