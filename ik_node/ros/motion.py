@@ -27,8 +27,7 @@ from ik_node.trajectory.trajectory import MotionLimits, MotionState, Trajectory
 from ik_node.trajectory.validate import validate
 
 MOST_ATTEMPTS = 2  # trajectories sent for one goal if the arm does not begin to move
-LEAST_LEAD = 3.0   # cycles of the controller: to plan, to send, and until it begins
-IN_TIME = 0.5      # of the time until the hand-over may pass until a moving arm is sent on
+IN_TIME = 0.5      # of motion.handover_time may pass until a moving arm is sent on
 MOST_LATE = 2      # times it was longer, and the arm is brought to rest first
 
 Plan = Callable[[Departure], Trajectory]
@@ -161,7 +160,7 @@ class Motion:
         try:
             planned = plan(departure)
             trajectory = self._send(planned, robot, now, settings.limits, np.inf if stands else
-                                    now + IN_TIME * self._lead(robot))
+                                    now + IN_TIME * settings['motion.handover_time'])
         except Late:
             again = self.begin if late + 1 < MOST_LATE else self._from_rest
             self._goals.wait(task, lambda: again(task, plan, late + 1), np.inf)
@@ -202,12 +201,9 @@ class Motion:
 
     def departure(self, robot: Robot, q: np.ndarray, qd: np.ndarray, now: float) -> Departure:
         """Return where a new motion begins; q and qd (n,) are measured."""
-        return depart(robot.chain, robot.course, q, qd, now, self._lead(robot), self._arm.cycle,
+        return depart(robot.chain, robot.course, q, qd, now,
+                      robot.settings['motion.handover_time'], self._arm.cycle,
                       robot.settings['watch.joint_tolerance'])
-
-    def _lead(self, robot: Robot) -> float:
-        """Return how long (s) a moving arm keeps its motion."""
-        return max(robot.settings['motion.handover_time'], LEAST_LEAD * self._arm.cycle)
 
     def _send(self, trajectory: Trajectory, robot: Robot, planned: float,
               limits: MotionLimits, before: float = np.inf) -> Trajectory:

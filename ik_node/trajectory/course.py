@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ik_node.model.chain import Chain
-from ik_node.trajectory.point_to_point import Departure, ON_THE_WAY
+from ik_node.trajectory.point_to_point import CLOSEST, Departure
 from ik_node.trajectory.sampler import state_at
 from ik_node.trajectory.trajectory import MotionLimits, MotionState, Trajectory
 
@@ -107,11 +107,11 @@ def postponed(trajectory: Trajectory, course: Course, assumed: float,
         Monotonic time (s) of its time 0, as it was planned and as it will be.
 
     """
-    shift = round(begin - assumed, 9)  # times in messages are in ns
-    times = np.round(trajectory.times - shift, 9)
-    k = int(np.searchsorted(times, ON_THE_WAY))
+    times = np.round(trajectory.times - (begin - assumed), 9)
+    k = int(np.searchsorted(times, CLOSEST))
     if k >= trajectory.handover:  # nothing of the course would be left to follow
         return trajectory
-    start = state_at(course.trajectory, assumed - course.began + shift)
-    return replace(trajectory, start=start, times=times[k:], q=trajectory.q[k:],
-                   qd=trajectory.qd[k:], qdd=trajectory.qdd[k:], handover=trajectory.handover - k)
+    return replace(
+        trajectory, start=state_at(course.trajectory, begin - course.began), times=times[k:],
+        q=trajectory.q[k:], qd=trajectory.qd[k:], qdd=trajectory.qdd[k:],
+        handover=trajectory.handover - k)

@@ -27,7 +27,6 @@ from ik_node.trajectory.validate import validate
 # it matters: two switches of the jerk inside one such step leave the quintic off the
 # plan by less than OVERSHOOT * jerk * step in acceleration, for which the plan leaves room.
 CLOSEST = 1e-3
-ON_THE_WAY = 0.25e-3  # s; of states of a motion under way, one quintic for all, this near
 STEEPEST = 1e3      # 1/s: a higher jerk than so many times the acceleration is not used
 SHARE = 0.1         # of the time from rest to full acceleration: no step that matters is longer
 OVERSHOOT = 0.05
@@ -76,7 +75,7 @@ class Departure:
         With the points of the motion until then, and more of its states, two or more in a
         `cycle`.  A controller begins a trajectory where the arm is measured, behind
         its commands, or at its last command, which it dates back: with a point within
-        its first cycle, what it commands at the end of that is on the motion under way.
+        its first cycle, the next command is again that of the motion under way.
 
         Parameters
         ----------
@@ -92,7 +91,7 @@ class Departure:
         lead = float(ahead[-1]) if len(ahead) and ahead[-1] > max(lead - CLOSEST, CLOSEST) \
             else round(lead, 9)
         knots = np.array([0.0, *_apart(ahead[ahead < lead], lead, CLOSEST)])
-        times = np.round(_divided(knots, max(0.5 * cycle, 2.0 * ON_THE_WAY)), 9)
+        times = np.round(_divided(knots, max(0.5 * cycle, 2.0 * CLOSEST)), 9)
         now, *states = states_at(trajectory, elapsed + np.append(0.0, times))
         return Departure(now, times, tuple(states))
 

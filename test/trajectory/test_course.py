@@ -64,12 +64,12 @@ def test_during_a_motion_it_begins_on_it_ahead(course, elapsed, lag):
 @pytest.mark.parametrize('cycle, times', [
     (0.04, [0.02, 0.035, 0.05]), (0.02, [0.01, 0.02, 0.03, 0.04, 0.05]), (1.0, [0.02, 0.05])])
 def test_the_present_motion_has_points_in_each_cycle(course, cycle, times):
-    """Its own points, too; and however fast the controller is, not without end."""
+    """Its own points, too, and none closer than a millisecond."""
     q = state_at(course.trajectory, 1.5).q
     found = depart(CHAIN, course, q, np.ones(2), BEGAN + 1.5, LEAD, cycle, TOLERANCE).times
     assert np.allclose(found, times, rtol=0.0, atol=1e-9)
     found = depart(CHAIN, course, q, np.ones(2), BEGAN + 1.5, LEAD, 1e-4, TOLERANCE).times
-    assert np.diff(found, prepend=0.0).min() >= 0.25e-3
+    assert np.diff(found, prepend=0.0).min() >= 1e-3
 
 
 @pytest.mark.parametrize('qd', [(0.0, 0.0), (0.3, -0.1)])
