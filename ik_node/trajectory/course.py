@@ -15,7 +15,7 @@ from ik_node.trajectory.trajectory import MotionLimits, MotionState, Trajectory
 
 REST_SPEED = 0.01   # rad/s or m/s; slower is noise of the measurement
 LAG = 0.1           # s, how far the measured state may be behind the plan
-SETTLED = 0.3       # s after the end of a motion a lagging arm has come to rest
+LONGEST_LEAD = 0.5  # s
 SAME_PLACE = 1e-4   # rad or m; so near to its commanded end a resting arm stands there
 
 
@@ -60,14 +60,14 @@ class Course:
 
 
 def depart(chain: Chain, course: Course | None, q: np.ndarray, qd: np.ndarray, now: float,
-           lead: float, cycle: float, tolerance: float) -> Departure:
+           lead: float, tolerance: float) -> list[Departure]:
     """
     Decide where a new motion begins.
 
-    During a motion of ours that the arm follows, and until it has come to the end of it:
-    on it, `lead` seconds ahead, because the commanded state is continuous and the
-    measured one lags.  After it: at its end, if the arm stands there.  Otherwise, and
-    whenever the arm is not where our motion has it, at the measured state.
+    During a motion of ours that the arm follows: on it, `lead` seconds ahead,
+    because the commanded state is continuous and the measured one lags.  After
+    it: at its end, if the arm stands there.  Otherwise, and whenever the arm is
+    not where our motion has it, at the measured state.
 
     Parameters
     ----------
@@ -77,21 +77,48 @@ def depart(chain: Chain, course: Course | None, q: np.ndarray, qd: np.ndarray, n
         Measured positions (rad or m) and velocities (per s).
     now : float
         Monotonic time (s).
-    cycle : float
-        Of the controller (s).
     tolerance : float
         Rad or m, how far a followed motion may be off.
 
+    Returns
+    -------
+    list of Departure
+        The better first.
+
     """
-    moving = bool(np.abs(qd).max() > REST_SPEED)
-    if course is not None and course.moves(now - SETTLED if moving else now) \
-            and course.followed(chain, q, now, tolerance):
-        return Departure.from_motion(course.trajectory, now - course.began, lead, cycle)
-    if moving:
-        return Departure.from_state(MotionState(q, qd, np.zeros(len(q))))
+    if course is not None and course.moves(now) and course.followed(chain, q, now, tolerance):
+        return Departure.from_motion(course.trajectory, now - course.began, lead)
+    if np.abs(qd).max() > REST_SPEED:
+        return [Departure.from_state(MotionState(q, qd, np.zeros(len(q))))]
     if course is not None and course.followed(chain, q, now, SAME_PLACE):
-        return Departure.from_state(MotionState.at_rest(course.trajectory.end))
-    return Departure.from_state(MotionState.at_rest(q))
+        return [Departure.from_state(MotionState.at_rest(course.trajectory.end))]
+    return [Departure.from_state(MotionState.at_rest(q))]
+
+
+def unhurried_lead(chain: Chain, course: Course, q: np.ndarray, at: float, cycle: float,
+                   lead: float) -> float:
+    """
+    Return how long before the hand-over a lagging arm needs to get back onto `course`.
+
+    A controller that begins where the arm is measured has to make up for the lag until
+    the hand-over, and one that begins at its last command for a cycle by which it dates
+    it back; by a quintic over a gap d in time T the acceleration is 10 d / (sqrt(3) T^2)
+    at most, which is to be no more than the limit.
+
+    Parameters
+    ----------
+    q : (n,) array
+        Measured at the monotonic time `at` (s).
+    cycle : float
+        Of the controller (s).
+    lead : float
+        s; it is at least this.
+
+    """
+    plan = state_at(course.trajectory, at - course.began)
+    gap = np.abs(chain.difference(q, plan.q)) + cycle * np.abs(plan.qd)
+    needed = np.sqrt(10.0 / np.sqrt(3.0) * gap / course.limits.acceleration).max()
+    return max(lead, min(float(needed), LONGEST_LEAD))
 
 
 def postponed(trajectory: Trajectory, course: Course, assumed: float,

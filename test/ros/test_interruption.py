@@ -3,10 +3,10 @@
 """
 New goals and stops in every phase of a motion, on both kinds of controllers, with lag.
 
-A kick is measured by the joint states.  The motion is planned with 2 rad/s^2, and so is
-what is seen of it on a quiet machine.  A simulated controller that is two cycles late when
-it takes a trajectory, as a process on a busy machine may be, adds up to 6; the commands of
-one that is in time are looked at in test_beat.py.  Without a hand-over it is 15 and up.
+A kick is measured by the joint states.  The motion is planned with 2 rad/s^2.  A
+controller that begins at the measured state has to make up for the lag until the
+hand-over, for which the node leaves so much time that it takes 2 more.  With what a
+Python process adds to the times, below 6.  Without a hand-over it is 15 and up.
 """
 
 from harness import latest, lent, path_of, pose, READY, reasons, stamped, tip
@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 SIM = '/sim_controller'
-KICK = 8.0  # rad/s^2
 AWAY = np.array([1.8, 0.1, -0.6, 0.3, 1.2, 0.5])
 HERE = tip(READY).translation
 # How the velocity of joint_1 is when the phase is met: fastest until then, now.
@@ -63,7 +62,7 @@ def test_a_new_goal(arm, moving):
     assert reasons(arm, second) == ['ACCEPTED', 'REACHED']
     assert reasons(arm, moving)[-1] in ('SUPERSEDED', 'REACHED')
     assert np.abs(latest(arm) - READY).max() < 2e-3
-    assert sharpest(arm.states, lagging=True) < KICK
+    assert sharpest(arm.states, lagging=True) < 6.0
 
 
 def test_stop(arm, moving):
@@ -74,15 +73,20 @@ def test_stop(arm, moving):
     speeds = [np.abs(message.velocity).max() for _, message in arm.states]
     arm.wait(lambda: np.abs(arm.states[-1][1].velocity).max() < 1e-3)
     assert max(speeds) < 0.51 * 4.4
-    assert sharpest(arm.states, lagging=True) < KICK
+    assert sharpest(arm.states, lagging=True) < 6.0
     before = latest(arm)
     arm.spin_for(0.3)
     assert np.abs(latest(arm) - before).max() < 1e-3
 
 
 @pytest.mark.parametrize('share', [0.15, 0.6])
-def test_on_a_line(arm, controller, share):
-    """A line is left for a goal, and another is stopped, at some share of its length."""
+def test_on_a_line(arm, controller, share, request):
+    """
+    A line is left for a goal, and another is stopped, at some share of its length.
+
+    The points of a line lie close, so that a controller which begins where a lagging arm is
+    measured has to catch up sooner: up to 9 rad/s^2.
+    """
     paths = arm.publisher(Path, 'goal_path')
     length = 0.3
 
@@ -103,7 +107,8 @@ def test_on_a_line(arm, controller, share):
     assert reasons(arm, line) == ['ACCEPTED', 'STOPPED']
     arm.wait(lambda: np.abs(arm.states[-1][1].velocity).max() < 1e-3)
     assert HERE[1] - tip(latest(arm)).translation[1] < length + 1e-3
-    assert sharpest(arm.states, lagging=True) < KICK
+    assert sharpest(arm.states, lagging=True) < \
+        (12.0 if 'from measured' in request.node.name else 6.0)
 
 
 def test_what_takes_long_to_plan(arm):
