@@ -1,13 +1,13 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-New goals and stops in every phase of a motion, on both kinds of controllers, with lag.
+New goals and stops in four phases of a motion, on both kinds of controllers, with lag.
 
 A kick is measured by the joint states.  The motion is planned with 2 rad/s^2.  A
 controller that begins at the measured state sets the command of a lagging arm back by the
 lag, and a simulated one that comes late is beside the motion by as much: 2 to 9 were seen
 in these phases, depending on when the next point of the motion was due.  Without a
-hand-over it is 15 and up.
+hand-over it is 18 and up at speed and in braking.
 """
 
 from harness import latest, lent, path_of, pose, READY, reasons, stamped, tip
@@ -26,6 +26,13 @@ PHASES = {
     'fast': lambda fastest, now: now > 1.2,
     'braking': lambda fastest, now: fastest > 1.0 and now < 0.7 * fastest,
     'arriving': lambda fastest, now: fastest > 1.0 and now < 0.1 * fastest}
+
+
+def no_kick(arm):
+    """Say how sharply the joints were accelerated since they were lent, and bound it."""
+    kick = sharpest(arm.states, lagging=True)
+    print(f'\nlargest acceleration: {kick:.2f} rad/s^2')
+    assert kick < KICK
 
 
 @pytest.fixture
@@ -56,15 +63,15 @@ def moving(request, arm, controller):
     return stamp
 
 
-@pytest.mark.fault('goals', 'a new goal in every phase of the motion of a lagging arm',
+@pytest.mark.fault('goals', 'a new goal in one of four phases of the motion of a lagging arm',
                    'the joints are accelerated with less than 12 rad/s^2, where 2 are planned')
 def test_a_new_goal(arm, moving):
-    """Back to where it came from, without a kick."""
+    """Back to where it came from."""
     second = arm.send_joints(READY)
     assert reasons(arm, second) == ['ACCEPTED', 'REACHED']
     assert reasons(arm, moving)[-1] in ('SUPERSEDED', 'REACHED')
     assert np.abs(latest(arm) - READY).max() < 2e-3
-    assert sharpest(arm.states, lagging=True) < KICK
+    no_kick(arm)
 
 
 def test_stop(arm, moving):
@@ -75,7 +82,7 @@ def test_stop(arm, moving):
     speeds = [np.abs(message.velocity).max() for _, message in arm.states]
     arm.wait(lambda: np.abs(arm.states[-1][1].velocity).max() < 1e-3)
     assert max(speeds) < 0.51 * 4.4
-    assert sharpest(arm.states, lagging=True) < KICK
+    no_kick(arm)
     before = latest(arm)
     arm.spin_for(0.3)
     assert np.abs(latest(arm) - before).max() < 1e-3
@@ -104,7 +111,7 @@ def test_on_a_line(arm, controller, share):
     assert reasons(arm, line) == ['ACCEPTED', 'STOPPED']
     arm.wait(lambda: np.abs(arm.states[-1][1].velocity).max() < 1e-3)
     assert HERE[1] - tip(latest(arm)).translation[1] < length + 1e-3
-    assert sharpest(arm.states, lagging=True) < KICK
+    no_kick(arm)
 
 
 def test_what_takes_long_to_plan(arm):
