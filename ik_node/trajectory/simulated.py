@@ -175,12 +175,20 @@ class SimulatedController:
         """
         Do one control cycle at time `now` (s); the command is sampled one `period` ahead.
 
+        A process that comes late makes up for the cycles that it missed: a real controller
+        keeps its time.
+
         Returns
         -------
         MotionState
             What the joints measure at `now`, after the command of the cycle before.
 
         """
+        while 1.5 * period < now - self._last <= LONGEST_STEP:
+            self._cycle(self._last + period, period, takes=False)
+        return self._cycle(now, period, takes=True)
+
+    def _cycle(self, now: float, period: float, takes: bool) -> MotionState:
         elapsed = min(max(now - self._last, 0.0), LONGEST_STEP)
         scale = self.options.speed_scaling
         self.plant.step(MotionState(self._command.q, scale * self._command.qd,
@@ -190,7 +198,7 @@ class SimulatedController:
             self._fall_silent()
         self._path_time += max(now - self._last, 0.0) * scale  # a clock may be set back
         self._last = now
-        started = self._take_new(now)
+        started = takes and self._take_new(now)
         self.feedback = None
         if self._sampler is not None:
             desired = self._sampler.sample(self._path_time)

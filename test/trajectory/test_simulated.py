@@ -660,6 +660,22 @@ def test_noise_is_what_the_controller_knows():
     assert np.array_equal(first[0], first[1]) and not np.allclose(first[0], first[2], atol=1e-5)
 
 
+@pytest.mark.fault('time and load', 'the process of the simulated controller comes late',
+                   'it makes up for the cycles that it missed')
+@pytest.mark.parametrize('late', [0.02, 0.043, 0.08])
+def test_a_process_that_comes_late_makes_up_for_the_cycles_that_it_missed(late):
+    """The joints of a real controller, which keeps its time, would be there as well."""
+    punctual, tardy = lagging(lag=0.1), lagging(lag=0.1)
+    for simulated in (punctual, tardy):
+        simulated.offer(MOVING, NOW)
+        run(simulated, NOW, NOW + 0.5)
+    run(punctual, NOW + 0.5, NOW + 0.5 + late)
+    expected = punctual.update(NOW + 0.5 + late, PERIOD)
+    found = tardy.update(NOW + 0.5 + late, PERIOD)
+    assert np.abs(found.q - expected.q).max() < 1e-4
+    assert np.abs(found.qd - expected.qd).max() < 1e-3
+
+
 @pytest.mark.fault('time and load', 'the simulated controller is stopped for a while',
                    'lagging joints go on from where they were')
 def test_a_pause_of_the_process_is_not_a_leap_of_the_joints():
