@@ -159,13 +159,16 @@ def begins_on(thing, other, elapsed: float, room: float, start=None):
     """
     path, old = path_of(thing), path_of(other, start)
     t1, first = path.times[0], path.states[0]
+
+    def gaps(t):
+        # Rates too, as much as they are in 10 ms: there and back are the same positions.
+        return (np.abs(states_at(old, t) - first).max(axis=2) @ (1.0, 1e-2, 1e-4))
+
     tried = elapsed + t1 + np.linspace(-room, room, 4001)
-    gaps = np.abs(states_at(old, tried)[:, 0] - first[0]).max(axis=1)
-    # The position is flat around its best instant: refine by halving steps there.
-    t, step = tried[gaps.argmin()], 2.0 * room / 4000
-    while step > 1e-10:
-        t = min((t - step, t, t + step),
-                key=lambda u: np.abs(state_at(old, u)[0] - first[0]).max())
+    t, step = tried[gaps(tried).argmin()], 2.0 * room / 4000
+    while step > 1e-13:
+        near = np.array([t - step, t, t + step])
+        t = near[gaps(near).argmin()]
         step *= 0.5
     return state_at(old, t - t1), np.abs(state_at(old, t) - first).max(axis=1)
 

@@ -134,6 +134,19 @@ def test_where_a_motion_goes_on():
     assert begins_on(message([0.1, 0.9], rows), old, 0.48, 0.05)[1][1] > 5e-3
 
 
+def test_where_a_motion_goes_on_that_turns_back():
+    """The same positions come twice, the second time with opposite velocities."""
+    scale = np.array([1.0, -0.5])
+    there = [[0.5 * t**2 * scale, t * scale, scale] for t in (-0.1, -0.05, 0.0, 0.05, 0.1)]
+    old = message([0.0, 0.05, 0.1, 0.15, 0.2, 0.5], [*there, [scale, ZERO, ZERO]])
+    for t in (-0.03, 0.03):
+        new = message([0.02, 0.9], [[0.5 * t**2 * scale, t * scale, scale], [scale, ZERO, ZERO]])
+        for elapsed in (0.05, 0.08, 0.11, 0.14):
+            start, gaps = begins_on(new, old, elapsed, room=0.2)
+            assert gaps.max() < 1e-9
+            assert np.abs(start[1] - (t - 0.02) * scale).max() < 1e-9
+
+
 def test_bounds_come_from_the_urdf():
     """Limits by name, in the order asked for; a continuous joint has none."""
     arm = Path(__file__).parents[1] / 'urdf/six_axis_arm.urdf'

@@ -134,7 +134,7 @@ class ArmState:
     def next_update(self) -> float:
         """Return the monotonic time (s) at which the controller begins what is sent now."""
         now = 1e-9 * self._node.get_clock().now().nanoseconds
-        return monotonic() + self._beat.next(now + SEND_TIME) - now
+        return monotonic() + self._beat.next(now + SEND_TIME, self._given()) - now
 
     def clocks_agree(self, within: float) -> bool:
         """Return whether the joint states show that the controller's clock is ours (s)."""
@@ -143,7 +143,10 @@ class ArmState:
     @property
     def cycle(self) -> float:
         """Return the time (s) between two updates of the controller."""
-        return self._beat.cycle
+        return self._given() or self._beat.cycle
+
+    def _given(self) -> float:
+        return self._holder.require().settings['controller_period']
 
     def fresh(self, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
         """

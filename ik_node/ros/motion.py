@@ -19,7 +19,7 @@ from ik_node.ros.robot import Robot, RobotHolder
 from ik_node.ros.status import GoalState, GoalTask, numbers
 from ik_node.solver.goal import Goal
 from ik_node.trajectory.cartesian import plan_path
-from ik_node.trajectory.course import Course, depart, postponed, SAME_PLACE, unhurried_lead
+from ik_node.trajectory.course import Course, depart, postponed, SAME_PLACE, SETTLED
 from ik_node.trajectory.monitor import Monitor, MonitorOptions, Verdict
 from ik_node.trajectory.path import ToolPath
 from ik_node.trajectory.point_to_point import Departure, plan_point_to_point, plan_stop
@@ -27,11 +27,11 @@ from ik_node.trajectory.trajectory import MotionLimits, MotionState, Trajectory
 from ik_node.trajectory.validate import validate
 
 MOST_ATTEMPTS = 2  # trajectories sent for one goal if the arm does not begin to move
-IN_TIME = 0.5      # of motion.handover_time may pass until a moving arm is sent on
+LEAST_LEAD = 3.0   # cycles of the controller: to plan, to send, and until it begins
+IN_TIME = 0.5      # of the time until the hand-over may pass until a moving arm is sent on
 MOST_LATE = 2      # times it was longer, and the arm is brought to rest first
-SETTLED = 0.3      # s after the end of a ramp a lagging arm has come to rest
 
-Plan = Callable[[list[Departure]], Trajectory]
+Plan = Callable[[Departure], Trajectory]
 Way = Sequence[np.ndarray] | Callable[[MotionState], ToolPath]
 
 
@@ -74,12 +74,12 @@ class Motion:
         """Return how to plan the fastest way to ``task.q_goal``."""
         robot = self._holder.require()
 
-        def plan(departures: list[Departure]) -> Trajectory:
-            settings, start = robot.settings, departures[0].handover
+        def plan(departure: Departure) -> Trajectory:
+            settings, start = robot.settings, departure.handover
             q_goal = robot.chain.nearest_turns(task.q_goal, start.q)
             task.figures |= {'q_start': numbers(start.q), 'qd_start': numbers(start.qd),
                              'q': numbers(q_goal)}
-            return plan_point_to_point(robot.chain.joint_names, departures, q_goal,
+            return plan_point_to_point(robot.chain.joint_names, departure, q_goal,
                                        settings.planning, settings['motion.sample_period'],
                                        settings.tip_limits)
 
@@ -107,10 +107,10 @@ class Motion:
         """Return how to plan the motion :meth:`along` a path."""
         robot = self._holder.require()
 
-        def plan(departures: list[Departure]) -> Trajectory:
+        def plan(departure: Departure) -> Trajectory:
             settings = robot.settings
-            path = way(departures[0].handover) if callable(way) else way
-            planned = plan_path(settings.solver, departures, path, settings.planning,
+            path = way(departure.handover) if callable(way) else way
+            planned = plan_path(settings.solver, departure, path, settings.planning,
                                 settings.paths)
             task.goal = Goal(planned.path.poses([planned.path.length * planned.fraction])[0])
             task.interruption = planned.interruption
@@ -133,7 +133,7 @@ class Motion:
 
         """
         robot = self._holder.require()
-        return plan(self.departures(robot, *self._arm.measured(robot), monotonic()))
+        return plan(self.departure(robot, *self._arm.measured(robot), monotonic()))
 
     def begin(self, task: GoalTask, plan: Plan, late: int = 0) -> None:
         """
@@ -155,13 +155,13 @@ class Motion:
             return
         settings = robot.settings
         now = monotonic()
-        departures = self.departures(robot, q, qd, now)
+        departure = self.departure(robot, q, qd, now)
         # An arm that did not follow may still begin to.
-        stands = departures[0].now.rests and not (departures[0].states or robot.astray)
+        stands = departure.now.rests and not (departure.states or robot.astray)
         try:
-            planned = plan(departures)
+            planned = plan(departure)
             trajectory = self._send(planned, robot, now, settings.limits, np.inf if stands else
-                                    now + IN_TIME * settings['motion.handover_time'])
+                                    now + IN_TIME * self._lead(robot))
         except Late:
             again = self.begin if late + 1 < MOST_LATE else self._from_rest
             self._goals.wait(task, lambda: again(task, plan, late + 1), np.inf)
@@ -200,16 +200,14 @@ class Motion:
 
         self._goals.wait(task, when_it_rests, np.inf)
 
-    def departures(self, robot: Robot, q: np.ndarray, qd: np.ndarray,
-                   now: float) -> list[Departure]:
-        """Return where a new motion begins, the better first; q and qd (n,) are measured."""
-        lead = robot.settings['motion.handover_time']
-        if robot.course is not None:
-            _, age = self._arm.last(robot)
-            lead = unhurried_lead(robot.chain, robot.course, q, now - age, self._arm.cycle,
-                                  lead)
-        return depart(robot.chain, robot.course, q, qd, now, lead,
+    def departure(self, robot: Robot, q: np.ndarray, qd: np.ndarray, now: float) -> Departure:
+        """Return where a new motion begins; q and qd (n,) are measured."""
+        return depart(robot.chain, robot.course, q, qd, now, self._lead(robot), self._arm.cycle,
                       robot.settings['watch.joint_tolerance'])
+
+    def _lead(self, robot: Robot) -> float:
+        """Return how long (s) a moving arm keeps its motion."""
+        return max(robot.settings['motion.handover_time'], LEAST_LEAD * self._arm.cycle)
 
     def _send(self, trajectory: Trajectory, robot: Robot, planned: float,
               limits: MotionLimits, before: float = np.inf) -> Trajectory:
@@ -337,8 +335,8 @@ class Motion:
         still have that motion, and go on with it.
         """
         now, limits = monotonic(), robot.limits_under_way
-        departures = self.departures(robot, *self._arm.fresh(robot), now)
-        ramp = plan_stop(robot.chain.joint_names, departures, limits,
+        departure = self.departure(robot, *self._arm.fresh(robot), now)
+        ramp = plan_stop(robot.chain.joint_names, departure, limits,
                          robot.settings['motion.sample_period'])
         ramp = self._send(ramp, robot, now, limits)
         self._sent_for = None

@@ -67,6 +67,8 @@ IK_NODE = (
         'joint_trajectory; empty: joint_trajectory', live=False),
     Row('output', 'topic', "how trajectories reach the controller: topic, or the action "
         'follow_joint_trajectory (needs control_msgs); never both', live=False),
+    Row('controller_period', 0.0, 'time between two updates of the controller, s; 0 = as between '
+        'two joint states', 0.0, 0.1),
     Row('tip_pose_rate', 25.0, 'at most so many tip poses a second, Hz', 0.1, 1000.0, live=False),
     Row('solver.method', 'damped', 'damped, or a textbook method of docs/methods.md'),
     Row('solver.position_tolerance', 1e-6, 'a solution is so near to its goal, m', 1e-9, 0.1),
@@ -101,8 +103,8 @@ IK_NODE = (
     Row('motion.acceleration_limits', (2.0,), 'rad/s^2 or m/s^2, one or one each'),
     Row('motion.jerk_limits', (20.0,), 'rad/s^3 or m/s^3, one or one each'),
     Row('motion.sample_period', 0.02, 'largest time between trajectory points, s', 0.002, 1.0),
-    Row('motion.handover_time', 0.1, 'a moving arm keeps its motion at least so long before a '
-        'new one begins, s', 0.002, 1.0),
+    Row('motion.handover_time', 0.1, 'a moving arm keeps its motion so long (or three '
+        'cycles of the controller) before a new one begins, s', 0.002, 1.0),
     Row('motion.start_tolerance', 0.02, 'a joint so far outside its limits may still move '
         'inward, rad or m', 0.0, 1.0),
     Row('motion.straight', False, 'take ~/goal_pose by a straight tool line, not the fastest way'),

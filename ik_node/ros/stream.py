@@ -199,7 +199,7 @@ class Stream:
     def _session_from(self, task: GoalTask, robot: Robot, q: np.ndarray, qd: np.ndarray,
                       now: float) -> Session:
         """Return a session that leaves the present motion, or begins where the arm is."""
-        departure = self._motion.departures(robot, q, qd, now)[0]
+        departure = self._motion.departure(robot, q, qd, now)
         if not len(departure.times):
             # The controller may hold the arm a little beside: it has the lead to get there.
             lead = robot.settings['stream.lead'] if self._commands is None else 0.0

@@ -178,7 +178,7 @@ def planned(options: argparse.Namespace, chain: Chain,
     to = f'to {" ".join(f"{x:g}" for x in options.xyz)} m'
     if options.line:
         return f'straight {to}', _points(start, plan_path(
-            settings.solver, [Departure.from_state(start)], [T_goal], settings.planning,
+            settings.solver, Departure.from_state(start), [T_goal], settings.planning,
             settings.paths).trajectory)
     result = settings.solver.solve(Goal(T_goal), q)
     if not result.success:
@@ -190,7 +190,7 @@ def motion(chain: Chain, settings: Settings, start: MotionState,
            q_goal: np.ndarray) -> list[Point]:
     """Plan from a state to rest at `q_goal` (n,); raise a TrajectoryError if there is no way."""
     return _points(start, plan_point_to_point(
-        chain.joint_names, [Departure.from_state(start)], q_goal, settings.planning,
+        chain.joint_names, Departure.from_state(start), q_goal, settings.planning,
         settings['motion.sample_period'], settings.tip_limits))
 
 

@@ -23,7 +23,9 @@ class Beat:
 
     A trajectory begins at the first update after its arrival.  Where the joint
     states have no rhythm, or not that of the controller, the prediction is at most
-    one of their periods late.
+    one of their periods late; where its `cycle` is known, half of that early or late.
+
+    `cycle` (s) is the time between two of its updates; 0 = as between joint states.
     """
 
     def __init__(self) -> None:
@@ -50,25 +52,25 @@ class Beat:
         """
         return len(self._ages) >= KEPT // 2 and -AHEAD <= min(self._ages) <= within
 
-    def next(self, time: float) -> float:
+    def next(self, time: float, cycle: float = 0.0) -> float:
         """Return when (s, on the clock of the stamps) the first update after `time` is."""
-        period = self._period()
+        period = self._period(cycle)
         if period is None or not 0.0 <= time - self._stamps[-1] < FORGOTTEN:
-            return time
+            return time + 0.5 * cycle
         last = self._stamps[-1]
         return last + float(np.ceil((time - last) / period)) * period
 
     @property
     def cycle(self) -> float:
-        """Return the time (s) between two updates; a guess if there is no rhythm."""
-        return self._period() or USUAL
+        """Return the time (s) between two joint states; a guess if there is no rhythm."""
+        return self._period(0.0) or USUAL
 
-    def _period(self) -> float | None:
+    def _period(self, cycle: float) -> float | None:
         steps = np.diff(self._stamps)
         if len(steps) < KEPT // 2:
             return None
         period = float(np.median(steps))
-        if not 0.0 < period <= SLOWEST:
+        if not 0.0 < period <= SLOWEST or abs(period - (cycle or period)) > SAME * period:
             return None
         turns = np.rint(steps / period)
         regular = (turns > 0.0) & (np.abs(steps - turns * period) < SAME * period)

@@ -72,7 +72,7 @@ class PathPlan:
     deviation: tuple[float, float]
 
 
-def plan_path(solver: Solver, departures: list[Departure], path: ToolPath | Sequence[np.ndarray],
+def plan_path(solver: Solver, departure: Departure, path: ToolPath | Sequence[np.ndarray],
               limits: MotionLimits, options: PathOptions = PathOptions()) -> PathPlan:
     """
     Plan the motion of the tip along a path, from and to rest.
@@ -83,8 +83,8 @@ def plan_path(solver: Solver, departures: list[Departure], path: ToolPath | Sequ
     ----------
     solver : Solver
         Its chain, weights and locked joints count.
-    departures : list of Departure
-        Where the arm is, as :func:`plan_point_to_point` takes it.
+    departure : Departure
+        Where the arm is and how it moves.
     path : ToolPath or sequence of (4, 4) arrays
         Poses ``T_base_tip`` are followed by straight lines.  A path that does not
         begin where the tip is gets a line to its begin.
@@ -109,9 +109,9 @@ def plan_path(solver: Solver, departures: list[Departure], path: ToolPath | Sequ
     """
     forget_old_kernels()
     _check(limits)
-    names, start, ramp = solver.chain.joint_names, departures[0].handover, None
-    if len(departures[0].times) or not start.rests:
-        ramp = plan_stop(names, departures, limits, options.period)
+    names, start, ramp = solver.chain.joint_names, departure.handover, None
+    if len(departure.times) or not start.rests:
+        ramp = plan_stop(names, departure, limits, options.period)
         start = MotionState.at_rest(ramp.end)
     limits = replace(limits, velocity=options.velocity_scale * limits.velocity,
                      acceleration=options.acceleration_scale * limits.acceleration)
@@ -147,7 +147,7 @@ def warm_up(solver: Solver) -> None:
     q = np.clip(chain.middle, chain.lower, chain.upper)
     there = np.clip(q + 1e-3, chain.lower, chain.upper)
     try:
-        planned = plan_path(solver, [Departure.from_state(MotionState.at_rest(q))],
+        planned = plan_path(solver, Departure.from_state(MotionState.at_rest(q)),
                             [forward_kinematics(chain, there)],
                             MotionLimits(chain.lower, chain.upper, ones, ones, 10.0 * ones))
         planned.path.poses([0.0])

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ik_node.model.chain import Chain
-from ik_node.trajectory.point_to_point import CLOSEST, Departure
+from ik_node.trajectory.point_to_point import Departure, ON_THE_WAY
 from ik_node.trajectory.sampler import state_at
 from ik_node.trajectory.trajectory import MotionLimits, MotionState, Trajectory
 
 REST_SPEED = 0.01   # rad/s or m/s; slower is noise of the measurement
 LAG = 0.1           # s, how far the measured state may be behind the plan
-LONGEST_LEAD = 0.5  # s
+SETTLED = 0.3       # s after the end of a motion a lagging arm has come to rest
 SAME_PLACE = 1e-4   # rad or m; so near to its commanded end a resting arm stands there
 
 
@@ -60,14 +60,14 @@ class Course:
 
 
 def depart(chain: Chain, course: Course | None, q: np.ndarray, qd: np.ndarray, now: float,
-           lead: float, tolerance: float) -> list[Departure]:
+           lead: float, cycle: float, tolerance: float) -> Departure:
     """
     Decide where a new motion begins.
 
-    During a motion of ours that the arm follows: on it, `lead` seconds ahead,
-    because the commanded state is continuous and the measured one lags.  After
-    it: at its end, if the arm stands there.  Otherwise, and whenever the arm is
-    not where our motion has it, at the measured state.
+    During a motion of ours that the arm follows, and until it has come to the end of it:
+    on it, `lead` seconds ahead, because the commanded state is continuous and the
+    measured one lags.  After it: at its end, if the arm stands there.  Otherwise, and
+    whenever the arm is not where our motion has it, at the measured state.
 
     Parameters
     ----------
@@ -77,48 +77,21 @@ def depart(chain: Chain, course: Course | None, q: np.ndarray, qd: np.ndarray, n
         Measured positions (rad or m) and velocities (per s).
     now : float
         Monotonic time (s).
+    cycle : float
+        Of the controller (s).
     tolerance : float
         Rad or m, how far a followed motion may be off.
 
-    Returns
-    -------
-    list of Departure
-        The better first.
-
     """
-    if course is not None and course.moves(now) and course.followed(chain, q, now, tolerance):
-        return Departure.from_motion(course.trajectory, now - course.began, lead)
-    if np.abs(qd).max() > REST_SPEED:
-        return [Departure.from_state(MotionState(q, qd, np.zeros(len(q))))]
+    moving = bool(np.abs(qd).max() > REST_SPEED)
+    if course is not None and course.moves(now - SETTLED if moving else now) \
+            and course.followed(chain, q, now, tolerance):
+        return Departure.from_motion(course.trajectory, now - course.began, lead, cycle)
+    if moving:
+        return Departure.from_state(MotionState(q, qd, np.zeros(len(q))))
     if course is not None and course.followed(chain, q, now, SAME_PLACE):
-        return [Departure.from_state(MotionState.at_rest(course.trajectory.end))]
-    return [Departure.from_state(MotionState.at_rest(q))]
-
-
-def unhurried_lead(chain: Chain, course: Course, q: np.ndarray, at: float, cycle: float,
-                   lead: float) -> float:
-    """
-    Return how long before the hand-over a lagging arm needs to get back onto `course`.
-
-    A controller that begins where the arm is measured has to make up for the lag until
-    the hand-over, and one that begins at its last command for a cycle by which it dates
-    it back; by a quintic over a gap d in time T the acceleration is 10 d / (sqrt(3) T^2)
-    at most, which is to be no more than the limit.
-
-    Parameters
-    ----------
-    q : (n,) array
-        Measured at the monotonic time `at` (s).
-    cycle : float
-        Of the controller (s).
-    lead : float
-        s; it is at least this.
-
-    """
-    plan = state_at(course.trajectory, at - course.began)
-    gap = np.abs(chain.difference(q, plan.q)) + cycle * np.abs(plan.qd)
-    needed = np.sqrt(10.0 / np.sqrt(3.0) * gap / course.limits.acceleration).max()
-    return max(lead, min(float(needed), LONGEST_LEAD))
+        return Departure.from_state(MotionState.at_rest(course.trajectory.end))
+    return Departure.from_state(MotionState.at_rest(q))
 
 
 def postponed(trajectory: Trajectory, course: Course, assumed: float,
@@ -134,11 +107,11 @@ def postponed(trajectory: Trajectory, course: Course, assumed: float,
         Monotonic time (s) of its time 0, as it was planned and as it will be.
 
     """
-    times = np.round(trajectory.times - (begin - assumed), 9)
-    k = int(np.searchsorted(times, CLOSEST))
+    shift = round(begin - assumed, 9)  # times in messages are in ns
+    times = np.round(trajectory.times - shift, 9)
+    k = int(np.searchsorted(times, ON_THE_WAY))
     if k >= trajectory.handover:  # nothing of the course would be left to follow
         return trajectory
-    return replace(
-        trajectory, start=state_at(course.trajectory, begin - course.began), times=times[k:],
-        q=trajectory.q[k:], qd=trajectory.qd[k:], qdd=trajectory.qdd[k:],
-        handover=trajectory.handover - k)
+    start = state_at(course.trajectory, assumed - course.began + shift)
+    return replace(trajectory, start=start, times=times[k:], q=trajectory.q[k:],
+                   qd=trajectory.qd[k:], qdd=trajectory.qdd[k:], handover=trajectory.handover - k)

@@ -27,6 +27,7 @@ from ik_node.trajectory.validate import validate
 # it matters: two switches of the jerk inside one such step leave the quintic off the
 # plan by less than OVERSHOOT * jerk * step in acceleration, for which the plan leaves room.
 CLOSEST = 1e-3
+ON_THE_WAY = 1e-4  # s; of states of a motion under way, one quintic for all, this near
 STEEPEST = 1e3      # 1/s: a higher jerk than so many times the acceleration is not used
 SHARE = 0.1         # of the time from rest to full acceleration: no step that matters is longer
 OVERSHOOT = 0.05
@@ -67,26 +68,33 @@ class Departure:
         return Departure(state, np.empty(0), ())
 
     @staticmethod
-    def from_motion(trajectory: Trajectory, elapsed: float, lead: float) -> list[Departure]:
+    def from_motion(trajectory: Trajectory, elapsed: float, lead: float,
+                    cycle: float) -> Departure:
         """
         Leave a motion under way: follow it for `lead` seconds more, then begin.
 
-        Two ways, the better first.  Smooth: the first point is at `lead`, so that
-        the controller, which takes over a few milliseconds sooner or later than
-        assumed, has this long to close the gap.  Exact: with the points of the
-        motion before that, for when its own course between them matters to a limit.
-        `elapsed` is the time (s) since `trajectory` began, or less than 0 when it is
-        about to.
+        With the points of the motion until then, and more of its states, two or more in a
+        `cycle`.  A controller begins a trajectory where the arm is measured, behind
+        its commands, or at its last command, which it dates back: with a point within
+        its first cycle, what it commands at the end of that is on the motion under way.
+
+        Parameters
+        ----------
+        elapsed : float
+            Time (s) since `trajectory` began, or less than 0 when it is about to.
+        cycle : float
+            Of the controller (s).
+
         """
         ahead = np.round(np.append(0.0, trajectory.times) - elapsed, 9)
         ahead = ahead[(ahead > 0.0) & (ahead < lead + CLOSEST)]
         # The jerk switches at the points: better at the hand-over than just beside it.
         lead = float(ahead[-1]) if len(ahead) and ahead[-1] > max(lead - CLOSEST, CLOSEST) \
             else round(lead, 9)
-        between = _apart(ahead[ahead < lead], lead, CLOSEST)[:-1]
-        now, *states = states_at(trajectory, elapsed + np.array([0.0, *between, lead]))
-        return [Departure(now, np.array([lead]), tuple(states[-1:])),
-                Departure(now, np.append(between, lead), tuple(states))]
+        knots = np.array([0.0, *_apart(ahead[ahead < lead], lead, ON_THE_WAY)])
+        times = np.round(_divided(knots, 0.5 * max(cycle, CLOSEST)), 9)
+        now, *states = states_at(trajectory, elapsed + np.append(0.0, times))
+        return Departure(now, times, tuple(states))
 
     @property
     def handover(self) -> MotionState:
@@ -94,7 +102,7 @@ class Departure:
         return self.states[-1] if self.states else self.now
 
 
-def plan_point_to_point(joint_names: tuple[str, ...], departures: list[Departure],
+def plan_point_to_point(joint_names: tuple[str, ...], departure: Departure,
                         q_goal: np.ndarray, limits: MotionLimits, period: float,
                         tip_limits: TipLimits | None = None) -> Trajectory:
     """
@@ -106,9 +114,8 @@ def plan_point_to_point(joint_names: tuple[str, ...], departures: list[Departure
 
     Parameters
     ----------
-    departures : list of Departure
-        Where the arm is and how it moves, all with the same hand-over; the first that
-        serves is taken.
+    departure : Departure
+        Where the arm is and how it moves.
     q_goal : (n,) array
         Rad or m, inside the limits.
     period : float
@@ -128,7 +135,7 @@ def plan_point_to_point(joint_names: tuple[str, ...], departures: list[Departure
         If no motion within the limits was found.
 
     """
-    start = departures[0].handover
+    start = departure.handover
 
     def directly() -> list[ruckig.Trajectory]:
         return [_slowed(start, q_goal, limits, tip_limits)]
@@ -139,10 +146,10 @@ def plan_point_to_point(joint_names: tuple[str, ...], departures: list[Departure
         return [stop, _slowed(rest, q_goal, limits, tip_limits)]
 
     ways = [directly] if start.rests else [directly, by_way_of_rest]
-    return _first_valid(joint_names, ways, departures, limits, period)
+    return _first_valid(joint_names, ways, departure, limits, period)
 
 
-def plan_stop(joint_names: tuple[str, ...], departures: list[Departure], limits: MotionLimits,
+def plan_stop(joint_names: tuple[str, ...], departure: Departure, limits: MotionLimits,
               period: float) -> Trajectory:
     """
     Plan the fastest ramp to rest, each joint by itself.
@@ -150,29 +157,23 @@ def plan_stop(joint_names: tuple[str, ...], departures: list[Departure], limits:
     Parameters and errors as in :func:`plan_point_to_point`.
     """
     return _first_valid(
-        joint_names, [lambda: [_calculate(_to_rest(departures[0].handover, limits))]],
-        departures, limits, period)
+        joint_names, [lambda: [_calculate(_to_rest(departure.handover, limits))]],
+        departure, limits, period)
 
 
 def _first_valid(joint_names: tuple[str, ...], ways: list[Callable[[], list[ruckig.Trajectory]]],
-                 departures: list[Departure], limits: MotionLimits,
-                 period: float) -> Trajectory:
+                 departure: Departure, limits: MotionLimits, period: float) -> Trajectory:
     error = TrajectoryError('no motion could be planned')
     for way in ways:
         try:
             parts = way()
+            begin = departure.times[-1] if len(departure.times) else 0.0
+            trajectory = _joined(joint_names, departure, *_sampled(
+                begin, parts, period, _closest(limits)))
+            validate(trajectory, limits)
+            return trajectory
         except TrajectoryError as this:
             error = this
-            continue
-        begin = departures[0].times[-1] if len(departures[0].times) else 0.0
-        sampled = _sampled(begin, parts, period, _closest(limits))
-        for departure in departures:
-            try:
-                trajectory = _joined(joint_names, departure, *sampled)
-                validate(trajectory, limits)
-                return trajectory
-            except TrajectoryError as this:
-                error = this
     raise error
 
 
@@ -306,7 +307,12 @@ def _joined(joint_names: tuple[str, ...], departure: Departure, times: np.ndarra
 
 def _instants(motion: ruckig.Trajectory, period: float, closest: float) -> np.ndarray:
     """Return when the jerk of a joint switches, times at most `period` apart, and the end."""
-    knots = np.array([0.0, *_apart(_switches(motion), max(motion.duration, closest), closest)])
+    return _divided(np.array([0.0, *_apart(
+        _switches(motion), max(motion.duration, closest), closest)]), period)
+
+
+def _divided(knots: np.ndarray, period: float) -> np.ndarray:
+    """Return all knots but the first, and times between them, at most `period` apart."""
     steps = np.diff(knots)
     counts = np.maximum(1, np.ceil(steps / period)).astype(int)
     which = np.repeat(np.arange(len(steps)), counts)  # step

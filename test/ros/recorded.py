@@ -13,6 +13,7 @@ import numpy as np
 
 ARM = Path(__file__).parents[2] / 'urdf/six_axis_arm.urdf'
 CLOCK_ROOM = 0.2  # s; on a busy machine so much lies between planning, sending and the begin
+BEGIN_ROOM = 0.02  # s, of a busy machine, from sending to the begin
 ON_IT = 1e-6, 1e-4, 1e-2  # q, qd, qdd: so near to the motion before, it goes on from there
 
 
@@ -58,21 +59,31 @@ def judge(message, before) -> list[str]:
 
     It begins where the joints are measured, or on the trajectory before it, which was
     judged before; which of them is kept as its ``start``.
+
+    Between the start and the first point one quintic bridges switches of the jerk.  A
+    trajectory that takes the place of another goes on with points of that quintic; until
+    when there may be some is kept as ``bridged`` (s, on the clock of ``time``).
     """
     bounds = _bounds(message)
     message.start = None
+    bridged = -np.inf if before is None else before.bridged
+    message.bridged = max(bridged, message.time + _time(message.points[0]) + BEGIN_ROOM)
     if message.streamed:
         # From its first point on: a hundredth of a second later the next takes its place, and
         # how the commanded states follow one another is for test_tracking to see.
         first, *others = message.points
-        t = first.time_from_start.sec + 1e-9 * first.time_from_start.nanosec
         later = SimpleNamespace(
             joint_names=message.joint_names,
-            times=[p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec - t for p in others],
+            times=[_time(point) - _time(first) for point in others],
             **{name: np.array([getattr(p, field) for p in others]) for name, field in (
                 ('q', 'positions'), ('qd', 'velocities'), ('qdd', 'accelerations'))})
         return faults(later, bounds, (first.positions, first.velocities, first.accelerations))
+    smooth = bounds
+    bounds = replace(bounds, jerk=None)
     found = faults(message, bounds)
+    points = [p for p in message.points if message.time + _time(p) >= bridged]
+    if points and not found:
+        found = faults(SimpleNamespace(joint_names=message.joint_names, points=points), smooth)
     if before is not None and before.streamed:
         return found
     starts = []
@@ -84,15 +95,17 @@ def judge(message, before) -> list[str]:
     if set(message.joint_names) <= message.measured.keys():
         q, qd = np.array([message.measured[name] for name in message.joint_names]).T
         starts.append((q, np.nan_to_num(qd), np.zeros(len(q))))
-    # Between the start and the first point one quintic bridges switches of the jerk.
     first = SimpleNamespace(**{**vars(message), 'points': message.points[:1]})
-    bounds = replace(bounds, jerk=None)
     ways = [[fault for fault in faults(first, bounds, start) if 'end at rest' not in fault]
             for start in starts]
     message.start = next((start for start, way in zip(starts, ways) if not way), None)
     if message.start is None:
         found += [f'from no start to the first point: {ways}']
     return found
+
+
+def _time(point) -> float:
+    return point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec
 
 
 def _bounds(message) -> Bounds:

@@ -3,11 +3,10 @@
 """
 New goals and stops in four phases of a motion, on both kinds of controllers, with lag.
 
-A kick is measured by the joint states.  The motion is planned with 2 rad/s^2.  A
-controller that begins at the measured state sets the command of a lagging arm back by the
-lag, and a simulated one that comes late is beside the motion by as much: 2 to 9 were seen
-in these phases, depending on when the next point of the motion was due.  Without a
-hand-over it is 18 and up at speed and in braking.
+A kick is measured by the joint states.  The motion is planned with 2 rad/s^2, and so is
+what is seen of it, but for what a Python process that is late to take a trajectory adds;
+the commands of one that is in time are looked at in test_beat.py.  Without a hand-over it
+is 18 and up at speed and in braking.
 """
 
 from harness import latest, lent, path_of, pose, READY, reasons, stamped, tip
@@ -17,7 +16,7 @@ import numpy as np
 import pytest
 
 SIM = '/sim_controller'
-KICK = 12.0  # rad/s^2
+KICK = 8.0  # rad/s^2
 AWAY = np.array([1.8, 0.1, -0.6, 0.3, 1.2, 0.5])
 HERE = tip(READY).translation
 # How the velocity of joint_1 is when the phase is met: fastest until then, now.
@@ -64,7 +63,7 @@ def moving(request, arm, controller):
 
 
 @pytest.mark.fault('goals', 'a new goal in one of four phases of the motion of a lagging arm',
-                   'the joints are accelerated with less than 12 rad/s^2, where 2 are planned')
+                   'the joints are accelerated with less than 8 rad/s^2, where 2 are planned')
 def test_a_new_goal(arm, moving):
     """Back to where it came from."""
     second = arm.send_joints(READY)

@@ -7,12 +7,12 @@ import pytest
 
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import parse_urdf
-from ik_node.trajectory.course import Course, depart, postponed, unhurried_lead
+from ik_node.trajectory.course import Course, depart, postponed
 from ik_node.trajectory.point_to_point import Departure, plan_point_to_point, plan_stop
 from ik_node.trajectory.sampler import state_at
 from ik_node.trajectory.trajectory import MotionLimits, MotionState, Trajectory
 
-BEGAN, DURATION, LEAD, TOLERANCE = 50.0, 2.0, 0.05, 0.02
+BEGAN, DURATION, LEAD, CYCLE, TOLERANCE = 50.0, 2.0, 0.05, 0.01, 0.02
 MEASURED = np.array([0.3, -0.2])
 LIMITS = MotionLimits(*(np.full(2, value) for value in (-9.0, 9.0, 2.0, 8.0, 80.0)))
 JOINT = ('<joint name="{0}{1}" type="{2}"><parent link="{0}"/><child link="{1}"/><axis xyz="0 0 1"'
@@ -51,31 +51,32 @@ def test_during_a_motion_it_begins_on_it_ahead(course, elapsed, lag):
     """The arm follows, if late: the new motion leaves the old one after the lead."""
     measured = state_at(course.trajectory, elapsed - lag).q + 0.9 * TOLERANCE
     measured[1] += 6.0 * np.pi  # whole turns of the continuous joint do not count
-    departures = depart(CHAIN, course, measured, np.ones(2), BEGAN + elapsed, LEAD, TOLERANCE)
-    for departure in departures:
-        assert same(departure.now, state_at(course.trajectory, elapsed))
-        assert departure.times[-1] == LEAD
-        assert same(departure.handover, state_at(course.trajectory, elapsed + LEAD))
-        assert len(departure.times) == len(departure.states)
-        for t, state in zip(departure.times, departure.states):
-            assert same(state, state_at(course.trajectory, elapsed + t))
+    departure = depart(CHAIN, course, measured, np.ones(2), BEGAN + elapsed, LEAD, CYCLE,
+                       TOLERANCE)
+    assert same(departure.now, state_at(course.trajectory, elapsed))
+    assert departure.times[-1] == LEAD
+    assert same(departure.handover, state_at(course.trajectory, elapsed + LEAD))
+    assert len(departure.times) == len(departure.states)
+    for t, state in zip(departure.times, departure.states):
+        assert same(state, state_at(course.trajectory, elapsed + t))
 
 
-def test_the_smooth_way_comes_before_the_exact_one(course):
-    """First with the lead as one piece, then with the points of the present motion in it."""
+@pytest.mark.parametrize('cycle, times', [
+    (0.04, [0.02, 0.035, 0.05]), (0.02, [0.01, 0.02, 0.03, 0.04, 0.05]), (1.0, [0.02, 0.05])])
+def test_the_present_motion_has_points_in_each_cycle(course, cycle, times):
+    """Its own points, too; and however fast the controller is, not without end."""
     q = state_at(course.trajectory, 1.5).q
-    smooth, exact = depart(CHAIN, course, q, np.ones(2), BEGAN + 1.5, LEAD, TOLERANCE)
-    assert smooth.times.tolist() == [LEAD]
-    assert np.allclose(exact.times, [0.02, LEAD], rtol=0.0, atol=1e-9)
-    q = state_at(course.trajectory, 1.0).q
-    for departure in depart(CHAIN, course, q, np.ones(2), BEGAN + 1.0, LEAD, TOLERANCE):
-        assert departure.times.tolist() == [LEAD]
+    found = depart(CHAIN, course, q, np.ones(2), BEGAN + 1.5, LEAD, cycle, TOLERANCE).times
+    assert np.allclose(found, times, rtol=0.0, atol=1e-9)
+    found = depart(CHAIN, course, q, np.ones(2), BEGAN + 1.5, LEAD, 1e-4, TOLERANCE).times
+    assert np.diff(found, prepend=0.0).min() >= 0.25e-3
 
 
 @pytest.mark.parametrize('qd', [(0.0, 0.0), (0.3, -0.1)])
 def test_an_arm_that_is_elsewhere_is_met_where_it_is(course, qd):
     """Held, blocked or taken over during our motion: nothing is built on the plan."""
-    departure, = depart(CHAIN, course, MEASURED, np.array(qd), BEGAN + 1.5, LEAD, TOLERANCE)
+    departure = depart(CHAIN, course, MEASURED, np.array(qd), BEGAN + 1.5, LEAD, CYCLE,
+                       TOLERANCE)
     assert same(departure.now, MotionState(MEASURED, np.array(qd), np.zeros(2)))
 
 
@@ -83,7 +84,7 @@ def test_an_arm_that_is_elsewhere_is_met_where_it_is(course, qd):
 def test_after_a_motion_it_begins_at_its_end(course, offset):
     """While the arm stands at the commanded end, that is the start."""
     q = course.trajectory.end + offset
-    departure, = depart(CHAIN, course, q, np.zeros(2), BEGAN + 5.0, LEAD, TOLERANCE)
+    departure = depart(CHAIN, course, q, np.zeros(2), BEGAN + 5.0, LEAD, CYCLE, TOLERANCE)
     assert same(departure.now, MotionState.at_rest(course.trajectory.end))
     assert len(departure.times) == 0 and same(departure.handover, departure.now)
 
@@ -92,10 +93,22 @@ def test_elsewhere_it_begins_at_the_measured_rest(course):
     """Away from the end, or without a motion before, the measured posture is the start."""
     away = course.trajectory.end + np.array([0.0, 0.002])
     for before, q in ((course, away), (None, MEASURED)):
-        departure, = depart(CHAIN, before, q, np.array([0.009, -0.009]), BEGAN + 5.0, LEAD,
-                            TOLERANCE)
+        departure = depart(CHAIN, before, q, np.array([0.009, -0.009]), BEGAN + 5.0, LEAD,
+                           CYCLE, TOLERANCE)
         assert same(departure.now, MotionState.at_rest(q))
         assert same(departure.handover, departure.now)
+
+
+@pytest.mark.parametrize('after, off, there', [
+    (0.1, 0.01, True), (0.1, 0.05, False), (0.4, 0.01, False)])
+def test_of_an_arm_that_is_just_coming_there_it_begins_at_the_end(course, after, off, there):
+    """There it is held for the lead; elsewhere, and long after, it begins where the arm is."""
+    q, qd = course.trajectory.end - off, np.array([0.2, 0.1])
+    departure = depart(CHAIN, course, q, qd, BEGAN + DURATION + after, LEAD, CYCLE, TOLERANCE)
+    begin = MotionState.at_rest(course.trajectory.end) if there \
+        else MotionState(q, qd, np.zeros(2))
+    assert all(same(state, begin) for state in (departure.now, *departure.states))
+    assert len(departure.times) == (10 if there else 0)
 
 
 @pytest.mark.parametrize('qd', [(0.3, 0.0), (0.0, -0.3)])
@@ -103,7 +116,7 @@ def test_moved_by_somebody_else_it_begins_in_motion(course, qd):
     """An arm that moves, by no motion of ours, is met where and as fast as it is."""
     for before in (course, None):
         q = course.trajectory.end
-        departure, = depart(CHAIN, before, q, np.array(qd), BEGAN + 5.0, LEAD, TOLERANCE)
+        departure = depart(CHAIN, before, q, np.array(qd), BEGAN + 5.0, LEAD, CYCLE, TOLERANCE)
         assert same(departure.now, MotionState(q, np.array(qd), np.zeros(2)))
         assert len(departure.times) == 0
 
@@ -114,13 +127,12 @@ def test_a_stop_finds_a_way_when_the_hand_over_is_yet_to_come(lag, since):
     """A new goal in motion was sent to begin in a moment; the stop comes before or just after."""
     names, period = ('a', 'b'), 0.02
     first = Course(plan_point_to_point(
-        names, [Departure.from_state(MotionState.at_rest(np.zeros(2)))], np.array([3.0, 1.0]),
+        names, Departure.from_state(MotionState.at_rest(np.zeros(2))), np.array([3.0, 1.0]),
         LIMITS, period), BEGAN, LIMITS)
 
     def leads(course, now):
         q = state_at(first.trajectory, now - BEGAN - lag).q
-        lead = unhurried_lead(CHAIN, course, q, now, 0.01, LEAD)
-        return depart(CHAIN, course, q, np.ones(2), now, lead, TOLERANCE)
+        return depart(CHAIN, course, q, np.ones(2), now, LEAD, CYCLE, TOLERANCE)
 
     for at in np.linspace(0.1, first.trajectory.duration - 0.1, 40):
         planned = BEGAN + at
@@ -128,11 +140,11 @@ def test_a_stop_finds_a_way_when_the_hand_over_is_yet_to_come(lag, since):
         turned = plan_point_to_point(names, leads(first, planned), np.array([0.5, 1.5]), LIMITS,
                                      period)
         second = Course(postponed(turned, first, planned, begins), begins, LIMITS)
-        ways = leads(second, begins + since)
-        assert len(ways) == 2  # on the course, not from where the arm is measured
+        way = leads(second, begins + since)
+        assert way.states  # on the course, not from where the arm is measured
         if since <= 0.0:  # there, but for what the jerk, 80 at most, can change meanwhile
-            before, now = state_at(first.trajectory, begins + since - BEGAN), ways[0].now
+            before, now = state_at(first.trajectory, begins + since - BEGAN), way.now
             assert np.abs(now.qd - before.qd).max() <= 80.0 * since**2 + 1e-7
             assert np.abs(now.q - before.q).max() <= 80.0 * abs(since)**3 / 3.0 + 1e-7
-        stop = plan_stop(names, ways, LIMITS, period)
+        stop = plan_stop(names, way, LIMITS, period)
         assert stop.duration < LEAD + 0.5 + 2.0 / 8.0 + 8.0 / 80.0

@@ -27,7 +27,7 @@ def plan(name, start, goal):
     limits = MotionLimits(chain.lower, chain.upper, np.full(n, 1.0), np.full(n, 3.0),
                           np.full(n, 30.0))
     start = MotionState.at_rest(np.asarray(start, dtype=float))
-    return chain, plan_point_to_point(chain.joint_names, [Departure.from_state(start)],
+    return chain, plan_point_to_point(chain.joint_names, Departure.from_state(start),
                                       np.asarray(goal, dtype=float), limits, 0.1)
 
 
@@ -269,8 +269,8 @@ def test_a_slow_short_motion_is_not_called_silent():
     chain = robots.chain('ur5')
     slow = MotionLimits(chain.lower, chain.upper, np.full(6, 0.002), np.full(6, 3.0),
                         np.full(6, 30.0))
-    trajectory = plan_point_to_point(chain.joint_names, [Departure.from_state(
-        MotionState.at_rest(START))], START + 0.004, slow, 0.1)
+    trajectory = plan_point_to_point(chain.joint_names, Departure.from_state(
+        MotionState.at_rest(START)), START + 0.004, slow, 0.1)
     assert trajectory.duration > OPTIONS.start_timeout
     monitor = Monitor(chain, trajectory, START, OPTIONS)
     verdict, _ = watch(monitor, lambda t: START)
@@ -280,8 +280,8 @@ def test_a_slow_short_motion_is_not_called_silent():
 def test_a_closed_path_is_not_reached_by_standing(motion):
     """It ends where it began, and nothing has moved: the controller is silent."""
     chain, there, _ = motion
-    back = plan_point_to_point(chain.joint_names, [Departure.from_state(
-        MotionState.at_rest(GOAL))], START, MotionLimits(
+    back = plan_point_to_point(chain.joint_names, Departure.from_state(
+        MotionState.at_rest(GOAL)), START, MotionLimits(
             chain.lower, chain.upper, np.full(6, 9.0), np.full(6, 90.0), np.full(6, 9e3)), 0.01)
     closed = replace(back, start=there.start, times=np.append(0.1, 0.1 + back.times),
                      q=np.vstack([GOAL, back.q]), qd=np.vstack([np.zeros(6), back.qd]),
@@ -397,7 +397,7 @@ def test_a_lagging_arm_after_a_hand_over_is_on_track():
     now, lag = 0.7, 0.25
     limits = MotionLimits(chain.lower, chain.upper, np.full(6, 1.0), np.full(6, 3.0),
                           np.full(6, 30.0))
-    second = plan_point_to_point(chain.joint_names, Departure.from_motion(first, now, 0.1),
+    second = plan_point_to_point(chain.joint_names, Departure.from_motion(first, now, 0.1, 0.01),
                                  START, limits, 0.02)
     q_sent = state_at(first, now - lag).q
     assert np.abs(q_sent - second.start.q).max() > 2.0 * TOLERANCE[0]

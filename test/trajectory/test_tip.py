@@ -64,7 +64,7 @@ def test_from_rest_the_tip_keeps_its_limits(seed, speed, turn):
     rng = np.random.default_rng(seed)
     start = MotionState.at_rest(inside(rng))
     goal = start.q + rng.uniform(0.01, 1.0) * (inside(rng) - start.q)
-    at = [Departure.from_state(start)]
+    at = Departure.from_state(start)
     free = plan_point_to_point(CHAIN.joint_names, at, goal, LIMITS, PERIOD)
     held = plan_point_to_point(CHAIN.joint_names, at, goal, LIMITS, PERIOD,
                                TipLimits(CHAIN, speed, turn))
@@ -87,14 +87,14 @@ def test_in_motion_the_tip_is_slowed_without_a_step(seed, phase, speed):
     """From any phase of a faster motion: under the limit as soon as the arm can be at rest."""
     rng = np.random.default_rng(seed)
     start = MotionState.at_rest(inside(rng, 0.5))
-    first = plan_point_to_point(CHAIN.joint_names, [Departure.from_state(start)],
+    first = plan_point_to_point(CHAIN.joint_names, Departure.from_state(start),
                                 inside(rng, 0.5), LIMITS, PERIOD)
-    departures = Departure.from_motion(first, phase * first.duration, 0.1)
+    departure = Departure.from_motion(first, phase * first.duration, 0.1, 0.01)
     goal = inside(rng, 0.5)
-    held = plan_point_to_point(CHAIN.joint_names, departures, goal, LIMITS, PERIOD,
+    held = plan_point_to_point(CHAIN.joint_names, departure, goal, LIMITS, PERIOD,
                                TipLimits(CHAIN, speed))
     assert not faults(held, BOUNDS, goal=goal)
-    stop = plan_stop(CHAIN.joint_names, departures, LIMITS, PERIOD)
+    stop = plan_stop(CHAIN.joint_names, departure, LIMITS, PERIOD)
     times, v, _ = looked_at(held)
     assert v[times > stop.duration + 1e-6].max(initial=0.0) <= speed
     # Before that no faster than on the way to rest, but for how the lead is interpolated.
@@ -115,7 +115,7 @@ def test_within_one_percent_of_the_optimum(seed, steepness, moving):
     start = MotionState(np.zeros(n), qd, np.zeros(n))
     goal = rng.uniform(-3.0, 3.0, n)
     names = tuple('abcdefg'[:n])
-    planned = plan_point_to_point(names, [Departure.from_state(start)], goal, limits, PERIOD)
+    planned = plan_point_to_point(names, Departure.from_state(start), goal, limits, PERIOD)
     request = ruckig.InputParameter(n)
     request.current_position, request.target_position = [0.0] * n, list(goal)
     request.current_velocity = list(qd)
@@ -140,7 +140,7 @@ def test_the_path_of_the_tip_is_evenly_in_time(period, far):
     """From the start to the end, by Pinocchio; not more points than it may have, or needs."""
     start = np.array([0.1, 0.3, -0.4, 0.2, 1.0, 0.0])
     trajectory = plan_point_to_point(
-        CHAIN.joint_names, [Departure.from_state(MotionState.at_rest(start))], start + far,
+        CHAIN.joint_names, Departure.from_state(MotionState.at_rest(start)), start + far,
         LIMITS, period)
     points = tip_path(CHAIN, trajectory)
     assert 2 <= len(points) <= min(MOST_POINTS, 2 + trajectory.duration / 0.01)

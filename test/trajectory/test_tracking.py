@@ -178,8 +178,8 @@ def test_a_motion_before_is_left_without_a_step():
     """What is sent goes along it until the hand-over."""
     name = 'ur5'
     chain, limits = robots.chain(name), limits_of(robots.chain(name))
-    motion = plan_point_to_point(chain.joint_names, [Departure.from_state(
-        MotionState.at_rest(HOMES[name]))], HOMES[name] + 0.8, limits, 0.02)
+    motion = plan_point_to_point(chain.joint_names, Departure.from_state(
+        MotionState.at_rest(HOMES[name])), HOMES[name] + 0.8, limits, 0.02)
     course = Course(motion, 100.0, limits)
     made = Follower(chain, limits)
     handover = state_at(motion, 0.4)
@@ -200,8 +200,8 @@ def test_a_motion_before_keeps_its_limits_however_long_the_machine_runs(uptime):
     """Points of it may be 0.1 ms apart, and after months a float has its seconds to 2 ns."""
     name = 'six_axis_arm'
     chain, limits = robots.chain(name), limits_of(robots.chain(name), 0.5)
-    motion = plan_point_to_point(chain.joint_names, [Departure.from_state(
-        MotionState.at_rest(HOMES[name]))], HOMES[name] + 0.8, limits, 0.02)
+    motion = plan_point_to_point(chain.joint_names, Departure.from_state(
+        MotionState.at_rest(HOMES[name])), HOMES[name] + 0.8, limits, 0.02)
     course, close = Course(motion, uptime + 1.0 / 3.0, limits), 0
     for point in motion.times[3:40]:
         for ahead in (1.2e-4, 1.5e-4, 2e-4, 3e-4):  # until that point
