@@ -89,7 +89,7 @@ def test_the_same_description_again(tmp_path, probe):
         probe.descriptions.publish(String(data=ARM.read_text()))
         probe.wait_until_ready()
         stamp = probe.send_joints(AWAY)
-        probe.wait(lambda: probe.states[-1][1].velocity[0] > 0.5)
+        probe.wait(lambda: probe.states and probe.states[-1][1].velocity[0] > 0.5)
         probe.destroy_publisher(probe.descriptions)
         again = probe.create_publisher(String, 'robot_description', LATCHED)
         again.publish(String(data=ARM.read_text()))
