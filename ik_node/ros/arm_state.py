@@ -22,7 +22,8 @@ from ik_node.ros.messages import pose_stamped
 from ik_node.ros.robot import Robot, RobotHolder
 from ik_node.trajectory.beat import Beat
 
-SEND_TIME = 1e-3  # s, until a message is with the controller
+SEND_TIME = 1e-3   # s, until a message is with the controller
+POINT_TIME = 2e-5  # s, to write and read each point of it
 TOO_FAST = 1.2  # times its limit: so fast moves no joint, its state is wrong
 LATE = 0.1      # s that a joint state may be late, in which the joint moves on
 AFTER_LEAP = 1.0  # s in which the joint states have to agree again
@@ -131,10 +132,11 @@ class ArmState:
         count = self._node.count_publishers(topic)
         return f'{count} publisher{"s" * (count != 1)}'
 
-    def next_update(self) -> float:
+    def next_update(self, points: int = 0) -> float:
         """Return the monotonic time (s) at which the controller begins what is sent now."""
         now = 1e-9 * self._node.get_clock().now().nanoseconds
-        return monotonic() + self._beat.next(now + SEND_TIME, self._given()) - now
+        arrival = now + SEND_TIME + points * POINT_TIME
+        return monotonic() + self._beat.next(arrival, self._given()) - now
 
     def clocks_agree(self, within: float) -> bool:
         """Return whether the joint states show that the controller's clock is ours (s)."""

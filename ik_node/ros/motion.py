@@ -212,7 +212,7 @@ class Motion:
     def _send(self, trajectory: Trajectory, robot: Robot, planned: float,
               limits: MotionLimits, before: float = np.inf) -> Trajectory:
         """Send what was planned for the time `planned` (s), for the time at which it begins."""
-        begin = self._arm.next_update()
+        begin = self._arm.next_update(len(trajectory.times))
         if robot.course is not None:
             later = postponed(trajectory, robot.course, planned, begin)
             try:
@@ -221,7 +221,8 @@ class Motion:
             except TrajectoryError:
                 pass  # rather a few milliseconds beside the motion before
         self._output.send(trajectory, before=before)
-        robot.course = Course(trajectory, begin, limits)
+        # What took longer to send than was thought begins later.
+        robot.course = Course(trajectory, max(begin, self._arm.next_update()), limits)
         robot.astray = False
         return trajectory
 

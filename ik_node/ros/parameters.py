@@ -102,7 +102,8 @@ IK_NODE = (
     Row('motion.velocity_limits', (), 'rad/s or m/s, one or one each; not set: those of the URDF'),
     Row('motion.acceleration_limits', (2.0,), 'rad/s^2 or m/s^2, one or one each'),
     Row('motion.jerk_limits', (20.0,), 'rad/s^3 or m/s^3, one or one each'),
-    Row('motion.sample_period', 0.02, 'largest time between trajectory points, s', 0.002, 1.0),
+    Row('motion.sample_period', 0.02, 'largest time between trajectory points, s; larger where a '
+        'motion would have more than 500', 0.002, 1.0),
     Row('motion.handover_time', 0.1, 'a moving arm keeps its motion so long (or three '
         'cycles of the controller) before a new one begins, s', 0.002, 1.0),
     Row('motion.start_tolerance', 0.02, 'a joint so far outside its limits may still move '

@@ -87,6 +87,22 @@ def test_stop(arm, moving):
     assert np.abs(latest(arm) - before).max() < 1e-3
 
 
+@pytest.mark.fault('goals', 'in motion, a goal whose trajectory has hundreds of points',
+                   'it begins on the motion all the same, and so does a stop of it')
+def test_a_long_motion(arm, controller):
+    """One of a minute, planned with a scale lowered in motion, takes over, and is stopped."""
+    arm.send_joints(AWAY)
+    arm.wait(lambda: arm.states and arm.states[-1][1].velocity[0] > 1.0)
+    arm.change('/ik_node', motion__velocity_scale=0.01)
+    second = arm.send_joints(READY)
+    arm.wait(lambda: arm.answers(second))
+    arm.spin_for(0.25)
+    assert arm.call(arm.stop).success
+    assert reasons(arm, second) == ['ACCEPTED', 'STOPPED']
+    arm.wait(lambda: np.abs(arm.states[-1][1].velocity).max() < 1e-3)
+    no_kick(arm)
+
+
 @pytest.mark.parametrize('share', [0.15, 0.6])
 def test_on_a_line(arm, controller, share):
     """A line is left for a goal, and another is stopped, at some share of its length."""
