@@ -27,7 +27,7 @@ class Course:
     Attributes
     ----------
     began : float
-        Monotonic time (s) at which it was sent.
+        Monotonic time (s) at which the controller begins it.
     limits : MotionLimits
         Those that it was planned with.
 
@@ -77,8 +77,10 @@ def depart(chain: Chain, course: Course | None, q: np.ndarray, qd: np.ndarray, n
         Measured positions (rad or m) and velocities (per s).
     now : float
         Monotonic time (s).
+    lead : float
+        How long (s) a motion under way is kept.
     cycle : float
-        Of the controller (s).
+        Time (s) between two updates of the controller.
     tolerance : float
         Rad or m, how far a followed motion may be off.
 

@@ -27,7 +27,7 @@ from ik_node.trajectory.validate import validate
 # it matters: two switches of the jerk inside one such step leave the quintic off the
 # plan by less than OVERSHOOT * jerk * step in acceleration, for which the plan leaves room.
 CLOSEST = 1e-3
-ON_THE_WAY = 1e-4  # s; of states of a motion under way, one quintic for all, this near
+ON_THE_WAY = 1e-4   # s; points of the motion under way may be so near to one another
 STEEPEST = 1e3      # 1/s: a higher jerk than so many times the acceleration is not used
 SHARE = 0.1         # of the time from rest to full acceleration: no step that matters is longer
 OVERSHOOT = 0.05
@@ -82,8 +82,10 @@ class Departure:
         ----------
         elapsed : float
             Time (s) since `trajectory` began, or less than 0 when it is about to.
+        lead : float
+            Until the new motion begins (s), within CLOSEST.
         cycle : float
-            Of the controller (s).
+            Time (s) between two updates of the controller.
 
         """
         ahead = np.round(np.append(0.0, trajectory.times) - elapsed, 9)

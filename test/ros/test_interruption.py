@@ -103,6 +103,21 @@ def test_a_long_motion(arm, controller):
     no_kick(arm)
 
 
+def test_a_controller_faster_than_its_joint_states(arm):
+    """Told that it has cycles of 2 ms, the node sends two points of the motion in each."""
+    def sent_at_speed():
+        arm.send_joints(AWAY)
+        arm.wait(lambda: arm.states and arm.states[-1][1].velocity[0] > 1.0)
+        seen = len(arm.trajectories)
+        assert reasons(arm, arm.send_joints(READY)) == ['ACCEPTED', 'REACHED']
+        times = [point.time_from_start for point in arm.trajectories[seen].points]
+        return sum(time.sec == 0 and time.nanosec < 50_000_000 for time in times)
+
+    assert sent_at_speed() < 20  # joint states at 100 Hz: 5 ms between two points
+    arm.change('/ik_node', controller_period=0.002)
+    assert sent_at_speed() > 40
+
+
 @pytest.mark.parametrize('share', [0.15, 0.6])
 def test_on_a_line(arm, controller, share):
     """A line is left for a goal, and another is stopped, at some share of its length."""
