@@ -34,9 +34,10 @@ GOALS = (
 DRAGS = ((0.0, 0.13, 0.0), 150.0), ((0.13, 0.0, 0.0), -110.0)  # grips in the handle, pixels
 HANDLE = '/base/handle'
 CHROMIUM = shutil.which('chromium') or shutil.which('chromium-browser')
+# Without a graphics card: put together by plain code, the page is half the work.
 ARGUMENTS = ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader',
-             '--disable-background-networking', '--disable-component-update',
-             '--disable-dev-shm-usage']
+             '--disable-gpu-compositing', '--disable-background-networking',
+             '--disable-component-update', '--disable-dev-shm-usage']
 # Where a point in the frame of a node of the scene is on the screen.
 PROJECT = """([name, point]) => {
     const view = window.__viserMutable, node = view.nodeRefFromName[name];

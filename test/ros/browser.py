@@ -13,7 +13,7 @@ from playwright.sync_api import expect, Page, sync_playwright
 
 from ik_node.tools.screenshot import ARGUMENTS, CHROMIUM, dismiss_warning, PROJECT
 
-PATIENCE = 60.0  # s; pictures are computed without a graphics card
+PATIENCE = 120.0  # s; pictures are computed without a graphics card
 SIZE = {'width': 1120, 'height': 600}  # the panels take 600 pixels of the width
 POSE = """name => {
     const pose = window.__viserMutable?.nodePoseData[name];

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page of the viewer, in a real browser, before a real arm."""
 
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from urllib.parse import urlparse
 
 from harness import (
@@ -46,10 +46,9 @@ def chromium():
 @contextmanager
 def opened(chromium, port, probe):
     """Open a window; it must have nothing to complain of, and ask nobody else."""
-    context = chromium.new_context(viewport=SIZE)
-    window = Window(context.new_page(), port, probe)
-    yield window
-    context.close()
+    with closing(chromium.new_context(viewport=SIZE)) as context:
+        window = Window(context.new_page(), port, probe)
+        yield window
     assert not window.complaints
     assert {urlparse(url.removeprefix('blob:')).hostname for url in window.requests} == {
         '127.0.0.1'}
