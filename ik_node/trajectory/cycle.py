@@ -22,7 +22,8 @@ RAMP = 0.6  # share of the jerk with which changes of speed are foreseen
 
 
 @compiled
-def follow_cycle(table, joints, settings, goal, target, ahead, dt, state, plan, wanted, found):
+def follow_cycle(table, joints, settings, goal, target, ahead, moves, dt, state, plan, wanted,
+                 found):
     """
     Choose the motion of the next `dt` seconds.
 
@@ -38,6 +39,8 @@ def follow_cycle(table, joints, settings, goal, target, ahead, dt, state, plan, 
         See :mod:`ik_node.trajectory.target`.
     ahead : float
         s from the time of the target to that of the state.
+    moves : float
+        Share of its movement with which the target goes on, 0 (it stands) to 1.
     state : (3, n) array
         q, qd, qdd.
     plan : (2, n) array, written
@@ -57,9 +60,10 @@ def follow_cycle(table, joints, settings, goal, target, ahead, dt, state, plan, 
     q, twist = np.empty(n), np.empty(6)
     for k in range(n):
         q[k] = state[0, k] + look * (state[1, k] + 0.5 * look * state[2, k])
-    predict(target, ahead + look, goal[:12])
+    ahead = moves * (ahead + look)
+    predict(target, ahead, goal[:12])
     for i in range(6):
-        twist[i] = target[VELOCITY + i] + (ahead + look) * target[ACCELERATION + i]
+        twist[i] = moves * (target[VELOCITY + i] + ahead * target[ACCELERATION + i])
     rates(table, joints, settings, goal, twist, q, wanted, found, work)
     # All joints change their speed in step, so that the tip goes where the rates would take it.
     share = 1.0 / lag

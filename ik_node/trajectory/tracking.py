@@ -45,7 +45,7 @@ MARGIN = 1e-6        # rad or m inside the position limits, for the quintic betw
 LONGEST_CYCLE = 0.05  # s; after a longer pause the arm is where the last plan took it
 JUMP = 0.05, 0.3     # m, rad: a pose so far from the prediction begins a new movement ...
 FASTEST = 2.0, 6.0   # ... but a target may have got up to such a speed since the last, m/s, rad/s
-GAPS = 4.0           # so many times the usual pause between two poses their movement is trusted
+GAPS = 4.0           # so many usual pauses between two poses their movement is trusted, then less
 SHORTEST_GAP = 1e-4  # s, between two poses
 KEPT = 1000          # legs, of which the last ones are within the lead
 DRIFT = 1e-3         # by which the clocks of sender and receiver may differ, s per s
@@ -267,11 +267,13 @@ class Follower:
         self._go_to(max(self._head, _ns(now), head - _ns(LONGEST_CYCLE)))
         plan = np.zeros((2, self.chain.n))
         if fresh:
-            # A target that fell silent is not foreseen for long.
-            age = min(now - self._shown, max(GAPS * self._gap, SHORTEST_GAP))
+            # A target that fell silent is soon thought to stand where it was seen last.
+            age, longest = now - self._shown, max(GAPS * self._gap, SHORTEST_GAP)
+            moves = min(max(2.0 - age / longest, 0.0), 1.0)
             follow_cycle(self.chain.table, self._joints, self._settings, self._goal,
-                         self._target, age + 1e-9 * self._head - now, 1e-9 * (head - self._head),
-                         self._state, plan, self._wanted, self._found)
+                         self._target, min(age, longest) + 1e-9 * self._head - now, moves,
+                         1e-9 * (head - self._head), self._state, plan, self._wanted,
+                         self._found)
         self._legs.append(Leg(self._head, self._joints, self._state, plan))
         self._go_to(head)
         return self._report(Phase.FOLLOWING if fresh else self._lost())

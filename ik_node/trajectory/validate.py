@@ -9,11 +9,12 @@ from math import sqrt
 import numpy as np
 
 from ik_node.errors import quote, TrajectoryError
-from ik_node.kinematics.kernels import compiled, copy
+from ik_node.kinematics.kernels import compiled, copy, inner
 from ik_node.trajectory.sampler import segments
 from ik_node.trajectory.trajectory import MotionLimits, Trajectory
 
 SAMPLES_PER_SEGMENT = 8
+HALVINGS = 30         # of the time between two samples, to where a value turns
 SHORTEST_STEP = 1e-6  # s
 SLACK = 1e-9          # relative and absolute, for rounding
 QUANTITIES = 'position', 'velocity', 'acceleration'
@@ -73,14 +74,21 @@ def validate(trajectory: Trajectory, limits: MotionLimits) -> None:
             f'outside [{lowest[i, joint]:.6g}, {highest[i, joint]:.6g}]')
 
 
+@inner
+def evaluate(c0, c1, c2, c3, c4, c5, t, state):
+    """Write position, velocity and acceleration (3,) of a quintic at a time (s)."""
+    state[0] = c0 + t * (c1 + t * (c2 + t * (c3 + t * (c4 + t * c5))))
+    state[1] = c1 + t * (2.0 * c2 + t * (3.0 * c3 + t * (4.0 * c4 + t * 5.0 * c5)))
+    state[2] = 2.0 * c2 + t * (6.0 * c3 + t * (12.0 * c4 + t * 20.0 * c5))
+
+
 @compiled
 def first_outside(begins, lengths, c, lowest, highest):
     """
     Look for a motion outside of its bounds.
 
     Position, then velocity: at SAMPLES_PER_SEGMENT instants, and where they turn
-    between two.  There the slopes have different signs, and the values follow, as
-    near as matters, the parabola of the two slopes.  Acceleration: at the instants,
+    between two, whose slopes have different signs.  Acceleration: at the instants,
     and where the jerk, a parabola, is zero.
 
     Parameters
@@ -106,19 +114,23 @@ def first_outside(begins, lengths, c, lowest, highest):
                 h = lengths[k] / SAMPLES_PER_SEGMENT
                 for m in range(SAMPLES_PER_SEGMENT + 1):
                     t = m * h
-                    state[0] = c0 + t * (c1 + t * (c2 + t * (c3 + t * (c4 + t * c5))))
-                    state[1] = c1 + t * (2.0 * c2 + t * (3.0 * c3 + t * (4.0 * c4
-                                                                         + t * 5.0 * c5)))
-                    state[2] = 2.0 * c2 + t * (6.0 * c3 + t * (12.0 * c4 + t * 20.0 * c5))
+                    evaluate(c0, c1, c2, c3, c4, c5, t, state)
                     found = state[i]
                     if not low <= found <= high:
                         return i, joint, begins[k] + t, found
-                    if i < 2 and m > 0:
-                        a, b = before[i + 1], state[i + 1]
-                        if a * b < 0.0:
-                            found = before[i] + 0.5 * h * a * a / (a - b)
-                            if not low <= found <= high:
-                                return i, joint, begins[k] + t - h, found
+                    if i < 2 and m > 0 and before[i + 1] * state[i + 1] < 0.0:
+                        near, far = t - h, t
+                        for _ in range(HALVINGS):
+                            t = 0.5 * (near + far)
+                            evaluate(c0, c1, c2, c3, c4, c5, t, state)
+                            if before[i + 1] * state[i + 1] > 0.0:
+                                near = t
+                            else:
+                                far = t
+                        found = state[i]
+                        if not low <= found <= high:
+                            return i, joint, begins[k] + t, found
+                        evaluate(c0, c1, c2, c3, c4, c5, m * h, state)
                     copy(state, before)
                 if i == 2:
                     # jerk = 6 (c3 + 4 c4 t + 10 c5 t^2)

@@ -248,7 +248,9 @@ def test_two_publishers(system):
     assert np.linalg.norm(pin.log3(reached.rotation.T @ HERE.rotation)) < 0.05
     system.wait(lambda: len(target.session()) == 2, what='the end of the stream')
     answer = target.session()[-1]
-    assert answer['reason'] == 'STREAM_ENDED' and int(answer['poses']) > 100
+    assert answer['reason'] == 'STREAM_ENDED', answer['message']
+    assert int(answer['poses']) > 100
+    assert -0.13 < (tip(latest(system)).translation - HERE.translation)[2] < 0.0, 'it went on'
 
 
 def test_changes_during_a_session(system):
@@ -295,7 +297,8 @@ def test_poses_that_cannot_be_are_left_out(system):
         in system.node.output
     system.wait(lambda: len(target.session()) == 2, what='the end of the stream')
     answer = target.session()[-1]
-    assert answer['reason'] == 'STREAM_ENDED' and int(answer['poses']) <= len(target.sent)
+    assert answer['reason'] == 'STREAM_ENDED', answer['message']
+    assert int(answer['poses']) <= len(target.sent)
     assert 'Traceback' not in system.node.output and system.node.running()
 
 

@@ -96,6 +96,40 @@ def test_two_senders_are_noticed_and_do_not_jerk_the_arm():
     assert here[1, 3] - 0.01 < y < there[1, 3] + 0.01
 
 
+def after_silence(poses, timeout=2.0):
+    """Feed (time, pose), then nothing; return how far the tip is from the last, and the end."""
+    made = follower('ur5', FollowOptions(timeout=timeout))
+    far = []
+    for i in range(int((poses[-1][0] + timeout + 1.0) / PERIOD)):
+        now = PERIOD * i
+        while poses and poses[0][0] <= now:
+            time, last = poses.pop(0)
+            made.feed(last, time, time)
+        step = made.step(now)
+        if not poses:
+            far.append(distances(tip('ur5', step.state.q), last)[0])
+    assert step.state.rests
+    return far
+
+
+@pytest.mark.fault('goals', 'a stream that is silent, long before stream.timeout',
+                   'the target is thought to stand where it was seen last')
+def test_a_target_that_falls_silent_in_motion_is_where_it_was_seen_last():
+    """It is not foreseen for long, and the arm comes to rest there."""
+    target = circle(tip('ur5', HOMES['ur5']))
+    far = after_silence([(0.005 * i, target(0.005 * i)) for i in range(400)])
+    assert max(far) < 0.06 and far[-1] < 1e-4
+
+
+@pytest.mark.fault('goals', 'a last pose of a stream, far from all others',
+                   'the arm is not carried past it')
+def test_a_last_pose_that_seems_a_fast_movement_carries_nothing_away():
+    """Of two senders the last word of the second, late: as if a target had moved at 4 m/s."""
+    here = tip('ur5', HOMES['ur5'])
+    far = after_silence([*((0.005 * i, here) for i in range(200)), (1.02, shifted(here, z=-0.09))])
+    assert max(far) < 0.1 and far[-1] < 0.03
+
+
 @pytest.mark.parametrize('bad, reason', [
     (np.full((4, 4), np.nan), Reason.GOAL_NOT_FINITE),
     (np.diag([1.0, 1.0, np.inf, 1.0]), Reason.GOAL_NOT_FINITE),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ik_node.errors import Reason, TrajectoryError
+from ik_node.trajectory.sampler import states_at
 from ik_node.trajectory.trajectory import MotionLimits, MotionState, Trajectory
 from ik_node.trajectory.validate import validate
 
@@ -103,6 +104,32 @@ def test_position_between_points_only():
     assert (np.abs(swing.q) < 1.0).all()
     refused(swing, 'position', "'shoulder'", '1]', limits=WIDE)
     validate(two_points([0.95, 0.0], [0.0, 0.0]), WIDE)
+
+
+def test_rest_just_inside_a_limit():
+    """Where the speed comes to zero at the end, rounding is no turn beyond the limit."""
+    random = np.random.default_rng(1)
+    for jerk, time in zip(random.uniform(5.0, 30.0, 200), random.uniform(0.05, 0.2, 200)):
+        end = 1.0 - 1e-7
+        begin = np.array([end - jerk * time**3 / 6.0, 0.0])
+        speed, braking = np.array([[0.5 * jerk * time**2, 0.0], [-jerk * time, 0.0]])
+        validate(Trajectory(NAMES, MotionState(begin, speed, braking), np.array([time]),
+                            np.array([[end, 0.0]]), np.zeros((1, 2)), np.zeros((1, 2))), LIMITS)
+
+
+def test_how_far_a_swing_comes():
+    """What is between two points is found to a nanometre, in position and in velocity."""
+    swing = two_points([0.95, 0.0], [2.0, 0.0])
+    fine = states_at(swing, np.linspace(0.0, 1.0, 200001))
+    for name, field in (('upper', 'q'), ('velocity', 'qd')):
+        peak = max(abs(getattr(state, field)[0]) for state in fine)
+        for room, taken in ((1e-8, True), (-1e-8, False)):
+            limits = replace(WIDE, upper=np.full(2, 50.0))
+            limits = replace(limits, **{name: np.array([peak + room, 50.0])})
+            if taken:
+                validate(swing, limits)
+            else:
+                refused(swing, "'shoulder'", limits=limits)
 
 
 def test_velocity_between_points_only():
