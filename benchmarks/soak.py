@@ -12,7 +12,7 @@ time are the kernel's figures (/proc) of both ik_nodes, lateness is their own, f
 
 Exit code 1, with a sentence for each, if a goal was not answered exactly once, or memory, open
 files or threads grew after the first third of the time.  Latency and lateness are
-printed only: the machine decides them.
+printed only: the machine decides them, by how long the nodes wait for a core (`waited_share`).
 """
 
 from __future__ import annotations
@@ -172,6 +172,12 @@ def memory(pid: int) -> float:
     return pages * os.sysconf('SC_PAGE_SIZE') / MEGABYTE
 
 
+def waited(pid: int) -> float:
+    """Return how long (s) the main thread of a process waited for a core; nan: not known."""
+    file = Path(f'/proc/{pid}/schedstat')  # some kernels have none
+    return 1e-9 * int(file.read_text().split()[1]) if file.exists() else nan
+
+
 def entries(pid: int, folder: str) -> int:
     """Return how many open files ('fd') or threads ('task') a process has."""
     return len(os.listdir(f'/proc/{pid}/{folder}'))
@@ -289,7 +295,7 @@ class Soak:
 
     def _sample(self, processes: dict[str, int]) -> None:
         for name, pid in processes.items():
-            self.samples[name].append((monotonic(), memory(pid), cpu_seconds(pid),
+            self.samples[name].append((monotonic(), memory(pid), cpu_seconds(pid), waited(pid),
                                        entries(pid, 'fd'), entries(pid, 'task')))
 
     def report(self) -> dict[str, Any]:
@@ -298,7 +304,7 @@ class Soak:
                                  'load_average': [*os.getloadavg()]}
         seconds = 60.0 * self._options.minutes
         for name, side in self.sides.items():
-            t, rss, cpu, files, threads = np.array(self.samples[name]).T
+            t, rss, cpu, wait, files, threads = np.array(self.samples[name]).T
             late = np.array(side.late)
             found[name] = {
                 'sent': len(side.sent), 'unanswered': side.missing(),
@@ -312,6 +318,7 @@ class Soak:
                 'memory_slope_mb_per_hour': round(slope(t, rss), 2),
                 'open_files': course(t, files), 'threads': course(t, threads),
                 'cpu_share': round((cpu[-1] - cpu[0]) / (t[-1] - t[0]), 3),
+                'waited_share': round((wait[-1] - wait[0]) / (t[-1] - t[0]), 3),
                 'late_ms_max': round(1e3 * float(late.max()), 1),
                 'late_ms_p99': round(1e3 * float(np.percentile(late, 99)), 1),
                 'seconds_in_time': round(float((late <= IN_TIME).mean()), 3)}
