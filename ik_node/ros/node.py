@@ -126,7 +126,9 @@ class IkNode(QosLog, LifecycleNode):
 
     def _release(self) -> None:
         self._gate.open = False
-        self._parts = None
+        if self._parts is not None:
+            self._parts.flush()
+            self._parts = None
         self._entities.destroy()
 
     def _shut_down(self) -> None:
@@ -140,7 +142,7 @@ class IkNode(QosLog, LifecycleNode):
 
     def close(self) -> None:
         """Bring the arm to rest and answer open goals before the process ends."""
-        self._halt(Reason.SHUTDOWN, 'the node is shut down')
+        self._shut_down()
 
 
 def main(args: list[str] | None = None) -> None:

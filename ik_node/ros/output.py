@@ -116,7 +116,8 @@ class TopicOutput:
 
     def __init__(self, node: Node, prefix: str, gate: Gate) -> None:
         self._gate = gate
-        self._publisher = node.create_publisher(JointTrajectory, f'{prefix}joint_trajectory', 10)
+        # The newest takes the place of all before; a full queue asks for acknowledgement at once.
+        self._publisher = node.create_publisher(JointTrajectory, f'{prefix}joint_trajectory', 1)
         self._listener_seen: float | None = None
         self.name = self._publisher.topic_name
         self.on_end: Callable[[Verdict], None] = lambda verdict: None

@@ -165,7 +165,7 @@ class Parts:
         return response
 
     def halt(self, reason: Reason, sentence: str) -> None:
-        """Bring the arm to rest and answer open goals, whatever happens; then all is said."""
+        """Bring the arm to rest and answer open goals, whatever happens."""
         try:
             self._motion.stop(reason, sentence)
         except Exception as error:
@@ -178,5 +178,8 @@ class Parts:
             self._intake.stop(reason, sentence)
             self._goals.finish(PATIENCE)
             self._stream.close()
-            self._output.flush(PATIENCE)
-            self._goals.status.flush(PATIENCE)
+
+    def flush(self) -> None:
+        """Wait until others have what was sent, for a moment each."""
+        self._output.flush(PATIENCE)
+        self._goals.status.flush(PATIENCE)
