@@ -17,8 +17,9 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(VENV)/.demo
 	@$(BIN)/demo $(if $(KEEP),--keep)
 
+# All tests by two processes, each in a ROS domain of its own; a selection by one.
 test: $(VENV)/.test
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest $(or $(ARGS),-n 2 --dist loadfile)
 
 # Two arms under load, then a thousand lives: each goal has one answer, and nothing grows.
 SOAK_MINUTES ?= 30

@@ -53,7 +53,7 @@ def broken(shape):
     """Return what is no array of finite numbers of a shape."""
     size = int(np.prod(shape))
     holed = np.full(shape, None, dtype=object)
-    return [None, 'abc', b'abc', '1', [], {}, object(), 3.0, np.zeros(0), np.zeros(size + 1),
+    return [None, 'abc', b'abc', '1', [], {}, object, 3.0, np.zeros(0), np.zeros(size + 1),
             np.zeros((2, 2, *shape)), holed, ['a'] * size, [[1.0, 2.0], [3.0]],
             np.zeros(shape, dtype=complex) + 1j,
             np.full(shape, 'x')]
