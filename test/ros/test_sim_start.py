@@ -19,7 +19,7 @@ def test_seed(tmp_path):
         # So late that nearly the first state finds its subscriber.
         with run_sim(tmp_path / str(k), **{'measuring.noise': 0.001, 'measuring.delay': 2.0,
                                            'measuring.seed': seed}) as probe:
-            probe.wait(lambda probe=probe: len(probe.states) > 300)
+            probe.wait(lambda probe=probe: len(probe.states) > 600)
             seen.append({tuple(message.position) for _, message in probe.states})
     assert len(seen[0] & seen[1]) > 50
     assert not seen[0] & seen[2]
