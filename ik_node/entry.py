@@ -4,12 +4,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 import os
 import signal
 import sys
 from typing import NoReturn
 
+SIGNALS = signal.SIGINT, signal.SIGTERM
+INTERRUPTED = 130  # the exit code that shells give
 HOW = {
     'rclpy': 'source your ROS 2 setup.bash; without ROS, use `make demo` in the source folder',
     'ruckig': 'it has no rosdep key; get it by: pip install ruckig',
@@ -22,68 +25,81 @@ HOW = {
 }
 
 
-def _run(module: str) -> NoReturn:
-    # Until the node has its own: a signal while modules are still being loaded.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: os._exit(0))
+def _load(module: str, code: int) -> Callable[[], None]:
+    """Return the main function of a module; a signal meanwhile ends the process with a code."""
+    for number in SIGNALS:
+        signal.signal(number, lambda *_: os._exit(code))
     # For matrices of this size more threads would only wait for one another.
     os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
     try:
-        main = import_module(module).main
+        return import_module(module).main
     except ImportError as error:
         name = (error.name or str(error)).split('.')[0]
         how = HOW.get(name, 'on a ROS machine: rosdep install --from-paths src; else: '
                             f'pip install {name}')
         print(f'ik_node needs {name}, which is not installed here: {how}', file=sys.stderr)
         sys.exit(1)
-    sys.exit(main())
+
+
+def _run_node(module: str) -> NoReturn:
+    sys.exit(_load(module, 0)())  # it has handlers of its own
+
+
+def _run_tool(module: str) -> NoReturn:
+    main = _load(module, INTERRUPTED)
+    for number in SIGNALS:
+        signal.signal(number, signal.default_int_handler)
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
 
 
 def ik_node() -> NoReturn:
     """Run the node."""
-    _run('ik_node.ros.node')
+    _run_node('ik_node.ros.node')
 
 
 def sim_controller() -> NoReturn:
     """Run the simulated controller."""
-    _run('ik_node.ros.sim_controller')
+    _run_node('ik_node.ros.sim_controller')
 
 
 def viewer() -> NoReturn:
     """Run the view in the browser."""
-    _run('ik_node.ros.viewer.node')
+    _run_node('ik_node.ros.viewer.node')
 
 
 def interactive_goal() -> NoReturn:
     """Run the handle of the goal in RViz."""
-    _run('ik_node.ros.interactive_goal')
+    _run_node('ik_node.ros.interactive_goal')
 
 
 def send_goal() -> NoReturn:
     """Send one goal and wait for its answer."""
-    _run('ik_node.tools.send_goal')
+    _run_tool('ik_node.tools.send_goal')
 
 
 def demo() -> NoReturn:
     """Run the demonstration."""
-    _run('ik_node.tools.demo')
+    _run_tool('ik_node.tools.demo')
 
 
 def ik_doctor() -> NoReturn:
     """Look at a running system."""
-    _run('ik_node.tools.doctor')
+    _run_tool('ik_node.tools.doctor')
 
 
 def compare_methods() -> NoReturn:
     """Compare the methods of inverse kinematics."""
-    _run('ik_node.tools.compare')
+    _run_tool('ik_node.tools.compare')
 
 
 def plot_trajectory() -> NoReturn:
     """Draw a motion."""
-    _run('ik_node.tools.plot_trajectory')
+    _run_tool('ik_node.tools.plot_trajectory')
 
 
 def workspace() -> NoReturn:
     """Sample where an arm reaches."""
-    _run('ik_node.tools.workspace')
+    _run_tool('ik_node.tools.workspace')

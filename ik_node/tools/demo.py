@@ -238,7 +238,7 @@ def main(argv: list[str] | None = None) -> None:
     try:
         code = _demonstrate(options, sent, tree, chain, witness, logs)
     except KeyboardInterrupt:
-        code = 0
+        code = 0 if options.keep else 130
     leave(witness, code)
 
 

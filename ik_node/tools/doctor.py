@@ -7,7 +7,6 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 import json
-import signal
 import sys
 
 import rclpy
@@ -88,8 +87,6 @@ def _count(found: dict[str, list[Finding]], level: Level) -> int:
 def main(argv: list[str] | None = None) -> None:
     """Run the command."""
     options = parse(sys.argv[1:] if argv is None else argv)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node, code = None, 130
     try:

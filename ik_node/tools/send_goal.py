@@ -36,7 +36,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(
         prog='send_goal', description=__doc__,
-        epilog='exit code: 0 reached, 1 not reached, 2 wrong usage or no node')
+        epilog='exit code: 0 reached, 1 not reached, 2 wrong usage or no node, 130 interrupted')
     kind = parser.add_mutually_exclusive_group(required=True)
     kind.add_argument('--xyz', nargs=3, type=float, metavar=('X', 'Y', 'Z'),
                       help='position of the tip, m')

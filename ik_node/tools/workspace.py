@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 from math import atan2, hypot
 from pathlib import Path
-import signal
 import sys
 from time import monotonic
 from typing import TextIO
@@ -86,7 +85,6 @@ def main(argv: list[str] | None = None) -> None:
     """Run the command."""
     ours, ros_arguments = _split(sys.argv[1:] if argv is None else argv)
     options = parse(ours)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         if options.publish:
             _require_ros()

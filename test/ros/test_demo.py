@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demonstration and the command line that it uses, as a user runs them."""
 
+from contextlib import suppress
 import json
 import os
 import re
@@ -42,8 +43,12 @@ def test_demo_notices_an_unexpected_end(tmp_path):
     assert 'NOT OK' in done.stdout and 'expected REACHED' in done.stdout
 
 
-def test_demo_stays_up_until_ctrl_c(tmp_path):
-    """With --keep the system takes more goals; Ctrl-C ends all of it with code 0."""
+@pytest.mark.parametrize('end', [
+    lambda demo: os.killpg(demo.pid, signal.SIGINT),  # as Ctrl-C does
+    lambda demo: demo.send_signal(signal.SIGINT),
+    lambda demo: demo.terminate()])
+def test_demo_stays_up_until_it_is_ended(tmp_path, end):
+    """With --keep the system takes more goals; whatever signal ends all of it, with code 0."""
     goals = tmp_path / 'goals.yaml'
     goals.write_text('goals: []\n')
     demo = subprocess.Popen([sys.executable, '-c', RUN.format('demo'), '--goals', str(goals),
@@ -55,10 +60,12 @@ def test_demo_stays_up_until_ctrl_c(tmp_path):
                 break
         sent = run('send_goal', '--xyz', '0.4', '0.2', '0.4', '--rpy', '3.14', '0', '0')
         assert sent.returncode == 0 and sent.stdout.startswith('reached (REACHED)'), sent
-        os.killpg(demo.pid, signal.SIGINT)
+        end(demo)
         assert demo.wait(20) == 0
+        with pytest.raises(ProcessLookupError):  # of the group of all that it started
+            os.killpg(demo.pid, 0)
     finally:
-        if demo.poll() is None:
+        with suppress(ProcessLookupError):
             os.killpg(demo.pid, signal.SIGKILL)
 
 

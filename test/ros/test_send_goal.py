@@ -4,6 +4,7 @@
 
 import json
 from pathlib import Path
+import signal
 import subprocess
 import sys
 
@@ -162,6 +163,16 @@ def test_an_answer_is_escaped():
         rclpy.spin_once(liar, timeout_sec=0.02)
     liar.destroy_node()
     assert process.stdout.read() == 'failed (\\x1b]0;x\\x07): gone\\x1b[2J\n'
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_interrupted(number):
+    """It was not reached: code 130, without a trace."""
+    process = subprocess.Popen(command('--xyz', 0.4, 0, 0.4, '--node', '/none'), text=True,
+                               stderr=subprocess.PIPE)
+    assert 'waiting for /none' in process.stderr.readline()
+    process.send_signal(number)
+    assert (process.wait(20), process.stderr.read()) == (130, '')
 
 
 @pytest.mark.parametrize('arguments, words', [
