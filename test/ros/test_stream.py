@@ -393,7 +393,7 @@ def test_commands_for_forward_controllers(tmp_path, probe, kind, end):
         probe.spin_for(1.0)
         assert len(target.session()) == 2
     values = np.array([message.data for message in commands])
-    assert values.shape[1] == 6 and len(values) > 150 and not probe.trajectories
+    assert values.shape[1] == 6 and len(values) > 100 and not probe.trajectories
     if kind == 'position':
         assert np.abs(values[0] - READY).max() < 1e-3
         assert np.abs(np.diff(values, axis=0)).max() < 0.05
