@@ -126,9 +126,9 @@ class IkNode(QosLog, LifecycleNode):
 
     def _release(self) -> None:
         self._gate.open = False
-        if self._parts is not None:
-            self._parts.flush()
-            self._parts = None
+        parts, self._parts = self._parts, None
+        if parts is not None:
+            parts.flush()
         self._entities.destroy()
 
     def _shut_down(self) -> None:

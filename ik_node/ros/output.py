@@ -82,8 +82,8 @@ class Output(Protocol):
     def figures(self) -> dict[str, str]:
         """Return what the controller tells of the last motion, for the answer."""
 
-    def flush(self, seconds: float) -> None:
-        """Wait until the controller has what was sent, at most so long."""
+    def flush(self, seconds: float) -> bool:
+        """Wait until the controller has what was sent, at most so long; return whether it has."""
 
 
 def make_output(node: Node, kind: str, controller: str, gate: Gate) -> Output:
@@ -152,9 +152,9 @@ class TopicOutput:
         """Return nothing: a topic tells nothing back."""
         return {}
 
-    def flush(self, seconds: float) -> None:
+    def flush(self, seconds: float) -> bool:
         """As :meth:`Output.flush`."""
-        self._publisher.wait_for_all_acked(Duration(seconds=seconds))
+        return self._publisher.wait_for_all_acked(Duration(seconds=seconds))
 
 
 class ActionOutput:
@@ -188,8 +188,9 @@ class ActionOutput:
         error = self._action.largest_error
         return {} if error is None else {'tracking_error': f'{error:.3e}'}
 
-    def flush(self, seconds: float) -> None:
+    def flush(self, seconds: float) -> bool:
         """Nothing is kept back."""
+        return True
 
 
 class Commands:

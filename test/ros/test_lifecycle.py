@@ -21,6 +21,7 @@ from harness import (
     Process,
     process,
     READY,
+    run_sim,
     stamped,
     tip,
 )
@@ -277,22 +278,40 @@ def test_transition_that_there_is_not(tmp_path, probe):
         assert probe.state() == 'unconfigured'
 
 
+def hold():
+    """Return a trajectory that stays at READY."""
+    q = np.array([READY])
+    return Trajectory(tuple(f'joint_{k}' for k in range(1, 7)), MotionState.at_rest(READY),
+                      np.array([1.0]), q, 0.0 * q, 0.0 * q)
+
+
+def test_what_is_sent_is_acknowledged_at_once(tmp_path):
+    """Who ends in motion waits for that, and not for a heartbeat of DDS up to 3 s later."""
+    with run_sim(tmp_path) as probe:
+        gate = Gate(probe)
+        gate.open = True
+        output = make_output(probe, 'topic', '', gate)
+        probe.wait(lambda: output.listeners() > 1)
+        acknowledged = 0
+        for _ in range(5):
+            output.send(hold())
+            acknowledged += output.flush(0.5)
+        assert acknowledged > 2
+
+
 @pytest.mark.parametrize('kind', ['trajectory', 'command'])
 def test_nothing_leaves_through_a_shut_gate(probe, kind):
     """Whoever asks for it: there is an error, and no message."""
     node, came = rclpy.create_node('ik_node'), []
-    gate, q = Gate(node), np.array([READY])
+    gate = Gate(node)
     if kind == 'command':
         commands = Commands(node, '', gate)
         probe.create_subscription(Float64MultiArray, 'commands', came.append, 10)
-        ready, send = commands.require_listener, lambda: commands.send(q[0])
+        ready, send = commands.require_listener, lambda: commands.send(np.array(READY))
     else:
         output = make_output(node, 'topic', '', gate)
         probe.create_subscription(JointTrajectory, 'joint_trajectory', came.append, 10)
-        start = MotionState.at_rest(READY)
-        motion = Trajectory(tuple(f'joint_{k}' for k in range(1, 7)), start, np.array([1.0]), q,
-                            0.0 * q, 0.0 * q)
-        ready, send = output.listeners, lambda: output.send(motion)
+        ready, send = output.listeners, lambda: output.send(hold())
 
     def heard():
         with suppress(GoalError):
