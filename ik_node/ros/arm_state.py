@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
@@ -21,14 +22,40 @@ from ik_node.ros.joint_states import JointStates
 from ik_node.ros.messages import pose_stamped
 from ik_node.ros.robot import Robot, RobotHolder
 from ik_node.trajectory.beat import Beat
+from ik_node.trajectory.course import Course
 
+CLOCKS_WITHIN = 0.1  # s: joint states that take longer do not show that the clocks agree
+LONGEST_DELIVERY = 0.25  # s that is reckoned with
+LATE_FORGOTTEN = 60.0    # s after which a trajectory that came late counts no more
 SEND_TIME = 1e-3   # s, until a message is with the controller
+CLOCK_ROOM = 0.02  # s that two clocks may differ in by the end of a motion
+SIMULATED_ROOM = 0.5  # share of the time that simulated time may be slower or faster
+LOOKS = 3          # at two clocks, of which the one with the least between them counts
+EARLIER = 2e-3     # s: so long before it is sent a stamped trajectory begins, to be joined
 POINT_TIME = 2e-5  # s, to write and read each point of it
 TOO_FAST = 1.2  # times its limit: so fast moves no joint, its state is wrong
 LATE = 0.1      # s that a joint state may be late, in which the joint moves on
 AFTER_LEAP = 1.0  # s in which the joint states have to agree again
 MOST_BYTES = 2**18  # of joint states: some thousand joints; more is not even read
 LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+@dataclass(frozen=True)
+class Instant:
+    """
+    One instant on both clocks.
+
+    Attributes
+    ----------
+    now : float
+        Monotonic time (s).
+    stamp : int or None
+        Time of the node's clock (ns); None if the controller's is not known to be the same.
+
+    """
+
+    now: float
+    stamp: int | None
 
 
 class ArmState:
@@ -50,6 +77,8 @@ class ArmState:
         self._last_tip_pose = 0.0
         self.joints = JointStates()
         self._beat = Beat()
+        self._later = 0.0  # s that a trajectory was later than joint states are ...
+        self._later_time = -np.inf  # ... and when
         self._leap = ''
         self._leap_time = -np.inf
         self._tip_poses = node.create_publisher(PoseStamped, '~/tip_pose', 10)
@@ -138,9 +167,61 @@ class ArmState:
         arrival = now + SEND_TIME + points * POINT_TIME
         return monotonic() + self._beat.next(arrival, self._given()) - now
 
-    def clocks_agree(self, within: float) -> bool:
-        """Return whether the joint states show that the controller's clock is ours (s)."""
-        return self._beat.clocks_agree(within)
+    def clocks_agree(self) -> bool:
+        """Return whether the joint states show that the controller's clock is the node's."""
+        return self._beat.clocks_agree(CLOCKS_WITHIN)
+
+    def instant(self) -> Instant:
+        """Return the present."""
+        now, stamp = self._both_clocks()
+        return Instant(now, stamp if self.clocks_agree() else None)
+
+    def elapsed(self, course: Course, at: Instant) -> float | None:
+        """
+        Return how far (s) a motion is by its stamp.
+
+        None if it has no stamp, the clocks do not agree, or the node's clock was set meanwhile.
+        """
+        if at.stamp is None or course.stamp is None:
+            return None
+        elapsed, steady = 1e-9 * (at.stamp - course.stamp), at.now - course.began
+        # A simulation may be slower or faster than time.
+        room = CLOCK_ROOM + (SIMULATED_ROOM * steady
+                             if self._node.get_clock().ros_time_is_active else 0.0)
+        return elapsed if abs(elapsed - steady) <= room else None
+
+    def stamp_of(self, time: float) -> int:
+        """Return a monotonic time (s) by the clock of the node (ns)."""
+        now, stamp = self._both_clocks()
+        return stamp + round(1e9 * (time - now))
+
+    def _both_clocks(self) -> tuple[float, int]:
+        """Return the same instant by the monotonic clock (s) and by the node's (ns)."""
+        looks = []
+        for _ in range(LOOKS):
+            before = monotonic()
+            stamp = self._node.get_clock().now().nanoseconds
+            after = monotonic()
+            looks.append((after - before, 0.5 * (before + after), stamp))
+        _, now, stamp = min(looks)  # between the others something else may have run
+        return now, stamp
+
+    def delivery(self, points: int = 0) -> float:
+        """Return how long (s) a trajectory takes to the controller at most, as it seems."""
+        _, slow = self._beat.delivery
+        left = 1.0 - (monotonic() - self._later_time) / LATE_FORGOTTEN
+        return min(max(slow, 0.0) + self._later * max(left, 0.0), LONGEST_DELIVERY) \
+            + SEND_TIME + points * POINT_TIME
+
+    def was_late(self, seconds: float) -> None:
+        """Note that a trajectory came so much later than the delivery that was reckoned with."""
+        self._later, self._later_time = min(seconds, LONGEST_DELIVERY), monotonic()
+
+    @property
+    def past(self) -> float:
+        """Return how long (s) ago, or by how much its clock is behind, a controller may be."""
+        quick, _ = self._beat.delivery
+        return EARLIER + max(quick, 0.0)
 
     @property
     def cycle(self) -> float:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from math import isfinite, sqrt
 
-from builtin_interfaces.msg import Duration, Time
+from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Point, PointStamped, Pose, PoseStamped, Quaternion
 from nav_msgs.msg import Path
 import numpy as np
@@ -142,15 +142,16 @@ def line_to(end: Pose, frame: str) -> Path:
     return message
 
 
-def trajectory_message(trajectory: Trajectory, stamp: Time | None = None) -> JointTrajectory:
+def trajectory_message(trajectory: Trajectory, stamp: int | None = None) -> JointTrajectory:
     """
     Return the trajectory_msgs/JointTrajectory of a trajectory.
 
-    Without a stamp it is 0 (start on arrival); positions, velocities and accelerations on
-    every point.
+    `stamp` (ns) is when its time 0 is; without one it starts on arrival.  Positions,
+    velocities and accelerations on every point.
     """
     message = JointTrajectory(joint_names=list(trajectory.joint_names))
-    message.header.stamp = stamp or Time()
+    if stamp is not None:
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
     for t, q, qd, qdd in zip(trajectory.times, trajectory.q.tolist(), trajectory.qd.tolist(),
                              trajectory.qdd.tolist()):
         sec, nanosec = divmod(round(float(t) * 1e9), 10**9)

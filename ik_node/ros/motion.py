@@ -12,23 +12,38 @@ from rclpy.node import Node
 
 from ik_node.errors import IkNodeError, PathError, Reason, TrajectoryError
 from ik_node.kinematics.arm import forward_kinematics
-from ik_node.ros.arm_state import ArmState
+from ik_node.ros.arm_state import ArmState, Instant
 from ik_node.ros.goals import Goals
 from ik_node.ros.output import Late, Output
 from ik_node.ros.robot import Robot, RobotHolder
 from ik_node.ros.status import GoalState, GoalTask, numbers
 from ik_node.solver.goal import Goal
 from ik_node.trajectory.cartesian import plan_path
-from ik_node.trajectory.course import Course, depart, postponed, SAME_PLACE, SETTLED
+from ik_node.trajectory.course import (
+    Course,
+    depart,
+    held,
+    is_late,
+    postponed,
+    REST_SPEED,
+    SAME_PLACE,
+    SETTLED,
+)
 from ik_node.trajectory.monitor import Monitor, MonitorOptions, Verdict
 from ik_node.trajectory.path import ToolPath
-from ik_node.trajectory.point_to_point import Departure, plan_point_to_point, plan_stop
+from ik_node.trajectory.point_to_point import (
+    Departure,
+    ON_THE_WAY,
+    plan_point_to_point,
+    plan_stop,
+)
 from ik_node.trajectory.trajectory import MotionLimits, MotionState, Trajectory
 from ik_node.trajectory.validate import validate
 
 MOST_ATTEMPTS = 2  # trajectories sent for one goal if the arm does not begin to move
 LEAST_LEAD = 3.0   # cycles of the controller: to plan, to send, and until it begins
-IN_TIME = 0.5      # of the time until the hand-over may pass until a moving arm is sent on
+IN_TIME = 0.5      # of motion.handover_time may pass until the motion of a moving arm is sent
+MOST_RAMPS = 3     # times a ramp is planned that is not ready in time, each time farther ahead
 MOST_LATE = 2      # times it was longer, and the arm is brought to rest first
 
 Plan = Callable[[Departure], Trajectory]
@@ -46,6 +61,7 @@ class Motion:
         self._output = output
         self._goals = goals
         self._sent_for: GoalTask | None = None
+        self._left: Course | None = None  # the motion before, until the arm is seen off it
         output.on_end = self._on_end
 
     # ---- to a goal ----------------------------------------------------------
@@ -133,7 +149,7 @@ class Motion:
 
         """
         robot = self._holder.require()
-        return plan(self.departure(robot, *self._arm.measured(robot), monotonic()))
+        return plan(self.departure(robot, *self._arm.measured(robot), self._arm.instant()))
 
     def begin(self, task: GoalTask, plan: Plan, late: int = 0) -> None:
         """
@@ -153,15 +169,18 @@ class Motion:
         if not self._output.ready(monotonic()):
             self._goals.wait(task, lambda: self.begin(task, plan, late), np.inf)
             return
-        settings = robot.settings
-        now = monotonic()
-        departure = self.departure(robot, q, qd, now)
+        if self.waits_for_rest(task, robot, qd):
+            self._goals.wait(task, lambda: self.begin(task, plan, late), np.inf)
+            return
+        settings, before = robot.settings, robot.course
+        at = self._arm.instant()
+        departure = self.departure(robot, q, qd, at)
         # An arm that did not follow may still begin to.
         stands = departure.now.rests and not (departure.states or robot.astray)
         try:
             planned = plan(departure)
-            trajectory = self._send(planned, robot, now, settings.limits, np.inf if stands else
-                                    now + IN_TIME * self._lead(robot))
+            trajectory = self._send(planned, robot, departure, at, settings.limits, np.inf
+                                    if stands else at.now + IN_TIME * self._handover(robot))
         except Late:
             again = self.begin if late + 1 < MOST_LATE else self._from_rest
             self._goals.wait(task, lambda: again(task, plan, late + 1), np.inf)
@@ -182,8 +201,42 @@ class Motion:
             settings['watch.joint_tolerance'], settings['watch.start_timeout'],
             settings['watch.settle_timeout'], settings['state.timeout'],
             settings.path_tolerance))
+        self._left = before if departure.past and departure.states else None
+        waited = task.figures.get('began_at_rest_because')
         self._goals.under_way(task, lambda: self._judge(task, plan, monitor),
-                              f'on its way, {trajectory.duration:.2f} s')
+                              f'on its way, {trajectory.duration:.2f} s'
+                              + (f'; it had to wait for rest, because {waited}' if waited else ''))
+
+    def waits_for_rest(self, task: GoalTask, robot: Robot, qd: np.ndarray) -> bool:
+        """
+        Return whether a goal has to wait until the present motion has come to its end.
+
+        So it is if the controller could not join it, because it is not known where on its
+        motion it is.  A stream has no end of its own; it gives way, and comes to rest by itself.
+        `qd` (n,) is measured.
+        """
+        at, course = self._arm.instant(), robot.course
+        if course is None or self._arm.elapsed(course, at) is not None:
+            return False
+        moving = bool(np.abs(qd).max() > REST_SPEED)
+        current = self._goals.current
+        if not course.moves(at.now - SETTLED if moving else at.now) and current in (None, task):
+            return False
+        if current is not None and current.ends_alone:
+            self._goals.supersede(task)
+        if 'began_at_rest_because' not in task.figures:
+            why = self._why_not_joined(at)
+            task.figures['began_at_rest_because'] = why
+            self._node.get_logger().warning(
+                f'goal {task.number} waits until the arm rests, because {why}')
+        return True
+
+    def _why_not_joined(self, at: Instant) -> str:
+        if at.stamp is None:
+            return 'the stamps of the joint states do not show that the controller has our clock'
+        if self._holder.require().course.stamp is None:
+            return 'the present motion was sent without a stamp'
+        return 'the clock was set in motion'
 
     def _from_rest(self, task: GoalTask, plan: Plan, late: int) -> None:
         """Bring the arm to rest for what takes too long to plan while it moves, and begin then."""
@@ -200,30 +253,60 @@ class Motion:
 
         self._goals.wait(task, when_it_rests, np.inf)
 
-    def departure(self, robot: Robot, q: np.ndarray, qd: np.ndarray, now: float) -> Departure:
-        """Return where a new motion begins; q and qd (n,) are measured."""
-        return depart(robot.chain, robot.course, q, qd, now, self._lead(robot), self._arm.cycle,
-                      robot.settings['watch.joint_tolerance'])
+    def departure(self, robot: Robot, q: np.ndarray, qd: np.ndarray, at: Instant,
+                  more: float = 0.0) -> Departure:
+        """
+        Return where a new motion begins; q and qd (n,) are measured.
 
-    def _lead(self, robot: Robot) -> float:
-        """Return how long (s) a moving arm keeps its motion."""
+        A moving arm keeps its motion for the hand-over, the delivery and `more` (s).
+        """
+        course, lead = robot.course, self._handover(robot) + more
+        age = self._arm.last(robot)[1]
+        tolerance = robot.settings['watch.joint_tolerance']
+        elapsed = None if course is None else self._arm.elapsed(course, at)
+        if elapsed is None:
+            return depart(robot.chain, course, q, qd, at.now, lead, self._arm.cycle, tolerance,
+                          age=age)
+        return depart(robot.chain, course, q, qd, at.now, lead + self._arm.delivery(),
+                      self._arm.cycle, tolerance, elapsed, round(self._arm.past, 9),
+                      age + self._arm.past)
+
+    def _handover(self, robot: Robot) -> float:
+        """Return how long (s) a moving arm keeps its motion, but for the delivery."""
         return max(robot.settings['motion.handover_time'], LEAST_LEAD * self._arm.cycle)
 
-    def _send(self, trajectory: Trajectory, robot: Robot, planned: float,
+    def _send(self, trajectory: Trajectory, robot: Robot, departure: Departure, at: Instant,
               limits: MotionLimits, before: float = np.inf) -> Trajectory:
-        """Send what was planned for the time `planned` (s), for the time at which it begins."""
-        begin = self._arm.next_update(len(trajectory.times))
-        if robot.course is not None:
-            later = postponed(trajectory, robot.course, planned, begin)
-            try:
-                validate(later, limits)
-                trajectory = later
-            except TrajectoryError:
-                pass  # rather a few milliseconds beside the motion before
-        self._output.send(trajectory, before=before)
-        # What took longer to send than was thought begins later.
-        robot.course = Course(trajectory, max(begin, self._arm.next_update()), limits)
+        """Send what was planned `at` an instant; return it as it was sent."""
+        if departure.past:
+            begin, stamp = at.now - departure.past, at.stamp - round(1e9 * departure.past)
+            before -= self._arm.delivery(len(trajectory.times)) - self._arm.delivery()
+            self._output.send(trajectory, stamp, before)
+        elif departure.now.rests and not departure.states and self._arm.clocks_agree():
+            lead = self._arm.delivery(len(trajectory.times))
+            # Where the arm stands at its last command, the controller goes on with that.
+            stays = robot.course is not None \
+                and np.array_equal(departure.now.q, robot.course.trajectory.end)
+            past = self._arm.past if stays else 0.0
+            trajectory = held(trajectory, [ON_THE_WAY, past + lead] if past else [lead])
+            at = self._arm.instant()
+            begin, stamp = at.now - past, at.stamp - round(1e9 * past)
+            self._output.send(trajectory, stamp, before)
+        else:
+            begin, stamp = self._arm.next_update(len(trajectory.times)), None
+            if robot.course is not None:
+                later = postponed(trajectory, robot.course, at.now, begin)
+                try:
+                    validate(later, limits)
+                    trajectory = later
+                except TrajectoryError:
+                    pass  # rather a few milliseconds beside the motion before
+            self._output.send(trajectory, before=before)
+            # What took longer to send than was thought begins later.
+            begin = max(begin, self._arm.next_update())
+        robot.course = Course(trajectory, begin, limits, stamp)
         robot.astray = False
+        self._left = None
         return trajectory
 
     def _occupied(self, robot: Robot, q: np.ndarray) -> bool:
@@ -249,6 +332,7 @@ class Motion:
         q, age = self._arm.last(robot)
         if q is None:
             return
+        self._look_whether_late(task, robot, q, monotonic() - age)
         verdict = monitor.observe(monotonic() - robot.course.began, q, age)
         if verdict is None:
             return
@@ -276,6 +360,22 @@ class Motion:
                 except IkNodeError as error:
                     done = f'; the motion goes on, because: {error}'
             self._goals.end(task, GoalState.FAILED, verdict.reason, verdict.sentence + done)
+
+    def _look_whether_late(self, task: GoalTask, robot: Robot, q: np.ndarray,
+                           time: float) -> None:
+        """Notice a controller that got its trajectory after it should have joined it."""
+        course = robot.course
+        if self._left is None or not is_late(robot.chain, self._left, course, q, time):
+            return
+        self._left = None
+        splice = course.began + float(course.trajectory.times[course.trajectory.handover - 1])
+        late = time - splice
+        self._arm.was_late(late)
+        task.figures['late_s'] = f'{late:.3f}'
+        self._node.get_logger().warning(
+            f'goal {task.number}: {late:.3f} s after the arm should have left its motion before, '
+            'it is still on it; the controller gets its trajectories late, and a new motion '
+            'begins later for a minute')
 
     def _on_end(self, verdict: Verdict) -> None:
         """Take the controller's own word on a motion, where it gives one."""
@@ -335,13 +435,24 @@ class Motion:
         An arm that stands away from its motion is told to hold: the controller may
         still have that motion, and go on with it.
         """
-        now, limits = monotonic(), robot.limits_under_way
-        departure = self.departure(robot, *self._arm.fresh(robot), now)
-        ramp = plan_stop(robot.chain.joint_names, departure, limits,
-                         robot.settings['motion.sample_period'])
-        ramp = self._send(ramp, robot, now, limits)
+        limits = robot.limits_under_way
+        for attempt in range(MOST_RAMPS):
+            at = self._arm.instant()
+            departure = self.departure(robot, *self._arm.fresh(robot), at,
+                                       attempt * self._handover(robot))
+            ramp = plan_stop(robot.chain.joint_names, departure, limits,
+                             robot.settings['motion.sample_period'])
+            in_time = at.now + (IN_TIME + attempt) * self._handover(robot)
+            try:
+                ramp = self._send(ramp, robot, departure, at, limits,
+                                  in_time if attempt + 1 < MOST_RAMPS else np.inf)
+                break
+            except Late:
+                pass
         self._sent_for = None
-        return f'at rest in {ramp.duration:.2f} s'
+        joined = '' if robot.course.stamp is not None or not departure.states else \
+            f'; it may begin with a step, because {self._why_not_joined(at)}'
+        return f'at rest in {ramp.duration:.2f} s{joined}'
 
 
 def _reached_sentence(task: GoalTask) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Protocol
 
-from builtin_interfaces.msg import Time
 import numpy as np
 from rclpy.duration import Duration
 from rclpy.node import Node
@@ -63,10 +62,10 @@ class Output(Protocol):
 
         """
 
-    def send(self, trajectory: Trajectory, stamp: Time | None = None,
+    def send(self, trajectory: Trajectory, stamp: int | None = None,
              before: float = np.inf) -> None:
         """
-        Send a trajectory, to begin at a time on the node's clock; None: on arrival.
+        Send a trajectory whose time 0 is `stamp` (ns) on the node's clock; None: on arrival.
 
         Raises
         ------
@@ -136,7 +135,7 @@ class TopicOutput:
             self._listener_seen = now
         return now - self._listener_seen >= LISTENER_SETTLE
 
-    def send(self, trajectory: Trajectory, stamp: Time | None = None,
+    def send(self, trajectory: Trajectory, stamp: int | None = None,
              before: float = np.inf) -> None:
         """As :meth:`Output.send`."""
         self._require_listener()
@@ -178,7 +177,7 @@ class ActionOutput:
         self._action.require_server()
         return True
 
-    def send(self, trajectory: Trajectory, stamp: Time | None = None,
+    def send(self, trajectory: Trajectory, stamp: int | None = None,
              before: float = np.inf) -> None:
         """As :meth:`Output.send`."""
         self._action.send(_checked_message(self._gate, trajectory, stamp, before))
@@ -214,7 +213,7 @@ class Commands:
         self._publisher.publish(Float64MultiArray(data=values.tolist()))
 
 
-def _checked_message(gate: Gate, trajectory: Trajectory, stamp: Time | None,
+def _checked_message(gate: Gate, trajectory: Trajectory, stamp: int | None,
                      before: float) -> JointTrajectory:
     gate.require()
     message = trajectory_message(trajectory, stamp)

@@ -105,7 +105,8 @@ IK_NODE = (
     Row('motion.sample_period', 0.02, 'largest time between trajectory points, s; larger where a '
         'motion would have more than 500', 0.002, 1.0),
     Row('motion.handover_time', 0.1, 'a moving arm keeps its motion so long (or three '
-        'cycles of the controller) before a new one begins, s', 0.002, 1.0),
+        'cycles of the controller), and as long as delivery takes, before a new one begins, s',
+        0.002, 1.0),
     Row('motion.start_tolerance', 0.02, 'a joint so far outside its limits may still move '
         'inward, rad or m', 0.0, 1.0),
     Row('motion.straight', False, 'take ~/goal_pose by a straight tool line, not the fastest way'),

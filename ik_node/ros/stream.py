@@ -9,12 +9,10 @@ from dataclasses import replace
 from time import monotonic, sleep
 from typing import Any
 
-from builtin_interfaces.msg import Time as TimeMessage
 from geometry_msgs.msg import PoseStamped
 import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from rclpy.time import Time
 
 from ik_node.errors import GoalError, IkNodeError, ParameterError, Reason, shown
 from ik_node.ros.arm_state import ArmState, LATEST
@@ -35,10 +33,10 @@ from ik_node.trajectory.validate import validate
 
 OUTPUTS = 'trajectory', 'position', 'velocity'
 ASTRAY = 0.1      # rad or m: so far from its command, and lag, an arm does not follow
+LONGEST_LEAD = 0.5  # s
 PAUSE = 0.5       # s at least without a pose, after which a stream begins again
 RETRY = 1.0       # s after a rejection, until a stream that goes on is tried again
-EARLIER = 2e-3    # s: so long before it is sent a stamped trajectory begins, to be joined
-LOOKS = 3         # at two clocks, of which the one with the least between them counts
+MARGIN = 5e-3     # s that a trajectory may be later than is reckoned with
 
 
 class Session:
@@ -49,6 +47,8 @@ class Session:
     ----------
     settings : Settings
         With which the follower was made.
+    lead : float
+        How far (s) ahead is commanded.
     clocks_agree : bool
         The controller's clock is ours, so that it can join a motion by its stamp.
     last : Follow or None
@@ -63,20 +63,26 @@ class Session:
     """
 
     def __init__(self, task: GoalTask, robot: Robot, begin: MotionState, time: float,
-                 before: Course | None = None) -> None:
+                 lead: float, before: Course | None = None) -> None:
         self.task = task
+        self.lead = lead
         self.poses = 0
         self.clocks_agree = False
         self.last: Follow | None = None
         self.on_course = self.begin = time
         self.rest = np.inf
         self.settings = robot.settings
-        self.follower = Follower(robot.chain, self.settings.planning, self.settings.following)
+        self.follower = self._made(robot)
         self.follower.begin(begin, time, before)
 
-    def renew(self, robot: Robot) -> None:
+    def _made(self, robot: Robot) -> Follower:
+        return Follower(robot.chain, robot.settings.planning,
+                        replace(robot.settings.following, lead=self.lead))
+
+    def renew(self, robot: Robot, lead: float) -> None:
         """Go on with the settings as they are now."""
-        follower = Follower(robot.chain, robot.settings.planning, robot.settings.following)
+        self.lead = lead
+        follower = self._made(robot)
         follower.take_over(self.follower)
         self.settings, self.follower = robot.settings, follower
 
@@ -180,11 +186,14 @@ class Stream:
         if not self._ready(now):
             self._goals.wait(task, lambda: self._begin(task, message), np.inf)
             return
+        if self._commands is None and self._motion.waits_for_rest(task, robot, qd):
+            self._goals.wait(task, lambda: self._begin(task, message), np.inf)
+            return
         session = self._session_from(task, robot, q, qd, now)
         if self._commands is not None:
             task.halt = session.halt
         task.ends_alone = self._commands is None  # as each of its trajectories does
-        session.clocks_agree = self._arm.clocks_agree(robot.settings['stream.lead'])
+        session.clocks_agree = self._arm.clocks_agree()
         if robot.settings['stream.stamped'] and self._commands is None \
                 and not session.clocks_agree:
             self._node.get_logger().warning(
@@ -199,13 +208,22 @@ class Stream:
     def _session_from(self, task: GoalTask, robot: Robot, q: np.ndarray, qd: np.ndarray,
                       now: float) -> Session:
         """Return a session that leaves the present motion, or begins where the arm is."""
-        departure = self._motion.departure(robot, q, qd, now)
+        departure = self._motion.departure(robot, q, qd, self._arm.instant())
+        lead = self._lead(robot)
         if not len(departure.times):
             # The controller may hold the arm a little beside: it has the lead to get there.
-            lead = robot.settings['stream.lead'] if self._commands is None else 0.0
-            return Session(task, robot, departure.handover, now + lead)
-        return Session(task, robot, departure.handover, now + float(departure.times[-1]),
-                       robot.course)
+            begin = now + lead if self._commands is None else now
+            return Session(task, robot, departure.handover, begin, lead)
+        begin = now - departure.past + float(departure.times[-1])
+        return Session(task, robot, departure.handover, begin, lead, robot.course)
+
+    def _lead(self, robot: Robot) -> float:
+        """Return how far (s) ahead is commanded: so far that trajectories are in time."""
+        lead = robot.settings['stream.lead']
+        if self._commands is not None:
+            return lead
+        needed = 1.0 / robot.settings['stream.rate'] + self._arm.cycle + self._arm.delivery()
+        return min(max(lead, needed + MARGIN), LONGEST_LEAD)
 
     def _set_rate(self, session: Session) -> None:
         self._timer.timer_period_ns = int(1e9 / session.settings['stream.rate'])
@@ -238,25 +256,27 @@ class Stream:
         """Command the state that is `stream.lead` ahead."""
         session, robot, now = self._session, self._holder.require(), monotonic()
         if session.settings is not robot.settings and not session.task.final:
-            session.renew(robot)
+            session.renew(robot, self._lead(robot))
             self._set_rate(session)
-        stamped = self._stamped(session)
+        stamped, stamp = self._stamped(session), None
         if self._commands is None and not stamped:
             now = self._arm.next_update()  # when the controller begins what is sent now
-        if now + session.settings['stream.lead'] <= session.begin:
+        if now + session.lead <= session.begin:
             return  # it is on its way to where the stream begins
         found = session.follower.step(now)
-        begin = now - EARLIER if stamped else now
+        begin = now - self._arm.past if stamped else now
         trajectory = session.follower.trajectory(begin, stamped)
         if not session.task.final:
             validate(from_handover(trajectory), robot.settings.limits)
         if self._commands is None:
-            self._output.send(trajectory, self._on_node_clock(begin) if stamped else None)
+            stamp = self._arm.stamp_of(begin) if stamped else None
+            self._output.send(trajectory, stamp)
         else:
             wanted = found.state.q if self._kind == 'position' else found.state.qd
             self._commands.send(wanted)
-            begin -= session.settings['stream.lead']  # it is carried out at once
-        robot.course = Course(trajectory, begin, robot.settings.limits)
+            begin -= session.lead  # it is carried out at once
+            stamp = self._arm.stamp_of(begin)
+        robot.course = Course(trajectory, begin, robot.settings.limits, stamp)
         if found.phase is Phase.FOLLOWING:
             session.last = found
         if found.phase is Phase.FOLLOWING or not found.state.rests:
@@ -289,17 +309,6 @@ class Stream:
         """Return whether trajectories have stamps; simulated time comes in steps too long."""
         return (self._commands is None and session.settings['stream.stamped']
                 and session.clocks_agree and not self._node.get_clock().ros_time_is_active)
-
-    def _on_node_clock(self, time: float) -> TimeMessage:
-        """Return a monotonic time (s) by the clock of the node."""
-        looks = []
-        for _ in range(LOOKS):
-            before = monotonic()
-            there = self._node.get_clock().now().nanoseconds
-            after = monotonic()
-            looks.append((after - before, there, 0.5 * (before + after)))
-        _, there, here = min(looks)
-        return Time(nanoseconds=there + round(1e9 * (time - here))).to_msg()
 
     def _judge(self) -> None:
         """End a session whose arm is no longer seen, or does not follow."""

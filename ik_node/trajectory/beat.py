@@ -14,6 +14,8 @@ SLOWEST = 0.05        # s; a slower rhythm is not that of a controller
 SAME = 0.2            # of the period: so regular is a rhythm
 MOSTLY = 0.7          # of the steps are regular, or there is no rhythm
 AHEAD = 0.005         # s that the controller's clock may be ahead of ours
+AGES_KEPT = 200       # joint states whose delivery is looked at
+MOST_AGES = 0.95      # share of them that a message is expected to be as quick as
 FORGOTTEN = 0.5       # s without a stamp: the rhythm may have changed
 
 
@@ -30,7 +32,7 @@ class Beat:
 
     def __init__(self) -> None:
         self._stamps: deque[float] = deque(maxlen=KEPT)
-        self._ages: deque[float] = deque(maxlen=KEPT)
+        self._ages: deque[float] = deque(maxlen=AGES_KEPT)
 
     def take(self, stamp: float, received: float) -> None:
         """
@@ -51,6 +53,18 @@ class Beat:
         By the joint state that took the shortest time; one of the future shows it at once.
         """
         return len(self._ages) >= KEPT // 2 and -AHEAD <= min(self._ages) <= within
+
+    @property
+    def delivery(self) -> tuple[float, float]:
+        """
+        Return how long (s) joint states take to us, the quickest and nearly the slowest.
+
+        If the clocks agree, what goes the other way is taken to be as slow.
+        """
+        if not self._ages:
+            return 0.0, 0.0
+        ages = np.sort(self._ages)
+        return float(ages[0]), float(ages[int(MOST_AGES * (len(ages) - 1))])
 
     def next(self, time: float, cycle: float = 0.0) -> float:
         """Return when (s, on the clock of the stamps) the first update after `time` is."""

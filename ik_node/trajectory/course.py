@@ -15,6 +15,8 @@ from ik_node.trajectory.trajectory import MotionLimits, MotionState, Trajectory
 
 REST_SPEED = 0.01   # rad/s or m/s; slower is noise of the measurement
 LAG = 0.1           # s, how far the measured state may be behind the plan
+LAGS = 11           # of them that are tried
+APART = 2e-3        # rad or m: motions so far apart can be told from one another
 SETTLED = 0.3       # s after the end of a motion a lagging arm has come to rest
 SAME_PLACE = 1e-4   # rad or m; so near to its commanded end a resting arm stands there
 
@@ -30,12 +32,16 @@ class Course:
         Monotonic time (s) at which the controller begins it.
     limits : MotionLimits
         Those that it was planned with.
+    stamp : int or None
+        Its time 0 on the controller's clock (ns); None if it began on arrival, so that it is
+        not known exactly where on it the controller is.
 
     """
 
     trajectory: Trajectory
     began: float
     limits: MotionLimits
+    stamp: int | None = None
 
     def moves(self, now: float) -> bool:
         """Return whether the planned motion is still under way."""
@@ -60,7 +66,8 @@ class Course:
 
 
 def depart(chain: Chain, course: Course | None, q: np.ndarray, qd: np.ndarray, now: float,
-           lead: float, cycle: float, tolerance: float) -> Departure:
+           lead: float, cycle: float, tolerance: float, elapsed: float | None = None,
+           past: float = 0.0, age: float = 0.0) -> Departure:
     """
     Decide where a new motion begins.
 
@@ -83,17 +90,65 @@ def depart(chain: Chain, course: Course | None, q: np.ndarray, qd: np.ndarray, n
         Time (s) between two updates of the controller.
     tolerance : float
         Rad or m, how far a followed motion may be off.
+    elapsed : float, optional
+        How far (s) the motion under way is by the controller's clock, if it joins by the stamp;
+        else it begins on arrival.
+    past : float
+        How long (s) before the present time 0 is for a controller that joins.
+    age : float
+        How long (s) ago q and qd were measured.
 
     """
     moving = bool(np.abs(qd).max() > REST_SPEED)
-    if course is not None and course.moves(now - SETTLED if moving else now) \
-            and course.followed(chain, q, now, tolerance):
-        return Departure.from_motion(course.trajectory, now - course.began, lead, cycle)
+    settles = course is not None and course.moves(now - SETTLED) \
+        and course.followed(chain, q, now - age, tolerance)
+    if settles and not moving and not course.moves(now):
+        # What was measured may be older than the end.
+        return Departure.from_state(MotionState.at_rest(course.trajectory.end))
+    if settles:
+        if elapsed is None:
+            return Departure.from_motion(course.trajectory, now - course.began, lead, cycle)
+        # Stamps are in ns; fractions of one would be felt between points that are close.
+        return replace(Departure.from_motion(course.trajectory, round(elapsed - past, 9),
+                                             lead + past), past=past)
     if moving:
         return Departure.from_state(MotionState(q, qd, np.zeros(len(q))))
     if course is not None and course.followed(chain, q, now, SAME_PLACE):
         return Departure.from_state(MotionState.at_rest(course.trajectory.end))
     return Departure.from_state(MotionState.at_rest(q))
+
+
+def held(trajectory: Trajectory, rests: list[float]) -> Trajectory:
+    """Return a motion from rest with points of rest at times (s); it begins at the last."""
+    start = trajectory.start
+    times = np.append(rests, trajectory.times + rests[-1])
+
+    def rows(first: np.ndarray, others: np.ndarray) -> np.ndarray:
+        return np.vstack([*[first] * len(rests), others])
+
+    return replace(trajectory, times=np.round(times, 9), q=rows(start.q, trajectory.q),
+                   qd=rows(start.qd, trajectory.qd), qdd=rows(start.qdd, trajectory.qdd),
+                   handover=trajectory.handover + len(rests))
+
+
+def is_late(chain: Chain, before: Course, after: Course, q: np.ndarray, time: float) -> bool:
+    """
+    Return whether the arm is still on the motion before, though it should have left it.
+
+    It was measured at `q` (n,) at a monotonic `time` (s).  A lagging arm is compared with
+    where it should have been within LAG.
+    """
+    since = time - after.began - float(after.trajectory.times[after.trajectory.handover - 1])
+    if since <= 0.0:
+        return False
+
+    def distance(course: Course) -> float:
+        return min(float(np.abs(chain.difference(
+            q, state_at(course.trajectory, time - course.began - lag).q)).max())
+            for lag in np.linspace(0.0, LAG, LAGS))
+
+    new = distance(after)
+    return new > APART and distance(before) < 0.3 * new
 
 
 def postponed(trajectory: Trajectory, course: Course, assumed: float,

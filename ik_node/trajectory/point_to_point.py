@@ -55,12 +55,16 @@ class Departure:
         Instants (s) at which the arm still follows its present motion; empty at rest.
     states : tuple of MotionState, length k
         The present motion at those instants; the new motion begins at the last.
+    past : float
+        So long (s) before the present time 0 is, if the controller joins the present motion
+        by the stamp; 0 if it begins on arrival.
 
     """
 
     now: MotionState
     times: np.ndarray
     states: tuple[MotionState, ...]
+    past: float = 0.0
 
     @staticmethod
     def from_state(state: MotionState) -> Departure:
@@ -69,14 +73,14 @@ class Departure:
 
     @staticmethod
     def from_motion(trajectory: Trajectory, elapsed: float, lead: float,
-                    cycle: float) -> Departure:
+                    cycle: float = np.inf) -> Departure:
         """
         Leave a motion under way: follow it for `lead` seconds more, then begin.
 
-        With the points of the motion until then, and more of its states, two or more in a
-        `cycle`.  A controller begins a trajectory where the arm is measured, behind
-        its commands, or at its last command, which it dates back: with a point within
-        its first cycle, what it commands at the end of that is on the motion under way.
+        With the points of the motion until then, the first of them ON_THE_WAY after time 0: a
+        controller that joins by the stamp samples between points of ours only.  One that
+        begins on arrival does so at the measured state or its last command; it gets two
+        or more points in a `cycle`, so that its first command is on the motion again.
 
         Parameters
         ----------
@@ -85,7 +89,7 @@ class Departure:
         lead : float
             Until the new motion begins (s), within CLOSEST.
         cycle : float
-            Time (s) between two updates of the controller.
+            Time (s) between two updates of the controller; infinite if it joins by the stamp.
 
         """
         ahead = np.round(np.append(0.0, trajectory.times) - elapsed, 9)
@@ -93,7 +97,8 @@ class Departure:
         # The jerk switches at the points: better at the hand-over than just beside it.
         lead = float(ahead[-1]) if len(ahead) and ahead[-1] > max(lead - CLOSEST, CLOSEST) \
             else round(lead, 9)
-        knots = np.array([0.0, *_apart(ahead[ahead < lead], lead, ON_THE_WAY)])
+        first = [ON_THE_WAY] if np.isinf(cycle) else []
+        knots = np.array([0.0, *_apart([*first, *ahead[ahead < lead]], lead, ON_THE_WAY)])
         times = np.round(_divided(knots, 0.5 * max(cycle, CLOSEST)), 9)
         now, *states = states_at(trajectory, elapsed + np.append(0.0, times))
         return Departure(now, times, tuple(states))

@@ -102,6 +102,8 @@ class SimulatedController:
         self._defaults = self._tolerances = Tolerances.none(len(self.joints))
         self._command = MotionState.at_rest(q)
         self._command_time = self._last = 0.0
+        # Seconds of the time of day are too many for times between close points.
+        self._origin = 0        # s; path and points count from here
         self._path_time = 0.0   # falls behind the clock where the speed is scaled
         self._sampler: Sampler | None = None
         self._watched = False   # whether tolerances apply: not while the arm just holds
@@ -222,8 +224,9 @@ class SimulatedController:
         if new is None:
             return False
         self._later = None
-        self._sampler = self._begin(new[0], now)
-        self._path_time = now
+        self._origin = int(now)
+        self._sampler = self._begin(new[0], now - self._origin)
+        self._path_time = now - self._origin
         self._watched = True
         return True
 
@@ -286,11 +289,13 @@ class SimulatedController:
     def _begin(self, message: Any, now: float) -> Sampler:
         if self.options.interpolate_from_desired_state:
             command = self._command
-            before = Point(self._command_time or now, command.q, command.qd, command.qdd)
+            before = Point(self._command_time - self._origin if self._command_time else now,
+                           command.q, command.qd, command.qdd)
         else:
             # Hardware without an acceleration interface, as usual.
             before = Point(now, self.state.q, self.state.qd)
-        start = seconds(message.header.stamp) or now
+        stamp = message.header.stamp
+        start = stamp.sec - self._origin + 1e-9 * stamp.nanosec if seconds(stamp) else now
         columns = [self.joints.index(name) for name in message.joint_names]
 
         def full(values: Sequence[float], rest: np.ndarray) -> np.ndarray | None:

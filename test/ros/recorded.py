@@ -8,12 +8,14 @@ import os
 from pathlib import Path
 from types import SimpleNamespace
 
-from motion_checker import begins_on, Bounds, bounds_of, faults
+from motion_checker import begins_on, Bounds, bounds_of, faults, path_of, state_at
 import numpy as np
 
 ARM = Path(__file__).parents[2] / 'urdf/six_axis_arm.urdf'
 CLOCK_ROOM = 0.2  # s; on a busy machine so much lies between planning, sending and the begin
 BEGIN_ROOM = 0.02  # s, of a busy machine, from sending to the begin
+JOINS = 1.5e-4   # s after time 0 is the first point of a motion that is joined by its stamp
+CLOCK_SET = 1.0  # s; by so much the clock of the stamps was set, and says nothing
 ON_IT = 1e-6, 1e-4, 1e-2  # q, qd, qdd: so near to the motion before, it goes on from there
 
 
@@ -85,6 +87,18 @@ def judge(message, before) -> list[str]:
     if points and not found:
         found = faults(SimpleNamespace(joint_names=message.joint_names, points=points), smooth)
     if before is not None and before.streamed:
+        return found
+    elapsed = 0.0 if before is None else 1e-9 * (message.stamp - before.stamp)
+    if message.stamp and before is not None and before.stamp \
+            and _time(message.points[0]) < JOINS \
+            and abs(elapsed - (message.time - before.time)) < CLOCK_SET:
+        # It is joined by its stamp: its first point is on the motion before at that very time.
+        old = path_of(before, before.start)
+        first = path_of(message).states[0]
+        gaps = np.abs(state_at(old, elapsed + _time(message.points[0])) - first).max(axis=1)
+        message.start = tuple(state_at(old, elapsed))
+        if (gaps > ON_IT).any():
+            found.append(f'from no start to the first point: by {gaps} beside the motion before')
         return found
     starts = []
     if before is not None and before.start is not None:

@@ -46,6 +46,15 @@ def test_clocks_agree_by_the_quickest_state(ahead, agree):
     assert not beat.clocks_agree(0.03)
 
 
+def test_delivery_is_that_of_nearly_the_slowest():
+    """Not of the one in a hundred that something else held up."""
+    beat = Beat()
+    assert beat.delivery == (0.0, 0.0)
+    for k in range(200):
+        beat.take(0.01 * k, 0.01 * k + (0.03 if k % 2 else 0.002) + 0.5 * (k % 100 == 50))
+    assert np.allclose(beat.delivery, (0.002, 0.03))
+
+
 @given(st.floats(1e-3, 0.045), st.floats(0.0, 100.0), st.floats(0.0, 0.4),
        st.sets(st.integers(1, 28), max_size=8), st.integers(0, 10**6))
 def test_the_next_update_is_predicted(period, begin, after, lost, seed):

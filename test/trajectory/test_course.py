@@ -7,7 +7,7 @@ import pytest
 
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import parse_urdf
-from ik_node.trajectory.course import Course, depart, postponed
+from ik_node.trajectory.course import Course, depart, held, is_late, postponed
 from ik_node.trajectory.point_to_point import Departure, plan_point_to_point, plan_stop
 from ik_node.trajectory.sampler import state_at
 from ik_node.trajectory.trajectory import MotionLimits, MotionState, Trajectory
@@ -70,6 +70,59 @@ def test_the_present_motion_has_points_in_each_cycle(course, cycle, times):
     assert np.allclose(found, times, rtol=0.0, atol=1e-9)
     found = depart(CHAIN, course, q, np.ones(2), BEGAN + 1.5, LEAD, 1e-4, TOLERANCE).times
     assert np.diff(found, prepend=0.0).min() >= 0.25e-3
+
+
+@pytest.mark.parametrize('elapsed', [0.004, 0.3, 1.5004, 1.96])
+@pytest.mark.parametrize('past', [0.002, 0.052])
+def test_a_controller_that_joins_finds_the_present_motion(course, elapsed, past):
+    """Time 0 is in the past; the first point is just after it, the last one the lead ahead."""
+    q = state_at(course.trajectory, elapsed).q
+    # Where the motion is says the stamp, though another clock says something else.
+    departure = depart(CHAIN, course, q, np.ones(2), BEGAN + elapsed + 0.003, LEAD, CYCLE,
+                       TOLERANCE, elapsed, past)
+    assert departure.past == past and departure.times[0] == 1e-4
+    assert abs(departure.times[-1] - past - LEAD) <= 1e-3
+    assert same(departure.now, state_at(course.trajectory, round(elapsed - past, 9)))
+    for t, state in zip(departure.times, departure.states):
+        assert same(state, state_at(course.trajectory, round(elapsed - past, 9) + t))
+    stop = plan_stop(('a', 'b'), departure, LIMITS, 0.02)
+    for t in np.linspace(1e-4, departure.times[-1], 200):  # wherever the controller begins
+        now = state_at(stop, t)
+        before = state_at(course.trajectory, round(elapsed - past, 9) + t)
+        assert np.abs(now.q - before.q).max() < 1e-9 and np.abs(now.qd - before.qd).max() < 1e-6
+
+
+def test_a_measurement_is_compared_with_its_time(course):
+    """An arm at the speed of the motion, seen late, is not elsewhere."""
+    q = state_at(course.trajectory, 0.75).q
+    assert not depart(CHAIN, course, q, np.ones(2), BEGAN + 1.0, LEAD, CYCLE, 1e-3).states
+    assert depart(CHAIN, course, q, np.ones(2), BEGAN + 1.0, LEAD, CYCLE, 1e-3, age=0.25).states
+
+
+@pytest.mark.parametrize('rests', [[0.01], [1e-4, 0.05]])
+def test_a_start_from_rest_is_held(course, rests):
+    """It stands until the last of the times, and moves as before afterwards."""
+    later = held(course.trajectory, rests)
+    for t in np.linspace(0.0, DURATION, 50):
+        assert same(state_at(later, rests[-1] + t), state_at(course.trajectory, t))
+    assert same(state_at(later, 0.9 * rests[-1]), course.trajectory.start)
+    assert later.handover == len(rests)
+
+
+@pytest.mark.parametrize('lag', [0.0, 0.05])
+def test_a_takeover_that_came_late_is_noticed(course, lag):
+    """By an arm that is on the motion that it should have left; not by one that lags."""
+    now = BEGAN + 1.0
+    departure = depart(CHAIN, course, state_at(course.trajectory, 1.0).q, np.ones(2), now, LEAD,
+                       CYCLE, TOLERANCE, 1.0, 0.002)
+    after = Course(plan_stop(('a', 'b'), departure, LIMITS, 0.02), now - 0.002, LIMITS)
+
+    def noticed(motion, since):
+        q = state_at(motion.trajectory, now + since - motion.began - lag).q
+        return is_late(CHAIN, course, after, q, now + since)
+
+    assert not any(noticed(after, since) for since in np.linspace(0.0, 1.0, 50))
+    assert not noticed(course, 0.5 * LEAD) and noticed(course, LEAD + 0.35)
 
 
 @pytest.mark.parametrize('qd', [(0.0, 0.0), (0.3, -0.1)])

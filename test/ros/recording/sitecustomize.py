@@ -94,10 +94,11 @@ def keep(message):
     while frame is not None and not streamed:
         streamed = frame.f_globals.get('__name__') == 'ik_node.ros.stream'
         frame = frame.f_back
+    stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
     with open(f'{KEEP}/{os.getpid()}.jsonl', 'a', encoding='utf-8') as file:
         file.write(json.dumps({'arguments': sys.argv, 'time': monotonic(), 'measured': joints,
-                               'streamed': streamed, 'joint_names': list(message.joint_names),
-                               'points': points}) + '\n')
+                               'streamed': streamed, 'stamp': stamp, 'points': points,
+                               'joint_names': list(message.joint_names)}) + '\n')
 
 
 if KEEP:

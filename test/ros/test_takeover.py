@@ -1,0 +1,198 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+A moving arm is taken over without a kick, behind links that are late.
+
+The rig of rig.py stands between node and controller; what is looked at is what the
+controller commands in each of its cycles.  IK_NODE_TEST_TAKEOVERS=20 makes 20 takeovers of
+each kind and tries every kind of controller and link; the default is a selection.
+"""
+
+from dataclasses import asdict
+from itertools import count, product
+import json
+import os
+import subprocess
+import sys
+from time import monotonic
+
+from geometry_msgs.msg import PointStamped, PoseArray, PoseStamped
+from harness import ARM, path_of, pose, Probe, process, READY, stamped, tip
+from nav_msgs.msg import Path
+import numpy as np
+import pytest
+from rig import faults_of, judged, Setting
+from std_msgs.msg import String
+
+ACCELERATION = 2.0  # rad/s^2, as config/ik_node.yaml has it
+JOINTS = [f'joint_{k}' for k in range(1, 7)]
+AWAY = np.array([1.2, 0.1, -0.6, 0.3, 1.2, 0.5])
+HERE = tip(READY)
+EACH = int(os.environ.get('IK_NODE_TEST_TAKEOVERS', 1))
+JERK = 20.0         # rad/s^3
+LINKS = [((0.0,), 0.0), ((0.02,), 0.02), ((0.05,), 0.05), ((0.0, 0.03), 0.015)]
+ALL = [Setting(rate, from_desired, lag, late, states_late)
+       for rate, from_desired, lag, (late, states_late) in product(
+           (50.0, 100.0, 250.0, 500.0, 1000.0), (False, True), (0.0, 0.05), LINKS)]
+SELECTED = [
+    Setting(50.0, False, 0.05, *LINKS[1]), Setting(100.0, True, 0.0, *LINKS[2]),
+    Setting(250.0, False, 0.0, *LINKS[3]), Setting(500.0, True, 0.05, *LINKS[0]),
+    Setting(1000.0, False, 0.05, *LINKS[2])]
+files = count()
+
+
+class Arm:
+    """A node and the rig; every kind of goal, and what the controller made of them."""
+
+    def __init__(self, probe, folder):
+        self.probe, self._folder = probe, folder
+        self._poses = probe.publisher(PoseStamped, 'goal_pose')
+        self._pointing = probe.publisher(PoseStamped, 'goal_pointing')
+        self._positions = probe.publisher(PointStamped, 'goal_position')
+        self._paths = probe.publisher(Path, 'goal_path')
+        self._arcs = probe.publisher(PoseArray, 'goal_arc')
+        self._streams = probe.publisher(PoseStamped, 'goal_stream')
+        self._settings = probe.create_publisher(String, 'rig/setting', 10)
+        self._dumped = []
+        probe.create_subscription(String, 'rig/dumped',
+                                  lambda message: self._dumped.append(message.data), 10)
+        probe.wait(self._settings.get_subscription_count, what='the rig')
+
+    def set(self, setting):
+        """Give the rig another setting; return what was commanded with the one before."""
+        file = str(self._folder / f'{next(files)}.npy')
+        self._settings.publish(String(data=json.dumps({'file': file, **asdict(setting)})))
+        self.probe.wait(lambda: file in self._dumped, what='the rig')
+        self.probe.spin_for(0.6)  # the node forgets what it knew of the one before
+        return np.load(file) if os.path.exists(file) else None
+
+    # ---- the kinds of takeovers ---------------------------------------------
+
+    def pose(self, rng):
+        """Go to a pose."""
+        self._send(self._poses, PoseStamped(pose=pose(_near(rng))))
+
+    def pointing(self, rng):
+        """Point there."""
+        self._send(self._pointing, PoseStamped(pose=pose(_near(rng))))
+
+    def position(self, rng):
+        """Go to a position."""
+        message = PointStamped()
+        message.point.x, message.point.y, message.point.z = map(float, _near(rng))
+        self._send(self._positions, message)
+
+    def joints(self, rng):
+        """Go to joint positions."""
+        self.probe.send_joints(AWAY + rng.uniform(-0.3, 0.3, 6))
+
+    def line(self, rng):
+        """Go in a line."""
+        self._send(self._paths, path_of(pose(_near(rng))))
+
+    def path(self, rng):
+        """Go through three poses."""
+        self._send(self._paths, path_of(*(pose(_near(rng)) for _ in range(3))))
+
+    def arc(self, rng):
+        """Go along an arc, from a pose that is given, because the arm moves."""
+        self._send(self._arcs, PoseArray(poses=[pose(_near(rng)) for _ in range(3)]))
+
+    def stream(self, rng):
+        """Follow a target for a moment."""
+        target, end = _near(rng), monotonic() + 0.4
+        while monotonic() < end:
+            target[1] += 0.001
+            self._send(self._streams, PoseStamped(pose=pose(target)))
+            self.probe.spin_for(0.01)
+
+    def home(self, _rng):
+        """Go home."""
+        assert self.probe.call(self.probe.home).message
+
+    def stop(self, _rng):
+        """Stop."""
+        assert self.probe.call(self.probe.stop).success
+
+    def deactivate(self, _rng):
+        """Deactivate the node, and activate it again."""
+        assert self.probe.change_state('deactivate') and self.probe.change_state('activate')
+
+    def _send(self, publisher, message):
+        stamped(self.probe, message)
+        publisher.publish(message)
+
+    def away(self, rng):
+        """Bring the arm into fast motion."""
+        q = np.array(READY) + rng.choice((-1.0, 1.0), 6) * (1.2, 0.25, 0.25, 0.8, 0.5, 0.8)
+        self.probe.send_joints(q)
+
+
+KINDS = ('pose', 'pointing', 'position', 'joints', 'line', 'path', 'arc', 'stream', 'home', 'stop',
+         'deactivate')
+
+
+def _near(rng):
+    return HERE.translation + rng.uniform(-0.12, 0.12, 3)
+
+
+@pytest.fixture(scope='module')
+def arm(tmp_path_factory, recorded):
+    """Run the node with the rig."""
+    folder, probe = tmp_path_factory.mktemp('rig'), Probe()
+    ready = folder / 'ready'
+    with (folder / 'rig.log').open('w') as log:
+        rig = subprocess.Popen([sys.executable, os.path.join(os.path.dirname(__file__), 'rig.py'),
+                                json.dumps({'joints': JOINTS, 'q': READY, 'ready': str(ready),
+                                            'parent': os.getpid()})],
+                               stdout=log, stderr=subprocess.STDOUT)
+    try:
+        with process('ik_node', folder, {'urdf_file': ARM, 'path.partial': True}):
+            probe.wait_for_node()
+            probe.wait_until_ready()
+            yield Arm(probe, folder)
+    finally:
+        rig.terminate()
+        rig.wait(10)
+    probe.destroy_node()
+
+
+@pytest.mark.flaky(reruns=0)
+@pytest.mark.parametrize('setting', ALL if EACH > 1 else SELECTED, ids=lambda s: '-'.join([
+    f'{s.rate:g}Hz', 'desired' if s.from_desired else 'measured', f'lag{1e3 * s.lag:g}',
+    'late' + '+'.join(f'{1e3 * late:g}' for late in s.late), f'back{1e3 * s.states_late:g}']))
+@pytest.mark.fault('goals', 'in motion, a new goal, stream or stop of each kind over a link that '
+                   'is late by up to 50 ms', 'the command has no step beyond velocity x cycle, '
+                   'and none goes backwards')
+def test_no_kick(arm, setting):
+    """Whatever takes a motion over, whenever, and however late it is told."""
+    commands = taken_over(arm, setting, KINDS * EACH)
+    assert not faults_of(commands, setting.rate, ACCELERATION)
+
+
+@pytest.mark.flaky(reruns=0)
+def test_a_delay_that_nothing_tells_of(arm):
+    """Only trajectories are late: a start from rest begins with a step that is bounded."""
+    setting = Setting(100.0, late=(0.05,))
+    found = judged(taken_over(arm, setting, ['joints', 'pose', 'stop']), setting.rate,
+                   ACCELERATION)
+    late = setting.late[0] + 2.0 / setting.rate  # it waits for a cycle, and is a cycle ahead
+    assert found['step'] < found['allowed'] + JERK * late**3 / 6.0
+    assert not found['backwards']
+
+
+def taken_over(arm, setting, kinds):
+    """Take motions over by these kinds, in any order; return what was commanded."""
+    rng = np.random.default_rng(int(setting.rate) + len(setting.late))
+    arm.set(setting)
+    for kind in rng.permutation(kinds).tolist():
+        arm.away(rng)
+        arm.probe.spin_for(rng.uniform(0.25, 0.9))
+        getattr(arm, kind)(rng)
+        arm.probe.spin_for(rng.uniform(0.1, 0.5))
+    arm.probe.call(arm.probe.stop)
+    arm.probe.spin_for(1.5)
+    commands = arm.set(Setting())
+    print(f'\n{judged(commands, setting.rate, ACCELERATION)}')
+    assert np.abs(commands[:, 1]).max() > 0.5, 'the arm was never fast'
+    return commands
