@@ -131,7 +131,7 @@ def test_the_present_motion_is_sent_along(arm):
 def test_clocks_that_do_not_agree(arm):
     """Joint states are too old to show it: a goal in motion waits for rest, and says why."""
     arm.change(SIM, measuring__delay=0.2)
-    arm.spin_for(2.5)  # until all that it remembers is old
+    arm.wait(lambda: len(arm.states) > 400)  # twice as many as the node remembers
     first = arm.send_joints(AWAY)
     arm.wait(lambda: arm.answers(first))
     second = arm.send_joints(READY)
