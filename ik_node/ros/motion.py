@@ -222,7 +222,7 @@ class Motion:
         current = self._goals.current
         if not course.moves(at.now - SETTLED if moving else at.now) and current in (None, task):
             return False
-        if current is not None and current.ends_alone:
+        if current is not None and (current.ends_alone or current.halt is not None):
             self._goals.supersede(task)
         if 'began_at_rest_because' not in task.figures:
             why = self._why_not_joined(at)

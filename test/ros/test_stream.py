@@ -27,6 +27,7 @@ import rclpy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header, String
 from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory
 
 HERE = tip(READY)
 TURNED = pin.Quaternion(HERE.rotation).coeffs()
@@ -324,6 +325,38 @@ def test_without_a_common_clock_there_are_no_stamps(tmp_path, probe):
         assert len(probe.trajectories) > 10
         assert all(t.header.stamp.sec == 0 for t in probe.trajectories)
         assert 'without stamps' in node.output
+
+
+@pytest.mark.parametrize('kind', ['trajectory', 'position'])
+def test_a_goal_ends_a_stream_that_cannot_be_joined(tmp_path, probe, kind):
+    """Without a common clock it waits for rest, though the sender of the stream goes on."""
+    commands, trajectories = [], []
+    probe.create_subscription(Float64MultiArray, 'forward/commands', commands.append, 1000)
+    probe.create_subscription(JointTrajectory, 'forward/joint_trajectory',
+                              trajectories.append, 100)
+    with process('ik_node', tmp_path, {'urdf_file': ARM, 'stream.output': kind,
+                                       'controller': 'forward'}):
+        probe.wait_for_node()
+
+        def tell():
+            message = JointState(name=[f'joint_{k}' for k in range(1, 7)], position=[*(
+                commands[-1].data if commands else READY)], velocity=[0.0] * 6)
+            probe.joint_states.publish(message)  # without a stamp
+
+        probe.create_timer(0.01, tell)
+        probe.wait_until_ready()
+        target = Target(probe)
+        target.run(0.5)
+        stamp = probe.send_joints(np.array(READY) + 0.1)
+        target.run(10.0, until=lambda: probe.answers(stamp))
+        answer = probe.answers(stamp)[0]
+        assert answer['state'] == 'accepted' and answer['began_at_rest_because']
+        assert target.session()[-1]['reason'] == 'SUPERSEDED'
+        assert probe.final(stamp)['reason'] == 'NOT_MOVING'  # so is this arm
+    # It began at rest: slower than what two points of a ramp have between them.
+    first = next(t for t in trajectories
+                 if np.allclose(t.points[-1].positions, np.array(READY) + 0.1, atol=1e-6))
+    assert first.header.stamp.sec == 0 and np.abs(first.points[0].velocities).max() < 0.01
 
 
 @pytest.mark.parametrize('end, state, reason', [
