@@ -77,6 +77,7 @@ class ArmState:
         self._last_tip_pose = 0.0
         self.joints = JointStates()
         self._beat = Beat()
+        self._transit = 0.0  # s that the latest joint state took to us
         self._later = 0.0  # s that a trajectory was later than joint states are ...
         self._later_time = -np.inf  # ... and when
         self._leap = ''
@@ -123,8 +124,10 @@ class ArmState:
         robot = self._holder.robot
         if robot is None or self.joints.age(robot.chain.joint_names[:1], now) > 0.0:
             return  # the first joint of the arm was not taken from this message
-        self._beat.take(message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec,
-                        1e-9 * self._node.get_clock().now().nanoseconds)
+        stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+        received = 1e-9 * self._node.get_clock().now().nanoseconds
+        self._transit = received - stamp
+        self._beat.take(stamp, received)
         if now - self._last_tip_pose < self._tip_pose_period \
                 or not self._tip_poses.get_subscription_count():
             return
@@ -296,6 +299,11 @@ class ArmState:
                 f'joint {quote(chain.joint_names[k])} starts {excess[k]:.2g} outside its limits; '
                 'it moves inward', throttle_duration_sec=5.0)
         return q, qd
+
+    def measured_ago(self, robot: Robot) -> float:
+        """Return how long (s) ago the last q was measured, with its transit if that is known."""
+        age = self.last(robot)[1]
+        return age + max(self._transit, 0.0) if self.clocks_agree() else age
 
     def last(self, robot: Robot) -> tuple[np.ndarray | None, float]:
         """Return the last q of the chain, (n,), and its age (s); None if one is missing."""

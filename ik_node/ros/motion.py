@@ -41,6 +41,7 @@ from ik_node.trajectory.trajectory import MotionLimits, MotionState, Trajectory
 from ik_node.trajectory.validate import validate
 
 MOST_ATTEMPTS = 2  # trajectories sent for one goal if the arm does not begin to move
+MOST_PLANNED = 5   # trajectories sent for one goal if they come too late to be joined
 LEAST_LEAD = 3.0   # cycles of the controller: to plan, to send, and until it begins
 IN_TIME = 0.5      # of motion.handover_time may pass until the motion of a moving arm is sent
 MOST_RAMPS = 3     # times a ramp is planned that is not ready in time, each time farther ahead
@@ -61,7 +62,7 @@ class Motion:
         self._output = output
         self._goals = goals
         self._sent_for: GoalTask | None = None
-        self._left: Course | None = None  # the motion before, until the arm is seen off it
+        self._joined: tuple[Course, Course] | None = None  # the motion before, and the present
         output.on_end = self._on_end
 
     # ---- to a goal ----------------------------------------------------------
@@ -172,7 +173,8 @@ class Motion:
         if self.waits_for_rest(task, robot, qd):
             self._goals.wait(task, lambda: self.begin(task, plan, late), np.inf)
             return
-        settings, before = robot.settings, robot.course
+        self.look_whether_late(robot, q)
+        settings = robot.settings
         at = self._arm.instant()
         departure = self.departure(robot, q, qd, at)
         # An arm that did not follow may still begin to.
@@ -201,7 +203,6 @@ class Motion:
             settings['watch.joint_tolerance'], settings['watch.start_timeout'],
             settings['watch.settle_timeout'], settings['state.timeout'],
             settings.path_tolerance))
-        self._left = before if departure.past and departure.states else None
         waited = task.figures.get('began_at_rest_because')
         self._goals.under_way(task, lambda: self._judge(task, plan, monitor),
                               f'on its way, {trajectory.duration:.2f} s'
@@ -260,16 +261,15 @@ class Motion:
 
         A moving arm keeps its motion for the hand-over, the delivery and `more` (s).
         """
+        age = self._arm.measured_ago(robot)
         course, lead = robot.course, self._handover(robot) + more
-        age = self._arm.last(robot)[1]
         tolerance = robot.settings['watch.joint_tolerance']
         elapsed = None if course is None else self._arm.elapsed(course, at)
         if elapsed is None:
             return depart(robot.chain, course, q, qd, at.now, lead, self._arm.cycle, tolerance,
                           age=age)
         return depart(robot.chain, course, q, qd, at.now, lead + self._arm.delivery(),
-                      self._arm.cycle, tolerance, elapsed, round(self._arm.past, 9),
-                      age + self._arm.past)
+                      self._arm.cycle, tolerance, elapsed, round(self._arm.past, 9), age)
 
     def _handover(self, robot: Robot) -> float:
         """Return how long (s) a moving arm keeps its motion, but for the delivery."""
@@ -304,9 +304,9 @@ class Motion:
             self._output.send(trajectory, before=before)
             # What took longer to send than was thought begins later.
             begin = max(begin, self._arm.next_update())
-        robot.course = Course(trajectory, begin, limits, stamp)
+        before, robot.course = robot.course, Course(trajectory, begin, limits, stamp)
         robot.astray = False
-        self._left = None
+        self._joined = (before, robot.course) if departure.past and departure.states else None
         return trajectory
 
     def _occupied(self, robot: Robot, q: np.ndarray) -> bool:
@@ -332,7 +332,11 @@ class Motion:
         q, age = self._arm.last(robot)
         if q is None:
             return
-        self._look_whether_late(task, robot, q, monotonic() - age)
+        if task.attempts < MOST_PLANNED and (late := self.look_whether_late(robot, q)):
+            # What is on its way would move the arm with a step; this takes its place.
+            task.figures['late_s'] = f'{late:.3f}'
+            self.begin(task, plan)
+            return
         verdict = monitor.observe(monotonic() - robot.course.began, q, age)
         if verdict is None:
             return
@@ -361,21 +365,26 @@ class Motion:
                     done = f'; the motion goes on, because: {error}'
             self._goals.end(task, GoalState.FAILED, verdict.reason, verdict.sentence + done)
 
-    def _look_whether_late(self, task: GoalTask, robot: Robot, q: np.ndarray,
-                           time: float) -> None:
-        """Notice a controller that got its trajectory after it should have joined it."""
-        course = robot.course
-        if self._left is None or not is_late(robot.chain, self._left, course, q, time):
-            return
-        self._left = None
+    def look_whether_late(self, robot: Robot, q: np.ndarray) -> float:
+        """
+        Notice a controller that has no trajectory after it should have joined it.
+
+        The arm, measured last at `q` (n,), is still on the motion before then, which is the
+        present one again.  Return by how much (s) the trajectory is late; 0: it is not.
+        """
+        before, course = self._joined or (None, None)
+        time = monotonic() - self._arm.measured_ago(robot)
+        if course is not robot.course or course is None \
+                or not is_late(robot.chain, before, course, q, time):
+            return 0.0
         splice = course.began + float(course.trajectory.times[course.trajectory.handover - 1])
         late = time - splice
         self._arm.was_late(late)
-        task.figures['late_s'] = f'{late:.3f}'
+        robot.course, self._joined = before, None
         self._node.get_logger().warning(
-            f'goal {task.number}: {late:.3f} s after the arm should have left its motion before, '
-            'it is still on it; the controller gets its trajectories late, and a new motion '
-            'begins later for a minute')
+            f'{late:.3f} s after the arm should have left its motion before, it is still on it; '
+            'the controller gets its trajectories late. A new motion begins later for a minute')
+        return late
 
     def _on_end(self, verdict: Verdict) -> None:
         """Take the controller's own word on a motion, where it gives one."""
@@ -438,7 +447,9 @@ class Motion:
         limits = robot.limits_under_way
         for attempt in range(MOST_RAMPS):
             at = self._arm.instant()
-            departure = self.departure(robot, *self._arm.fresh(robot), at,
+            q, qd = self._arm.fresh(robot)
+            self.look_whether_late(robot, q)
+            departure = self.departure(robot, q, qd, at,
                                        attempt * self._handover(robot))
             ramp = plan_stop(robot.chain.joint_names, departure, limits,
                              robot.settings['motion.sample_period'])

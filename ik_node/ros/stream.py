@@ -208,6 +208,7 @@ class Stream:
     def _session_from(self, task: GoalTask, robot: Robot, q: np.ndarray, qd: np.ndarray,
                       now: float) -> Session:
         """Return a session that leaves the present motion, or begins where the arm is."""
+        self._motion.look_whether_late(robot, q)
         departure = self._motion.departure(robot, q, qd, self._arm.instant())
         lead = self._lead(robot)
         if not len(departure.times):

@@ -5,6 +5,10 @@
 from harness import positions_of, stamp_of
 import numpy as np
 
+from benchmarks.takeover.judge import judge_states
+
+ACCELERATION = 2.0  # rad/s^2, the limit in these tests
+
 
 def sharpest(states, lagging: bool = False, apart: int = 4) -> float:
     """
@@ -22,3 +26,15 @@ def sharpest(states, lagging: bool = False, apart: int = 4) -> float:
     middle = 0.5 * (t[apart:] + t[:-apart])
     return float((np.abs(qd[apart:] - qd[:-apart])
                   / (middle[apart:] - middle[:-apart])[:, None]).max())
+
+
+def kicks(states, rate: float = 100.0) -> list[str]:
+    """
+    Return what of an arm's motion is a kick, by its joint states, in words.
+
+    The arm follows its commands at once, those of a controller of so many cycles a second.
+    """
+    found = judge_states(*(np.array(values) for values in zip(*(
+        (stamp_of(message), message.position, message.velocity) for _, message in states))),
+        rate, ACCELERATION)
+    return found.faults(ACCELERATION)

@@ -8,13 +8,14 @@ import os
 from pathlib import Path
 from types import SimpleNamespace
 
-from motion_checker import begins_on, Bounds, bounds_of, faults, path_of, state_at
+from motion_checker import begins_on, Bounds, bounds_of, faults, path_of, state_at, states_at
 import numpy as np
 
 ARM = Path(__file__).parents[2] / 'urdf/six_axis_arm.urdf'
 CLOCK_ROOM = 0.2  # s; on a busy machine so much lies between planning, sending and the begin
 BEGIN_ROOM = 0.02  # s, of a busy machine, from sending to the begin
 JOINS = 1.5e-4   # s after time 0 is the first point of a motion that is joined by its stamp
+EARLIER = 4      # motions before the last, on which the arm still is if that came too late
 CLOCK_SET = 1.0  # s; by so much the clock of the stamps was set, and says nothing
 ON_IT = 1e-6, 1e-4, 1e-2  # q, qd, qdd: so near to the motion before, it goes on from there
 
@@ -68,6 +69,7 @@ def judge(message, before) -> list[str]:
     """
     bounds = _bounds(message)
     message.start = None
+    message.earlier = [] if before is None else [before, *before.earlier[:EARLIER - 1]]
     bridged = -np.inf if before is None else before.bridged
     message.bridged = max(bridged, message.time + _time(message.points[0]) + BEGIN_ROOM)
     if message.streamed:
@@ -83,22 +85,27 @@ def judge(message, before) -> list[str]:
     smooth = bounds
     bounds = replace(bounds, jerk=None)
     found = faults(message, bounds)
-    points = [p for p in message.points if message.time + _time(p) >= bridged]
+    elapsed = 0.0 if before is None else 1e-9 * (message.stamp - before.stamp)
+    joined = message.stamp and before is not None and before.stamp and not before.streamed \
+        and _time(message.points[0]) < JOINS \
+        and abs(elapsed - (message.time - before.time)) < CLOCK_SET
+    # It is joined by its stamp: its first point is on the motion before at that very time,
+    # or on an earlier one, if the last was seen to come too late.
+    old = joined and next((other for other in message.earlier if _shared(message, other)), None)
+    # What it shares with the motion before was judged there, as pieces of longer quintics.
+    own = message.points[_shared(message, old) - 1 if old else 0:]
+    points = [p for p in own if message.time + _time(p) >= bridged]
     if points and not found:
         found = faults(SimpleNamespace(joint_names=message.joint_names, points=points), smooth)
     if before is not None and before.streamed:
         return found
-    elapsed = 0.0 if before is None else 1e-9 * (message.stamp - before.stamp)
-    if message.stamp and before is not None and before.stamp \
-            and _time(message.points[0]) < JOINS \
-            and abs(elapsed - (message.time - before.time)) < CLOCK_SET:
-        # It is joined by its stamp: its first point is on the motion before at that very time.
-        old = path_of(before, before.start)
-        first = path_of(message).states[0]
-        gaps = np.abs(state_at(old, elapsed + _time(message.points[0])) - first).max(axis=1)
-        message.start = tuple(state_at(old, elapsed))
-        if (gaps > ON_IT).any():
-            found.append(f'from no start to the first point: by {gaps} beside the motion before')
+    if joined:
+        old = old or before
+        message.start = tuple(state_at(path_of(old, old.start),
+                                       1e-9 * (message.stamp - old.stamp)))
+        if not _shared(message, old):
+            found.append(f'from no start to the first point: by {_gaps(message, old)[0]} beside '
+                         'the motion before')
         return found
     starts = []
     if before is not None and before.start is not None:
@@ -116,6 +123,21 @@ def judge(message, before) -> list[str]:
     if message.start is None:
         found += [f'from no start to the first point: {ways}']
     return found
+
+
+def _gaps(message, other) -> np.ndarray:
+    """Return by how much q, qd and qdd of the points, (k, 3), differ from an earlier motion."""
+    new, elapsed = path_of(message), 1e-9 * (message.stamp - other.stamp)
+    return np.abs(states_at(path_of(other, other.start), elapsed + new.times)
+                  - new.states).max(axis=2)
+
+
+def _shared(message, other) -> int:
+    """Return how many of the first points are on an earlier motion, which has a stamp, too."""
+    if other.streamed or not other.stamp:
+        return 0
+    on_it = (_gaps(message, other) <= ON_IT).all(axis=1)
+    return int(np.argmin(on_it)) if not on_it.all() else len(on_it)
 
 
 def _time(point) -> float:

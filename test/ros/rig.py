@@ -4,16 +4,17 @@
 A controller behind a slow link, as a process, and a judge of its output.
 
 The rig stands where the controller stands for the node: what is published on
-``joint_trajectory`` reaches the controller late, and its joint states reach the node late.
+``joint_trajectory``, or sent by action, reaches the controller late, and its joint states
+reach the node late.
 The controller has exact cycles however late this process is; what it commands in each of
 them is kept.  The judge knows the limits and the cycle, and nothing of what was planned.
 """
 
 from collections import deque
 from dataclasses import dataclass
+import gc
 import json
 import os
-from pathlib import Path
 import sys
 from threading import Lock
 from time import sleep, time
@@ -27,13 +28,12 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 
+from benchmarks.takeover.judge import judge
+from ik_node.ros.action import action_type, TrajectoryServer
 from ik_node.trajectory.plant import Following, LaggingPlant
 from ik_node.trajectory.simulated import ControllerOptions, SimulatedController
 
 FASTEST_STATES = 0.004  # s, between two joint states
-STEP_ROOM = 1e-4        # rad, beside what the acceleration limit allows in a cycle
-SHARE_OF_LIMIT = 1.05
-SLOW = 1e-3             # rad/s; slower is no direction
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,14 @@ class Setting:
     lag: float = 0.0
     late: tuple[float, ...] = (0.0,)
     states_late: float = 0.0
+
+    @property
+    def name(self):
+        """Return it in one word."""
+        return '-'.join([
+            f'{self.rate:g}Hz', 'desired' if self.from_desired else 'measured',
+            f'lag{1e3 * self.lag:g}', 'late' + '+'.join(f'{1e3 * t:g}' for t in self.late),
+            f'back{1e3 * self.states_late:g}'])
 
 
 class Recorder(LaggingPlant):
@@ -74,11 +82,13 @@ class Rig(Node):
         self._lock = Lock()
         self._under_way = deque()  # (time at which it arrives, message)
         self._states = deque()
-        self._count = 0
         self._begin(Setting())
         self._publisher = self.create_publisher(JointState, 'joint_states', 10)
         self._dumped = self.create_publisher(String, 'rig/dumped', 10)
         self.create_subscription(JointTrajectory, 'joint_trajectory', self._take, 10)
+        kind = action_type()
+        self._server = None if kind is None else TrajectoryServer(
+            self, kind, self._take, lambda goal: self._controller.cancel(goal))
         self.create_subscription(String, 'rig/setting', self._on_setting, 10)
 
     def _begin(self, setting):
@@ -88,17 +98,18 @@ class Rig(Node):
             self._joints, np.zeros(len(self._joints), dtype=bool), self._q,
             ControllerOptions(interpolate_from_desired_state=setting.from_desired), self._plant)
         self._cycle, self._next_state = round(time() / self._period), 0.0
+        self._count = 0
         self._under_way.clear()
         self._states.clear()
 
-    def _take(self, message):
+    def _take(self, message, goal=None):
         with self._lock:
             late = self._setting.late[self._count % len(self._setting.late)]
             self._count += 1
             arrives = time() + late
             if self._under_way:  # a link keeps the order
                 arrives = max(arrives, self._under_way[-1][0])
-            self._under_way.append((arrives, message))
+            self._under_way.append((arrives, message, goal))
 
     def _on_setting(self, message):
         with self._lock:
@@ -117,7 +128,8 @@ class Rig(Node):
             while self._cycle * self._period <= now:
                 at = self._cycle * self._period
                 while self._under_way and self._under_way[0][0] <= at:
-                    why = self._controller.offer(self._under_way.popleft()[1], at)
+                    _, message, goal = self._under_way.popleft()
+                    why = self._controller.offer(message, at, goal)
                     if why:
                         self.get_logger().error(why)
                 state = self._controller.update(at, self._period)
@@ -125,6 +137,8 @@ class Rig(Node):
                 if at >= self._next_state:
                     self._next_state = at + FASTEST_STATES - 1e-6
                     self._states.append((at + self._setting.states_late, at, state))
+            if self._server is not None:
+                self._server.update(self._controller)
             due = []
             while self._states and self._states[0][0] <= now:
                 due.append(self._states.popleft())
@@ -137,52 +151,18 @@ class Rig(Node):
 
 
 def judged(commands, rate, acceleration):
-    """
-    Judge what was commanded cycle by cycle, (N, 3, n): q, qd, qdd.
-
-    Returns
-    -------
-    dict
-        ``step``: largest step (rad) of a position beyond the mean speed of its cycle;
-        ``allowed``: what the acceleration limit makes of it, and STEP_ROOM;
-        ``backwards``: cycles in which a joint went against its velocity;
-        ``acceleration``: largest of the reference (rad/s^2);
-        ``speed_step``: largest step of a velocity, as an acceleration (rad/s^2).
-
-    """
-    T = 1.0 / rate
+    """Return the Findings about what was commanded in each cycle, (N, 3, n): q, qd, qdd."""
     q, qd, qdd = commands.swapaxes(0, 1)
-    way, before, after = np.diff(q, axis=0), qd[:-1], qd[1:]
-    steps = np.abs(way - T * before)
-    against = (way * before < 0.0) & (way * after < 0.0) & (np.abs(before) > SLOW) \
-        & (np.abs(way) > STEP_ROOM)
-    return {'step': float(steps.max()), 'allowed': 0.5 * acceleration * T * T + STEP_ROOM,
-            'backwards': int(against.any(axis=1).sum()),
-            'acceleration': float(np.abs(qdd).max()),
-            'speed_step': float(np.abs(np.diff(qd, axis=0)).max() / T)}
-
-
-def faults_of(commands, rate, acceleration):
-    """Return what of a controller's output is a kick, in words; an empty list: nothing."""
-    found = judged(commands, rate, acceleration)
-    words = []
-    if found['step'] > found['allowed']:
-        words.append(f'a step of {1e3 * found["step"]:.3f} mrad beyond velocity x cycle, '
-                     f'{1e3 * found["allowed"]:.3f} are allowed')
-    if found['backwards']:
-        words.append(f'{found["backwards"]} cycles backwards')
-    if found['acceleration'] > SHARE_OF_LIMIT * acceleration:
-        words.append(f'the reference is accelerated by {found["acceleration"]:.3f} rad/s^2')
-    return words
+    return judge(np.arange(len(q)) / rate, q, qd, rate, acceleration, qdd)
 
 
 def main():
     """Run until the process is told to end; joints and posture come as JSON."""
     given = json.loads(sys.argv[1])
+    gc.disable()  # it grows with the commands that are kept, and would stop the cycles
     rclpy.init()
     rig, executor = Rig(given['joints'], given['q']), SingleThreadedExecutor()
     executor.add_node(rig)
-    Path(given['ready']).touch()
     try:
         while os.getppid() == given['parent']:
             due = rig.work()

@@ -611,7 +611,9 @@ def played(nodes, tmp_path_factory):
         for space, (parameters, states, named) in cases[k:k + AT_ONCE]:
             named, arm = dict(named), odd_arm if space == 'odd_limits' else ARM
             spins = named.pop('spins', True)
-            actors += act(space, {'urdf_file': arm, **parameters}, states, **named)
+            # A busy machine may keep this process waiting for longer than the default.
+            actors += act(space, {'urdf_file': arm, 'state.timeout': 10.0, **parameters}, states,
+                          **named)
             spun += actors[-2:] if spins else []
             running[space] = start('--node', f'/{space}/ik_node',
                                    *(() if space in WAITS else ('--timeout', PATIENCE)))
