@@ -27,8 +27,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 
-from ik_node.trajectory.plant import Following, LaggingPlant
-from ik_node.trajectory.simulated import ControllerOptions, SimulatedController
+from ik_node.simulation.controller import ControllerOptions, SimulatedController
+from ik_node.simulation.joints import Following, LaggingPlant
 
 FASTEST_STATES = 0.004  # s, between two joint states
 STEP_ROOM = 1e-4        # rad, beside what the acceleration limit allows in a cycle
