@@ -22,11 +22,11 @@ import numpy as np
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.urdf import read_urdf
+from ik_node.motion.following.follower import Follower
+from ik_node.motion.following.options import FollowOptions
+from ik_node.motion.trajectory import MotionLimits, MotionState, Trajectory
 from ik_node.se3 import distance
-from ik_node.trajectory.follow import FollowOptions
-from ik_node.trajectory.simulated import ControllerOptions, SimulatedController
-from ik_node.trajectory.tracking import Follower
-from ik_node.trajectory.trajectory import MotionLimits, MotionState, Trajectory
+from ik_node.simulation.controller import ControllerOptions, SimulatedController
 
 RADIUS, SPEED = 0.2, 0.25      # m, m/s
 PERIOD, CONTROL = 0.01, 0.002  # s, of the trajectories and of the controller

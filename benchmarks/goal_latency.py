@@ -28,10 +28,10 @@ from trajectory_msgs.msg import JointTrajectory
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import read_urdf
-from ik_node.ros.greeting import greet
+from ik_node.ros.handshake import greet
 from ik_node.ros.messages import pose_stamped
 from ik_node.ros.process import leave
-from ik_node.tools.share import share_file
+from ik_node.share import share_file
 
 
 def main() -> None:

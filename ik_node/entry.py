@@ -57,49 +57,49 @@ def _run_tool(module: str) -> NoReturn:
 
 def ik_node() -> NoReturn:
     """Run the node."""
-    _run_node('ik_node.ros.node')
+    _run_node('ik_node.node.node')
 
 
 def sim_controller() -> NoReturn:
     """Run the simulated controller."""
-    _run_node('ik_node.ros.sim_controller')
+    _run_node('ik_node.simulation.node')
 
 
 def viewer() -> NoReturn:
     """Run the view in the browser."""
-    _run_node('ik_node.ros.viewer.node')
+    _run_node('ik_node.ui.viewer.node')
 
 
 def interactive_goal() -> NoReturn:
     """Run the handle of the goal in RViz."""
-    _run_node('ik_node.ros.interactive_goal')
+    _run_node('ik_node.ui.rviz_handle')
 
 
 def send_goal() -> NoReturn:
     """Send one goal and wait for its answer."""
-    _run_tool('ik_node.tools.send_goal')
+    _run_tool('ik_node.commands.send_goal')
 
 
 def demo() -> NoReturn:
     """Run the demonstration."""
-    _run_tool('ik_node.tools.demo')
+    _run_tool('ik_node.commands.demo')
 
 
 def ik_doctor() -> NoReturn:
     """Look at a running system."""
-    _run_tool('ik_node.tools.doctor')
+    _run_tool('ik_node.doctor.command')
 
 
 def compare_methods() -> NoReturn:
     """Compare the methods of inverse kinematics."""
-    _run_tool('ik_node.tools.compare')
+    _run_tool('ik_node.textbook.compare')
 
 
 def plot_trajectory() -> NoReturn:
     """Draw a motion."""
-    _run_tool('ik_node.tools.plot_trajectory')
+    _run_tool('ik_node.commands.plot_trajectory')
 
 
 def workspace() -> NoReturn:
     """Sample where an arm reaches."""
-    _run_tool('ik_node.tools.workspace')
+    _run_tool('ik_node.workspace.command')

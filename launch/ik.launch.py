@@ -21,7 +21,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 from ik_node.errors import IkNodeError
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import parse_urdf
-from ik_node.tools.rviz_view import adapted
+from ik_node.ui.rviz_config import adapted
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 
 SHARE = Path(get_package_share_directory('ik_node'))

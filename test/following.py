@@ -7,9 +7,9 @@ import pinocchio as pin
 import robots
 import ruckig
 
-from ik_node.trajectory.follow import FollowOptions
-from ik_node.trajectory.tracking import Follower
-from ik_node.trajectory.trajectory import MotionLimits, MotionState
+from ik_node.motion.following.follower import Follower
+from ik_node.motion.following.options import FollowOptions
+from ik_node.motion.trajectory import MotionLimits, MotionState
 
 # Postures in whose surroundings the tip can go round a circle of 0.2 m.
 HOMES = {

@@ -9,6 +9,8 @@ import faults
 import numpy as np
 import pytest
 
+from scripts import source_map
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -40,6 +42,22 @@ def test_workspace_in_python(monkeypatch, tmp_path):
     exec(code, seen)
     assert seen['made'].share.shape == (7, 7, 1)
     assert np.array_equal(seen['again'].share, seen['made'].share)
+
+
+def test_the_map_shows_every_file():
+    """Each group is there, what is named is there, and the numbers are of today's order."""
+    assert set(source_map.on_the_way()) <= set(source_map.modules())
+    assert {source_map.group_of(name) for name in source_map.modules()} == {*source_map.REST}
+    written = (ROOT / 'docs/method.md').read_text()
+
+    def numbers(text):
+        return [int(number.replace(',', ''))
+                for number in re.findall(r'^\|.*?\| \**([\d,]+)\** \|', text, re.MULTILINE)]
+
+    shown = written.partition('<!-- map -->')[2].partition('<!-- end -->')[0]
+    assert re.sub(r'[\d,]+', '', shown).split() \
+        == re.sub(r'[\d,]+', '', source_map.table()).split(), 'run: python scripts/source_map.py'
+    assert numbers(shown) == pytest.approx(numbers(source_map.table()), rel=0.1, abs=50)
 
 
 def test_faults_follow_from_the_tests():

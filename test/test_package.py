@@ -85,7 +85,7 @@ from ik_node.model.chain import make_chain
 from ik_node.model.urdf import read_urdf
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
-from ik_node.trajectory.point_to_point import plan_point_to_point
+from ik_node.motion.point_to_point import plan_point_to_point
 chain = make_chain(read_urdf(sys.argv[1] + '/share/ik_node/urdf/six_axis_arm.urdf'))
 goal = Goal(forward_kinematics(chain, numpy.full(6, 0.3)))
 print(Solver(chain).solve(goal, chain.middle).message)

@@ -28,13 +28,13 @@ import path_checker as checker  # noqa: E402
 import robots  # noqa: E402
 
 from ik_node.errors import PathError  # noqa: E402
+from ik_node.motion.point_to_point import Departure, plan_point_to_point  # noqa: E402
+from ik_node.motion.tool_path.options import PathOptions  # noqa: E402
+from ik_node.motion.tool_path.path import ToolPath  # noqa: E402
+from ik_node.motion.tool_path.plan import plan_path  # noqa: E402
+from ik_node.motion.trajectory import MotionLimits, MotionState  # noqa: E402
 from ik_node.se3 import pose, rotation_about  # noqa: E402
 from ik_node.solver.solver import Solver  # noqa: E402
-from ik_node.trajectory.cartesian import plan_path  # noqa: E402
-from ik_node.trajectory.path import ToolPath  # noqa: E402
-from ik_node.trajectory.path_options import PathOptions  # noqa: E402
-from ik_node.trajectory.point_to_point import Departure, plan_point_to_point  # noqa: E402
-from ik_node.trajectory.trajectory import MotionLimits, MotionState  # noqa: E402
 
 ARMS = {'six_axis_arm': (0.2, -0.5, 0.9, 0.3, 0.9, -0.2),
         'ur5': (0.3, -1.2, 1.5, -1.0, -1.3, 0.2),

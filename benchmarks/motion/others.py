@@ -9,9 +9,9 @@ import logging
 import numpy as np
 import ruckig
 
+from ik_node.motion.tool_path.path import ToolPath
+from ik_node.motion.trajectory import MotionLimits
 from ik_node.solver.solver import Solver
-from ik_node.trajectory.path import ToolPath
-from ik_node.trajectory.trajectory import MotionLimits
 
 try:
     import toppra

@@ -39,10 +39,10 @@ from benchmarks.takeover.controllers import (
 )
 from benchmarks.takeover.judge import Findings, judge_states
 from ik_node.kinematics.arm import load_urdf
-from ik_node.ros.greeting import greet
+from ik_node.motion.interpolation import states_at
+from ik_node.motion.trajectory import MotionState, Trajectory
+from ik_node.ros.handshake import greet
 from ik_node.ros.process import leave
-from ik_node.trajectory.sampler import states_at
-from ik_node.trajectory.trajectory import MotionState, Trajectory
 
 URDF = ROOT / 'urdf/six_axis_arm.urdf'
 READY = [0.0, 0.3, -0.4, 0.0, 1.0, 0.0]

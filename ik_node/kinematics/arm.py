@@ -12,14 +12,15 @@ from pathlib import Path
 
 import numpy as np
 
-from ik_node.errors import ParameterError, quote, Reason, StateError
+from ik_node.errors import ParameterError, Reason, StateError
 from ik_node.kinematics import kernels
 from ik_node.kinematics.arguments import did_you_mean, indices, joint_vector, numbers, one_of
+from ik_node.kinematics.jacobian_query import COMPILED, FORMS, FRAMES, ROWS, tip_jacobian, View
 from ik_node.kinematics.links import link_path, link_pose, link_poses, LinkPath, MANY_FREEDOMS
 from ik_node.kinematics.singularity import analyse, Singularity
-from ik_node.kinematics.view import COMPILED, FORMS, FRAMES, ROWS, tip_jacobian, View
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.urdf import parse_urdf, read_urdf, Tree
+from ik_node.text import quote
 
 
 def forward_kinematics(chain: Chain, q: np.ndarray) -> np.ndarray:

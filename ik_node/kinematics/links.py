@@ -14,11 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ik_node.errors import ParameterError, quote, Reason, StateError
+from ik_node.errors import ParameterError, Reason, StateError
 from ik_node.kinematics.arguments import did_you_mean
 from ik_node.model.chain import aligned, leader_of
 from ik_node.model.urdf import Joint, JointType, Tree
 from ik_node.se3 import inverse, pose, rotation_about, rotation_to_axis
+from ik_node.text import quote
 
 MANY_FREEDOMS = (JointType.FLOATING, JointType.PLANAR)
 

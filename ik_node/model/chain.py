@@ -16,9 +16,10 @@ from math import atan2
 
 import numpy as np
 
-from ik_node.errors import ChainError, quote
+from ik_node.errors import ChainError
 from ik_node.model.urdf import Joint, JointType, Tree
 from ik_node.se3 import rotation_about, rotation_to_axis
+from ik_node.text import quote
 
 ARM_SIZES = (6, 7)
 TOOL_WORDS = ('gripper', 'finger', 'jaw', 'claw')

@@ -26,8 +26,9 @@ from lxml import etree
 import numpy as np
 from urdf_parser_py.urdf import URDF
 
-from ik_node.errors import quote, UrdfError
+from ik_node.errors import UrdfError
 from ik_node.se3 import rotation_from_rpy
+from ik_node.text import quote
 
 MAX_BYTES = 16 * 2**20
 MAX_ELEMENTS = 20_000

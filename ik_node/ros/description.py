@@ -7,16 +7,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import String
 
 from ik_node.errors import IkNodeError
 from ik_node.model.urdf import parse_urdf, read_urdf, Tree
+from ik_node.ros.clocks import steady_clock
+from ik_node.ros.qos import LATCHED
 
-LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE,
-                     durability=DurabilityPolicy.TRANSIENT_LOCAL)
 TOPIC = 'robot_description'
 AGAIN = 0.5  # s until it is asked again whether the arm rests
 
@@ -59,7 +57,7 @@ class Description:
             take(read_urdf(values['urdf_file']))
         else:
             self._timer = node.create_timer(AGAIN, self._when_at_rest,
-                                            clock=Clock(clock_type=ClockType.STEADY_TIME))
+                                            clock=steady_clock())
             self._timer.cancel()
             self._subscription = node.create_subscription(
                 String, TOPIC, self._on_text, LATCHED)

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ik_node.errors import quote, Reason, StateError
+from ik_node.errors import Reason, StateError
+from ik_node.text import quote
 
 MOST_NAMES = 5000  # in a message; and remembered, while it is not known which the robot has
 

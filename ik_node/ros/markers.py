@@ -16,7 +16,7 @@ from ik_node.model.shapes import Shape
 from ik_node.ros.messages import fill_pose
 from ik_node.ros.rotations import quaternion_from_rotation, quaternions_after
 from ik_node.solver.goal import FREE, Goal
-from ik_node.solver.prospect import Colour
+from ik_node.solver.reachability import Colour
 
 KINDS = {'box': Marker.CUBE, 'cylinder': Marker.CYLINDER, 'sphere': Marker.SPHERE,
          'mesh': Marker.MESH_RESOURCE}

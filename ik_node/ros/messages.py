@@ -13,11 +13,12 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ik_node.errors import GoalError, quote, Reason
+from ik_node.errors import GoalError, Reason
 from ik_node.model.chain import Chain
+from ik_node.motion.trajectory import Trajectory
 from ik_node.ros.rotations import quaternion_from_rotation, rotation_from_quaternion
 from ik_node.se3 import pose
-from ik_node.trajectory.trajectory import Trajectory
+from ik_node.text import quote
 
 NORM_RANGE = 0.9, 1.1
 # Goals that are solved, by the ends of their topics: goal_<kind>, preview_<kind>.

@@ -25,8 +25,9 @@ from rclpy.exceptions import (
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from ik_node.errors import ParameterError, quote
-from ik_node.solver.options import SELECTIONS
+from ik_node.errors import ParameterError
+from ik_node.solver.choices import SELECTIONS
+from ik_node.text import quote
 
 
 @dataclass(frozen=True)

@@ -8,21 +8,40 @@ from collections.abc import Callable
 from concurrent.futures import as_completed, Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 import os
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
 from ik_node.errors import GoalError, ParameterError, Reason
 from ik_node.model.chain import Chain
-from ik_node.solver.damped import ATTEMPT, ORIENTATION_ERROR, POSITION_ERROR, Q, SOLVED, STEPS
-from ik_node.solver.entry import solve_goals
-from ik_node.solver.options import FARTHEST_SEED, real_array
-from ik_node.solver.result import SUCCESSES
-
-if TYPE_CHECKING:
-    from ik_node.solver.solver import Solver
+from ik_node.model.joint_values import real_array
+from ik_node.se3 import rotation_from_quaternion
+from ik_node.solver.compiled.damped import (
+    ATTEMPT,
+    ORIENTATION_ERROR,
+    POSITION_ERROR,
+    Q,
+    SOLVED,
+    STEPS,
+)
+from ik_node.solver.compiled.entry import solve_goals
+from ik_node.solver.options import FARTHEST_SEED, SolverOptions, Tables
+from ik_node.solver.result import Result, SUCCESSES
 
 CHUNK = 2000  # goals a task: some 20 ms
+
+
+class BatchSolver(Protocol):
+    """What is used of a :class:`~ik_node.solver.solver.Solver`, and made again elsewhere."""
+
+    chain: Chain
+    options: SolverOptions
+    tables: Tables
+    plain: bool
+    first_picks: int
+
+    def solve(self, goal: np.ndarray, seed: np.ndarray) -> Result:
+        """Solve one goal (4, 4) from one seed (n,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +76,7 @@ class BatchResult:
         return np.array([status in SUCCESSES for status in self.status], dtype=bool)
 
 
-def solve_batch(solver: Solver, goals: np.ndarray, seeds: np.ndarray | None = None, *,
+def solve_batch(solver: BatchSolver, goals: np.ndarray, seeds: np.ndarray | None = None, *,
                 progress: Callable[[int, int], object] | None = None,
                 executor: Executor | None = None, workers: int | None = None,
                 chunk: int = CHUNK) -> BatchResult:
@@ -105,8 +124,8 @@ def solve_batch(solver: Solver, goals: np.ndarray, seeds: np.ndarray | None = No
         for first in range(0, len(T), chunk):
             rows = slice(first, first + chunk)
             task = executor.submit(_solve_chunk, solver, T[rows], seeds[rows], first) \
-                if own else executor.submit(_solve_elsewhere, solver.chain, options, T[rows],
-                                            seeds[rows], first)
+                if own else executor.submit(_solve_elsewhere, type(solver), solver.chain, options,
+                                            T[rows], seeds[rows], first)
             waiting[task] = first
         for task in as_completed(waiting):
             part = task.result()
@@ -148,22 +167,13 @@ def goal_matrices(goals: np.ndarray) -> np.ndarray:
         bad = int(np.argmax(np.abs(norm - 1.0)))
         raise GoalError(f'the quaternion of goal {bad} has norm {norm[bad]:.4g}, not 1',
                         Reason.GOAL_ORIENTATION_NOT_UNIT)
-    x, y, z, w = (goals[:, 3:] / norm[:, None]).T
     T = np.zeros((len(goals), 4, 4))
-    T[:, 0, 0] = 1.0 - 2.0 * (y * y + z * z)
-    T[:, 0, 1] = 2.0 * (x * y - z * w)
-    T[:, 0, 2] = 2.0 * (x * z + y * w)
-    T[:, 1, 0] = 2.0 * (x * y + z * w)
-    T[:, 1, 1] = 1.0 - 2.0 * (x * x + z * z)
-    T[:, 1, 2] = 2.0 * (y * z - x * w)
-    T[:, 2, 0] = 2.0 * (x * z - y * w)
-    T[:, 2, 1] = 2.0 * (y * z + x * w)
-    T[:, 2, 2] = 1.0 - 2.0 * (x * x + y * y)
+    T[:, :3, :3] = rotation_from_quaternion(goals[:, 3:] / norm[:, None])
     T[:, :3, 3], T[:, 3, 3] = goals[:, :3], 1.0
     return T
 
 
-def _seeds(solver: Solver, seeds: np.ndarray | None, count: int) -> np.ndarray:
+def _seeds(solver: BatchSolver, seeds: np.ndarray | None, count: int) -> np.ndarray:
     n = solver.chain.n
     if seeds is None:
         seeds = np.clip(solver.chain.middle, solver.chain.lower, solver.chain.upper)
@@ -175,7 +185,8 @@ def _seeds(solver: Solver, seeds: np.ndarray | None, count: int) -> np.ndarray:
     return np.ascontiguousarray(np.broadcast_to(seeds, (count, n)))
 
 
-def _solve_chunk(solver: Solver, T: np.ndarray, seeds: np.ndarray, first: int) -> BatchResult:
+def _solve_chunk(solver: BatchSolver, T: np.ndarray, seeds: np.ndarray,
+                 first: int) -> BatchResult:
     """Solve goals in one compiled call, and one by one those that are not solved by it."""
     count, n = seeds.shape
     status = np.array([Reason.SOLVED] * count, dtype=object)
@@ -197,11 +208,10 @@ def _solve_chunk(solver: Solver, T: np.ndarray, seeds: np.ndarray, first: int) -
                        answers[:, ATTEMPT].astype(int))
 
 
-def _solve_elsewhere(chain: Chain, options: tuple, T: np.ndarray, seeds: np.ndarray,
-                     first: int) -> BatchResult:
+def _solve_elsewhere(kind: Callable[..., BatchSolver], chain: Chain, options: tuple,
+                     T: np.ndarray, seeds: np.ndarray, first: int) -> BatchResult:
     """Solve a chunk in another process."""
-    from ik_node.solver.solver import Solver
-    return _solve_chunk(Solver(chain, **dict(options)), np.array(T), np.array(seeds), first)
+    return _solve_chunk(kind(chain, **dict(options)), np.array(T), np.array(seeds), first)
 
 
 def _joined(parts: list[BatchResult], n: int) -> BatchResult:

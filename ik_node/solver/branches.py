@@ -17,7 +17,7 @@ import numpy as np
 
 from ik_node.kinematics.kernels import compiled, copy, inner, jacobian_columns, joint_frames
 from ik_node.model.chain import Chain
-from ik_node.solver.damped import (
+from ik_node.solver.compiled.damped import (
     BIAS_ITERATIONS,
     BOX,
     cholesky_solve,
@@ -39,9 +39,9 @@ from ik_node.solver.damped import (
     UPPER,
     workspace,
 )
-from ik_node.solver.entry import solve_goals
+from ik_node.solver.compiled.entry import solve_goals
+from ik_node.solver.compiled.residual import fill_goal
 from ik_node.solver.options import Tables
-from ik_node.solver.residual import fill_goal
 from ik_node.solver.result import Posture
 
 QUIET = 80      # attempts without a new solution end the search
@@ -68,7 +68,7 @@ def find_all(table, joints, settings, postures, T, seed, quiet, apart, found):
     Parameters
     ----------
     table, joints, settings, postures :
-        As in :func:`ik_node.solver.damped.solve_one`; the limits in `joints` hold.
+        As in :func:`ik_node.solver.compiled.damped.solve_one`; the limits in `joints` hold.
     T : (16,) array
         The pose of the goal, row by row.
     seed : (n,) array

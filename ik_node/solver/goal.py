@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ik_node.errors import GoalError, Reason, shown
+from ik_node.errors import GoalError, Reason
 from ik_node.se3 import distance, rotation_log
+from ik_node.text import shown
 
 EXACT = (0.0,) * 6
 FREE = float('inf')

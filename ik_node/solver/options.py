@@ -11,11 +11,12 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from ik_node.errors import ParameterError, quote, shown
+from ik_node.errors import ParameterError
 from ik_node.kinematics.kernels import tip_poses
 from ik_node.model.chain import Chain
-from ik_node.solver.classic import METHODS
-from ik_node.solver.damped import (
+from ik_node.model.joint_values import one_per_joint
+from ik_node.solver.choices import COMPILED, methods, SELECTIONS
+from ik_node.solver.compiled.damped import (
     BIAS_ITERATIONS,
     BOX,
     EXPLORE,
@@ -26,10 +27,10 @@ from ik_node.solver.damped import (
     POSITION,
     REACH,
 )
+from ik_node.solver.compiled.residual import BASE, PLAIN, TIP
 from ik_node.solver.goal import EXACT, Goal
-from ik_node.solver.residual import BASE, PLAIN, TIP
+from ik_node.text import quote, shown
 
-SELECTIONS = ('first', 'nearest', 'centred', 'manipulable')
 # Options that textbook methods do not know, and their defaults.
 DAMPED_ONLY = {'weights': (1.0,), 'posture': (), 'posture_gains': (0.0,),
                'manipulability_gain': 0.0}
@@ -48,7 +49,7 @@ class SolverOptions:
     Attributes
     ----------
     method : str
-        'damped', or one of :data:`ik_node.solver.classic.METHODS`.
+        'damped', or one of :data:`ik_node.textbook.METHODS`.
     position_tolerance, orientation_tolerance : float
         m and rad, tested apart.
     metres_per_radian : float
@@ -134,11 +135,12 @@ class SolverOptions:
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise ParameterError(f'{name} is {shown(getattr(self, name))}; it must be true or '
                                      'false')
-        if not isinstance(self.method, str) or self.method not in ('damped', *METHODS):
-            raise ParameterError(f'there is no method {shown(self.method)}; there are damped, '
-                                 f'{", ".join(METHODS)}')
+        if not isinstance(self.method, str) \
+                or self.method != COMPILED and self.method not in methods():
+            raise ParameterError(f'there is no method {shown(self.method)}; there are {COMPILED}, '
+                                 f'{", ".join(methods())}')
         for name in DAMPED_ONLY:
-            if self.method != 'damped' and getattr(self, name) != DAMPED_ONLY[name]:
+            if self.method != COMPILED and getattr(self, name) != DAMPED_ONLY[name]:
                 raise ParameterError(f"{name} works with the method 'damped' only, not with "
                                      f'{shown(self.method)}')
         if not (callable(self.select)
@@ -175,7 +177,7 @@ class Tables:
     locked : tuple of int
         Joints that stay where the seed has them.
     postures : (n + 12, K) array
-        See :mod:`ik_node.solver.damped`.
+        See :mod:`ik_node.solver.compiled.damped`.
     preferred : (n,) array
         Posture that the bias pulls to.
 
@@ -277,31 +279,6 @@ class Tables:
         if len(set(self._options.locked)) == self._chain.n:
             raise ParameterError('all joints are locked; nothing could move')
         return tuple(k for k, name in enumerate(names) if name in self._options.locked)
-
-
-def one_per_joint(chain: Chain, values: tuple[float, ...], what: str) -> np.ndarray:
-    """
-    Return one number per joint, (n,), from one for all or one for each.
-
-    Raises
-    ------
-    ParameterError
-        If there are neither one nor n numbers, or one is not finite.
-
-    """
-    array = real_array(values)
-    if array is None or array.shape not in ((1,), (chain.n,)) or not np.isfinite(array).all():
-        raise ParameterError(f'{what} needs 1 or {chain.n} finite numbers, got {shown(values)}')
-    return np.broadcast_to(array, (chain.n,)).copy()
-
-
-def real_array(values: object) -> np.ndarray | None:
-    """Return a copy as array of floats; None for what is not an array of real numbers."""
-    try:
-        array = np.asarray(values)
-        return None if array.dtype.kind == 'c' else array.astype(float)
-    except (TypeError, ValueError, OverflowError):
-        return None
 
 
 def window(chain: Chain) -> tuple[np.ndarray, np.ndarray]:

@@ -9,12 +9,20 @@ from math import isfinite, pi
 
 import numpy as np
 
-from ik_node.errors import quote, Reason
+from ik_node.errors import Reason
 from ik_node.kinematics.arm import forward_kinematics, singular_values
 from ik_node.model.chain import Chain
-from ik_node.solver.damped import ATTEMPT, BIAS_STEPS, ORIENTATION_ERROR, POSITION_ERROR, Q, STEPS
+from ik_node.solver.branch_labels import branch_labels
+from ik_node.solver.compiled.damped import (
+    ATTEMPT,
+    BIAS_STEPS,
+    ORIENTATION_ERROR,
+    POSITION_ERROR,
+    Q,
+    STEPS,
+)
 from ik_node.solver.goal import Goal
-from ik_node.solver.labels import branch_labels
+from ik_node.text import quote
 
 AT_LIMIT = 1e-6  # rad or m
 SUCCESSES = (Reason.SOLVED, Reason.NEAREST)
@@ -79,7 +87,7 @@ class Figures:
 
     @property
     def labels(self) -> dict[str, str]:
-        """Return the branch in words, see :func:`~ik_node.solver.labels.branch_labels`."""
+        """Return the branch in words, see :func:`~ik_node.solver.branch_labels.branch_labels`."""
         return branch_labels(self.chain, self.q)
 
     @property

@@ -17,10 +17,13 @@ from ik_node.errors import ParameterError, Reason
 from ik_node.kinematics import kernels
 from ik_node.kinematics.kernels import forget_stale, tip_poses
 from ik_node.model.chain import Chain
-from ik_node.solver import branches, damped, entry, nullspace, residual
+from ik_node.model.joint_values import real_array
+from ik_node.solver import branches
 from ik_node.solver.batch import BatchResult, solve_batch
 from ik_node.solver.branches import all_solutions, find_all, KEYS, SAME, verify
-from ik_node.solver.damped import (
+from ik_node.solver.choices import COMPILED, methods
+from ik_node.solver.compiled import damped, entry, nullspace, residual
+from ik_node.solver.compiled.damped import (
     ATTEMPT,
     BIAS_ITERATIONS,
     BOX,
@@ -32,11 +35,10 @@ from ik_node.solver.damped import (
     UPPER,
     WRAPS,
 )
-from ik_node.solver.entry import bias_rows, NOT_RIGID, solve_goals, solve_rows
+from ik_node.solver.compiled.entry import bias_rows, NOT_RIGID, solve_goals, solve_rows
 from ik_node.solver.goal import checked_pose, Goal
-from ik_node.solver.options import FARTHEST_SEED, real_array, SolverOptions, Tables
+from ik_node.solver.options import FARTHEST_SEED, SolverOptions, Tables
 from ik_node.solver.result import Posture, Result
-from ik_node.solver.textbook import solve_by_method
 from ik_node.solver.unreachable import explain, last_attempt, settle_nearest
 
 DOUBLE = np.dtype(float)
@@ -86,7 +88,7 @@ class Solver:
         self.first_picks = min(self.options.max_restarts, FIRST_ATTEMPTS)
         self._middle = np.clip(chain.middle, chain.lower, chain.upper)
         # Whether one compiled call does all that was asked for, if it finds a solution.
-        self.plain = (self.options.method == 'damped' and self.options.select == 'first'
+        self.plain = (self.options.method == COMPILED and self.options.select == 'first'
                       and self.options.max_jump == float('inf') and not self.tables.locked)
         # Of the row that it takes: a seed's shape, the room for the answer.
         self._one, self._blank = (chain.n,), np.zeros(Q + chain.n)
@@ -264,10 +266,11 @@ class Solver:
         tables = self.tables
         T, seeds, answers = self._unpacked(packed)
         joints = self._joints(seeds)
-        if self.options.method != 'damped':
+        if self.options.method != COMPILED:
             task = goal if isinstance(goal, Goal) else Goal(T[0])
-            status = solve_by_method(self.chain, tables, self.options, task, settings, joints,
-                                     seeds, answers, began)
+            solve = methods()[self.options.method]
+            status = solve(self.chain, tables, self.options, task, settings, joints, seeds,
+                           answers, began)
             if status is FOUND and self.options.select != 'first':
                 self._choose(T, settings, self._joints(seeds, self.options.max_jump), seeds,
                              answers)

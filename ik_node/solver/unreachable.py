@@ -9,7 +9,7 @@ import numpy as np
 from ik_node.errors import Reason
 from ik_node.model.chain import Chain
 from ik_node.solver.branches import find_all, nearest_inside, SAME, without_limits
-from ik_node.solver.damped import (
+from ik_node.solver.compiled.damped import (
     ATTEMPT,
     BIAS_ITERATIONS,
     BOX,
@@ -22,9 +22,9 @@ from ik_node.solver.damped import (
     STEPS,
     UPPER,
 )
-from ik_node.solver.entry import solve_goals
+from ik_node.solver.compiled.entry import solve_goals
+from ik_node.solver.compiled.residual import PLAIN, TIP
 from ik_node.solver.options import Tables
-from ik_node.solver.residual import PLAIN, TIP
 from ik_node.solver.result import AT_LIMIT
 
 SETTLING_STEPS = 300.0  # to the nearest posture

@@ -17,10 +17,10 @@ import numpy as np
 import robots
 
 from ik_node.errors import IkNodeError, Reason
-from ik_node.solver.classic import METHODS
+from ik_node.solver.choices import SELECTIONS
 from ik_node.solver.goal import EXACT, Goal
-from ik_node.solver.options import SELECTIONS
 from ik_node.solver.solver import Solver
+from ik_node.textbook import METHODS
 
 ARMS = 'six_axis_arm', 'ur5', 'kinova', 'panda'
 CALLS = {True: 500, False: 10}  # of one solver: compiled or textbook, which takes long

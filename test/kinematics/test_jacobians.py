@@ -11,7 +11,7 @@ import pytest
 from ik_node import se3
 from ik_node.kinematics import jacobians
 from ik_node.kinematics.arm import load_urdf
-from ik_node.kinematics.view import COMPILED, FORMS, FRAMES, ROWS
+from ik_node.kinematics.jacobian_query import COMPILED, FORMS, FRAMES, ROWS
 
 EXACT = 1e-12
 POINT = np.array([0.1, -0.2, 0.3])

@@ -7,8 +7,8 @@ import pytest
 import robots
 
 from ik_node.kinematics.arm import load_urdf
+from ik_node.kinematics.jacobian_query import ROWS
 from ik_node.kinematics.singularity import name_motion
-from ik_node.kinematics.view import ROWS
 
 POSITION = ('x', 'y', 'z')
 

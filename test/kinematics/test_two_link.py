@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from ik_node.kinematics.arm import load_urdf
-from ik_node.kinematics.view import COMPILED, FORMS
+from ik_node.kinematics.jacobian_query import COMPILED, FORMS
 
 A, B = 0.5, 0.3
 URDF = f"""

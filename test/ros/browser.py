@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import expect, Page, sync_playwright
 
-from ik_node.tools.screenshot import ARGUMENTS, CHROMIUM, dismiss_warning, PROJECT
+from scripts.screenshot import ARGUMENTS, CHROMIUM, dismiss_warning, PROJECT
 
 PATIENCE = 120.0  # s; pictures are computed without a graphics card
 SIZE = {'width': 1120, 'height': 600}  # the panels take 600 pixels of the width

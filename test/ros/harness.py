@@ -35,7 +35,7 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from ik_node.ros.greeting import greet, PATIENCE
+from ik_node.ros.handshake import greet, PATIENCE
 from ik_node.ros.parameters import IK_NODE, SIM_CONTROLLER
 
 ROOT = Path(__file__).parents[2]

@@ -74,7 +74,7 @@ def judge(message, before) -> list[str]:
     message.bridged = max(bridged, message.time + _time(message.points[0]) + BEGIN_ROOM)
     if message.streamed:
         # From its first point on: a hundredth of a second later the next takes its place, and
-        # how the commanded states follow one another is for test_tracking to see.
+        # how the commanded states follow one another is for test_follower to see.
         first, *others = message.points
         later = SimpleNamespace(
             joint_names=message.joint_names,

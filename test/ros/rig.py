@@ -29,9 +29,10 @@ from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 
 from benchmarks.takeover.judge import judge
-from ik_node.ros.action import action_type, TrajectoryServer
-from ik_node.trajectory.plant import Following, LaggingPlant
-from ik_node.trajectory.simulated import ControllerOptions, SimulatedController
+from ik_node.ros.action_client import action_type
+from ik_node.simulation.action_server import TrajectoryServer
+from ik_node.simulation.controller import ControllerOptions, SimulatedController
+from ik_node.simulation.joints import Following, LaggingPlant
 
 FASTEST_STATES = 0.004  # s, between two joint states
 

@@ -13,9 +13,9 @@ from rclpy.task import Future
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ik_node.errors import ParameterError, Reason, TrajectoryError
-from ik_node.ros import action
-from ik_node.ros.action import ACTION, TrajectoryAction
-from ik_node.trajectory.execution import GoalStatus, Stage
+from ik_node.motion.action_goal import GoalStatus, Stage
+from ik_node.ros import action_client
+from ik_node.ros.action_client import ACTION, TrajectoryAction
 
 NAMES = [f'joint_{k}' for k in range(1, 7)]
 THERE = np.array(READY) + 0.3
@@ -74,7 +74,7 @@ class FakeServer:
 def server(monkeypatch):
     """Return a server without DDS."""
     fake = FakeServer()
-    monkeypatch.setattr(action, 'ActionClient', lambda *_: fake)
+    monkeypatch.setattr(action_client, 'ActionClient', lambda *_: fake)
     return fake
 
 
@@ -140,7 +140,7 @@ def test_no_server(client, server):
 
 def test_no_control_msgs(monkeypatch, probe):
     """One sentence that says what is missing."""
-    monkeypatch.setattr(action, 'action_type', lambda: None)
+    monkeypatch.setattr(action_client, 'action_type', lambda: None)
     with pytest.raises(ParameterError, match='control_msgs'):
         TrajectoryAction(probe, ACTION, print)
 

@@ -26,7 +26,7 @@ import numpy as np
 import pytest
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ik_node.ros.action import ACTION, TrajectoryAction
+from ik_node.ros.action_client import ACTION, TrajectoryAction
 
 SIM = '/sim_controller'
 THERE = np.array(READY) + 0.3

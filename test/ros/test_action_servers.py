@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from rclpy.action import ActionServer
 
-from ik_node.ros.action import ACTION, action_type
+from ik_node.ros.action_client import ACTION, action_type
 
 THERE = np.array(READY) + 0.3
 ACTIVE = {'urdf_file': ARM, 'output': 'action'}

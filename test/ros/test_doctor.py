@@ -28,9 +28,9 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from ik_node.ros.action import ACTION
+from ik_node.doctor.command import parse
+from ik_node.ros.action_client import ACTION
 from ik_node.ros.parameters import declare, IK_NODE
-from ik_node.tools.doctor import parse
 
 NAMES = [f'joint_{k}' for k in range(1, 7)]
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)

@@ -11,7 +11,7 @@ from rclpy.time import Time
 
 from ik_node.errors import GoalError
 from ik_node.model.urdf import read_urdf
-from ik_node.ros import frames
+from ik_node.node import frames
 
 TREE = read_urdf(ARM)
 

@@ -26,7 +26,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ik_node.ros.description import LATCHED
+from ik_node.ros.qos import LATCHED
 
 NAMES = [f'joint_{k}' for k in range(1, 7)]
 # What is found is sent again as it is; over DDS, smaller examples are not looked for.

@@ -18,7 +18,7 @@ from sensor_msgs.msg import JointState, PointCloud2, PointField  # noqa: E402
 from test_fuzz_messages import NAMES, ONCE, sound  # noqa: E402
 from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 
-from ik_node.tools.screenshot import CHROMIUM  # noqa: E402
+from scripts.screenshot import CHROMIUM  # noqa: E402
 
 SCRIPT = '<script>window.hacked = 1</script><img src=x onerror="window.hacked = 1">'
 

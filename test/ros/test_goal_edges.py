@@ -14,8 +14,8 @@ from rclpy.clock import ClockType
 from rclpy.time import Time
 
 from ik_node.errors import GoalError, Reason
+from ik_node.node.stamp_check import FUTURE_SLACK, Stamps
 from ik_node.ros.messages import matrix_from_pose
-from ik_node.ros.stamps import FUTURE_SLACK, Stamps
 
 NOW = 1_000_000_000_000  # ns
 MAX_AGE = 5.0            # s

@@ -17,9 +17,9 @@ import pytest
 from rclpy.qos import HistoryPolicy, QoSProfile
 
 from ik_node.errors import GoalError, Reason
-from ik_node.ros.goals import Goals
-from ik_node.ros.intake import Intake
-from ik_node.ros.status import GoalState
+from ik_node.node.goal_queue import Goals
+from ik_node.node.goal_subscriptions import Intake
+from ik_node.ros.status_messages import GoalState
 
 
 def nothing() -> None:

@@ -12,8 +12,8 @@ from rclpy.qos import QoSProfile
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 
-from ik_node.ros.checks import Check, verdict
-from ik_node.tools.reference import with_checks
+from ik_node.node.health_checks import Check, verdict
+from scripts.reference import with_checks
 
 HEALTH = '/ik_node: health'
 OK, WARN, ERROR, STALE = b'\x00', b'\x01', b'\x02', b'\x03'
@@ -218,5 +218,5 @@ def test_the_worst_comes_first():
 def test_the_document_is_made_from_the_table():
     """Every check, with its threshold as the parameters have it."""
     text = (ROOT / 'docs/diagnostics.md').read_text()
-    assert text == with_checks(text), 'run: python -m ik_node.tools.reference'
+    assert text == with_checks(text), 'run: python scripts/reference.py'
     assert all(check.when in text for check in Check)

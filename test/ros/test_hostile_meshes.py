@@ -10,9 +10,9 @@ import pytest
 
 pytest.importorskip('trimesh', reason='trimesh is not installed (extra "viewer")')
 
-from ik_node.model.meshes import resolve  # noqa: E402
 from ik_node.model.urdf import parse_urdf  # noqa: E402
-from ik_node.ros.viewer.bodies import link_bodies  # noqa: E402
+from ik_node.ui.mesh_files import resolve  # noqa: E402
+from ik_node.ui.viewer.link_meshes import link_bodies  # noqa: E402
 
 HUGE = b'\xff\xff\xff\xff'
 LAUGHS = ('<?xml version="1.0"?><!DOCTYPE COLLADA [<!ENTITY a0 "ha">' + ''.join(

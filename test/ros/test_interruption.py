@@ -5,7 +5,7 @@ New goals and stops in four phases of a motion, on both kinds of controllers, wi
 
 A kick is measured by the joint states.  The motion is planned with 2 rad/s^2, and so is
 what is seen of it, but for what a Python process that is late to take a trajectory adds;
-the commands of one that is in time are looked at in test_beat.py.  Without a hand-over it
+the commands of one that is in time are looked at in test_update_period.py.  Without a hand-over it
 is 18 and up at speed and in braking.
 """
 

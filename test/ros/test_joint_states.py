@@ -12,7 +12,7 @@ import pytest
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from ik_node.ros.goals import START_GRACE
+from ik_node.node.goal_queue import START_GRACE
 from ik_node.ros.joint_states import JointStates, MOST_NAMES
 
 NAMES = [f'joint_{k}' for k in range(1, 7)]

@@ -33,9 +33,9 @@ from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory
 
 from ik_node.errors import GoalError, IkNodeError, Reason
-from ik_node.ros.gate import Gate
-from ik_node.ros.output import Commands, make_output
-from ik_node.trajectory.trajectory import MotionState, Trajectory
+from ik_node.motion.trajectory import MotionState, Trajectory
+from ik_node.node.active_flag import Gate
+from ik_node.node.outputs import Commands, make_output
 
 # What a node has in every state.
 OWN = '^/rosout|parameter|transition|type_description|(change|get|available)_states?$'
@@ -332,7 +332,7 @@ def test_nothing_leaves_through_a_shut_gate(probe, kind):
 
 
 BROKEN = """
-from ik_node.ros.motion import Motion
+from ik_node.node.motion import Motion
 def stop(self, reason, sentence):
     raise ZeroDivisionError('of the test')
 Motion.stop = stop

@@ -36,7 +36,7 @@ from scenes import (
 
 from ik_node.model.shapes import Shape
 from ik_node.ros.markers import Ghost
-from ik_node.solver.prospect import Colour
+from ik_node.solver.reachability import Colour
 
 QUAT = pin.Quaternion(HERE.rotation).coeffs()
 

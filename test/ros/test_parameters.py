@@ -13,7 +13,7 @@ from rcl_interfaces.srv import DescribeParameters, GetParameters
 import yaml
 
 from ik_node.ros.parameters import IK_NODE, SIM_CONTROLLER, VIEWER
-from ik_node.tools.reference import reasons_text, with_tables, yaml_text
+from scripts.reference import reasons_text, with_tables, yaml_text
 
 ROOT = Path(__file__).parents[2]
 
@@ -192,10 +192,10 @@ def test_descriptions_and_ranges_are_on_the_node(shared_system):
 def test_files_follow_from_the_table():
     """config/ik_node.yaml and the README say what the nodes do."""
     text = (ROOT / 'config/ik_node.yaml').read_text()
-    assert text == yaml_text(), 'run: python -m ik_node.tools.reference'
+    assert text == yaml_text(), 'run: python scripts/reference.py'
     assert (ROOT / 'docs/reasons.md').read_text() == reasons_text()
     readme = (ROOT / 'README.md').read_text()
-    assert readme == with_tables(readme), 'run: python -m ik_node.tools.reference'
+    assert readme == with_tables(readme), 'run: python scripts/reference.py'
     values = yaml.safe_load(text)
     for node, table in (('ik_node', IK_NODE), ('sim_controller', SIM_CONTROLLER),
                         ('viewer', VIEWER)):

@@ -16,7 +16,8 @@ import pinocchio as pin
 import pytest
 import rclpy
 
-from ik_node.ros.status import stamp_text, STATUS_QOS
+from ik_node.ros.qos import STATUS_QOS
+from ik_node.ros.status_messages import stamp_text
 
 EXAMPLES = Path(__file__).parents[2] / 'examples'
 HERE = tip(READY)

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated controller as a process of its own; its rules are tested in test/trajectory."""
+"""The simulated controller as a process of its own; its rules are tested in test/motion."""
 
 from builtin_interfaces.msg import Duration
 from harness import ARM, latest, process, READY, stamp_of

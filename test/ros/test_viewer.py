@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
 
-from ik_node.ros.viewer.page import Page  # noqa: E402
+from ik_node.ui.viewer.page import Page  # noqa: E402
 
 
 def free_port() -> int:

@@ -11,7 +11,7 @@ from ik_node.model.urdf import parse_urdf
 
 pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
 
-from ik_node.ros.viewer.joints import shown_posture  # noqa: E402
+from ik_node.ui.viewer.joint_sliders import shown_posture  # noqa: E402
 
 LIMIT = '<limit lower="{}" upper="{}" velocity="1" effort="1"/>'
 JOINTS = (('turns', 'revolute', LIMIT.format(-3.3, 3.3)), ('goes on', 'continuous', ''),

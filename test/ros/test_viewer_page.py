@@ -30,7 +30,7 @@ pytest.importorskip('playwright', reason='playwright is not installed')
 
 from browser import browser, free_port, SIZE, Window  # noqa: E402
 
-from ik_node.tools.screenshot import CHROMIUM, drag, HANDLE  # noqa: E402
+from scripts.screenshot import CHROMIUM, drag, HANDLE  # noqa: E402
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason='no Chromium is installed')
 AT_TIP = 0.015  # m and rad; the handle comes to the tip when it has all but come to rest

@@ -10,8 +10,9 @@ import pytest
 import robots
 
 from ik_node.errors import GoalError, IkNodeError, ParameterError, Reason
-from ik_node.solver import entry, solver as solver_module
-from ik_node.solver.damped import Q
+from ik_node.solver import solver as solver_module
+from ik_node.solver.compiled import entry
+from ik_node.solver.compiled.damped import Q
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
 

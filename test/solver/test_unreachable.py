@@ -21,8 +21,8 @@ import robots
 from ik_node.errors import Reason
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import parse_urdf
-from ik_node.solver.damped import ERROR
-from ik_node.solver.entry import solve_goals
+from ik_node.solver.compiled.damped import ERROR
+from ik_node.solver.compiled.entry import solve_goals
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
 

@@ -1,0 +1,232 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Send one goal to a running node, wait, and print what became of it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+import json
+from pathlib import Path as FilePath
+import sys
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticStatus
+from geometry_msgs.msg import Point, PointStamped, Pose, PoseArray, PoseStamped, Quaternion
+from nav_msgs.msg import Path
+import rclpy
+from rclpy.executors import ExternalShutdownException
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from ik_node.command_line import finite, node_name
+from ik_node.commands.pose_files import read_poses
+from ik_node.errors import ParameterError
+from ik_node.ros.handshake import greet, wait_for
+from ik_node.ros.messages import line_to
+from ik_node.ros.process import leave
+from ik_node.ros.qos import STATUS_QOS
+from ik_node.ros.rotations import quaternion_from_rpy
+from ik_node.ros.status_messages import GoalState
+from ik_node.text import printable
+from ik_node.ui.node_client import publish_stamped
+
+NOTICE_AFTER = 4.0  # s; discovery may take 3
+
+
+def parse(argv: list[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        prog='send_goal', description=__doc__,
+        epilog='exit code: 0 reached, 1 not reached, 2 wrong usage or no node, 130 interrupted')
+    kind = parser.add_mutually_exclusive_group(required=True)
+    kind.add_argument('--xyz', nargs=3, type=float, metavar=('X', 'Y', 'Z'),
+                      help='position of the tip, m')
+    kind.add_argument('--joints', nargs='+', metavar='Q',
+                      help='joint positions, rad or m: NAME=VALUE for some, or a value for each')
+    kind.add_argument('--path', type=FilePath, metavar='FILE',
+                      help='poses to go through in straight lines: CSV x,y,z,roll,pitch,yaw or '
+                           'x,y,z,qx,qy,qz,qw, or YAML as examples/goals.yaml')
+    _add_turn(parser, '', 'orientation')
+    way = parser.add_mutually_exclusive_group()
+    way.add_argument('--line', action='store_true', help='to --xyz by a straight line of the tip')
+    way.add_argument('--through', nargs=3, type=float, metavar=('X', 'Y', 'Z'),
+                     help='to --xyz by an arc through this position')
+    way.add_argument('--position', action='store_true',
+                     help='to --xyz in whatever orientation')
+    way.add_argument('--pointing', action='store_true',
+                     help='to --xyz with the z axis of --rpy or --quat; the turn about it is free')
+    _add_turn(parser, 'through-', 'orientation at --through (default: as at --xyz)')
+    parser.add_argument('--frame', default='base_link',
+                        help='frame of the pose: a link or a TF frame (default base_link)')
+    parser.add_argument('--node', default='ik_node', type=node_name,
+                        help='name of the node, with its namespace if it has one')
+    parser.add_argument('--wait', type=float, default=30.0, metavar='S',
+                        help='how long to wait for the node, s (default 30)')
+    parser.add_argument('--timeout', type=float, default=60.0, metavar='S',
+                        help='how long to wait for the answer, s (default 60)')
+    parser.add_argument('--json', action='store_true', help='print the answer as one JSON line')
+    options = parser.parse_args(argv)
+    if options.xyz is None and (options.line or options.through or options.position
+                                or options.pointing or options.rpy or options.quat):
+        parser.error('--line, --through, --position, --pointing, --rpy and --quat belong to '
+                     '--xyz')
+    if options.position and (options.rpy or options.quat):
+        parser.error('--position leaves the orientation free; leave out --rpy and --quat')
+    if not options.through and (options.through_rpy or options.through_quat):
+        parser.error('--through-rpy and --through-quat belong to --through')
+    return options
+
+
+def _add_turn(parser: argparse.ArgumentParser, prefix: str, what: str) -> None:
+    turn = parser.add_mutually_exclusive_group()
+    turn.add_argument(f'--{prefix}rpy', nargs=3, type=finite, metavar=('ROLL', 'PITCH', 'YAW'),
+                      help=f'{what}, by fixed-axis angles, rad'
+                           + ('' if prefix else ' (default 0 0 0)'))
+    turn.add_argument(f'--{prefix}quat', nargs=4, type=float, metavar=('X', 'Y', 'Z', 'W'),
+                      help=f'{what}, by a quaternion')
+
+
+def make_goal(options: argparse.Namespace) -> tuple[str, Any]:
+    """
+    Return the topic of a goal, and its message, not yet stamped.
+
+    Raises
+    ------
+    ParameterError
+        If joints or a file make no goal.
+    OSError
+        If a file cannot be read.
+
+    """
+    if options.joints:
+        return 'goal_joints', joint_goal(options.joints)
+    if options.path:
+        path = Path()
+        for row in read_poses(options.path):
+            stamped = PoseStamped(pose=make_pose(row.xyz, row.quaternion))
+            stamped.header.frame_id = row.frame
+            path.poses.append(stamped)
+        topic, goal = 'goal_path', path
+    elif options.position:
+        topic, goal = 'goal_position', PointStamped(point=make_point(options.xyz))
+    else:
+        quaternion = _quaternion(options.rpy, options.quat) or (0.0, 0.0, 0.0, 1.0)
+        end = make_pose(options.xyz, quaternion)
+        if options.through:
+            through = make_pose(options.through, _quaternion(
+                options.through_rpy, options.through_quat) or quaternion)
+            topic, goal = 'goal_arc', PoseArray(poses=[through, end])
+        elif options.line:
+            topic, goal = 'goal_path', line_to(end, options.frame)
+        else:
+            topic = 'goal_pointing' if options.pointing else 'goal_pose'
+            goal = PoseStamped(pose=end)
+    goal.header.frame_id = options.frame
+    return topic, goal
+
+
+def joint_goal(values: Sequence[str]) -> JointState:
+    """
+    Return the goal of ``NAME=VALUE``s, or of values alone: all joints in the order of the chain.
+
+    Raises
+    ------
+    ParameterError
+        If some have a name and others have none, or a value is no number.
+
+    """
+    goal = JointState()
+    for text in values:
+        name, equals, value = text.rpartition('=')
+        if equals:
+            goal.name.append(name)
+        try:
+            goal.position.append(float(value))
+        except ValueError:
+            raise ParameterError(f'--joints has {text!r}; it takes NAME=VALUE, or a number for '
+                                 'each joint') from None
+    if goal.name and len(goal.name) != len(goal.position):
+        raise ParameterError('--joints has values with a name and values without; give a name to '
+                             'all of them, or to none')
+    return goal
+
+
+def make_point(xyz: Sequence[float]) -> Point:
+    """Return a position as a message."""
+    x, y, z = xyz
+    return Point(x=x, y=y, z=z)
+
+
+def make_pose(xyz: Sequence[float], quaternion: Sequence[float]) -> Pose:
+    """Return a position and a quaternion x, y, z, w as a message."""
+    x, y, z, w = quaternion
+    return Pose(position=make_point(xyz), orientation=Quaternion(x=x, y=y, z=z, w=w))
+
+
+def _quaternion(rpy: Sequence[float] | None,
+                quat: Sequence[float] | None) -> Sequence[float] | None:
+    return tuple(map(float, quaternion_from_rpy(*rpy))) if rpy else quat
+
+
+class Sender(Node):
+    """Publishes one goal and keeps the answers to it."""
+
+    def __init__(self, target: str, topic: str, kind: type) -> None:
+        super().__init__('send_goal', start_parameter_services=False)
+        self.answers: list[dict[str, str]] = []
+        self._stamp = ''
+        self.publisher = self.create_publisher(kind, f'{target}/{topic}', 10)
+        self.subscription = self.create_subscription(
+            DiagnosticStatus, f'{target}/status', self._on_status, STATUS_QOS)
+
+    def send(self, goal: Any) -> None:
+        """Stamp and publish the goal; the stamp is how its answers are known."""
+        self._stamp = publish_stamped(self, self.publisher, goal)
+
+    def _on_status(self, message: DiagnosticStatus) -> None:
+        values = {pair.key: pair.value for pair in message.values}
+        if values.get('stamp') == self._stamp:
+            self.answers.append({**values, 'message': message.message})
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run the command."""
+    options = parse(sys.argv[1:] if argv is None else argv)
+    try:
+        topic, goal = make_goal(options)
+    except (ParameterError, OSError) as error:
+        print(f'send_goal: {error}', file=sys.stderr)
+        sys.exit(2)
+    rclpy.init()
+    node = Sender(options.node, topic, type(goal))
+    try:
+        code = _run(node, goal, options)
+    except (KeyboardInterrupt, ExternalShutdownException):
+        code = 130
+    leave(node if rclpy.ok() else None, code)
+
+
+def _run(node: Sender, goal: Any, options: argparse.Namespace) -> int:
+    there = greet(node, options.node, min(NOTICE_AFTER, options.wait), node.publisher)
+    if not there and options.wait > NOTICE_AFTER:
+        print(f'send_goal: waiting for {options.node} ...', file=sys.stderr)
+        there = greet(node, options.node, options.wait - NOTICE_AFTER, node.publisher)
+    if not there:
+        print(f'send_goal: no node listens on {node.publisher.topic_name}; is it running, in '
+              'this ROS_DOMAIN_ID and namespace (--node)?', file=sys.stderr)
+        return 2
+    node.send(goal)
+    final = {state.value for state in GoalState} - {GoalState.ACCEPTED.value}
+    if not wait_for(node, lambda: bool(node.answers) and node.answers[-1]['state'] in final,
+                    options.timeout):
+        heard = printable(node.answers[-1]['message']) if node.answers else 'nothing'
+        print(f'send_goal: no final answer within {options.timeout:g} s; the last was: {heard}',
+              file=sys.stderr)
+        return 1
+    answer = node.answers[-1]
+    if options.json:
+        print(json.dumps(answer))
+    else:
+        print(printable(f'{answer["state"]} ({answer["reason"]}): {answer["message"]}'))
+    return 0 if answer['state'] == GoalState.REACHED.value else 1

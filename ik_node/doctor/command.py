@@ -1,0 +1,99 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Look at a running system, say what is wrong and what to do; nothing is sent or written."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+import json
+import sys
+
+import rclpy
+from rclpy.signals import SignalHandlerOptions
+
+from ik_node.command_line import node_name
+from ik_node.doctor import arm_checks as arm, node_checks as checks
+from ik_node.doctor.node_checks import Finding, Level, read_model
+from ik_node.doctor.observations import Observations
+from ik_node.doctor.observer import observe
+from ik_node.ros.process import leave
+from ik_node.text import printable
+
+CHECKS = {
+    'environment': checks.check_environment,
+    'node': checks.check_node,
+    'lifecycle': checks.check_lifecycle,
+    'parameters': checks.check_parameters,
+    'description': arm.check_description,
+    'limits': arm.check_limits,
+    'joint states': arm.check_joint_states,
+    'state source': arm.check_sources,
+    'controller': checks.check_controller,
+    'QoS': checks.check_qos,
+    'clock': checks.check_clock,
+    'TF': arm.check_tf,
+    'health': checks.check_health,
+    'goals': checks.check_goals,
+}
+
+
+def parse(argv: list[str]) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        prog='ik_doctor', description=__doc__,
+        epilog='exit code: 0 no problem, 1 a problem, 2 wrong usage, 130 interrupted')
+    parser.add_argument('--node', default='/ik_node', type=node_name,
+                        help='name of the ik_node, with its namespace (default %(default)s)')
+    parser.add_argument('--timeout', type=float, default=6.0, metavar='S',
+                        help='look for so long at most, s; less if nothing is missing '
+                             '(default %(default)s)')
+    parser.add_argument('--json', action='store_true', help='print one JSON object')
+    options = parser.parse_args(argv)
+    if not 0.0 < options.timeout < 3600.0:
+        parser.error('--timeout is more than 0 and less than 3600')
+    return options
+
+
+def diagnose(seen: Observations) -> dict[str, list[Finding]]:
+    """Return what each check finds."""
+    model = read_model(seen)
+    return {name: list(check(seen, model)) for name, check in CHECKS.items()}
+
+
+def report(found: dict[str, list[Finding]]) -> str:
+    """Return the findings in words, one line each, whatever others on the graph have said."""
+    lines = [printable(f'{finding.level.value:8} {name + ":":14} {finding.what}'
+                       + (f'; {finding.remedy}' if finding.remedy else ''))
+             for name, findings in found.items() for finding in findings]
+    problems, warnings = (_count(found, level) for level in (Level.PROBLEM, Level.WARNING))
+    return '\n'.join([*lines, f'{problems} problem{"s" * (problems != 1)}, '
+                              f'{warnings} warning{"s" * (warnings != 1)}'])
+
+
+def as_json(seen: Observations, found: dict[str, list[Finding]]) -> str:
+    """Return the findings as a JSON object."""
+    return json.dumps({
+        'node': seen.target, 'problems': _count(found, Level.PROBLEM),
+        'warnings': _count(found, Level.WARNING),
+        'findings': [{'check': name, **asdict(finding)}
+                     for name, findings in found.items() for finding in findings]})
+
+
+def _count(found: dict[str, list[Finding]], level: Level) -> int:
+    return sum(finding.level is level for findings in found.values() for finding in findings)
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run the command."""
+    options = parse(sys.argv[1:] if argv is None else argv)
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    node, code = None, 130
+    try:
+        node, seen = observe(options.node, options.timeout)
+        found = diagnose(seen)
+        print(as_json(seen, found) if options.json else report(found))
+        code = int(_count(found, Level.PROBLEM) > 0)
+    except KeyboardInterrupt:
+        pass
+    leave(node, code)

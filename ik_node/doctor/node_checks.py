@@ -1,0 +1,323 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+From what was observed to what is wrong: the node, its environment, controller and clock.
+
+A check is a generator of findings, from the observations and the arm; a new one is
+written below or in doctor_arm, and named in the table ``CHECKS`` of doctor.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from diagnostic_msgs.msg import DiagnosticStatus
+
+from ik_node.doctor.observations import mismatch, Observations, seconds
+from ik_node.doctor.observer import environment
+from ik_node.errors import IkNodeError, Reason
+from ik_node.model.chain import Chain, make_chain
+from ik_node.model.urdf import parse_urdf, read_urdf, Tree
+from ik_node.node.stamp_check import FUTURE_SLACK
+from ik_node.ros.parameters import IK_NODE
+from ik_node.ros.status_messages import GoalState
+from ik_node.text import quote
+
+SHOWN = 5  # names in a list
+
+
+class Level(str, Enum):
+    """How bad it is."""
+
+    OK = 'ok'
+    SKIPPED = 'skipped'
+    WARNING = 'warning'
+    PROBLEM = 'problem'
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found, and what to do about it."""
+
+    level: Level
+    what: str
+    remedy: str = ''
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """
+    The arm that the node has, or would have.
+
+    Attributes
+    ----------
+    tree, chain : Tree or None, Chain or None
+        None if there is none, because of `complaint`.
+    source : str
+        Where it came from.
+    size : int
+        Bytes of the URDF.
+
+    """
+
+    tree: Tree | None = None
+    chain: Chain | None = None
+    source: str = ''
+    size: int = 0
+    complaint: str = ''
+
+
+Findings = Iterator[Finding]
+
+
+def ok(what: str) -> Finding:
+    """Return that all is well."""
+    return Finding(Level.OK, what)
+
+
+def skipped(what: str) -> Finding:
+    """Return that something cannot be looked at, and why."""
+    return Finding(Level.SKIPPED, what)
+
+
+def warning(what: str, remedy: str) -> Finding:
+    """Return what is odd, but may be meant."""
+    return Finding(Level.WARNING, what, remedy)
+
+
+def problem(what: str, remedy: str) -> Finding:
+    """Return what keeps goals from being reached."""
+    return Finding(Level.PROBLEM, what, remedy)
+
+
+def listed(names: list[str]) -> str:
+    """Return names in words, the first few."""
+    more = f' and {len(names) - SHOWN} more' if len(names) > SHOWN else ''
+    return ', '.join(names[:SHOWN]) + more
+
+
+def read_model(seen: Observations) -> Model:
+    """Return the arm, from where the node has it."""
+    tree, source = None, seen.description_topic.name
+    text = seen.descriptions[-1] if seen.descriptions else ''
+    try:
+        if path := seen.value('urdf_file'):
+            source = f'the file {path}'
+        if seen.value('robot_description'):
+            source, text = 'the parameter robot_description', seen.value('robot_description')
+            tree = parse_urdf(text)
+        elif path:
+            tree = read_urdf(path)
+        elif text:
+            tree = parse_urdf(text)
+        else:
+            return Model(source=source, complaint='none has arrived')
+        chain = make_chain(tree, seen.value('base_link'), seen.value('tip_link'))
+        return Model(tree, chain, source, len(tree.source))
+    except IkNodeError as error:
+        size = len(tree.source) if tree else len(text.encode())
+        return Model(tree, None, source, size, str(error))
+
+
+# ---- who is there -----------------------------------------------------------
+
+def check_environment(seen: Observations, _: Model) -> Findings:
+    """Look whether anybody is heard at all."""
+    where = environment(seen.domain)
+    if seen.nodes:
+        others = len(set(seen.nodes))
+        yield ok(f'{where}: {others} node{"s" * (others != 1)}')
+        return
+    elsewhere = [str(domain) for domain in seen.domains if domain != seen.domain]
+    hint = f'; on this machine the domains {listed(elsewhere)} are in use' if elsewhere else ''
+    yield problem(f'no node at all is heard ({where}){hint}',
+                  'start the system, or give this shell the ROS_DOMAIN_ID, '
+                  'ROS_AUTOMATIC_DISCOVERY_RANGE and RMW_IMPLEMENTATION that the system has')
+
+
+def check_node(seen: Observations, _: Model) -> Findings:
+    """Look whether the node is there, once, and answers."""
+    count = seen.nodes.count(seen.target)
+    alike = [name for name in seen.nodes if name.rpartition('/')[2] == 'ik_node']
+    if not count and seen.health:
+        yield problem(f'{seen.target} is heard on /diagnostics, but is not in the ROS graph: '
+                      'it hears nobody', 'start it again; after a process was killed, its '
+                      'successor may be deaf on the shared memory of Fast DDS: with '
+                      'FASTDDS_BUILTIN_TRANSPORTS=UDPv4 there is none')
+    elif not count:
+        yield problem(f'there is no node {seen.target}',
+                      f'name it: --node {listed(alike)}' if alike else 'start it: ros2 run '
+                      'ik_node ik_node; or continue it, if its process is stopped')
+    elif seen.values is None:
+        yield problem(f'{seen.target} is there, but does not answer within {seen.timeout:g} s',
+                      'wait if it is starting (the first start on a machine compiles for about a '
+                      'minute); else look at its log, it hangs')
+    for name, number in Counter(seen.nodes).items():
+        if number > 1:
+            twice = f'{number} nodes are named {name}'
+            yield problem(twice, 'end one of them, or start one in another namespace or name '
+                          '(one that was killed is gone after 20 s)') if name == seen.target \
+                else warning(twice, 'end one of them, or give it another name')
+    if count == 1 and seen.values is not None:
+        yield ok(f'{seen.target} runs and answers')
+
+
+def check_lifecycle(seen: Observations, _: Model) -> Findings:
+    """Look whether the node is active."""
+    lead = f'ros2 lifecycle set {seen.target}'
+    if not seen.state:
+        yield skipped('the node has not told its state')
+    elif seen.state == 'active':
+        yield ok('active')
+    elif seen.state == 'inactive':
+        yield problem(f'{seen.target} is inactive: it refuses goals', f'{lead} activate')
+    elif seen.state == 'unconfigured':
+        yield problem(f'{seen.target} is unconfigured: it listens to nothing',
+                      f'{lead} configure, then {lead} activate; or start it with the parameter '
+                      'autostart true')
+    else:
+        yield problem(f'{seen.target} is {seen.state}', 'wait, if it is on its way to another '
+                      'state; else end its process, and start it again')
+
+
+def check_parameters(seen: Observations, _: Model) -> Findings:
+    """Look which parameters the node really has."""
+    if seen.values is None:
+        yield skipped('the node has not told its parameters; defaults are assumed below')
+        return
+    changed = []
+    for row in IK_NODE:
+        default = list(row.default) if isinstance(row.default, tuple) else row.default
+        value = seen.values.get(row.name, default)
+        if (list(value) if isinstance(value, (list, tuple)) else value) != default:
+            changed.append(f'{row.name} {quote(value, 40) if isinstance(value, str) else value}')
+    yield ok('all are at their defaults' if not changed else 'not at their defaults: '
+             + ', '.join(changed))
+
+
+def check_health(seen: Observations, _: Model) -> Findings:
+    """Look what the node says of itself."""
+    if not seen.health:
+        yield skipped('nothing from the node on /diagnostics') \
+            if seen.values is None or seen.state == 'unconfigured' else problem(
+            'nothing from the node on /diagnostics', 'wait, if it is preparing its solver; else '
+            'look at its log')
+        return
+    for status in seen.health[-1].message.status:
+        if not status.name.startswith(f'{seen.target}: '):
+            continue
+        said = f'{status.name.rpartition(": ")[2]}: {status.message}'
+        if status.level == DiagnosticStatus.OK:
+            yield ok(said)
+        else:
+            make = warning if status.level == DiagnosticStatus.WARN else problem
+            yield make(said, 'see the other findings')
+
+
+def check_goals(seen: Observations, _: Model) -> Findings:
+    """Look what became of the last goals."""
+    finals = []
+    for status in seen.statuses:
+        values = {pair.key: pair.value for pair in status.values}
+        if values.get('state') not in (None, GoalState.ACCEPTED.value):
+            finals.append((values, status))
+    if not finals:
+        yield ok('none has ended yet')
+        return
+    states = Counter(values['state'] for values, _ in finals)
+    counts = ', '.join(f'{number} {state}' for state, number in states.items())
+    last, status = finals[-1]
+    if last['state'] in (GoalState.REJECTED.value, GoalState.FAILED.value):
+        known = last.get('reason') in Reason.__members__
+        meaning = Reason(last['reason']).meaning if known else last.get('reason')
+        yield warning(f'the last {len(finals)}: {counts}; the last was {last["state"]} '
+                      f'({last.get("reason")}): {status.message}', f'it means: {meaning}')
+    else:
+        yield ok(f'the last {len(finals)}: {counts}')
+
+
+# ---- the controller ---------------------------------------------------------
+
+def check_controller(seen: Observations, _: Model) -> Findings:
+    """Look whether one controller listens, and one node sends."""
+    where = 'start or activate the controller, or name it by the parameter controller'
+    topic = seen.trajectory_topic
+    if seen.value('output') == 'action':
+        if not seen.servers:
+            yield problem(f'nobody serves the action {seen.action}', where)
+        elif seen.servers > 1:
+            yield warning(f'{seen.servers} serve the action {seen.action}', 'end all but one')
+        else:
+            yield ok(f'the action {seen.action} is served')
+        return
+    listeners = sorted({end.node for end in seen.listeners})
+    if not listeners:
+        deaf = sorted({end.node for end in topic.listeners})
+        yield problem(f'nobody takes trajectories on {topic.name}' + (
+            f'; {listed(deaf)} cannot, see QoS' if deaf else ''), where)
+    elif len(seen.listeners) > 1:
+        yield warning(f'{len(seen.listeners)} listen on {topic.name}: {listed(listeners)}',
+                      'end all but one, if more than one of them moves the arm')
+    else:
+        yield ok(f'{listeners[0]} listens on {topic.name}')
+    senders = [end.node for end in topic.publishers]
+    if len(senders) > 1:
+        yield warning(f'{len(senders)} may send to {topic.name}: {listed(sorted(senders))}',
+                      'let one at a time move the arm: the newest trajectory takes the place of '
+                      'the one before')
+
+
+def check_qos(seen: Observations, _: Model) -> Findings:
+    """Look whether what is published can be heard, on every topic of the node."""
+    found = False
+    for topic in seen.topics:
+        for publisher in topic.publishers:
+            for listener in topic.listeners:
+                why = seen.target in (publisher.node, listener.node) \
+                    and mismatch(publisher, listener)
+                if why:
+                    found = True
+                    yield problem(f'nothing on {topic.name} gets from {publisher.node} to '
+                                  f'{listener.node}: {why}', 'give both ends the same type, '
+                                  'reliability and durability')
+    if not found:
+        yield ok(f'compatible on all {len(seen.topics)} topics of the node') if seen.topics \
+            else skipped('the topics of the node are not known')
+
+
+# ---- time -------------------------------------------------------------------
+
+def check_clock(seen: Observations, _: Model) -> Findings:
+    """Look whether it is the same time everywhere."""
+    found = False
+    if seen.simulated and len(seen.clock) < 2:
+        found = True
+        what = 'no time has arrived on /clock' if not seen.clock else '/clock has come only once'
+        yield problem(f'{seen.target} has use_sim_time, and {what}', 'start the simulation or '
+                      '`ros2 bag play --clock`, or set use_sim_time to false')
+    elif seen.simulated and seen.clock[-1].message == seen.clock[0].message:
+        found = True
+        stands = seconds(seen.clock[-1].message.clock)
+        yield problem(f'{seen.target} has use_sim_time, and /clock stands at {stands:g} s',
+                      'let the simulation run')
+    elif not seen.simulated and seen.clock_topic.publishers:
+        found = True
+        yield warning(f'{listed([end.node for end in seen.clock_topic.publishers])} publishes '
+                      f'/clock, but {seen.target} does not use it', 'set use_sim_time of the node '
+                      'to true, if the arm is simulated')
+    for whose, stamps, tell in (
+            ('the node', seen.health, problem),
+            ('whoever stamps the joint states', seen.states, warning)):
+        age = seen.behind(stamps)
+        if age is not None and abs(age) > FUTURE_SLACK:
+            found = True
+            yield tell(f'the clock of {whose} is {abs(age):.1f} s '
+                       f'{"behind" if age > 0 else "ahead of"} '
+                       f'{"/clock" if seen.simulated else "ours"}', 'synchronise the '
+                       'clocks of the machines (chrony), or set use_sim_time alike everywhere')
+    if not found:
+        yield ok(f'{"/clock" if seen.simulated else "system time"}, alike everywhere') \
+            if seen.health or seen.states else skipped('nothing with a stamp was heard')

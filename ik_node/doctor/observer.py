@@ -1,0 +1,214 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Looks at a running system: gathers observations over DDS, and sends nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import os
+from pathlib import Path
+from time import monotonic, time
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from lifecycle_msgs.srv import GetState
+from rcl_interfaces.srv import GetParameters, GetParameterTypes, ListParameters
+import rclpy
+from rclpy.node import Node, NodeNameNonExistentError
+from rclpy.parameter import parameter_value_to_python
+from rclpy.qos import QoSProfile
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+from ik_node.doctor.observations import End, Heard, Observations, seconds, Topic
+from ik_node.node.frames import tf2_ros
+from ik_node.node.outputs import prefix_of
+from ik_node.ros import description
+from ik_node.ros.action_client import ACTION
+from ik_node.ros.handshake import PATIENCE, wait_for
+from ik_node.ros.qos import LATCHED, LATEST, STATUS_QOS
+
+ENVIRONMENT = ('ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS')
+STATES, DESCRIPTION, TRAJECTORIES, CLOCK, TF = (
+    'sensor_msgs/msg/JointState', 'std_msgs/msg/String', 'trajectory_msgs/msg/JointTrajectory',
+    '/clock', ('/tf', '/tf_static'))
+DDS_PORT, DDS_DOMAIN_GAIN, DDS_UNICAST = 7400, 250, range(10, 40, 2)  # RTPS 2.5, 9.6.2.3
+
+
+def observe(target: str, timeout: float) -> tuple[Node, Observations]:
+    """
+    Look at a system, for as long as something is missing, but at most `timeout` (s).
+
+    Parameters
+    ----------
+    target : str
+        Name of the ik_node, with its namespace if it has one.
+
+    Returns
+    -------
+    (Node, Observations)
+        The node that has looked, which is for the caller to end.
+
+    """
+    observer = Observer('/' + target.strip('/'), timeout)
+    end = monotonic() + timeout
+    # The names that the node has for its topics, before they are listened on.
+    wait_for(observer, lambda: observer.name_of(STATES) is not None, 0.5 * timeout)
+    observer.listen()
+    observer.ask(end)
+    wait_for(observer, lambda: observer.look().complete, end - monotonic())
+    return observer, observer.look()
+
+
+class Observer(Node):
+    """Listens; the node's parameters and its state are all that it asks for."""
+
+    def __init__(self, target: str, timeout: float) -> None:
+        super().__init__('_ik_doctor', enable_rosout=False, start_parameter_services=False)
+        self._space, _, self._target = target.rpartition('/')
+        self.seen = Observations(target, self._space, timeout)
+        self.seen.domain = self.context.get_domain_id()
+
+    # ---- the graph ----------------------------------------------------------
+
+    def _of_node(self, of: Callable[[str, str], list[tuple[str, list[str]]]]) -> dict[str, str]:
+        """Return topics of the node and their types."""
+        try:
+            return {name: kinds[0] for name, kinds in of(self._target, self._space or '/')}
+        except NodeNameNonExistentError:
+            return {}
+
+    def name_of(self, kind: str, default: str = '') -> str | None:
+        """Return the name of the node's only public topic of a kind; None if there is none."""
+        of = self.get_publisher_names_and_types_by_node if kind == TRAJECTORIES \
+            else self.get_subscriber_names_and_types_by_node
+        names = [name for name, its_kind in self._of_node(of).items()
+                 if its_kind == kind and not name.startswith(f'{self.seen.target}/')]
+        return default if default in names else names[0] if len(names) == 1 else None
+
+    def _topic(self, name: str) -> Topic:
+        def ends(infos: list[Any]) -> tuple[End, ...]:
+            made = (End(f'{info.node_namespace.rstrip("/")}/{info.node_name}', info.topic_type,
+                        info.qos_profile) for info in infos)
+            return tuple(end for end in made if not hidden(end.node))
+
+        return Topic(name, ends(self.get_publishers_info_by_topic(name)),
+                     ends(self.get_subscriptions_info_by_topic(name)))
+
+    def _named(self, kind: str, name: str) -> Topic:
+        default = f'{self._space}/{name}'
+        return self._topic(self.name_of(kind, default) or default)
+
+    def look(self) -> Observations:
+        """Renew what the graph says."""
+        seen = self.seen
+        seen.end = monotonic()
+        names = (f'{space.rstrip("/")}/{name}' for name, space
+                 in self.get_node_names_and_namespaces())
+        seen.nodes = sorted(name for name in names if not hidden(name))
+        prefix = prefix_of(seen.value('controller'))
+        seen.states_topic = self._named(STATES, 'joint_states')
+        seen.description_topic = self._named(DESCRIPTION, description.TOPIC)
+        seen.trajectory_topic = self._named(TRAJECTORIES, f'{prefix}joint_trajectory')
+        seen.clock_topic = self._topic(CLOCK)
+        seen.tf_publishers = sum(map(self.count_publishers, TF))
+        seen.action = f'{self._space}/{prefix}{ACTION}'
+        seen.servers = self.count_services(f'{seen.action}/_action/send_goal')
+        of_node = {**self._of_node(self.get_publisher_names_and_types_by_node),
+                   **self._of_node(self.get_subscriber_names_and_types_by_node)}
+        seen.topics = [self._topic(name) for name in sorted(of_node)
+                       if name not in ('/rosout', '/parameter_events')]
+        seen.domains = domains_here() if not seen.nodes else []
+        return seen
+
+    # ---- messages -----------------------------------------------------------
+
+    def listen(self) -> None:
+        """Subscribe as the node does, and to what it says."""
+        seen = self.look()
+        seen.began = monotonic()
+        self.create_subscription(JointState, seen.states_topic.name,
+                                 lambda message: seen.states.append(self._heard(message)),
+                                 QoSProfile(depth=100, reliability=LATEST.reliability))
+        # Deeper than the node's, in which the text of one publisher replaces that of another.
+        self.create_subscription(String, seen.description_topic.name, self._on_description,
+                                 QoSProfile(depth=10, reliability=LATCHED.reliability,
+                                            durability=LATCHED.durability))
+        self.create_subscription(DiagnosticStatus, f'{seen.target}/status',
+                                 seen.statuses.append, STATUS_QOS)
+        self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 100)
+        self.create_subscription(
+            Clock, CLOCK, lambda message: seen.clock.append(self._heard(message)), LATEST)
+        if tf2_ros is not None:
+            buffer = tf2_ros.Buffer()
+            self._listener = tf2_ros.TransformListener(buffer, self)
+            seen.tf_knows = lambda frame: buffer.can_transform(frame, frame, rclpy.time.Time())
+
+    def _heard(self, message: Any) -> Heard:
+        clock = self.seen.clock and seconds(self.seen.clock[-1].message.clock)
+        return Heard(message, monotonic(), time(), clock or None)
+
+    def _on_description(self, message: String) -> None:
+        if message.data not in self.seen.descriptions:
+            self.seen.descriptions.append(message.data)
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        if any(status.name.startswith(f'{self.seen.target}: ') for status in message.status):
+            self.seen.health.append(self._heard(message))
+
+    # ---- what it asks for ---------------------------------------------------
+
+    def ask(self, end: float) -> None:
+        """
+        Ask the node for its parameters and its state.
+
+        Until it answers, or the time (monotonic, s) is up.
+        """
+        # rclpy refuses to tell any of several if one of them is not set, so types come first.
+        listed = self._call(ListParameters, ListParameters.Request(), 'list_parameters', end)
+        names = listed.result.names if listed else []
+        typed = names and self._call(
+            GetParameterTypes, GetParameterTypes.Request(names=names), 'get_parameter_types', end)
+        names = [name for name, kind in zip(names, typed.types) if kind] if typed else []
+        got = names and self._call(
+            GetParameters, GetParameters.Request(names=names), 'get_parameters', end)
+        if got:
+            self.seen.values = {name: parameter_value_to_python(value)
+                                for name, value in zip(names, got.values)}
+            told = self._call(GetState, GetState.Request(), 'get_state', end)
+            self.seen.state = told.current_state.label if told else ''
+
+    def _call(self, kind: Any, request: Any, name: str, end: float) -> Any:
+        client = self.create_client(kind, f'{self.seen.target}/{name}')
+        while monotonic() < end:
+            if wait_for(self, client.service_is_ready, min(PATIENCE, end - monotonic())):
+                answer = client.call_async(request)
+                if wait_for(self, answer.done, PATIENCE):
+                    return answer.result()
+                client.remove_pending_request(answer)
+        return None
+
+
+def hidden(name: str) -> bool:
+    """Return whether a node does not want to be seen, by its full name."""
+    return '/_' in name
+
+
+def domains_here() -> list[int]:
+    """Return the ROS domains (1 to 100 and 0) in which somebody on this machine has ports open."""
+    try:
+        lines = Path('/proc/net/udp').read_text().splitlines()[1:]
+    except OSError:
+        return []
+    ports = {int(line.split()[1].rpartition(':')[2], 16) for line in lines}
+    return [domain for domain in range(101) if any(
+        {port, port + 1} <= ports for port in (
+            DDS_PORT + DDS_DOMAIN_GAIN * domain + k for k in DDS_UNICAST))]
+
+
+def environment(domain: int) -> str:
+    """Return what decides who is heard, in words."""
+    told = [f'{name} {os.environ[name]}' for name in ENVIRONMENT if name in os.environ]
+    return ', '.join([f'ROS_DOMAIN_ID {domain}', *told,
+                      rclpy.get_rmw_implementation_identifier()])

@@ -1,0 +1,210 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The goal of a follow_joint_trajectory action, on both sides, without messages.
+
+Result codes and what follows from them, tolerances, and the life of a goal:
+sent -> accepted -> one end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum, IntEnum
+from typing import Any
+
+import numpy as np
+
+from ik_node.errors import Reason
+from ik_node.motion.controller_rules import FLOAT_EPSILON, seconds
+from ik_node.motion.monitor import Verdict
+from ik_node.text import quote
+
+
+class ResultCode(IntEnum):
+    """``error_code`` of control_msgs/action/FollowJointTrajectory."""
+
+    SUCCESSFUL = 0
+    INVALID_GOAL = -1
+    INVALID_JOINTS = -2
+    OLD_HEADER_TIMESTAMP = -3
+    PATH_TOLERANCE_VIOLATED = -4
+    GOAL_TOLERANCE_VIOLATED = -5
+
+
+class GoalStatus(IntEnum):
+    """How an action goal ended, as numbered by action_msgs/GoalStatus."""
+
+    SUCCEEDED = 4
+    CANCELED = 5
+    ABORTED = 6
+
+
+WORDS = {
+    ResultCode.SUCCESSFUL: (Reason.REACHED, 'the controller reports the goal as reached'),
+    ResultCode.INVALID_GOAL: (Reason.INTERRUPTED, 'the controller gave the motion up: another '
+                              'client has sent one, or it was deactivated'),
+    ResultCode.INVALID_JOINTS: (Reason.REFUSED, 'the controller has other joints than the '
+                                'trajectory'),
+    ResultCode.OLD_HEADER_TIMESTAMP: (Reason.REFUSED, 'the trajectory was over when the '
+                                      'controller got it; do the clocks agree?'),
+    ResultCode.PATH_TOLERANCE_VIOLATED: (Reason.OFF_TRACK, 'off track: a joint left the path by '
+                                         "more than the controller's path tolerance; the arm "
+                                         'holds where it was then'),
+    ResultCode.GOAL_TOLERANCE_VIOLATED: (Reason.OFF_TARGET, 'the arm did not come within the '
+                                         "controller's goal tolerance in time; it holds where "
+                                         'it was then'),
+}
+
+
+def conclusion(status: int, code: int, text: str) -> Verdict:
+    """
+    Say how a goal ended.
+
+    Parameters
+    ----------
+    status : int
+        Of action_msgs/GoalStatus.
+    code : int
+        ``error_code`` of the result.
+    text : str
+        ``error_string`` of the result; the controller's own words are passed on.
+
+    """
+    said = f' (it says: {quote(text, 200)})' if text else ''
+    if status == GoalStatus.CANCELED:
+        return Verdict(Reason.INTERRUPTED,
+                       f'the motion was cancelled; the arm holds where it was then{said}')
+    if status == GoalStatus.ABORTED and code == ResultCode.SUCCESSFUL:
+        # A controller that does not fill in the code.
+        return Verdict(Reason.INTERRUPTED, f'the controller gave the motion up{said}')
+    if status in (GoalStatus.SUCCEEDED, GoalStatus.ABORTED) and code in list(ResultCode):
+        reason, sentence = WORDS[ResultCode(code)]
+        return Verdict(reason, sentence + said)
+    return Verdict(Reason.INTERRUPTED, f'the controller ended the motion with status {status} '
+                   f'and result code {code}, which are not known{said}')
+
+
+class Stage(Enum):
+    """Where a goal is in its life, seen by the client."""
+
+    SENT = 'sent'
+    ACCEPTED = 'accepted'
+    ENDED = 'ended'
+
+
+class Execution:
+    """
+    One goal, seen by the client: it ends once, whatever comes later.
+
+    Attributes
+    ----------
+    stage : Stage
+    verdict : Verdict or None
+        How it ended.
+    cancelling : bool
+        Cancelling was asked for; before the acceptance it has to wait for it.
+
+    """
+
+    def __init__(self) -> None:
+        self.stage = Stage.SENT
+        self.verdict: Verdict | None = None
+        self.cancelling = False
+
+    def answered(self, accepted: bool) -> None:
+        """Note the server's first answer."""
+        if self.stage is not Stage.SENT:
+            return
+        if accepted:
+            self.stage = Stage.ACCEPTED
+        else:
+            self.end(Verdict(Reason.REFUSED, 'the controller refused the trajectory; its log '
+                             'says why'))
+
+    def end(self, verdict: Verdict) -> bool:
+        """End the goal; return whether this is its first end."""
+        if self.stage is Stage.ENDED:
+            return False
+        self.stage, self.verdict = Stage.ENDED, verdict
+        return True
+
+
+@dataclass(frozen=True, eq=False)
+class Tolerances:
+    """
+    What a controller lets pass; 0 = everything.
+
+    A controller of positions compares positions only (as the real one:
+    stopped_velocity_tolerance is for velocity and effort interfaces).
+
+    Attributes
+    ----------
+    path : (n,) array
+        Rad or m, before the last point.
+    goal : (n,) array
+        Rad or m, after it.
+    goal_time : float
+        s after the last point by which the goal tolerance must be kept; 0 = for ever.
+
+    """
+
+    path: np.ndarray
+    goal: np.ndarray
+    goal_time: float = 0.0
+
+    @staticmethod
+    def none(n: int) -> Tolerances:
+        """Return the tolerances that let everything pass."""
+        return Tolerances(np.zeros(n), np.zeros(n))
+
+    def of_goal(self, goal: Any, joints: Sequence[str]) -> Tolerances:
+        """
+        Return the tolerances of a FollowJointTrajectory goal over these defaults.
+
+        0 means the default, -1 none; another negative number, or a joint that the
+        controller does not have, and all the defaults are kept.
+        """
+        try:
+            arrays = {}
+            for field, wanted in (('path', goal.path_tolerance), ('goal', goal.goal_tolerance)):
+                arrays[field] = getattr(self, field).copy()
+                for tolerance in wanted:
+                    k = joints.index(tolerance.name)
+                    arrays[field][k] = _resolved(arrays[field][k], tolerance.position)
+                    for other in (tolerance.velocity, tolerance.acceleration):
+                        _resolved(0.0, other)
+            return replace(self, **arrays, goal_time=_resolved(
+                self.goal_time, seconds(goal.goal_time_tolerance)))
+        except ValueError:
+            return self
+
+
+def _resolved(default: float, wanted: float) -> float:
+    if abs(wanted + 1.0) < FLOAT_EPSILON:
+        return 0.0
+    if wanted < 0.0:
+        raise ValueError
+    return wanted or default
+
+
+class ActiveGoal:
+    """
+    One goal, seen by the controller.
+
+    Attributes
+    ----------
+    goal : control_msgs/action/FollowJointTrajectory.Goal, or anything with its fields
+    outcome : (GoalStatus, ResultCode, str) or None
+        How it ended; None while it is under way.
+
+    """
+
+    def __init__(self, goal: Any) -> None:
+        self.goal = goal
+        self.outcome: tuple[GoalStatus, ResultCode, str] | None = None
+
+    def end(self, status: GoalStatus, code: ResultCode, text: str) -> None:
+        """Note how it ended."""
+        self.outcome = status, code, text

@@ -1,0 +1,233 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+How a joint_trajectory_controller turns points into motion.
+
+Between two points the order of the polynomial follows what both of them carry:
+positions only -> straight line; with velocities -> cubic; with accelerations
+as well -> quintic.  Before the first point the motion starts from the state at
+arrival, after the last one it holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import pi
+
+import numpy as np
+
+from ik_node.motion.trajectory import MotionState, Trajectory
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """One point: time (s) and, each (n,) or absent, position, velocity, acceleration."""
+
+    time: float
+    q: np.ndarray | None
+    qd: np.ndarray | None = None
+    qdd: np.ndarray | None = None
+
+
+def coefficients(a: Point, b: Point) -> np.ndarray:
+    """
+    Return the polynomial from `a` to `b`, (6, n), lowest power of (t - t_a) first.
+
+    Straight line, cubic Hermite or quintic Hermite, by what both points carry.
+    """
+    T = b.time - a.time
+    c = np.zeros((6, len(a.q)))
+    c[0] = a.q
+    if T <= 0.0:
+        return c
+    if a.qd is None or b.qd is None:
+        c[1] = (b.q - a.q) / T
+    elif a.qdd is None or b.qdd is None:
+        c[1] = a.qd
+        c[2] = (3.0 * (b.q - a.q) - (2.0 * a.qd + b.qd) * T) / T**2
+        c[3] = (2.0 * (a.q - b.q) + (a.qd + b.qd) * T) / T**3
+    else:
+        c[:] = quintic(T, a.q, a.qd, a.qdd, b.q, b.qd, b.qdd)
+    return c
+
+
+def quintic(T, q0, qd0, qdd0, q1, qd1, qdd1) -> np.ndarray:
+    """
+    Return the quintic through both ends, (6, ...), lowest power first.
+
+    `T` (s) broadcasts against the states; all states have one shape.
+    """
+    dq = q1 - q0 - qd0 * T - 0.5 * qdd0 * T**2   # what is left to cover
+    dv = (qd1 - qd0 - qdd0 * T) * T
+    da = (qdd1 - qdd0) * T**2
+    return np.array([
+        q0, qd0, 0.5 * qdd0,
+        (10.0 * dq - 4.0 * dv + 0.5 * da) / T**3,
+        (-15.0 * dq + 7.0 * dv - da) / T**4,
+        (6.0 * dq - 3.0 * dv + 0.5 * da) / T**5,
+    ])
+
+
+def evaluate(c: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return position, velocity and acceleration of the polynomial `c` (6, ...) at `t` (s)."""
+    q = c[0] + t * (c[1] + t * (c[2] + t * (c[3] + t * (c[4] + t * c[5]))))
+    qd = c[1] + t * (2 * c[2] + t * (3 * c[3] + t * (4 * c[4] + t * 5 * c[5])))
+    qdd = 2 * c[2] + t * (6 * c[3] + t * (12 * c[4] + t * 20 * c[5]))
+    return q, qd, qdd
+
+
+def segments(trajectory: Trajectory) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """
+    Return the quintics from the start through the points.
+
+    Returns
+    -------
+    begins : (k,) array
+        When each begins (s).
+    lengths : (k,) array
+        How long it lasts (s).
+    c : (6, k, n) array
+        Coefficients, lowest power of the time since its begin first.
+
+    """
+    start = trajectory.start
+    times = np.concatenate([[0.0], trajectory.times])
+    q = np.vstack([start.q, trajectory.q])
+    qd = np.vstack([start.qd, trajectory.qd])
+    qdd = np.vstack([start.qdd, trajectory.qdd])
+    lengths = np.diff(times)
+    c = quintic(lengths[:, None], q[:-1], qd[:-1], qdd[:-1], q[1:], qd[1:], qdd[1:])
+    return times[:-1], lengths, c
+
+
+def dense(trajectory: Trajectory, per_segment: int) -> tuple[np.ndarray, ...]:
+    """
+    Return the motion between the points too.
+
+    Parameters
+    ----------
+    per_segment : int
+        Instants per segment, the first of them its beginning.
+
+    Returns
+    -------
+    times (s), q, qd, qdd : arrays (k * per_segment + 1,), (..., n), (..., n), (..., n)
+
+    """
+    begins, lengths, c = segments(trajectory)
+    t = lengths[:, None] * (np.arange(per_segment) / per_segment)
+    parts = evaluate(c[:, :, None, :], t[:, :, None])
+    last = trajectory.q[-1], trajectory.qd[-1], trajectory.qdd[-1]
+    stacked = [np.vstack([part.reshape(-1, c.shape[2]), end]) for part, end in zip(parts, last)]
+    return np.append((begins[:, None] + t).ravel(), trajectory.times[-1]), *stacked
+
+
+def positions_at(trajectory: Trajectory, times: np.ndarray) -> np.ndarray:
+    """Return the commanded positions (N, n) at `times` (N,), s, from the start to the end."""
+    begins, _, c = segments(trajectory)
+    k = np.searchsorted(begins, times, side='right') - 1
+    return evaluate(c[:, k], (times - begins[k])[:, None])[0]
+
+
+def state_at(trajectory: Trajectory, t: float) -> MotionState:
+    """
+    Return the commanded state at `t` seconds after the start.
+
+    Before 0 the arm still follows what it did before, which the start continues
+    backwards: at rest it stands there, from a hand-over it comes with its acceleration.
+    After the last point it rests at the end.
+    """
+    if t <= 0.0:
+        q, qd, qdd = trajectory.start.q, trajectory.start.qd, trajectory.start.qdd
+        return MotionState(q + t * (qd + 0.5 * t * qdd), qd + t * qdd, qdd)
+    k = int(np.searchsorted(trajectory.times, t, side='right'))
+    if k == len(trajectory.times):
+        return MotionState.at_rest(trajectory.end)
+    if k == 0:
+        a = Point(0.0, trajectory.start.q, trajectory.start.qd, trajectory.start.qdd)
+    else:
+        a = _point(trajectory, k - 1)
+    return MotionState(*evaluate(coefficients(a, _point(trajectory, k)), t - a.time))
+
+
+def states_at(trajectory: Trajectory, times: np.ndarray) -> list[MotionState]:
+    """Return the commanded states, as :func:`state_at`, at `times` (N,)."""
+    begins, _, c = segments(trajectory)
+    k = np.searchsorted(begins, times, side='right') - 1
+    inside = zip(*evaluate(c[:, k], (times - begins[k])[:, None]))
+    return [MotionState(*each) if 0.0 < t < trajectory.duration else state_at(trajectory, t)
+            for t, each in zip(times.tolist(), inside)]
+
+
+def _point(trajectory: Trajectory, k: int) -> Point:
+    return Point(float(trajectory.times[k]), trajectory.q[k], trajectory.qd[k], trajectory.qdd[k])
+
+
+class Sampler:
+    """
+    Samples the points of a message from the state that the arm had at its arrival.
+
+    Parameters
+    ----------
+    points : list of Point
+        Times on the clock of the samples (s); positions may be absent where
+        they can be integrated from velocities or accelerations.
+    before : Point
+        State and time at arrival.  Where the first point has a derivative that
+        `before` lacks, it starts from zero.
+    wrap : (n,) array of bool
+        Joints that turn without limit: `before` is moved by whole turns to the
+        nearest equivalent of the first point.
+
+    """
+
+    def __init__(self, points: list[Point], before: Point, wrap: np.ndarray) -> None:
+        first = points[0]
+        n = len(before.q)
+        if before.qd is None and first.qd is not None:
+            before = replace(before, qd=np.zeros(n))
+        if before.qdd is None and first.qdd is not None:
+            before = replace(before, qdd=np.zeros(n))
+        if first.q is not None:
+            turn = np.remainder(first.q - before.q + pi, 2.0 * pi) - pi
+            # Half a turn away: keep the direction that the numbers show.
+            half = np.abs(np.abs(turn) - pi) < 1e-9
+            turn = np.where(half, np.copysign(pi, first.q - before.q), turn)
+            before = replace(before, q=np.where(wrap, first.q - turn, before.q))
+        self._points = [before]
+        for point in points:
+            self._points[-1:] = _integrated(self._points[-1], point)
+
+    @property
+    def end_time(self) -> float:
+        """Return the time of the last point (s)."""
+        return self._points[-1].time
+
+    def sample(self, t: float) -> MotionState:
+        """Return the commanded state at time `t` (s)."""
+        points = self._points
+        last = points[-1]
+        if t >= last.time:
+            zero = np.zeros(len(last.q))
+            return MotionState(last.q, zero if last.qd is None else last.qd,
+                               zero if last.qdd is None else last.qdd)
+        k = max(1, next(k for k in range(1, len(points)) if t < points[k].time))
+        a, b = points[k - 1], points[k]
+        if t < a.time:
+            a, t = replace(a, qd=None), a.time
+        return MotionState(*evaluate(coefficients(a, b), t - a.time))
+
+
+def _integrated(a: Point, b: Point) -> tuple[Point, Point]:
+    """Fill in, by the trapezoidal rule, what `b` leaves to integration from `a`."""
+    if b.q is not None:
+        return a, b
+    T = max(b.time - a.time, 0.0)
+    zero = np.zeros(len(a.q))
+    if a.qd is None:
+        a = replace(a, qd=zero)
+    if b.qd is None:
+        if a.qdd is None:
+            a = replace(a, qdd=zero)
+        b = replace(b, qd=a.qd + 0.5 * (a.qdd + b.qdd) * T)
+    return a, replace(b, q=a.q + 0.5 * (a.qd + b.qd) * T)

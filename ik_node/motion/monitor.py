@@ -1,0 +1,201 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Watches whether the arm does what was planned, by its joint states alone."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+
+from ik_node.errors import Reason
+from ik_node.model.chain import Chain
+from ik_node.motion.interpolation import state_at
+from ik_node.motion.path_tolerance import Corridor
+from ik_node.motion.trajectory import Trajectory
+from ik_node.text import quote
+
+SEEN_SHARE = 0.1     # of the joint tolerance: so much movement shows that the motion has begun
+STAND_SHARE = 0.02   # of the joint tolerance: an arm that moves less within WINDOW / 2 stands
+WINDOW = 0.1         # s of measurements that are looked at together
+FEWEST = 4           # measurements that show that the arm stands in spite of noise
+SETTLED = 0.5        # s within tolerance; then it has arrived although noise hides that it stands
+NOISE = 3.0          # standard deviations that noise explains
+OUTSIDE_COUNT = 3    # measurements in a row outside the tolerance of the path
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a motion ended, with one sentence."""
+
+    reason: Reason
+    sentence: str
+
+
+@dataclass(frozen=True)
+class MonitorOptions:
+    """
+    Bounds of the watch.
+
+    Attributes
+    ----------
+    joint_tolerance : float
+        Rad or m: a joint so near to its end has arrived.
+    start_timeout : float
+        s: the motion must be seen to begin within it.
+    settle_timeout : float
+        s: without progress for so long after the planned end, it has failed.
+    state_timeout : float
+        s: joint states older than this say nothing.
+    path_tolerance : (n,) array or None
+        Rad or m: a joint further from the planned path is off track, however late
+        or slow the arm is; infinite for a joint that may be anywhere, None for all.
+
+    """
+
+    joint_tolerance: float
+    start_timeout: float
+    settle_timeout: float
+    state_timeout: float
+    path_tolerance: np.ndarray | None = None
+
+
+class Monitor:
+    """
+    Follows one trajectory to its end.
+
+    It judges by progress, not by duration, because controllers that scale
+    their speed are slower than planned on purpose; and by the mean of the last
+    measurements, because single ones are noisy.
+
+    Parameters
+    ----------
+    q_start : (n,) array
+        Measured positions when the trajectory was sent.
+
+    """
+
+    def __init__(self, chain: Chain, trajectory: Trajectory, q_start: np.ndarray,
+                 options: MonitorOptions) -> None:
+        self._chain = chain
+        self._trajectory = trajectory
+        self._q_start = q_start
+        self._options = options
+        self._corridor = None if options.path_tolerance is None else Corridor(
+            chain, trajectory, q_start, options.path_tolerance)
+        self._extent = float(np.abs(trajectory.q - q_start).max())
+        # Just above the noise of encoders: a controller may be much slower than planned.
+        self._seen_move = min(SEEN_SHARE * options.joint_tolerance, 0.25 * self._extent)
+        self._begun = bool(np.any(trajectory.start.qd))
+        self._latest: deque[tuple[float, np.ndarray]] = deque()
+        self._noise = np.zeros(chain.n)
+        self._taken = self._outside = 0
+        self._inside_since = np.inf
+        self._nearest = np.inf
+        self._last_progress = trajectory.duration
+
+    def observe(self, elapsed: float, q: np.ndarray, age: float) -> Verdict | None:
+        """
+        Judge the motion.
+
+        Parameters
+        ----------
+        elapsed : float
+            Seconds since the trajectory was sent.
+        q : (n,) array
+            Latest measured positions.
+        age : float
+            Their age (s).
+
+        Returns
+        -------
+        Verdict or None
+            None while the motion goes on.
+
+        """
+        options, trajectory = self._options, self._trajectory
+        if age > options.state_timeout:
+            if elapsed > trajectory.duration + options.settle_timeout:
+                return Verdict(Reason.STATE_LOST, f'joint states lost: they stopped {age:.1f} s '
+                               'ago, so it is not known where the arm ended')
+            return None
+        off_track = self._take(elapsed - age, q)
+        if off_track is not None:
+            return off_track
+        seen = elapsed - age
+        if not self._begun and seen > options.start_timeout and self._taken >= FEWEST:
+            due = self._extent if seen > trajectory.duration else np.abs(
+                state_at(trajectory, seen).q - self._q_start).max()
+            if due > options.joint_tolerance:
+                return Verdict(Reason.NOT_MOVING, 'controller silent: the arm has not moved '
+                               f'{seen:.1f} s after the trajectory was sent; is the controller '
+                               'active, and does its log say why it refused?')
+        if self._latest[-1][0] < trajectory.duration:
+            return None
+        return self._judge_end(elapsed)
+
+    def _take(self, measured_at: float, q: np.ndarray) -> Verdict | None:
+        """Take a measurement once, though it may be seen often."""
+        latest = self._latest
+        if latest and measured_at - latest[-1][0] < 1e-6:
+            return None
+        self._taken += 1
+        # By the short way round, so that means can be taken.
+        latest.append((measured_at, self._q_start + self._chain.difference(q, self._q_start)))
+        while len(latest) > 2 and measured_at - latest[1][0] > WINDOW - 1e-6:
+            latest.popleft()
+        self._begun = self._begun or self._has_moved()
+        if self._corridor is None:
+            return None
+        off = self._corridor.departure(measured_at, q)
+        self._outside = 0 if off is None else self._outside + 1
+        if self._outside < OUTSIDE_COUNT:
+            return None
+        k, distance = off
+        return Verdict(Reason.OFF_TRACK, f'off track: joint {quote(self._chain.joint_names[k])} '
+                       f'is {distance:.4g} away from the planned path, '
+                       f'{self._options.path_tolerance[k]:.4g} are allowed; was it blocked, or '
+                       'moved by somebody else?')
+
+    def _has_moved(self) -> bool:
+        values = np.array([value for _, value in self._latest])
+        if np.abs(values[-1] - self._q_start).max() >= self._options.joint_tolerance:
+            return True
+        if len(values) < FEWEST:
+            return False
+        # Its largest estimate, because a few measurements may agree by chance.
+        self._noise = np.maximum(self._noise, values.std(axis=0, ddof=1))
+        moved = np.abs(values.mean(axis=0) - self._q_start)
+        return bool((moved >= self._seen_move + NOISE * self._noise).any())
+
+    def _judge_end(self, elapsed: float) -> Verdict | None:
+        options = self._options
+        times, values = zip(*self._latest)
+        difference = np.abs(self._chain.difference(np.mean(values, axis=0),
+                                                   self._trajectory.end))
+        error = float(difference.max())
+        # A path that ends where it began is not reached by an arm that stood there.
+        expected = self._begun or self._extent <= options.joint_tolerance
+        if error > options.joint_tolerance or not expected:
+            self._inside_since = np.inf
+        else:
+            self._inside_since = min(self._inside_since, elapsed)
+            if self._stands(times, values) or elapsed - self._inside_since >= SETTLED:
+                return Verdict(Reason.REACHED, 'reached')
+        if error < self._nearest - 0.1 * options.joint_tolerance:
+            self._nearest, self._last_progress = error, elapsed
+        if elapsed - self._last_progress > options.settle_timeout:
+            k = int(difference.argmax())
+            return Verdict(Reason.OFF_TARGET, f'the arm stands still {error:.4g} from the end of '
+                           f'its trajectory at joint {quote(self._chain.joint_names[k])}; was it '
+                           'stopped, blocked, or moved by somebody else?')
+        return None
+
+    def _stands(self, times: tuple[float, ...], values: tuple[np.ndarray, ...]) -> bool:
+        if times[-1] - times[0] < 0.75 * WINDOW:
+            return False
+        half = ceil(len(values) / 2)
+        moved = np.abs(np.mean(values[:half], axis=0) - np.mean(values[-half:], axis=0)).max()
+        return bool(moved < STAND_SHARE * self._options.joint_tolerance)

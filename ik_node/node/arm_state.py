@@ -1,0 +1,314 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Where the arm is: joint states in, checked q and qd and the pose of the tip out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+from geometry_msgs.msg import PoseStamped
+import numpy as np
+from rclpy.node import Node
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState
+
+from ik_node.errors import Reason, StateError
+from ik_node.kinematics.arm import forward_kinematics
+from ik_node.motion.active_trajectory import Course
+from ik_node.motion.update_period import Beat
+from ik_node.node.robot import Robot, RobotHolder
+from ik_node.ros.joint_states import JointStates
+from ik_node.ros.messages import pose_stamped
+from ik_node.ros.qos import LATEST
+from ik_node.text import quote
+
+CLOCKS_WITHIN = 0.1  # s: joint states that take longer do not show that the clocks agree
+LONGEST_DELIVERY = 0.25  # s that is reckoned with
+LATE_FORGOTTEN = 60.0    # s after which a trajectory that came late counts no more
+SEND_TIME = 1e-3   # s, until a message is with the controller
+CLOCK_ROOM = 0.02  # s that two clocks may differ in by the end of a motion
+SIMULATED_ROOM = 0.5  # share of the time that simulated time may be slower or faster
+LOOKS = 3          # at two clocks, of which the one with the least between them counts
+EARLIER = 2e-3     # s: so long before it is sent a stamped trajectory begins, to be joined
+POINT_TIME = 2e-5  # s, to write and read each point of it
+TOO_FAST = 1.2  # times its limit: so fast moves no joint, its state is wrong
+LATE = 0.1      # s that a joint state may be late, in which the joint moves on
+AFTER_LEAP = 1.0  # s in which the joint states have to agree again
+MOST_BYTES = 2**18  # of joint states: some thousand joints; more is not even read
+
+
+@dataclass(frozen=True)
+class Instant:
+    """
+    One instant on both clocks.
+
+    Attributes
+    ----------
+    now : float
+        Monotonic time (s).
+    stamp : int or None
+        Time of the node's clock (ns); None if the controller's is not known to be the same.
+
+    """
+
+    now: float
+    stamp: int | None
+
+
+class ArmState:
+    """
+    The measured state.
+
+    Parameters
+    ----------
+    values : mapping
+        Parameters tip_pose_rate and frame_prefix, which are fixed at start.
+
+    """
+
+    def __init__(self, node: Node, holder: RobotHolder, values: Mapping[str, Any]) -> None:
+        self._node = node
+        self._holder = holder
+        self._tip_pose_period = 1.0 / values['tip_pose_rate']
+        self._prefix = values['frame_prefix']
+        self._last_tip_pose = 0.0
+        self.joints = JointStates()
+        self._beat = Beat()
+        self._transit = 0.0  # s that the latest joint state took to us
+        self._later = 0.0  # s that a trajectory was later than joint states are ...
+        self._later_time = -np.inf  # ... and when
+        self._leap = ''
+        self._leap_time = -np.inf
+        self._tip_poses = node.create_publisher(PoseStamped, '~/tip_pose', 10)
+        self._subscription = node.create_subscription(
+            JointState, 'joint_states', self._on_bytes, LATEST, raw=True)
+
+    def _on_bytes(self, data: bytes) -> None:
+        now = monotonic()
+        message = self._read(data, now)
+        sound = message is not None and self._take(message, now)
+        if message is not None:
+            self._note(message, now)
+        if not sound:
+            self._node.get_logger().warning(
+                f'a message on {self._subscription.topic_name} is left out in whole or part: '
+                f'{self.joints.complaint}', throttle_duration_sec=5.0)
+
+    def _read(self, data: bytes, now: float) -> JointState | None:
+        """Return a message, unless to read it takes so long that all else would wait for it."""
+        if len(data) > MOST_BYTES:
+            self.joints.leave_out(f'it has {len(data)} bytes, at most {MOST_BYTES} are read', now)
+            return None
+        try:
+            return deserialize_message(data, JointState)
+        except RuntimeError:  # rclpy does not name the one of the middleware
+            self.joints.leave_out('it cannot be read as a JointState', now)
+            return None
+
+    def _take(self, message: JointState, now: float) -> bool:
+        """Take positions and velocities; return whether all of the message made sense."""
+        robot = self._holder.robot
+        names = () if robot is None else robot.chain.joint_names
+        before = [self.joints.positions.get(name, 0.0) for name in names]
+        age = self.joints.age(names, now) if names else np.inf
+        taken = self.joints.take(message, now, None if robot is None else robot.joint_names)
+        if np.isfinite(age):
+            self._look_for_leap(robot, before, age, now)
+        return taken
+
+    def _note(self, message: JointState, now: float) -> None:
+        """Note when it came, and tell where the tip is."""
+        robot = self._holder.robot
+        if robot is None or self.joints.age(robot.chain.joint_names[:1], now) > 0.0:
+            return  # the first joint of the arm was not taken from this message
+        stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+        received = 1e-9 * self._node.get_clock().now().nanoseconds
+        self._transit = received - stamp
+        self._beat.take(stamp, received)
+        if now - self._last_tip_pose < self._tip_pose_period \
+                or not self._tip_poses.get_subscription_count():
+            return
+        try:
+            q, _ = self.joints.state(robot.chain.joint_names, now,
+                                     robot.settings['state.timeout'])
+        except StateError:
+            return
+        self._last_tip_pose = now
+        pose = pose_stamped(forward_kinematics(robot.chain, q),
+                            self._prefix + robot.chain.base_link)
+        pose.header.stamp = message.header.stamp
+        self._tip_poses.publish(pose)
+
+    def _look_for_leap(self, robot: Robot, before: list[float], age: float, now: float) -> None:
+        """Note a joint farther from `before` (n,), `age` (s) ago, than it can have come."""
+        chain, positions = robot.chain, self.joints.positions
+        longest = TOO_FAST * (age + LATE)  # s, at the limit of its velocity
+        possible = (longest * robot.settings.limits.velocity).tolist()
+        for k, name in enumerate(chain.joint_names):
+            if abs(positions[name] - before[k]) <= possible[k]:
+                continue
+            moved = abs(chain.difference(self.last(robot)[0], np.array(before))[k])
+            if moved <= longest * robot.fastest[k]:
+                continue  # but for whole turns, or in a motion that has other limits
+            topic = self._subscription.topic_name
+            self._leap = (f'joint {quote(name)} leapt by {moved:.3g} within {age:.2g} s, faster '
+                          f'than it can move; {self._publishers(topic)} on {topic}: do they '
+                          'contradict one another?')
+            self._leap_time = now
+            self._node.get_logger().warning(self._leap, throttle_duration_sec=5.0)
+
+    def _publishers(self, topic: str) -> str:
+        count = self._node.count_publishers(topic)
+        return f'{count} publisher{"s" * (count != 1)}'
+
+    def next_update(self, points: int = 0) -> float:
+        """Return the monotonic time (s) at which the controller begins what is sent now."""
+        now = 1e-9 * self._node.get_clock().now().nanoseconds
+        arrival = now + SEND_TIME + points * POINT_TIME
+        return monotonic() + self._beat.next(arrival, self._given()) - now
+
+    def clocks_agree(self) -> bool:
+        """Return whether the joint states show that the controller's clock is the node's."""
+        return self._beat.clocks_agree(CLOCKS_WITHIN)
+
+    def instant(self) -> Instant:
+        """Return the present."""
+        now, stamp = self._both_clocks()
+        return Instant(now, stamp if self.clocks_agree() else None)
+
+    def elapsed(self, course: Course, at: Instant) -> float | None:
+        """
+        Return how far (s) a motion is by its stamp.
+
+        None if it has no stamp, the clocks do not agree, or the node's clock was set meanwhile.
+        """
+        if at.stamp is None or course.stamp is None:
+            return None
+        elapsed, steady = 1e-9 * (at.stamp - course.stamp), at.now - course.began
+        # A simulation may be slower or faster than time.
+        room = CLOCK_ROOM + (SIMULATED_ROOM * steady
+                             if self._node.get_clock().ros_time_is_active else 0.0)
+        return elapsed if abs(elapsed - steady) <= room else None
+
+    def stamp_of(self, time: float) -> int:
+        """Return a monotonic time (s) by the clock of the node (ns)."""
+        now, stamp = self._both_clocks()
+        return stamp + round(1e9 * (time - now))
+
+    def _both_clocks(self) -> tuple[float, int]:
+        """Return the same instant by the monotonic clock (s) and by the node's (ns)."""
+        looks = []
+        for _ in range(LOOKS):
+            before = monotonic()
+            stamp = self._node.get_clock().now().nanoseconds
+            after = monotonic()
+            looks.append((after - before, 0.5 * (before + after), stamp))
+        _, now, stamp = min(looks)  # between the others something else may have run
+        return now, stamp
+
+    def delivery(self, points: int = 0) -> float:
+        """Return how long (s) a trajectory takes to the controller at most, as it seems."""
+        _, slow = self._beat.delivery
+        left = 1.0 - (monotonic() - self._later_time) / LATE_FORGOTTEN
+        return min(max(slow, 0.0) + self._later * max(left, 0.0), LONGEST_DELIVERY) \
+            + SEND_TIME + points * POINT_TIME
+
+    def was_late(self, seconds: float) -> None:
+        """Note that a trajectory came so much later than the delivery that was reckoned with."""
+        self._later, self._later_time = min(seconds, LONGEST_DELIVERY), monotonic()
+
+    @property
+    def past(self) -> float:
+        """Return how long (s) ago, or by how much its clock is behind, a controller may be."""
+        quick, _ = self._beat.delivery
+        return EARLIER + max(quick, 0.0)
+
+    @property
+    def cycle(self) -> float:
+        """Return the time (s) between two updates of the controller."""
+        return self._given() or self._beat.cycle
+
+    def _given(self) -> float:
+        return self._holder.require().settings['controller_period']
+
+    def fresh(self, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+        """
+        Return fresh and possible q and qd of the chain, each (n,).
+
+        Raises
+        ------
+        StateError
+            If a joint state is missing, old, or faster than its joint can be.
+
+        """
+        chain, settings = robot.chain, robot.settings
+        try:
+            q, qd = self.joints.state(chain.joint_names, monotonic(), settings['state.timeout'])
+        except StateError as error:
+            topic = self._subscription.topic_name
+            raise StateError(f'{error}; {self._publishers(topic)} on {topic}',
+                             error.reason) from None
+        limits = robot.fastest
+        share = np.abs(qd) / limits
+        k = int(share.argmax())
+        if share[k] > TOO_FAST:
+            raise StateError(f'joint {quote(chain.joint_names[k])} reports a velocity of '
+                             f'{qd[k]:.4g}, its limit is {limits[k]:.4g}; '
+                             'are the units of the joint states right?', Reason.STATE_INVALID)
+        return q, qd
+
+    def startable(self, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+        """
+        Return fresh q and qd of the chain, within (or just outside) its limits.
+
+        What it raises is why goals are refused, now and in the health of the node.
+
+        Raises
+        ------
+        StateError
+            As :meth:`fresh`, STATE_INVALID if a joint leapt just now, and
+            START_OUT_OF_LIMITS.
+
+        """
+        chain, settings = robot.chain, robot.settings
+        q, qd = self.fresh(robot)
+        if monotonic() - self._leap_time < AFTER_LEAP:
+            raise StateError(self._leap, Reason.STATE_INVALID)
+        excess = np.maximum(chain.lower - q, q - chain.upper)
+        k = int(excess.argmax())
+        tolerance, unit = settings['motion.start_tolerance'], 'rad' if chain.turning[k] else 'm'
+        if excess[k] > tolerance:
+            raise StateError(
+                f'joint {quote(chain.joint_names[k])} stands at {q[k]:.4g}, {excess[k]:.3g} '
+                f'{unit} outside its limits [{chain.lower[k]:.4g}, {chain.upper[k]:.4g}], the '
+                f'threshold is {tolerance:g} {unit}; bring it back by hand, or raise '
+                'motion.start_tolerance', Reason.START_OUT_OF_LIMITS)
+        return q, qd
+
+    def measured(self, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+        """Return :meth:`startable`, with a warning if a joint is just outside its limits."""
+        chain = robot.chain
+        q, qd = self.startable(robot)
+        excess = np.maximum(chain.lower - q, q - chain.upper)
+        k = int(excess.argmax())
+        if excess[k] > 0.0:
+            self._node.get_logger().warning(
+                f'joint {quote(chain.joint_names[k])} starts {excess[k]:.2g} outside its limits; '
+                'it moves inward', throttle_duration_sec=5.0)
+        return q, qd
+
+    def measured_ago(self, robot: Robot) -> float:
+        """Return how long (s) ago the last q was measured, with its transit if that is known."""
+        age = self.last(robot)[1]
+        return age + max(self._transit, 0.0) if self.clocks_agree() else age
+
+    def last(self, robot: Robot) -> tuple[np.ndarray | None, float]:
+        """Return the last q of the chain, (n,), and its age (s); None if one is missing."""
+        names = robot.chain.joint_names
+        age = self.joints.age(names, monotonic())
+        if not np.isfinite(age):
+            return None, age
+        return np.array([self.joints.positions[name] for name in names]), age

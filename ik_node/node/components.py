@@ -1,0 +1,186 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a configured node is made of: from a goal to its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rclpy.node import Node
+from std_srvs.srv import Trigger
+
+from ik_node.errors import IkNodeError, ParameterError, Reason
+from ik_node.kinematics.arm import forward_kinematics, singular_values
+from ik_node.model.chain import make_chain
+from ik_node.model.urdf import Tree
+from ik_node.motion.following.follower import Follower
+from ik_node.motion.tip_speed import tip_rates
+from ik_node.motion.tool_path.plan import warm_up as prepare_paths
+from ik_node.node.active_flag import Gate
+from ik_node.node.arm_state import ArmState
+from ik_node.node.display import Display
+from ik_node.node.duplicate_names import Namesakes
+from ik_node.node.frames import Frames
+from ik_node.node.goal_conversion import Targets
+from ik_node.node.goal_queue import Goals
+from ik_node.node.goal_subscriptions import Intake
+from ik_node.node.health import Health
+from ik_node.node.motion import Motion
+from ik_node.node.outputs import make_output
+from ik_node.node.preview import Preview
+from ik_node.node.robot import Robot, RobotHolder
+from ik_node.node.settings import make_settings
+from ik_node.node.stamp_check import Stamps
+from ik_node.node.stream import Stream
+from ik_node.ros.description import Description
+from ik_node.ros.parameters import IK_NODE, other_than_default
+from ik_node.ros.process import forget_garbage
+from ik_node.ros.status_messages import GoalState
+from ik_node.solver.goal import Goal
+from ik_node.text import quote
+
+PATIENCE = 0.5  # s, at the end, for each who reads trajectories or answers
+
+
+class Parts:
+    """
+    Puts the parts together, each of which knows only those before it.
+
+    Goals (their answers), output and arm (the two ends towards the controller), motion,
+    health, stamps, targets, intake, stream, display, preview.  They create what they
+    need on the node here, and nothing later.
+
+    Parameters
+    ----------
+    values : mapping
+        All parameters of IK_NODE.
+    gate : Gate
+        Shut, all is there but goals: they are refused.
+
+    Raises
+    ------
+    IkNodeError
+        If a parameter, or the robot description from parameter or file, cannot be used.
+
+    """
+
+    def __init__(self, node: Node, values: Mapping[str, Any], gate: Gate) -> None:
+        self._node = node
+        self._values = values
+        self._holder = RobotHolder(lambda: self._description.complaint)
+        self._goals = Goals(node, self._holder, gate)
+        self._output = make_output(node, values['output'], values['controller'], gate)
+        frames = Frames(node, values['frame_prefix'])
+        # What is heard while the robot is prepared would be old afterwards.
+        self._description = Description(node, values, self._take_model, self._busy)
+        self._arm = ArmState(node, self._holder, values)
+        self._motion = Motion(node, self._holder, self._arm, self._output, self._goals)
+        health = Health(node, self._holder, self._arm, self._output, self._goals, gate)
+        stamps = Stamps(node, health.was_paused)
+        targets = Targets(node, self._arm, frames)
+        self._intake = Intake(node, self._holder, self._arm, targets, self._goals, self._motion,
+                              stamps, health)
+        self._stream = Stream(node, self._holder, self._arm, targets, self._goals, self._motion,
+                              stamps, self._output, values, gate)
+        display = Display(node, self._holder, self._arm, self._goals, values['frame_prefix'])
+        Namesakes(node)
+        self._preview = Preview(node, self._holder, self._arm, targets, self._motion, display)
+        node.create_service(Trigger, '~/stop', self._on_stop)
+        node.create_service(Trigger, '~/home', self._on_home)
+
+    # ---- model and parameters -----------------------------------------------
+
+    def _busy(self) -> bool:
+        robot = self._holder.robot
+        return bool(self._goals.open()) or robot is not None and robot.moves
+
+    def _take_model(self, tree: Tree) -> None:
+        logger = self._node.get_logger()
+        chain = make_chain(tree, self._values['base_link'], self._values['tip_link'])
+        logger.info('preparing the solver (the first start on a machine compiles it, '
+                    'which takes about a minute)')
+        settings = make_settings(self._values, chain)
+        warm_up = settings.solver.solve(Goal(forward_kinematics(chain, chain.middle)),
+                                        chain.middle)
+        singular_values(chain, warm_up.q)
+        tip_rates(chain, warm_up.q[None], warm_up.q[None])
+        prepare_paths(settings.solver)
+        Follower(chain, settings.planning, settings.following)
+        before, robot = self._holder.robot, Robot(tree, chain, settings)
+        robot.astray = before is not None and before.astray  # so is its controller
+        self._holder.robot = robot
+        forget_garbage()
+        for note in tree.notes:
+            logger.warning(note)
+        limits = settings.limits
+        logger.info(
+            f'{quote(tree.name)}: from {quote(chain.base_link)} to {quote(chain.tip_link)} by '
+            f'{", ".join(map(quote, chain.joint_names))}; velocity {limits.velocity.tolist()} '
+            f'x {settings["motion.velocity_scale"]}, acceleration '
+            f'{limits.acceleration.tolist()}, jerk {limits.jerk.tolist()}')
+        # A parameter file for a node of another name has no effect.
+        logger.info(f'parameters of {self._node.get_fully_qualified_name()}: '
+                    + other_than_default(self._values, IK_NODE))
+        logger.info(f'ready for goals on {self._node.resolve_topic_name("~/goal_pose")}; '
+                    f'trajectories go to {self._output.name}')
+
+    def take_parameters(self, values: Mapping[str, Any]) -> None:
+        """
+        Go on with other parameters.
+
+        Raises
+        ------
+        ParameterError
+            If they cannot be used, or one is not live; then all is as before.
+
+        """
+        fixed = [row.name for row in IK_NODE
+                 if not row.live and values[row.name] != self._values[row.name]]
+        if fixed:
+            raise ParameterError(f'{", ".join(fixed)} cannot be changed while the node is '
+                                 'configured; deactivate it and clean it up first')
+        robot = self._holder.robot
+        if robot is not None:
+            robot.settings = make_settings(values, robot.chain)
+        self._values = values
+        if robot is None:
+            self._description.retry()
+
+    # ---- services, and the end ----------------------------------------------
+
+    def _on_stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        try:
+            response.message = self._motion.stop(Reason.STOPPED, 'stopped by request')
+            response.success = True
+        except IkNodeError as error:
+            response.success, response.message = False, str(error)
+            self._node.get_logger().error(f'stop: {error}')
+        self._intake.stop(Reason.STOPPED, 'stopped by request')
+        return response
+
+    def _on_home(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        task = self._intake.home()
+        response.success = task.state not in (GoalState.REJECTED, GoalState.FAILED)
+        response.message = f'goal {task.number}, see ~/status'
+        return response
+
+    def halt(self, reason: Reason, sentence: str) -> None:
+        """Bring the arm to rest and answer open goals, whatever happens."""
+        try:
+            self._motion.stop(reason, sentence)
+        except Exception as error:
+            self._goals.dismiss(GoalState.STOPPED, reason, f'{sentence}; the motion goes on to '
+                                f'its end, because: {error}')
+            if not isinstance(error, IkNodeError):
+                raise
+            self._node.get_logger().error(f'the motion goes on to its end: {error}')
+        finally:
+            self._intake.stop(reason, sentence)
+            self._goals.finish(PATIENCE)
+            self._stream.close()
+
+    def flush(self) -> None:
+        """Wait until others have what was sent, for a moment each."""
+        self._output.flush(PATIENCE)
+        self._goals.status.flush(PATIENCE)

@@ -1,0 +1,222 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""What people see of a goal or a preview: ~/markers for RViz, ~/ghost for who draws robots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+import traceback
+from typing import Any
+
+import numpy as np
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from visualization_msgs.msg import Marker, MarkerArray
+
+from ik_node.kinematics.arm import forward_kinematics
+from ik_node.kinematics.links import link_poses, links_moved
+from ik_node.model.shapes import link_shapes
+from ik_node.motion.tip_speed import tip_path
+from ik_node.motion.trajectory import Trajectory
+from ik_node.node.arm_state import ArmState
+from ik_node.node.goal_queue import Goals
+from ik_node.node.goal_status import GoalTask
+from ik_node.node.robot import Robot, RobotHolder
+from ik_node.ros.markers import (
+    Ghost,
+    goal_markers,
+    joint_markers,
+    path_marker,
+    reason_marker,
+    with_deleted,
+)
+from ik_node.ros.qos import LATCHED
+from ik_node.ros.status_messages import GoalState
+from ik_node.se3 import pose, rotation_to_axis
+from ik_node.solver.goal import Goal
+from ik_node.solver.reachability import Colour, judge, Prospect
+from ik_node.solver.result import Posture
+from ik_node.text import quote
+
+try:
+    from rclpy.event_handler import PublisherEventCallbacks
+except ImportError:  # humble does not tell who comes
+    PublisherEventCallbacks = None
+
+SIZE = 0.12               # of an arrow, times the reach of the arm
+SIZE_RANGE = 0.02, 0.3    # m
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """
+    What is shown; nothing by default.
+
+    Attributes
+    ----------
+    goal : Goal or None
+    colour : Colour
+        How it can be reached.
+    sentence : str
+        Why not, or not well; empty if there is nothing to say.
+    path : (N, 3) array or None
+        Positions of the tip on its way, m.
+    q : (n,) array or None
+        Posture of the ghost.
+    limiting_joint : str
+        The joint of the ghost to point to; empty for none.
+
+    """
+
+    goal: Goal | None = None
+    colour: Colour = Colour.GREEN
+    sentence: str = ''
+    path: np.ndarray | None = None
+    q: np.ndarray | None = None
+    limiting_joint: str = ''
+
+    @staticmethod
+    def of(goal: Goal, prospect: Prospect, q: np.ndarray,
+           path: np.ndarray | None = None) -> Scene:
+        """Return what is to be seen of a goal that was judged."""
+        return Scene(goal, prospect.colour,
+                     '' if prospect.colour is Colour.GREEN else prospect.sentence, path, q,
+                     prospect.limiting_joint)
+
+
+class Display:
+    """
+    Shows what was asked for last: a goal, as its answers come, or a preview.
+
+    Each message has the whole scene.  Markers are many; while nobody looks, they
+    are not made.
+    """
+
+    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, goals: Goals,
+                 frame_prefix: str) -> None:
+        self._node = node
+        self._holder = holder
+        self._arm = arm
+        self._prefix = frame_prefix
+        self._task: GoalTask | None = None
+        self._scene = Scene()
+        self._robot: Robot | None = None
+        self._published = True
+        self._ghost: tuple[Robot | None, Ghost] = None, Ghost({}, '')
+        self._ghosts = node.create_publisher(JointState, '~/ghost', LATCHED)
+        self._markers = node.create_publisher(
+            MarkerArray, '~/markers', LATCHED, event_callbacks=PublisherEventCallbacks and
+            PublisherEventCallbacks(matched=self._on_matched))
+        goals.status.on_report = self._on_report
+
+    def preview(self, scene: Scene, robot: Robot) -> None:
+        """Show a scene until the next goal or preview."""
+        with self._aside():
+            self._show(scene, robot)
+
+    @contextmanager
+    def _aside(self) -> Iterator[None]:
+        """Keep what goes wrong here away from what is done."""
+        try:
+            yield
+        except Exception:  # noqa: BLE001
+            self._node.get_logger().error(f'not shown: {traceback.format_exc()}',
+                                          throttle_duration_sec=60.0)
+
+    def _show(self, scene: Scene, robot: Robot, task: GoalTask | None = None) -> None:
+        self._scene, self._robot, self._task = scene, robot, task
+        ghost = JointState()
+        if scene.q is not None:
+            ghost.header.stamp = self._node.get_clock().now().to_msg()
+            ghost.name, ghost.position = list(robot.chain.joint_names), scene.q.tolist()
+        self._ghosts.publish(ghost)
+        self._publish_markers()
+
+    def _publish_markers(self) -> None:
+        self._published = not PublisherEventCallbacks or \
+            self._markers.get_subscription_count() > 0
+        # An empty message, which nobody gets, keeps the scene before from those who come later.
+        self._markers.publish(MarkerArray(
+            markers=self._made(self._scene, self._robot) if self._published else []))
+
+    def _on_matched(self, _info: Any) -> None:
+        """Make up for what was not made while nobody looked."""
+        if not self._published:
+            with self._aside():
+                self._publish_markers()
+
+    # ---- goals --------------------------------------------------------------
+
+    def _on_report(self, task: GoalTask, sentence: str) -> None:
+        robot = self._holder.robot
+        if robot is None or task.state is GoalState.SUPERSEDED:
+            return  # what took its place is shown
+        with self._aside():
+            self._follow(task, sentence, robot)
+
+    def _follow(self, task: GoalTask, sentence: str, robot: Robot) -> None:
+        goal = task.goal
+        if goal is None and task.q_goal is not None:
+            goal = Goal(forward_kinematics(robot.chain, task.q_goal))
+        if task.state is GoalState.ACCEPTED:
+            self._show(Scene() if goal is None  # a stream
+                       else under_way(task, goal, robot.course.trajectory, robot), robot, task)
+        elif goal is None or (task.attempts and task is not self._task):
+            return  # nothing that could be shown, or something newer is
+        elif task.state is not GoalState.REACHED:
+            self._show(Scene(goal, Colour.RED, sentence), robot, task)
+        elif task is self._task:
+            self._show(Scene(goal, self._scene.colour), robot, task)
+        else:
+            self._show(Scene(goal), robot, task)  # the arm was there already
+
+    # ---- markers ------------------------------------------------------------
+
+    def _made(self, scene: Scene, robot: Robot) -> list[Marker]:
+        frame = self._prefix + robot.chain.base_link
+        size = float(np.clip(SIZE * robot.chain.reach, *SIZE_RANGE))
+        ghost = self._ghost_of(robot, frame)
+        ghost.remove()
+        made = []
+        if scene.goal is not None:
+            made += goal_markers(scene.goal, scene.colour, frame, size)
+        if scene.goal is not None and scene.sentence:
+            made.append(reason_marker(scene.sentence, scene.goal.T_base_tip[:3, 3], frame, size))
+        if scene.path is not None:
+            made.append(path_marker(scene.path, scene.colour, frame, size))
+        if scene.q is not None:
+            poses = link_poses(robot.tree, robot.chain.base_link, {
+                **self._arm.joints.positions, **dict(zip(robot.chain.joint_names, scene.q))})
+            ghost.place(poses, scene.colour)
+            for joint in robot.tree.joints:
+                if joint.name == scene.limiting_joint and joint.child in poses:
+                    axis = pose(rotation_to_axis(joint.axis), np.zeros(3))
+                    made += joint_markers(joint.name, poses[joint.child] @ axis, scene.colour,
+                                          frame, size)
+        return [*with_deleted(made, frame), *ghost.markers]
+
+    def _ghost_of(self, robot: Robot, frame: str) -> Ghost:
+        """Return the ghost of a robot: its links that stand where they are need none."""
+        made_of, ghost = self._ghost
+        if made_of is not robot:
+            moved = links_moved(robot.tree, robot.chain.base_link, robot.chain.joint_names)
+            shapes = {link: each for link, each in link_shapes(robot.tree, 'visual').items()
+                      if link in moved}
+            for link, fault in [(link, shape.fault) for link, each in shapes.items()
+                                for shape in each if shape.fault]:
+                self._node.get_logger().warning(
+                    f'a visual of the link {quote(link)} is not drawn: {fault}')
+            ghost = Ghost({link: [shape for shape in each if not shape.fault]
+                           for link, each in shapes.items()}, frame,
+                          at_least=len(ghost.markers))
+            self._ghost = robot, ghost
+        return ghost
+
+
+def under_way(task: GoalTask, goal: Goal, trajectory: Trajectory, robot: Robot) -> Scene:
+    """Return the scene of a goal with the motion that leads there."""
+    found = task.result or Posture(robot.chain, trajectory.end, trajectory.start.q)
+    return Scene.of(goal, judge(found, robot.settings.thresholds), trajectory.end,
+                    tip_path(robot.chain, trajectory))

@@ -1,0 +1,97 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Goal frames: the base, any link of the URDF by forward kinematics, others by TF.
+
+TF needs tf2_ros, which is not on PyPI; without it only the robot's own links are known.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+import numpy as np
+from rclpy.node import Node
+from rclpy.time import Time
+
+from ik_node.errors import GoalError, Reason
+from ik_node.kinematics.arm import link_pose
+from ik_node.model.urdf import Tree
+from ik_node.ros.rotations import rotation_from_quaternion
+from ik_node.se3 import pose
+from ik_node.text import quote
+
+try:
+    import tf2_ros
+except ImportError:
+    tf2_ros = None
+
+
+LONGEST = 200  # letters of a name for which a similar one is sought; that takes time
+
+
+class NotYet(Exception):
+    """The transform may still arrive."""
+
+
+class Frames:
+    """
+    Poses of frames in the base link.
+
+    Parameters
+    ----------
+    node : Node
+        For its TF subscription, where tf2_ros is installed.
+    prefix : str
+        What TF has before the URDF's link names.
+
+    """
+
+    def __init__(self, node: Node, prefix: str) -> None:
+        self._prefix = prefix
+        self._buffer: Any = None
+        if tf2_ros is not None:
+            self._buffer = tf2_ros.Buffer(node=node)
+            self._listener = tf2_ros.TransformListener(self._buffer, node)
+
+    def pose_of(self, frame: str, stamp: Time, tree: Tree, base_link: str,
+                positions: dict[str, float]) -> np.ndarray:
+        """
+        Return ``T_base_frame`` (4, 4) at the time `stamp`, 0 = the latest.
+
+        Links of the URDF follow from the present joint positions.
+
+        Raises
+        ------
+        GoalError
+            FRAME_MISSING for an empty name, FRAME_UNKNOWN for one that nobody knows.
+        StateError
+            If a joint between the link and the base has no position.
+        NotYet
+            With the reason, if TF knows the frame but has no transform yet.
+
+        """
+        if not frame:
+            raise GoalError(f'the goal has no frame_id; give a frame, e.g. {quote(base_link)}',
+                            Reason.FRAME_MISSING)
+        link = frame.lstrip('/')
+        if self._prefix and link.startswith(self._prefix):
+            link = link[len(self._prefix):]
+        if link in tree.links:
+            return link_pose(tree, link, base_link, positions)
+        if self._buffer is None:
+            near = difflib.get_close_matches(link[:LONGEST], tree.links, 1, 0.6)
+            raise GoalError(
+                f'the frame {quote(frame)} is not a link of the robot'
+                + (f' (did you mean {quote(near[0])}?)' if near else '')
+                + '; for other frames install tf2_ros, which is missing here',
+                Reason.FRAME_UNKNOWN)
+        try:
+            found = self._buffer.lookup_transform(self._prefix + base_link, frame, stamp)
+        except tf2_ros.TransformException as error:
+            raise NotYet(f'the frame {quote(frame)} is not a link of the robot, and TF cannot '
+                         f'connect it to {quote(self._prefix + base_link)}: '
+                         f'{quote(str(error).strip(), 300)}') from None
+        t, r = found.transform.translation, found.transform.rotation
+        return pose(rotation_from_quaternion((r.x, r.y, r.z, r.w)), np.array([t.x, t.y, t.z]))

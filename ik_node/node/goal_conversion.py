@@ -1,0 +1,76 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a message asks for: a goal in the base link, and its solution from where the arm is."""
+
+from __future__ import annotations
+
+from geometry_msgs.msg import PointStamped, Pose, PoseStamped
+import numpy as np
+from rclpy.node import Node
+from rclpy.time import Time
+from std_msgs.msg import Header
+
+from ik_node.node.arm_state import ArmState
+from ik_node.node.frames import Frames
+from ik_node.node.robot import Robot
+from ik_node.ros.messages import matrix_from_pose, position_from_point, quaternion_norm
+from ik_node.solver.goal import Goal
+from ik_node.solver.result import Result
+
+ROUNDED = 1e-3  # of a quaternion's norm, what numbers with three digits are off
+
+
+class Targets:
+    """Brings what users send into the base link."""
+
+    def __init__(self, node: Node, arm: ArmState, frames: Frames) -> None:
+        self._node = node
+        self._arm = arm
+        self._frames = frames
+
+    def goal(self, kind: str, header: Header, message: PoseStamped | PointStamped,
+             robot: Robot) -> Goal:
+        """
+        Return the goal of a message of one of messages.KINDS, in the frame of `header`.
+
+        Raises
+        ------
+        GoalError, StateError, NotYet
+            As :func:`matrix_from_pose` and :meth:`Frames.pose_of`.
+
+        """
+        if kind == 'position':
+            p = position_from_point(message.point)
+            T_base_frame = self._frame(header, robot)
+            return Goal.position(T_base_frame[:3, :3] @ p + T_base_frame[:3, 3])
+        T_base_tip = self.pose(header, message.pose, robot)
+        return Goal(T_base_tip) if kind == 'pose' else Goal.pointing(T_base_tip)
+
+    def pose(self, header: Header, pose: Pose, robot: Robot) -> np.ndarray:
+        """Return ``T_base_tip`` (4, 4) of a pose in the frame, and at the time, of `header`."""
+        T_frame_tip = matrix_from_pose(pose)
+        norm = quaternion_norm(pose.orientation)
+        if abs(norm - 1.0) > ROUNDED:
+            self._node.get_logger().warning(
+                f'the quaternion of a goal has norm {norm:.4g}; it is normalised, this time and '
+                'whenever it comes again: its sender should do that', once=True)
+        return self._frame(header, robot) @ T_frame_tip
+
+    def solve(self, goal: Goal, robot: Robot) -> Result:
+        """
+        Solve a goal from where the arm is.
+
+        Raises
+        ------
+        StateError
+            If that is not known.
+
+        """
+        q, _ = self._arm.measured(robot)
+        seeds = [q] if robot.last_answer is None else [q, robot.last_answer]
+        return robot.settings.solver.solve(goal, np.array(seeds))
+
+    def _frame(self, header: Header, robot: Robot) -> np.ndarray:
+        stamp = Time.from_msg(header.stamp, clock_type=self._node.get_clock().clock_type)
+        return self._frames.pose_of(header.frame_id, stamp, robot.tree, robot.chain.base_link,
+                                    self._arm.joints.positions)

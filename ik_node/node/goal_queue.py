@@ -1,0 +1,222 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The goals of the node from receipt to their one final answer."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from time import monotonic
+import traceback
+
+from builtin_interfaces.msg import Time
+import numpy as np
+from rclpy.node import Node
+
+from ik_node.errors import IkNodeError, Reason
+from ik_node.node.active_flag import Gate
+from ik_node.node.frames import NotYet
+from ik_node.node.goal_status import GoalTask, StatusReporter
+from ik_node.node.robot import RobotHolder
+from ik_node.node.work_queue import Turns
+from ik_node.ros.clocks import steady_clock
+from ik_node.ros.status_messages import GoalState
+
+WATCH_PERIOD = 0.02       # s, while a goal is under way
+PAUSE = 3.0               # s without a sign of life: the process was stopped
+SLICE = 0.01              # s, so long goals are worked off until others have their turn
+START_GRACE = 2.0         # s after the model came, in which a goal waits for what is still missing
+STARTING = Reason.STATE_MISSING, Reason.STATE_INCOMPLETE, Reason.NO_LISTENER
+
+Step = Callable[[], None]
+
+
+class Goals:
+    """
+    At most one goal under way and one that waits.
+
+    Of those that came together the newest has its turn first: the older ones are not even
+    looked at if it takes their place, and have theirs if it is refused.  Whatever a step
+    of a goal raises becomes the goal's answer; so does a gate that is shut, before the step.
+    While there are goals, a timer tries again what has to wait, and has the motion judged.
+
+    Attributes
+    ----------
+    turns : Turns
+        For what takes long, here and where the goals come in.
+
+    """
+
+    def __init__(self, node: Node, holder: RobotHolder, gate: Gate) -> None:
+        self._node = node
+        self._holder = holder
+        self._gate = gate
+        self._current: tuple[GoalTask, Step] | None = None
+        self._waiting: tuple[GoalTask, Step, float] | None = None
+        self._arrived: list[tuple[GoalTask, Step]] = []
+        self._answers: deque[Callable[[], None]] = deque()
+        self.turns = Turns(node)
+        self._last_tick = monotonic()
+        self.count = 0
+        self.status = StatusReporter(node)
+        self._timer = node.create_timer(WATCH_PERIOD, self._tick,
+                                        clock=steady_clock())
+        self._timer.cancel()
+
+    # ---- the life of a goal -------------------------------------------------
+
+    def new(self, stamp: Time) -> GoalTask:
+        """Return the task of a goal that has just come."""
+        self.count += 1
+        return GoalTask(self.count, stamp)
+
+    def arrived(self, task: GoalTask, step: Step) -> None:
+        """Keep the first step of a goal for :meth:`work_off`."""
+        self._arrived.append((task, step))
+
+    def work_off(self) -> None:
+        """
+        Attempt what has arrived, the newest first, and answer what that has dismissed.
+
+        A piece for the `turns`; what is left when it ends has the next.
+        """
+        end = monotonic() + SLICE
+        while self._turn():
+            if monotonic() > end:
+                self.turns.later(self.work_off)
+                return
+        if (self._arrived or self._answers) and self._timer.is_canceled():
+            self._timer.reset()
+
+    def finish(self, seconds: float) -> None:
+        """Give the answers that are left; wait for who reads them, so long at most in vain."""
+        left = seconds
+        while self._answers:
+            while left > 0.0 and not self.status.keeps_up():
+                began = monotonic()
+                come = self.status.flush(min(0.1, left))
+                left = seconds if come else left - (monotonic() - began)
+            self._answers.popleft()()
+
+    def _turn(self) -> bool:
+        """Do one thing that is to be done; return whether there was one."""
+        waiting = 0 if self._waiting is None else self._waiting[0].number
+        newest = self._arrived[-1][0].number if self._arrived else 0
+        if newest > waiting and (len(self._arrived) == 1 or self.status.keeps_up()):
+            self.attempt(*self._arrived.pop())
+        elif self._answers and self.status.keeps_up():
+            self._answers.popleft()()
+        else:
+            return False
+        return True
+
+    def attempt(self, task: GoalTask, step: Step, patience: float | None = None) -> None:
+        """Run a step of a goal; it may have to wait for a transform until `patience` (s)."""
+        try:
+            self._gate.require()
+            step()
+        except NotYet as error:
+            if patience is None:
+                patience = monotonic() + self._holder.require().settings['goal.tf_timeout']
+            if monotonic() < patience:
+                self.wait(task, step, patience)
+            else:
+                self.end(task, GoalState.REJECTED, Reason.FRAME_UNKNOWN, str(error))
+        except IkNodeError as error:
+            grace_end = self._holder.robot.since + START_GRACE if self._holder.robot else 0.0
+            if error.reason in STARTING and monotonic() < grace_end:
+                self.wait(task, step, grace_end)
+            else:
+                self._fail(task, error.reason, str(error))
+        except Exception as error:  # noqa: BLE001 - a goal never goes without an answer
+            self._node.get_logger().error(traceback.format_exc())
+            if not task.final:
+                self._fail(task, Reason.INTERNAL, f'internal error: {type(error).__name__}: '
+                           f'{error}; please report it with the log')
+
+    def wait(self, task: GoalTask, step: Step, patience: float) -> None:
+        """Try a step again at the next tick; of two goals the newer waits."""
+        if self._waiting is not None and self._waiting[0] is not task:
+            older, newer = sorted((self._waiting[0], task), key=lambda each: each.number)
+            self.end(older, GoalState.SUPERSEDED, Reason.SUPERSEDED,
+                     f'goal {newer.number} came before it could begin')
+            if older is task:
+                return
+        self._waiting = task, step, patience
+        self._timer.reset()
+
+    def under_way(self, task: GoalTask, judge: Step, sentence: str) -> None:
+        """Have a goal take the place of older ones; `judge` is called until it has ended."""
+        self.supersede(task)
+        self._current = task, judge
+        self._last_tick = monotonic()
+        self._timer.reset()
+        if task.state is None:
+            self.status.report(task, GoalState.ACCEPTED, Reason.ACCEPTED, sentence)
+
+    def end(self, task: GoalTask, state: GoalState, reason: Reason, sentence: str) -> None:
+        """Give the final answer, and let go of the goal."""
+        if self._current is not None and self._current[0] is task:
+            self._current = None
+        if self._waiting is not None and self._waiting[0] is task:
+            self._waiting = None
+        self.status.report(task, state, reason, sentence)
+
+    def _fail(self, task: GoalTask, reason: Reason, sentence: str) -> None:
+        self.end(task, GoalState.REJECTED if task.state is None else GoalState.FAILED, reason,
+                 sentence)
+
+    # ---- all goals ----------------------------------------------------------
+
+    def open(self) -> list[GoalTask]:
+        """Return the goals without a final answer: under way, waiting."""
+        tasks = [held[0] for held in (self._current, self._waiting) if held is not None]
+        return [task for k, task in enumerate(tasks) if task not in tasks[:k]]
+
+    def dismiss(self, state: GoalState, reason: Reason, sentence: str,
+                before: float = np.inf, under_way: bool = True) -> None:
+        """
+        Give a final answer to all goals older than goal number `before`.
+
+        Also to the one that is `under_way`, if nobody has to see any more how it ends.
+        """
+        for task in self.open():
+            if task.number < before and (under_way or task is not self.current):
+                self.end(task, state, reason, sentence)
+        # These may be thousands.
+        gone = [task for task, _ in self._arrived if task.number < before]
+        if gone:
+            self._answers.extend(partial(self.end, task, state, reason, sentence)
+                                 for task in gone)
+            self._arrived = [held for held in self._arrived if held[0].number >= before]
+            self.turns.later(self.work_off)
+
+    @property
+    def current(self) -> GoalTask | None:
+        """Return the goal that is under way."""
+        return None if self._current is None else self._current[0]
+
+    def supersede(self, task: GoalTask) -> None:
+        """Answer what is older and open: `task` takes its place."""
+        self.dismiss(GoalState.SUPERSEDED, Reason.SUPERSEDED,
+                     f'goal {task.number} took its place', task.number)
+        if self._waiting is not None and self._waiting[0] is task:
+            self._waiting = None
+
+    def _tick(self) -> None:
+        now = monotonic()
+        paused, self._last_tick = now - self._last_tick > PAUSE, now
+        if self._waiting is not None:
+            task, step, patience = self._waiting
+            self._waiting = None
+            self.attempt(task, step, patience)
+        # After a pause of the process the joint states come first.
+        if self._current is not None and not paused:
+            task, judge = self._current
+            if self._waiting is None or self._waiting[0] is not task:
+                self.attempt(task, judge)
+        if self._arrived or self._answers:
+            self.turns.now(self.work_off)
+        if not (self._current or self._waiting or self._arrived or self._answers):
+            self._timer.cancel()

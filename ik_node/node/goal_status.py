@@ -1,0 +1,167 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""What became of each goal: accepted, then exactly one final answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any
+
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+import numpy as np
+from rclpy.duration import Duration
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+
+from ik_node.errors import PathError, Reason
+from ik_node.ros.qos import STATUS_QOS
+from ik_node.ros.status_messages import GoalState, LEVELS, stamp_text
+from ik_node.solver.goal import Goal
+from ik_node.solver.result import Result
+
+ANSWERS = 1000     # that readers may be behind before the oldest are gone
+AT_ONCE = 500      # answers without looking whether readers have them
+HELD_BACK = 5.0    # s at most, for a reader that does not read
+
+
+@dataclass(eq=False)
+class GoalTask:
+    """
+    One goal on its way through the node.
+
+    Attributes
+    ----------
+    number : int
+        Counts the goals of this node, from 1.
+    stamp : builtin_interfaces/Time
+        As in the goal's message: how its sender knows the answer.
+    goal : Goal or None
+        Pose of the tip in the base link, once known; None for a joint goal.
+    q_goal : (n,) array or None
+        Joint positions, once known.
+    attempts : int
+        Trajectories sent for it.
+    result : Result or None
+        What the solver said of `goal`, if it was asked.
+    interruption : PathError or None
+        Why the path ends before its end, if it is followed in part.
+    halt : callable or None
+        How its motion is brought to rest, if not by a trajectory.
+    ends_alone : bool
+        Its motion comes to rest by itself once the goal has ended.
+    figures : dict
+        Numbers for the answer.
+
+    """
+
+    number: int
+    stamp: Time
+    goal: Goal | None = None
+    q_goal: np.ndarray | None = None
+    attempts: int = 0
+    result: Result | None = None
+    interruption: PathError | None = None
+    halt: Callable[[], None] | None = None
+    ends_alone: bool = False
+    figures: dict[str, Any] = field(default_factory=dict)
+    state: GoalState | None = None
+
+    @property
+    def nearest(self) -> bool:
+        """Return whether `q_goal` is for the nearest pose to the goal, as was asked for."""
+        return self.result is not None and self.result.status is Reason.NEAREST
+
+    @property
+    def final(self) -> bool:
+        """Return whether the one final answer was given."""
+        return self.state not in (None, GoalState.ACCEPTED)
+
+
+def numbers(values: np.ndarray) -> str:
+    """Return joint positions or velocities (n,) as a figure."""
+    return ' '.join(f'{value:.9f}' for value in values)
+
+
+class StatusReporter:
+    """
+    Publishes ``~/status`` and counts the outcomes.
+
+    Attributes
+    ----------
+    outcomes : Counter
+        Final answers by their reason.
+    states : Counter
+        The same by their state, 0 for those that none had yet.
+    failures : int
+        Goals that were begun and failed, since one was reached.
+    on_report : callable
+        Called after each answer, with the goal and the sentence.
+
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._publisher = node.create_publisher(DiagnosticStatus, '~/status', QoSProfile(
+            depth=ANSWERS, durability=STATUS_QOS.durability))
+        self.outcomes: Counter[str] = Counter()
+        self._given, self._all_there = 0, monotonic()
+        self.states = Counter({state.value: 0 for state in GoalState
+                               if state is not GoalState.ACCEPTED})
+        self.failures = 0
+        self.on_report: Callable[[GoalTask, str], None] = lambda task, sentence: None
+
+    def report(self, task: GoalTask, state: GoalState, reason: Reason, sentence: str) -> None:
+        """
+        Answer a goal.
+
+        Raises
+        ------
+        RuntimeError
+            If the goal has had its final answer.
+
+        """
+        if task.final:
+            raise RuntimeError(f'goal {task.number} was answered {task.state} already')
+        task.state = state
+        self._given += 1
+        if task.final:
+            self.outcomes[reason.value] += 1
+            self.states[state.value] += 1
+        if state is GoalState.FAILED:
+            self.failures += 1
+        elif state is GoalState.REACHED:
+            self.failures = 0
+        values = {'goal': task.number, 'stamp': stamp_text(task.stamp),
+                  'state': state.value, 'reason': reason.value, **task.figures}
+        self._publisher.publish(DiagnosticStatus(
+            level=LEVELS[state], name=f'{self._node.get_fully_qualified_name()}: goal',
+            hardware_id=str(task.number), message=sentence,
+            values=[KeyValue(key=key, value=str(value)) for key, value in values.items()]))
+        text = f'goal {task.number} {state.value} ({reason.value}): {sentence}'
+        logger = self._node.get_logger()
+        if LEVELS[state] == DiagnosticStatus.OK:
+            logger.info(text)
+        elif LEVELS[state] == DiagnosticStatus.WARN:
+            logger.warning(text)
+        else:
+            logger.error(text)
+        self.on_report(task, sentence)
+
+    def keeps_up(self) -> bool:
+        """Return whether readers have room for many more answers; True, too, if they never do."""
+        now = monotonic()
+        if self._given < AT_ONCE:
+            return True
+        if not self._publisher.wait_for_all_acked(Duration()) \
+                and now - self._all_there < HELD_BACK:
+            return False
+        self._given, self._all_there = 0, now
+        return True
+
+    def flush(self, seconds: float) -> bool:
+        """Wait until readers have what was published, at most so long; return whether they do."""
+        return self._publisher.wait_for_all_acked(Duration(seconds=seconds))

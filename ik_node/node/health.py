@@ -1,0 +1,190 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""How the node is, once a second on /diagnostics, and whether its process was stopped."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from time import monotonic
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+import numpy as np
+from rclpy.node import Node
+
+from ik_node.errors import GoalError, IkNodeError, Reason, StateError
+from ik_node.kinematics.arm import singular_values
+from ik_node.node.active_flag import Gate
+from ik_node.node.arm_state import ArmState
+from ik_node.node.callback_delay import Heartbeat
+from ik_node.node.goal_queue import Goals, PAUSE
+from ik_node.node.health_checks import Check, verdict
+from ik_node.node.outputs import Output
+from ik_node.node.robot import Robot, RobotHolder
+from ik_node.node.stamp_check import running_time
+from ik_node.ros.clocks import steady_clock
+from ik_node.text import quote
+
+CATCH_UP = 3.5  # s after a pause, until what came meanwhile is taken; DDS asks again after 3
+RECENT = 60.0   # s for which a solve counts
+
+Findings = list[tuple[Check, str]]
+
+
+class Health:
+    """
+    Publishes /diagnostics; its timer is the node's sign of life.
+
+    Attributes
+    ----------
+    lost : int
+        Goals that never came, because the queue of their sender overflowed.
+
+    """
+
+    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, output: Output,
+                 goals: Goals, gate: Gate) -> None:
+        self._node = node
+        self._holder = holder
+        self._arm = arm
+        self._output = output
+        self._goals = goals
+        self._heartbeat = Heartbeat(node)
+        self._gate = gate
+        self._last_beat = monotonic()
+        self._pause_end = 0.0
+        self._solves: deque[tuple[float, float]] = deque(maxlen=1000)
+        self.lost = 0
+        self._told: Counter[Check] = Counter()
+        self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
+        node.create_timer(1.0, self._report, clock=steady_clock())
+
+    def was_paused(self) -> bool:
+        """Return whether the process was stopped until just now."""
+        return self._beat_missed() or monotonic() < self._pause_end
+
+    def _beat_missed(self) -> bool:
+        robot = self._holder.robot
+        # To prepare a robot takes long, too.
+        last = self._last_beat if robot is None else max(self._last_beat, robot.since)
+        return monotonic() - last > PAUSE
+
+    def solved(self, seconds: float) -> None:
+        """Note how long a solve took."""
+        self._solves.append((monotonic(), seconds))
+
+    # ---- once a second ------------------------------------------------------
+
+    def _report(self) -> None:
+        if self._beat_missed():
+            self._pause_end = monotonic() + CATCH_UP
+        before, self._last_beat = self._last_beat, monotonic()
+        late = self._heartbeat.latest()
+        outcomes = self._goals.status
+        values = {'goals': self._goals.count, **outcomes.states, **outcomes.outcomes,
+                  'goals_lost': self.lost,
+                  'joint_state_messages_left_out': self._arm.joints.ignored,
+                  'controllers_listening': self._output.listeners(),
+                  'heartbeat_late_ms_max': f'{1e3 * late:.1f}'}
+        robot = self._holder.robot
+        findings = self._since_last() + self._clock_findings()
+        if robot is None:
+            findings.append(Check.NO_MODEL.found(f'no robot description: {self._holder.why()}'))
+        else:
+            if robot.since > before:
+                late = 0.0  # the robot was prepared
+            findings += self._load(robot, values, late) + self._arm_findings(robot, values)
+            if not values['controllers_listening']:
+                findings.append(Check.NO_LISTENER.found(
+                    f'nobody listens on {self._output.name}'))
+        try:
+            self._gate.require()
+        except IkNodeError as error:
+            findings = [(Check.INACTIVE, str(error))]  # which says what to do
+        level, message = verdict(findings)
+        array = DiagnosticArray()
+        array.header.stamp = self._node.get_clock().now().to_msg()
+        array.status = [DiagnosticStatus(
+            level=level, name=f'{self._node.get_fully_qualified_name()}: health',
+            message=message, hardware_id=quote(robot.tree.name) if robot else '',
+            values=[KeyValue(key=key, value=str(value)) for key, value in values.items()])]
+        self._publisher.publish(array)
+
+    def _since_last(self) -> Findings:
+        """Return what happened since the last report."""
+        findings = []
+        for check, count, what in (
+                (Check.LOST, self.lost, 'goals were lost'),
+                (Check.LEFT_OUT, self._arm.joints.ignored,
+                 f'joint state messages were left out: {self._arm.joints.complaint}')):
+            new, self._told[check] = count - self._told[check], count
+            if new:
+                findings.append(check.found(f'{new} {what}'))
+        return findings
+
+    def _clock_findings(self) -> Findings:
+        """Judge whether there is a time, as goals do."""
+        try:
+            running_time(self._node)
+        except GoalError as error:
+            return [Check.CLOCK_STOPPED.found(str(error))]
+        return []
+
+    def _load(self, robot: Robot, values: dict[str, Any], late: float) -> Findings:
+        """Judge how the node keeps up, and how its goals end."""
+        findings, settings, status = [], robot.settings, self._goals.status
+        recent = [took for at, took in self._solves if monotonic() - at < RECENT]
+        if recent:
+            p50, p99 = np.percentile(recent, (50, 99))
+            values |= {'solve_time_ms_p50': f'{1e3 * p50:.3f}',
+                       'solve_time_ms_p99': f'{1e3 * p99:.3f}'}
+            if p99 > settings['diagnostics.solve_time']:
+                findings.append(Check.SLOW.found(
+                    f'one in a hundred of the last {len(recent)} solves took {1e3 * p99:.1f} ms '
+                    f'or more, the threshold is {1e3 * settings["diagnostics.solve_time"]:g} ms'))
+        if late > settings['diagnostics.heartbeat_late']:
+            findings.append(Check.LATE.found(
+                f'callbacks were {1e3 * late:.0f} ms late, the threshold is '
+                f'{1e3 * settings["diagnostics.heartbeat_late"]:g} ms'))
+        if status.failures >= settings['diagnostics.failures']:
+            findings.append(Check.FAILING.found(
+                f'the last {status.failures} goals that were begun failed, the threshold is '
+                f'{settings["diagnostics.failures"]}'))
+        return findings
+
+    def _arm_findings(self, robot: Robot, values: dict[str, Any]) -> Findings:
+        """Judge where the arm is, and whether that is known, as goals do."""
+        q, age = self._arm.last(robot)
+        values['joint_state_age_s'] = f'{age:.3f}'
+        try:
+            self._arm.startable(robot)
+        except StateError as error:
+            if error.reason is Reason.START_OUT_OF_LIMITS:
+                _posture(robot, q, values)  # for the figures
+                return [(Check.OUT_OF_LIMITS, str(error))]  # which says what to do
+            if error.reason is Reason.STATE_INVALID:
+                return [Check.STATE_INVALID.found(str(error))]
+            return [Check.STATE_OLD.found(f'joint states are missing or old: {error}')]
+        return _posture(robot, q, values)
+
+
+def _posture(robot: Robot, q: np.ndarray, values: dict[str, Any]) -> Findings:
+    """Judge the joint positions `q` (n,)."""
+    findings, chain, settings = [], robot.chain, robot.settings
+    margins = np.minimum(q - chain.lower, chain.upper - q)
+    k = int(margins.argmin())
+    margin, joint = margins[k], quote(chain.joint_names[k])
+    smallest = singular_values(chain, q)[-1]
+    values |= {'limit_margin': f'{margin:.4f}', 'limit_margin_joint': joint,
+               'smallest_singular_value': f'{smallest:.4f}'}
+    thresholds = settings.thresholds
+    unit = 'rad' if chain.turning[k] else 'm'
+    if margin < thresholds.limit_margin:
+        findings.append(Check.LIMIT.found(
+            f'joint {joint} stands {margin:.3g} {unit} from its limit, the threshold is '
+            f'{thresholds.limit_margin:g} {unit}'))
+    if smallest < thresholds.singular_value:
+        findings.append(Check.SINGULAR.found(
+            f'the arm is near a singularity: the smallest singular value is {smallest:.2g}, the '
+            f'threshold is {thresholds.singular_value:g}'))
+    return findings

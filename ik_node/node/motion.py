@@ -1,0 +1,469 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The arm in motion: plan from where it is, send, watch, stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import monotonic
+
+import numpy as np
+from rclpy.node import Node
+
+from ik_node.errors import IkNodeError, PathError, Reason, TrajectoryError
+from ik_node.kinematics.arm import forward_kinematics
+from ik_node.motion.active_trajectory import (
+    Course,
+    depart,
+    held,
+    is_late,
+    postponed,
+    REST_SPEED,
+    SAME_PLACE,
+    SETTLED,
+)
+from ik_node.motion.monitor import Monitor, MonitorOptions, Verdict
+from ik_node.motion.point_to_point import Departure, ON_THE_WAY, plan_point_to_point, plan_stop
+from ik_node.motion.tool_path.path import ToolPath
+from ik_node.motion.tool_path.plan import plan_path
+from ik_node.motion.trajectory import MotionLimits, MotionState, Trajectory
+from ik_node.motion.validate import validate
+from ik_node.node.arm_state import ArmState, Instant
+from ik_node.node.goal_queue import Goals
+from ik_node.node.goal_status import GoalTask, numbers
+from ik_node.node.outputs import Late, Output
+from ik_node.node.robot import Robot, RobotHolder
+from ik_node.ros.status_messages import GoalState
+from ik_node.solver.goal import Goal
+
+MOST_ATTEMPTS = 2  # trajectories sent for one goal if the arm does not begin to move
+MOST_PLANNED = 5   # trajectories sent for one goal if they come too late to be joined
+LEAST_LEAD = 3.0   # cycles of the controller: to plan, to send, and until it begins
+IN_TIME = 0.5      # of motion.handover_time may pass until the motion of a moving arm is sent
+MOST_RAMPS = 3     # times a ramp is planned that is not ready in time, each time farther ahead
+MOST_LATE = 2      # times it was longer, and the arm is brought to rest first
+
+Plan = Callable[[Departure], Trajectory]
+Way = Sequence[np.ndarray] | Callable[[MotionState], ToolPath]
+
+
+class Motion:
+    """One motion at a time; the answers go through the goals."""
+
+    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, output: Output,
+                 goals: Goals) -> None:
+        self._node = node
+        self._holder = holder
+        self._arm = arm
+        self._output = output
+        self._goals = goals
+        self._sent_for: GoalTask | None = None
+        self._joined: tuple[Course, Course] | None = None  # the motion before, and the present
+        output.on_end = self._on_end
+
+    # ---- to a goal ----------------------------------------------------------
+
+    def to_joints(self, task: GoalTask) -> None:
+        """
+        Move to ``task.q_goal`` from where the arm is now.
+
+        Raises
+        ------
+        IkNodeError
+            Why there is no motion.
+
+        """
+        robot = self._holder.require()
+        q, _ = self._arm.measured(robot)
+        if not self._occupied(robot, q) and self.is_there(task, robot, q):
+            self._goals.supersede(task)
+            self._note_measured_error(task, robot, q)
+            self._goals.end(task, GoalState.REACHED, Reason.ALREADY_THERE,
+                            'the arm is there already')
+            return
+        self.begin(task, self.joint_plan(task))
+
+    def joint_plan(self, task: GoalTask) -> Plan:
+        """Return how to plan the fastest way to ``task.q_goal``."""
+        robot = self._holder.require()
+
+        def plan(departure: Departure) -> Trajectory:
+            settings, start = robot.settings, departure.handover
+            q_goal = robot.chain.nearest_turns(task.q_goal, start.q)
+            task.figures |= {'q_start': numbers(start.q), 'qd_start': numbers(start.qd),
+                             'q': numbers(q_goal)}
+            return plan_point_to_point(robot.chain.joint_names, departure, q_goal,
+                                       settings.planning, settings['motion.sample_period'],
+                                       settings.tip_limits)
+
+        return plan
+
+    def along(self, task: GoalTask, way: Way) -> None:
+        """
+        Move the tip along a path.
+
+        Parameters
+        ----------
+        way : sequence of (4, 4) arrays, or callable
+            Poses to go through in straight lines; or what returns the path from the
+            state in which the arm is when it begins.
+
+        Raises
+        ------
+        IkNodeError
+            Why there is no motion.
+
+        """
+        self.begin(task, self.path_plan(task, way))
+
+    def path_plan(self, task: GoalTask, way: Way) -> Plan:
+        """Return how to plan the motion :meth:`along` a path."""
+        robot = self._holder.require()
+
+        def plan(departure: Departure) -> Trajectory:
+            settings = robot.settings
+            path = way(departure.handover) if callable(way) else way
+            planned = plan_path(settings.solver, departure, path, settings.planning,
+                                settings.paths)
+            task.goal = Goal(planned.path.poses([planned.path.length * planned.fraction])[0])
+            task.interruption = planned.interruption
+            task.figures |= {'path_m': f'{planned.path.length:.4f}',
+                             'path_fraction': f'{planned.fraction:.4f}',
+                             'path_deviation_m': f'{planned.deviation[0]:.2e}',
+                             'path_deviation_rad': f'{planned.deviation[1]:.2e}'}
+            return planned.trajectory
+
+        return plan
+
+    def planned(self, plan: Plan) -> Trajectory:
+        """
+        Return the motion that would begin now, without sending it.
+
+        Raises
+        ------
+        IkNodeError
+            Why there is none.
+
+        """
+        robot = self._holder.require()
+        return plan(self.departure(robot, *self._arm.measured(robot), self._arm.instant()))
+
+    def begin(self, task: GoalTask, plan: Plan, late: int = 0) -> None:
+        """
+        Plan from where the arm is now, send the trajectory, and watch it.
+
+        Waits for a controller that has just come.  A moving arm is elsewhere after a plan that
+        took long: so it was `late` times already.
+
+        Raises
+        ------
+        IkNodeError
+            Why there is no motion.
+
+        """
+        robot = self._holder.require()
+        q, qd = self._arm.measured(robot)
+        if not self._output.ready(monotonic()):
+            self._goals.wait(task, lambda: self.begin(task, plan, late), np.inf)
+            return
+        if self.waits_for_rest(task, robot, qd):
+            self._goals.wait(task, lambda: self.begin(task, plan, late), np.inf)
+            return
+        self.look_whether_late(robot, q)
+        settings = robot.settings
+        at = self._arm.instant()
+        departure = self.departure(robot, q, qd, at)
+        # An arm that did not follow may still begin to.
+        stands = departure.now.rests and not (departure.states or robot.astray)
+        try:
+            planned = plan(departure)
+            trajectory = self._send(planned, robot, departure, at, settings.limits, np.inf
+                                    if stands else at.now + IN_TIME * self._handover(robot))
+        except Late:
+            again = self.begin if late + 1 < MOST_LATE else self._from_rest
+            self._goals.wait(task, lambda: again(task, plan, late + 1), np.inf)
+            return
+        except PathError as error:
+            task.figures['path_fraction'] = f'{error.fraction:.4f}'
+            if error.reason is not Reason.ALREADY_THERE:
+                raise
+            if self._occupied(robot, q):
+                self._ramp_down(robot)
+            self._goals.supersede(task)
+            self._goals.end(task, GoalState.REACHED, error.reason, str(error))
+            return
+        self._sent_for = task
+        task.attempts += 1
+        task.figures['duration_s'] = f'{trajectory.duration:.3f}'
+        monitor = Monitor(robot.chain, trajectory, q, MonitorOptions(
+            settings['watch.joint_tolerance'], settings['watch.start_timeout'],
+            settings['watch.settle_timeout'], settings['state.timeout'],
+            settings.path_tolerance))
+        waited = task.figures.get('began_at_rest_because')
+        self._goals.under_way(task, lambda: self._judge(task, plan, monitor),
+                              f'on its way, {trajectory.duration:.2f} s'
+                              + (f'; it had to wait for rest, because {waited}' if waited else ''))
+
+    def waits_for_rest(self, task: GoalTask, robot: Robot, qd: np.ndarray) -> bool:
+        """
+        Return whether a goal has to wait until the present motion has come to its end.
+
+        So it is if the controller could not join it, because it is not known where on its
+        motion it is.  A stream has no end of its own; it gives way, and comes to rest by itself.
+        `qd` (n,) is measured.
+        """
+        at, course = self._arm.instant(), robot.course
+        if course is None or self._arm.elapsed(course, at) is not None:
+            return False
+        moving = bool(np.abs(qd).max() > REST_SPEED)
+        current = self._goals.current
+        if not course.moves(at.now - SETTLED if moving else at.now) and current in (None, task):
+            return False
+        if current is not None and (current.ends_alone or current.halt is not None):
+            self._goals.supersede(task)
+        if 'began_at_rest_because' not in task.figures:
+            why = self._why_not_joined(at)
+            task.figures['began_at_rest_because'] = why
+            self._node.get_logger().warning(
+                f'goal {task.number} waits until the arm rests, because {why}')
+        return True
+
+    def _why_not_joined(self, at: Instant) -> str:
+        if at.stamp is None:
+            return 'the stamps of the joint states do not show that the controller has our clock'
+        if self._holder.require().course.stamp is None:
+            return 'the present motion was sent without a stamp'
+        return 'the clock was set in motion'
+
+    def _from_rest(self, task: GoalTask, plan: Plan, late: int) -> None:
+        """Bring the arm to rest for what takes too long to plan while it moves, and begin then."""
+        robot = self._holder.require()
+        self._ramp_down(robot)
+        self._goals.supersede(task)
+        course = robot.course
+
+        def when_it_rests() -> None:
+            if robot.course is course and course.moves(monotonic() - SETTLED):
+                self._goals.wait(task, when_it_rests, np.inf)
+            else:
+                self.begin(task, plan, late)
+
+        self._goals.wait(task, when_it_rests, np.inf)
+
+    def departure(self, robot: Robot, q: np.ndarray, qd: np.ndarray, at: Instant,
+                  more: float = 0.0) -> Departure:
+        """
+        Return where a new motion begins; q and qd (n,) are measured.
+
+        A moving arm keeps its motion for the hand-over, the delivery and `more` (s).
+        """
+        age = self._arm.measured_ago(robot)
+        course, lead = robot.course, self._handover(robot) + more
+        tolerance = robot.settings['watch.joint_tolerance']
+        elapsed = None if course is None else self._arm.elapsed(course, at)
+        if elapsed is None:
+            return depart(robot.chain, course, q, qd, at.now, lead, self._arm.cycle, tolerance,
+                          age=age)
+        return depart(robot.chain, course, q, qd, at.now, lead + self._arm.delivery(),
+                      self._arm.cycle, tolerance, elapsed, round(self._arm.past, 9), age)
+
+    def _handover(self, robot: Robot) -> float:
+        """Return how long (s) a moving arm keeps its motion, but for the delivery."""
+        return max(robot.settings['motion.handover_time'], LEAST_LEAD * self._arm.cycle)
+
+    def _send(self, trajectory: Trajectory, robot: Robot, departure: Departure, at: Instant,
+              limits: MotionLimits, before: float = np.inf) -> Trajectory:
+        """Send what was planned `at` an instant; return it as it was sent."""
+        if departure.past:
+            begin, stamp = at.now - departure.past, at.stamp - round(1e9 * departure.past)
+            before -= self._arm.delivery(len(trajectory.times)) - self._arm.delivery()
+            self._output.send(trajectory, stamp, before)
+        elif departure.now.rests and not departure.states and self._arm.clocks_agree():
+            lead = self._arm.delivery(len(trajectory.times))
+            # Where the arm stands at its last command, the controller goes on with that.
+            stays = robot.course is not None \
+                and np.array_equal(departure.now.q, robot.course.trajectory.end)
+            past = self._arm.past if stays else 0.0
+            trajectory = held(trajectory, [ON_THE_WAY, past + lead] if past else [lead])
+            at = self._arm.instant()
+            begin, stamp = at.now - past, at.stamp - round(1e9 * past)
+            self._output.send(trajectory, stamp, before)
+        else:
+            begin, stamp = self._arm.next_update(len(trajectory.times)), None
+            if robot.course is not None:
+                later = postponed(trajectory, robot.course, at.now, begin)
+                try:
+                    validate(later, limits)
+                    trajectory = later
+                except TrajectoryError:
+                    pass  # rather a few milliseconds beside the motion before
+            self._output.send(trajectory, before=before)
+            # What took longer to send than was thought begins later.
+            begin = max(begin, self._arm.next_update())
+        before, robot.course = robot.course, Course(trajectory, begin, limits, stamp)
+        robot.astray = False
+        self._joined = (before, robot.course) if departure.past and departure.states else None
+        return trajectory
+
+    def _occupied(self, robot: Robot, q: np.ndarray) -> bool:
+        """Return whether the controller may still have a motion for the arm, measured at `q`."""
+        if robot.moves or robot.astray:
+            return True
+        return self._goals.current is not None and not (
+            robot.course is not None
+            and robot.course.followed(robot.chain, q, monotonic(), SAME_PLACE))
+
+    def is_there(self, task: GoalTask, robot: Robot, q: np.ndarray) -> bool:
+        """Return whether an arm at `q` (n,) does what the goal asks for."""
+        if task.goal is None:
+            return bool(np.abs(robot.chain.difference(q, task.q_goal)).max() <= 1e-6)
+        position, angle = task.goal.error(forward_kinematics(robot.chain, q))
+        return (position <= robot.settings['solver.position_tolerance']
+                and angle <= robot.settings['solver.orientation_tolerance'])
+
+    # ---- on the way ---------------------------------------------------------
+
+    def _judge(self, task: GoalTask, plan: Plan, monitor: Monitor) -> None:
+        robot = self._holder.require()
+        q, age = self._arm.last(robot)
+        if q is None:
+            return
+        if task.attempts < MOST_PLANNED and (late := self.look_whether_late(robot, q)):
+            # What is on its way would move the arm with a step; this takes its place.
+            task.figures['late_s'] = f'{late:.3f}'
+            self.begin(task, plan)
+            return
+        verdict = monitor.observe(monotonic() - robot.course.began, q, age)
+        if verdict is None:
+            return
+        if verdict.reason is Reason.NOT_MOVING and task.attempts < MOST_ATTEMPTS:
+            self._node.get_logger().warning(
+                f'goal {task.number}: {verdict.sentence} Sending it again')
+            robot.lose_course()
+            self.begin(task, plan)
+            return
+        self._note_measured_error(task, robot, q)
+        if verdict.reason is Reason.REACHED and task.interruption is not None:
+            self._goals.end(task, GoalState.FAILED, task.interruption.reason,
+                            f'went as far as it could: {task.interruption}')
+        elif verdict.reason is Reason.REACHED:
+            self._goals.end(task, GoalState.REACHED,
+                            Reason.NEAREST if task.nearest else Reason.REACHED,
+                            _reached_sentence(task))
+        else:
+            robot.lose_course()
+            done = ''
+            if verdict.reason is Reason.OFF_TRACK:
+                # The controller knows nothing of it, and would go on.
+                try:
+                    done = f'; {self._ramp_down(robot)}'
+                except IkNodeError as error:
+                    done = f'; the motion goes on, because: {error}'
+            self._goals.end(task, GoalState.FAILED, verdict.reason, verdict.sentence + done)
+
+    def look_whether_late(self, robot: Robot, q: np.ndarray) -> float:
+        """
+        Notice a controller that has no trajectory after it should have joined it.
+
+        The arm, measured last at `q` (n,), is still on the motion before then, which is the
+        present one again.  Return by how much (s) the trajectory is late; 0: it is not.
+        """
+        before, course = self._joined or (None, None)
+        time = monotonic() - self._arm.measured_ago(robot)
+        if course is not robot.course or course is None \
+                or not is_late(robot.chain, before, course, q, time):
+            return 0.0
+        splice = course.began + float(course.trajectory.times[course.trajectory.handover - 1])
+        late = time - splice
+        self._arm.was_late(late)
+        robot.course, self._joined = before, None
+        self._node.get_logger().warning(
+            f'{late:.3f} s after the arm should have left its motion before, it is still on it; '
+            'the controller gets its trajectories late. A new motion begins later for a minute')
+        return late
+
+    def _on_end(self, verdict: Verdict) -> None:
+        """Take the controller's own word on a motion, where it gives one."""
+        if verdict.reason is Reason.REACHED:
+            return  # that is for the joint states to show
+        robot, task = self._holder.require(), self._sent_for
+        robot.lose_course()
+        if task is None or task.final:
+            self._node.get_logger().error(f'after the answer to its goal: {verdict.sentence}')
+            return
+        q, _ = self._arm.last(robot)
+        if q is not None:
+            self._note_measured_error(task, robot, q)
+        self._goals.end(task, GoalState.FAILED, verdict.reason, verdict.sentence)
+
+    def _note_measured_error(self, task: GoalTask, robot: Robot, q: np.ndarray) -> None:
+        goal = task.goal or Goal(forward_kinematics(robot.chain, task.q_goal))
+        position, angle = goal.error(forward_kinematics(robot.chain, q))
+        task.figures |= self._output.figures()
+        task.figures['measured_position_error_m'] = f'{position:.3e}'
+        if task.goal is None or not task.goal.orientation_free:
+            task.figures['measured_orientation_error_rad'] = f'{angle:.3e}'
+
+    # ---- to rest ------------------------------------------------------------
+
+    def stop(self, reason: Reason, sentence: str) -> str:
+        """
+        Ramp down what moves, answer what is open; return what was done.
+
+        Raises
+        ------
+        StateError, TrajectoryError
+            If it is not known how the arm moves, or no ramp keeps its limits; what
+            is open stays open then.
+
+        """
+        done = 'nothing moves'
+        robot = self._holder.robot
+        current = self._goals.current
+        if current is not None and current.halt is not None:
+            current.halt()
+            done = 'it ramps down'
+        elif robot is not None and (robot.moves or robot.astray or current is not None):
+            try:
+                done = self._ramp_down(robot)
+            except IkNodeError as error:
+                if current is None or not current.ends_alone:
+                    raise
+                done = f'it comes to rest by itself; there is no faster ramp, because: {error}'
+        self._goals.dismiss(GoalState.STOPPED, reason, f'{sentence}; {done}')
+        return done
+
+    def _ramp_down(self, robot: Robot) -> str:
+        """
+        Send a ramp to rest; return when it ends.
+
+        An arm that stands away from its motion is told to hold: the controller may
+        still have that motion, and go on with it.
+        """
+        limits = robot.limits_under_way
+        for attempt in range(MOST_RAMPS):
+            at = self._arm.instant()
+            q, qd = self._arm.fresh(robot)
+            self.look_whether_late(robot, q)
+            departure = self.departure(robot, q, qd, at,
+                                       attempt * self._handover(robot))
+            ramp = plan_stop(robot.chain.joint_names, departure, limits,
+                             robot.settings['motion.sample_period'])
+            in_time = at.now + (IN_TIME + attempt) * self._handover(robot)
+            try:
+                ramp = self._send(ramp, robot, departure, at, limits,
+                                  in_time if attempt + 1 < MOST_RAMPS else np.inf)
+                break
+            except Late:
+                pass
+        self._sent_for = None
+        joined = '' if robot.course.stamp is not None or not departure.states else \
+            f'; it may begin with a step, because {self._why_not_joined(at)}'
+        return f'at rest in {ramp.duration:.2f} s{joined}'
+
+
+def _reached_sentence(task: GoalTask) -> str:
+    turned = task.figures.get('measured_orientation_error_rad')
+    where = 'as near as it can be' if task.nearest else 'reached'
+    return (f'{where}; the tip is measured {task.figures["measured_position_error_m"]} m'
+            + (f' and {turned} rad' if turned else '') + ' from the goal')

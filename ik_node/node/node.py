@@ -1,0 +1,151 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The node: goal poses in, joint trajectories out, one answer for each goal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import traceback
+
+from lifecycle_msgs.srv import ChangeState
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.exceptions import NameValidationException
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.parameter import Parameter
+
+from ik_node.errors import IkNodeError, ParameterError, Reason
+from ik_node.node.active_flag import Gate
+from ik_node.node.components import Parts
+from ik_node.node.created_entities import Entities
+from ik_node.ros.parameters import declare, IK_NODE, plain, refused
+from ik_node.ros.qos_mismatch import QosLog
+
+
+class IkNode(QosLog, LifecycleNode):
+    """
+    The life of the node: unconfigured, inactive, active, finalized.
+
+    Configured it has its parts, with all that they create; active its gate is open.
+    With the parameter autostart it configures and activates itself.
+
+    Raises
+    ------
+    SystemExit
+        If it cannot start by itself; why is on the log.
+
+    """
+
+    def __init__(self) -> None:
+        super().__init__('ik_node')
+        self._values = declare(self, IK_NODE, managed=True)
+        self._gate = Gate(self)
+        self._entities = Entities(self)
+        self._parts: Parts | None = None
+        self.add_on_set_parameters_callback(self._on_parameters)
+        self._change_state = self._service_change_state.callback
+        self._service_change_state.callback = self._on_change_state
+        if self._values['autostart'] and not all(
+                trigger() is TransitionCallbackReturn.SUCCESS
+                for trigger in (self.trigger_configure, self.trigger_activate)):
+            raise SystemExit(1)
+
+    def _on_parameters(self, changes: list[Parameter]) -> SetParametersResult:
+        known = {row.name for row in IK_NODE}
+        values = {**self._values, **{change.name: plain(change) for change in changes
+                                     if change.name in known}}
+        try:
+            if self._parts is not None:
+                self._parts.take_parameters(values)
+        except ParameterError as error:
+            return refused(str(error))
+        self._values = values
+        return SetParametersResult(successful=True)
+
+    # ---- transitions --------------------------------------------------------
+
+    def _on_change_state(self, request: ChangeState.Request,
+                         response: ChangeState.Response) -> ChangeState.Response:
+        """Answer requests for a transition that is not possible now (see ros2/rclpy#1209)."""
+        try:
+            return self._change_state(request, response)
+        except RuntimeError:  # rcl has said why
+            response.success = False
+            return response
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Make the parts; fails if a parameter or the robot description cannot be used."""
+        return self._tried(self._configure)
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Take goals."""
+        self._gate.open = True
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Bring the arm to rest, answer open goals, and take no more."""
+        return self._tried(lambda: self._halt(Reason.INACTIVE, 'the node was deactivated'))
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Let go of the parts and of all that they created."""
+        return self._tried(self._release)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Do the same for ever, from whatever state."""
+        return self._tried(self._shut_down)
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Begin again unconfigured, after a fault in a transition."""
+        return self._tried(self._release)
+
+    def _tried(self, transition: Callable[[], None]) -> TransitionCallbackReturn:
+        """Return how a transition went; rclpy would not say what was raised."""
+        try:
+            transition()
+        except (IkNodeError, NameValidationException) as error:
+            self.get_logger().error(str(error).splitlines()[0])
+            return TransitionCallbackReturn.FAILURE
+        except Exception:  # noqa: BLE001 - on_error follows
+            self.get_logger().error('a transition failed:\n' + traceback.format_exc())
+            return TransitionCallbackReturn.ERROR
+        return TransitionCallbackReturn.SUCCESS
+
+    # ---- what they do -------------------------------------------------------
+
+    def _configure(self) -> None:
+        try:
+            with self._entities.recorded():
+                self._parts = Parts(self, self._values, self._gate)
+        except BaseException:
+            self._release()
+            raise
+
+    def _halt(self, reason: Reason, sentence: str) -> None:
+        if self._gate.open:
+            self._parts.halt(reason, sentence)
+        self._gate.open = False
+
+    def _release(self) -> None:
+        self._gate.open = False
+        parts, self._parts = self._parts, None
+        if parts is not None:
+            parts.flush()
+        self._entities.destroy()
+
+    def _shut_down(self) -> None:
+        self._halt(Reason.SHUTDOWN, 'the node is shut down')
+        self._release()
+
+    def destroy_node(self) -> None:
+        """Leave the ROS graph; rclpy forgets its state machine, which would keep it there."""
+        super().destroy_node()
+        self._state_machine.destroy_when_not_in_use()
+
+    def close(self) -> None:
+        """Bring the arm to rest and answer open goals before the process ends."""
+        self._shut_down()
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the node; exit code 0 after SIGINT or SIGTERM, 1 if it cannot start."""
+    from ik_node.ros.process import run
+    run('ik_node', IkNode, args)

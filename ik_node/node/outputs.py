@@ -1,0 +1,226 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""All that moves the arm leaves here: trajectories by topic or action, and commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+from typing import Protocol
+
+import numpy as np
+from rclpy.duration import Duration
+from rclpy.node import Node
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
+
+from ik_node.errors import GoalError, ParameterError, Reason, TrajectoryError
+from ik_node.motion.controller_rules import refusal
+from ik_node.motion.monitor import Verdict
+from ik_node.motion.trajectory import Trajectory
+from ik_node.node.active_flag import Gate
+from ik_node.ros.action_client import ACTION, TrajectoryAction
+from ik_node.ros.messages import trajectory_message
+from ik_node.text import shown
+
+LISTENER_SETTLE = 0.2  # s; what is published right after discovery may be lost
+
+
+class Late(Exception):
+    """A trajectory was not ready in time; nothing was sent."""
+
+
+class Output(Protocol):
+    """
+    The way to one controller.
+
+    Attributes
+    ----------
+    name : str
+        Where the trajectories go.
+    on_end : callable
+        Called with the controller's own Verdict on the last trajectory, if it gives one.
+    steady : bool
+        Whether many trajectories a second may be sent.
+
+    """
+
+    name: str
+    on_end: Callable[[Verdict], None]
+    steady: bool
+
+    def listeners(self) -> int:
+        """Return how many listen."""
+
+    def ready(self, now: float) -> bool:
+        """
+        Return whether a controller listens and has had time to settle.
+
+        Raises
+        ------
+        TrajectoryError
+            NO_LISTENER if none listens.
+
+        """
+
+    def send(self, trajectory: Trajectory, stamp: int | None = None,
+             before: float = np.inf) -> None:
+        """
+        Send a trajectory whose time 0 is `stamp` (ns) on the node's clock; None: on arrival.
+
+        Raises
+        ------
+        IkNodeError
+            If the gate is shut.
+        TrajectoryError
+            If the controller would refuse it, or is gone.
+        Late
+            If it could not be sent before that monotonic time (s).
+
+        """
+
+    def figures(self) -> dict[str, str]:
+        """Return what the controller tells of the last motion, for the answer."""
+
+    def flush(self, seconds: float) -> bool:
+        """Wait until the controller has what was sent, at most so long; return whether it has."""
+
+
+def make_output(node: Node, kind: str, controller: str, gate: Gate) -> Output:
+    """
+    Return the output of a kind, 'topic' or 'action', to a controller ('' = one without a name).
+
+    Raises
+    ------
+    ParameterError
+        If there is no such kind, or it needs what is not installed.
+
+    """
+    kinds = {'topic': TopicOutput, 'action': ActionOutput}
+    if kind not in kinds:
+        raise ParameterError(f'the parameter output is {shown(kind)}; it must be '
+                             f'{" or ".join(kinds)}')
+    return kinds[kind](node, prefix_of(controller), gate)
+
+
+def prefix_of(controller: str) -> str:
+    """Return what comes before the names of a controller's topics and actions."""
+    controller = controller.strip('/')
+    return f'{controller}/' if controller else ''
+
+
+class TopicOutput:
+    """Publishes to ``joint_trajectory``; the controller says nothing."""
+
+    steady = True
+
+    def __init__(self, node: Node, prefix: str, gate: Gate) -> None:
+        self._gate = gate
+        # The newest takes the place of all before; a full queue asks for acknowledgement at once.
+        self._publisher = node.create_publisher(JointTrajectory, f'{prefix}joint_trajectory', 1)
+        self._listener_seen: float | None = None
+        self.name = self._publisher.topic_name
+        self.on_end: Callable[[Verdict], None] = lambda verdict: None
+
+    def listeners(self) -> int:
+        """As :meth:`Output.listeners`."""
+        count = self._publisher.get_subscription_count()
+        if not count:
+            self._listener_seen = None
+        return count
+
+    def ready(self, now: float) -> bool:
+        """As :meth:`Output.ready`."""
+        self._require_listener()
+        if self._listener_seen is None:
+            self._listener_seen = now
+        return now - self._listener_seen >= LISTENER_SETTLE
+
+    def send(self, trajectory: Trajectory, stamp: int | None = None,
+             before: float = np.inf) -> None:
+        """As :meth:`Output.send`."""
+        self._require_listener()
+        self._publisher.publish(_checked_message(self._gate, trajectory, stamp, before))
+
+    def _require_listener(self) -> None:
+        if not self.listeners():
+            raise TrajectoryError(
+                f'nobody listens on {self.name}; start the controller, or name it by the '
+                'parameter controller', Reason.NO_LISTENER)
+
+    def figures(self) -> dict[str, str]:
+        """Return nothing: a topic tells nothing back."""
+        return {}
+
+    def flush(self, seconds: float) -> bool:
+        """As :meth:`Output.flush`."""
+        return self._publisher.wait_for_all_acked(Duration(seconds=seconds))
+
+
+class ActionOutput:
+    """Sends goals of ``follow_joint_trajectory``; a new one takes the place of the last."""
+
+    steady = False
+
+    def __init__(self, node: Node, prefix: str, gate: Gate) -> None:
+        self._gate = gate
+        self._action = TrajectoryAction(node, f'{prefix}{ACTION}',
+                                        lambda verdict: self.on_end(verdict))
+        self.name = self._action.name
+        self.on_end: Callable[[Verdict], None] = lambda verdict: None
+
+    def listeners(self) -> int:
+        """Return whether a server is there."""
+        return int(self._action.server_is_ready())
+
+    def ready(self, now: float) -> bool:
+        """As :meth:`Output.ready`."""
+        self._action.require_server()
+        return True
+
+    def send(self, trajectory: Trajectory, stamp: int | None = None,
+             before: float = np.inf) -> None:
+        """As :meth:`Output.send`."""
+        self._action.send(_checked_message(self._gate, trajectory, stamp, before))
+
+    def figures(self) -> dict[str, str]:
+        """Return the largest tracking error of a joint (rad or m), by the feedback."""
+        error = self._action.largest_error
+        return {} if error is None else {'tracking_error': f'{error:.3e}'}
+
+    def flush(self, seconds: float) -> bool:
+        """Nothing is kept back."""
+        return True
+
+
+class Commands:
+    """Positions or velocities for ``commands`` of a forward command controller."""
+
+    def __init__(self, node: Node, controller: str, gate: Gate) -> None:
+        self._gate = gate
+        self._publisher = node.create_publisher(
+            Float64MultiArray, f'{prefix_of(controller)}commands', 1)
+
+    def require_listener(self) -> None:
+        """Raise a GoalError, NO_LISTENER, if nobody listens."""
+        if not self._publisher.get_subscription_count():
+            raise GoalError(f'nobody listens on {self._publisher.topic_name}; start the forward '
+                            'command controller, or name it by the parameter controller',
+                            Reason.NO_LISTENER)
+
+    def send(self, values: np.ndarray) -> None:
+        """Send a value for each joint (n,), to be carried out at once; as :meth:`Output.send`."""
+        self._gate.require()
+        self._publisher.publish(Float64MultiArray(data=values.tolist()))
+
+
+def _checked_message(gate: Gate, trajectory: Trajectory, stamp: int | None,
+                     before: float) -> JointTrajectory:
+    gate.require()
+    message = trajectory_message(trajectory, stamp)
+    why = refusal(message, trajectory.joint_names, 0.0)
+    if why:
+        raise TrajectoryError(f'the controller would refuse the trajectory: {why}')
+    if monotonic() > before:
+        raise Late
+    return message

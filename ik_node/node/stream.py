@@ -1,0 +1,358 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Following a moving target: poses on ~/goal_stream in, short trajectories or commands out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from time import monotonic, sleep
+from typing import Any
+
+from geometry_msgs.msg import PoseStamped
+import numpy as np
+from rclpy.node import Node
+
+from ik_node.errors import GoalError, IkNodeError, ParameterError, Reason
+from ik_node.motion.active_trajectory import Course
+from ik_node.motion.following.follower import Follower
+from ik_node.motion.following.options import Follow, Phase
+from ik_node.motion.trajectory import MotionState, Trajectory
+from ik_node.motion.validate import validate
+from ik_node.node.active_flag import Gate
+from ik_node.node.arm_state import ArmState
+from ik_node.node.frames import NotYet
+from ik_node.node.goal_conversion import Targets
+from ik_node.node.goal_queue import Goals
+from ik_node.node.goal_status import GoalTask
+from ik_node.node.motion import Motion
+from ik_node.node.outputs import Commands, Output
+from ik_node.node.robot import Robot, RobotHolder
+from ik_node.node.stamp_check import Stamps
+from ik_node.ros.clocks import steady_clock
+from ik_node.ros.qos import LATEST
+from ik_node.ros.status_messages import GoalState
+from ik_node.text import shown
+
+OUTPUTS = 'trajectory', 'position', 'velocity'
+ASTRAY = 0.1      # rad or m: so far from its command, and lag, an arm does not follow
+LONGEST_LEAD = 0.5  # s
+PAUSE = 0.5       # s at least without a pose, after which a stream begins again
+RETRY = 1.0       # s after a rejection, until a stream that goes on is tried again
+MARGIN = 5e-3     # s that a trajectory may be later than is reckoned with
+
+
+class Session:
+    """
+    One target from its first pose to the last.
+
+    Attributes
+    ----------
+    settings : Settings
+        With which the follower was made.
+    lead : float
+        How far (s) ahead is commanded.
+    clocks_agree : bool
+        The controller's clock is ours, so that it can join a motion by its stamp.
+    last : Follow or None
+        The last cycle that had a target.
+    begin : float
+        Monotonic time (s) at which it leaves the motion before.
+    on_course : float
+        Monotonic time (s) at which the arm was last where it is commanded to be.
+    rest : float
+        Monotonic time (s) from which on it is commanded to rest.
+
+    """
+
+    def __init__(self, task: GoalTask, robot: Robot, begin: MotionState, time: float,
+                 lead: float, before: Course | None = None) -> None:
+        self.task = task
+        self.lead = lead
+        self.poses = 0
+        self.clocks_agree = False
+        self.last: Follow | None = None
+        self.on_course = self.begin = time
+        self.rest = np.inf
+        self.settings = robot.settings
+        self.follower = self._made(robot)
+        self.follower.begin(begin, time, before)
+
+    def _made(self, robot: Robot) -> Follower:
+        return Follower(robot.chain, robot.settings.planning,
+                        replace(robot.settings.following, lead=self.lead))
+
+    def renew(self, robot: Robot, lead: float) -> None:
+        """Go on with the settings as they are now."""
+        self.lead = lead
+        follower = self._made(robot)
+        follower.take_over(self.follower)
+        self.settings, self.follower = robot.settings, follower
+
+    def halt(self) -> None:
+        """Let go of the target."""
+        self.follower.halt()
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """Return numbers for the answer."""
+        figures = {'poses': self.poses, 'poses_out_of_order': self.follower.out_of_order,
+                   'poses_apart': self.follower.jumps}
+        if self.last is not None:
+            figures |= {'position_error_m': f'{self.last.position_error:.3e}',
+                        'orientation_error_rad': f'{self.last.orientation_error:.3e}',
+                        'smallest_singular_value': f'{self.last.smallest:.4f}'}
+        return figures
+
+
+class Stream:
+    """
+    Follows the latest pose of a stream; a session of it is one goal, with one answer.
+
+    After a session has ended, by ~/stop or another goal too, the next begins only
+    after a pause of the stream, so that a sender that goes on does not undo it.
+
+    Parameters
+    ----------
+    values : mapping
+        Parameters stream.output and controller, which are fixed at start.
+
+    Raises
+    ------
+    ParameterError
+        If stream.output is none of OUTPUTS.
+
+    """
+
+    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, targets: Targets,
+                 goals: Goals, motion: Motion, stamps: Stamps, output: Output,
+                 values: Mapping[str, Any], gate: Gate) -> None:
+        self._node = node
+        self._holder = holder
+        self._arm = arm
+        self._targets = targets
+        self._goals = goals
+        self._motion = motion
+        self._stamps = stamps
+        self._output = output
+        self._kind = values['stream.output']
+        if self._kind not in OUTPUTS:
+            raise ParameterError(f'the parameter stream.output is {shown(self._kind)}; it must be '
+                                 f'{", ".join(OUTPUTS[:-1])} or {OUTPUTS[-1]}')
+        self._commands = None if self._kind == 'trajectory' \
+            else Commands(node, values['controller'], gate)
+        self._session: Session | None = None
+        self._task: GoalTask | None = None
+        self._timer = node.create_timer(
+            1.0, self._cycle, clock=steady_clock())
+        self._timer.cancel()
+        self._last_pose, self._rejected = -np.inf, np.inf
+        node.create_subscription(PoseStamped, '~/goal_stream', self._on_pose, LATEST)
+
+    # ---- poses --------------------------------------------------------------
+
+    def _on_pose(self, message: PoseStamped) -> None:
+        now, robot = monotonic(), self._holder.robot
+        timeout = robot.settings['stream.timeout'] if robot is not None else 1.0
+        paused, self._last_pose = now - self._last_pose > max(timeout, PAUSE), now
+        # A rejection may come after a wait.
+        if self._task is not None and self._task.state is GoalState.REJECTED:
+            self._task, self._rejected = None, now
+        if self._session is not None:
+            if not self._session.task.final:
+                self._feed(self._session, message, now)
+        elif paused or now > self._rejected + RETRY:
+            self._rejected = np.inf
+            task = self._task = self._goals.new(message.header.stamp)
+            self._goals.attempt(task, lambda: self._begin(task, message))
+
+    def _feed(self, session: Session, message: PoseStamped, now: float) -> None:
+        stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+        try:
+            session.follower.feed(self._target(message), now, stamp or None)
+            session.poses += 1
+        except (IkNodeError, NotYet) as error:
+            self._node.get_logger().warning(f'a pose of the stream is left out: {error}',
+                                            throttle_duration_sec=5.0)
+
+    def _target(self, message: PoseStamped) -> np.ndarray:
+        robot = self._holder.require()
+        self._stamps.checked(message.header.stamp, robot.settings['goal.max_age'])
+        return self._targets.pose(message.header, message.pose, robot)
+
+    # ---- a session ----------------------------------------------------------
+
+    def _begin(self, task: GoalTask, message: PoseStamped) -> None:
+        robot, now = self._holder.require(), monotonic()
+        self._target(message)  # what is wrong with it is said before anything moves
+        q, qd = self._arm.measured(robot)
+        if not self._ready(now):
+            self._goals.wait(task, lambda: self._begin(task, message), np.inf)
+            return
+        if self._commands is None and self._motion.waits_for_rest(task, robot, qd):
+            self._goals.wait(task, lambda: self._begin(task, message), np.inf)
+            return
+        session = self._session_from(task, robot, q, qd, now)
+        if self._commands is not None:
+            task.halt = session.halt
+        task.ends_alone = self._commands is None  # as each of its trajectories does
+        session.clocks_agree = self._arm.clocks_agree()
+        if robot.settings['stream.stamped'] and self._commands is None \
+                and not session.clocks_agree:
+            self._node.get_logger().warning(
+                'the stamps of the joint states do not show that the controller has our clock; '
+                'this stream is sent without stamps, which is rougher', throttle_duration_sec=60.0)
+        self._feed(session, message, monotonic())
+        self._set_rate(session)
+        self._timer.reset()
+        self._session = session
+        self._goals.under_way(task, self._judge, 'follows the stream')
+
+    def _session_from(self, task: GoalTask, robot: Robot, q: np.ndarray, qd: np.ndarray,
+                      now: float) -> Session:
+        """Return a session that leaves the present motion, or begins where the arm is."""
+        self._motion.look_whether_late(robot, q)
+        departure = self._motion.departure(robot, q, qd, self._arm.instant())
+        lead = self._lead(robot)
+        if not len(departure.times):
+            # The controller may hold the arm a little beside: it has the lead to get there.
+            begin = now + lead if self._commands is None else now
+            return Session(task, robot, departure.handover, begin, lead)
+        begin = now - departure.past + float(departure.times[-1])
+        return Session(task, robot, departure.handover, begin, lead, robot.course)
+
+    def _lead(self, robot: Robot) -> float:
+        """Return how far (s) ahead is commanded: so far that trajectories are in time."""
+        lead = robot.settings['stream.lead']
+        if self._commands is not None:
+            return lead
+        needed = 1.0 / robot.settings['stream.rate'] + self._arm.cycle + self._arm.delivery()
+        return min(max(lead, needed + MARGIN), LONGEST_LEAD)
+
+    def _set_rate(self, session: Session) -> None:
+        self._timer.timer_period_ns = int(1e9 / session.settings['stream.rate'])
+
+    def _ready(self, now: float) -> bool:
+        """Return whether somebody listens; raise if nobody does, or nobody can follow."""
+        if self._commands is not None:
+            self._commands.require_listener()
+            return True
+        if not self._output.steady:
+            raise GoalError('a stream is not sent as goals of an action; set output to topic, or '
+                            'stream.output to position or velocity', Reason.PARAMETER_INVALID)
+        return self._output.ready(now)
+
+    def _cycle(self) -> None:
+        session = self._session
+        if not session.task.final:
+            self._goals.attempt(session.task, self._command)
+        elif self._commands is None:
+            self._close()  # what took its place has the arm
+        else:
+            session.follower.halt()
+            try:
+                self._command()
+            except IkNodeError as error:
+                self._node.get_logger().error(f'the ramp to rest is given up: {error}')
+                self._close()
+
+    def _command(self) -> None:
+        """Command the state that is `stream.lead` ahead."""
+        session, robot, now = self._session, self._holder.require(), monotonic()
+        if session.settings is not robot.settings and not session.task.final:
+            session.renew(robot, self._lead(robot))
+            self._set_rate(session)
+        stamped, stamp = self._stamped(session), None
+        if self._commands is None and not stamped:
+            now = self._arm.next_update()  # when the controller begins what is sent now
+        if now + session.lead <= session.begin:
+            return  # it is on its way to where the stream begins
+        found = session.follower.step(now)
+        begin = now - self._arm.past if stamped else now
+        trajectory = session.follower.trajectory(begin, stamped)
+        if not session.task.final:
+            validate(from_handover(trajectory), robot.settings.limits)
+        if self._commands is None:
+            stamp = self._arm.stamp_of(begin) if stamped else None
+            self._output.send(trajectory, stamp)
+        else:
+            wanted = found.state.q if self._kind == 'position' else found.state.qd
+            self._commands.send(wanted)
+            begin -= session.lead  # it is carried out at once
+            stamp = self._arm.stamp_of(begin)
+        robot.course = Course(trajectory, begin, robot.settings.limits, stamp)
+        if found.phase is Phase.FOLLOWING:
+            session.last = found
+        if found.phase is Phase.FOLLOWING or not found.state.rests:
+            session.rest = np.inf
+        else:
+            session.rest = min(session.rest, begin + trajectory.duration)
+            self._come_to_rest(session, robot, trajectory.end)
+
+    def _come_to_rest(self, session: Session, robot: Robot, end: np.ndarray) -> None:
+        """Close a session once the arm is seen at rest at `end` (n,), or was waited for enough."""
+        if session.task.final:
+            self._close()
+            return
+        rested = monotonic() - session.rest
+        q, age = self._arm.last(robot)
+        if age < rested and (np.abs(robot.chain.difference(q, end))
+                             <= robot.settings['watch.joint_tolerance']).all():
+            seen = 'is'
+        elif rested > robot.settings['watch.settle_timeout']:
+            seen = 'was not seen'
+        else:
+            return
+        self._close()
+        self._last_pose = -np.inf  # this was the pause
+        self._end(session, GoalState.STOPPED, Reason.STREAM_ENDED, 'no pose came for '
+                  f'{session.settings["stream.timeout"]:g} s; the arm {seen} at rest after '
+                  f'{session.poses} poses')
+
+    def _stamped(self, session: Session) -> bool:
+        """Return whether trajectories have stamps; simulated time comes in steps too long."""
+        return (self._commands is None and session.settings['stream.stamped']
+                and session.clocks_agree and not self._node.get_clock().ros_time_is_active)
+
+    def _judge(self) -> None:
+        """End a session whose arm is no longer seen, or does not follow."""
+        session, robot, now = self._session, self._holder.require(), monotonic()
+        q, age = self._arm.last(robot)
+        if q is None or age > robot.settings['state.timeout']:
+            self._give_up(session, Reason.STATE_LOST, f'the joint states stopped {age:.1f} s ago')
+            return
+        course = robot.course
+        if course is None or course.followed(robot.chain, q, now, ASTRAY):
+            session.on_course = now
+        elif now - session.on_course > robot.settings['watch.start_timeout']:
+            self._give_up(session, Reason.OFF_TRACK, 'the arm does not follow its commands; is '
+                          'the controller active, and does its log say why it refused?')
+
+    def _give_up(self, session: Session, reason: Reason, sentence: str) -> None:
+        session.follower.halt()
+        if self._commands is None:  # else the ramp is still to come
+            self._holder.require().lose_course()
+        self._end(session, GoalState.FAILED, reason, f'{sentence}; it is brought to rest')
+
+    def _end(self, session: Session, state: GoalState, reason: Reason, sentence: str) -> None:
+        session.task.figures |= session.figures
+        self._goals.end(session.task, state, reason, sentence)
+
+    def close(self) -> None:
+        """Go on until a ramp to rest that was begun is over, if it is made of commands."""
+        while self._session is not None and self._commands is not None:
+            self._cycle()
+            sleep(1e-9 * self._timer.timer_period_ns)
+
+    def _close(self) -> None:
+        self._timer.cancel()
+        self._session = None
+
+
+def from_handover(trajectory: Trajectory) -> Trajectory:
+    """Return a trajectory without the points of those before, which were looked at before."""
+    k = trajectory.handover - 1
+    start = MotionState(trajectory.q[k], trajectory.qd[k], trajectory.qdd[k])
+    k += 1
+    return replace(trajectory, start=start, times=trajectory.times[k:] - trajectory.times[k - 1],
+                   q=trajectory.q[k:], qd=trajectory.qd[k:], qdd=trajectory.qdd[k:], handover=0)

@@ -1,0 +1,110 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is on the log when two ends of a topic do not fit: who they are, and what each has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.publisher import Publisher
+from rclpy.qos import (
+    qos_check_compatible,
+    qos_policy_name_from_kind,
+    QoSCompatibility,
+    QoSProfile,
+)
+from rclpy.subscription import Subscription
+
+from ik_node.ros.clocks import steady_clock
+
+try:
+    from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
+except ImportError:  # Humble
+    from rclpy.qos_event import PublisherEventCallbacks, SubscriptionEventCallbacks
+
+End = Publisher | Subscription
+NAMED = 1.0  # s after its topic an end of it is discovered, the name of its node is known
+
+
+class QosLog:
+    """A node, by what it inherits besides; rclpy alone would log topic and policy."""
+
+    def create_subscription(self, *args: Any,
+                            event_callbacks: SubscriptionEventCallbacks | None = None,
+                            **others: Any) -> Subscription:
+        """As that of rclpy."""
+        events = event_callbacks or SubscriptionEventCallbacks()
+        events.incompatible_qos = self._teller(lambda: made)
+        made = super().create_subscription(*args, event_callbacks=events, **others)
+        return made
+
+    def create_publisher(self, *args: Any, event_callbacks: PublisherEventCallbacks | None = None,
+                         **others: Any) -> Publisher:
+        """As that of rclpy."""
+        events = event_callbacks or PublisherEventCallbacks()
+        events.incompatible_qos = self._teller(lambda: made)
+        made = super().create_publisher(*args, event_callbacks=events, **others)
+        return made
+
+    def _teller(self, own: Callable[[], End]) -> Callable[[Any], None]:
+        """Return what is called when an end is discovered that does not fit our `own`."""
+        told: set[bytes] = set()
+        waits = False
+
+        def on_event(event: Any) -> None:
+            nonlocal waits
+            if waits:
+                return
+            waits = True
+            topic, qos, ours_offers = (  # it may be gone by then
+                own().topic_name, own().qos_profile, isinstance(own(), Publisher))
+
+            def once() -> None:
+                nonlocal told, waits
+                waits = False
+                self.destroy_timer(timer)
+                found = self._misfits(topic, qos, ours_offers)
+                for identity, sentence in found.items():
+                    if identity not in told:
+                        self.get_logger().warning(sentence)
+                if found.keys() <= told:
+                    self.get_logger().warning(
+                        f'what was on {topic} for a moment did not fit '
+                        f'{self.get_fully_qualified_name()} '
+                        f'({qos_policy_name_from_kind(event.last_policy_kind)})')
+                told = {*found}
+
+            timer = self.create_timer(NAMED, once, clock=steady_clock())
+
+        return on_event
+
+    def _misfits(self, topic: str, own: QoSProfile, ours_offers: bool) -> dict[bytes, str]:
+        """Return what is wrong with each other end that does not fit, by its identity."""
+        way, theirs, ours, ends = (
+            ('gets to', 'asks for', 'offers', self.get_subscriptions_info_by_topic(topic))
+            if ours_offers else
+            ('comes from', 'offers', 'asks for', self.get_publishers_info_by_topic(topic)))
+        found = {}
+        for end in ends:
+            other = end.qos_profile
+            why = mismatch(own, other) if ours_offers else mismatch(other, own)
+            if why:
+                found[bytes(end.endpoint_gid)] = (
+                    f'nothing on {topic} {way} {end.node_namespace.rstrip("/")}/{end.node_name}: '
+                    f'it {theirs} {_words(other)}; {self.get_fully_qualified_name()} {ours} '
+                    f'{_words(own)} ({why})')
+        return found
+
+
+def mismatch(offered: QoSProfile, asked: QoSProfile) -> str:
+    """Return why nothing passes from a publisher to a subscription; '' if it does."""
+    compatible, why = qos_check_compatible(offered, asked)
+    if compatible != QoSCompatibility.ERROR:
+        return ''
+    return why.replace('ERROR: ', '').strip(';').replace(';', ', ')
+
+
+def _words(qos: QoSProfile) -> str:
+    return ', '.join(policy.name.lower().replace('_', ' ')
+                     for policy in (qos.reliability, qos.durability))

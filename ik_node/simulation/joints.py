@@ -1,0 +1,172 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Simulated joints: how an arm follows its commands, and what is measured of it.
+
+All randomness comes from a seed, so that what was seen can be seen again.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ik_node.motion.trajectory import MotionState
+
+
+class Plant(Protocol):
+    """
+    The joints of an arm under position control.
+
+    Attributes
+    ----------
+    state : MotionState
+        Where the joints truly are.
+    blocked : (n,) array of bool
+        Joints that stand still, whatever they are told.
+
+    """
+
+    state: MotionState
+    blocked: np.ndarray
+
+    def step(self, command: MotionState, dt: float) -> None:
+        """Follow `command` for `dt` seconds, at the end of which it is due."""
+
+
+@dataclass(frozen=True)
+class Following:
+    """
+    How joints follow their commands.
+
+    Attributes
+    ----------
+    lag : float
+        s that the joints are behind in a motion of constant speed; 0 = none.
+    order : int
+        1: first-order lag, the speed steps with the command; 2: critically damped.
+    friction : float
+        Rad or m by which the joints stay behind the command, in motion and at rest.
+
+    """
+
+    lag: float = 0.0
+    order: int = 1
+    friction: float = 0.0
+
+
+class LaggingPlant:
+    """
+    Joints that follow with a lag and stick; perfect ones without both.
+
+    Friction is the play operator: a joint does not move until the command is
+    further away than the friction, then follows at this distance, and stays
+    there at the end.  The lag comes behind it, solved exactly for a command that
+    moves evenly over each step.
+    """
+
+    def __init__(self, q: np.ndarray, following: Following = Following()) -> None:
+        self.state = MotionState.at_rest(q)
+        self.blocked = np.zeros(len(q), dtype=bool)
+        self.following = following
+        self._target = self.state.q
+
+    def step(self, command: MotionState, dt: float) -> None:
+        """Follow `command` for `dt` seconds, at the end of which it is due."""
+        q, qd, how = self.state.q, self.state.qd, self.following
+        before = self._target
+        self._target = np.clip(before, command.q - how.friction, command.q + how.friction)
+        if how.lag == 0.0 and how.friction == 0.0:
+            reached = command
+        elif dt == 0.0:
+            reached = self.state
+        else:
+            slope = (self._target - before) / dt
+            behind, rate = _response(q - before, qd - slope, slope, how, dt)
+            reached = MotionState(self._target + behind, slope + rate, (slope + rate - qd) / dt)
+        stands = MotionState.at_rest(q)
+        self.state = MotionState(*(np.where(self.blocked, still, moved) for still, moved in (
+            (stands.q, reached.q), (stands.qd, reached.qd), (stands.qdd, reached.qdd))))
+
+
+def _response(e: np.ndarray, e_rate: np.ndarray, slope: np.ndarray, how: Following,
+              dt: float) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return position and rate relative to a target that moves at `slope`, after `dt`.
+
+    `e` and `e_rate` are those at its begin.  Closed forms of
+    ``lag e' + e = -lag slope`` and ``e'' + 2 w e' + w^2 e = -2 w slope``, w = 2 / lag.
+    """
+    if how.lag == 0.0:
+        return np.zeros_like(e), np.zeros_like(e)
+    a = e + how.lag * slope   # beyond the steady state of a ramp
+    if how.order == 1:
+        a = a * np.exp(-dt / how.lag)
+        return a - how.lag * slope, -a / how.lag
+    w = 2.0 / how.lag
+    b = e_rate + w * a
+    decay = np.exp(-w * dt)
+    return (a + b * dt) * decay - how.lag * slope, (b - w * (a + b * dt)) * decay
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """
+    What is wrong with the measurement.
+
+    Attributes
+    ----------
+    noise : float
+        Standard deviation of the measured positions (rad or m).
+    velocity_noise : float
+        Standard deviation of the measured velocities (per s).
+    delay : float
+        s from the measurement to the message.
+    dropped : float
+        Share of the messages that get lost, 0 to 1.
+
+    """
+
+    noise: float = 0.0
+    velocity_noise: float = 0.0
+    delay: float = 0.0
+    dropped: float = 0.0
+
+
+class Sensors:
+    """
+    Measures the joints with noise, and passes measurements on, late or never.
+
+    One draw of each kind is made for each measurement and each message,
+    whatever the options are, so that a seed fixes what happens at which cycle.
+    """
+
+    def __init__(self, seed: int, measuring: Measuring = Measuring()) -> None:
+        self.measuring = measuring
+        self._noise, self._losses = (np.random.default_rng([seed, k]) for k in range(2))
+        self._under_way: deque[tuple[float, MotionState]] = deque()
+
+    def forget(self) -> None:
+        """Pass nothing on that was measured until now: the joints are others."""
+        self._under_way.clear()
+
+    def measure(self, state: MotionState) -> MotionState:
+        """Return `state` with noise on position and velocity."""
+        e_q, e_qd = self._noise.standard_normal((2, len(state.q)))
+        return MotionState(state.q + self.measuring.noise * e_q,
+                           state.qd + self.measuring.velocity_noise * e_qd, state.qdd)
+
+    def pass_on(self, now: float, state: MotionState) -> Sequence[tuple[float, MotionState]]:
+        """Return what arrives at `now` (s): times and states of measurements, oldest first."""
+        if self._losses.random() >= self.measuring.dropped:
+            self._under_way.append((now, state))
+        arrived = []
+        # Half a nanosecond: clocks count in whole ones.
+        while self._under_way and (self._under_way[0][0] + self.measuring.delay
+                                   <= now + 0.5e-9):
+            arrived.append(self._under_way.popleft())
+        return arrived

@@ -1,0 +1,227 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""A simulated joint_trajectory_controller and arm, as a process of its own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+import numpy as np
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.time import Time
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+
+from ik_node.errors import IkNodeError, ParameterError
+from ik_node.model.chain import Chain, make_chain
+from ik_node.model.joint_values import one_per_joint
+from ik_node.model.urdf import Tree
+from ik_node.motion.action_goal import ActiveGoal, Tolerances
+from ik_node.motion.trajectory import MotionState
+from ik_node.ros.action_client import action_type
+from ik_node.ros.clocks import steady_clock
+from ik_node.ros.description import Description
+from ik_node.ros.parameters import declare, plain, refused, SIM_CONTROLLER
+from ik_node.ros.process import forget_garbage
+from ik_node.simulation.action_server import TrajectoryServer
+from ik_node.simulation.controller import ControllerOptions, SimulatedController
+from ik_node.simulation.joints import Following, LaggingPlant, Measuring, Sensors
+from ik_node.simulation.physics import PhysicsPlant
+from ik_node.text import quote
+
+MOVES = 1e-3  # rad/s or m/s
+
+
+class SimController(Node):
+    """Takes ``joint_trajectory``, publishes ``joint_states``, says what it refused."""
+
+    def __init__(self) -> None:
+        super().__init__('sim_controller')
+        self._values = declare(self, SIM_CONTROLLER)
+        self._chain: Chain | None = None
+        self._controller: SimulatedController | None = None
+        self._sensors = Sensors(self._values['measuring.seed'])
+        self._standing: dict[str, float] = {}
+        self._counts: Counter[str] = Counter()
+        self._complaint = ''
+        self._given_up = ''
+        self._states = self.create_publisher(JointState, 'joint_states', 10)
+        self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
+        self._subscription = self.create_subscription(
+            JointTrajectory, 'joint_trajectory', self._offer, 10)
+        kind = action_type()
+        self._server = None if kind is None else TrajectoryServer(
+            self, kind, self._offer, lambda goal: self._controller.cancel(goal))
+        self._period = 1.0 / self._values['rate']
+        # The time of day may be set back; simulated time is what a simulation goes by.
+        clock = self.get_clock() if self.get_parameter('use_sim_time').value \
+            else steady_clock()
+        self.create_timer(self._period, self._update, clock=clock)
+        self.create_timer(1.0, self._report, clock=clock)
+        self._description = Description(self, self._values, self._take_model, self._moves)
+        self.add_on_set_parameters_callback(self._on_parameters)
+
+    def _take_model(self, tree: Tree) -> None:
+        chain = make_chain(tree, self._values['base_link'], self._values['tip_link'])
+        q = self._start(chain)
+        # Joints beside the chain (a gripper) stand, so that every link has a pose.
+        standing = {
+            joint.name: float(np.clip(0.0, joint.lower, joint.upper)) for joint in tree.joints
+            if joint.moves and joint.mimic is None and joint.name not in chain.joint_names}
+        plant = PhysicsPlant(tree, chain, q, standing) if self._values['physics'] \
+            else LaggingPlant(q)
+        controller = SimulatedController(chain.joint_names, chain.continuous & chain.turning, q,
+                                         plant=plant, sensors=self._sensors)
+        _apply(self._values, chain, controller, self._sensors)
+        if self._controller is not None:
+            self._controller.leave('The robot description has changed.')
+            self._sensors.forget()
+        self._chain, self._controller, self._standing = chain, controller, standing
+        forget_garbage()
+        self.get_logger().info(
+            f'simulates {", ".join(map(quote, chain.joint_names))} at {self._values["rate"]:g} '
+            f'Hz; listens on {self._subscription.topic_name}')
+
+    def _moves(self) -> bool:
+        return self._controller is not None and (
+            self._controller.busy or bool(np.abs(self._controller.plant.state.qd).max() > MOVES))
+
+    def _start(self, chain: Chain) -> np.ndarray:
+        """Return where the arm begins; joints that are simulated already stay, if they can."""
+        q = _posture(chain, self._values['initial_positions'])
+        if self._controller is None:
+            return q
+        there = dict(zip(self._controller.joints, self._controller.plant.state.q))
+        stays = np.array([there.get(name, np.nan) for name in chain.joint_names])
+        return np.where((stays >= chain.lower) & (stays <= chain.upper), stays, q)
+
+    def _on_parameters(self, changes: list[Parameter]) -> SetParametersResult:
+        known = {row.name for row in SIM_CONTROLLER}
+        values = {**self._values, **{change.name: plain(change) for change in changes
+                                     if change.name in known}}
+        try:
+            if self._controller is not None:
+                _apply(values, self._chain, self._controller, self._sensors)
+        except IkNodeError as error:
+            return refused(str(error))
+        self._values = values
+        if self._controller is None:
+            self._description.retry()
+        return SetParametersResult(successful=True)
+
+    def _now(self) -> float:
+        return 1e-9 * self.get_clock().now().nanoseconds
+
+    def _offer(self, message: JointTrajectory, goal: ActiveGoal | None = None) -> str | None:
+        if self._controller is None:
+            why = 'there is no robot description yet: ' + self._description.complaint
+        else:
+            why = self._controller.offer(message, self._now(), goal)
+        if self._values['silent']:
+            return why
+        self._counts['accepted' if why is None else 'refused'] += 1
+        if why is not None:
+            self._complaint = f'last refused: {why}'
+            self.get_logger().error(f'trajectory refused: {why}')
+            self._report()
+        return why
+
+    def _update(self) -> None:
+        if self._controller is None:
+            return
+        controller, now = self._controller, self._now()
+        state = controller.update(now, self._period)
+        if self._server is not None:
+            self._server.update(controller)
+        if controller.complaint != self._given_up:
+            self._given_up = controller.complaint
+            self._complaint = f'last given up: {controller.complaint}'
+            self.get_logger().error(f'holding position: {controller.complaint}')
+            self._report()
+        for measured_at, measured in self._sensors.pass_on(now, state):
+            self._publish(measured_at, measured)
+
+    def _publish(self, measured_at: float, state: MotionState) -> None:
+        message = JointState()
+        message.header.stamp = Time(nanoseconds=round(1e9 * measured_at)).to_msg()
+        message.name = [*self._controller.joints, *self._standing]
+        rest = [0.0] * len(self._standing)
+        message.position = [*state.q.tolist(), *self._standing.values()]
+        message.velocity = [*state.qd.tolist(), *rest]
+        self._states.publish(message)
+
+    def _report(self) -> None:
+        level, text = DiagnosticStatus.OK, 'running'
+        if self._controller is None:
+            level, text = DiagnosticStatus.WARN, 'no robot description'
+        elif self._complaint:
+            level, text = DiagnosticStatus.WARN, self._complaint
+        array = DiagnosticArray()
+        array.header.stamp = self.get_clock().now().to_msg()
+        array.status = [DiagnosticStatus(
+            level=level, name=f'{self.get_fully_qualified_name()}: trajectories', message=text,
+            values=[KeyValue(key=key, value=str(self._counts[key]))
+                    for key in ('accepted', 'refused')])]
+        self._diagnostics.publish(array)
+
+    def close(self) -> None:
+        """Nothing to say."""
+
+
+def _apply(values: Mapping[str, Any], chain: Chain, controller: SimulatedController,
+           sensors: Sensors) -> None:
+    """
+    Give the parameters to those whom they concern; all or none.
+
+    Raises
+    ------
+    ParameterError
+        If a list has the wrong length, a tolerance is negative, or a joint is unknown.
+
+    """
+    def tolerance(name: str) -> np.ndarray:
+        array = one_per_joint(chain, values[name], f'the parameter {name}')
+        if (array < 0.0).any():
+            raise ParameterError(f'the parameter {name} is {list(values[name])}; '
+                                 'none of its numbers may be negative')
+        return array
+
+    tolerances = Tolerances(tolerance('constraints.trajectory'), tolerance('constraints.goal'),
+                            values['constraints.goal_time'])
+    blocked = [name for name in values['following.blocked_joints'] if name]
+    for name in blocked:
+        if name not in chain.joint_names:
+            raise ParameterError(f'following.blocked_joints names {quote(name)}; the joints are '
+                                 f'{", ".join(map(quote, chain.joint_names))}')
+    controller.tolerances = tolerances
+    controller.options = ControllerOptions(**{name: values[name] for name in (
+        'allow_partial_joints_goal', 'allow_nonzero_velocity_at_trajectory_end',
+        'allow_integration_in_goal_trajectories', 'interpolate_from_desired_state',
+        'allow_trajectory_replacement', 'speed_scaling', 'silent')})
+    controller.plant.blocked = np.isin(chain.joint_names, blocked)
+    if isinstance(controller.plant, LaggingPlant):
+        controller.plant.following = Following(*(values[f'following.{name}'] for name in (
+            'lag', 'order', 'friction')))
+    sensors.measuring = Measuring(*(values[f'measuring.{name}'] for name in (
+        'noise', 'velocity_noise', 'delay', 'dropped')))
+
+
+def _posture(chain: Chain, values: tuple[float, ...]) -> np.ndarray:
+    if not values:
+        return chain.middle
+    q = one_per_joint(chain, values, 'the parameter initial_positions')
+    if not ((q >= chain.lower) & (q <= chain.upper)).all():
+        raise ParameterError(f'initial_positions {list(values)} are not inside the joint limits '
+                             f'{chain.lower.tolist()} .. {chain.upper.tolist()}')
+    return q
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the simulated controller; exit code 0 after SIGINT or SIGTERM, 1 if it cannot start."""
+    from ik_node.ros.process import run
+    run('sim_controller', SimController, args)

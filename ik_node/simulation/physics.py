@@ -1,0 +1,253 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The joints of a URDF under gravity and position servos, simulated by MuJoCo.
+
+The servos are what industrial drives are without their integral part: they sag
+under load and lag in motion.  Nothing collides; meshes are not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lxml import etree
+import numpy as np
+
+from ik_node.errors import ParameterError, UrdfError
+from ik_node.model.chain import Chain
+from ik_node.model.urdf import Joint, JointType, Tree
+from ik_node.motion.trajectory import MotionState
+from ik_node.se3 import pose, rotation_about, rotation_from_rpy, rotation_to_axis
+from ik_node.text import quote
+
+TIME_STEP = 1e-3       # s
+BANDWIDTH = 80.0       # rad/s of the servos, critically damped: 2 / BANDWIDTH behind
+ROTOR_SHARE = 0.1      # of a joint's inertia, which the rotor behind the gear adds at least
+LEAST_ROTOR = 0.02     # kg m^2 or kg; a small arm's drive at the joint
+ROD = 5.0              # kg/m of a link without inertial element, from its joint to the next
+ROD_END = 0.5          # kg more
+ROD_RADIUS = 0.05      # m
+STIFF = 2.0 * TIME_STEP, 1.0   # time constant (s) and damping of stops and mimic joints
+SETTLING = 1.0         # s, until the arm hangs in its servos
+POSTURES = 32          # in which the inertia of each joint is looked up
+
+
+class PhysicsPlant:
+    """
+    Parameters
+    ----------
+    tree : Tree
+    chain : Chain
+        Its joints are driven; mimic joints follow them.
+    q : (n,) array
+        Posture that the servos hold at start.
+    standing : mapping
+        Where the joints beside the chain are fixed, by name.
+
+    Attributes
+    ----------
+    state : MotionState
+    blocked : (n,) array of bool
+
+    Raises
+    ------
+    ParameterError
+        If MuJoCo is not installed.
+    UrdfError
+        If an inertial element makes no sense.
+
+    """
+
+    def __init__(self, tree: Tree, chain: Chain, q: np.ndarray,
+                 standing: Mapping[str, float]) -> None:
+        self._mujoco = mujoco = _mujoco()
+        self.blocked = np.zeros(chain.n, dtype=bool)
+        spec = _specification(mujoco, tree, standing)
+        self.model = spec.compile()
+        self._data = mujoco.MjData(self.model)
+        joints = [self.model.joint(name) for name in chain.joint_names]
+        self._q = np.array([joint.qposadr[0] for joint in joints])
+        self._v = np.array([joint.dofadr[0] for joint in joints])
+        inertia = self._largest_inertia(chain)
+        rotor = np.maximum(ROTOR_SHARE * inertia, LEAST_ROTOR)
+        stiffness = BANDWIDTH**2 * (inertia + rotor)
+        damping = 2.0 * BANDWIDTH * (inertia + rotor)
+        for name, k, d, m in zip(chain.joint_names, stiffness, damping, rotor):
+            spec.joint(name).armature = m
+            servo = spec.add_actuator(name=name, target=name,
+                                      trntype=mujoco.mjtTrn.mjTRN_JOINT)
+            servo.set_to_position(kp=k, kv=d)
+        self.model = spec.compile()
+        self._data = mujoco.MjData(self.model)
+        self._pose(q)
+        self._data.ctrl[:] = q
+        self._owed = 0.0
+        self.state = MotionState.at_rest(q)
+        self.step(self.state, SETTLING)
+
+    def step(self, command: MotionState, dt: float) -> None:
+        """Follow `command` for `dt` seconds, at the end of which it is due."""
+        data, before, begin = self._data, self.state, self._data.ctrl.copy()
+        steps = int((self._owed + dt) / TIME_STEP)
+        self._owed += dt - steps * TIME_STEP
+        still = self.blocked
+        end = np.where(still, before.q, command.q)
+        begin[still] = before.q[still]
+        for k in range(1, steps + 1):
+            data.ctrl[:] = begin + (end - begin) * (k / steps)
+            self._mujoco.mj_step(self.model, data)
+            data.qpos[self._q[still]] = before.q[still]
+            data.qvel[self._v[still]] = 0.0
+        self.state = MotionState(data.qpos[self._q].copy(), data.qvel[self._v].copy(),
+                                 data.qacc[self._v].copy())
+
+    def _pose(self, q: np.ndarray) -> None:
+        """Put the joints, and those that mimic them, where they belong."""
+        data, model = self._data, self.model
+        data.qpos[self._q] = q
+        placed = set(self._q.tolist())
+        while len(placed) < model.nq:
+            for k in range(model.neq):
+                follower, leader = (model.jnt_qposadr[j] for j in (model.eq_obj1id[k],
+                                                                   model.eq_obj2id[k]))
+                if leader in placed:
+                    offset, factor = model.eq_data[k, :2]
+                    data.qpos[follower] = offset + factor * data.qpos[leader]
+                    placed.add(int(follower))
+
+    def _largest_inertia(self, chain: Chain) -> np.ndarray:
+        """Return the largest inertia (kg m^2 or kg) that each joint sees over the postures."""
+        mujoco, model, data = self._mujoco, self.model, self._data
+        lower = np.where(np.isfinite(chain.lower), chain.lower, -np.pi)
+        upper = np.where(np.isfinite(chain.upper), chain.upper, np.pi)
+        column = np.zeros(model.nv)
+        largest = np.zeros(chain.n)
+        for q in np.random.default_rng(0).uniform(lower, upper, (POSTURES, chain.n)):
+            self._pose(q)
+            mujoco.mj_forward(model, data)
+            for k, v in enumerate(self._v):
+                mujoco.mj_mulM(model, data, column, np.eye(model.nv)[v])
+                largest[k] = max(largest[k], column[v])
+        return largest
+
+
+def _mujoco() -> Any:
+    try:
+        import mujoco
+    except ImportError:
+        raise ParameterError('the parameter physics needs MuJoCo, which is not installed; '
+                             'pip install mujoco, or set physics to false') from None
+    return mujoco
+
+
+def _specification(mujoco: Any, tree: Tree, standing: Mapping[str, float]) -> Any:
+    """Return the mechanism without servos; gravity acts along -z of the root link."""
+    spec = mujoco.MjSpec()
+    spec.option.timestep = TIME_STEP
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    spec.option.disableflags = mujoco.mjtDisableBit.mjDSBL_CONTACT
+    spec.compiler.degree = False
+    spec.compiler.autolimits = True
+    spec.compiler.balanceinertia = True
+    spec.compiler.boundmass = spec.compiler.boundinertia = 1e-6
+    inertias = {link.get('name'): _inertia_of(link)
+                for link in etree.fromstring(tree.source).iterchildren('link')}
+    bodies = {tree.root: spec.worldbody}
+    fixed = _with_followers(tree, standing)
+    for joint in tree.joints:
+        T = joint.T_parent_joint
+        if joint.name in fixed:
+            T = T @ _displacement(joint, fixed[joint.name])
+        body = bodies[joint.child] = bodies[joint.parent].add_body(
+            name=joint.child, pos=T[:3, 3], quat=_quaternion(mujoco, T[:3, :3]))
+        drives = joint.moves and joint.name not in fixed
+        # A link that is fixed to another, and has no inertia, is a frame without mass.
+        inertia = inertias[joint.child] or (_rod(tree.joints_below(joint.child)) if drives
+                                            else None)
+        if inertia is not None:
+            body.explicitinertial = True
+            body.mass, body.ipos, R, body.inertia = inertia
+            body.iquat = _quaternion(mujoco, R)
+        if drives:
+            slides = joint.type is JointType.PRISMATIC
+            axis = body.add_joint(name=joint.name, axis=joint.axis, type=(
+                mujoco.mjtJoint.mjJNT_SLIDE if slides else mujoco.mjtJoint.mjJNT_HINGE))
+            if joint.type is not JointType.CONTINUOUS and joint.mimic is None:
+                axis.range = joint.lower, joint.upper
+                axis.solref_limit = STIFF
+    for joint in tree.joints:
+        if joint.mimic is not None and joint.name not in fixed:
+            ratio = spec.add_equality(type=mujoco.mjtEq.mjEQ_JOINT, name1=joint.name,
+                                      name2=joint.mimic.joint,
+                                      objtype=mujoco.mjtObj.mjOBJ_JOINT)
+            ratio.data[:] = 0.0
+            ratio.data[:2] = joint.mimic.offset, joint.mimic.multiplier
+            ratio.solref = STIFF
+    return spec
+
+
+def _with_followers(tree: Tree, standing: Mapping[str, float]) -> dict[str, float]:
+    """Add the joints that mimic a standing one."""
+    fixed = dict(standing)
+    followers = [joint for joint in tree.joints if joint.mimic is not None]
+    for _ in followers:  # each may follow one that comes after it
+        fixed |= {joint.name: joint.mimic.multiplier * fixed[joint.mimic.joint]
+                  + joint.mimic.offset for joint in followers if joint.mimic.joint in fixed}
+    return fixed
+
+
+def _inertia_of(link: Any) -> tuple[float, np.ndarray, np.ndarray, np.ndarray] | None:
+    """
+    Return mass (kg), centre (m), axes (3, 3) and moments (kg m^2) of a link element.
+
+    None where the URDF gives none.
+    """
+    element = link.find('inertial')
+    if element is None:
+        return None
+    try:
+        mass = float(element.find('mass').get('value'))
+        I_xx, I_xy, I_xz, I_yy, I_yz, I_zz = (
+            float(element.find('inertia').get(name))
+            for name in ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz'))
+        origin = element.find('origin')
+        xyz, rpy = ([0.0] * 3 if origin is None else
+                    [float(number) for number in origin.get(name, '0 0 0').split()]
+                    for name in ('xyz', 'rpy'))
+        moments, R = np.linalg.eigh(np.array(
+            [[I_xx, I_xy, I_xz], [I_xy, I_yy, I_yz], [I_xz, I_yz, I_zz]]))
+        if not (np.isfinite([mass, *xyz, *rpy]).all() and mass >= 0.0 and moments[0] > -1e-9):
+            raise ValueError
+        if np.linalg.det(R) < 0.0:
+            R = R * [1.0, 1.0, -1.0]
+        centre, R = np.array(xyz), rotation_from_rpy(*rpy) @ R
+    except (AttributeError, TypeError, ValueError, np.linalg.LinAlgError):
+        raise UrdfError(f'the inertial element of link {quote(link.get("name"))} makes no sense; '
+                        'correct it, or set physics to false') from None
+    return (mass, centre, R, np.maximum(moments, 0.0)) if mass > 0.0 else None
+
+
+def _rod(below: list[Joint]) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+    """Return what :func:`_inertia_of` does for a rod from a joint to those below it."""
+    end = np.mean([joint.T_parent_joint[:3, 3] for joint in below], axis=0) if below \
+        else np.zeros(3)
+    length = float(np.linalg.norm(end))
+    mass = ROD * length + ROD_END
+    across = mass * (length**2 / 12.0 + ROD_RADIUS**2 / 4.0)
+    return (mass, end / 2.0, rotation_to_axis(end / length) if length else np.eye(3),
+            np.array([across, across, mass * ROD_RADIUS**2 / 2.0]))
+
+
+def _quaternion(mujoco: Any, R: np.ndarray) -> np.ndarray:
+    quaternion = np.zeros(4)
+    mujoco.mju_mat2Quat(quaternion, R.ravel())
+    return quaternion
+
+
+def _displacement(joint: Joint, value: float) -> np.ndarray:
+    """Return the pose (4, 4) of the child in the joint frame at a joint value."""
+    if joint.type is JointType.PRISMATIC:
+        return pose(np.eye(3), value * joint.axis)
+    return pose(rotation_about(joint.axis, value), np.zeros(3))

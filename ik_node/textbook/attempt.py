@@ -1,0 +1,198 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""One attempt of a textbook method from one seed: the loop that all of them share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+
+import numpy as np
+
+from ik_node.errors import ParameterError
+from ik_node.model.chain import Chain
+from ik_node.solver.goal import Goal
+from ik_node.text import quote
+from ik_node.textbook.iterations import met
+from ik_node.textbook.locked_joints import hold
+from ik_node.textbook.methods import Method, METHODS
+from ik_node.textbook.options import ClassicOptions, Limits
+from ik_node.textbook.problem import Point, Problem
+from ik_node.textbook.task import Task
+
+GAIN = 0.99  # of the best |e|; a step to above it counts as no progress
+
+
+class Ending(str, Enum):
+    """Why an attempt ended."""
+
+    CONVERGED = 'converged'          # within both tolerances and inside the limits
+    ITERATIONS = 'iteration limit'
+    STALLED = 'stalled'              # no gain of 1 % within the method's patience
+    SINGULAR = 'singular'            # the method's matrix has no inverse here
+    RESTING = 'resting'              # the method sees nothing more to gain
+
+
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    """
+    Where one attempt ended and how it went.
+
+    Attributes
+    ----------
+    q : (n,) array
+        Joint positions (rad or m), inside the limits (locked ones as in the seed).
+    iterations : int
+        Steps taken.
+    converged : bool
+        Whether `q` meets the goal.
+    ending : Ending
+    trace : (iterations + 1, 2) array
+        Position (m) and orientation error (rad) before each step and at the end,
+        of the iterates put inside the limits.
+
+    """
+
+    q: np.ndarray
+    iterations: int
+    converged: bool
+    ending: Ending
+    trace: np.ndarray
+
+
+def descend(method: str, chain: Chain, goal: Goal, q0: np.ndarray,
+            options: ClassicOptions = ClassicOptions(),
+            record: list[np.ndarray] | None = None) -> Attempt:
+    """
+    Walk from `q0` towards the goal by one textbook method.
+
+    Parameters
+    ----------
+    method : str
+        A name in :data:`METHODS`.
+    q0 : (n,) array
+        Seed, rad or m; put inside the limits.
+    options : ClassicOptions
+    record : list, optional
+        Gets the joint positions of every iterate, the seed's first.
+
+    Raises
+    ------
+    ParameterError
+        If the method is not known or cannot work with this goal, this number of
+        joints or these limits, or if an option or the seed has a wrong length.
+
+    """
+    entry = _entry(method)
+    q0 = _seed(chain, q0)
+    if options.locked:
+        return _descend_unlocked(method, chain, goal, q0, options, record)
+    problem = Problem(Task(chain, _aim(goal, options), options.metres_per_radian),
+                      _limits(method, entry, options), options)
+    _check_spare(method, entry, problem)
+    point = problem.at(problem.unknowns(q0))
+    options = replace(options, max_iterations=options.max_iterations or entry.max_iterations)
+    iterates = entry.iterate(problem, point, options)
+    trace: list[tuple[float, float]] = []
+    best, since = np.inf, 0
+    while True:
+        judged = _judged(problem, point)
+        trace.append((judged.task.position_error, judged.task.orientation_error))
+        if record is not None:
+            record.append(judged.task.q)
+        done = met(judged, options)
+        length = np.sqrt(2.0 * point.cost)
+        best, since = (length, 0) if length < GAIN * best else (best, since + 1)
+        ending = None
+        if done and not entry.rests:
+            ending = Ending.CONVERGED
+        elif len(trace) > options.max_iterations:
+            ending = Ending.ITERATIONS
+        elif since >= entry.patience and not done:
+            ending = Ending.STALLED
+        else:
+            try:
+                point = next(iterates)
+            except StopIteration:
+                ending = Ending.RESTING
+            except np.linalg.LinAlgError:
+                ending = Ending.SINGULAR
+            if not np.isfinite(point.x).all():
+                ending = Ending.SINGULAR
+        if ending is not None:
+            return Attempt(judged.task.q, len(trace) - 1, done,
+                           Ending.CONVERGED if done else ending, np.array(trace))
+
+
+def _descend_unlocked(method: str, chain: Chain, goal: Goal, q0: np.ndarray,
+                      options: ClassicOptions, record: list[np.ndarray] | None) -> Attempt:
+    """Descend over the joints that are not locked."""
+    for name in options.locked:
+        if name not in chain.joint_names:
+            raise ParameterError(f'the locked joint {quote(name)} is not in the chain, whose '
+                                 f'joints are {", ".join(map(quote, chain.joint_names))}')
+    free = np.array([name not in options.locked for name in chain.joint_names])
+    if not free.any():
+        raise ParameterError('all joints are locked; nothing could move')
+
+    def of_free(name: str) -> tuple[float, ...]:
+        values = getattr(options, name)
+        return tuple(np.array(values)[free]) if len(values) == chain.n else values
+
+    def whole(q: np.ndarray) -> np.ndarray:
+        posture = q0.copy()
+        posture[free] = q
+        return posture
+
+    short: list[np.ndarray] = []
+    attempt = descend(method, hold(chain, q0, free), goal, q0[free],
+                      replace(options, locked=(), gains=of_free('gains'),
+                              preferred=of_free('preferred')), short)
+    if record is not None:
+        record.extend(map(whole, short))
+    return replace(attempt, q=whole(attempt.q))
+
+
+def _aim(goal: Goal, options: ClassicOptions) -> Goal:
+    """Return the goal with its box smaller by the tolerance, so that an answer is inside."""
+    own = 3 * [options.position_tolerance] + 3 * [options.orientation_tolerance]
+    return replace(goal, tolerance=tuple(np.maximum(np.subtract(goal.tolerance, own), 0.0)))
+
+
+def _judged(problem: Problem, point: Point) -> Point:
+    """Return the point that would be the answer: the iterate, put inside the limits."""
+    inside = problem.inside(point.task.q)
+    if np.array_equal(inside, point.task.q):
+        return point
+    return replace(point, task=problem.task.at(inside))
+
+
+def _entry(method: str) -> Method:
+    if method not in METHODS:
+        raise ParameterError(f'there is no method {quote(method)}; there are '
+                             f'{", ".join(METHODS)}')
+    return METHODS[method]
+
+
+def _limits(method: str, entry: Method, options: ClassicOptions) -> Limits:
+    chosen = Limits(options.limits) if options.limits else entry.limits[0]
+    if chosen not in entry.limits:
+        raise ParameterError(f'{method} cannot keep limits by {chosen.value}; it can by '
+                             f'{" or ".join(entry.limits)}')
+    return chosen
+
+
+def _check_spare(method: str, entry: Method, problem: Problem) -> None:
+    rows, n = int(problem.task.finite.sum()), problem.task.chain.n
+    if not entry.least_spare <= n - rows <= entry.most_spare:
+        wanted, other = ('at least', 'left') if entry.least_spare == 0 else ('at most', 'right')
+        raise ParameterError(f'{method} needs {wanted} as many joints as task rows, and there '
+                             f'are {n} joints and {rows} rows; take pseudo_inverse or '
+                             f'{other}_pseudo_inverse')
+
+
+def _seed(chain: Chain, q0: np.ndarray) -> np.ndarray:
+    q = np.array(q0, dtype=float)
+    if q.shape != (chain.n,) or not np.isfinite(q).all():
+        raise ParameterError(f'a seed needs {chain.n} finite numbers, one a joint')
+    return q

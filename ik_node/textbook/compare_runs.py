@@ -1,0 +1,255 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Run methods of inverse kinematics on the same goals from the same seeds, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+
+from ik_node.errors import ParameterError
+from ik_node.model.chain import Chain
+from ik_node.solver.goal import Goal
+from ik_node.solver.solver import Solver
+from ik_node.textbook.attempt import descend
+from ik_node.textbook.options import ClassicOptions
+from ik_node.textbook.task import Task
+
+PRODUCTION = 'damped'
+RESTARTS = 'damped, with restarts'
+# Times the tolerance, from a metre or so down, so close that no step of a quadratic end is missed.
+LOOSER = np.geomspace(3e6, 1.5, 50)
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """
+    One method's way to one goal.
+
+    Attributes
+    ----------
+    method : str
+    at : (k + 1,) array of int
+        After which steps the method was seen, 0 first.
+    path : (k + 1, n) array
+        Joint positions (rad or m) there, the seed's first.
+    errors : (k + 1, 2) array
+        Position (m) and orientation error (rad).
+    tip : (k + 1, 3) array
+        Position of the tip in the base frame, m.
+    met : bool
+        Whether the goal is met, inside the limits.
+    steps : int
+        Steps of the method; those of all attempts where there are restarts.
+    time : float
+        Seconds of the call, without what records the path.
+
+    """
+
+    method: str
+    at: np.ndarray
+    path: np.ndarray
+    errors: np.ndarray
+    tip: np.ndarray
+    met: bool
+    steps: int
+    time: float
+
+    @property
+    def largest_jump(self) -> float:
+        """Return the largest change of a joint in a step that was seen (rad or m), or NaN."""
+        single = np.diff(self.at) == 1
+        if len(self.at) > 1 and not single.any():
+            return np.nan
+        return float(np.abs(np.diff(self.path, axis=0)[single]).max(initial=0.0))
+
+    def distance(self, metres_per_radian: float) -> np.ndarray:
+        """Return the weighted error (k + 1,), m."""
+        return np.hypot(self.errors[:, 0], metres_per_radian * self.errors[:, 1])
+
+
+@dataclass(frozen=True)
+class Figures:
+    """
+    One method on all goals; medians and extremes are over the goals that it met.
+
+    Attributes
+    ----------
+    method : str
+    goals, met : int
+    median_steps, most_steps : float
+    median_time : float
+        Milliseconds.
+    median_jump, largest_jump : float
+        Largest change of a joint in one step, rad or m.
+    note : str
+        Why a method was not run.
+
+    """
+
+    method: str
+    goals: int
+    met: int
+    median_steps: float = np.nan
+    most_steps: float = np.nan
+    median_time: float = np.nan
+    median_jump: float = np.nan
+    largest_jump: float = np.nan
+    note: str = ''
+
+
+class Runner:
+    """
+    Runs any method on a chain with common options.
+
+    Parameters
+    ----------
+    chain : Chain
+    options : ClassicOptions
+        Tolerances and weight hold for the production solver, too; its steps are its own.
+
+    """
+
+    def __init__(self, chain: Chain, options: ClassicOptions = ClassicOptions()) -> None:
+        self.chain = chain
+        self.options = options
+        self._solvers: dict[tuple, Solver] = {}
+
+    def run(self, method: str, goal: Goal, seed: np.ndarray) -> Run:
+        """
+        Go from `seed` (n,) to the goal.
+
+        Raises
+        ------
+        ParameterError
+            If the method is not known or cannot work with this goal and chain.
+
+        """
+        record: list[np.ndarray] = []
+        if method == PRODUCTION:
+            return self._run_production(goal, seed)
+        if method == RESTARTS:
+            solver = self._solver()
+            began = perf_counter()
+            result = solver.solve(goal, seed)
+            return self._of(method, goal, [0, result.iterations], [seed, result.q],
+                            result.success, perf_counter() - began)
+        began = perf_counter()
+        attempt = descend(method, self.chain, goal, seed, self.options, record)
+        return self._of(method, goal, range(len(record)), record, attempt.converged,
+                        perf_counter() - began)
+
+    def _run_production(self, goal: Goal, seed: np.ndarray) -> Run:
+        """
+        Run one attempt of the compiled solver, which shows only where it ends.
+
+        With looser tolerances it ends earlier on the same way: so its steps are seen.
+        """
+        last = self._solver(max_restarts=0, gains=(0.0,))
+        began = perf_counter()
+        result = last.solve(goal, seed)
+        time = perf_counter() - began
+        at, path = [0], [seed]
+        if result.restarts == 0:
+            for share in LOOSER:
+                early = self._solver(share, max_restarts=0, gains=(0.0,)).solve(goal, seed)
+                if early.success and at[-1] < early.iterations < result.iterations:
+                    at.append(early.iterations)
+                    path.append(early.q)
+        if result.iterations:
+            at.append(result.iterations)
+            path.append(result.q)
+        return self._of(PRODUCTION, goal, at, path, result.success, time)
+
+    def _solver(self, looser: float = 1.0, **options: object) -> Solver:
+        """Return the production solver with tolerances so many times looser."""
+        key = looser, *options
+        if key not in self._solvers:
+            own = self.options
+            position = looser * own.position_tolerance
+            orientation = own.orientation_tolerance if looser == 1.0 \
+                else position / own.metres_per_radian
+            self._solvers[key] = Solver(
+                self.chain, position_tolerance=position, orientation_tolerance=orientation,
+                metres_per_radian=own.metres_per_radian, **options)
+        return self._solvers[key]
+
+    def _of(self, method: str, goal: Goal, at: Sequence[int], path: list[np.ndarray], met: bool,
+            time: float) -> Run:
+        task = Task(self.chain, goal, self.options.metres_per_radian)
+        points = [task.at(np.ascontiguousarray(q, dtype=float)) for q in path]
+        return Run(method, np.array(at), np.array(path),
+                   np.array([(p.position_error, p.orientation_error) for p in points]),
+                   np.array([p.frames[-1, 9:] for p in points]), met, int(at[-1]), time)
+
+
+def reachable_goals(chain: Chain, count: int, number: int,
+                    near: float = np.inf) -> tuple[list[Goal], np.ndarray]:
+    """
+    Return goals that some posture inside the limits meets, and seeds.
+
+    Parameters
+    ----------
+    number : int
+        The same number gives the same goals and seeds.
+    near : float
+        Seeds are so near (rad or m) to the posture, joint by joint; infinite =
+        anywhere inside the limits.
+
+    Returns
+    -------
+    (list of Goal, (count, n) array)
+
+    """
+    random = np.random.default_rng(number)
+    lower = np.where(np.isfinite(chain.lower), chain.lower, -np.pi)
+    upper = np.where(np.isfinite(chain.upper), chain.upper, np.pi)
+    postures = random.uniform(lower, upper, (count, chain.n))
+    if np.isinf(near):
+        seeds = random.uniform(lower, upper, (count, chain.n))
+    else:
+        away = random.uniform(-near, near, postures.shape)
+        beyond = (postures + away < chain.lower) | (postures + away > chain.upper)
+        # Reflected and not clipped: on a limit many arms are singular.
+        seeds = np.clip(postures + np.where(beyond, -away, away), chain.lower, chain.upper)
+    task = Task(chain, Goal(np.eye(4)), 1.0)
+    goals = []
+    for q in postures:
+        row = task.frames(q)[-1]
+        T = np.eye(4)
+        T[:3, :3], T[:3, 3] = row[:9].reshape(3, 3), row[9:]
+        goals.append(Goal(T))
+    return goals, seeds
+
+
+def compare(runner: Runner, methods: Iterable[str], goals: list[Goal],
+            seeds: np.ndarray) -> tuple[list[Figures], dict[str, list[Run]]]:
+    """
+    Run methods on the same goals and seeds.
+
+    Returns
+    -------
+    (list of Figures, dict of method to its runs)
+        A method that cannot work with these goals has a note and no runs.
+
+    """
+    figures, runs = [], {}
+    for method in methods:
+        try:
+            # The first call compiles or loads what is compiled; it is not timed.
+            runner.run(method, goals[0], seeds[0])
+            runs[method] = [runner.run(method, goal, seed) for goal, seed in zip(goals, seeds)]
+        except ParameterError as error:
+            figures.append(Figures(method, len(goals), 0, note=str(error)))
+            continue
+        met = [run for run in runs[method] if run.met]
+        figures.append(Figures(method, len(goals), len(met)) if not met else Figures(
+            method, len(goals), len(met),
+            float(np.median([run.steps for run in met])), float(max(run.steps for run in met)),
+            1e3 * float(np.median([run.time for run in met])),
+            float(np.median([run.largest_jump for run in met])),
+            float(max(run.largest_jump for run in met))))
+    return figures, runs

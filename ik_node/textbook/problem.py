@@ -1,0 +1,137 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""A task with joint limits, as the unknowns x, the residual e(x) and the Jacobian J(x)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ik_node.errors import ParameterError
+from ik_node.textbook.options import ClassicOptions, Limits
+from ik_node.textbook.task import Task, TaskPoint
+
+INSIDE = 1e-4  # part of half a range that the start keeps from a limit; there sin has no slope
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """
+    One iterate.
+
+    Attributes
+    ----------
+    x : (n,) array
+        The unknowns: joint positions, or the angles u of the change of variables.
+    e : (r + p,) array
+        Residual of the task (m), then one row for each limit that a penalty guards
+        and that is passed.
+    J : (r + p, n) array
+        ``e`` goes to ``e - J dx``, to first order.
+    task : TaskPoint
+        The goal as seen from here.
+
+    """
+
+    x: np.ndarray
+    e: np.ndarray
+    J: np.ndarray
+    task: TaskPoint
+
+    @property
+    def cost(self) -> float:
+        """Return ``|e|^2 / 2``."""
+        return 0.5 * float(self.e @ self.e)
+
+
+class Problem:
+    """
+    A task and the way in which its joint limits are kept.
+
+    Parameters
+    ----------
+    task : Task
+    limits : Limits
+    options : ClassicOptions
+
+    Attributes
+    ----------
+    middle, half : (n,) arrays
+        Middle and half width of each range (rad or m); 0 and 1 where there is none.
+    weight : (n,) array
+        Stiffness of each joint in :meth:`posture_gradient`, ``gain / range^2``.
+    preferred : (n,) array
+        The posture that has no cost.
+
+    Raises
+    ------
+    ParameterError
+        If there are neither one nor n gains or preferred positions.
+
+    """
+
+    def __init__(self, task: Task, limits: Limits, options: ClassicOptions) -> None:
+        chain = task.chain
+        self.task = task
+        self.limits = limits
+        self.bounded = np.isfinite(chain.lower) & np.isfinite(chain.upper)
+        self.middle = chain.middle
+        self.half = np.where(self.bounded, 0.5 * (chain.upper - chain.lower), 1.0)
+        self._penalty = np.sqrt(options.penalty) * np.where(
+            chain.turning, options.metres_per_radian, 1.0)
+        width = np.where(self.bounded & (self.half > 0.0), 2.0 * self.half,
+                         np.where(chain.turning, 2.0 * np.pi, 1.0))
+        self.weight = _per_joint('gains', options.gains, chain.n) / width**2
+        self.preferred = _per_joint('preferred', options.preferred, chain.n) \
+            if options.preferred else chain.middle
+
+    def unknowns(self, q: np.ndarray) -> np.ndarray:
+        """Return the x (n,) that stands for `q`, put inside the limits."""
+        q = self.inside(q)
+        if self.limits is not Limits.VARIABLES:
+            return q
+        part = np.divide(q - self.middle, self.half, out=np.zeros_like(q),
+                         where=self.half > 0.0)
+        u = np.arcsin(np.clip(part, INSIDE - 1.0, 1.0 - INSIDE), where=self.bounded,
+                      out=np.zeros_like(q))
+        return np.where(self.bounded, u, q)
+
+    def at(self, x: np.ndarray) -> Point:
+        """Return the iterate at `x` (n,)."""
+        if self.limits is Limits.VARIABLES:
+            q = self.inside(np.where(self.bounded, self.middle + self.half * np.sin(x), x))
+            point = self.task.at(q)
+            return Point(x, point.e, point.J * self.slope(x), point)
+        point = self.task.at(x)
+        if self.limits is Limits.CLAMP:
+            return Point(x, point.e, point.J, point)
+        over = x - self.inside(x)
+        passed = over != 0.0
+        return Point(x, np.concatenate([point.e, -(self._penalty * over)[passed]]),
+                     np.vstack([point.J, np.diag(self._penalty)[passed]]), point)
+
+    def slope(self, x: np.ndarray) -> np.ndarray:
+        """Return dq/dx (n,)."""
+        if self.limits is Limits.VARIABLES:
+            return np.where(self.bounded, self.half * np.cos(x), 1.0)
+        return np.ones_like(x)
+
+    def keep(self, x: np.ndarray) -> np.ndarray:
+        """Return `x` (n,) as an iterate may be: clamped, where clamping keeps the limits."""
+        return self.inside(x) if self.limits is Limits.CLAMP else x
+
+    def inside(self, q: np.ndarray) -> np.ndarray:
+        """Return `q` (n,) put on the limits that it is beyond."""
+        return np.clip(q, self.task.chain.lower, self.task.chain.upper)
+
+    def posture_gradient(self, q: np.ndarray) -> np.ndarray:
+        """Return the gradient (n,) of ``g = 1/2 sum gain ((q - preferred) / range)^2``."""
+        return self.weight * (q - self.preferred)
+
+
+def _per_joint(name: str, values: tuple[float, ...], n: int) -> np.ndarray:
+    """Return one number per joint, (n,), from one for all or one for each."""
+    if len(values) not in (1, n):
+        raise ParameterError(f'{name} needs 1 or {n} numbers, got {len(values)}')
+    return np.broadcast_to(np.array(values, dtype=float), (n,))

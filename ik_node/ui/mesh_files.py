@@ -1,0 +1,216 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Where the meshes of a URDF are.
+
+A mesh is looked for in folders only: those of the search paths, the share folders of the
+packages in the ament index (as AMENT_PREFIX_PATH names them), and the folder of the URDF.
+No ``..`` leads out of them.  Links in the file system are followed: ``colcon build
+--symlink-install`` makes a package of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+import os
+from pathlib import Path
+import re
+import stat
+from urllib.parse import unquote
+from xml.parsers import expat
+
+from ik_node.errors import UrdfError
+from ik_node.text import quote
+
+SUFFIXES = ('.stl', '.dae', '.obj', '.ply', '.glb', '.gltf')
+MAX_MESH_BYTES = 256 * 2**20
+MAX_URI = 1_000
+URDF_FOLDERS = ('urdf', 'robots')  # beside which a checkout has its meshes
+POINTER = b'version https://git-lfs'
+HINT = 'name the folder that has it in mesh_paths'
+
+
+def resolve(uri: str, search_paths: Sequence[str | Path] = (),
+            urdf_folder: str | Path | None = None) -> tuple[Path | None, str]:
+    """
+    Return the file of a mesh and ``''``, or None and the sentence that says why there is none.
+
+    Parameters
+    ----------
+    uri : str
+        ``package://NAME/PATH``, ``file:///PATH``, or a relative or absolute path.
+    search_paths : sequence of paths
+        Folders that have packages, or what follows the package's name.  They come first.
+    urdf_folder : path, optional
+        Where the URDF lies; None if it came as text.  Relative paths start here.  A
+        package may be a folder above it, by the folder's name or by its package.xml.
+
+    """
+    if len(uri) > MAX_URI:
+        return None, f'the mesh {quote(uri)} has a name of more than {MAX_URI} characters'
+    what = f'the mesh {quote(uri, 300)}'
+    search_paths = [Path(path).expanduser().absolute() for path in search_paths]
+    folder = None if urdf_folder is None else Path(os.path.abspath(urdf_folder))
+    try:
+        package, paths = _split(uri)
+        places = list(_places(package, search_paths, folder))
+        return _look(paths, places, package), ''
+    except UrdfError as error:
+        return None, f'{what} {error}'
+
+
+def _split(uri: str) -> tuple[str | None, list[str]]:
+    """Return the package ('' for a relative, None for an absolute path) and spellings of it."""
+    scheme = re.match(r'([A-Za-z][A-Za-z0-9+.-]*):/', uri)
+    package, path = '', uri
+    if scheme is not None:
+        kind, path = scheme[1].lower(), uri[scheme.end():]
+        if kind == 'package':
+            package, _, path = path.lstrip('/').partition('/')
+            if package in ('', '.', '..'):
+                raise UrdfError('names no package; write package://NAME/PATH')
+        elif kind == 'file':
+            if path.startswith('/'):
+                host, _, path = path[1:].partition('/')
+                if host not in ('', 'localhost'):
+                    raise UrdfError(f'is on the machine {quote(host)}; write file:///PATH, or a '
+                                    'path without file:// that starts at the URDF')
+            path = '/' + path.lstrip('/')
+        else:
+            raise UrdfError(f'has the scheme {quote(kind)}; meshes are read by package://, '
+                            'file:// or a path')
+    if not package and path.startswith('/'):
+        package = None
+    paths = list(dict.fromkeys([path, unquote(path)] if scheme else [path]))
+    if any('\0' in path for path in paths):
+        raise UrdfError('has a NUL character in its name')
+    if not paths[-1].lower().endswith(SUFFIXES):
+        raise UrdfError(f'is no mesh by its name; known are {", ".join(SUFFIXES)}')
+    return package, paths
+
+
+def _places(package: str | None, search_paths: list[Path],
+            folder: Path | None) -> Iterator[tuple[Path, Path]]:
+    """Give the folders to look from, each with the folder that must not be left."""
+    shares = [Path(prefix).absolute() / 'share'
+              for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep) if prefix]
+    for path in search_paths:
+        if package:
+            yield path / package, path / package
+        yield path, path
+    if package:
+        for share in shares:
+            if (share / 'ament_index/resource_index/packages' / package).is_file():
+                yield share / package, share / package
+    elif package is None:
+        yield from ((share, share) for share in shares)
+    if folder is not None:
+        tree = _tree_of(folder)
+        if package:
+            yield from ((above, above) for above in (folder, *folder.parents)
+                        if above.name == package or _is_package(above, package))
+        else:
+            yield folder, tree
+
+
+def _tree_of(folder: Path) -> Path:
+    """Return the folder in which the meshes of a URDF may lie: that of its package."""
+    for above in (folder, *folder.parents):
+        if _is_package(above):
+            return above
+    return folder.parent if folder.name in URDF_FOLDERS else folder
+
+
+def _is_package(folder: Path, name: str | None = None) -> bool:
+    """Return whether a folder has a package.xml, of that name if one is given."""
+    manifest = folder / 'package.xml'
+    try:
+        if not manifest.is_file() or name is None:
+            return manifest.is_file()
+        with manifest.open('rb') as file:
+            found = re.search(rb'<name>\s*([^<\s]+)\s*</name>', file.read(2**16))
+        return found is not None and found[1] == name.encode(errors='replace')
+    except OSError:
+        return False
+
+
+def _look(paths: list[str], places: list[tuple[Path, Path]], package: str | None) -> Path:
+    """Return the first file; raise UrdfError, with the reason, if there is none."""
+    if not places:
+        raise UrdfError('is missing: ' + (
+            f'no package {quote(package)} is in the ament index; source the workspace that has '
+            f'it, or {HINT}' if package else f'the URDF came without a folder; {HINT}'))
+    complaint = ''
+    for start, root in places:
+        for path in paths:
+            # By name, before links are followed: so a link may lead out, and `..` may not.
+            file = Path(os.path.normpath(start / path.lstrip('/') if package is not None
+                                         else path))
+            if root not in file.parents:
+                complaint = complaint or f'lies outside {quote(root, 200)}; {HINT}'
+                continue
+            fault = _fault(file)
+            if fault is None:
+                return file
+            if fault:
+                raise UrdfError(fault)
+            complaint = f'is missing: there is no {quote(file, 300)}' + _other_case(file)
+    raise UrdfError(complaint)
+
+
+def _fault(file: Path) -> str | None:
+    """Return what is wrong with a file: None if nothing, '' if it is not there."""
+    try:
+        status = file.stat()
+        if not stat.S_ISREG(status.st_mode):
+            return f'is no file: {quote(file, 300)}'
+        if status.st_size > MAX_MESH_BYTES:
+            return (f'has {status.st_size / 2**20:.0f} MiB; at most '
+                    f'{MAX_MESH_BYTES // 2**20} MiB are read')
+        with file.open('rb') as opened:
+            head = opened.read(len(POINTER))
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: not encodable
+        return ''
+    except OSError as error:
+        return f'cannot be read: {error.strerror}'
+    if head == POINTER:
+        return 'is a Git LFS pointer; run `git lfs pull` in its checkout'
+    if not head:
+        return 'is an empty file'
+    return _fault_of_xml(file) if file.suffix.lower() == '.dae' else None
+
+
+def _fault_of_xml(file: Path) -> str | None:
+    """
+    Return that an XML file has a document type, whose entities may grow without an end.
+
+    What else is wrong with it is for its reader to say; only what is before the root is read.
+    """
+    def refuse(*_args: object) -> None:
+        raise UrdfError('has a document type (<!DOCTYPE ...>), which is refused for safety')
+
+    def leave(*_args: object) -> None:
+        raise EOFError
+
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = refuse
+    parser.StartElementHandler = leave
+    try:
+        with file.open('rb') as opened:
+            parser.ParseFile(opened)
+    except UrdfError as error:
+        return str(error)
+    except (EOFError, expat.ExpatError, LookupError, ValueError):
+        pass
+    return None
+
+
+def _other_case(file: Path) -> str:
+    """Return the hint that a file of this name is there in other case."""
+    try:
+        for name in os.listdir(file.parent):
+            if name.lower() == file.name.lower():
+                return f', but {quote(name)}: upper and lower case must agree'
+    except (OSError, ValueError):
+        pass
+    return f'; {HINT}'

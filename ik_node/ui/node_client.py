@@ -1,0 +1,172 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a person can have an ik_node do: the same topics and services as for anyone else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from typing import Any
+
+from geometry_msgs.msg import PointStamped, PoseStamped
+from nav_msgs.msg import Path
+import numpy as np
+from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.client import Client
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.publisher import Publisher
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from ik_node.ros.clocks import steady_clock
+from ik_node.ros.messages import KINDS, line_to, point_stamped, pose_stamped
+from ik_node.ros.status_messages import stamp_text
+
+PATIENCE = 10.0  # s, for the answer of a service
+DEPTH = 10       # goals that may be on their way
+
+Answer = Callable[[bool, str], None]
+
+
+class Kind(str, Enum):
+    """What of a pose counts, by the name of its topics: goal_<kind>, preview_<kind>."""
+
+    POSE = 'pose'
+    POSITION = 'position'
+    POINTING = 'pointing'
+
+
+def publish_stamped(node: Node, publisher: Publisher, message: Any) -> str:
+    """Stamp a message with the time of `node` and publish it; return the stamp's text."""
+    message.header.stamp = node.get_clock().now().to_msg()
+    publisher.publish(message)
+    return stamp_text(message.header.stamp)
+
+
+class Commands:
+    """
+    The deeds of one ik_node, each a method; none of them waits.
+
+    Goals, previews and the stream return the text of their stamp, by which their answers on
+    ~/status and ~/preview are known, '' if nobody listens.  Services and parameters answer to
+    `say`, or to what is given instead, from the executor of `node`.
+
+    Parameters
+    ----------
+    node : Node
+        Ours; the methods are called from its executor.
+    target : str
+        Name of the ik_node; without a leading / it is in the namespace of `node`.
+    say : callable
+        Takes whether something went well, and a sentence.
+
+    """
+
+    def __init__(self, node: Node, target: str, say: Answer) -> None:
+        self._node = node
+        self._target = target
+        self._say = say
+        topics = {f'{what}_{kind}': message for what in ('goal', 'preview')
+                  for kind, message in KINDS.items()}
+        topics |= {'goal_path': Path, 'goal_stream': PoseStamped, 'goal_joints': JointState}
+        # A preview or a pose of the stream that is not the latest is of no use.
+        self._publishers = {
+            name: node.create_publisher(message, f'{target}/{name}',
+                                        DEPTH if name.startswith('goal_') else 1)
+            for name, message in topics.items()}
+        self._triggers = {name: node.create_client(Trigger, f'{target}/{name}')
+                          for name in ('plan', 'home', 'stop')}
+        self._setter = node.create_client(SetParametersAtomically,
+                                          f'{target}/set_parameters_atomically')
+
+    # ---- goals and previews -------------------------------------------------
+
+    def move(self, kind: Kind, frame: str, T_frame_tip: np.ndarray) -> str:
+        """Go to a pose (4, 4) in `frame`, or to what `kind` leaves of it."""
+        return self._publish(f'goal_{kind.value}', _goal(kind, frame, T_frame_tip))
+
+    def line(self, frame: str, T_frame_tip: np.ndarray) -> str:
+        """Go to a pose (4, 4) in `frame` by a straight line of the tip."""
+        return self._publish('goal_path', line_to(pose_stamped(T_frame_tip, frame).pose, frame))
+
+    def stream(self, frame: str, T_frame_tip: np.ndarray) -> str:
+        """Follow a pose (4, 4) in `frame`; the next is due within ``stream.timeout``."""
+        return self._publish('goal_stream', pose_stamped(T_frame_tip, frame))
+
+    def joints(self, names: Sequence[str], positions: Sequence[float]) -> str:
+        """Go to joint positions, rad or m; joints left out stay."""
+        return self._publish('goal_joints', JointState(
+            name=list(names), position=[float(position) for position in positions]))
+
+    def preview(self, kind: Kind, frame: str, T_frame_tip: np.ndarray) -> str:
+        """Ask what :meth:`move` would come to; nothing moves."""
+        return self._publish(f'preview_{kind.value}', _goal(kind, frame, T_frame_tip))
+
+    def _publish(self, topic: str, message: Any) -> str:
+        publisher = self._publishers[topic]
+        if not publisher.get_subscription_count():
+            self._say(False, f'nobody listens on {publisher.topic_name}; is {self._target} '
+                      'running, in this ROS_DOMAIN_ID and namespace?')
+            return ''
+        return publish_stamped(self._node, publisher, message)
+
+    # ---- services -----------------------------------------------------------
+
+    def plan(self, answer: Answer | None = None) -> None:
+        """Plan the motion to what was last previewed, to be looked at."""
+        self._trigger('plan', answer)
+
+    def home(self, answer: Answer | None = None) -> None:
+        """Go to the preferred posture."""
+        self._trigger('home', answer)
+
+    def stop(self, answer: Answer | None = None) -> None:
+        """Bring the arm to rest."""
+        self._trigger('stop', answer)
+
+    def set(self, values: Mapping[str, Any], answer: Answer | None = None) -> None:
+        """Set parameters of the ik_node by their names, all or none."""
+        request = SetParametersAtomically.Request(parameters=[
+            Parameter(name, value=value).to_parameter_msg() for name, value in values.items()])
+        words = ', '.join(f'{name} is {value}' for name, value in values.items())
+        self._call(self._setter, 'set_parameters_atomically', request,
+                   lambda response: (response.result.successful, response.result.reason or words),
+                   answer or self._say)
+
+    def _trigger(self, name: str, answer: Answer | None) -> None:
+        self._call(self._triggers[name], name, Trigger.Request(),
+                   lambda response: (response.success, response.message), answer or self._say)
+
+    def _call(self, client: Client, name: str, request: Any,
+              read: Callable[[Any], tuple[bool, str]], answer: Answer) -> None:
+        """Call a service; there is exactly one answer, after PATIENCE at the latest."""
+        if not client.service_is_ready():
+            answer(False, f'nobody offers {self._target}/{name}; is {self._target} running, in '
+                   'this ROS_DOMAIN_ID and namespace?')
+            return
+        future = client.call_async(request)
+
+        def give_up() -> None:
+            if not future.done():
+                end()
+                client.remove_pending_request(future)
+                answer(False, f'{self._target}/{name} did not answer within {PATIENCE:g} s')
+
+        def take(_future: Any) -> None:
+            end()
+            answer(*read(future.result()))
+
+        def end() -> None:
+            timer.cancel()
+            self._node.destroy_timer(timer)
+
+        timer = self._node.create_timer(PATIENCE, give_up,
+                                        clock=steady_clock())
+        future.add_done_callback(take)
+
+
+def _goal(kind: Kind, frame: str, T_frame_tip: np.ndarray) -> PoseStamped | PointStamped:
+    if kind is Kind.POSITION:
+        return point_stamped(T_frame_tip[:3, 3], frame)
+    return pose_stamped(T_frame_tip, frame)

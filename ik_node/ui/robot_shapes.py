@@ -1,0 +1,102 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""What of a robot can be drawn: its shapes, and primitives where a mesh is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import atan2, hypot
+from pathlib import Path
+
+import numpy as np
+
+from ik_node.model.shapes import link_shapes, PRIMITIVES, Shape
+from ik_node.model.urdf import Tree
+from ik_node.text import quote
+
+GREY = (0.6, 0.6, 0.62, 1.0)
+THICKNESS = 0.12  # radius of a stand-in, as a share of the distance between its joints
+SMALLEST = 1e-3  # m; what is shorter is not drawn
+TYPICAL = 0.1  # m; the length of a link in a robot whose joints all share a point
+
+
+@dataclass(frozen=True, eq=False)
+class Drawable:
+    """
+    The looks of a robot, each of which can be drawn.
+
+    Attributes
+    ----------
+    shapes : dict of link name to list of Shape
+        A mesh that is missing has been replaced by primitives.
+    warnings : tuple of str
+        A sentence for each mesh that is missing and each visual that makes no sense.
+
+    """
+
+    shapes: dict[str, list[Shape]]
+    warnings: tuple[str, ...]
+
+
+def drawable(tree: Tree, resolve: Callable[[str], tuple[Path | None, str]]) -> Drawable:
+    """
+    Return what of a robot can be drawn.
+
+    Parameters
+    ----------
+    resolve : callable
+        Finds the file of a mesh, as :func:`ik_node.ui.mesh_files.resolve` does.
+
+    """
+    collisions = link_shapes(tree, 'collision')
+    found: dict[str, tuple[Path | None, str]] = {}
+    warnings: dict[str, None] = {}
+    shapes: dict[str, list[Shape]] = {}
+    for link, visuals in link_shapes(tree, 'visual').items():
+        shapes[link] = []
+        for shape in visuals:
+            fault = f'a visual of link {quote(link)} is not drawn: {shape.fault}' \
+                if shape.fault else ''
+            if shape.uri:
+                if shape.uri not in found:
+                    found[shape.uri] = resolve(shape.uri)
+                fault = found[shape.uri][1]
+            if fault:
+                warnings[fault] = None
+            else:
+                shapes[link].append(shape)
+        if len(shapes[link]) < len(visuals):
+            shapes[link] += stand_ins(tree, link, collisions[link])
+    return Drawable(shapes, tuple(warnings))
+
+
+def stand_ins(tree: Tree, link: str, collisions: list[Shape]) -> list[Shape]:
+    """
+    Return primitives for a link whose mesh is missing.
+
+    Those of its collision geometry; without one, a cylinder from the link's frame to each
+    joint below it, and a ball at the frame.
+    """
+    primitives = [replace(shape, rgba=GREY) for shape in collisions if shape.kind in PRIMITIVES]
+    if primitives:
+        return primitives
+    ends = [joint.T_parent_joint[:3, 3] for joint in tree.joints_below(link)]
+    ends = [end for end in ends if np.linalg.norm(end) > SMALLEST]
+    longest = max(map(np.linalg.norm, ends), default=_typical_length(tree))
+    radius = THICKNESS * float(longest)
+    return [Shape('sphere', (1.2 * radius,), rgba=GREY),
+            *(_rod(end, radius) for end in ends)]
+
+
+def _rod(end: np.ndarray, radius: float) -> Shape:
+    """Return the cylinder from the origin of a frame to a point in it."""
+    x, y, z = end.tolist()
+    return Shape('cylinder', (radius, float(np.linalg.norm(end))), (x / 2.0, y / 2.0, z / 2.0),
+                 (0.0, atan2(hypot(x, y), z), atan2(y, x)), rgba=GREY)
+
+
+def _typical_length(tree: Tree) -> float:
+    """Return the median distance between joints, m."""
+    lengths = [np.linalg.norm(joint.T_parent_joint[:3, 3]) for joint in tree.joints]
+    return float(np.median([length for length in lengths if length > SMALLEST] or [TYPICAL]))

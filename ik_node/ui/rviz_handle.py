@@ -1,0 +1,166 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The goal as a handle in RViz: six ways to drag it, and a menu."""
+
+from __future__ import annotations
+
+from math import sqrt
+from time import monotonic
+
+from geometry_msgs.msg import Quaternion
+from interactive_markers import InteractiveMarkerServer, MenuHandler
+import numpy as np
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from std_msgs.msg import ColorRGBA
+from visualization_msgs.msg import (
+    InteractiveMarker,
+    InteractiveMarkerControl,
+    InteractiveMarkerFeedback,
+    Marker,
+)
+
+from ik_node.errors import GoalError
+from ik_node.ros.clocks import steady_clock
+from ik_node.ros.markers import COLOURS
+from ik_node.ros.messages import fill_pose, matrix_from_pose
+from ik_node.ros.parameters import declare, INTERACTIVE_GOAL
+from ik_node.se3 import distance
+from ik_node.ui.handle import Entry, Handle, MENU
+
+NAME = 'goal'
+MENU_CONTROL = 'menu'   # the sphere
+SPHERE = 0.25           # of the scale of the handle
+TOUCH = 1e-5            # m and rad: RViz counts in single precision
+RVIZ_CHECK = 1.0        # s
+AGAIN_AFTER = 5.0       # s until the same complaint is logged again
+PAINTS = {colour.value: ColorRGBA(r=r, g=g, b=b, a=1.0) for colour, (r, g, b) in COLOURS.items()}
+UNKNOWN = ColorRGBA(r=0.6, g=0.7, b=0.9, a=1.0)
+
+
+class InteractiveGoal(Node):
+    """Shows the handle in every RViz that listens; what is done with it goes to an ik_node."""
+
+    def __init__(self) -> None:
+        super().__init__('interactive_goal')
+        values = declare(self, INTERACTIVE_GOAL)
+        self._complaint = '', 0.0  # the last one, and when (s)
+        # Nothing that a hand does is overwritten by what it does next.
+        self._server = InteractiveMarkerServer(self, 'interactive_goal',
+                                               feedback_sub_qos=QoSProfile(depth=100))
+        self._marker = make_marker(values['scale'])
+        self._menu = MenuHandler()
+        self._entries = {entry: self._menu.insert(entry.label, callback=self._chosen(entry))
+                         for entry in MENU}
+        self._handle = Handle(self, values['ik_node'], self, self._say)
+        self.create_timer(RVIZ_CHECK, self._release_if_alone,
+                          clock=steady_clock())
+
+    # ---- what the handle shows ----------------------------------------------
+
+    def show_pose(self, frame: str, T_frame_tip: np.ndarray) -> None:
+        """Put the handle to a pose (4, 4) in `frame`."""
+        fill_pose(self._marker.pose, T_frame_tip)
+        if frame == self._marker.header.frame_id:
+            self._server.setPose(NAME, self._marker.pose)
+            self._server.applyChanges()
+            return
+        self._marker.header.frame_id = frame
+        self._server.insert(self._marker, feedback_callback=self._on_feedback)
+        self.show_checks()
+
+    def show_colour(self, colour: str, _sentence: str) -> None:
+        """Colour the sphere; the sentence is in the markers of the ik_node."""
+        sphere = self._marker.controls[0].markers[0]
+        paint = PAINTS.get(colour, UNKNOWN)
+        if paint != sphere.color:
+            sphere.color = paint
+            self._show_anew()
+
+    def show_checks(self) -> None:
+        """Set the check marks of the menu."""
+        for entry, number in self._entries.items():
+            if entry.checked is not None:
+                self._menu.setCheckState(number, MenuHandler.CHECKED if entry.checked(self._handle)
+                                         else MenuHandler.UNCHECKED)
+        self._menu.apply(self._server, NAME)
+        self._server.applyChanges()
+
+    def _show_anew(self) -> None:
+        fill_pose(self._marker.pose, self._handle.T)
+        self._server.insert(self._marker)
+        self._server.applyChanges()
+
+    def _say(self, good: bool, sentence: str) -> None:
+        if good:
+            self.get_logger().info(sentence)
+            return
+        said, when = self._complaint
+        if sentence != said or monotonic() > when + AGAIN_AFTER:
+            self._complaint = sentence, monotonic()
+            self.get_logger().warning(sentence)
+
+    # ---- what the hand does -------------------------------------------------
+
+    def _on_feedback(self, feedback: InteractiveMarkerFeedback) -> None:
+        if feedback.event_type == InteractiveMarkerFeedback.MOUSE_UP:
+            self._handle.release()
+        if feedback.event_type != InteractiveMarkerFeedback.POSE_UPDATE:
+            return
+        try:
+            T = matrix_from_pose(feedback.pose)
+        except GoalError as error:
+            self._say(False, f'a pose of the handle is left out: {error}')
+            self._show_anew()  # the server has taken it already
+            return
+        # RViz sends the pose at a mere click, too.
+        moved = max(distance(T, self._handle.T)) > TOUCH
+        if feedback.control_name == MENU_CONTROL:
+            if moved:
+                self._show_anew()
+        elif moved or self._handle.dragging:
+            self._handle.drag(feedback.header.frame_id, T)
+
+    def _chosen(self, entry: Entry):
+        def choose(_feedback: InteractiveMarkerFeedback) -> None:
+            entry.do(self._handle)
+
+        return choose
+
+    def _release_if_alone(self) -> None:
+        """Let go when the RViz that held the handle is gone."""
+        if self._handle.dragging and not self.count_publishers('interactive_goal/feedback'):
+            self._say(False, 'RViz is gone while the handle was dragged; it is let go')
+            self._handle.release()
+
+    def close(self) -> None:
+        """Let go, and take the handle away."""
+        self._handle.release()
+        self._server.clear()
+        self._server.applyChanges()
+
+
+def make_marker(scale: float) -> InteractiveMarker:
+    """Return the handle: a sphere with the menu, and to move along and turn about each axis."""
+    sphere = Marker(type=Marker.SPHERE)
+    sphere.scale.x = sphere.scale.y = sphere.scale.z = SPHERE * scale
+    sphere.color = UNKNOWN
+    marker = InteractiveMarker(name=NAME, scale=scale, controls=[InteractiveMarkerControl(
+        name=MENU_CONTROL, interaction_mode=InteractiveMarkerControl.MENU, always_visible=True,
+        markers=[sphere])])
+    half = sqrt(0.5)
+    # A control acts along its own x axis, which these turn to each axis of the tip.
+    turns = {'x': Quaternion(w=1.0), 'y': Quaternion(w=half, z=half),
+             'z': Quaternion(w=half, y=-half)}
+    for axis, turn in turns.items():
+        for what, mode in (('move', InteractiveMarkerControl.MOVE_AXIS),
+                           ('turn', InteractiveMarkerControl.ROTATE_AXIS)):
+            marker.controls.append(InteractiveMarkerControl(
+                name=f'{what}_{axis}', orientation=turn, interaction_mode=mode))
+    return marker
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the handle; exit code 0 after SIGINT or SIGTERM, 1 if it cannot start."""
+    from ik_node.ros.process import run
+    run('interactive_goal', InteractiveGoal, args)

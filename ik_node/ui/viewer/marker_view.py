@@ -1,0 +1,108 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The markers of an ik_node on the page: what RViz draws of them, but for the ghost."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+import numpy as np
+import trimesh
+import viser
+from visualization_msgs.msg import Marker, MarkerArray
+
+from ik_node.errors import GoalError
+from ik_node.ros.messages import matrix_from_pose
+from ik_node.ui.viewer.robot_view import Colour, place
+
+GHOST = 'ghost'  # drawn as a robot, from the topic ~/ghost
+
+Key = tuple[str, int]
+
+
+def colour_of(marker: Marker) -> Colour:
+    """Return the colour of a marker, 0 to 1; what is beyond is cut, and NaN is 0."""
+    r, g, b = (min(1.0, max(0.0, part)) for part in (
+        marker.color.r, marker.color.g, marker.color.b))
+    return r, g, b
+
+
+class MarkerView:
+    """
+    Draws each scene of markers; what did not change but in its pose is only moved.
+
+    Parameters
+    ----------
+    parent : str
+        Name of the node in the scene that is the markers' frame.
+
+    """
+
+    def __init__(self, scene: viser.SceneApi, parent: str) -> None:
+        self._scene = scene
+        self._parent = parent
+        self._drawn: dict[Key, tuple[tuple, viser.SceneNodeHandle]] = {}
+
+    def show(self, message: MarkerArray) -> None:
+        """Draw a scene; what it does not have goes."""
+        wanted = {(marker.ns, marker.id): marker for marker in message.markers
+                  if marker.action == Marker.ADD and marker.ns != GHOST}
+        for key in self._drawn.keys() - wanted.keys():
+            self._drawn.pop(key)[1].remove()
+        for key, marker in wanted.items():
+            self._show_one(key, marker)
+
+    def _show_one(self, key: Key, marker: Marker) -> None:
+        try:
+            T = matrix_from_pose(marker.pose)
+        except GoalError:
+            return  # no pose: nothing to see
+        looks = (marker.type, marker.text, colour_of(marker), marker.color.a,
+                 (marker.scale.x, marker.scale.y, marker.scale.z),
+                 tuple((p.x, p.y, p.z) for p in marker.points))
+        if not np.isfinite([marker.color.a, *looks[4], *chain(*looks[5])]).all():
+            return
+        drawn = self._drawn.get(key)
+        if drawn is None or drawn[0] != looks:
+            if drawn is not None:
+                self._drawn.pop(key)[1].remove()
+            node = self._add(f'{self._parent}/markers/{key[0]}_{key[1]}', marker)
+            if node is None:
+                return
+            self._drawn[key] = looks, node
+        place(self._drawn[key][1], T)
+
+    def _add(self, name: str, marker: Marker) -> viser.SceneNodeHandle | None:
+        scale = np.array([marker.scale.x, marker.scale.y, marker.scale.z])
+        points = np.array([(p.x, p.y, p.z) for p in marker.points]).reshape(-1, 3)
+        colour = tuple(round(255 * part) for part in colour_of(marker))
+        if marker.type == Marker.TEXT_VIEW_FACING:
+            return self._scene.add_label(name, marker.text, anchor='bottom-center')
+        if marker.type == Marker.LINE_STRIP:
+            return self._lines(name, np.stack([points[:-1], points[1:]], axis=1), colour, scale)
+        if marker.type == Marker.LINE_LIST:
+            return self._lines(name, points[:len(points) // 2 * 2].reshape(-1, 2, 3), colour,
+                               scale)
+        if marker.type == Marker.ARROW:
+            if len(points) == 2:
+                shaft, head, length = scale[0], scale[1], scale[2] or 0.23 * scale[0]
+            else:
+                points = np.array([[0.0, 0.0, 0.0], [scale[0], 0.0, 0.0]])
+                shaft, head, length = 0.5 * scale[1], scale[1], 0.23 * scale[0]
+            return self._scene.add_arrows(name, points[None], colour, shaft_radius=shaft / 2.0,
+                                          head_radius=head / 2.0, head_length=length)
+        if marker.type in (Marker.SPHERE, Marker.CUBE, Marker.CYLINDER):
+            solid = {Marker.SPHERE: lambda: trimesh.creation.icosphere(3, 0.5),
+                     Marker.CUBE: trimesh.creation.box,
+                     Marker.CYLINDER: lambda: trimesh.creation.cylinder(0.5, 1.0)}[marker.type]()
+            return self._scene.add_mesh_simple(
+                name, solid.vertices * scale, solid.faces, color=colour, cast_shadow=False,
+                opacity=None if marker.color.a >= 1.0 else marker.color.a)
+        return None
+
+    def _lines(self, name: str, segments: np.ndarray, colour: tuple[int, ...],
+               scale: np.ndarray) -> viser.SceneNodeHandle | None:
+        if not len(segments):
+            return None
+        return self._scene.add_line_segments(name, segments, np.array(colour),
+                                             thickness=float(scale[0]))

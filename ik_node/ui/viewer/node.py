@@ -1,0 +1,155 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The arm in a browser, to look at and to drag: for machines without RViz."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticStatus
+from rclpy.node import Node
+from sensor_msgs.msg import JointState, PointCloud2
+from visualization_msgs.msg import MarkerArray
+
+from ik_node.errors import ParameterError, StateError
+from ik_node.kinematics.arm import singular_values
+from ik_node.model.chain import Chain, make_chain
+from ik_node.model.urdf import Tree
+from ik_node.ros.clocks import steady_clock
+from ik_node.ros.description import Description, TOPIC
+from ik_node.ros.joint_states import JointStates
+from ik_node.ros.parameters import declare, VIEWER
+from ik_node.ros.qos import LATCHED, LATEST, STATUS_QOS
+from ik_node.ui.mesh_files import resolve
+from ik_node.ui.viewer.event_queue import Inbox
+from ik_node.ui.viewer.link_meshes import link_bodies
+from ik_node.ui.viewer.page import is_loopback, Page
+from ik_node.ui.viewer.panels import Panels
+from ik_node.ui.viewer.scene import Scene
+
+FRAME_PERIOD = 1.0 / 30.0  # s
+PANEL_PERIOD = 0.25        # s
+STALE = 1.0                # s; joint states older than this are said to be missing
+
+
+class Viewer(Node):
+    """
+    Serves one page; what is done there goes out by the topics that are open to anyone.
+
+    Nothing is drawn while no window is open.
+    """
+
+    def __init__(self) -> None:
+        super().__init__('viewer')
+        values = declare(self, VIEWER)
+        if not is_loopback(values['host']):
+            self.get_logger().warning(
+                f'the page is open to the network, on {values["host"]}: whoever opens it can '
+                'move the arm; set host to 127.0.0.1 to keep it to this machine')
+        self._base_link, self._tip_link = values['base_link'], values['tip_link']
+        from_file = values['urdf_file'] and not values['robot_description']
+        self._resolve = partial(
+            resolve, search_paths=values['mesh_paths'],
+            urdf_folder=Path(values['urdf_file']).expanduser().parent if from_file else None)
+        self._chain: Chain | None = None
+        self._joint_names: frozenset[str] | None = None
+        self._states = JointStates()
+        self._news: dict[Callable[[Any], None], Any] = {}  # what shows it -> the last message
+        self._page = Page(values['host'], values['port'])
+        self._scene = Scene(self._page)
+        inbox = Inbox(self)
+        self._panels = Panels(self, values['ik_node'], self._page, inbox, self._scene)
+        self._listen(values['ik_node'])
+        steady = steady_clock()
+        self._redraws = (self.create_timer(FRAME_PERIOD, self._draw, clock=steady),
+                        self.create_timer(PANEL_PERIOD, self._draw_panels, clock=steady))
+        self._on_windows()
+        self._page.on_windows(partial(inbox.put, self._on_windows))
+        self._description = Description(self, values, self._take_model)
+        port = self._page.get_port()
+        if port != values['port']:
+            self.get_logger().warning(f'somebody else has port {values["port"]}; the page is at '
+                                      f'{port}')
+        self.get_logger().info(f'open http://{values["host"]}:{port}')
+
+    def _listen(self, ik_node: str) -> None:
+        self.create_subscription(
+            JointState, 'joint_states', self._on_joint_states,
+            LATEST)
+        self.create_subscription(DiagnosticStatus, f'{ik_node}/status', self._panels.goals.take,
+                                 STATUS_QOS)
+        for kind, topic, show in ((MarkerArray, f'{ik_node}/markers', self._scene.take_markers),
+                                  (JointState, f'{ik_node}/ghost', self._scene.take_ghost),
+                                  (PointCloud2, 'workspace', self._take_cloud)):
+            self.create_subscription(kind, topic, partial(self._news.__setitem__, show), LATCHED)
+
+    def _take_model(self, tree: Tree) -> None:
+        chain = make_chain(tree, self._base_link, self._tip_link)
+        singular_values(chain, chain.middle)  # compiled now, not while somebody waits
+        bodies, warnings = link_bodies(tree, self._resolve)
+        for warning in warnings:
+            self.get_logger().warning(warning)
+        self._chain = chain
+        self._joint_names = frozenset(joint.name for joint in tree.joints)
+        self._scene.take_robot(tree, chain, bodies)
+        self._panels.take_chain(chain)
+
+    def _take_cloud(self, message: PointCloud2) -> None:
+        try:
+            self._scene.take_cloud(message, self._panels.show_workspace())
+        except ParameterError as error:
+            self.get_logger().warning(f'workspace: {error}; it is not drawn')
+
+    # ---- at their times -----------------------------------------------------
+
+    def _on_windows(self) -> None:
+        for timer in self._redraws:
+            if self._page.get_clients():
+                timer.reset()
+            else:
+                timer.cancel()
+
+    def _draw(self) -> None:
+        self._panels.handle.tick()
+        while self._news:
+            show, message = self._news.popitem()
+            show(message)
+        self._scene.draw_robot(self._states.positions)
+
+    def _draw_panels(self) -> None:
+        self._scene.frame(self._page.get_clients())
+        self._panels.draw(self._missing(), self._states.positions)
+
+    def _missing(self) -> list[str]:
+        """Return what keeps the page from showing the arm, a sentence each."""
+        if self._chain is None:
+            return [f'waiting for {TOPIC}: {self._description.complaint}']
+        try:
+            self._states.state(self._chain.joint_names, monotonic(), STALE)
+        except StateError as error:
+            return [f'the arm is not shown as it is: {error}']
+        return []
+
+    def _on_joint_states(self, message: JointState) -> None:
+        now = monotonic()
+        self._states.take(message, now, self._joint_names)
+        if self._chain is not None and self._panels.plots.due(now):
+            try:
+                q, _ = self._states.state(self._chain.joint_names, now, STALE)
+            except StateError:
+                return
+            self._panels.plots.record(q, now)
+
+    def close(self) -> None:
+        """Close the page."""
+        self._page.stop()
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the view; exit code 0 after SIGINT or SIGTERM, 1 if it cannot start."""
+    from ik_node.ros.process import run
+    run('viewer', Viewer, args)

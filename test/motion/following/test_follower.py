@@ -1,0 +1,565 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Following keeps every limit, whatever the stream does, and follows closely.
+
+The checker (following.py) shares no code with ik_node: finite differences of the
+commands, stops by ruckig, poses by Pinocchio.
+"""
+
+from types import SimpleNamespace
+
+from following import (
+    Checker,
+    circle,
+    distances,
+    follower,
+    HOMES,
+    limits_of,
+    run,
+    shifted,
+    stop_extremes,
+    stream,
+    tip,
+)
+from hypothesis import given, HealthCheck, settings, strategies as st
+from motion_checker import begins_on, Bounds, faults
+import numpy as np
+import pinocchio as pin
+import pytest
+import robots
+
+from ik_node.motion.active_trajectory import Course
+from ik_node.motion.following.follower import Follower
+from ik_node.motion.following.options import FollowOptions, Phase
+from ik_node.motion.interpolation import state_at
+from ik_node.motion.point_to_point import Departure, plan_point_to_point
+from ik_node.motion.trajectory import MotionLimits, MotionState
+
+PERIOD = 0.01
+ARMS = sorted(HOMES)
+LEAD = FollowOptions.lead
+
+
+def quintic_extremes(trajectory):
+    """Return lowest and highest q, highest |qd| and |qdd| from the first point to the end."""
+    lows, highs, speeds, most = [], [], [], []
+    powers = np.arange(6)
+    rows = np.array([0.0**powers, [0, 1, 0, 0, 0, 0], [0, 0, 2, 0, 0, 0], np.ones(6), powers,
+                     powers * (powers - 1)], dtype=float)
+    s = np.linspace(0.0, 1.0, 33)[:, None]
+    states = np.stack([trajectory.q, trajectory.qd, trajectory.qdd], axis=1)
+    for T, a, b in zip(np.diff(trajectory.times), states[:-1], states[1:]):
+        scale = np.array([[1.0], [T], [T**2]])
+        c = np.linalg.solve(rows, np.vstack([a * scale, b * scale]))
+        q = s**powers @ c
+        lows.append(q.min(0))
+        highs.append(q.max(0))
+        speeds.append(np.abs(powers * s**np.maximum(powers - 1, 0) @ c / T).max(0))
+        most.append(np.abs(powers * (powers - 1) * s**np.maximum(powers - 2, 0) @ c
+                           / T**2).max(0))
+    return np.min(lows, 0), np.max(highs, 0), np.max(speeds, 0), np.max(most, 0)
+
+
+def check_alone(trajectory, now, checker):
+    """Check that a trajectory is a whole motion: on time, continuous, within limits, to rest."""
+    assert trajectory.times[0] > 0.0 and np.diff(trajectory.times).min() >= 0.99e-4
+    assert not trajectory.qd[-1].any() and not trajectory.qdd[-1].any()
+    # Times are whole nanoseconds.
+    assert trajectory.times[0] == pytest.approx(checker.time - now, abs=2e-9)
+    assert (np.abs(trajectory.q[0] - checker.state.q) <= 1e-8 * checker.speed).all()
+    assert (np.abs(trajectory.qd[0] - checker.state.qd) <= 1e-8 * checker.most).all()
+    low, high, speed, most = quintic_extremes(trajectory)
+    slack = 1e-5 * np.maximum(1.0, checker.jerk / 100.0)
+    assert (low >= checker.lower - slack).all() and (high <= checker.upper + slack).all()
+    assert (speed <= checker.speed + slack).all()
+    assert (most <= checker.most * 1.001 + slack).all()
+
+
+@settings(max_examples=120, deadline=None, derandomize=True,
+          suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_every_limit_at_every_cycle(data):
+    """Random arms, limits, starts in motion, targets that jump and drift, unsteady periods."""
+    name = data.draw(st.sampled_from([*ARMS, 'kinova']))
+    random = np.random.default_rng(data.draw(st.integers(0, 10**6)))
+    chain = robots.chain(name)
+    n = chain.n
+    most = 10.0**random.uniform(-0.5, 1.0, n)
+    limits = MotionLimits(chain.lower, chain.upper, chain.velocity * random.uniform(0.05, 1.0, n),
+                          most, most * 10.0**random.uniform(0.3, 2.0, n))
+    push = data.draw(st.sampled_from([0.0, 0.5, 1.2]))
+    start = MotionState(
+        random.uniform(np.maximum(chain.lower, -3.0), np.minimum(chain.upper, 3.0)),
+        push * random.uniform(-1.0, 1.0, n) * limits.velocity,
+        min(push, 1.0) * random.uniform(-1.0, 1.0, n) * most)
+    lead = data.draw(st.sampled_from([0.005, 0.03, 0.1]))
+    made = Follower(chain, limits, FollowOptions(
+        lead=lead, gain=10.0**random.uniform(0.0, 1.5), bias=(random.uniform(0.0, 3.0),),
+        free=data.draw(st.sampled_from([(), ('rz',), ('rx', 'ry', 'rz'), ('x', 'ry')])),
+        frame=data.draw(st.sampled_from(['tip', 'base']))))
+    made.begin(start, 0.0)
+    checker = Checker(start, limits)
+    period = 10.0**data.draw(st.floats(-3.0, -1.4))
+    noise = data.draw(st.sampled_from([0.0, 1e-3]))
+    now = 0.0
+    for i in range(200):
+        now += period * random.uniform(0.3, 1.7)
+        if i % 50 == 0:
+            T = tip(name, robots.random_postures(chain, 1, int(random.integers(10**6)))[0])
+            way = 0.3 * period * random.standard_normal(3)
+        T = shifted(T, *(way + noise * random.standard_normal(3)))
+        if i % 100 < 80:
+            made.feed(T, now, now)
+        checker.see(now + lead, made.step(now).state)
+        if i % 20 == 7:
+            check_alone(made.trajectory(now), now, checker)
+
+
+def test_what_is_sent_keeps_its_limits_from_its_first_point_on():
+    """To be joined or not, late in a session: also the jerk, as a controller interpolates."""
+    name, begin, most = 'six_axis_arm', 28000.123, np.zeros(6)
+    limits = limits_of(robots.chain(name), 0.5)
+    target = circle(tip(name, HOMES[name]))
+    random = np.random.default_rng(0)
+    made = Follower(robots.chain(name), limits)
+    made.begin(MotionState.at_rest(HOMES[name]), begin)
+    sent, last = None, begin
+    for i in range(1, 400):
+        now = begin + PERIOD * i + 2e-3 * random.random()
+        # a jump, so that switches of the jerk come in all their orders
+        made.feed(target(now - begin) if i < 300 else shifted(target(0), 0.0, 0.3, 0.0), now, now)
+        made.step(now)
+        before, sent = sent, made.trajectory(now - 2e-3, joining=True)
+        for whole in (sent, made.trajectory(now)):
+            motion = SimpleNamespace(
+                joint_names=whole.joint_names, times=whole.times[1:] - whole.times[0],
+                q=whole.q[1:], qd=whole.qd[1:], qdd=whole.qdd[1:])
+            assert not faults(motion, Bounds(**vars(limits)),
+                              (whole.q[0], whole.qd[0], whole.qdd[0])), i
+        most = np.maximum(most, np.abs(sent.qdd).max(0))
+        if before is not None:
+            # until the last hand-over it is the motion of the one before
+            _, gaps = begins_on(sent, before, now - last, 1e-8)
+            assert (gaps < [1e-9, 1e-8, 1e-6]).all(), i
+        last = now
+    assert most.max() > 1.9
+
+
+def test_a_late_cycle_beyond_the_end_of_the_ramp():
+    """The motion ends before the state of the cycle: its end is a point of what is joined."""
+    name = 'six_axis_arm'
+    limits = limits_of(robots.chain(name), 0.5)
+    target = tip(name, HOMES[name] + [0.0, 0.0, 0.0, 0.0, 0.0, 0.1])
+    ends = 0
+    for late in np.linspace(0.011, 0.045, 18):
+        made = Follower(robots.chain(name), limits)
+        made.begin(MotionState.at_rest(HOMES[name]), 0.0)
+        now = 0.0
+        for i in range(60):
+            # Every third cycle is late while the arm ramps down.
+            now += late if i > 10 and i % 3 == 0 else PERIOD
+            if i < 10:
+                made.feed(target, now)
+            elif i == 10:
+                made.halt()
+            rests = made.step(now).state.rests
+            sent = made.trajectory(now - 2e-3, joining=True)
+            motion = SimpleNamespace(
+                joint_names=sent.joint_names, times=sent.times[1:] - sent.times[0],
+                q=sent.q[1:], qd=sent.qd[1:], qdd=sent.qdd[1:])
+            assert not faults(motion, Bounds(**vars(limits)),
+                              (sent.q[0], sent.qd[0], sent.qdd[0])), (late, i)
+            ends += rests and bool(sent.qdd[0].any())
+    assert ends > 5
+
+
+def test_a_motion_before_is_left_without_a_step():
+    """What is sent goes along it until the hand-over."""
+    name = 'ur5'
+    chain, limits = robots.chain(name), limits_of(robots.chain(name))
+    motion = plan_point_to_point(chain.joint_names, Departure.from_state(
+        MotionState.at_rest(HOMES[name])), HOMES[name] + 0.8, limits, 0.02)
+    course = Course(motion, 100.0, limits)
+    made = Follower(chain, limits)
+    handover = state_at(motion, 0.4)
+    made.begin(handover, 100.4, course)
+    made.feed(tip(name, HOMES[name]), 100.38)
+    made.step(100.38)
+    sent = made.trajectory(100.36, joining=True)
+    for t, q, qd in zip(sent.times, sent.q, sent.qd):
+        if t <= 0.04:
+            expected = state_at(motion, 0.36 + t)
+            assert np.allclose(q, expected.q, atol=1e-9)
+            assert np.allclose(qd, expected.qd, atol=1e-8)
+    assert (sent.times <= 0.04).sum() >= 2 and sent.times[0] < 2e-4
+
+
+@pytest.mark.parametrize('uptime', [10.0, 1e5, 1e7])
+def test_a_motion_before_keeps_its_limits_however_long_the_machine_runs(uptime):
+    """Points of it may be 0.1 ms apart, and after months a float has its seconds to 2 ns."""
+    name = 'six_axis_arm'
+    chain, limits = robots.chain(name), limits_of(robots.chain(name), 0.5)
+    motion = plan_point_to_point(chain.joint_names, Departure.from_state(
+        MotionState.at_rest(HOMES[name])), HOMES[name] + 0.8, limits, 0.02)
+    course, close = Course(motion, uptime + 1.0 / 3.0, limits), 0
+    for point in motion.times[3:40]:
+        for ahead in (1.2e-4, 1.5e-4, 2e-4, 3e-4):  # until that point
+            now = course.began + point - 1e-4 - ahead
+            made = Follower(chain, limits)
+            made.begin(state_at(motion, now + 0.04 - course.began), now + 0.04, course)
+            made.step(now + 0.02)
+            sent = made.trajectory(now, joining=True)
+            close += sent.times[1] - sent.times[0] < 4e-4
+            motion_on = SimpleNamespace(
+                joint_names=sent.joint_names, times=sent.times[1:] - sent.times[0],
+                q=sent.q[1:], qd=sent.qd[1:], qdd=sent.qdd[1:])
+            found = faults(motion_on, Bounds(**vars(limits) | {'jerk': None}),
+                           (sent.q[0], sent.qd[0], sent.qdd[0]))
+            assert not found, (point, ahead)
+    assert close > 100
+
+
+def test_options_may_change_on_the_way():
+    """A follower that takes over goes on with target and motion as they are."""
+    target = circle(tip('ur5', HOMES['ur5']))
+    limits = limits_of(robots.chain('ur5'))
+    made = follower('ur5', limits=limits)
+    checker = Checker(MotionState.at_rest(HOMES['ur5']), limits)
+    for i in range(400):
+        now = PERIOD * i
+        made.feed(target(now), now, now)
+        step = made.step(now)
+        checker.see(now + LEAD, step.state)
+        if i == 300:
+            other = follower('ur5', FollowOptions(gain=10.0), limits)
+            other.take_over(made)
+            made = other
+        if i > 250:
+            assert step.phase is Phase.FOLLOWING
+            assert distances(tip('ur5', step.state.q), target(now + LEAD))[0] < 1.5e-3
+
+
+def test_a_start_that_can_stop_in_time_stays_within_the_limits():
+    """A joint that runs at its limit as fast as it can still stop comes to rest inside."""
+    name = 'ur5_limited'
+    chain = robots.chain(name)
+    limits = limits_of(chain)
+    q = HOMES['ur5'].copy()
+    for speed in (0.3, 1.0, 2.0):
+        moving = MotionState(q, np.array([speed, 0, 0, 0, 0, 0]), np.zeros(6))
+        reach = stop_extremes(moving, limits)[1][0] - q[0]
+        moving = MotionState(np.append(chain.upper[0] - 1e-4 - reach, q[1:]), moving.qd,
+                             moving.qdd)
+        made = Follower(chain, limits)
+        made.begin(moving, 0.0)
+        beyond = tip('ur5_limited', np.append(chain.upper[0] + 0.5, q[1:]))
+        highest = 0.0
+        for i in range(400):
+            made.feed(beyond, PERIOD * i, PERIOD * i)
+            highest = max(highest, made.step(PERIOD * i).state.q[0])
+        assert chain.upper[0] - 0.01 < highest <= chain.upper[0]
+
+
+def test_a_joint_outside_its_limits_comes_in_and_stays():
+    """From outside only inward motion is commanded."""
+    chain = robots.chain('panda')
+    q = HOMES['panda'].copy()
+    q[5] = chain.upper[5] + 0.05
+    made = follower('panda', q=q)
+    T = tip('panda', q)
+    path = []
+    for i in range(300):
+        made.feed(T, PERIOD * i, PERIOD * i)
+        path.append(made.step(PERIOD * i).state.q[5])
+    outside = np.array(path) > chain.upper[5]
+    assert outside[0] and not outside[-1]
+    assert (np.diff(path)[outside[:-1]] <= 0.0).all() and not outside[np.argmin(outside):].any()
+    assert chain.lower[5] < path[-1] <= chain.upper[5]
+
+
+@pytest.mark.parametrize('jitter, drop', [(0.0, 0.0), (0.008, 0.1)])
+@pytest.mark.parametrize('rate', [100.0, 250.0, 500.0])
+@pytest.mark.parametrize('name', ['six_axis_arm', 'ur5', 'panda'])
+def test_a_circle_is_followed_within_a_millimetre(name, rate, jitter, drop):
+    """0.2 m at 0.25 m/s; commands are compared with where the target is at their time."""
+    target = circle(tip(name, HOMES[name]))
+    messages = stream(target, rate, 6.0, np.random.default_rng(3), jitter, drop)
+    made = follower(name, limits=limits_of(robots.chain(name), 0.5))
+    errors = [distances(tip(name, step.state.q), target(now + LEAD))
+              for now, step in run(made, messages, 6.0, PERIOD) if now > 3.0]
+    position, angle = np.max(errors, axis=0)
+    assert position < 1.1e-3 and angle < 1.5e-3
+
+
+def test_prediction_is_what_makes_it_follow_closely():
+    """The same circle with a target that is told to stand still at each pose is followed late."""
+    target = circle(tip('ur5', HOMES['ur5']))
+    messages = stream(target, 100.0, 5.0, np.random.default_rng(3))
+    lags = []
+    for memory in (FollowOptions.memory, 1.0):  # 1 s: the movement is hardly seen
+        made = follower('ur5', FollowOptions(memory=memory))
+        lags.append(np.mean([distances(tip('ur5', step.state.q), target(now + LEAD))[0]
+                             for now, step in run(made, messages, 5.0, PERIOD) if now > 4.0]))
+    assert lags[0] < 0.05 * lags[1]
+
+
+@pytest.mark.parametrize('name', ARMS)
+def test_a_far_first_target_is_approached_not_jumped_to(name):
+    """From rest to rest, within limits, to the goal, without passing it by much."""
+    chain = robots.chain(name)
+    limits = limits_of(chain, 0.5)
+    made = follower(name, limits=limits)
+    checker = Checker(MotionState.at_rest(HOMES[name]), limits)
+    goal = tip(name, HOMES[name] + 0.4 * np.cos(np.arange(chain.n)))
+    errors = []
+    for i in range(800):
+        made.feed(goal, PERIOD * i, PERIOD * i)
+        step = made.step(PERIOD * i)
+        checker.see(PERIOD * i + LEAD, step.state)
+        errors.append(distances(tip(name, step.state.q), goal)[0])
+    assert errors[-1] < 1e-4
+    arrived = int(np.argmax(np.array(errors) < 2e-3))
+    assert max(errors[arrived:]) < 5e-3
+
+
+def test_a_stream_that_stops_ramps_down_and_goes_on_without_a_jump():
+    """After the timeout the fastest stop; a fresh pose continues from rest or from motion."""
+    name = 'ur5'
+    target = circle(tip(name, HOMES[name]))
+    limits = limits_of(robots.chain(name))
+    for pause in (0.13, 1.0):
+        made = follower(name, limits=limits)
+        checker = Checker(MotionState.at_rest(HOMES[name]), limits)
+        phases, speeds, errors = [], [], []
+        for i in range(700):
+            now = PERIOD * i
+            if now < 2.0 or now >= 2.0 + pause:
+                made.feed(target(now), now, now)
+            step = made.step(now)
+            checker.see(now + LEAD, step.state)
+            phases.append(step.phase)
+            speeds.append(np.abs(step.state.qd).max())
+            errors.append(distances(tip(name, step.state.q), target(now + LEAD))[0])
+        stale = [PERIOD * i for i, phase in enumerate(phases) if phase is Phase.STALE]
+        assert min(stale) == pytest.approx(2.1, abs=0.011)
+        assert max(stale) == pytest.approx(2.0 + pause, abs=0.011)
+        assert (speeds[int((2.0 + pause) / PERIOD) - 1] == 0.0) == (pause == 1.0)
+        assert errors[-1] < 1.1e-3
+
+
+def test_the_stop_after_the_timeout_is_the_fastest():
+    """It ends when ruckig's does."""
+    made = follower('panda')
+    target = circle(tip('panda', HOMES['panda']))
+    for i in range(200):
+        made.feed(target(PERIOD * i), PERIOD * i, PERIOD * i)
+        state = made.step(PERIOD * i).state
+    limits = limits_of(made.chain)
+    last = made.trajectory(PERIOD * 199)
+    request = stop_extremes(state, limits)
+    low, high, _, _ = quintic_extremes(last)
+    assert np.allclose(low, request[0], atol=1e-4) and np.allclose(high, request[1], atol=1e-4)
+    made.halt()
+    for i in range(200, 400):
+        step = made.step(PERIOD * i)
+    assert step.phase is Phase.WAITING and step.state.rests
+    assert np.allclose(step.state.q, last.end, atol=1e-9)
+
+
+@pytest.mark.parametrize('name', ARMS)
+def test_out_of_reach_is_approached_and_rests_without_chatter(name):
+    """At the edge of the reach the arm comes to rest; the tip is as near as a search finds."""
+    made = follower(name)
+    T = tip(name, HOMES[name])
+    outward = T[:3, 3] / np.linalg.norm(T[:3, 3])
+    for far in (0.05, 2.0):
+        edge = made.chain.reach
+        goal = T.copy()
+        goal[:3, 3] = outward * (edge + far)
+        made.begin(MotionState.at_rest(HOMES[name]), 0.0)
+        qdd, qd = [], []
+        for i in range(2500):
+            made.feed(goal, PERIOD * i, PERIOD * i)
+            state = made.step(PERIOD * i).state
+            qd.append(state.qd)
+            qdd.append(state.qdd)
+        # no energy in the accelerations, no signs that go to and fro
+        tail = np.array(qdd[2000:])
+        assert np.abs(tail).max() < 5e-3
+        assert np.abs(qd[2000:]).max() < 0.05
+        turns = (np.abs(np.diff(np.sign(np.where(np.abs(qdd) < 1e-3, 0.0, qdd)), axis=0)) > 1)
+        assert turns[600:].sum(axis=0).max() <= 8
+        assert is_nearest(name, state.q, goal)
+
+
+def is_nearest(name, q, goal, length=0.3):
+    """Return whether no posture around q is nearer by more than a hair, in the weighted error."""
+    chain = robots.chain(name)
+    random = np.random.default_rng(0)
+
+    def cost(posture):
+        position, angle = distances(tip(name, posture), goal)
+        return position**2 + (length * angle)**2
+
+    here = cost(q)
+    around = np.clip(q + 0.02 * random.standard_normal((200, chain.n)), chain.lower, chain.upper)
+    return min(cost(posture) for posture in around) > here * (1.0 - 5e-3)
+
+
+def smallest_singular_value(name, q):
+    """Return it with the angular rows in 0.3 m per radian, by Pinocchio and NumPy."""
+    chain = robots.chain(name)
+    J = robots.reference(name).jacobian(chain.base_link, chain.tip_link,
+                                        robots.positions(chain, q))
+    J[3:] *= 0.3
+    return np.linalg.svd(J, compute_uv=False)[-1]
+
+
+def singular_posture(name):
+    """Return a singular posture of a seven-axis arm, found by descent from its home."""
+    q, random, step = HOMES[name].copy(), np.random.default_rng(4), 0.2
+    lower, upper = robots.chain(name).lower + 0.4, robots.chain(name).upper - 0.4
+    least = smallest_singular_value(name, q)
+    for _ in range(1500):
+        trial = np.clip(q + step * random.standard_normal(7), lower, upper)
+        value = smallest_singular_value(name, trial)
+        if value < least:
+            q, least = trial, value
+        else:
+            step = max(0.99 * step, 1e-4)
+    return q
+
+
+@pytest.mark.parametrize('name, joint', [('ur5', 4), ('ur5', 2), ('six_axis_arm', 4),
+                                         ('panda', None), ('xarm7', None)])
+def test_singular_postures_are_passed(name, joint):
+    """A target whose way leads through a singularity is followed through it and beyond."""
+    limits = limits_of(robots.chain(name))
+    if joint is None:
+        middle = singular_posture(name)
+        ends = middle + [[0.3], [-0.3]] * np.cos(np.arange(7))
+    else:
+        # the wrist (elbow) goes from bent to bent the other way, straight in the middle
+        ends = np.array([HOMES[name], HOMES[name]])
+        ends[:, joint] = 0.5, -0.5
+
+    def posture(t):
+        s = np.clip(t / 4.0, 0.0, 1.0)
+        return ends[0] + (ends[1] - ends[0]) * (10 * s**3 - 15 * s**4 + 6 * s**5)
+
+    made = follower(name, q=ends[0], limits=limits)
+    checker = Checker(MotionState.at_rest(ends[0]), limits)
+    smallest, errors = np.inf, []
+    for i in range(900):
+        now = PERIOD * i
+        made.feed(tip(name, posture(now)), now, now)
+        step = made.step(now)
+        checker.see(now + LEAD, step.state)
+        smallest = min(smallest, smallest_singular_value(name, step.state.q))
+        errors.append(distances(tip(name, step.state.q), tip(name, posture(now + LEAD))))
+    assert smallest < 0.02
+    assert np.max(errors, axis=0)[0] < 0.03 and np.max(errors, axis=0)[1] < 0.12
+    assert errors[-1][0] < 3e-3 and errors[-1][1] < 3e-3
+
+
+@pytest.mark.parametrize('name', ARMS)
+def test_along_the_edge_of_the_reach(name):
+    """A target that goes out of reach, along the edge and back is caught up, without chatter."""
+    limits = limits_of(robots.chain(name), 0.5)
+    made = follower(name, limits=limits)
+    checker = Checker(MotionState.at_rest(HOMES[name]), limits)
+    T = tip(name, HOMES[name])
+    out = 1.2 * made.chain.reach * T[:3, 3] / np.linalg.norm(T[:3, 3]) - T[:3, 3]
+
+    def target(t):
+        s = 0.5 - 0.5 * np.cos(2.0 * np.pi * np.clip(t / 10.0, 0.0, 1.0))
+        return shifted(T, *(s * out + [0.0, 0.3 * np.sin(2.0 * np.pi * t / 10.0) * s, 0.0]))
+
+    qdd = []
+    for i in range(2000):
+        now = PERIOD * i
+        made.feed(target(now), now, now)
+        step = made.step(now)
+        checker.see(now + LEAD, step.state)
+        qdd.append(step.state.qdd)
+    assert distances(tip(name, step.state.q), T)[0] < 2e-3
+    turns = (np.abs(np.diff(np.sign(np.where(np.abs(qdd) < 0.05, 0.0, qdd)), axis=0)) > 1).sum(0)
+    assert turns.max() < 40  # chatter would be one per cycle or two
+
+
+def along_self_motion(name, q, way):
+    """Return a posture that is `way` (rad) along the self-motion from q, by Pinocchio and SVD."""
+    chain = robots.chain(name)
+    goal, before = tip(name, q), np.zeros(7)
+    for _ in range(int(way / 0.005)):
+        J = robots.reference(name).jacobian(chain.base_link, chain.tip_link,
+                                            robots.positions(chain, q))
+        null = np.linalg.svd(J)[2][-1]
+        before = null if null @ before >= 0.0 else -null
+        q = q + 0.005 * before
+        T = tip(name, q)
+        error = np.append(goal[:3, 3] - T[:3, 3], pin.log3(goal[:3, :3] @ T[:3, :3].T))
+        q = q + np.linalg.pinv(J) @ error
+    return q
+
+
+@pytest.mark.parametrize('name', ['panda', 'xarm7'])
+def test_the_bias_moves_the_arm_not_the_tip(name):
+    """On seven axes it goes to the preferred posture; the tip stays as exactly as without."""
+    q = HOMES[name] + 0.2 * np.sin(np.arange(7))
+    preferred = along_self_motion(name, q, 0.6)
+    goal = tip(name, q)
+    assert distances(tip(name, preferred), goal)[0] < 1e-6
+    for bias in (0.0, 1.0):
+        made = follower(name, FollowOptions(bias=(bias,), preferred=tuple(preferred)), q=q)
+        worst = np.zeros(2)
+        for i in range(1000):
+            made.feed(goal, PERIOD * i, PERIOD * i)
+            state = made.step(PERIOD * i).state
+            worst = np.maximum(worst, distances(tip(name, state.q), goal))
+        moved = np.linalg.norm(preferred - state.q) / np.linalg.norm(preferred - q)
+        assert moved < 0.01 if bias else moved > 0.99
+        assert worst.max() < (1e-3 if bias else 1e-9)               # while it moves
+        assert max(distances(tip(name, state.q), goal)) < 1e-6      # and at the end
+
+
+@pytest.mark.parametrize('name', ['panda', 'xarm7'])
+def test_a_bias_that_cannot_be_had_costs_no_accuracy(name):
+    """It goes on pulling at rest, where the target does not allow the preferred posture."""
+    q = HOMES[name] + 0.3 * np.sin(np.arange(7))
+    made = follower(name, FollowOptions(bias=(1.0,), preferred=tuple(HOMES[name])), q=q)
+    goal = tip(name, q)
+    for i in range(1000):
+        made.feed(goal, PERIOD * i, PERIOD * i)
+        state = made.step(PERIOD * i).state
+    assert np.abs(state.q - q).max() > 0.05 and np.abs(state.q - HOMES[name]).max() > 0.05
+    assert max(distances(tip(name, state.q), goal)) < 1e-6
+
+
+def test_free_axes_are_left_to_the_bias():
+    """With the tool free to turn about its axis, a six-axis arm has a null space too."""
+    name = 'ur5'
+    made = follower(name, FollowOptions(free=('rz',), bias=(1.0,),
+                                        preferred=tuple(HOMES[name] + [0, 0, 0, 0, 0, 1.0])))
+    goal = tip(name, HOMES[name])
+    for i in range(1500):
+        made.feed(goal, PERIOD * i, PERIOD * i)
+        state = made.step(PERIOD * i).state
+    T = tip(name, state.q)
+    assert distances(T, goal)[0] < 1e-5
+    assert goal[:3, 2] @ T[:3, 2] > 1.0 - 1e-9
+    assert state.q[5] > HOMES[name][5] + 0.8
+
+
+def test_the_tool_is_as_fast_as_allowed():
+    """The speed of the tip stays under its limit but for the lag of the joints."""
+    made = follower('ur5', FollowOptions(tool_speed=0.1))
+    goal = shifted(tip('ur5', HOMES['ur5']), 0.0, 0.3, 0.0)
+    path = []
+    for i in range(600):
+        made.feed(goal, PERIOD * i, PERIOD * i)
+        path.append(tip('ur5', made.step(PERIOD * i).state.q)[:3, 3])
+    speeds = np.linalg.norm(np.diff(path, axis=0), axis=1) / PERIOD
+    assert 0.09 < speeds.max() < 0.103
+    assert np.linalg.norm(path[-1] - goal[:3, 3]) < 1e-4

@@ -1,0 +1,319 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Every planned motion keeps its limits, judged by a checker that shares no code with it."""
+
+from dataclasses import replace
+
+from motion_checker import Bounds, dense, faults, path_of
+import numpy as np
+import pytest
+import ruckig
+
+from ik_node.errors import TrajectoryError
+from ik_node.motion import point_to_point
+from ik_node.motion.point_to_point import Departure, plan_point_to_point, plan_stop
+from ik_node.motion.trajectory import MotionLimits, MotionState
+
+COUNT = 300
+NAMES = ('a', 'b', 'c')
+PERIOD = 0.1
+
+
+def at(state):
+    """Begin at once from a state."""
+    return Departure.from_state(state)
+
+
+def sampled(trajectory):
+    """Return times and q, qd, qdd between the points too."""
+    times, values = dense(path_of(trajectory))
+    return times.ravel(), values[:3].reshape(3, times.size, -1)
+
+
+def check(trajectory, limits, start, goal=None):
+    """Check everything that a motion promises."""
+    for array in (trajectory.times, trajectory.q, trajectory.qd, trajectory.qdd):
+        assert np.isfinite(array).all()
+    assert trajectory.joint_names == NAMES[:len(start.q)]
+    steps = np.diff(trajectory.times, prepend=0.0)
+    assert (steps[trajectory.handover:] >= 0.9e-3).all() and (steps >= 0.99e-4).all()
+    assert steps.max() <= PERIOD + 3e-3
+    assert np.array_equal(trajectory.start.q, start.q)
+    assert np.array_equal(trajectory.start.qd, start.qd)
+    assert np.array_equal(trajectory.start.qdd, start.qdd)
+    assert not trajectory.qd[-1].any() and not trajectory.qdd[-1].any()
+    if goal is not None:
+        assert np.abs(trajectory.q[-1] - goal).max() < 1e-8
+    bounds = Bounds(limits.lower, limits.upper, limits.velocity, limits.acceleration, None)
+    assert not faults(trajectory, bounds, goal=goal)
+    # The motion itself keeps the jerk as well, from the hand-over on.
+    k = trajectory.handover
+    if k:
+        trajectory = replace(
+            trajectory, start=MotionState(*(array[k - 1] for array in (
+                trajectory.q, trajectory.qd, trajectory.qdd))),
+            times=trajectory.times[k:] - trajectory.times[k - 1], q=trajectory.q[k:],
+            qd=trajectory.qd[k:], qdd=trajectory.qdd[k:])
+    assert not faults(trajectory, replace(bounds, jerk=limits.jerk), goal=goal)
+
+
+def random_limits(rng, n=3):
+    """Return limits like those of arms, fast and slow."""
+    velocity = rng.uniform(0.2, 3.0, n)
+    acceleration = velocity * rng.uniform(1.0, 8.0, n)
+    return MotionLimits(rng.uniform(-3.5, -1.0, n), rng.uniform(1.0, 3.5, n), velocity,
+                        acceleration, acceleration * rng.uniform(2.0, 10.0, n))
+
+
+def by_ruckig(start, goal, limits):
+    """Return ruckig's own motion, which knows no position limits."""
+    request = ruckig.InputParameter(len(goal))
+    request.current_position, request.target_position = list(start.q), list(goal)
+    request.current_velocity, request.current_acceleration = list(start.qd), list(start.qdd)
+    request.max_velocity = list(limits.velocity)
+    request.max_acceleration = list(limits.acceleration)
+    request.max_jerk = list(limits.jerk)
+    motion = ruckig.Trajectory(len(goal))
+    ruckig.Ruckig(len(goal)).calculate(request, motion)
+    return motion
+
+
+@pytest.mark.parametrize('seed', range(COUNT))
+def test_from_rest_and_on_the_way(seed):
+    """From rest, then to another goal from any instant of the motion, then to a stop."""
+    rng = np.random.default_rng(1000 + seed)
+    limits = random_limits(rng)
+    start = MotionState.at_rest(rng.uniform(limits.lower, limits.upper))
+    goals = rng.uniform(limits.lower, limits.upper, (2, 3))
+    first = plan_point_to_point(NAMES, at(start), goals[0], limits, PERIOD)
+    check(first, limits, start, goals[0])
+    fastest = by_ruckig(start, goals[0], limits).duration
+    assert fastest - 1e-6 <= first.duration <= 1.01 * fastest
+
+    elapsed, lead = rng.uniform(0.0, 1.05 * first.duration), rng.uniform(0.005, PERIOD)
+    departure = Departure.from_motion(first, elapsed, lead, rng.uniform(0.001, 0.02))
+    assert abs(departure.times[-1] - lead) <= 1e-3
+    lead = departure.times[-1]
+    now = departure.now
+    second = plan_point_to_point(NAMES, departure, goals[1], limits, PERIOD)
+    check(second, limits, now, goals[1])
+    # It begins where the first motion is, and leaves it at the end of the lead.
+    t_first, values = sampled(first)
+    t_second = second.times
+    k = int(np.abs(t_second - lead).argmin())
+    assert abs(t_second[k] - lead) < 1e-9
+    for t, ours in ((0.0, now), (lead, MotionState(second.q[k], second.qd[k], second.qdd[k]))):
+        for before, after, tolerance in zip(values, (ours.q, ours.qd, ours.qdd),
+                                            (1e-5, 1e-3, 0.2)):
+            expected = [np.interp(elapsed + t, t_first, column) for column in before.T]
+            assert np.allclose(expected, after, atol=tolerance)
+
+    stop = plan_stop(NAMES, departure, limits, PERIOD)
+    check(stop, limits, now, None)
+    # Nothing is faster than braking with all that is allowed.
+    assert stop.duration <= lead + np.max(
+        limits.velocity / limits.acceleration + 2.0 * limits.acceleration / limits.jerk) + 0.1
+
+
+@pytest.mark.parametrize('seed', range(COUNT))
+def test_stop_from_any_moving_state(seed):
+    """From any state within the limits: to rest, within them, without turning back."""
+    rng = np.random.default_rng(2000 + seed)
+    limits = random_limits(rng)
+    v, a = limits.velocity, limits.acceleration
+    qd = rng.uniform(-0.9, 0.9, 3) * v
+    # An acceleration that can be taken back before the velocity limit is passed.
+    room = np.sqrt(2.0 * limits.jerk * 0.99 * (v - np.abs(qd)))
+    qdd = rng.uniform(-1.0, 1.0, 3) * np.minimum(0.98 * a, 0.95 * room)
+    middle = 0.1 * (limits.lower + limits.upper)
+    wide = replace(limits, lower=middle - 50.0, upper=middle + 50.0)
+    start = MotionState(middle, qd, qdd)
+    stop = plan_stop(NAMES, at(start), wide, PERIOD)
+    check(stop, wide, start)
+    away = plan_point_to_point(NAMES, at(start), middle + 1.0, wide, PERIOD)
+    check(away, wide, start, middle + 1.0)
+
+
+def test_a_switch_of_jerk_next_to_a_point_leaves_room():
+    """A ramp whose jerk switches within a millisecond of a point keeps the acceleration."""
+    far = np.full(3, 50.0)
+    limits = MotionLimits(
+        -far, far, np.array([0.4050623012737849, 2.285327980231262, 2.765638686873763]),
+        np.array([1.6032177138735142, 14.150535968310475, 8.31784658499939]),
+        np.array([12.86336979082858, 34.17905179844261, 57.10033680937597]))
+    start = MotionState(
+        np.zeros(3), np.array([-0.3270404401732439, 1.1730603286292824, 2.176809761575275]),
+        np.array([-0.9867773592630251, 3.7718978743125193, 1.6347842259006091]))
+    check(plan_stop(NAMES, at(start), limits, 0.1), limits, start)
+
+
+@pytest.mark.parametrize('seed', range(300))
+def test_velocity_limit_below_the_speed_in_motion(seed):
+    """Turned down below the present, still rising speed: no refusal, and no more than must be."""
+    rng = np.random.default_rng(4000 + seed)
+    limits = random_limits(rng)
+    start = MotionState.at_rest(0.3 * rng.uniform(limits.lower, limits.upper))
+    goals = 0.3 * rng.uniform(limits.lower, limits.upper, (2, 3))
+    first = plan_point_to_point(NAMES, at(start), goals[0], limits, PERIOD)
+    lowered = replace(limits, velocity=0.3 * limits.velocity)
+    departure = Departure.from_motion(first, rng.uniform(0.0, first.duration), 0.05, 0.01)
+    for motion in (plan_point_to_point(NAMES, departure, goals[1], lowered, PERIOD),
+                   plan_stop(NAMES, departure, lowered, PERIOD)):
+        check(motion, limits, departure.now, None)
+
+
+@pytest.mark.parametrize('seed', range(100))
+def test_limits_turned_down_in_motion(seed):
+    """With lower limits from now on, a motion slows down to what braking allows."""
+    rng = np.random.default_rng(3000 + seed)
+    limits = random_limits(rng)
+    start = MotionState.at_rest(rng.uniform(0.5 * limits.lower, 0.5 * limits.upper))
+    goals = rng.uniform(0.5 * limits.lower, 0.5 * limits.upper, (2, 3))
+    first = plan_point_to_point(NAMES, at(start), goals[0], limits, PERIOD)
+    lowered = replace(limits, velocity=0.5 * limits.velocity)
+    _, (q, qd, qdd) = sampled(first)
+    k = len(q) // 2
+    state = MotionState(q[k], qd[k], qdd[k])
+    departure = at(state)
+    # The velocity still rises while the acceleration that there is, is taken back.
+    grace = replace(lowered, velocity=np.maximum(
+        lowered.velocity, np.abs(qd[k]) + qdd[k]**2 / (2.0 * limits.jerk) * 1.05))
+    check(plan_stop(NAMES, departure, grace, PERIOD), grace, state)
+    check(plan_point_to_point(NAMES, departure, goals[1], grace, PERIOD), grace, state, goals[1])
+
+
+@pytest.mark.parametrize('beyond', [1e-9, 1e-4, 0.05])
+@pytest.mark.parametrize('side', [-1.0, 1.0])
+def test_a_start_outside_a_limit_moves_inward(beyond, side):
+    """A joint slightly beyond its limit comes back without going farther."""
+    limits = random_limits(np.random.default_rng(5))
+    q = np.array([0.0, limits.upper[1] + beyond if side > 0 else limits.lower[1] - beyond, 0.0])
+    goal = np.array([0.3, 0.0, -0.3])
+    start = MotionState.at_rest(q)
+    trajectory = plan_point_to_point(NAMES, at(start), goal, limits, PERIOD)
+    check(trajectory, limits, start, goal)
+    _, (path, _, _) = sampled(trajectory)
+    assert (np.diff(path[:, 1]) * side <= 1e-9).all()
+
+
+def test_a_goal_equal_to_the_start():
+    """The motion to where the arm is, is a short hold."""
+    limits = random_limits(np.random.default_rng(6))
+    start = MotionState.at_rest(np.array([0.1, 0.2, -0.3]))
+    trajectory = plan_point_to_point(NAMES, at(start), start.q, limits, PERIOD)
+    check(trajectory, limits, start, start.q)
+    assert trajectory.duration < 0.01
+    assert np.array_equal(trajectory.q, np.broadcast_to(start.q, trajectory.q.shape))
+
+
+@pytest.mark.parametrize('distance', [1e-12, 1e-9, 1e-6, 1e-4, 1e-3])
+def test_tiny_motions(distance):
+    """Motions far shorter than a period keep the limits as well."""
+    limits = random_limits(np.random.default_rng(7))
+    start = MotionState.at_rest(np.zeros(3))
+    goal = np.array([distance, -distance, 0.0])
+    check(plan_point_to_point(NAMES, at(start), goal, limits, PERIOD),
+          limits, start, goal)
+
+
+ONE = MotionLimits(np.array([-1.0]), np.array([1.0]), np.array([1.0]), np.array([4.0]),
+                   np.array([30.0]))
+
+
+def test_a_joint_that_moves_fast_towards_its_limit_is_braked():
+    """Where braking at once just keeps the limits, every goal is reached within them."""
+    checked = 0
+    for seed in range(200):
+        rng = np.random.default_rng(4000 + seed)
+        limits = random_limits(rng)
+        qd = rng.choice([-1.0, 1.0], 3) * rng.uniform(0.3, 0.95, 3) * limits.velocity
+        qdd = -np.sign(qd) * rng.uniform(0.0, 0.9, 3) * limits.acceleration
+        wide = replace(limits, lower=np.full(3, -50.0), upper=np.full(3, 50.0))
+        braking = at(MotionState(np.zeros(3), qd, qdd))
+        _, (path, _, _) = sampled(plan_stop(NAMES, braking, wide, PERIOD))
+        q = np.where(qd > 0.0, limits.upper - path.max(axis=0) - 1e-4,
+                     limits.lower - path.min(axis=0) + 1e-4)
+        if not ((q + path > limits.lower) & (q + path < limits.upper)).all():
+            continue
+        start = MotionState(q, qd, qdd)
+        goal = rng.uniform(limits.lower, limits.upper)
+        check(plan_stop(NAMES, at(start), limits, PERIOD), limits, start)
+        check(plan_point_to_point(NAMES, at(start), goal, limits, PERIOD), limits, start, goal)
+        checked += 1
+    assert checked > 100
+
+
+def test_where_the_direct_way_is_not_valid_the_arm_stops_first(monkeypatch):
+    """To rest, and from there to the goal; from rest there is no other way."""
+    def rests_on_its_way(trajectory):
+        return (np.abs(trajectory.qd[:-1]).max(axis=1) < 1e-9).any()
+
+    def refuse_the_direct_way(trajectory, limits):
+        if not rests_on_its_way(trajectory):
+            raise TrajectoryError('over the limit')
+
+    limits = random_limits(np.random.default_rng(8))
+    start = MotionState(np.zeros(3), 0.9 * limits.velocity, np.zeros(3))
+    goal = np.array([0.5, -0.5, 0.9])
+    direct = plan_point_to_point(NAMES, at(start), goal, limits, PERIOD)
+    assert not rests_on_its_way(direct)
+    monkeypatch.setattr(point_to_point, 'validate', refuse_the_direct_way)
+    trajectory = plan_point_to_point(NAMES, at(start), goal, limits, PERIOD)
+    check(trajectory, limits, start, goal)
+    assert rests_on_its_way(trajectory) and trajectory.duration > direct.duration
+    with pytest.raises(TrajectoryError, match='over the limit'):
+        plan_point_to_point(NAMES, at(MotionState.at_rest(np.zeros(3))), goal, limits, PERIOD)
+
+
+def test_a_limit_that_cannot_be_kept_is_refused():
+    """Too fast to stop before the limit: no plan rather than a bad one."""
+    start = MotionState(np.array([0.95]), np.array([0.9]), np.array([0.0]))
+    for goal in (np.array([0.0]), np.array([0.99])):
+        with pytest.raises(TrajectoryError, match="position .* of joint 'a'"):
+            plan_point_to_point(NAMES[:1], at(start), goal, ONE, PERIOD)
+    with pytest.raises(TrajectoryError, match="position .* of joint 'a'"):
+        plan_stop(NAMES[:1], at(start), ONE, PERIOD)
+
+
+@pytest.mark.parametrize('goal', [1.01, -1.01])
+def test_a_goal_outside_the_limits_is_refused(goal):
+    """A goal beyond a limit is not planned."""
+    start = MotionState.at_rest(np.zeros(1))
+    with pytest.raises(TrajectoryError, match="position .* of joint 'a'"):
+        plan_point_to_point(NAMES[:1], at(start), np.array([goal]), ONE, PERIOD)
+
+
+@pytest.mark.parametrize('bad', [np.nan, np.inf])
+def test_numbers_that_are_not_finite_are_refused(bad):
+    """A goal or a state that is not a number is refused as a TrajectoryError."""
+    start = MotionState.at_rest(np.zeros(1))
+    with pytest.raises(TrajectoryError):
+        plan_point_to_point(NAMES[:1], at(start), np.array([bad]), ONE, PERIOD)
+    with pytest.raises(TrajectoryError):
+        plan_point_to_point(NAMES[:1], at(MotionState.at_rest(np.array([bad]))),
+                            np.zeros(1), ONE, PERIOD)
+    with pytest.raises(TrajectoryError):
+        plan_stop(NAMES[:1], at(
+            MotionState(np.zeros(1), np.array([bad]), np.zeros(1))), ONE, PERIOD)
+
+
+def test_all_joints_arrive_together():
+    """The joints are synchronised: no joint rests long before the last one."""
+    limits = MotionLimits(np.full(3, -9.0), np.full(3, 9.0), np.full(3, 1.0), np.full(3, 4.0),
+                          np.full(3, 30.0))
+    start = MotionState.at_rest(np.zeros(3))
+    trajectory = plan_point_to_point(NAMES, at(start),
+                                     np.array([3.0, 1.0, 0.3]), limits, PERIOD)
+    times, (q, _, _) = sampled(trajectory)
+    late = times > 0.95 * trajectory.duration
+    assert (q[late][0] < trajectory.end - 1e-6).all()
+
+
+def test_a_continuous_joint_goes_the_way_of_the_numbers():
+    """Without limits a joint may turn many times."""
+    limits = MotionLimits(np.array([-np.inf]), np.array([np.inf]), np.array([3.0]),
+                          np.array([9.0]), np.array([60.0]))
+    start = MotionState.at_rest(np.array([80.0]))
+    goal = np.array([80.0 - 6.0 * np.pi])
+    trajectory = plan_point_to_point(NAMES[:1], at(start), goal, limits, PERIOD)
+    check(trajectory, limits, start, goal)

@@ -1,0 +1,278 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""When the controller takes a trajectory, and what a hand-over in motion costs."""
+
+import math
+from types import SimpleNamespace
+
+from hypothesis import given, settings, strategies as st
+from motion_checker import Bounds, faults, path_of, state_at
+import numpy as np
+import pytest
+
+from ik_node.motion.active_trajectory import Course, postponed
+from ik_node.motion.point_to_point import Departure, plan_point_to_point, plan_stop
+from ik_node.motion.trajectory import MotionLimits, MotionState
+from ik_node.motion.update_period import Beat
+from ik_node.motion.validate import validate
+from ik_node.simulation.controller import ControllerOptions, SimulatedController
+
+PERIOD, LEAD = 0.01, 0.1
+NAMES = 'a', 'b'
+LIMITS = MotionLimits(*(np.full(2, value) for value in (-9.0, 9.0, 2.0, 2.0, 20.0)))
+FAR, BACK = np.array([6.0, -3.0]), np.array([-1.0, 4.0])
+
+
+def beat_of(stamps):
+    """Return a beat that has heard these stamps."""
+    beat = Beat()
+    for stamp in stamps:
+        beat.take(stamp, stamp)
+    return beat
+
+
+@pytest.mark.parametrize('ahead, agree', [
+    (0.0, True), (0.004, True), (0.02, False), (-0.02, True), (-0.05, False), (1e9, False)])
+def test_clocks_agree_by_the_quickest_state(ahead, agree):
+    """Whatever the others took; and nothing is said by a few."""
+    beat, rng = Beat(), np.random.default_rng(5)
+    for k in range(20):
+        assert not (k < 5 and beat.clocks_agree(0.03))
+        sent = 0.01 * k
+        took = 0.0005 if k % 7 == 3 else rng.uniform(0.001, 0.2)
+        beat.take(sent + ahead, sent + took)
+    assert beat.clocks_agree(0.03) == agree
+    beat.take(ahead, 0.3)  # back in time: anew
+    assert not beat.clocks_agree(0.03)
+
+
+def test_delivery_is_that_of_nearly_the_slowest():
+    """Not of the one in a hundred that something else held up."""
+    beat = Beat()
+    assert beat.delivery == (0.0, 0.0)
+    for k in range(200):
+        beat.take(0.01 * k, 0.01 * k + (0.03 if k % 2 else 0.002) + 0.5 * (k % 100 == 50))
+    assert np.allclose(beat.delivery, (0.002, 0.03))
+
+
+@given(st.floats(1e-3, 0.045), st.floats(0.0, 100.0), st.floats(0.0, 0.4),
+       st.sets(st.integers(1, 28), max_size=8), st.integers(0, 10**6))
+def test_the_next_update_is_predicted(period, begin, after, lost, seed):
+    """Through jitter and lost messages, from the first stamps on."""
+    jitter = np.random.default_rng(seed).uniform(-0.04, 0.04, 30) * period
+    stamps = [begin + k * period + jitter[k] for k in range(30) if k not in lost]
+    time = stamps[-1] + after
+    turns = after / period
+    expected = begin + period * (29 + math.ceil(turns))
+    found = beat_of(stamps).next(time)
+    assert found >= time
+    room = period * (0.05 + 0.02 * turns)  # the period is known to some per cent
+    if room < 0.3 * period and abs(turns - round(turns)) * period > room:
+        assert abs(found - expected) <= 2.0 * room
+
+
+@pytest.mark.fault('joint states', 'stamps that are zero, irregular or begin anew',
+                   'no rhythm is taken from them')
+@pytest.mark.parametrize('stamps', [
+    [], [1.0], [0.0] * 30, [0.1 * k for k in range(30)], np.cumsum([0.001, 0.03] * 15),
+    [0.01 * k for k in range(30)] + [0.05]])
+def test_without_a_rhythm_it_is_now(stamps):
+    """None, one, unset, slow, irregular, or just begun anew."""
+    assert beat_of(stamps).next(4.0) == 4.0
+    last = max(stamps, default=0.0)
+    assert beat_of(stamps).next(last + 0.004) == last + 0.004
+
+
+def test_an_old_rhythm_is_forgotten():
+    """Half a second without a stamp: nothing is known of the next update."""
+    assert beat_of([]).cycle == 0.01 and beat_of(0.004 * np.arange(9.0, 39.0)).cycle \
+        == pytest.approx(0.004)
+    beat = beat_of(0.01 * np.arange(30))
+    assert beat.next(0.293) == pytest.approx(0.30) and beat.next(0.9) == 0.9
+
+
+def test_a_known_cycle():
+    """Where the joint states have another rhythm, the controller begins within its cycle."""
+    beat = beat_of(0.03 * np.arange(30))
+    assert beat.next(0.881) == pytest.approx(0.90) and beat.cycle == pytest.approx(0.03)
+    assert beat.next(0.881, 0.001) == pytest.approx(0.8815)
+    assert beat.next(0.881, 0.031) == pytest.approx(0.90)
+    assert beat_of([]).next(4.0, 0.02) == 4.01
+
+
+def plan(departure, goal):
+    return plan_point_to_point(NAMES, departure, goal, LIMITS, 0.02)
+
+
+FIRST = plan(Departure.from_state(MotionState.at_rest(np.zeros(2))), FAR)
+
+
+def message(trajectory):
+    """Return what looks like a JointTrajectory."""
+    def stamp(t):
+        return SimpleNamespace(sec=int(t), nanosec=round(1e9 * (t % 1.0)))
+
+    return SimpleNamespace(
+        header=SimpleNamespace(stamp=stamp(0.0)), joint_names=list(NAMES),
+        points=[SimpleNamespace(time_from_start=stamp(t), positions=q, velocities=qd,
+                                accelerations=qdd, effort=[])
+                for t, q, qd, qdd in zip(trajectory.times.tolist(), trajectory.q.tolist(),
+                                         trajectory.qd.tolist(), trajectory.qdd.tolist())])
+
+
+class Lagging(SimulatedController):
+    """Its hardware is some cycles late."""
+
+    def __init__(self, lag, from_desired):
+        super().__init__(NAMES, np.zeros(2, dtype=bool), np.zeros(2), ControllerOptions(
+            interpolate_from_desired_state=from_desired))
+        self._lag, self.commands = lag, []
+
+    def update(self, now, period):
+        """Keep what the hardware will do some cycles later."""
+        self.commands.append(self._command)
+        return super().update(now, period)
+
+    @property
+    def command(self):
+        """Return what the joints are told."""
+        return self._command
+
+    def _begin(self, new, now):
+        self.state = self.commands[-1 - self._lag]
+        return super()._begin(new, now)
+
+
+def hand_over(phase, plan_next, lag=0, from_desired=False, rhythm=True, close=True, seed=0,
+              period=PERIOD):
+    """
+    Send FIRST, and the next motion at a share `phase` of it; return what the joints were told.
+
+    Times of sending and planning are random; the node knows the stamps of the controller's
+    joint states, or not.  It sends points for each of its cycles until the hand-over, or not.
+    """
+    rng = np.random.default_rng(seed)
+    controller, beat = Lagging(lag, from_desired), Beat()
+    sent_first = 0.5 + rng.uniform(0.0, period)
+    planned_at = sent_first + phase * FIRST.duration
+    sent_next = planned_at + rng.uniform(0.002, 0.012)
+    course = trajectory = None
+    told = []
+    k = 0
+    while trajectory is None or k * period < sent_next + trajectory.duration + 2.0 * period:
+        t = k * period
+        k += 1
+        if course is None and t >= sent_first:
+            course = Course(FIRST, beat.next(sent_first) if rhythm else sent_first, LIMITS)
+            controller.offer(message(FIRST), t)
+        if trajectory is None and t >= sent_next:
+            begin = beat.next(sent_next) if rhythm else sent_next
+            trajectory = plan_next(Departure.from_motion(
+                FIRST, planned_at - course.began, LEAD, beat.cycle if close else LEAD))
+            if rhythm:
+                trajectory = postponed(trajectory, course, planned_at, begin)
+                validate(trajectory, LIMITS)
+            controller.offer(message(trajectory), t)
+        controller.update(t, period)
+        beat.take(t, t)
+        told.append([controller.command.q, controller.command.qd])
+    return np.array(told), trajectory
+
+
+def kick(told, period=PERIOD):
+    """Return the largest acceleration (per s^2) that the commanded positions ask for."""
+    return np.abs(np.diff(told[:, 0], 2, axis=0)).max() / period**2
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.floats(0.0, 1.0), st.booleans(), st.integers(0, 10**6))
+def test_a_hand_over_keeps_the_limits(phase, stops, seed):
+    """From any phase, to a new goal or to a stop: as if it had been one motion."""
+    if stops:
+        def plan_next(departure):
+            return plan_stop(NAMES, departure, LIMITS, 0.02)
+    else:
+        def plan_next(departure):
+            return plan(departure, BACK)
+    told, trajectory = hand_over(phase, plan_next, seed=seed)
+    # The controller takes up the motion without the acceleration that it had.
+    assert kick(told) <= 1.5 * LIMITS.acceleration[0]
+    step = np.diff(told[:, 0], axis=0) / PERIOD - 0.5 * (told[1:, 1] + told[:-1, 1])
+    assert np.abs(step).max() < 5e-3, 'positions and velocities tell different stories'
+    assert np.abs(told[-1, 0] - trajectory.end).max() < 1e-9 and not told[-1, 1].any()
+    assert stops or np.allclose(trajectory.end, BACK, rtol=0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize('lag, from_desired', [
+    (0, False), (1, False), (3, False), (10, False), (0, True), (3, True)])
+def test_what_rhythm_and_close_points_are_good_for(lag, from_desired):
+    """Without them a hand-over at full speed is beside the motion."""
+    def worst(**named):
+        return max(kick(hand_over(phase, lambda at: plan(at, BACK), lag, from_desired,
+                                  seed=seed, **named)[0])
+                   for seed, phase in enumerate(np.linspace(0.02, 0.98, 17)))
+
+    # Whether the controller begins where the arm is measured, or at its last command,
+    # which it dates back by one cycle.
+    assert worst() < 1.02 * LIMITS.acceleration[0]
+    assert worst(rhythm=False) > 10.0
+    if lag > 0 or from_desired:
+        assert worst(close=False) > 10.0
+
+
+@pytest.mark.parametrize('from_desired', [False, True])
+@pytest.mark.parametrize('period', [0.02, 0.004, 0.002, 0.001])
+def test_a_hand_over_to_slow_and_fast_controllers(period, from_desired):
+    """Of an arm that is three cycles behind: none is beside the motion."""
+    for seed, phase in enumerate(np.linspace(0.05, 0.95, 5)):
+        told, _ = hand_over(phase, lambda at: plan(at, BACK), 3, from_desired, seed=seed,
+                            period=period)
+        assert kick(told, period) < 1.02 * LIMITS.acceleration[0]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.floats(0.0, 1.0), st.floats(-0.02, 0.08), st.floats(0.001, 0.05))
+def test_postponed_motion_meets_the_same_hand_over(phase, delay, cycle):
+    """The same states at the same instants of the course; nothing beyond the limits."""
+    course = Course(FIRST, 50.0, LIMITS)
+    assumed = 50.0 + phase * FIRST.duration
+    first = plan(Departure.from_motion(FIRST, assumed - 50.0, LEAD, cycle), BACK)
+    later = postponed(first, course, assumed, assumed + delay)
+    k = len(first.times) - len(later.times)
+    assert first.handover - later.handover == k and later.handover > 0
+    assert np.abs(later.times + delay - first.times[k:]).max() < 1e-9
+    assert np.array_equal(later.q, first.q[k:]) and np.array_equal(later.qdd, first.qdd[k:])
+    old = path_of(FIRST)
+    expected = state_at(old, assumed + delay - 50.0)
+    for ours, theirs in zip((later.start.q, later.start.qd, later.start.qdd), expected):
+        assert np.abs(ours - theirs).max() < 1e-7  # one solves for its quintics
+    validate(later, LIMITS)
+    bounds = Bounds(LIMITS.lower, LIMITS.upper, LIMITS.velocity, LIMITS.acceleration, None)
+    assert not faults(later, bounds, goal=BACK)
+
+
+def test_goals_faster_than_hand_overs():
+    """A motion that has hardly begun gives way to the next, again and again."""
+    rng = np.random.default_rng(1)
+    bounds = Bounds(LIMITS.lower, LIMITS.upper, LIMITS.velocity, LIMITS.acceleration, None)
+    for _ in range(300):
+        course = Course(FIRST, 0.0, LIMITS)
+        now = rng.uniform(0.0, FIRST.duration)
+        for _ in range(5):
+            planned = now + rng.uniform(0.0, 0.5 * LEAD)
+            now = planned + rng.uniform(0.003, 0.03)
+            begin = (now // PERIOD + 1.0) * PERIOD
+            following = plan(Departure.from_motion(
+                course.trajectory, planned - course.began, LEAD, PERIOD), rng.uniform(-6, 6, 2))
+            following = postponed(following, course, planned, begin)
+            validate(following, LIMITS)
+            assert not faults(following, bounds)
+            course = Course(following, begin, LIMITS)
+
+
+def test_a_motion_that_begins_elsewhere_is_not_postponed():
+    """From rest, or when the hand-over is past, it stays as it is."""
+    course = Course(FIRST, 0.0, LIMITS)
+    assert postponed(FIRST, course, 9.0, 9.01) is FIRST
+    second = plan(Departure.from_motion(FIRST, 1.0, LEAD, PERIOD), BACK)
+    assert postponed(second, course, 1.0, 1.0 + LEAD) is second

@@ -1,0 +1,217 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a hand can have the arm do: each deed, at a real node."""
+
+from geometry_msgs.msg import PointStamped, PoseStamped
+from harness import ARM, FINAL, latest, off_line, pose, process, READY, tip, way
+import numpy as np
+import pinocchio as pin
+import pytest
+import rclpy
+from rclpy.node import Node
+from std_srvs.srv import Trigger
+
+from ik_node.ui import node_client as under_test
+from ik_node.ui.node_client import Commands, Kind
+
+HERE = tip(READY)
+FAR = pin.SE3(pin.rpy.rpyToMatrix(0.3, 0.0, 0.2) @ HERE.rotation,
+              HERE.translation + [0.05, -0.2, -0.1])
+
+
+class Hand:
+    """Commands, and what they answered."""
+
+    def __init__(self, probe, target):
+        self.said = []
+        self.commands = Commands(probe, target, lambda *answer: self.said.append(answer))
+        self._probe = probe
+
+    def answer(self):
+        """Wait for the next answer."""
+        self._probe.wait(lambda: self.said, 15.0, 'an answer')
+        return self.said.pop(0)
+
+
+@pytest.fixture(scope='module')
+def hand(shared_system):
+    """Return a hand whose commands have found the node."""
+    made = Hand(shared_system, '/ik_node')
+    shared_system.wait_for_node()
+    for what in made.commands._publishers.values():
+        if what.topic_name.endswith(('pose', 'position', 'joints', 'path', 'stream')) \
+                and 'preview' not in what.topic_name:
+            shared_system.wait(what.get_subscription_count, what=what.topic_name)
+    for client in (made.commands._setter, made.commands._triggers['home']):
+        assert client.wait_for_service(15.0)
+    return made
+
+
+@pytest.fixture
+def system(shared_system, hand):
+    """Return the system with the arm at READY."""
+    stamp = hand.commands.joints([f'joint_{k}' for k in range(1, 7)], READY)
+    assert shared_system.final(stamp)['state'] == 'reached'
+    assert np.abs(latest(shared_system) - READY).max() < 1e-5
+    shared_system.states.clear()
+    assert not hand.said
+    return shared_system
+
+
+def test_some_joints(system, hand):
+    """The others stay."""
+    stamp = hand.commands.joints(['joint_5', 'joint_1'], [0.8, -0.3])
+    assert system.final(stamp)['state'] == 'reached'
+    assert np.abs(latest(system) - [-0.3, *READY[1:4], 0.8, READY[5]]).max() < 1e-5
+
+
+def test_a_pose(system, hand):
+    """The tip goes there in any frame, and not in a line."""
+    T_tip_goal = HERE.inverse() * FAR
+    assert system.final(hand.commands.move(Kind.POSE, 'tool0', T_tip_goal.homogeneous))[
+        'state'] == 'reached'
+    assert np.linalg.norm(pin.log6(FAR.actInv(tip(latest(system)))).vector) < 1e-5
+    points, _ = way(system)
+    assert off_line(points, HERE.translation, FAR.translation).max() > 1e-3
+
+
+def test_a_line(system, hand):
+    """As the pose, in a line."""
+    assert system.final(hand.commands.line('base_link', FAR.homogeneous))['state'] == 'reached'
+    assert np.linalg.norm(pin.log6(FAR.actInv(tip(latest(system)))).vector) < 1e-5
+    points, _ = way(system)
+    assert off_line(points, HERE.translation, FAR.translation).max() < 1e-4
+
+
+def test_a_position(system, hand):
+    """An orientation that the arm cannot have there is not asked for."""
+    goal = pin.SE3(pin.rpy.rpyToMatrix(0.0, np.pi, 0.0), np.array([0.2, 0.5, 1.0]))
+    assert system.final(hand.commands.move(Kind.POSE, 'base_link', goal.homogeneous))[
+        'state'] == 'rejected'
+    assert system.final(hand.commands.move(Kind.POSITION, 'base_link', goal.homogeneous))[
+        'state'] == 'reached'
+    assert np.linalg.norm(tip(latest(system)).translation - goal.translation) < 1e-5
+
+
+def test_a_stream(system, hand):
+    """The arm follows, and has one answer: to the first pose."""
+    # A busy machine is not what is tested here.
+    hand.commands.set({'stream.timeout': 1.0, 'state.timeout': 10.0, 'watch.start_timeout': 10.0})
+    assert hand.answer()[0]
+    stamps = []
+    while not stamps or not system.answers(stamps[0]) or len(stamps) < 100:
+        share = min(len(stamps) / 80.0, 1.0)
+        goal = pin.SE3(HERE.rotation, HERE.translation + share * np.array([0.0, -0.1, 0.0]))
+        stamps.append(hand.commands.stream('base_link', goal.homogeneous))
+        system.spin_for(0.015)
+        assert len(stamps) < 2000
+    assert system.final(stamps[0])['reason'] == 'STREAM_ENDED'
+    assert np.linalg.norm(tip(latest(system)).translation - goal.translation) < 1e-3
+    hand.commands.set({'stream.timeout': 0.1, 'state.timeout': 0.5, 'watch.start_timeout': 1.0})
+    assert hand.answer()[0]
+
+
+def test_home_and_stop(system, hand):
+    """Home goes away from READY, stop ends it on the way; both answer."""
+    hand.commands.home()
+    good, words = hand.answer()
+    assert good and words.startswith('goal ')
+    number = words.split()[1].strip(',')
+    system.wait(lambda: system.states
+                and np.abs(latest(system) - READY).max() > 0.01, what='a motion')
+    hand.commands.stop()
+    good, words = hand.answer()
+    assert good, words
+    system.wait(lambda: any(status['goal'] == number and status['state'] in FINAL
+                            for status in system.statuses))
+    assert [status['state'] for status in system.statuses
+            if status['goal'] == number][-1] == 'stopped'
+
+
+def test_parameters(system, hand):
+    """They are set together or not at all, and answered in words."""
+    hand.commands.set({'motion.velocity_scale': 0.25, 'stream.free_axes': ['rz']})
+    assert hand.answer() == (True, "motion.velocity_scale is 0.25, stream.free_axes is ['rz']")
+    hand.commands.set({'motion.velocity_scale': 0.5, 'stream.free_axes': ['up']})
+    good, words = hand.answer()
+    assert not good and 'up' in words
+    apart = []
+    hand.commands.set({'motion.velocity_scale': 7.0}, lambda *answer: apart.append(answer))
+    system.wait(lambda: apart)
+    assert not apart[0][0] and apart[0][1] and not hand.said
+    result = system.set_parameters('/ik_node', {'motion.velocity_scale': 0.5,
+                                                'stream.free_axes': ['']})
+    assert result.successful
+
+
+def test_previews_and_pointing(probe):
+    """A kind has its own topic and message, stamped as returned."""
+    hand = Hand(probe, 'elsewhere')
+    heard = {}
+    for name, kind in (('preview_pose', PoseStamped), ('preview_position', PointStamped),
+                       ('preview_pointing', PoseStamped), ('goal_pointing', PoseStamped)):
+        probe.create_subscription(kind, f'elsewhere/{name}',
+                                  lambda message, name=name: heard.update({name: message}), 1)
+    for publisher in hand.commands._publishers.values():
+        if publisher.topic_name.rsplit('/')[-1].startswith(('preview', 'goal_pointing')):
+            probe.wait(publisher.get_subscription_count, what=publisher.topic_name)
+    T = FAR.homogeneous
+    stamps = {f'preview_{kind.value}': hand.commands.preview(kind, 'tool0', T) for kind in Kind}
+    stamps['goal_pointing'] = hand.commands.move(Kind.POINTING, 'tool0', T)
+    probe.wait(lambda: len(heard) == 4)
+    expected = pose(FAR.translation, FAR.rotation)
+    for name, message in heard.items():
+        header = message.header
+        assert header.frame_id == 'tool0'
+        assert f'{header.stamp.sec}.{header.stamp.nanosec:09d}' == stamps[name]
+        if name == 'preview_position':
+            assert np.allclose([message.point.x, message.point.y, message.point.z],
+                               FAR.translation)
+            continue
+        p, o, q = message.pose.position, message.pose.orientation, expected.orientation
+        assert np.allclose([p.x, p.y, p.z], FAR.translation)
+        assert abs(abs(o.x * q.x + o.y * q.y + o.z * q.z + o.w * q.w) - 1.0) < 1e-12
+    assert not hand.said
+
+
+def test_nobody_there(probe):
+    """Each deed says that nobody takes it, at once."""
+    hand = Hand(probe, 'nowhere')
+    deeds = hand.commands
+    for deed in (lambda: deeds.move(Kind.POSE, 'base_link', np.eye(4)),
+                 lambda: deeds.preview(Kind.POINTING, 'base_link', np.eye(4)),
+                 lambda: deeds.joints([], []), deeds.plan, deeds.home, deeds.stop,
+                 lambda: deeds.set({'solver.nearest': True})):
+        assert not deed()
+        (good, words), = hand.said
+        assert not good and words.startswith('nobody') and 'is nowhere running' in words
+        hand.said.clear()
+
+
+def test_a_service_that_does_not_answer(probe, monkeypatch):
+    """It is given up, with one answer; what comes too late is not taken for another."""
+    monkeypatch.setattr(under_test, 'PATIENCE', 0.5)
+    other = Node('asleep', start_parameter_services=False)
+    other.create_service(Trigger, 'asleep/plan', lambda _request, response: response)
+    hand = Hand(probe, 'asleep')
+    assert hand.commands._triggers['plan'].wait_for_service(10.0)
+    hand.commands.plan()
+    assert hand.answer() == (False, 'asleep/plan did not answer within 0.5 s')
+    rclpy.spin_once(other, timeout_sec=5.0)
+    probe.spin_for(0.3)
+    assert not hand.said
+    other.destroy_node()
+
+
+def test_a_node_in_a_namespace(tmp_path, probe):
+    """A name without a leading slash is in the namespace of the hand."""
+    with process('ik_node', tmp_path, {'urdf_file': ARM}, arguments=['-r', '__ns:=/left']):
+        node = Node('hand', namespace='/left', start_parameter_services=False)
+        said = []
+        commands = Commands(node, 'ik_node', lambda *answer: said.append(answer))
+        assert commands._triggers['stop'].wait_for_service(60.0)
+        commands.stop()
+        while not said:
+            rclpy.spin_once(node, timeout_sec=0.1)
+        assert 'nobody offers' not in said[0][1] and said[0][1]
+        node.destroy_node()

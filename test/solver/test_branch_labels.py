@@ -1,0 +1,130 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The names of branches: each its own, and they change where the Jacobian changes its sign."""
+
+from answers import PATIENT, reachable, solver, tip_jacobian
+import numpy as np
+import pytest
+import robots
+
+from ik_node.model.chain import make_chain
+from ik_node.model.urdf import parse_urdf
+from ik_node.solver.branch_labels import branch_labels
+from ik_node.solver.solver import Solver
+
+LABELLED = ['ur3', 'ur5', 'ur10', 'z1', 'kinova', 'six_axis_arm', 'parallel_axes_arm']
+SIGNS = {'left': 1, 'right': -1, 'up': 1, 'down': -1, 'plus': 1, 'minus': -1}
+
+
+def determinant(name, q):
+    """Return the determinant of Pinocchio's Jacobian."""
+    return np.linalg.det(tip_jacobian(name, q))
+
+
+@pytest.mark.parametrize('name', LABELLED)
+def test_no_two_solutions_have_the_same_labels(name):
+    """Where there are eight, all eight combinations occur."""
+    full = 0
+    for T in reachable(name, 60)[1]:
+        labels = [tuple(posture.labels.values()) for posture in solver(name).solve_all(T)]
+        assert len(set(labels)) == len(labels)
+        full += len(labels) == 8
+    assert full > 12 or name in ('z1', 'six_axis_arm')
+
+
+@pytest.mark.parametrize('name', LABELLED)
+def test_the_labels_give_the_sign_of_the_jacobian(name):
+    """
+    Elbow times wrist, everywhere: branches meet at singularities only.
+
+    (Across the shoulder's, what was up is down, seen along the way out.)
+    """
+    signs = []
+    for q in robots.random_postures(robots.chain(name), 250, 70):
+        labels, value = branch_labels(robots.chain(name), q), determinant(name, q)
+        if abs(value) > 1e-4:
+            signs.append(np.sign(value) * SIGNS[labels['elbow']] * SIGNS[labels['wrist']])
+    assert len(signs) > 125 and set(map(int, signs)) in ({1}, {-1})
+
+
+@pytest.mark.parametrize('name', LABELLED)
+def test_labels_change_at_singularities_only(name):
+    """Along straight motions, between any two samples where the determinant keeps its sign."""
+    chain = robots.chain(name)
+    changes = {'shoulder': 0, 'elbow': 0, 'wrist': 0}
+    ends = robots.random_postures(chain, 16, 71)
+    for a, b in zip(ends[::2], ends[1::2]):
+        before = None
+        for s in np.linspace(0.0, 1.0, 100):
+            q = a + s * (b - a)
+            labels, value = branch_labels(chain, q), determinant(name, q)
+            if before is not None:
+                changed = [key for key in labels if labels[key] != before[0][key]]
+                for key in changed:
+                    changes[key] += 1
+                if value * before[1] > 0.0 and min(abs(value), abs(before[1])) > 5e-3:
+                    assert not changed
+            before = labels, value
+    assert min(changes.values()) > 0 or name in ('z1', 'six_axis_arm')
+
+
+@pytest.mark.parametrize('name', ['ur5', 'six_axis_arm'])
+def test_the_wrist_flips_where_its_axes_align(name):
+    """The fifth joint through zero."""
+    for q in robots.random_postures(robots.chain(name), 50, 72):
+        sides = []
+        for angle in (0.2, -0.2):
+            q[4] = angle
+            sides.append(branch_labels(robots.chain(name), q))
+        assert sides[0]['wrist'] != sides[1]['wrist']
+        if name == 'six_axis_arm':  # where the wrist turns about a point
+            assert sides[0]['elbow'] == sides[1]['elbow']
+            assert sides[0]['shoulder'] == sides[1]['shoulder']
+
+
+@pytest.mark.parametrize('name', ['ur3', 'ur5', 'ur10', 'parallel_axes_arm'])
+def test_the_elbow_flips_where_it_is_straight(name):
+    """The third joint through zero: only that label changes."""
+    for q in robots.random_postures(robots.chain(name), 50, 73):
+        sides = []
+        for angle in (1e-3, -1e-3):
+            q[2] = angle
+            sides.append(branch_labels(robots.chain(name), q))
+        assert [key for key in sides[0] if sides[0][key] != sides[1][key]] == ['elbow']
+
+
+def test_the_elbow_is_up_where_it_is_seen_up():
+    """On a UR5 that reaches out to the front: the elbow above the line from shoulder to wrist."""
+    chain, reference = robots.chain('ur5'), robots.reference('ur5')
+    seen = set()
+    for q in robots.random_postures(chain, 400, 74):
+        shoulder, elbow, wrist = (
+            reference.pose(chain.base_link, link, robots.positions(chain, q))[:3, 3]
+            for link in ('upper_arm_link', 'forearm_link', 'wrist_1_link'))
+        axis = tip_jacobian('ur5', q)[3:, 1]
+        out = np.cross(axis, [0.0, 0.0, 1.0])  # in the plane of the arm, horizontal
+        across = (wrist - shoulder) @ out
+        tip = reference.pose(chain.base_link, 'wrist_3_link', robots.positions(chain, q))[:3, 3]
+        if abs(across) < 0.3 or (tip - shoulder) @ out * across < 0.0:
+            continue
+        line = shoulder[2] + (elbow - shoulder) @ out / across * (wrist - shoulder)[2]
+        if abs(elbow[2] - line) > 1e-3:
+            label = 'up' if elbow[2] > line else 'down'
+            assert branch_labels(chain, q)['elbow'] == label
+            seen.add(label)
+    assert seen == {'up', 'down'}
+
+
+@pytest.mark.parametrize('name', ['panda', 'xarm7', 'pr2', 'baxter'])
+def test_arms_with_seven_axes_have_no_labels(name):
+    """Such names need six axes."""
+    for posture in solver(name).solve_all(reachable(name, 1)[1][0]):
+        assert posture.labels == {}
+
+
+def test_an_arm_without_such_a_shape_has_no_labels():
+    """Four coordinates, skew and sliding."""
+    chain = make_chain(parse_urdf(robots.SKEW), 'base', 'tip')
+    T = robots.Reference(robots.SKEW).pose('base', 'tip', robots.skew_positions(np.zeros(4)))
+    result = Solver(chain, **PATIENT).solve(T)
+    assert result.success and result.labels == {}

@@ -1,0 +1,425 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""What every textbook method promises on real arms, judged by Pinocchio's kinematics."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pinocchio as pin
+import pytest
+import robots
+
+from ik_node.errors import ParameterError
+from ik_node.model.chain import make_chain
+from ik_node.model.urdf import parse_urdf
+from ik_node.solver.goal import Goal
+from ik_node.textbook.attempt import descend, Ending
+from ik_node.textbook.locked_joints import hold
+from ik_node.textbook.methods import Method, METHODS
+from ik_node.textbook.options import ClassicOptions, POSITIVE
+from ik_node.textbook.task import Task
+
+INF = np.inf
+NEAR = 0.2  # rad or m, from the seed to a posture that meets the goal
+# Share of the goals that are met from there; docs/methods.md has the measured ones.
+SHARES = {'transpose': 0.5, 'extended_square': 0.7, 'extended_pairwise': 0.8, 'ccd': 0.5}
+SLOW = ('transpose', 'ccd')
+TOLERANCES = {
+    'pose': ((0.0,) * 6, 'tip'),
+    'position': ((0.0, 0.0, 0.0, INF, INF, INF), 'base'),
+    'orientation': ((INF, INF, INF, 0.0, 0.0, 0.0), 'base'),
+    'free tool axis': ((0.0, 0.0, 0.0, 0.0, 0.0, INF), 'tip'),
+    'box': ((0.01, 0.0, 0.005, 0.05, 0.0, INF), 'tip'),
+    'base box': ((0.0, 0.01, INF, INF, 0.0, 0.1), 'base'),
+}
+
+
+def tip_pose(name, q):
+    chain = robots.chain(name)
+    return robots.reference(name).pose(chain.base_link, chain.tip_link,
+                                       robots.positions(chain, q))
+
+
+def outside(goal, T):
+    """Return how far (m, rad) a pose is outside the goal's tolerances."""
+    over = np.maximum(0.0, deviation(goal, T) - np.array(goal.tolerance))
+    return np.linalg.norm(over[:3]), np.linalg.norm(over[3:])
+
+
+def deviation(goal, T):
+    """Return the absolute deviation (6,) of a pose from a goal, by Pinocchio."""
+    R, p = T[:3, :3], T[:3, 3]
+    R_goal, p_goal = goal.T_base_tip[:3, :3], goal.T_base_tip[:3, 3]
+    A = R_goal.T if goal.frame == 'tip' else np.eye(3)
+    return np.abs(np.concatenate([A @ (p - p_goal), A @ pin.log3(R @ R_goal.T)]))
+
+
+def near_pairs(name, count, seed):
+    """Return reachable postures and seeds near to them, all inside the limits."""
+    chain = robots.chain(name)
+    postures = robots.random_postures(chain, count, seed)
+    away = np.random.default_rng(seed).uniform(-NEAR, NEAR, postures.shape)
+    seeds = postures + away
+    beyond = (seeds < chain.lower) | (seeds > chain.upper)
+    return zip(postures, np.where(beyond, postures - away, seeds))
+
+
+@pytest.mark.parametrize('method, name', [
+    (method, name) for method in METHODS for name in ('ur5', 'kinova', 'panda')
+    if METHODS[method].most_spare > 0 or name != 'panda'])
+def test_most_goals_are_met_from_near(method, name):
+    """And what is called converged is, inside the limits."""
+    chain = robots.chain(name)
+    count = 4 if method in SLOW else 12
+    met = 0
+    for q, seed in near_pairs(name, count, 21):
+        goal = Goal(tip_pose(name, q))
+        attempt = descend(method, chain, goal, seed)
+        assert (attempt.q >= chain.lower).all() and (attempt.q <= chain.upper).all()
+        position, orientation = outside(goal, tip_pose(name, attempt.q))
+        assert attempt.converged == (position <= 1e-6 and orientation <= 1e-6)
+        assert attempt.converged == (attempt.ending is Ending.CONVERGED)
+        assert attempt.trace[-1] == pytest.approx([position, orientation], abs=1e-9)
+        assert len(attempt.trace) == attempt.iterations + 1
+        met += attempt.converged
+    assert met >= SHARES.get(method, 0.85) * count
+
+
+@pytest.mark.parametrize('method, kind', [
+    (method, kind) for method in METHODS for kind, (tolerance, _) in TOLERANCES.items()
+    if METHODS[method].most_spare >= 6 - np.isfinite(tolerance).sum()])
+def test_goals_of_every_kind(method, kind):
+    tolerance, frame = TOLERANCES[kind]
+    chain = robots.chain('ur5')
+    count, met = 3 if method in SLOW else 7, 0
+    within = 1e-4 if method in SLOW else 1e-6
+    options = ClassicOptions(position_tolerance=within, orientation_tolerance=within)
+    for q, seed in near_pairs('ur5', count, 22):
+        goal = Goal(tip_pose('ur5', q), tolerance, frame)
+        attempt = descend(method, chain, goal, seed, options)
+        position, orientation = outside(goal, tip_pose('ur5', attempt.q))
+        assert not attempt.converged or (position <= within and orientation <= within)
+        if attempt.converged and 'box' in kind:  # aimed at by the tolerance inside
+            boxed = [i for i, t in enumerate(tolerance) if 0.0 < t < INF]
+            assert (deviation(goal, tip_pose('ur5', attempt.q))[boxed]
+                    <= np.array(tolerance)[boxed] + 1e-12).all()
+        met += attempt.converged
+    # Inside a box J^T J of the left pseudo-inverse has lost rows, so there it gives up.
+    assert met >= (0.5 if method in ('transpose', 'ccd') else 0.7) * count \
+        or (method, kind) == ('left_pseudo_inverse', 'box')
+
+
+@pytest.mark.parametrize('method', METHODS)
+def test_a_chain_with_sliding_and_mimic_joints(method):
+    """Four coordinates, six joints, six task rows."""
+    chain = make_chain(parse_urdf(robots.SKEW.encode()), 'base', 'tip')
+    reference = robots.Reference(robots.SKEW)
+    if METHODS[method].least_spare == 0:
+        with pytest.raises(ParameterError, match='4 joints and 6 rows; .*left_pseudo_inverse'):
+            descend(method, chain, Goal(np.eye(4)), np.zeros(4))
+        return
+    met, count = 0, 3
+    for q, away in zip(robots.random_postures(chain, count, 2),
+                       np.random.default_rng(1).uniform(-0.1, 0.1, (count, 4))):
+        goal = Goal(reference.pose('base', 'tip', robots.skew_positions(q)))
+        attempt = descend(method, chain, goal, q + away)
+        T = reference.pose('base', 'tip', robots.skew_positions(attempt.q))
+        position, orientation = outside(goal, T)
+        assert attempt.converged == (position <= 1e-6 and orientation <= 1e-6)
+        met += attempt.converged
+    assert met >= (1 if method in SLOW else 2)
+
+
+# ---- posture --------------------------------------------------------------------------
+
+def test_null_space_control_draws_the_joints_and_meets_the_goal():
+    """The normalised distance to the middle falls, the residual does not rise."""
+    chain = robots.chain('panda')
+    width = chain.upper - chain.lower
+    gained = 0
+    for q, seed in near_pairs('panda', 15, 5):
+        goal = Goal(tip_pose('panda', q))
+        without = descend('null_space', chain, goal, seed, ClassicOptions(gains=(0.0,)))
+        drawn = descend('null_space', chain, goal, seed)
+        if not (without.converged and drawn.converged):
+            continue
+        gain = np.linalg.norm((without.q - chain.middle) / width) \
+            - np.linalg.norm((drawn.q - chain.middle) / width)
+        assert gain > -1e-3
+        gained += gain > 0.01
+    assert gained > 8
+
+
+def test_null_space_control_goes_on_until_the_posture_rests():
+    """No joint that is free to move would be drawn on by a step within the null space."""
+    chain = robots.chain('panda')
+    resting = 0
+    for q, seed in near_pairs('panda', 10, 5):
+        attempt = descend('null_space', chain, Goal(tip_pose('panda', q)), seed)
+        if not attempt.converged:
+            continue
+        J = robots.reference('panda').jacobian(chain.base_link, chain.tip_link,
+                                               robots.positions(chain, attempt.q))
+        free = (attempt.q > chain.lower) & (attempt.q < chain.upper)
+        wish = (chain.middle - attempt.q) / (chain.upper - chain.lower) ** 2
+        along = wish[free] - np.linalg.pinv(J[:, free]) @ J[:, free] @ wish[free]
+        resting += np.abs(along).max() < 1e-6
+    assert resting >= 9
+
+
+def test_a_higher_gain_is_a_stiffer_joint():
+    chain = robots.chain('panda')
+    preferred = tuple(chain.middle + 0.3)
+    nearer = 0
+    for q, seed in near_pairs('panda', 10, 6):
+        goal = Goal.position(tip_pose('panda', q)[:3, 3])
+        distances = []
+        for gains in ((1.0,), (1.0, 1.0, 50.0, 1.0, 1.0, 1.0, 1.0)):
+            options = ClassicOptions(gains=gains, preferred=preferred)
+            attempt = descend('null_space', chain, goal, seed, options)
+            distances.append(abs(attempt.q[2] - preferred[2]) if attempt.converged else np.nan)
+        nearer += distances[1] < 0.5 * distances[0]
+    assert nearer >= 7
+
+
+def test_the_bias_has_an_end():
+    """With fewer bias steps the joints come less far, and the goal is met all the same."""
+    chain = robots.chain('panda')
+    q, seed = next(near_pairs('panda', 1, 5))
+    goal = Goal.position(tip_pose('panda', q)[:3, 3])
+    far, near = (descend('null_space', chain, goal, seed, ClassicOptions(max_bias_iterations=n))
+                 for n in (2, 100))
+    assert far.converged and near.converged
+    assert far.iterations < near.iterations
+    assert np.linalg.norm(far.q - chain.middle) > np.linalg.norm(near.q - chain.middle) + 0.1
+
+
+def test_the_correction_of_the_square_extended_jacobian():
+    chain = robots.chain('panda')
+    ends = []
+    for correction in (0.0, 1.0):
+        q, seed = next(near_pairs('panda', 1, 5))
+        attempt = descend('extended_square', chain, Goal(tip_pose('panda', q)), seed,
+                          ClassicOptions(correction=correction))
+        ends.append(attempt.q)
+    assert np.abs(ends[0] - ends[1]).max() > 1e-3
+
+
+def test_the_pair_weight():
+    """Heavier pairs share the motion more evenly and take longer."""
+    chain = robots.chain('six_axis_arm')
+    q, seed = next(near_pairs('six_axis_arm', 1, 5))
+    goal = Goal(tip_pose('six_axis_arm', q))
+    light, heavy, paper = (descend('extended_pairwise', chain, goal, seed,
+                                   ClassicOptions(pair_weight=w)) for w in (0.03, 0.3, 1.0))
+    assert light.converged and heavy.converged and paper.converged
+    assert 2 * light.iterations <= heavy.iterations and 4 * heavy.iterations < paper.iterations
+
+
+# ---- the loop -----------------------------------------------------------------------------
+
+@pytest.mark.parametrize('method', METHODS)
+def test_the_same_question_has_the_same_answer(method):
+    chain = robots.chain('ur5')
+    q, seed = next(near_pairs('ur5', 1, 7))
+    options = ClassicOptions(max_iterations=15)
+    first, second = [], []
+    a = descend(method, chain, Goal(tip_pose('ur5', q)), seed, options, first)
+    b = descend(method, chain, Goal(tip_pose('ur5', q)), seed, options, second)
+    assert np.array_equal(first, second) and np.array_equal(a.q, b.q)
+    assert len(first) == a.iterations + 1
+    assert np.array_equal(first[-1], a.q)
+    # scipy's way to keep limits begins off them, and takes the arcsine and back.
+    assert first[0] == pytest.approx(seed, abs=1e-12)
+    assert a.iterations <= 15
+
+
+@pytest.mark.parametrize('method', METHODS)
+def test_the_iteration_limit(method):
+    chain = robots.chain('ur5')
+    q, seed = list(near_pairs('ur5', 2, 7))[1]
+    attempt = descend(method, chain, Goal(tip_pose('ur5', q)), seed,
+                      ClassicOptions(max_iterations=1))
+    assert attempt.iterations == 1 and attempt.ending is Ending.ITERATIONS
+    assert not attempt.converged
+
+
+@pytest.mark.parametrize('method', ['right_pseudo_inverse', 'left_pseudo_inverse',
+                                    'pseudo_inverse_lu', 'extended_square'])
+def test_a_matrix_without_inverse_ends_the_attempt(method):
+    """Two links, stretched along x: the row of x is 0."""
+    chain = make_chain(parse_urdf(STRETCHED), 'a', 'c')
+    attempt = descend(method, chain, Goal(np.eye(4), (0.0, 0.0, INF, INF, INF, INF), 'base'),
+                      np.zeros(2))
+    assert attempt.ending is Ending.SINGULAR and attempt.iterations == 0
+    assert attempt.q.tolist() == [0.0, 0.0] and attempt.trace.shape == (1, 2)
+
+
+STRETCHED = b"""<robot name="stretched"><link name="a"/><link name="b"/><link name="b2"/>
+<link name="c"/>
+<joint name="one" type="continuous"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/></joint>
+<joint name="two" type="continuous"><parent link="b"/><child link="b2"/><origin xyz="1 0 0"/>
+<axis xyz="0 0 1"/></joint>
+<joint name="tool" type="fixed"><parent link="b2"/><child link="c"/><origin xyz="1 0 0"/></joint>
+</robot>"""
+
+
+def test_numbers_that_are_not_finite_end_the_attempt(monkeypatch):
+    def broken(problem, point, options):
+        yield problem.at(point.x + 0.1)
+        yield replace(point, x=np.full(6, np.nan))
+
+    monkeypatch.setitem(METHODS, 'broken', Method(broken, '', ''))
+    record = []
+    attempt = descend('broken', robots.chain('ur5'), Goal(np.eye(4)), np.zeros(6), record=record)
+    assert attempt.ending is Ending.SINGULAR and not attempt.converged
+    assert np.array_equal(attempt.q, np.full(6, 0.1)) and len(record) == 2
+
+
+def test_what_cannot_be_reached_stalls():
+    chain = robots.chain('ur5')
+    goal = Goal.position((0.5, 0.4, 2.0))
+    endings = set()
+    for method in METHODS:
+        if METHODS[method].most_spare == 0:
+            continue
+        attempt = descend(method, chain, goal, np.array([0.3, -1.0, 0.5, 0.2, 0.4, 0.1]),
+                          ClassicOptions(max_iterations=400))
+        assert not attempt.converged
+        endings.add(attempt.ending)
+    assert Ending.STALLED in endings and Ending.CONVERGED not in endings
+
+
+def test_tolerances_are_met_apart():
+    chain = robots.chain('ur5')
+    q, seed = next(near_pairs('ur5', 1, 7))
+    goal = Goal(tip_pose('ur5', q))
+    tight = descend('transpose', chain, goal, seed)
+    loose_position = descend('transpose', chain, goal, seed,
+                             ClassicOptions(position_tolerance=0.05, orientation_tolerance=1e-3))
+    loose_angle = descend('transpose', chain, goal, seed,
+                          ClassicOptions(position_tolerance=1e-3, orientation_tolerance=0.5))
+    assert loose_position.iterations < tight.iterations
+    assert loose_position.trace[-1, 1] <= 1e-3
+    assert loose_angle.trace[-1, 0] <= 1e-3 < loose_angle.trace[-1, 1]
+
+
+def test_the_weight_of_the_orientation():
+    """In metres per radian: more of it, and less angle is left after a step."""
+    chain = robots.chain('ur5')
+    q, seed = next(near_pairs('ur5', 1, 7))
+    left = [descend('transpose', chain, Goal(tip_pose('ur5', q)), seed,
+                    ClassicOptions(max_iterations=5, metres_per_radian=w)).trace[-1, 1]
+            for w in (0.1, 1.0)]
+    assert left[1] < 0.5 * left[0]
+
+
+def test_a_seed_beyond_the_limits_is_put_inside():
+    chain = robots.chain('panda')
+    record = []
+    descend('pseudo_inverse', chain, Goal(np.eye(4)), chain.upper + 1.0,
+            ClassicOptions(max_iterations=1), record)
+    assert np.array_equal(record[0], chain.upper)
+
+
+@pytest.mark.parametrize('method', METHODS)
+def test_locked_joints_stay(method):
+    """And the others meet the goal without them; gains are those of the others."""
+    chain = make_chain(parse_urdf(robots.SKEW.encode()), 'base', 'tip')
+    reference = robots.Reference(robots.SKEW)
+    rng = np.random.default_rng(1)
+    met = 0
+    for locked in ((1,), (2,), (0, 2)):  # sliding; turning with two mimics; two
+        free = np.setdiff1d(np.arange(4), locked)
+        q = robots.random_postures(chain, 1, 2)[0]
+        seed = q.copy()
+        seed[free] += rng.uniform(-0.1, 0.1, len(free))
+        T = reference.pose('base', 'tip', robots.skew_positions(q))
+        goal = Goal(T, (0.0,) * len(free) + (INF,) * (6 - len(free)), 'base')
+        record = []
+        options = ClassicOptions(locked=tuple(chain.joint_names[k] for k in locked),
+                                 gains=(1.0, 2.0, 3.0, 4.0))
+        attempt = descend(method, chain, goal, seed, options, record)
+        assert (np.array(record)[:, list(locked)] == seed[list(locked)]).all()
+        assert len(record) == attempt.iterations + 1
+        T = reference.pose('base', 'tip', robots.skew_positions(attempt.q))
+        assert attempt.trace[-1] == pytest.approx(outside(goal, T), abs=1e-9)
+        met += attempt.converged
+    assert met >= (1 if method in ('ccd', 'alternative_jacobian') else 2)
+
+
+def test_a_chain_with_joints_held_is_the_same_arm():
+    chain = make_chain(parse_urdf(robots.SKEW.encode()), 'base', 'tip')
+    reference = robots.Reference(robots.SKEW)
+    for q in robots.random_postures(chain, 3, 2):
+        for k in range(4):
+            free = np.arange(4) != k
+            held = hold(chain, q, free)
+            assert held.n == 3 and held.joint_names == tuple(np.array(chain.joint_names)[free])
+            assert np.array_equal(held.lower, chain.lower[free])
+            assert np.array_equal(held.continuous, chain.continuous[free])
+            other = robots.random_postures(chain, 1, 5)[0]
+            other[k] = q[k]
+            row = Task(held, Goal(np.eye(4)), 1.0).frames(other[free])[-1]
+            T = reference.pose('base', 'tip', robots.skew_positions(other))
+            assert row[:9] == pytest.approx(T[:3, :3].ravel())
+            assert row[9:] == pytest.approx(T[:3, 3])
+
+
+# ---- what is refused ------------------------------------------------------------------------
+
+@pytest.mark.parametrize('seed', [np.zeros(5), np.full(6, np.nan), np.full(6, INF)])
+def test_seeds_that_are_refused(seed):
+    with pytest.raises(ParameterError, match='6 finite numbers'):
+        descend('ccd', robots.chain('ur5'), Goal(np.eye(4)), seed)
+
+
+def test_a_method_that_is_not_known():
+    with pytest.raises(ParameterError, match="'newton'; there are pseudo_inverse, "):
+        descend('newton', robots.chain('ur5'), Goal(np.eye(4)), np.zeros(6))
+
+
+def test_joints_that_cannot_be_locked():
+    chain = robots.chain('ur5')
+    with pytest.raises(ParameterError, match="'elbow' is not in the chain.*'elbow_joint'"):
+        descend('ccd', chain, Goal(np.eye(4)), np.zeros(6), ClassicOptions(locked=('elbow',)))
+    with pytest.raises(ParameterError, match='all joints are locked'):
+        descend('ccd', chain, Goal(np.eye(4)), np.zeros(6),
+                ClassicOptions(locked=chain.joint_names))
+
+
+def test_the_left_pseudo_inverse_of_a_redundant_arm():
+    with pytest.raises(ParameterError, match='7 joints and 6 rows; .*right_pseudo_inverse'):
+        descend('left_pseudo_inverse', robots.chain('panda'), Goal(np.eye(4)), np.zeros(7))
+
+
+def test_limits_that_a_method_cannot_keep():
+    with pytest.raises(ParameterError, match='ccd cannot keep limits by penalty; .* clamp'):
+        descend('ccd', robots.chain('ur5'), Goal(np.eye(4)), np.zeros(6),
+                ClassicOptions(limits='penalty'))
+    with pytest.raises(ParameterError, match='variables or penalty'):
+        descend('conjugate_gradient', robots.chain('ur5'), Goal(np.eye(4)), np.zeros(6),
+                ClassicOptions(limits='clamp'))
+
+
+@pytest.mark.parametrize('name', [field.name for field in fields(ClassicOptions)])
+def test_options_that_are_refused(name):
+    if name == 'limits':
+        with pytest.raises(ParameterError, match='clamp, penalty, variables'):
+            ClassicOptions(limits='hard')
+        return
+    sequence = name in ('gains', 'preferred')
+    if name == 'locked':
+        return  # needs the chain: test_joints_that_cannot_be_locked
+    bad = [np.nan] + ([0.0] if name in POSITIVE else []) + ([] if name == 'preferred' else [-1.0])
+    bad += [1.5] if name in ('fraction', 'correction') else []
+    for value in bad:
+        with pytest.raises(ParameterError, match=name):
+            ClassicOptions(**{name: (value,) if sequence else value})
+
+
+@pytest.mark.parametrize('name', ['gains', 'preferred'])
+def test_one_number_per_joint(name):
+    with pytest.raises(ParameterError, match=f'{name} .* 1 or 6 .* got 2'):
+        descend('null_space', robots.chain('ur5'), Goal(np.eye(4)), np.zeros(6),
+                ClassicOptions(**{name: (0.1, 0.2)}))

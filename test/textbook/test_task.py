@@ -1,0 +1,107 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The error that a goal leaves and its Jacobian, by Pinocchio and finite differences."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+import robots
+
+from ik_node.model.chain import make_chain
+from ik_node.model.urdf import parse_urdf
+from ik_node.solver.goal import Goal
+from ik_node.textbook.task import left_jacobian_inverse, Task
+
+INF = np.inf
+LENGTH = 0.37  # metres per radian
+
+
+def skew_chain():
+    return make_chain(parse_urdf(robots.SKEW.encode()), 'base', 'tip')
+
+
+def tip_of(task, q):
+    row = task.frames(q)[-1]
+    return row[:9].reshape(3, 3), row[9:]
+
+
+def deviation(goal, R, p):
+    """Return the definition of the deviation (6,), with Pinocchio's logarithm."""
+    R_goal, p_goal = goal.T_base_tip[:3, :3], goal.T_base_tip[:3, 3]
+    if goal.frame == 'tip':
+        return np.concatenate([R_goal.T @ (p - p_goal), pin.log3(R_goal.T @ R)])
+    return np.concatenate([p - p_goal, pin.log3(R @ R_goal.T)])
+
+
+def random_pose(rng):
+    T = np.eye(4)
+    T[:3, :3] = pin.exp3(rng.normal(size=3))
+    T[:3, 3] = rng.uniform(-0.5, 0.5, 3)
+    return T
+
+
+@pytest.mark.parametrize('angle', [0.0, 1e-9, 9e-4, 1.1e-3, 0.4, 2.0, 3.1, np.pi])
+def test_the_rate_of_the_rotation_vector(angle):
+    """Pinocchio's is that in axes that turn with R: the transpose."""
+    axis = np.array([2.0, -3.0, 6.0]) / 7.0
+    expected = pin.Jlog3(pin.exp3(min(angle, np.pi - 1e-9) * axis)).T
+    rounding = 1e-8 if angle > 3.0 else 1e-9  # Pinocchio's
+    assert left_jacobian_inverse(angle * axis) == pytest.approx(expected, abs=rounding)
+
+
+@pytest.mark.parametrize('frame', ['tip', 'base'])
+@pytest.mark.parametrize('name', ['ur5', 'panda', 'skew'])
+def test_the_residual_is_the_definition(name, frame):
+    chain = skew_chain() if name == 'skew' else robots.chain(name)
+    rng = np.random.default_rng(1)
+    tolerance = (0.0, 0.3, INF, 1.0, 0.0, INF)
+    seen = set()
+    for q in robots.random_postures(chain, 50, 2):
+        task = Task(chain, Goal(random_pose(rng), tolerance, frame), LENGTH)
+        point = task.at(q)
+        d = deviation(task.goal, *tip_of(task, q))
+        back = np.array([-d[0], 0.0, 0.0, 0.0, -d[4], 0.0])
+        for i in (1, 3):
+            back[i] = -np.sign(d[i]) * max(0.0, abs(d[i]) - tolerance[i])
+        rows = [True, back[1] != 0.0, False, back[3] != 0.0, True, False]
+        assert point.rows.tolist() == rows
+        weighted = back * np.repeat([1.0, LENGTH], 3)
+        assert point.e == pytest.approx(weighted[rows], abs=1e-9)
+        assert point.position_error == pytest.approx(np.linalg.norm(back[:3]), abs=1e-9)
+        assert point.orientation_error == pytest.approx(np.linalg.norm(back[3:]), abs=1e-9)
+        seen.add(tuple(rows))
+    assert len(seen) == 4  # every combination of inside and outside
+
+
+@pytest.mark.parametrize('frame', ['tip', 'base'])
+@pytest.mark.parametrize('name', ['ur5', 'panda', 'skew'])
+def test_the_jacobian_is_exact_far_from_the_goal(name, frame):
+    """By central differences of the definition; the error is up to pi long."""
+    chain = skew_chain() if name == 'skew' else robots.chain(name)
+    rng = np.random.default_rng(3)
+    step = 1e-6
+    for q in robots.random_postures(chain, 20, 4):
+        goal = Goal(random_pose(rng), (0.0,) * 6, frame)
+        task = Task(chain, goal, LENGTH)
+        point = task.at(q)
+        if point.orientation_error > 3.0:
+            continue  # a difference across pi is no derivative
+        assert point.rows.all()
+        for k in range(chain.n):
+            there, back = q.copy(), q.copy()
+            there[k] += step
+            back[k] -= step
+            slope = (deviation(goal, *tip_of(task, there))
+                     - deviation(goal, *tip_of(task, back))) / (2.0 * step)
+            slope[3:] *= LENGTH
+            assert point.J[:, k] == pytest.approx(slope, abs=1e-7)
+
+
+def test_a_goal_that_is_met_has_no_rows_but_the_exact_ones():
+    chain = robots.chain('ur5')
+    q = robots.random_postures(chain, 1, 5)[0]
+    T = robots.reference('ur5').pose(chain.base_link, chain.tip_link, robots.positions(chain, q))
+    point = Task(chain, Goal(T, (0.01, 0.0, 0.0, INF, INF, INF)), LENGTH).at(q)
+    assert point.rows.tolist() == [False, True, True, False, False, False]
+    assert point.e == pytest.approx(0.0, abs=1e-12) and point.J.shape == (2, 6)
+    assert point.position_error < 1e-12 and point.orientation_error == 0.0

@@ -1,0 +1,295 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Which file a mesh's URI names, and that it never names one outside the folders allowed."""
+
+import os
+from pathlib import Path
+
+from hypothesis import example, given, strategies as st
+import pytest
+import robots
+
+from ik_node.model.shapes import link_shapes
+from ik_node.model.urdf import read_urdf
+from ik_node.ui import mesh_files
+from ik_node.ui.mesh_files import resolve
+
+DATA = b'solid x\nendsolid x\n'
+
+
+def put(path: Path, data: bytes = DATA) -> Path:
+    """Write a file, with its folders."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+def install(prefix: Path, name: str) -> Path:
+    """Make a package as ament installs it; return its share folder."""
+    put(prefix / 'share/ament_index/resource_index/packages' / name, b'')
+    share = prefix / 'share' / name
+    put(share / 'package.xml', f'<package><name>{name}</name></package>'.encode())
+    return share
+
+
+@pytest.fixture(autouse=True)
+def no_index(monkeypatch):
+    """No package of this machine takes part."""
+    monkeypatch.delenv('AMENT_PREFIX_PATH', raising=False)
+
+
+def found(uri, *args, **kwargs):
+    """Return the file that is found."""
+    path, reason = resolve(uri, *args, **kwargs)
+    assert path is not None, reason
+    assert reason == ''
+    return path
+
+
+def refused(uri, *words, **kwargs):
+    """Check that nothing is found, and what is said."""
+    path, reason = resolve(uri, **kwargs)
+    assert path is None
+    assert reason.startswith('the mesh ') and '\n' not in reason and len(reason) < 1000
+    for word in words:
+        assert word in reason, reason
+
+
+# ---- where it is looked for -------------------------------------------------
+
+def test_package_in_the_ament_index(tmp_path, monkeypatch):
+    """Every prefix is asked, the first that has the package first; a folder alone is none."""
+    one, two = tmp_path / 'one', tmp_path / 'two'
+    monkeypatch.setenv('AMENT_PREFIX_PATH', f'{one}:{tmp_path / "absent"}::{two}')
+    mesh = put(install(two, 'arm') / 'meshes/a.stl')
+    put(one / 'share/arm/meshes/a.stl', b'not marked in the index')
+    assert found('package://arm/meshes/a.stl') == mesh
+    first = put(install(one, 'arm') / 'meshes/a.stl')
+    assert found('package://arm/meshes/a.stl') == first
+    refused('package://leg/meshes/a.stl', "'leg'", 'ament index', 'source', 'mesh_paths')
+
+
+def test_search_paths_come_first(tmp_path, monkeypatch):
+    """A search path has packages, or what follows the package's name."""
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path / 'ros'))
+    installed = put(install(tmp_path / 'ros', 'arm') / 'a.stl')
+    named, rest = put(tmp_path / 'src/arm/a.stl'), put(tmp_path / 'rest/a.stl')
+    uri = 'package://arm/a.stl'
+    assert found(uri, [tmp_path / 'src']) == named
+    assert found(uri, [str(tmp_path / 'rest')]) == rest
+    assert found(uri, [tmp_path / 'rest', tmp_path / 'src']) == rest
+    assert found(uri, [tmp_path / 'absent']) == installed
+    assert found('a.stl', [tmp_path / 'rest']) == rest
+
+
+def test_the_folder_of_the_urdf(tmp_path):
+    """A relative path starts at the URDF, and stays in its package or, of urdf/, beside it."""
+    mesh, urdf = put(tmp_path / 'arm/meshes/a.stl'), tmp_path / 'arm/urdf'
+    assert found('../meshes/a.stl', urdf_folder=urdf) == mesh
+    refused('../meshes/a.stl', 'came without a folder')
+    refused('../meshes/a.stl', 'lies outside', urdf_folder=tmp_path / 'arm/other')
+    deep = tmp_path / 'arm/urdf/variants'
+    refused('../../meshes/a.stl', 'lies outside', urdf_folder=deep)
+    put(tmp_path / 'arm/package.xml', b'<package><name>arm</name></package>')
+    assert found('../../meshes/a.stl', urdf_folder=deep) == mesh
+    put(tmp_path / 'b.stl')
+    refused('../../b.stl', 'lies outside', urdf_folder=urdf)
+
+
+def test_a_checkout(tmp_path):
+    """The package is a folder above the URDF, by its name or by its package.xml."""
+    mesh = put(tmp_path / 'arm/meshes/a.stl')
+    folder = tmp_path / 'arm/urdf'
+    assert found('package://arm/meshes/a.stl', urdf_folder=folder) == mesh
+    refused('package://arm_description/meshes/a.stl', "'arm_description'", urdf_folder=folder)
+    put(tmp_path / 'arm/package.xml', b'<package>\n <name> arm_description </name></package>')
+    assert found('package://arm_description/meshes/a.stl', urdf_folder=folder) == mesh
+    put(tmp_path / 'arm/package.xml', b'\xff\xfe rubbish')
+    refused('package://arm_description/meshes/a.stl', "'arm_description'", urdf_folder=folder)
+
+
+@pytest.mark.parametrize('form', ['file://{}', 'file://localhost{}', 'file:{}', 'FILE://{}', '{}',
+                                  'file:///{}'])
+def test_absolute(tmp_path, monkeypatch, form):
+    """An absolute path is taken if it lies in a folder that is allowed."""
+    mesh = put(tmp_path / 'share/arm/a b%20c.stl')
+    uri = form.format(str(mesh))
+    refused(uri)
+    assert found(uri, [tmp_path / 'share']) == mesh
+    assert found(uri, urdf_folder=mesh.parent) == mesh
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
+    assert found(uri) == mesh
+    refused(form.format(put(tmp_path / 'other/a.stl')), 'lies outside', 'mesh_paths')
+    refused(form.format(f'{tmp_path}/share/../other/a.stl'), 'lies outside')
+
+
+def test_percent_encoding(tmp_path):
+    """A URI may be encoded; the name as it stands comes first, and a path is no URI."""
+    blank = put(tmp_path / 'ä b.stl')
+    assert found(f'file://{tmp_path}/%C3%A4%20b.stl', [tmp_path]) == blank
+    assert found('package://p/%c3%a4%20b.stl', [tmp_path]) == blank
+    refused('%C3%A4%20b.stl', search_paths=[tmp_path])
+    literal = put(tmp_path / '%C3%A4%20b.stl')
+    assert found(f'file://{tmp_path}/%C3%A4%20b.stl', [tmp_path]) == literal
+    assert found('%C3%A4%20b.stl', [tmp_path]) == literal
+    odd = put(tmp_path / 'a#b?c&d:e.stl')
+    assert found('package://p/a#b?c&d:e.stl', [tmp_path]) == odd
+
+
+@pytest.mark.parametrize('name', ['ur5', 'ur10', 'panda', 'xarm7', 'baxter'])
+def test_real_robots(name, tmp_path, monkeypatch):
+    """All meshes of real arms are found: by checkout, by search path, by ament index."""
+    arm = robots.ARMS[name].path
+    tree = read_urdf(arm)
+    uris = {shape.uri for element in ('visual', 'collision')
+            for shapes in link_shapes(tree, element).values() for shape in shapes if shape.uri}
+    assert len(uris) >= 8 and all(uri.startswith('package://example-robot-data') for uri in uris)
+    root = robots.REAL.parent
+    expected = {uri: root / uri.removeprefix('package://example-robot-data/') for uri in uris}
+    for uri, path in expected.items():
+        refused(uri, "'example-robot-data'")
+        assert found(uri, urdf_folder=arm.parent) == path
+        assert found(uri, [root]) == found(uri, [root.parent]) == path
+    prefix = tmp_path / 'ros'
+    put(prefix / 'share/ament_index/resource_index/packages/example-robot-data', b'')
+    (prefix / 'share/example-robot-data').symlink_to(root)
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(prefix))
+    for uri, path in expected.items():
+        assert found(uri).samefile(path)
+
+
+# ---- what is refused --------------------------------------------------------
+
+@pytest.mark.parametrize('rest', [
+    '../secret.stl', 'meshes/../../secret.stl', '%2e%2e/secret.stl', '..%2fsecret.stl',
+    './.././secret.stl', '/../secret.stl', '%2Fsecret.stl/../../secret.stl', '..//secret.stl'])
+def test_no_way_out(tmp_path, monkeypatch, rest):
+    """No spelling of `..` leads out of package, search path or the URDF's folder."""
+    put(tmp_path / 'share/secret.stl')
+    put(tmp_path / 'share/arm/meshes/a.stl')
+    install(tmp_path, 'arm')
+    share = tmp_path / 'share/arm'
+    uri = f'package://arm/{rest}'
+    for folders in ({'search_paths': [share]}, {'urdf_folder': share}):
+        refused(uri, '' if '%' in rest else 'lies outside', **folders)
+        assert resolve(rest, **folders)[0] is None
+        assert resolve(f'file://{share}/{rest}', **folders)[0] is None
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
+    refused(uri)
+    assert found('package://arm/meshes/../meshes/a.stl') == share / 'meshes/a.stl'
+
+
+@pytest.mark.parametrize('uri', ['package://../arm/a.stl', 'package://./a.stl', 'package:///',
+                                 'package://', 'package:////'])
+def test_a_package_needs_a_name(uri, tmp_path):
+    """`..` is no package."""
+    put(tmp_path / 'arm/a.stl')
+    (tmp_path / 'src').mkdir()
+    refused(uri, 'package', search_paths=[tmp_path / 'src'])
+
+
+def test_links_are_followed(tmp_path, monkeypatch):
+    """`colcon build --symlink-install` makes links that lead out of the share folder."""
+    mesh = put(tmp_path / 'src/a.stl')
+    share = install(tmp_path, 'arm')
+    (share / 'a.stl').symlink_to(mesh)
+    (share / 'meshes').symlink_to(mesh.parent)
+    (share / 'ring.stl').symlink_to(share / 'ring.stl')
+    (share / 'gone.stl').symlink_to(tmp_path / 'gone.stl')
+    put(tmp_path / 'b.stl')
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
+    assert found('package://arm/a.stl').samefile(mesh)
+    assert found('package://arm/meshes/a.stl').samefile(mesh)
+    refused('package://arm/meshes/../../../b.stl', 'lies outside')
+    refused('package://arm/meshes/../b.stl', 'missing')  # not beside what the link leads to
+    refused('package://arm/ring.stl', 'cannot be read')
+    refused('package://arm/gone.stl', 'missing')
+
+
+def test_what_is_no_mesh(tmp_path, monkeypatch):
+    """Folders, pipes, empty and huge files, LFS pointers and other formats are told apart."""
+    (tmp_path / 'folder.stl').mkdir()
+    os.mkfifo(tmp_path / 'pipe.stl')
+    put(tmp_path / 'empty.stl', b'')
+    put(tmp_path / 'pointer.stl', b'version https://git-lfs.github.com/spec/v1\noid sha256:0\n')
+    put(tmp_path / 'passwd')
+    here = {'search_paths': [tmp_path]}
+    refused('folder.stl', 'is no file', **here)
+    refused('pipe.stl', 'is no file', **here)
+    refused('empty.stl', 'empty', **here)
+    refused('pointer.stl', 'git lfs pull', **here)
+    refused('passwd', 'no mesh by its name', '.stl', **here)
+    monkeypatch.setattr(mesh_files, 'MAX_MESH_BYTES', len(DATA))
+    assert found('a.stl', [put(tmp_path / 'a.stl').parent])
+    put(tmp_path / 'a.stl', DATA + b' ')
+    refused('a.stl', 'MiB', **here)
+
+
+@pytest.mark.parametrize('encoding', ['utf-8', 'utf-8-sig', 'utf-16'])
+def test_document_types(tmp_path, encoding):
+    """A .dae whose entities would grow without an end is not given to its reader."""
+    laughs = ('<?xml version="1.0"?><!-- x --><!DOCTYPE COLLADA [<!ENTITY a "ha">'
+              '<!ENTITY b "&a;&a;">]><COLLADA>&b;</COLLADA>')
+    put(tmp_path / 'arm.dae', laughs.encode(encoding))
+    put(tmp_path / 'ARM.DAE', laughs.encode(encoding))
+    put(tmp_path / 'good.dae', '<?xml version="1.0"?><COLLADA/>'.encode(encoding))
+    put(tmp_path / 'broken.dae', b'\xff\xfe\x00<')
+    refused('arm.dae', 'document type', search_paths=[tmp_path])
+    refused('ARM.DAE', 'document type', search_paths=[tmp_path])
+    assert found('good.dae', [tmp_path]) and found('broken.dae', [tmp_path])
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason='root may read everything')
+def test_unreadable(tmp_path):
+    """A file that may not be read is called so."""
+    put(tmp_path / 'a.stl').chmod(0)
+    refused('a.stl', 'cannot be read: Permission denied', search_paths=[tmp_path])
+
+
+def test_hints(tmp_path):
+    """Other case is named; so are machines, schemes and names too long."""
+    put(tmp_path / 'Mesh.STL')
+    here = {'search_paths': [tmp_path]}
+    assert found('Mesh.STL', [tmp_path])
+    refused('mesh.stl', "but 'Mesh.STL'", **here)
+    refused('file://server/mesh.stl', "'server'", **here)
+    refused('http://server/mesh.stl', "'http'", **here)
+    refused('model://arm/mesh.stl', "'model'", **here)
+    refused('a\0.stl', 'NUL', **here)
+    refused('package://p/a%00.stl', 'NUL', **here)
+    refused('', **here)
+    refused('x' * 300 + '.stl', 'too long', **here)
+    refused('x' * 2000 + '.stl', 'more than 1000', **here)
+    refused('\ud800.stl', 'missing', **here)
+
+
+PARTS = st.sampled_from(['..', '.', '/', '//', '%2e%2e', '%2f', 'in', 'arm', 'a.stl', 'secret.stl',
+                         'package://', 'file://', 'file:', 'localhost', 'link', '~', '\0', '%00',
+                         '\\', 'ä', '\udc80', '#', '?', ' '])
+
+
+@pytest.fixture(scope='module')
+def world(tmp_path_factory):
+    """Give a folder with a mesh inside what is allowed, and one outside."""
+    root = tmp_path_factory.mktemp('world')
+    put(root / 'secret.stl')
+    put(root / 'in/arm/a.stl')
+    (root / 'in/arm/link').symlink_to(root / 'in/arm')
+    return root
+
+
+@given(st.one_of(st.lists(PARTS, max_size=10).map(''.join),
+                 st.lists(PARTS, max_size=10).map('/'.join), st.text(max_size=40)))
+@example('package://arm/a.stl')
+@example('../secret.stl')
+@example('file:///in/arm/../../secret.stl')
+def test_any_uri(world, uri):
+    """Whatever the URI: a sentence, or a file inside."""
+    inside = world / 'in'
+    for text in (uri, uri.replace('/in', f'{inside}')):
+        for folders in ({'search_paths': [inside]}, {'urdf_folder': inside / 'arm'}):
+            path, reason = resolve(text, **folders)
+            if path is None:
+                assert reason.startswith('the mesh ')
+            else:
+                assert path.is_file() and path.resolve().is_relative_to(inside)
