@@ -1,0 +1,122 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Print how the code reads: sizes, argument lists, names of constants, turns of phrase.
+
+    python scripts/house.py              the table
+    python scripts/house.py --names      and each constant that breaks the rules of naming
+    python scripts/house.py --long       and each function with eight or more arguments
+    python scripts/house.py --idioms     and each line with an idiom
+
+The rules of naming are held by test/test_names.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+import io
+from pathlib import Path
+import re
+import tokenize
+
+PACKAGE = Path(__file__).parents[1] / 'ik_node'
+CONSTANT = re.compile(r'_?[A-Z][A-Z0-9_]*')
+IDIOM = re.compile(r'\b(what is|who|so far|those of|way|has come)\b', re.IGNORECASE)
+MANY_ARGUMENTS = 8
+
+
+def modules(package: Path = PACKAGE) -> Iterator[tuple[str, Path, ast.Module]]:
+    """Yield the group (top folder or '.'), path and syntax tree of each module."""
+    for path in sorted(package.rglob('*.py')):
+        parts = path.relative_to(package).parts
+        yield (parts[0] if len(parts) > 1 else '.'), path, ast.parse(path.read_text())
+
+
+def constants(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Yield name and line of each constant that a module defines at its top level."""
+    for node in tree.body:
+        targets = (node.targets if isinstance(node, ast.Assign)
+                   else [node.target] if isinstance(node, ast.AnnAssign) else [])
+        for target in targets:
+            for name in target.elts if isinstance(target, ast.Tuple) else [target]:
+                if isinstance(name, ast.Name) and CONSTANT.fullmatch(name.id):
+                    yield name.id, node.lineno
+
+
+def one_word(package: Path = PACKAGE) -> list[str]:
+    """Return each constant of one word, as path:line name."""
+    return [f'{path.relative_to(package)}:{line} {name}'
+            for _, path, tree in modules(package) for name, line in constants(tree)
+            if '_' not in name.strip('_')]
+
+
+def repeated(package: Path = PACKAGE) -> list[str]:
+    """Return each name that two modules of a group define as a constant, with its places."""
+    places = defaultdict(list)
+    for group, path, tree in modules(package):
+        for name, line in constants(tree):
+            places[group, name].append(f'{path.relative_to(package)}:{line}')
+    return [f'{name}: {", ".join(found)}' for (_, name), found in sorted(places.items())
+            if len(found) > 1]
+
+
+def functions() -> Iterator[tuple[str, int]]:
+    """Yield place and number of arguments of each function."""
+    for _, path, tree in modules():
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                a = node.args
+                names = [x.arg for x in [*a.posonlyargs, *a.args, *a.kwonlyargs]]
+                count = len([name for name in names if name not in ('self', 'cls')])
+                yield f'{path.relative_to(PACKAGE)}:{node.lineno} {node.name}', count
+
+
+def prose() -> Iterator[tuple[str, str]]:
+    """Yield place and text of each docstring and comment."""
+    for _, path, tree in modules():
+        where = path.relative_to(PACKAGE)
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
+                text = ast.get_docstring(node)
+                if text:
+                    yield f'{where}:{getattr(node, "lineno", 1)}', text
+        for token in tokenize.generate_tokens(io.StringIO(path.read_text()).readline):
+            if token.type == tokenize.COMMENT:
+                yield f'{where}:{token.start[0]}', token.string
+
+
+def main() -> None:
+    """Print the table, and the lists that are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
+    for option in ('names', 'long', 'idioms'):
+        parser.add_argument(f'--{option}', action='store_true')
+    chosen = parser.parse_args()
+    found = list(modules())
+    texts = list(prose())
+    words = sum(len(text.split()) for _, text in texts)
+    idioms = [f'{place} {match.group(0)!r} in {text.splitlines()[0]!r}'
+              for place, text in texts for match in IDIOM.finditer(text)]
+    many = [(place, count) for place, count in functions() if count >= MANY_ARGUMENTS]
+    single, twice = one_word(), repeated()
+    lines = sum(len(path.read_text().splitlines()) for _, path, _ in found)
+    most = max(count for _, count in functions())
+    print(f'| lines installed | {lines:,} |')
+    print(f'| files | {len(found)} |')
+    print(f'| functions with {MANY_ARGUMENTS} or more arguments | {len(many)} (max {most}) |')
+    print(f'| constants | {sum(1 for _, _, tree in found for _ in constants(tree))} |')
+    print(f'| constants of one word | {len(single)} |')
+    print(f'| constants defined twice in a group | {len(twice)} |')
+    print(f'| idioms per 1,000 words of prose | {1000 * len(idioms) / words:.1f} |')
+    if chosen.names:
+        print('\n'.join(['', 'One word:', *single, '', 'Twice in a group:', *twice]))
+    if chosen.long:
+        print('\n'.join(['', *(f'{count:3} {place}' for place, count in many)]))
+    if chosen.idioms:
+        print('\n'.join(['', *idioms]))
+
+
+if __name__ == '__main__':
+    main()
