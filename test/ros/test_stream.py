@@ -113,7 +113,7 @@ def test_stop_holds_while_the_stream_goes_on(system):
     target.run(1.5)
     assert system.stop.wait_for_service(10.0)
     future = system.stop.call_async(Trigger.Request())
-    target.run(3.0, future.done)
+    target.run(20.0, future.done)
     assert future.result().success, future.result().message
     target.run(1.5)
     assert [a['state'] for a in target.session()] == ['accepted', 'stopped']
@@ -133,7 +133,7 @@ def test_stop_without_a_ramp(system):
     assert system.set_parameters('/sim_controller', {'measuring.velocity_noise': 10.0}).successful
     target.run(0.3)
     future = system.stop.call_async(Trigger.Request())
-    target.run(3.0, future.done)
+    target.run(20.0, future.done)
     response = future.result()
     assert response.success and 'comes to rest by itself' in response.message, response
     assert 'reports a velocity' in response.message
