@@ -1,5 +1,6 @@
 # Two commands for a bare machine: make demo, make test.
 #   make demo KEEP=1   shows the arm in the browser, and stays up
+#   make demo URDF=arm.urdf BASE=base_link TIP=tool0   your own arm, .xacro too; BASE and TIP if not found
 #   make test ARGS="test/solver -k bias"
 #   make fuzz MINUTES=60           hostile numbers and descriptions; make audit: known faults of packages
 PYTHON ?= python3
@@ -15,7 +16,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test soak lint lock fuzz audit clean
 demo: $(VENV)/.demo
-	@$(BIN)/demo $(if $(KEEP),--keep)
+	@$(BIN)/ik_demo $(if $(KEEP),--keep) $(if $(URDF),--urdf '$(URDF)') $(if $(BASE),--base-link '$(BASE)') \
+	  $(if $(TIP),--tip-link '$(TIP)') $(if $(XACRO_ARGS),--xacro-args $(XACRO_ARGS))
 
 # All tests by two processes, each in a ROS domain of its own; a selection by one.
 test: $(VENV)/.test
