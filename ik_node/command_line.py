@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is given on a command line; what cannot be taken is said in a sentence."""
+"""Parse command-line values; bad values are refused with a sentence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from ik_node.errors import ParameterError
 from ik_node.se3 import rotation_from_quaternion
 
-NAME = re.compile(r'/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*')
+NODE_NAME = re.compile(r'/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*')
 
 
 def finite(text: str) -> float:
@@ -23,19 +23,19 @@ def finite(text: str) -> float:
     except ValueError:
         number = float('nan')
     if not isfinite(number):
-        raise ArgumentTypeError(f'{text!a} is no finite number')
+        raise ArgumentTypeError(f'{text!a} is not a finite number')
     return number
 
 
 def node_name(text: str) -> str:
-    """Return the name of a node, with or without a namespace."""
-    if not NAME.fullmatch(text):
-        raise ArgumentTypeError(f'{text!a} is no name of a node; e.g. ik_node, or /left/ik_node')
+    """Return a node name, with or without a namespace."""
+    if not NODE_NAME.fullmatch(text):
+        raise ArgumentTypeError(f'{text!a} is not a node name; give e.g. ik_node or /left/ik_node')
     return text
 
 
 def rotation_from(quaternion: np.ndarray) -> np.ndarray:
-    """Return the rotation matrix of a quaternion x, y, z, w of any length but 0."""
+    """Return the rotation matrix of a quaternion x, y, z, w, which is normalised first."""
     length = np.linalg.norm(quaternion)
     if not 0.0 < length < np.inf:
         raise ParameterError(f'the quaternion {list(quaternion)} has no direction')

@@ -14,7 +14,7 @@ from collections import deque
 from typing import NamedTuple
 
 from ik_node.errors import ChainError
-from ik_node.model.urdf import Joint, JointType, leader_of, Tree
+from ik_node.model.urdf import Joint, JointType, leader_of, MULTI_DOF_TYPES, Tree
 from ik_node.text import quote
 
 FULL_ARM_SIZES = (6, 7)
@@ -25,7 +25,6 @@ TOOL_WORDS = ('grip', 'finger', 'thumb', 'knuckle', 'jaw', 'claw')
 PREFERRED_TIPS = ('tool0', 'tcp', 'hand_tcp', 'tool_frame', 'ee_link', 'end_effector',
                   'end_effector_link', 'ee_gripper_link', 'gripper_frame_link', 'grasping_frame',
                   'tool_link', 'hand', 'gripper')
-FREE_TYPES = (JointType.FLOATING, JointType.PLANAR)
 MAX_LISTED_ARMS = 12
 
 
@@ -143,7 +142,7 @@ def _runs(tree: Tree, start: str) -> list[_Run]:
     waiting = deque((joint, -1) for joint in _next_moving(tree, start))
     while waiting:
         first, carrier = waiting.popleft()
-        joints = [] if first.type in FREE_TYPES else [first]
+        joints = [] if first.type in MULTI_DOF_TYPES else [first]
         below = _next_moving(tree, first.child)
         while joints and (on := _continuation(joints, below, depths)) is not None:
             joints.append(on)
@@ -168,11 +167,11 @@ def _continuation(joints: list[Joint], below: list[Joint],
     carry a head or a screen of up to two joints (Sawyer).
     """
     if len(below) == 1:
-        return below[0] if below[0].type not in FREE_TYPES else None
+        return below[0] if below[0].type not in MULTI_DOF_TYPES else None
     if len(joints) > 1 or joints[0].type is JointType.PRISMATIC:
         return None
     long = [joint for joint in below if depths[joint.name] >= SMALL_ARM_SIZES[0]]
-    if len(long) != 1 or long[0].type in FREE_TYPES or depths[long[0].name] >= MAX_ARM_JOINTS:
+    if len(long) != 1 or long[0].type in MULTI_DOF_TYPES or depths[long[0].name] >= MAX_ARM_JOINTS:
         return None
     return long[0]
 

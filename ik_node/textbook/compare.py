@@ -3,7 +3,7 @@
 """
 Compare methods of inverse kinematics side by side, on any arm.
 
-Writes a table (Markdown), the numbers (JSON) and pictures (PNG) into a folder.
+Writes a table (Markdown), the numbers (JSON) and figures (PNG) into a folder.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ from ik_node.textbook import compare_plots
 from ik_node.textbook.compare_runs import (
     compare,
     Figures,
-    PRODUCTION,
+    PRODUCTION_METHOD,
     reachable_goals,
-    RESTARTS,
+    RESTARTS_METHOD,
     Run,
     Runner,
 )
-from ik_node.textbook.methods import METHODS
+from ik_node.textbook.methods import TEXTBOOK_METHODS
 from ik_node.textbook.options import ClassicOptions, Limits
 from ik_node.textbook.reports import markdown, number, write_json
 
-ALL = (PRODUCTION, *METHODS)
+ALL_METHODS = (PRODUCTION_METHOD, *TEXTBOOK_METHODS)
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(
         prog='compare_methods', description=__doc__,
-        epilog=f'methods: {", ".join(ALL)}', allow_abbrev=True)
+        epilog=f'methods: {", ".join(ALL_METHODS)}', allow_abbrev=True)
     arm = parser.add_argument_group('arm')
     arm.add_argument('--urdf', help='URDF file (default: the six-axis arm of this package)')
     arm.add_argument('--base-link', default='', help='default: found')
@@ -54,31 +54,33 @@ def parse(argv: list[str]) -> argparse.Namespace:
                       help='random reachable poses (default 20)')
     goal.add_argument('--xyz', nargs=3, type=float, metavar=('X', 'Y', 'Z'),
                       help='one goal instead, in the base link, m; alone: any orientation')
-    turn = goal.add_mutually_exclusive_group()
-    turn.add_argument('--rpy', nargs=3, type=float, metavar=('ROLL', 'PITCH', 'YAW'),
-                      help='its orientation by fixed-axis angles, rad')
-    turn.add_argument('--quaternion', nargs=4, type=float, metavar=('X', 'Y', 'Z', 'W'),
-                      help='its orientation by a quaternion')
+    orientation = goal.add_mutually_exclusive_group()
+    orientation.add_argument('--rpy', nargs=3, type=float, metavar=('ROLL', 'PITCH', 'YAW'),
+                             help='its orientation by fixed-axis angles, rad')
+    orientation.add_argument('--quaternion', nargs=4, type=float,
+                             metavar=('X', 'Y', 'Z', 'W'),
+                             help='its orientation by a quaternion')
     goal.add_argument('--free', nargs='+', choices=('x', 'y', 'z', 'rx', 'ry', 'rz'), default=(),
-                      help='axes of the tool that are left free')
-    start = parser.add_argument_group('where to begin')
+                      help='free axes of the tool')
+    start = parser.add_argument_group('start')
     start.add_argument('--seed', nargs='+', type=float, metavar='Q',
                        help='joint positions, rad or m (default: random)')
     start.add_argument('--near', type=float, default=0.3, metavar='R',
-                       help='random seeds so near to a posture that meets the random goal, '
-                            'rad or m, inf = anywhere (default 0.3)')
+                       help='largest distance of the random seeds from a posture that reaches '
+                            'the goal, rad or m, inf = anywhere (default 0.3)')
     start.add_argument('--seed-number', type=int, default=0, metavar='K',
-                       help='another number, other goals and seeds (default 0)')
+                       help='seed of the random goals and postures (default 0)')
     how = parser.add_argument_group('methods')
-    how.add_argument('--methods', nargs='+', choices=ALL, default=ALL, metavar='NAME',
-                     help='default: all')
+    how.add_argument('--methods', nargs='+', choices=ALL_METHODS, default=ALL_METHODS,
+                     metavar='NAME', help='default: all')
     how.add_argument('--limits', choices=tuple(Limits), default='',
-                     help='how joint limits are kept (default: as each method does best)')
+                     help='how joint limits are kept (default: the first choice of each method)')
     how.add_argument('--max-iterations', type=_count, default=0, metavar='N',
                      help='steps of an attempt of a textbook method (default: by method)')
     parser.add_argument('--output', type=Path, default=Path('compare_methods'), metavar='FOLDER',
-                        help='where the files go (default ./compare_methods)')
-    parser.add_argument('--no-pictures', action='store_true', help='needs no matplotlib')
+                        help='output folder (default ./compare_methods)')
+    parser.add_argument('--no-pictures', action='store_true',
+                        help='draw no figures; matplotlib is then not needed')
     return parser.parse_args(argv)
 
 
@@ -108,12 +110,12 @@ def run_arm(arguments: argparse.Namespace) -> None:
     options = ClassicOptions(max_iterations=arguments.max_iterations)
     goals, seeds = _goals_and_seeds(arm, arguments)
     methods = list(arguments.methods)
-    if PRODUCTION in methods:
-        methods.insert(methods.index(PRODUCTION) + 1, RESTARTS)
+    if PRODUCTION_METHOD in methods:
+        methods.insert(methods.index(PRODUCTION_METHOD) + 1, RESTARTS_METHOD)
     figures, runs = [], {}
     for method in methods:
-        own = options if not arguments.limits or method not in METHODS \
-            or arguments.limits not in METHODS[method].limits \
+        own = options if not arguments.limits or method not in TEXTBOOK_METHODS \
+            or arguments.limits not in TEXTBOOK_METHODS[method].limits \
             else ClassicOptions(max_iterations=options.max_iterations, limits=arguments.limits)
         one, ran = compare(Runner(arm, own), [method], goals, seeds)
         figures += one
@@ -131,7 +133,7 @@ def run_arm(arguments: argparse.Namespace) -> None:
                               'errors_m_rad': each[0].errors}
                        for name, each in runs.items()}})
     if not arguments.no_pictures:
-        shown = {name: each for name, each in runs.items() if name != RESTARTS}
+        shown = {name: each for name, each in runs.items() if name != RESTARTS_METHOD}
         compare_plots.convergence(shown, options.metres_per_radian, options.position_tolerance,
                                   folder / 'convergence.png')
         compare_plots.tip_path(shown, goals[0].T_base_tip[:3, 3], folder / 'tip_path.png')
@@ -169,7 +171,7 @@ def _goal(arguments: argparse.Namespace, free: list[float]) -> Goal:
 def arm_table(arm: Arm, figures: list[Figures]) -> str:
     """Return the comparison as a Markdown table."""
     lines = [f'{quote(arm.base_link)} to {quote(arm.tip_link)}, {arm.n} joints; medians over the '
-             'goals met.', '']
+             'goals reached.', '']
     rows = [(row.method, f'{row.met} of {row.goals}', number(row.median_steps),
              number(row.most_steps), number(row.median_time), number(row.median_jump),
              number(row.largest_jump)) for row in figures if not row.note]
