@@ -11,14 +11,12 @@ from __future__ import annotations
 
 import argparse
 from math import atan2, hypot
-from pathlib import Path
 import sys
 from time import monotonic
 from typing import TextIO
 
-import numpy as np
-
-from ik_node.command_line import finite
+from ik_node.command_line.packages import how_to_install, require_matplotlib
+from ik_node.command_line.workspace import parse
 from ik_node.errors import IkNodeError, ParameterError
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import read_urdf
@@ -32,94 +30,32 @@ from ik_node.workspace.orientations import (
 from ik_node.workspace.plots import draw
 from ik_node.workspace.sampling import sample_workspace, Workspace
 
-DEFAULT_ORIENTATIONS = 60
-MAX_ORIENTATIONS = 100_000
 BAR_WIDTH = 30  # characters
 REPORT_PERIOD_S = {True: 0.1, False: 10.0}  # on a terminal, and elsewhere
 
 
-def parse(argv: list[str]) -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(
-        prog='workspace', description=__doc__,
-        epilog='exit code: 0 done, 2 failed, with the reason, 130 interrupted')
-    parser.add_argument('--urdf', help='URDF file (default: the six-axis arm of this package)')
-    parser.add_argument('--base-link', default='', help='default: found')
-    parser.add_argument('--tip-link', default='', help='default: found')
-    parser.add_argument('--box', nargs=6, type=float,
-                        metavar=('X0', 'X1', 'Y0', 'Y1', 'Z0', 'Z1'),
-                        help='box to sample, m in the base link; two equal numbers give one '
-                             'layer (default: the reach of the stretched arm)')
-    parser.add_argument('--spacing', type=float, metavar='M',
-                        help='distance between cells, m (default: a twelfth of the reach)')
-    orientation = parser.add_mutually_exclusive_group()
-    orientation.add_argument(
-        '--orientations', type=int, default=DEFAULT_ORIENTATIONS, metavar='N',
-        help='even orientations of the tip in each cell (default %(default)s)')
-    orientation.add_argument(
-        '--directions', type=int, metavar='N',
-        help="even directions of the tip's z axis instead, free to rotate about it")
-    orientation.add_argument(
-        '--rpy', nargs=3, type=finite, metavar=('ROLL', 'PITCH', 'YAW'),
-        help='one orientation instead, by fixed-axis angles, rad')
-    orientation.add_argument(
-        '--pointing', nargs=3, type=finite, metavar=('X', 'Y', 'Z'),
-        help="one direction of the tip's z axis instead, free to rotate about it")
-    parser.add_argument('--limit-margin', type=float, default=0.0, metavar='Q',
-                        help='distance of the joints from their limits, rad or m (default 0)')
-    parser.add_argument('--load', type=Path, metavar='FILE',
-                        help='show the file of an earlier run instead of sampling')
-    parser.add_argument('--out', type=Path, default=Path('workspace'), metavar='NAME',
-                        help='write NAME.png and NAME.npz (default ./workspace)')
-    parser.add_argument('--no-picture', action='store_true',
-                        help='draw no figure; matplotlib is then not needed')
-    parser.add_argument('--publish', action='store_true',
-                        help='publish the cells as a point cloud on the topic workspace until '
-                             'Ctrl-C (needs ROS)')
-    parser.add_argument('--frame-prefix', default='',
-                        help='prefix of the link names in TF, as in robot_state_publisher')
-    options = parser.parse_args(argv)
-    for count in (options.orientations, options.directions):
-        if count is not None and not 1 <= count <= MAX_ORIENTATIONS:
-            parser.error(f'--orientations and --directions are from 1 to {MAX_ORIENTATIONS}')
-    if options.pointing and not np.linalg.norm(options.pointing) > 0.0:
-        parser.error('--pointing needs a direction, e.g. 0 0 -1 for down')
-    if options.load and (options.box or options.spacing or options.rpy or options.limit_margin):
-        parser.error('--load shows an earlier run; --box, --spacing, --rpy and --limit-margin '
-                     'do not change it')
-    return options
-
-
 def main(argv: list[str] | None = None) -> None:
     """Run the command."""
-    ours, ros_arguments = _split(sys.argv[1:] if argv is None else argv)
-    options = parse(ours)
+    options = parse(sys.argv[1:] if argv is None else argv)
     try:
         if options.publish:
             _require_ros()
         workspace = Workspace.load(options.load) if options.load else _sample(options)
         print(summary(workspace))
     except (IkNodeError, OSError) as error:
-        print(f'workspace: {error}', file=sys.stderr)
+        print(f'ik_workspace: {error}', file=sys.stderr)
         raise SystemExit(2) from None
     except KeyboardInterrupt:
-        print('\nworkspace: interrupted; nothing was written', file=sys.stderr)
+        print('\nik_workspace: interrupted; nothing was written', file=sys.stderr)
         raise SystemExit(130) from None
     if options.publish:
-        _publish(workspace, options.frame_prefix, ros_arguments)
-
-
-def _split(argv: list[str]) -> tuple[list[str], list[str]]:
-    """Return the arguments of this program and of ROS (from --ros-args to -- or the end)."""
-    if '--ros-args' not in argv:
-        return argv, []
-    start = argv.index('--ros-args')
-    end = argv.index('--', start) + 1 if '--' in argv[start:] else len(argv)
-    return argv[:start] + argv[end:], argv[start:end]
+        _publish(workspace, options.frame_prefix, options.ros_arguments)
 
 
 def _sample(options: argparse.Namespace) -> Workspace:
     """Sample the workspace and write the files."""
+    if not options.no_picture:
+        require_matplotlib(', or leave the picture out with --no-picture')
     chain = make_chain(read_urdf(options.urdf or share_file('urdf/six_axis_arm.urdf')),
                        options.base_link, options.tip_link)
     options.out.parent.mkdir(parents=True, exist_ok=True)
@@ -203,9 +139,9 @@ def _require_ros() -> None:
     try:
         import ik_node.workspace.point_cloud  # noqa: F401
     except ImportError as error:
-        raise ParameterError(f'--publish needs {error.name or "ROS"}, which is not installed '
-                             'here; source your ROS 2 setup.bash, or leave out --publish'
-                             ) from None
+        module = (error.name or 'rclpy').partition('.')[0]
+        raise ParameterError(f'--publish needs {module}, which is not installed here: '
+                             f'{how_to_install(module)}; or leave out --publish') from None
 
 
 def _publish(workspace: Workspace, frame_prefix: str, ros_arguments: list[str]) -> None:

@@ -4,6 +4,7 @@
 
 import copy
 import math
+import os
 from pathlib import Path
 import sys
 import time
@@ -20,6 +21,7 @@ from ik_node.model.urdf import JointType, MAX_BYTES, MAX_ELEMENTS, parse_urdf, r
 
 LIMIT = '<limit lower="-1" upper="2" effort="3" velocity="4"/>'
 AXIS = '<axis xyz="0 0 1"/>'
+MUTANTS = 1500 if os.environ.get('IK_NODE_TEST_NIGHTLY') else 150
 
 
 def joint(name='j', kind='revolute', parent='a', child='b', inside=AXIS + LIMIT):
@@ -844,7 +846,7 @@ def test_absurd_numbers_are_read_or_refused(text):
         assert str(error)
 
 
-@settings(derandomize=True, max_examples=1500, deadline=None,
+@settings(derandomize=True, max_examples=MUTANTS, deadline=None,
           suppress_health_check=list(HealthCheck))
 @given(mutants())
 def test_mutants_are_read_or_refused(mutant):

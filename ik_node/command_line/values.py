@@ -1,17 +1,12 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Parse command-line values; bad values are refused with a sentence."""
+"""Types of command-line arguments; an argument that does not fit is refused in one sentence."""
 
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
 from math import isfinite
 import re
-
-import numpy as np
-
-from ik_node.errors import ParameterError
-from ik_node.se3 import rotation_from_quaternion
 
 NODE_NAME = re.compile(r'/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*')
 
@@ -27,16 +22,16 @@ def finite(text: str) -> float:
     return number
 
 
+def positive_count(text: str) -> int:
+    """Return a whole number of at least 1."""
+    value = int(text)
+    if value < 1:
+        raise ArgumentTypeError(f'{value} is not at least 1')
+    return value
+
+
 def node_name(text: str) -> str:
     """Return a node name, with or without a namespace."""
     if not NODE_NAME.fullmatch(text):
         raise ArgumentTypeError(f'{text!a} is not a node name; give e.g. ik_node or /left/ik_node')
     return text
-
-
-def rotation_from(quaternion: np.ndarray) -> np.ndarray:
-    """Return the rotation matrix of a quaternion x, y, z, w, which is normalised first."""
-    length = np.linalg.norm(quaternion)
-    if not 0.0 < length < np.inf:
-        raise ParameterError(f'the quaternion {list(quaternion)} has no direction')
-    return rotation_from_quaternion(quaternion / length)
