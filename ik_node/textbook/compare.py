@@ -28,7 +28,7 @@ from ik_node.text import quote
 from ik_node.textbook import compare_plots
 from ik_node.textbook.compare_runs import (
     compare,
-    Figures,
+    Metrics,
     PRODUCTION_METHOD,
     reachable_goals,
     RESTARTS_METHOD,
@@ -65,22 +65,22 @@ def run_arm(arguments: argparse.Namespace) -> None:
     methods = list(arguments.methods)
     if PRODUCTION_METHOD in methods:
         methods.insert(methods.index(PRODUCTION_METHOD) + 1, RESTARTS_METHOD)
-    figures, runs = [], {}
+    metrics, runs = [], {}
     for method in methods:
         own = options if not arguments.limits or method not in TEXTBOOK_METHODS \
             or arguments.limits not in TEXTBOOK_METHODS[method].limits \
             else ClassicOptions(max_iterations=options.max_iterations, limits=arguments.limits)
         one, ran = compare(Runner(arm, own), [method], goals, seeds)
-        figures += one
+        metrics += one
         runs |= ran
-    text = arm_table(arm, figures)
+    text = arm_table(arm, metrics)
     print(text)
     folder = arguments.output
     (folder / 'table.md').write_text(text + '\n', encoding='utf-8')
     write_json(folder / 'numbers.json', {
         'arm': {'base_link': arm.base_link, 'tip_link': arm.tip_link,
                 'joints': arm.joint_names},
-        'methods': [asdict(row) for row in figures],
+        'methods': [asdict(row) for row in metrics],
         'runs': {name: [_run_numbers(run) for run in each] for name, each in runs.items()},
         'first_goal': {name: {'steps': each[0].at, 'path': each[0].path,
                               'errors_m_rad': each[0].errors}
@@ -121,16 +121,16 @@ def _goal(arguments: argparse.Namespace, free: list[float]) -> Goal:
     return Goal(pose(R, np.array(arguments.xyz)), tuple(free))
 
 
-def arm_table(arm: Arm, figures: list[Figures]) -> str:
+def arm_table(arm: Arm, metrics: list[Metrics]) -> str:
     """Return the comparison as a Markdown table."""
     lines = [f'{quote(arm.base_link)} to {quote(arm.tip_link)}, {arm.n} joints; medians over the '
              'goals reached.', '']
     rows = [(row.method, f'{row.met} of {row.goals}', number(row.median_steps),
              number(row.most_steps), number(row.median_time), number(row.median_jump),
-             number(row.largest_jump)) for row in figures if not row.note]
+             number(row.largest_jump)) for row in metrics if not row.note]
     lines += markdown(('method', 'goals met', 'steps', 'most steps', 'time (ms)',
                         f'largest joint step ({unit(arm)})', 'largest of all'), rows)
-    lines += [f'\n{row.method}: {row.note}' for row in figures if row.note]
+    lines += [f'\n{row.method}: {row.note}' for row in metrics if row.note]
     return '\n'.join(lines)
 
 

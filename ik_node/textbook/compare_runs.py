@@ -73,7 +73,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Figures:
+class Metrics:
     """
     Results of one method on all goals; medians and extremes are over the goals reached.
 
@@ -227,30 +227,30 @@ def reachable_goals(chain: Chain, count: int, number: int,
 
 
 def compare(runner: Runner, methods: Iterable[str], goals: list[Goal],
-            seeds: np.ndarray) -> tuple[list[Figures], dict[str, list[Run]]]:
+            seeds: np.ndarray) -> tuple[list[Metrics], dict[str, list[Run]]]:
     """
     Run methods on the same goals and seeds.
 
     Returns
     -------
-    (list of Figures, dict of method to its runs)
+    (list of Metrics, dict of method to its runs)
         A method that does not support these goals has a note and no runs.
 
     """
-    figures, runs = [], {}
+    metrics, runs = [], {}
     for method in methods:
         try:
             # The first call compiles or loads compiled code and is not timed.
             runner.run(method, goals[0], seeds[0])
             runs[method] = [runner.run(method, goal, seed) for goal, seed in zip(goals, seeds)]
         except ParameterError as error:
-            figures.append(Figures(method, len(goals), 0, note=str(error)))
+            metrics.append(Metrics(method, len(goals), 0, note=str(error)))
             continue
         met = [run for run in runs[method] if run.met]
-        figures.append(Figures(method, len(goals), len(met)) if not met else Figures(
+        metrics.append(Metrics(method, len(goals), len(met)) if not met else Metrics(
             method, len(goals), len(met),
             float(np.median([run.steps for run in met])), float(max(run.steps for run in met)),
             1e3 * float(np.median([run.time for run in met])),
             float(np.median([run.largest_jump for run in met])),
             float(max(run.largest_jump for run in met))))
-    return figures, runs
+    return metrics, runs

@@ -105,14 +105,14 @@ def test_the_path_of_the_production_solver():
         assert (run.at[0], run.at[-1]) == (0, run.steps) and (np.diff(run.at) > 0).all()
 
 
-def test_figures_summarise_the_runs():
+def test_metrics_summarise_the_runs():
     chain = robots.chain('panda')
     goals, seeds = reachable_goals(chain, 8, 3, 0.5)
     methods = ['damped_least_squares', 'left_pseudo_inverse', 'transpose']
-    figures, runs = compare(Runner(chain, ClassicOptions(max_iterations=30)), methods, goals,
+    metrics, runs = compare(Runner(chain, ClassicOptions(max_iterations=30)), methods, goals,
                             seeds)
-    assert [row.method for row in figures] == methods
-    damped, left, transpose = figures
+    assert [row.method for row in metrics] == methods
+    damped, left, transpose = metrics
     met = [run for run in runs['damped_least_squares'] if run.met]
     assert damped.met == len(met) >= 6 and damped.goals == 8
     assert damped.median_steps == np.median([run.steps for run in met])
