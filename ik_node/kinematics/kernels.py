@@ -17,10 +17,12 @@ from types import ModuleType
 from numba import njit
 import numpy as np
 
+from ik_node.kinematics.compilation import cached_njit
+
 # contract: a * b + c may become one fused multiply-add; nothing else is reordered.
 NUMBA_OPTIONS = {'error_model': 'numpy', 'nogil': True, 'fastmath': {'contract'}}
 # compiled: callable from Python, cached on disk.
-compiled = njit(**NUMBA_OPTIONS, cache=True)
+compiled = cached_njit(**NUMBA_OPTIONS)
 # inner: callable from compiled code only; allocates nothing.  Without wrappers and reference
 # counts it compiles and runs in half of the time; it is cached on disk as part of its callers.
 inner = njit(**NUMBA_OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
@@ -249,11 +251,13 @@ def forget_stale(functions: Iterable[Callable], modules: Iterable[ModuleType]) -
     """
     Delete cached compiled functions that are older than one of the given modules.
 
-    numba checks only the file of a function itself, not those of the functions it calls.
+    numba checks only the file of the function itself, not the files of its callees.
     """
     try:
         newest = max(Path(module.__file__).stat().st_mtime for module in modules)
         for function in functions:
+            if function.stats.cache_path is None:
+                continue  # it has no cache on disk
             for index in Path(function.stats.cache_path).glob(f'*.{function.__name__}-*.nbi'):
                 if index.stat().st_mtime < newest:
                     index.unlink(missing_ok=True)

@@ -112,7 +112,7 @@ def test_floating_links_have_no_jacobian(branched):
     q, others = np.zeros(2), {'rail': 0.0}
     with pytest.raises(StateError, match="'loose' is floating, so the link 'pallet' has no known"):
         branched.arm.jacobian(q, 'pallet', others=others)
-    with pytest.raises(StateError, match="'loose' has no known position"):
+    with pytest.raises(StateError, match="'loose', which has no known position"):
         branched.arm.link_pose(q, 'pallet', others=others)
 
 
