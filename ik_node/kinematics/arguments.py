@@ -30,7 +30,7 @@ def joint_vector(chain: Chain, q: np.ndarray, what: str = 'q', many: bool = Fals
     except (TypeError, ValueError):
         raise ParameterError(f'{what} needs numbers, got {quote(q)}') from None
     if q.shape[-1:] != (chain.n,) or q.ndim != 1 + many:
-        raise ParameterError(f'{what} needs {chain.n} numbers, one a joint, got shape {q.shape}')
+        raise ParameterError(f'{what} needs {chain.n} numbers, one per joint, got shape {q.shape}')
     if not np.isfinite(q).all():
         where = np.argwhere(~np.isfinite(q))[0]
         row = f' in row {where[0]}' if many else ''

@@ -38,7 +38,7 @@ def run(folder, command):
     ('workspace --orientations 1000000000000', 2, 'from 1 to 100000'),
     ('workspace --pointing inf 0 0', 2, "'inf' is not a finite number"),
     ('workspace --box 0 1e308 0 1 0 1', 2, 'cells'),
-    ('workspace --load junk.npz', 2, 'no workspace'),
+    ('workspace --load junk.npz', 2, 'not a workspace'),
     ('workspace --urdf /dev/null', 2, 'empty'),
     ('compare_methods --seed -1', 2, '6 joints'),
     ('plot_trajectory --points loop.yaml', 2, ''),

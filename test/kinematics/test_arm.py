@@ -191,7 +191,7 @@ CALLS = {
 
 @pytest.mark.parametrize('call', CALLS.values(), ids=CALLS)
 @pytest.mark.parametrize('q, words', [
-    (np.zeros(5), r'q.? needs 6 numbers, one a joint, got shape \(5,\)'),
+    (np.zeros(5), r'q.? needs 6 numbers, one per joint, got shape \(5,\)'),
     (np.zeros(7), r'got shape \(7,\)'), (np.zeros((1, 1, 6)), r'got shape \(1, 1, 6\)'),
     (0.0, r'got shape \(\)'), (None, 'q'), ('home', 'q.? needs numbers'),
     ([0, 0, np.nan, 0, 0, 0], "q.? has nan for the joint 'elbow_joint'"),

@@ -84,7 +84,7 @@ def test_bad_arguments(tmp_path, capsys):
     np.savez(other, a=1)
     for words, sentence in (
             (['--urdf', '/none.urdf'], 'cannot read'), (['--spacing', '-1'], 'spacing'),
-            (['--tip-link', 'tool1'], 'tool1'), (['--load', str(other)], 'no workspace'),
+            (['--tip-link', 'tool1'], 'tool1'), (['--load', str(other)], 'not a workspace'),
             (['--load', '/none.npz'], 'No such file'), (['--limit-margin', '9'], 'no room'),
             (['--out', str(other / 'w')], 'exists'), (['--orientations', '0'], 'from 1 to'),
             (['--pointing', '0', '0', '0'], 'direction'),
@@ -144,7 +144,7 @@ def test_progress_on_a_terminal_and_elsewhere():
         progress.end()
         said = stream.getvalue()
         assert 'positions: 5000 of 5000 poses' in said and 'orientations: 5000 of 5000' in said
-        assert ' a second, ' in said and said.endswith('\n')
+        assert ' per second, ' in said and said.endswith('\n')
         if stream.isatty():
             assert said.count('\n') == 1 and '\r[' + 30 * '#' + '] orientations' in said
         else:
