@@ -276,9 +276,8 @@ def test_files(tmp_path):
     (tmp_path / 'rubbish.npz').write_bytes(b'rubbish')
     (tmp_path / 'empty.npz').write_bytes(b'')
     (tmp_path / 'cut.npz').write_bytes(path.read_bytes()[:-200])
-    for name, words in (('old', 'version 0'), ('other', 'not a workspace'),
-                        ('cut', 'not a workspace'), ('rubbish', 'not a workspace'), ('empty', 'not a workspace'),
-                        ('absent', 'No such file')):
+    refusals = dict.fromkeys(('other', 'cut', 'rubbish', 'empty'), 'not a workspace')
+    for name, words in {**refusals, 'old': 'version 0', 'absent': 'No such file'}.items():
         with pytest.raises(ParameterError, match=words):
             Workspace.load(tmp_path / f'{name}.npz')
 
