@@ -606,10 +606,10 @@ def mimics(*pairs):
 def test_mimic():
     """Unknown leaders, itself and loops are refused, with the joints."""
     refused(mimics('', 'ghost'), "'j1'", "'ghost'", 'does not exist')
-    refused(mimics('j0'), 'ring', "'j0' -> 'j0'")
-    refused(mimics('j1', 'j0'), 'ring', "'j0'", "'j1'")
-    refused(mimics('j1', 'j2', 'j0'), 'ring', "'j0' -> 'j1' -> 'j2' -> 'j0'")
-    refused(mimics('j1', 'j2', 'j1'), 'ring', "'j1'", "'j2'")
+    refused(mimics('j0'), 'loop', "'j0' -> 'j0'")
+    refused(mimics('j1', 'j0'), 'loop', "'j0'", "'j1'")
+    refused(mimics('j1', 'j2', 'j0'), 'loop', "'j0' -> 'j1' -> 'j2' -> 'j0'")
+    refused(mimics('j1', 'j2', 'j1'), 'loop', "'j1'", "'j2'")
     refused(robot(joint('f', 'fixed', inside=''), links='abc').replace(
         '</robot>', joint('j', parent='b', child='c', inside=AXIS + LIMIT
                           + '<mimic joint="f"/>') + '</robot>'), "'j'", "fixed joint 'f'")
