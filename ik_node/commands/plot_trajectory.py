@@ -33,7 +33,8 @@ from ik_node.errors import GoalError, IkNodeError, ParameterError
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.urdf import read_urdf
 from ik_node.motion.interpolation import Point
-from ik_node.motion.point_to_point import Departure, plan_point_to_point
+from ik_node.motion.point_to_point import plan_point_to_point
+from ik_node.motion.start_state import StartState
 from ik_node.motion.tool_path.plan import plan_path
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.node.settings import make_settings, Settings
@@ -142,7 +143,7 @@ def planned(options: argparse.Namespace, chain: Chain,
     to = f'to {" ".join(f"{x:g}" for x in options.xyz)} m'
     if options.line:
         return f'straight {to}', _points(start, plan_path(
-            settings.solver, Departure.from_state(start), [T_goal], settings.planning,
+            settings.solver, StartState.from_state(start), [T_goal], settings.planning,
             settings.paths).trajectory)
     result = settings.solver.solve(Goal(T_goal), q)
     if not result.success:
@@ -154,8 +155,8 @@ def motion(chain: Chain, settings: Settings, start: MotionState,
            q_goal: np.ndarray) -> list[Point]:
     """Plan from a state to rest at `q_goal` (n,); raise a TrajectoryError if there is no way."""
     return _points(start, plan_point_to_point(
-        chain.joint_names, Departure.from_state(start), q_goal, settings.planning,
-        settings['motion.sample_period'], settings.tip_limits))
+        chain.joint_names, StartState.from_state(start), q_goal, settings.planning,
+        settings['motion.sample_period'], chain))
 
 
 def _points(start: MotionState, trajectory: Trajectory) -> list[Point]:
@@ -228,9 +229,9 @@ def draw(chain: Chain, curves: Curves, settings: Settings, title: str, window: b
         if bound is not None:
             axes.axhline(bound, color='black', linewidth=0.9, linestyle=':')
     speed, dexterity = grid.flat[6:]
-    tip = settings.tip_limits
-    _pair(speed, curves, 'tool', ('speed (m/s)', curves.tool_speed, tip and tip.speed),
-          ('turn (rad/s)', curves.tool_turn, tip and tip.turn))
+    tip = settings.planning.tip
+    _pair(speed, curves, 'tool', ('speed (m/s)', curves.tool_speed, tip.speed),
+          ('turn (rad/s)', curves.tool_turn, tip.angular_speed))
     _pair(dexterity, curves, 'dexterity', ('manipulability', curves.manipulability, None),
           ('smallest singular value', curves.smallest_singular_value, None))
     upper.supxlabel('time  (s)', fontsize=9)

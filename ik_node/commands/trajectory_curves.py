@@ -11,8 +11,8 @@ import numpy as np
 from ik_node.kinematics.arm import singular_values
 from ik_node.model.chain import Chain
 from ik_node.motion.interpolation import Point, Sampler
+from ik_node.motion.limits import MotionLimits
 from ik_node.motion.tip_speed import tip_rates
-from ik_node.motion.trajectory import MotionLimits
 
 INSTANTS = 1000
 
