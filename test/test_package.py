@@ -53,7 +53,7 @@ def test_colcon_installs_every_file(installed):
 
 
 def test_installed_executables_run(installed):
-    """What ros2 run would start starts."""
+    """The executables of ros2 run start."""
     folder, = installed.glob('lib/python*/site-packages')
     assert (folder / 'ik_node/py.typed').is_file()
     environment = {**os.environ, 'PYTHONPATH': str(folder)}
@@ -136,7 +136,7 @@ def test_mypy_sees_the_types(mypy, tmp_path):
     ('numba', 'pip install numba'),
     ('trajectory_msgs', 'ros-jazzy-common-interfaces')])
 def test_missing_dependency_is_one_sentence(module, words):
-    """What is absent is named with the way to get it."""
+    """It is named, with the command that installs it."""
     ran = run(sys.executable, '-c', f'import sys; sys.modules[{module!r}] = None; '
               'from ik_node.entry import ik_node; ik_node()')
     assert ran.returncode == 1
@@ -164,7 +164,7 @@ def test_manifest_declares_every_import():
 
 
 def test_manifest_agrees_with_setup():
-    """Name, version, licence and maintainer are said once each way, and alike."""
+    """Name, version, licence and maintainer are the same in both."""
     manifest = ET.parse(ROOT / 'package.xml').getroot()
     setup = (ROOT / 'setup.py').read_text()
     assert f"version='{manifest.findtext('version')}'" in setup
@@ -182,7 +182,7 @@ def test_pins_are_whole():
 
 
 def test_import_rules():
-    """One way through: groups import only from below, and the library knows no ROS."""
+    """Groups import only from groups below them, and the library does not import ROS."""
     ran = run(BIN / 'lint-imports', '--no-cache')
     assert ran.returncode == 0, ran.stdout
 

@@ -26,8 +26,8 @@ def run(name, *arguments, timeout=300):
                           capture_output=True, text=True, timeout=timeout)
 
 
-def test_demo_ends_well():
-    """All example goals end as their file expects, measured from the joint states."""
+def test_demo_reaches_its_goals():
+    """All example goals end as expected, measured from the joint states."""
     done = run('demo')
     assert done.returncode == 0, done.stdout + done.stderr
     assert '13 of 13 goals ended as expected' in done.stdout
@@ -58,7 +58,7 @@ def test_demo_of_another_arm():
 
 
 def test_demo_of_a_xacro_file_between_named_links(tmp_path):
-    """Four axes, its length an argument: BASE and TIP are taken by all that run."""
+    """An arm of four axes with an argument; base and tip are passed to all processes."""
     text = robots.FOUR_AXES.replace('<robot', '<robot xmlns:xacro="http://ros.org/wiki/xacro"', 1)
     file = tmp_path / 'palletizer.xacro'
     file.write_text(text.replace('xyz="0.1 0 0"', 'xyz="$(arg tool_length) 0 0"'))
@@ -95,7 +95,7 @@ def test_demo_notices_an_unexpected_end(tmp_path):
     lambda demo: demo.send_signal(signal.SIGINT),
     lambda demo: demo.terminate()])
 def test_demo_stays_up_until_it_is_ended(tmp_path, end):
-    """With --keep the system takes more goals; whatever signal ends all of it, with code 0."""
+    """With --keep it takes more goals; any signal ends all processes, with exit code 0."""
     goals = tmp_path / 'goals.yaml'
     goals.write_text('goals: []\n')
     demo = subprocess.Popen([sys.executable, '-c', RUN.format('demo'), '--goals', str(goals),
@@ -117,7 +117,7 @@ def test_demo_stays_up_until_it_is_ended(tmp_path, end):
 
 
 def test_demo_shows_the_arm_until_somebody_takes_over(tmp_path, probe):
-    """With --keep there is a page, and the goals come again until another one is sent."""
+    """With --keep there is a page, and the goals are repeated until another one is sent."""
     pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
     goals = tmp_path / 'goals.yaml'
     goals.write_text('goals:\n' + ''.join(
@@ -168,8 +168,8 @@ def kept(goals):
             os.killpg(demo.pid, signal.SIGKILL)
 
 
-def test_demo_follows_the_hand(tmp_path, probe):
-    """With --keep the box is checked from the start: the arm moves while the grip is held."""
+def test_demo_follows_the_handle(tmp_path, probe):
+    """With --keep the box is checked from the start: the arm moves during the drag."""
     pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
     pytest.importorskip('playwright', reason='playwright is not installed')
     from browser import browser, SIZE, Window
@@ -201,7 +201,7 @@ def test_demo_follows_the_hand(tmp_path, probe):
 
 
 def test_demo_says_when_it_cannot_start(tmp_path):
-    """A bad arm ends the demo with the sentence of the node, not with a wait."""
+    """A bad URDF ends the demo with one sentence and no delay."""
     done = run('demo', '--urdf', tmp_path / 'none.urdf')
     assert done.returncode == 1
     assert 'cannot read' in done.stdout + done.stderr
@@ -209,14 +209,14 @@ def test_demo_says_when_it_cannot_start(tmp_path):
 
 
 def test_send_goal_without_a_node():
-    """Nobody there: a sentence and exit code 2."""
+    """One sentence and exit code 2."""
     done = run('send_goal', '--xyz', 0.4, 0, 0.4, '--node', '/nobody', '--wait', 3)
     assert done.returncode == 2
     assert '/nobody/goal_pose' in done.stderr and 'Traceback' not in done.stderr
 
 
 def test_send_goal_in_a_namespace(tmp_path, probe):
-    """Two arms in two namespaces do not hear each other."""
+    """A goal for one of two arms does not reach the other."""
     named = {'urdf_file': ARM, 'initial_positions': READY}
     for side in ('left', 'right'):
         (tmp_path / side).mkdir()
