@@ -17,7 +17,7 @@ GROUND = ''  # the files beside the groups
 # Between the URDF and the answer to a goal pose, in the order of the flow.
 WAY = {
     GROUND: 'errors se3 text',
-    'model': 'urdf chain joint_values',
+    'model': 'urdf chain arm_search joint_values',
     'kinematics': 'kernels arm',
     'solver': 'goal choices options solver result compiled/entry compiled/damped '
               'compiled/nullspace compiled/residual branches unreachable',
