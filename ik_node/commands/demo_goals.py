@@ -31,7 +31,7 @@ TOO_FAR_RATIO = 3.0
 PATH_SAMPLES = 25
 MAX_JOINT_STEP = 0.25  # rad or m, between two samples
 UNKNOWN_FRAME = 'no_such_frame'
-QUARTER_TURNS_RAD = (0.5 * np.pi, -0.5 * np.pi, 0.25 * np.pi, -0.25 * np.pi)
+TOOL_TURNS_RAD = (0.5 * np.pi, -0.5 * np.pi, 0.25 * np.pi, -0.25 * np.pi)
 
 NamedGoal = dict[str, Any]
 
@@ -41,7 +41,7 @@ def goals_for(chain: Chain) -> list[NamedGoal]:
     Return goals as :func:`ik_node.commands.pose_files.read_goals` does, for any chain.
 
     Poses that the arm can reach, one of them twice; a motion along the tool, a turn of the tool,
-    a straight line and an arc, each only if the solver finds it possible (an arm of less than
+    a straight line and an arc, each only if the solver finds it possible (an arm of fewer than
     six joints has few straight lines); a goal out of reach, and one in an unknown frame.
     The same chain always gets the same goals.
     """
@@ -108,7 +108,7 @@ class _GoalMaker:
 
     def add_tool_turn(self) -> None:
         """Add a goal that is relative to the tip, turned about its z axis."""
-        for angle in QUARTER_TURNS_RAD:
+        for angle in TOOL_TURNS_RAD:
             turn = pose(rotation_about(np.array([0.0, 0.0, 1.0]), angle), np.zeros(3))
             if self._add_relative(f'the tool turned by {np.degrees(angle):+.0f} degrees', turn):
                 return
