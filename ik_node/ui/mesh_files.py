@@ -1,12 +1,12 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Where the meshes of a URDF are.
+Finds the mesh files of a URDF.
 
-A mesh is looked for in folders only: those of the search paths, the share folders of the
-packages in the ament index (as AMENT_PREFIX_PATH names them), and the folder of the URDF.
-No ``..`` leads out of them.  Links in the file system are followed: ``colcon build
---symlink-install`` makes a package of them.
+Meshes are searched for in the search paths, in the share folders of packages in the ament
+index (AMENT_PREFIX_PATH), and in the folder of the URDF.  A path with ``..`` that leaves
+these folders is refused.  Symbolic links are followed, because ``colcon build
+--symlink-install`` creates them.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from xml.parsers import expat
 from ik_node.errors import UrdfError
 from ik_node.text import quote
 
-SUFFIXES = ('.stl', '.dae', '.obj', '.ply', '.glb', '.gltf')
+MESH_SUFFIXES = ('.stl', '.dae', '.obj', '.ply', '.glb', '.gltf')
 MAX_MESH_BYTES = 256 * 2**20
-MAX_URI = 1_000
+MAX_URI_LENGTH = 1_000
 URDF_FOLDERS = ('urdf', 'robots')  # beside which a checkout has its meshes
-POINTER = b'version https://git-lfs'
-HINT = 'name the folder that has it in mesh_paths'
+LFS_HEADER = b'version https://git-lfs'
+PATHS_HINT = 'name the folder that has it in mesh_paths'
 
 
 def resolve(uri: str, search_paths: Sequence[str | Path] = (),
@@ -46,8 +46,8 @@ def resolve(uri: str, search_paths: Sequence[str | Path] = (),
         package may be a folder above it, by the folder's name or by its package.xml.
 
     """
-    if len(uri) > MAX_URI:
-        return None, f'the mesh {quote(uri)} has a name of more than {MAX_URI} characters'
+    if len(uri) > MAX_URI_LENGTH:
+        return None, f'the mesh {quote(uri)} has a name of more than {MAX_URI_LENGTH} characters'
     what = f'the mesh {quote(uri, 300)}'
     search_paths = [Path(path).expanduser().absolute() for path in search_paths]
     folder = None if urdf_folder is None else Path(os.path.abspath(urdf_folder))
@@ -84,8 +84,8 @@ def _split(uri: str) -> tuple[str | None, list[str]]:
     paths = list(dict.fromkeys([path, unquote(path)] if scheme else [path]))
     if any('\0' in path for path in paths):
         raise UrdfError('has a NUL character in its name')
-    if not paths[-1].lower().endswith(SUFFIXES):
-        raise UrdfError(f'is no mesh by its name; known are {", ".join(SUFFIXES)}')
+    if not paths[-1].lower().endswith(MESH_SUFFIXES):
+        raise UrdfError(f'is no mesh by its name; known are {", ".join(MESH_SUFFIXES)}')
     return package, paths
 
 
@@ -139,7 +139,8 @@ def _look(paths: list[str], places: list[tuple[Path, Path]], package: str | None
     if not places:
         raise UrdfError('is missing: ' + (
             f'no package {quote(package)} is in the ament index; source the workspace that has '
-            f'it, or {HINT}' if package else f'the URDF came without a folder; {HINT}'))
+            f'it, or {PATHS_HINT}' if package
+            else f'the URDF came without a folder; {PATHS_HINT}'))
     complaint = ''
     for start, root in places:
         for path in paths:
@@ -147,7 +148,7 @@ def _look(paths: list[str], places: list[tuple[Path, Path]], package: str | None
             file = Path(os.path.normpath(start / path.lstrip('/') if package is not None
                                          else path))
             if root not in file.parents:
-                complaint = complaint or f'lies outside {quote(root, 200)}; {HINT}'
+                complaint = complaint or f'lies outside {quote(root, 200)}; {PATHS_HINT}'
                 continue
             fault = _fault(file)
             if fault is None:
@@ -168,12 +169,12 @@ def _fault(file: Path) -> str | None:
             return (f'has {status.st_size / 2**20:.0f} MiB; at most '
                     f'{MAX_MESH_BYTES // 2**20} MiB are read')
         with file.open('rb') as opened:
-            head = opened.read(len(POINTER))
+            head = opened.read(len(LFS_HEADER))
     except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: not encodable
         return ''
     except OSError as error:
         return f'cannot be read: {error.strerror}'
-    if head == POINTER:
+    if head == LFS_HEADER:
         return 'is a Git LFS pointer; run `git lfs pull` in its checkout'
     if not head:
         return 'is an empty file'
@@ -213,4 +214,4 @@ def _other_case(file: Path) -> str:
                 return f', but {quote(name)}: upper and lower case must agree'
     except (OSError, ValueError):
         pass
-    return f'; {HINT}'
+    return f'; {PATHS_HINT}'

@@ -37,8 +37,8 @@ from visualization_msgs.srv import GetInteractiveMarkers
 HERE = tip(READY)
 NEAR = pin.SE3(pin.rpy.rpyToMatrix(0.1, 0.0, 0.1) @ HERE.rotation,
                HERE.translation + [0.02, -0.1, -0.05])
-LABELS = ['plan', 'move', 'move in a line', '[ ] follow while dragging', 'home', 'stop',
-          '[ ] position only', '[ ] free about the tool axis']
+LABELS = ['plan', 'move', 'move in a line', 'handle to tip', '[ ] follow while dragging', 'home',
+          'stop', '[ ] position only', '[ ] free about the tool axis']
 # A busy machine is not what is tested here.
 PATIENT = {'state__timeout': 10.0, 'watch__start_timeout': 10.0, 'stream__timeout': 0.5}
 
@@ -272,6 +272,16 @@ def test_move(rviz):
 
 
 @needs_package
+def test_handle_to_tip(rviz):
+    """The handle is at the tip again; nothing moves."""
+    rviz.drag(NEAR)
+    rviz.choose('handle to tip')
+    rviz.probe.wait(lambda: rviz.shows(HERE, 1e-4), what='the handle at the tip')
+    assert not rviz.probe.statuses
+    assert np.abs(latest(rviz.probe) - READY).max() < 1e-5
+
+
+@needs_package
 def test_move_in_a_line(rviz):
     """By a straight line of the tip."""
     rviz.drag(NEAR)
@@ -436,7 +446,7 @@ def test_a_bad_pose(rviz, control, spoil, words):
         assert np.isfinite(shown.position.x)
         assert np.linalg.norm([o.x, o.y, o.z, o.w]) == pytest.approx(1.0, abs=1e-6)
     said = rviz.log.output[len(before):]
-    assert said.count('a pose of the handle is left out') == 1 and words in said
+    assert said.count('ignored a pose of the handle') == 1 and words in said
 
 
 @needs_package

@@ -190,7 +190,7 @@ def test_nobody_there(probe):
 
 def test_a_service_that_does_not_answer(probe, monkeypatch):
     """It is given up, with one answer; what comes too late is not taken for another."""
-    monkeypatch.setattr(under_test, 'PATIENCE', 0.5)
+    monkeypatch.setattr(under_test, 'SERVICE_TIMEOUT_S', 0.5)
     other = Node('asleep', start_parameter_services=False)
     other.create_service(Trigger, 'asleep/plan', lambda _request, response: response)
     hand = Hand(probe, 'asleep')

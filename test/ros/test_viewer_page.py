@@ -3,6 +3,7 @@
 """The page of the viewer, in a real browser, before a real arm."""
 
 from contextlib import closing, contextmanager
+import re
 from urllib.parse import urlparse
 
 from harness import (
@@ -33,7 +34,9 @@ from browser import browser, free_port, SIZE, Window  # noqa: E402
 from scripts.screenshot import CHROMIUM, drag, HANDLE  # noqa: E402
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason='no Chromium is installed')
-AT_TIP = 0.015  # m and rad; the handle comes to the tip when it has all but come to rest
+AT_TIP = 0.015  # m and rad; the handle returns to the tip just before the arm is at rest
+SPEED = 'Speed (% of limits)'
+PHONE_SIZE = {'width': 400, 'height': 800}
 
 
 @pytest.fixture(scope='module')
@@ -84,6 +87,7 @@ def arm(shared_system, one_window):
         one_window.check('Position only', False)
         one_window.check('Free about the tool axis', False)
         one_window.check('Follow while dragging', False)
+        one_window.press('Reset sliders to the arm')
         # After a motion the handle comes back to the tip.
         shared_system.final(shared_system.send_joints([0.2, *READY[1:]]))
 
@@ -200,7 +204,7 @@ def test_page_waits_for_the_robot(chromium, shared_system, tmp_path):
             # A robot that comes later takes its place.
             other = ARM.read_text().replace('joint_6', 'wrist')
             shared_system.descriptions.publish(String(data=other))
-            window.wait(lambda: window.number('wrist').count(), 'the other robot')
+            window.wait(lambda: window.number('wrist (rad)').count(), 'the other robot')
             window.reads("the joint states lack 'wrist'")
 
 
@@ -234,7 +238,7 @@ def test_drag_previews_and_move_goes_there(window, arm):
     window.press('Move')
     assert next_end(window, arm, 0)['state'] == 'reached'
     assert off(wanted, tip(latest(arm))) < 1e-4
-    window.reads('reached; the tip is measured')
+    window.reads('✓ reached in')
 
 
 def test_follow_while_dragging(window, arm):
@@ -311,25 +315,118 @@ def test_home_and_stop(window, arm):
     assert next_end(window, arm, known)['state'] == 'reached'
 
 
+def test_handle_to_tip(window, arm):
+    """A dragged handle is brought back; nothing moves, and its text goes."""
+    pull(window)
+    window.wait(lambda: window.visible('/ghost'), 'the ghost')
+    window.press('Handle to tip')
+    at_tip(window, arm)
+    window.reads('Drag the handle at the tip')
+    assert not arm.statuses and np.allclose(latest(arm), READY, atol=1e-3)
+
+
+def test_handle_and_goal_can_be_told_apart(window, arm):
+    """Both have a name, and the axes of the goal are paler."""
+    pull(window)
+    window.wait(lambda: window.visible('/base/markers/goal_3/label'), 'the name of the goal')
+    assert window.visible(f'{HANDLE}/label') and window.visible(f'{HANDLE}/ball')
+    for k in range(3):
+        assert min(colour_of_arrow(window, f'/base/markers/goal_{k}')) > 0.25
+
+
+def colour_of_arrow(window, name):
+    """Return red, green and blue of arrows in the scene, 0 to 1, as they are sent."""
+    return window.page.evaluate("""name => {
+        const colours = window.__viserSceneTree.getState()[name].message.props.colors;
+        return [...colours].slice(0, 3).map(part => part / 255);
+    }""", name)
+
+
+def test_move_stands_out(window):
+    """Only the buttons that move the arm at once have a filled background."""
+    def background(label):
+        return window.page.get_by_role('button', name=label, exact=True).evaluate(
+            'button => getComputedStyle(button).backgroundColor')
+
+    plain = 'rgba(0, 0, 0, 0)'
+    assert background('Move') not in (plain, background('Stop'))
+    assert all(background(label) == plain for label in (
+        'Move in a line', 'Plan', 'Home', 'Handle to tip', 'Reset sliders to the arm'))
+
+
+def on_top(window, label):
+    """Return whether the middle of a button can be clicked as it is, without scrolling."""
+    return window.page.get_by_role('button', name=label, exact=True).evaluate("""button => {
+        const box = button.getBoundingClientRect();
+        const x = box.x + box.width / 2, y = box.y + box.height / 2;
+        return button.contains(document.elementFromPoint(x, y));
+    }""")
+
+
+def test_stop_stays_in_view(window):
+    """Also when the panel is scrolled to its end."""
+    assert on_top(window, 'Stop') and on_top(window, 'Move')
+    window.page.get_by_text('Null-space gains').scroll_into_view_if_needed()
+    window.page.mouse.move(SIZE['width'] - 150, 300)
+    window.page.mouse.wheel(0, 2000)
+    window.wait(lambda: not on_top(window, 'Move'), 'a scrolled panel')
+    assert on_top(window, 'Stop')
+    window.page.mouse.wheel(0, -3000)
+    window.wait(lambda: on_top(window, 'Move'), 'a panel scrolled back')
+
+
 # ---- sliders ----------------------------------------------------------------
 
-def test_joint_sliders(window, arm):
-    """A posture is shown by the ghost, then gone to; and taken from the arm."""
-    window.press('Take the present posture')
-    window.wait(lambda: float(window.number('joint_2').input_value()) == 0.3, 'the posture')
-    window.enter('joint_1', 0.5)
+def slider_value(window, joint):
+    """Return the number beside the slider of a joint."""
+    return float(window.number(f'{joint} (rad)').input_value())
+
+
+def test_sliders_follow_the_arm_until_they_are_touched(window, arm):
+    """A touched slider shows a ghost; only its joint is sent; then all follow again."""
+    assert arm.final(arm.send_joints([0.5, *READY[1:]]))['state'] == 'reached'
+    window.wait(lambda: slider_value(window, 'joint_1') == 0.5, 'the slider of a moved joint')
+    window.enter('joint_2 (rad)', 0.4)
     window.wait(lambda: window.visible('/ghost'), 'the ghost')
-    assert not arm.statuses
+    # The arm moves meanwhile: what the page knew of joint_1 is outdated.
+    assert arm.final(arm.send_joints([0.1, *READY[1:]]))['state'] == 'reached'
+    window.wait(lambda: slider_value(window, 'joint_1') == 0.1, 'the untouched slider')
+    assert slider_value(window, 'joint_2') == 0.4
+    known = len(arm.statuses)
     window.press('Move to these joints')
-    assert next_end(window, arm, 0)['state'] == 'reached'
-    assert np.allclose(latest(arm), [0.5, *READY[1:]], atol=1e-3)
+    assert next_end(window, arm, known)['state'] == 'reached'
+    assert np.allclose(latest(arm), [0.1, 0.4, *READY[2:]], atol=1e-3)
+    assert arm.final(arm.send_joints(READY))['state'] == 'reached'
+    window.wait(lambda: slider_value(window, 'joint_2') == READY[1], 'the slider of joint_2')
+
+
+def test_sliders_can_be_reset(window, arm):
+    """They show where the arm is, the ghost goes, and there is nothing to move to."""
+    window.enter('joint_1 (rad)', 0.5)
+    window.wait(lambda: window.visible('/ghost'), 'the ghost')
+    window.press('Reset sliders to the arm')
+    window.wait(lambda: slider_value(window, 'joint_1') == 0.0, 'the position of the arm')
+    window.wait(lambda: not window.visible('/ghost'), 'no ghost')
+    window.press('Move to these joints')
+    window.reads('move a slider first')
+    assert not arm.statuses
+
+
+def test_slider_labels_have_units_and_rounded_limits(window, arm):
+    """Each slider of a joint says rad; its limits have three decimals at most."""
+    texts = window.page.locator('label').all_inner_texts()
+    assert [text for text in texts if text.startswith('joint_') and '(' in text] == [
+        f'joint_{k} (rad)' for k in range(1, 7)]
+    marks = window.page.locator('.mantine-Slider-markLabel').all_inner_texts()
+    assert {'-2.96', '2.96', '-1.9', '2.2'} <= set(marks)
+    assert all(len(mark.partition('.')[2]) <= 3 for mark in marks)
 
 
 def test_speed_is_that_of_the_node(window, arm):
     """The slider sets the parameter, and shows it when somebody else has set it."""
     arm.change('/ik_node', motion__velocity_scale=0.31)
-    window.wait(lambda: float(window.number('Speed').input_value()) == 0.31, 'their value')
-    window.enter('Speed', 0.17)
+    window.wait(lambda: float(window.number(SPEED).input_value()) == 31.0, 'their value')
+    window.enter(SPEED, 17)
     window.wait(lambda: parameter(arm, 'motion.velocity_scale').double_value == 0.17, 'ours')
 
 
@@ -337,8 +434,8 @@ def test_null_space_gains_are_those_of_the_node(window, arm):
     """One gain for all is shown at each joint; a joint can have its own."""
     arm.change('/ik_node', solver__null_space_gains=[2.0])
     window.page.get_by_text('Null-space gains').click()
-    window.wait(lambda: float(window.number('joint_4', 1).input_value()) == 2.0, 'their value')
-    window.enter('joint_4', 0.5, 1)
+    window.wait(lambda: float(window.number('joint_4').input_value()) == 2.0, 'their value')
+    window.enter('joint_4', 0.5)
     window.wait(lambda: list(parameter(arm, 'solver.null_space_gains').double_array_value)
                 == [2.0, 2.0, 2.0, 0.5, 2.0, 2.0], 'ours')
     window.page.get_by_text('Null-space gains').click()
@@ -355,6 +452,85 @@ def parameter(probe, name):
 
 
 # ---- what is told -----------------------------------------------------------
+
+def test_tab_has_the_name_of_the_arm(window):
+    """So that several tabs can be told apart."""
+    window.wait(lambda: window.page.title() == 'six_axis_arm - ik_node', 'the title')
+
+
+def test_goals_are_listed_below_the_plots_in_one_line_each(window, arm):
+    """Newest first, at most five; the reason is told by a number with its unit."""
+    for turn in (0.1, 0.2, 0.1, 0.2, 0.1):
+        assert arm.final(arm.send_joints([turn, *READY[1:]]))['state'] == 'reached'
+    assert arm.final(arm.send([3.0, 0.0, 0.5]))['reason'] == 'OUT_OF_REACH'
+    lines = window.page.locator('summary')
+    window.wait(lambda: 'rejected' in lines.first.inner_text(), 'the rejected goal')
+    assert re.fullmatch(r'✗ rejected: out of reach by \d\.\d\d m', lines.first.inner_text())
+    assert lines.count() == 5
+    assert re.fullmatch(r'✓ reached in \d\.\d s', lines.nth(1).inner_text())
+    boxes = [lines.nth(k).bounding_box() for k in range(5)]
+    assert max(box['height'] for box in boxes) < 30.0
+    plots = window.page.locator('.uplot')
+    assert max(plots.nth(k).bounding_box()['y'] for k in range(plots.count())) < boxes[0]['y']
+    lines.first.click()
+    window.reads('OUT_OF_REACH')
+
+
+def test_old_answers_go(window, arm):
+    """The answer to a button is hidden after a while."""
+    window.press('Move to these joints')
+    answer = window.page.get_by_text('move a slider first')
+    window.wait(answer.count, 'the answer')
+    window.wait(lambda: not answer.count(), 'no answer')
+
+
+def test_arm_casts_a_shadow(window, arm):
+    """The ground is darker below the arm than beside it, and follows it."""
+    def brightness(x, y):
+        column, row = window.pixel('/base', [x, y, 0.0])
+        box = window.page.locator('canvas').first.bounding_box()
+        column, row = round(column - box['x']), round(row - box['y'])
+        return window.picture()[row - 4:row + 5, column - 4:column + 5].mean()
+
+    def below(turn):
+        p = tip([turn, *READY[1:]]).translation
+        return p[0], p[1]
+
+    assert arm.final(arm.send_joints([0.9, *READY[1:]]))['state'] == 'reached'
+    window.wait(lambda: brightness(*below(0.9)) < brightness(*below(-0.6)) - 15, 'a shadow')
+    assert arm.final(arm.send_joints([-0.6, *READY[1:]]))['state'] == 'reached'
+    window.wait(lambda: brightness(*below(-0.6)) < brightness(*below(0.9)) - 15,
+                'a shadow that follows the arm')
+
+
+def test_phone(chromium, port, arm):
+    """The arm is above the panel, Stop and Move are in view, and no text is cut off."""
+    with closing(chromium.new_context(viewport=PHONE_SIZE)) as context:
+        window = Window(context.new_page(), port, arm)
+        at_tip(window, arm)
+
+        def arm_is_seen():
+            panel = window.page.locator('.mantine-ScrollArea-root').first.bounding_box()
+            points = [window.pixel(HANDLE, [0.0, 0.0, 0.0]), window.pixel('/base', [0.0] * 3)]
+            return all(0.0 < x < PHONE_SIZE['width'] and 0.0 < y < panel['y'] for x, y in points)
+
+        window.wait(arm_is_seen, 'the arm above the panel')
+        assert on_top(window, 'Stop') and on_top(window, 'Move')
+        assert not overflowing(window)
+
+
+def test_no_text_is_cut_off(window):
+    """All labels and buttons have room for their text."""
+    assert not overflowing(window)
+
+
+def overflowing(window):
+    """Return the texts of buttons, labels and panels that are wider than their place."""
+    return window.page.evaluate("""() => [...document.querySelectorAll(
+        'button, label, .mantine-ScrollArea-viewport')].filter(
+        each => each.clientWidth > 0 && each.scrollWidth > each.clientWidth + 1).map(
+        each => each.innerText)""")
+
 
 def test_plots_follow_the_joints(window, arm):
     """The last point of each joint is its share of its range."""
@@ -386,7 +562,7 @@ def test_workspace_is_seen_and_hidden(window, arm):
     publisher.publish(PointCloud2(width=5, height=5))
     publisher.publish(cloud)
     window.wait(lambda: window.visible('/base/workspace'), 'the workspace')
-    window.check('Workspace', False)
+    window.check('Show workspace', False)
     window.wait(lambda: not window.visible('/base/workspace'), 'no workspace')
     arm.destroy_publisher(publisher)
 
@@ -401,11 +577,11 @@ def test_two_windows_agree(chromium, port, window, arm):
         window.wait(lambda: np.allclose(window.pose(HANDLE), other.pose(HANDLE)), 'the drag')
         other.check('Position only')
         window.wait(window.box('Position only').is_checked, 'the check')
-        other.enter('joint_3', 0.25)
-        window.wait(lambda: float(window.number('joint_3').input_value()) == 0.25, 'the slider')
+        other.enter('joint_3 (rad)', 0.25)
+        window.wait(lambda: slider_value(window, 'joint_3') == 0.25, 'the slider')
         window.press('Move')
         assert next_end(window, arm, 0)['state'] == 'reached'
-        other.reads('reached; the tip is measured')
+        other.reads('✓ reached in')
 
 
 def test_handle_is_not_held_by_a_window_that_is_gone(chromium, port, window, arm):
