@@ -133,7 +133,7 @@ class Handle:
         self._previews.append(self.commands.preview(self.kind, self.frame, self.T))
 
     def _forget(self) -> None:
-        """Ignore the answers to previews that were asked for so far."""
+        """Ignore the answers to all earlier previews."""
         self._previews.clear()
         self._view.show_colour('', '')
 
@@ -240,7 +240,7 @@ class Entry:
     checked : callable or None
         Returns whether the entry is checked; None for entries without a check mark.
     hint : str
-        What it means, for those who point at it.
+        An explanation, shown when the mouse points at the entry.
 
     """
 

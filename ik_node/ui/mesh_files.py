@@ -33,17 +33,17 @@ PATHS_HINT = 'name the folder that has it in mesh_paths'
 def resolve(uri: str, search_paths: Sequence[str | Path] = (),
             urdf_folder: str | Path | None = None) -> tuple[Path | None, str]:
     """
-    Return the file of a mesh and ``''``, or None and the sentence that says why there is none.
+    Return the file of a mesh and ``''``, or None and a sentence that says why it was not found.
 
     Parameters
     ----------
     uri : str
         ``package://NAME/PATH``, ``file:///PATH``, or a relative or absolute path.
     search_paths : sequence of paths
-        Folders that have packages, or what follows the package's name.  They come first.
+        Folders with packages, or with what follows the package name.  They are tried first.
     urdf_folder : path, optional
-        Where the URDF lies; None if it came as text.  Relative paths start here.  A
-        package may be a folder above it, by the folder's name or by its package.xml.
+        Folder of the URDF; None if it came as text.  Relative paths start here.  A package
+        may be a parent of this folder, by the name of the folder or by its package.xml.
 
     """
     if len(uri) > MAX_URI_LENGTH:
@@ -60,7 +60,7 @@ def resolve(uri: str, search_paths: Sequence[str | Path] = (),
 
 
 def _split(uri: str) -> tuple[str | None, list[str]]:
-    """Return the package ('' for a relative, None for an absolute path) and spellings of it."""
+    """Return the package ('' for a relative, None for an absolute path) and possible paths."""
     scheme = re.match(r'([A-Za-z][A-Za-z0-9+.-]*):/', uri)
     package, path = '', uri
     if scheme is not None:
@@ -91,7 +91,7 @@ def _split(uri: str) -> tuple[str | None, list[str]]:
 
 def _places(package: str | None, search_paths: list[Path],
             folder: Path | None) -> Iterator[tuple[Path, Path]]:
-    """Give the folders to look from, each with the folder that must not be left."""
+    """Yield the folders to start from, each with the folder that must not be left."""
     shares = [Path(prefix).absolute() / 'share'
               for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep) if prefix]
     for path in search_paths:
@@ -114,7 +114,7 @@ def _places(package: str | None, search_paths: list[Path],
 
 
 def _tree_of(folder: Path) -> Path:
-    """Return the folder in which the meshes of a URDF may lie: that of its package."""
+    """Return the folder that may have the meshes of a URDF: its package."""
     for above in (folder, *folder.parents):
         if _is_package(above):
             return above
@@ -122,7 +122,7 @@ def _tree_of(folder: Path) -> Path:
 
 
 def _is_package(folder: Path, name: str | None = None) -> bool:
-    """Return whether a folder has a package.xml, of that name if one is given."""
+    """Return whether a folder has a package.xml, for a package of that name if one is given."""
     manifest = folder / 'package.xml'
     try:
         if not manifest.is_file() or name is None:
@@ -135,7 +135,7 @@ def _is_package(folder: Path, name: str | None = None) -> bool:
 
 
 def _look(paths: list[str], places: list[tuple[Path, Path]], package: str | None) -> Path:
-    """Return the first file; raise UrdfError, with the reason, if there is none."""
+    """Return the first file found; raise UrdfError, with the reason, if there is none."""
     if not places:
         raise UrdfError('is missing: ' + (
             f'no package {quote(package)} is in the ament index; source the workspace that has '
@@ -144,7 +144,7 @@ def _look(paths: list[str], places: list[tuple[Path, Path]], package: str | None
     complaint = ''
     for start, root in places:
         for path in paths:
-            # By name, before links are followed: so a link may lead out, and `..` may not.
+            # Checked before links are resolved: a link may lead outside, `..` may not.
             file = Path(os.path.normpath(start / path.lstrip('/') if package is not None
                                          else path))
             if root not in file.parents:
@@ -160,7 +160,7 @@ def _look(paths: list[str], places: list[tuple[Path, Path]], package: str | None
 
 
 def _fault(file: Path) -> str | None:
-    """Return what is wrong with a file: None if nothing, '' if it is not there."""
+    """Return the fault of a file: None if it is good, '' if it does not exist."""
     try:
         status = file.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -183,9 +183,9 @@ def _fault(file: Path) -> str | None:
 
 def _fault_of_xml(file: Path) -> str | None:
     """
-    Return that an XML file has a document type, whose entities may grow without an end.
+    Return a fault if an XML file has a document type, whose entities could expand without end.
 
-    What else is wrong with it is for its reader to say; only what is before the root is read.
+    Other faults are left to the reader of the mesh; only the part before the root is read.
     """
     def refuse(*_args: object) -> None:
         raise UrdfError('has a document type (<!DOCTYPE ...>), which is refused for safety')
@@ -207,7 +207,7 @@ def _fault_of_xml(file: Path) -> str | None:
 
 
 def _other_case(file: Path) -> str:
-    """Return the hint that a file of this name is there in other case."""
+    """Return a hint if a file exists whose name differs only in case."""
     try:
         for name in os.listdir(file.parent):
             if name.lower() == file.name.lower():

@@ -539,7 +539,7 @@ def test_plots_follow_the_joints(window, arm):
 
     def last():
         charts = window.page.evaluate('Object.values(window.__viserTestpoints.uplots).map('
-                                      'each => each.chart.data.map(row => [...row].at(-1)))')
+                                      'each => each.chart.data.map(row => [...row].at(-2)))')
         return next(values for values in charts if len(values) == 7)[1]
 
     window.wait(lambda: abs(last() - want) < 0.5, 'the plot')

@@ -65,8 +65,8 @@ class HandleView:
         self._ball = self._server.scene.add_icosphere(
             f'{HANDLE_NODE}/ball', color=UNKNOWN_COLOUR, opacity=BALL_OPACITY, cast_shadow=False,
             receive_shadow=False)
-        self._label = self._server.scene.add_label(
-            f'{HANDLE_NODE}/label', 'handle', anchor='bottom-center')
+        self._server.scene.add_label(
+            f'{HANDLE_NODE}/label', 'handle', anchor='bottom-right')
         self.set_reach(1.0)
 
         async def dragged(event: viser.TransformControlsEvent) -> None:
@@ -132,7 +132,6 @@ class HandleView:
         size = HANDLE_SIZE * reach
         self._controls.scale = size
         self._ball.radius = BALL_SIZE * size
-        self._label.position = 0.0, 0.0, -0.5 * size
 
     # ---- the View of a handle -----------------------------------------------
 

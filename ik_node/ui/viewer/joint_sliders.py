@@ -28,7 +28,7 @@ def shown_range(chain: Chain) -> tuple[np.ndarray, np.ndarray]:
 
 
 def slider_range(chain: Chain) -> tuple[np.ndarray, np.ndarray]:
-    """Return the limits (n,) of the sliders: those of the joints, rounded inwards."""
+    """Return the limits (n,) of the sliders: the limits of the joints, rounded inwards."""
     lower, upper = shown_range(chain)
     rounding_error = 1e-6  # of a multiple of the step that is not exact in binary
     return (np.round(np.ceil(lower / FINEST_STEP - rounding_error) * FINEST_STEP, SLIDER_DIGITS),

@@ -17,7 +17,7 @@ from ik_node.ui.viewer.robot_view import Colour, place
 
 GHOST_NAMESPACE = 'ghost'  # drawn as a robot, from the topic ~/ghost
 GOAL_NAMESPACE = 'goal'
-PALENESS = 0.45  # share of white in the arrows of the goal; those of the handle have none
+GOAL_PALENESS = 0.45  # share of white in the arrows of the goal, unlike the pure handle
 
 Key = tuple[str, int]
 
@@ -79,7 +79,7 @@ class MarkerView:
         points = np.array([(p.x, p.y, p.z) for p in marker.points]).reshape(-1, 3)
         r, g, b = colour_of(marker)
         if marker.ns == GOAL_NAMESPACE and marker.type == Marker.ARROW:
-            r, g, b = (part + PALENESS * (1.0 - part) for part in (r, g, b))
+            r, g, b = (part + GOAL_PALENESS * (1.0 - part) for part in (r, g, b))
         colour = round(255 * r), round(255 * g), round(255 * b)
         if marker.type == Marker.TEXT_VIEW_FACING:
             return self._scene.add_label(name, marker.text, anchor='bottom-center')
@@ -104,7 +104,7 @@ class MarkerView:
                 name, solid.vertices * scale, solid.faces, color=colour, cast_shadow=False,
                 opacity=None if marker.color.a >= 1.0 else marker.color.a)
             if marker.ns == GOAL_NAMESPACE:
-                self._scene.add_label(f'{name}/label', 'goal', anchor='top-center')
+                self._scene.add_label(f'{name}/label', 'goal', anchor='top-left')
             return node
         return None
 

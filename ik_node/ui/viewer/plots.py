@@ -74,10 +74,11 @@ class Plots:
         return self._columns(now, *values.T)
 
     def _columns(self, now: float, *values: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return times and values, after a point without values where the time axis begins."""
+        """Return times and values, between points without values at both ends of the time axis."""
         times = np.array([point[0] - now for point in self._points])
-        return (np.concatenate(([-PLOT_SPAN_S], times[times > -PLOT_SPAN_S])),
-                *(np.concatenate(([np.nan], column[times > -PLOT_SPAN_S])) for column in values))
+        shown = (times > -PLOT_SPAN_S) & (times < 0.0)
+        return (np.concatenate(([-PLOT_SPAN_S], times[shown], [0.0])),
+                *(np.concatenate(([np.nan], column[shown], [np.nan])) for column in values))
 
     def remove(self) -> None:
         """Take the plots off the page."""

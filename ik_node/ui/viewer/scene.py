@@ -111,7 +111,7 @@ class Scene:
         if self._ghost:
             self._ghost_view.paint(NEUTRAL_COLOUR if self._chosen else self._ghost_colour)
             ghost = link_poses(self._tree, self._tree.root, {**positions, **self._ghost})
-            # Links of the ghost inside those of the robot would flicker.
+            # Ghost links that coincide with links of the robot would flicker.
             self._ghost_view.place({
                 link: T for link, T in ghost.items()
                 if link not in poses or np.abs(T - poses[link]).max() > GHOST_DISTANCE})
@@ -128,7 +128,7 @@ class Scene:
         self._chosen = True
 
     def take_markers(self, message: MarkerArray) -> None:
-        """Draw the markers; those of the ghost only give its colour."""
+        """Draw the markers; the markers of the ghost only give its colour."""
         self._markers.show(message)
         self._ghost_colour = next(
             (colour_of(marker) for marker in message.markers

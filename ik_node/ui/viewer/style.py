@@ -26,8 +26,8 @@ div:has(> .{PLAIN_STYLE}) + div button {{
     border: 1px solid var(--mantine-color-gray-5); padding: 0 0.3em }}
 div:has(> .{PLAIN_STYLE}) + div button:hover {{ background: var(--mantine-color-gray-1) }}
 div:has(> .{HALF_STYLE}) + div {{
-    display: inline-block; width: calc(50% - 1.25 * var(--mantine-spacing-xs));
-    margin-right: 0 }}
+    display: inline-block; width: calc(50% - 1.5 * var(--mantine-spacing-xs));
+    margin-inline-end: 0 !important }}
 @media (max-width: 36em) {{
     div[style*="max-height: 60%"] {{ max-height: {PHONE_PANEL} !important }}
     div[style*="max-height: 60%"], div[style*="max-height: 60%"] div[style*="width: 20em"] {{
