@@ -29,7 +29,7 @@ FAR = {'position_error_m': '1.234e-01', 'orientation_error_rad': '3.000e-01'}
     ('stopped', 'STREAM_ENDED', {}, '– stream ended'),
 ])
 def test_summary(state, reason, numbers, line):
-    """It tells how a goal ended, with rounded numbers and their units."""
+    """The line says how a goal ended, with rounded numbers and their units."""
     assert summary(DiagnosticStatus(message='it is so; and more', values=[
         KeyValue(key=key, value=value)
         for key, value in {'state': state, 'reason': reason, **numbers}.items()])) == line

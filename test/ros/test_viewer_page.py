@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The page of the viewer, in a real browser, before a real arm."""
+"""The page of the viewer in a real browser, with a simulated arm."""
 
 from contextlib import closing, contextmanager
 import re
@@ -48,7 +48,7 @@ def chromium():
 
 @contextmanager
 def opened(chromium, port, probe):
-    """Open a window; it must have nothing to complain of, and ask nobody else."""
+    """Open a window; it must log no errors and send requests to this machine only."""
     with closing(chromium.new_context(viewport=SIZE)) as context:
         window = Window(context.new_page(), port, probe)
         yield window
@@ -139,10 +139,10 @@ def next_end(window, probe, known):
     return ends()[-1]
 
 
-# ---- what is seen -----------------------------------------------------------
+# ---- the scene --------------------------------------------------------------
 
-def test_arm_is_seen_where_its_joints_are(window, arm):
-    """The picture shows each link; it changes with the joints, and back again with them."""
+def test_arm_is_drawn_at_its_joint_positions(window, arm):
+    """Each link is drawn at its pose; the picture changes with the joints, and back."""
     assert arm.final(arm.send_joints([0.2, *READY[1:]]))['state'] == 'reached'
     assert arm.final(arm.send_joints(READY))['state'] == 'reached'
     at_tip(window, arm)
@@ -184,7 +184,7 @@ def share_of_change(picture, other):
 
 
 def test_page_waits_for_the_robot(chromium, shared_system, tmp_path):
-    """Before its description comes the page says so and is empty; then it shows the robot."""
+    """Without a robot description the page is empty and says so; then it shows the robot."""
     port = free_port()
     with process('viewer', tmp_path, {'port': port}) as running:
         shared_system.wait(lambda: 'open http://' in running.output, 60.0)
@@ -209,7 +209,7 @@ def test_page_waits_for_the_robot(chromium, shared_system, tmp_path):
 
 
 def test_arm_on_a_pedestal(chromium, shared_system, tmp_path):
-    """The base link is not the root: robot and handle stand where it is, and agree."""
+    """If the base link is not the root, robot and handle are still drawn at the same place."""
     urdf = tmp_path / 'raised.urdf'
     urdf.write_text(ARM.read_text().replace('</robot>', (
         '<link name="world"/><joint name="pedestal" type="fixed"><parent link="world"/>'
@@ -230,7 +230,7 @@ def test_arm_on_a_pedestal(chromium, shared_system, tmp_path):
 # ---- the handle -------------------------------------------------------------
 
 def test_drag_previews_and_move_goes_there(window, arm):
-    """Dragging moves nothing and shows a ghost; then the arm is where the handle was put."""
+    """Dragging shows a ghost and moves nothing; Move brings the tip to the handle."""
     pull(window)
     window.wait(lambda: window.visible('/ghost'), 'the ghost')
     assert not arm.statuses
@@ -242,7 +242,7 @@ def test_drag_previews_and_move_goes_there(window, arm):
 
 
 def test_follow_while_dragging(window, arm):
-    """The arm goes along, waits while the handle is held still, and stays where it is let go."""
+    """The arm follows the handle, waits while it is held still, and stops on release."""
     arm.change('/ik_node', stream__timeout=2.0)  # a busy machine may let the hand tremble
     window.check('Follow while dragging')
     origin, grip = (np.array(window.pixel(HANDLE, [0.0, 0.0, z])) for z in (0.0, 0.13))
@@ -261,7 +261,7 @@ def test_follow_while_dragging(window, arm):
 # ---- buttons ----------------------------------------------------------------
 
 def test_line_goes_straight(window, arm):
-    """The tip goes along a line."""
+    """The tip moves along a straight line."""
     pull(window)
     window.press('Move in a line')
     answer = next_end(window, arm, 0)
@@ -288,7 +288,7 @@ def test_position_only(window, arm):
 
 
 def test_free_about_the_tool_axis(window, arm):
-    """The tool axis points as the handle does; both checks cannot be set."""
+    """The tool axis is that of the handle; only one of the two checks can be set."""
     window.check('Position only')
     window.check('Free about the tool axis')
     window.wait(lambda: not window.box('Position only').is_checked(), 'the other check')
@@ -303,7 +303,7 @@ def test_free_about_the_tool_axis(window, arm):
 
 
 def test_home_and_stop(window, arm):
-    """Home is on its way until it is stopped; then it gets there."""
+    """Stop ends the motion to home; the next one arrives."""
     arm.change('/ik_node', motion__velocity_scale=0.02)
     window.press('Home')
     window.wait(lambda: arm.statuses, 'a goal')
@@ -316,7 +316,7 @@ def test_home_and_stop(window, arm):
 
 
 def test_handle_to_tip(window, arm):
-    """A dragged handle is brought back; nothing moves, and its text goes."""
+    """A dragged handle returns to the tip; the arm does not move; the text is reset."""
     pull(window)
     window.wait(lambda: window.visible('/ghost'), 'the ghost')
     window.press('Handle to tip')
@@ -326,7 +326,7 @@ def test_handle_to_tip(window, arm):
 
 
 def test_handle_and_goal_can_be_told_apart(window, arm):
-    """Both have a name, and the axes of the goal are paler."""
+    """Both have a label, and the axes of the goal are paler."""
     pull(window)
     window.wait(lambda: window.visible('/base/markers/goal_3/label'), 'the name of the goal')
     assert window.visible(f'{HANDLE}/label') and window.visible(f'{HANDLE}/ball')
@@ -364,7 +364,7 @@ def on_top(window, label):
 
 
 def test_stop_stays_in_view(window):
-    """Also when the panel is scrolled to its end."""
+    """The button stays visible when the panel is scrolled to its end."""
     assert on_top(window, 'Stop') and on_top(window, 'Move')
     window.page.get_by_text('Null-space gains').scroll_into_view_if_needed()
     window.page.mouse.move(SIZE['width'] - 150, 300)
@@ -383,7 +383,7 @@ def slider_value(window, joint):
 
 
 def test_sliders_follow_the_arm_until_they_are_touched(window, arm):
-    """A touched slider shows a ghost; only its joint is sent; then all follow again."""
+    """A touched slider shows a ghost; only its joint is sent; then all sliders follow again."""
     assert arm.final(arm.send_joints([0.5, *READY[1:]]))['state'] == 'reached'
     window.wait(lambda: slider_value(window, 'joint_1') == 0.5, 'the slider of a moved joint')
     window.enter('joint_2 (rad)', 0.4)
@@ -401,7 +401,7 @@ def test_sliders_follow_the_arm_until_they_are_touched(window, arm):
 
 
 def test_sliders_can_be_reset(window, arm):
-    """They show where the arm is, the ghost goes, and there is nothing to move to."""
+    """They show the arm again, the ghost is hidden, and there is nothing to move to."""
     window.enter('joint_1 (rad)', 0.5)
     window.wait(lambda: window.visible('/ghost'), 'the ghost')
     window.press('Reset sliders to the arm')
@@ -413,7 +413,7 @@ def test_sliders_can_be_reset(window, arm):
 
 
 def test_slider_labels_have_units_and_rounded_limits(window, arm):
-    """Each slider of a joint says rad; its limits have three decimals at most."""
+    """Each label of a joint has its unit; limits have at most three decimals."""
     texts = window.page.locator('label').all_inner_texts()
     assert [text for text in texts if text.startswith('joint_') and '(' in text] == [
         f'joint_{k} (rad)' for k in range(1, 7)]
@@ -423,7 +423,7 @@ def test_slider_labels_have_units_and_rounded_limits(window, arm):
 
 
 def test_speed_is_that_of_the_node(window, arm):
-    """The slider sets the parameter, and shows it when somebody else has set it."""
+    """The slider sets the parameter, and shows values that others have set."""
     arm.change('/ik_node', motion__velocity_scale=0.31)
     window.wait(lambda: float(window.number(SPEED).input_value()) == 31.0, 'their value')
     window.enter(SPEED, 17)
@@ -431,7 +431,7 @@ def test_speed_is_that_of_the_node(window, arm):
 
 
 def test_null_space_gains_are_those_of_the_node(window, arm):
-    """One gain for all is shown at each joint; a joint can have its own."""
+    """A common gain is shown for each joint; each joint can get its own."""
     arm.change('/ik_node', solver__null_space_gains=[2.0])
     window.page.get_by_text('Null-space gains').click()
     window.wait(lambda: float(window.number('joint_4').input_value()) == 2.0, 'their value')
@@ -451,15 +451,15 @@ def parameter(probe, name):
     return future.result().values[0]
 
 
-# ---- what is told -----------------------------------------------------------
+# ---- texts and plots --------------------------------------------------------
 
 def test_tab_has_the_name_of_the_arm(window):
-    """So that several tabs can be told apart."""
+    """The title of the browser tab names the robot."""
     window.wait(lambda: window.page.title() == 'six_axis_arm - ik_node', 'the title')
 
 
 def test_goals_are_listed_below_the_plots_in_one_line_each(window, arm):
-    """Newest first, at most five; the reason is told by a number with its unit."""
+    """Newest first, at most five; a reason has a number with its unit."""
     for turn in (0.1, 0.2, 0.1, 0.2, 0.1):
         assert arm.final(arm.send_joints([turn, *READY[1:]]))['state'] == 'reached'
     assert arm.final(arm.send([3.0, 0.0, 0.5]))['reason'] == 'OUT_OF_REACH'
@@ -476,7 +476,7 @@ def test_goals_are_listed_below_the_plots_in_one_line_each(window, arm):
     window.reads('OUT_OF_REACH')
 
 
-def test_old_answers_go(window, arm):
+def test_old_answers_are_hidden(window, arm):
     """The answer to a button is hidden after a while."""
     window.press('Move to these joints')
     answer = window.page.get_by_text('move a slider first')
@@ -485,7 +485,7 @@ def test_old_answers_go(window, arm):
 
 
 def test_arm_casts_a_shadow(window, arm):
-    """The ground is darker below the arm than beside it, and follows it."""
+    """The ground is darker below the arm than beside it; the shadow follows the arm."""
     def brightness(x, y):
         column, row = window.pixel('/base', [x, y, 0.0])
         box = window.page.locator('canvas').first.bounding_box()
@@ -504,7 +504,7 @@ def test_arm_casts_a_shadow(window, arm):
 
 
 def test_phone(chromium, port, arm):
-    """The arm is above the panel, Stop and Move are in view, and no text is cut off."""
+    """The arm is drawn above the panel, Stop and Move are visible, no text is cut off."""
     with closing(chromium.new_context(viewport=PHONE_SIZE)) as context:
         window = Window(context.new_page(), port, arm)
         at_tip(window, arm)
@@ -520,7 +520,7 @@ def test_phone(chromium, port, arm):
 
 
 def test_no_text_is_cut_off(window):
-    """All labels and buttons have room for their text."""
+    """All labels and buttons are wide enough for their text."""
     assert not overflowing(window)
 
 
@@ -533,7 +533,7 @@ def overflowing(window):
 
 
 def test_plots_follow_the_joints(window, arm):
-    """The last point of each joint is its share of its range."""
+    """The last point of a joint is its position in percent of its range."""
     assert arm.final(arm.send_joints([0.6, *READY[1:]]))['state'] == 'reached'
     want = 100.0 * (0.6 + 2.96) / 5.92
 
@@ -545,14 +545,14 @@ def test_plots_follow_the_joints(window, arm):
     window.wait(lambda: abs(last() - want) < 0.5, 'the plot')
 
 
-def test_silent_arm_is_noticed(window, arm):
-    """Without joint states the page says since when."""
+def test_missing_joint_states_are_reported(window, arm):
+    """Without joint states the page says for how long they have been missing."""
     arm.change('/sim_controller', measuring__dropped=1.0)
     window.reads('the arm is not shown as it is: the joint state of')
 
 
-def test_workspace_is_seen_and_hidden(window, arm):
-    """A cloud of points is drawn, unless it is not wanted; a broken one is refused."""
+def test_workspace_can_be_shown_and_hidden(window, arm):
+    """A point cloud is drawn if the box is checked; an invalid one is refused."""
     cloud = PointCloud2(height=1, width=2, point_step=16, row_step=32, data=np.array(
         [[0.5, 0.0, 0.5, 0.0], [0.0, 0.5, 0.5, 0.0]], np.float32).tobytes(), fields=[
             PointField(name=name, offset=4 * k, datatype=PointField.FLOAT32, count=1)
@@ -570,7 +570,7 @@ def test_workspace_is_seen_and_hidden(window, arm):
 # ---- several windows, restarts, strangers -----------------------------------
 
 def test_two_windows_agree(chromium, port, window, arm):
-    """What is dragged or checked in one is so in the other."""
+    """Drags, checks and sliders of one window appear in the other."""
     with opened(chromium, port, arm) as other:
         at_tip(other, arm)
         pull(other)
@@ -585,7 +585,7 @@ def test_two_windows_agree(chromium, port, window, arm):
 
 
 def test_handle_is_not_held_by_a_window_that_is_gone(chromium, port, window, arm):
-    """A window that is closed while the arm follows its hand lets go; others can take over."""
+    """Closing a window releases the handle it dragged; another window can take over."""
     arm.change('/ik_node', stream__timeout=2.0)
     window.check('Follow while dragging')
     with opened(chromium, port, arm) as other:
@@ -605,8 +605,8 @@ def test_handle_is_not_held_by_a_window_that_is_gone(chromium, port, window, arm
     assert next_end(window, arm, known)['state'] == 'reached'
 
 
-def test_two_hands_at_one_handle(chromium, port, window, arm):
-    """Who pulled last has it; the other one lets go of nothing, and both see the same."""
+def test_two_windows_drag_one_handle(chromium, port, window, arm):
+    """The window that dragged last holds the handle; both windows show the same pose."""
     with opened(chromium, port, arm) as other:
         at_tip(other, arm)
         hands = []
@@ -629,7 +629,7 @@ def test_two_hands_at_one_handle(chromium, port, window, arm):
 
 
 def test_narrow_window_has_the_whole_arm(chromium, port, arm):
-    """The handle is on what the panels leave of the canvas."""
+    """The handle is within the part of the canvas that the panels leave free."""
     context = chromium.new_context(viewport={'width': 800, 'height': 600})
     try:
         window = Window(context.new_page(), port, arm)
@@ -646,7 +646,7 @@ def test_narrow_window_has_the_whole_arm(chromium, port, arm):
 
 
 def test_page_comes_back_with_its_server(chromium, shared_system, tmp_path):
-    """A viewer that is killed and started again on its port has its windows again."""
+    """Open windows reconnect to a viewer that is killed and started again on its port."""
     port = free_port()
     parameters = {'urdf_file': ARM, 'port': port}
     first = Process('viewer', tmp_path / 'first.log', parameters)
@@ -670,7 +670,7 @@ def test_page_comes_back_with_its_server(chromium, shared_system, tmp_path):
 
 
 def test_pages_of_other_sites_are_refused(port):
-    """A page from elsewhere, in a browser of this machine, cannot connect."""
+    """A page of another site, opened in a browser on this machine, cannot connect."""
     from websockets.exceptions import InvalidStatus
     from websockets.sync.client import connect
     with pytest.raises(InvalidStatus, match='403'):

@@ -38,6 +38,6 @@ def test_shadow_is_soft(ground):
 
 
 def test_points_outside_the_image_cast_no_shadow(ground):
-    """Nor do none at all."""
+    """An image without any points is empty, too."""
     for points in (np.empty((0, 2)), np.full((50, 2), 5.0)):
         assert not ground.shadow_image(points, 2.0).any()
