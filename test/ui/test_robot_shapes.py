@@ -13,7 +13,7 @@ from ik_node.kinematics.links import link_poses
 from ik_node.model.shapes import link_shapes
 from ik_node.model.urdf import parse_urdf, read_urdf
 from ik_node.ui.mesh_files import resolve
-from ik_node.ui.robot_shapes import drawable, GREY
+from ik_node.ui.robot_shapes import drawable, STAND_IN_COLOUR
 from ik_node.ui.viewer.link_meshes import link_bodies
 
 JOINTS = ('<joint name="j" type="revolute"><origin xyz="0.3 -0.2 0.6"/><parent link="a"/>'
@@ -73,7 +73,8 @@ def test_a_missing_mesh_is_its_collision_primitive():
                      'xyz="0 0 1"/><geometry><box size="1 2 3"/></geometry></collision>'
                      f'<collision>{MESH}</collision>')
     box, = looks.shapes['a']
-    assert (box.kind, box.size, box.xyz, box.rgba) == ('box', (1, 2, 3), (0, 0, 1), GREY)
+    assert (box.kind, box.size, box.xyz) == ('box', (1, 2, 3), (0, 0, 1))
+    assert box.rgba == STAND_IN_COLOUR
     warning, = looks.warnings
     assert 'package://absent/a.stl' in warning and "'absent'" in warning
 
