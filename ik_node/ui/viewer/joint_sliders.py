@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import degrees, pi
+from time import monotonic
 
 import numpy as np
 import viser
@@ -18,6 +19,7 @@ from ik_node.ui.viewer.style import mark, PLAIN_STYLE
 
 SLIDER_DIGITS = 3  # decimals of a slider, rad or m
 FINEST_STEP = 10.0**-SLIDER_DIGITS
+SETTLING_TIME_S = 0.5  # after which a touched slider is shown again as the node knows it
 
 
 def shown_range(chain: Chain) -> tuple[np.ndarray, np.ndarray]:
@@ -75,6 +77,7 @@ class JointPanel:
         self._show, self._go, self._say = show, go, say
         self._positions: Mapping[str, float] = {}
         self._touched: set[str] = set()
+        self._settling: dict[str, float] = {}  # joint -> time of its last touch (monotonic, s)
         self._goal_stamp = ''
         self._folder = server.gui.add_folder('Joints')
         self._sliders: dict[str, viser.GuiSliderHandle] = {}
@@ -101,6 +104,7 @@ class JointPanel:
 
     def _touch(self, name: str, _value: float) -> None:
         self._touched.add(name)
+        self._settling[name] = monotonic()
         self._goal_stamp = ''
         self._show(self._chosen())
 
@@ -122,6 +126,19 @@ class JointPanel:
         for name, value in shown_posture(self._chain, positions).items():
             if name not in self._touched:
                 self._sliders[name].value = value
+        for name, touched_at in list(self._settling.items()):
+            if monotonic() - touched_at > SETTLING_TIME_S:
+                del self._settling[name]
+                self._show_again(self._sliders[name])
+
+    @staticmethod
+    def _show_again(slider: viser.GuiSliderHandle) -> None:
+        """Send the value of a slider to all windows."""
+        # A position of the arm may have crossed the touch on its way to the window, which then
+        # shows that position.  viser sends only values that change.
+        value = slider.value
+        slider.value = slider.min if value != slider.min else slider.max
+        slider.value = value
 
     def take_answer(self, stamp: str, state: str) -> None:
         """Take an answer to a goal: when theirs is reached, the sliders follow the arm again."""
