@@ -1,5 +1,6 @@
 # Two commands for a bare machine: make demo, make test.
 #   make demo KEEP=1   shows the arm in the browser, and stays up
+#   make demo URDF=arm.urdf BASE=base_link TIP=tool0   your own arm, .xacro too; BASE and TIP if not found
 #   make test ARGS="test/solver -k bias"
 #   make nightly                   everything in its long form: hours
 #   make fuzz MINUTES=60           hostile numbers and descriptions; make audit: known faults of packages
@@ -16,7 +17,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test nightly soak lint lock fuzz audit clean
 demo: $(VENV)/.demo
-	@$(BIN)/demo $(if $(KEEP),--keep)
+	@$(BIN)/ik_demo $(if $(KEEP),--keep) $(if $(URDF),--urdf '$(URDF)') $(if $(BASE),--base-link '$(BASE)') \
+	  $(if $(TIP),--tip-link '$(TIP)') $(if $(XACRO_ARGS),--xacro-args $(XACRO_ARGS))
 
 # All tests by four processes, each in a ROS domain of its own; a selection by one.  Tests over
 # DDS wait for motions most of the time: two processes a core.

@@ -43,14 +43,14 @@ setup(
         'console_scripts': [
             'ik_node = ik_node.entry:ik_node',
             'sim_controller = ik_node.entry:sim_controller',
-            'viewer = ik_node.entry:viewer',
+            'ik_viewer = ik_node.entry:viewer',
             'interactive_goal = ik_node.entry:interactive_goal',
             'send_goal = ik_node.entry:send_goal',
-            'demo = ik_node.entry:demo',
+            'ik_demo = ik_node.entry:demo',
             'ik_doctor = ik_node.entry:ik_doctor',
             'compare_methods = ik_node.entry:compare_methods',
             'plot_trajectory = ik_node.entry:plot_trajectory',
-            'workspace = ik_node.entry:workspace',
+            'ik_workspace = ik_node.entry:workspace',
         ],
     },
 )

@@ -19,7 +19,9 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 import yaml
 
-from ik_node.command_line import rotation_from
+from ik_node.command_line.packages import how_to_install, require_matplotlib
+from ik_node.command_line.plot_trajectory import parse
+from ik_node.command_line.rotations import rotation_from
 from ik_node.commands.trajectory_curves import Curves, make_curves
 from ik_node.commands.trajectory_files import (
     make_recording,
@@ -35,7 +37,7 @@ from ik_node.motion.point_to_point import Departure, plan_point_to_point
 from ik_node.motion.tool_path.plan import plan_path
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.node.settings import make_settings, Settings
-from ik_node.plotting import add_legend, COLOURS, new_figure, save, style, unit
+from ik_node.plotting import add_legend, LINE_COLOURS, new_figure, save, style, unit
 from ik_node.se3 import pose, rotation_from_rpy
 from ik_node.share import share_file
 from ik_node.solver.goal import Goal
@@ -49,50 +51,11 @@ SIZE = 11.0, 11.0  # inches
 LEGEND = 0.5
 
 
-def parse(argv: list[str]) -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(
-        prog='plot_trajectory', description=__doc__,
-        epilog='exit code: 0 drawn, 2 not drawn, with the reason')
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument('--xyz', nargs=3, type=float, metavar=('X', 'Y', 'Z'),
-                      help='a goal: position of the tip in the base link, m')
-    what.add_argument('--status', type=Path, metavar='FILE',
-                      help='recorded status, YAML; the last one that has a motion of the joints')
-    what.add_argument('--points', type=Path, metavar='FILE',
-                      help='recorded points, YAML or CSV')
-    what.add_argument('--listen', action='store_true',
-                      help='the next trajectory on the topic (needs ROS)')
-    turn = parser.add_mutually_exclusive_group()
-    turn.add_argument('--rpy', nargs=3, type=float, metavar=('ROLL', 'PITCH', 'YAW'),
-                      help='orientation of the goal by fixed-axis angles, rad (default 0 0 0)')
-    turn.add_argument('--quat', nargs=4, type=float, metavar=('X', 'Y', 'Z', 'W'),
-                      help='orientation of the goal by a quaternion')
-    parser.add_argument('--line', action='store_true',
-                        help='to the goal by a straight line of the tip')
-    parser.add_argument('--start', nargs='+', type=float, metavar='Q',
-                        help='posture at the start, rad or m (default: middle of each range)')
-    parser.add_argument('--urdf', help='URDF file (default: the six-axis arm of this package)')
-    parser.add_argument('--base-link', default='', help='default: found')
-    parser.add_argument('--tip-link', default='', help='default: found')
-    parser.add_argument('--config', type=Path, metavar='FILE',
-                        help="parameters of the node (default: this package's)")
-    parser.add_argument('--topic', default='joint_trajectory', help='default joint_trajectory')
-    parser.add_argument('--timeout', type=float, default=60.0, metavar='S',
-                        help='how long to listen, s (default 60)')
-    parser.add_argument('--output', type=Path, default=Path('trajectory.png'), metavar='FILE',
-                        help='picture to write (default ./trajectory.png)')
-    parser.add_argument('--show', action='store_true', help='open a window instead')
-    options = parser.parse_args(argv)
-    if not options.xyz and (options.rpy or options.quat or options.line or options.start):
-        parser.error('--rpy, --quat, --line and --start belong to a goal; give --xyz, too')
-    return options
-
-
 def main(argv: list[str] | None = None) -> None:
     """Run the command."""
     options = parse(sys.argv[1:] if argv is None else argv)
     try:
+        require_matplotlib()
         chain = make_chain(read_urdf(options.urdf or share_file('urdf/six_axis_arm.urdf')),
                            options.base_link, options.tip_link)
         settings = make_settings(
@@ -216,8 +179,10 @@ def listen(topic: str, timeout: float) -> Recording:
         from rclpy.wait_for_message import wait_for_message
         from trajectory_msgs.msg import JointTrajectory
     except ImportError as error:
-        raise ParameterError(f'--listen needs {error.name}; source your ROS 2 setup, or give '
-                             'recorded points (--points)') from None
+        module = (error.name or 'rclpy').partition('.')[0]
+        raise ParameterError(f'--listen needs {module}, which is not installed here: '
+                             f'{how_to_install(module)}; or give recorded points (--points)'
+                             ) from None
     rclpy.init()
     node = rclpy.create_node('plot_trajectory', start_parameter_services=False)
     print(f'plot_trajectory: waiting for {node.resolve_topic_name(topic)} ...', file=sys.stderr)
@@ -259,7 +224,7 @@ def draw(chain: Chain, curves: Curves, settings: Settings, title: str, window: b
         _panel(axes, name, label)
         for k, column in enumerate(values.T):
             axes.plot(curves.times, column, label=chain.joint_names[k], linewidth=1.1,
-                      color=COLOURS[k % len(COLOURS)], linestyle=_line(k))
+                      color=LINE_COLOURS[k % len(LINE_COLOURS)], linestyle=_line(k))
         if bound is not None:
             axes.axhline(bound, color='black', linewidth=0.9, linestyle=':')
     speed, dexterity = grid.flat[6:]
@@ -269,7 +234,7 @@ def draw(chain: Chain, curves: Curves, settings: Settings, title: str, window: b
     _pair(dexterity, curves, 'dexterity', ('manipulability', curves.manipulability, None),
           ('smallest singular value', curves.smallest_singular_value, None))
     upper.supxlabel('time  (s)', fontsize=9)
-    add_legend(lower, [(COLOURS[k % len(COLOURS)], _line(k), name)
+    add_legend(lower, [(LINE_COLOURS[k % len(LINE_COLOURS)], _line(k), name)
                        for k, name in enumerate(chain.joint_names)]
                + [('black', ':', 'limit')])
     return figure
@@ -293,7 +258,7 @@ def _pair(axes: Axes, curves: Curves, name: str, left: tuple, right: tuple) -> N
     """Draw two curves of one panel on two axes, each in the colour of its label."""
     _panel(axes, name, left[0])
     for panel, (label, values, bound), colour in (
-            (axes, left, COLOURS[0]), (axes.twinx(), right, COLOURS[1])):
+            (axes, left, LINE_COLOURS[0]), (axes.twinx(), right, LINE_COLOURS[1])):
         panel.plot(curves.times, values, color=colour, label=label, linewidth=1.1)
         panel.set_ylabel(label, fontsize=8, color=colour)
         panel.tick_params(labelsize=7)
@@ -303,7 +268,7 @@ def _pair(axes: Axes, curves: Curves, name: str, left: tuple, right: tuple) -> N
 
 
 def _line(joint: int) -> str:
-    return '-' if joint < len(COLOURS) else '--'
+    return '-' if joint < len(LINE_COLOURS) else '--'
 
 
 def _finite(values: np.ndarray) -> np.ndarray:

@@ -5,6 +5,7 @@
 import copy
 import math
 import os
+from pathlib import Path
 import sys
 import time
 import xml.etree.ElementTree as ET
@@ -413,7 +414,7 @@ def test_missing_link(end):
      ['loop', "'c'", "'d'"]),
     ([joint(), joint('k', parent='a', child='b')], 'ab', ['two parents', "'j'", "'k'"])])
 def test_not_a_tree(parts, links, words):
-    """Two roots, two parents, rings and self-loops are refused by links and joints."""
+    """Two roots, two parents, loops and self-loops are refused by links and joints."""
     refused(robot(*parts, links=links), *words)
 
 
@@ -600,10 +601,10 @@ def mimics(*pairs):
     return robot(*parts, links='abcdef'[:len(pairs) + 1])
 
 
-@pytest.mark.fault('robot description', 'mimic of an unknown joint, of itself, in a ring',
+@pytest.mark.fault('robot description', 'mimic of an unknown joint, of itself, in a loop',
                    'refused with the joints')
 def test_mimic():
-    """Unknown leaders, itself and rings are refused, with the joints."""
+    """Unknown leaders, itself and loops are refused, with the joints."""
     refused(mimics('', 'ghost'), "'j1'", "'ghost'", 'does not exist')
     refused(mimics('j0'), 'ring', "'j0' -> 'j0'")
     refused(mimics('j1', 'j0'), 'ring', "'j0'", "'j1'")
@@ -625,7 +626,7 @@ def test_defaults():
     assert parse_urdf(mimics('j1', '')).joints[0].mimic.joint == 'j1'  # leader below
 
 
-@pytest.mark.fault('robot description', 'mimic with a factor that is no finite number',
+@pytest.mark.fault('robot description', 'mimic with a factor that is not a finite number',
                    'refused with the joint')
 @pytest.mark.parametrize('attribute', ['multiplier', 'offset'])
 @pytest.mark.parametrize('value', ['nan', 'inf', '-inf', 'x'])
@@ -882,3 +883,21 @@ def test_broken_bytes_are_read_or_refused(name, data):
         parse_urdf(bytes(text))
     except UrdfError as error:
         assert str(error)
+
+
+# ---- package:// -------------------------------------------------------------
+
+@pytest.mark.fault('robot description', 'package:// of a package that is not installed',
+                   'refused, the URI quoted as it was given')
+@pytest.mark.parametrize('wrapped', [str, Path])
+@pytest.mark.parametrize('package, cause', [('absent_robot', "'absent_robot' is not in"),
+                                            ('my_robot', 'No such file')])
+def test_a_package_that_cannot_be_resolved(package, cause, wrapped, tmp_path, monkeypatch):
+    """The sentence quotes package:// with both slashes, as given, and says what to do."""
+    (tmp_path / 'share/my_robot').mkdir(parents=True)
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
+    uri = f'package://{package}/urdf/arm.urdf'
+    with pytest.raises(UrdfError) as caught:
+        read_urdf(wrapped(uri))
+    sentence = str(caught.value)
+    assert f"'{uri}'" in sentence and cause in sentence and 'give the path' in sentence.lower()

@@ -1,0 +1,132 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Cache of compiled functions, and progress messages while they are compiled.
+
+numba caches machine code in NUMBA_CACHE_DIR, else beside the source file, else in ~/.cache/numba.
+If none of these folders can be written, functions are compiled at each start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+import logging
+from time import monotonic
+from typing import Any
+
+from numba import njit
+from numba.core.caching import FunctionCache
+from numba.core.event import Event, install_listener, Listener
+
+PROGRESS_PERIOD_S = 10.0
+FUNCTIONS_OF_A_NODE = 150  # compiled until a node is ready; a test holds it
+
+logger = logging.getLogger(__name__)
+
+
+class CacheState:
+    """
+    Whether compiled functions are cached on disk.
+
+    Attributes
+    ----------
+    fault : str
+        Why they are not cached; empty if they are.
+
+    """
+
+    fault = ''
+
+    @classmethod
+    def failed(cls, error: Exception) -> None:
+        """Record that functions cannot be cached; warn once per process."""
+        if cls.fault:
+            return
+        cls.fault = str(error)
+        logger.warning(
+            'compiled functions cannot be kept on the disk (%s), so each start compiles them '
+            'again; set NUMBA_CACHE_DIR to a folder that can be written', error)
+
+
+class TolerantCache(FunctionCache):
+    """A cache of compiled functions that ignores errors of the disk."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the compiled function, or None if it cannot be read."""
+        try:
+            return super().load_overload(sig, target_context)
+        except OSError as error:
+            CacheState.failed(error)
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Save a compiled function if possible."""
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            CacheState.failed(error)
+
+
+def cached_njit(**options: Any) -> Callable[[Callable], Callable]:
+    """Return ``numba.njit(cache=True, **options)`` that also works without a cache folder."""
+    def decorate(function: Callable) -> Callable:
+        dispatcher = njit(**options)(function)
+        try:
+            dispatcher._cache = TolerantCache(function)
+        except (RuntimeError, OSError) as error:  # numba finds no folder that can be written
+            CacheState.failed(error)
+        return dispatcher
+
+    return decorate
+
+
+class _Progress(Listener):
+    """Count compiled functions; report at the first one and then periodically."""
+
+    def __init__(self, say: Callable[[str], object]) -> None:
+        self._say = say
+        self.count = 0
+        self.began = self._said = 0.0
+
+    def on_start(self, event: Event) -> None:
+        """Announce the first compilation."""
+        if self.began:
+            return
+        self.began = self._said = monotonic()
+        often = 'at every start, as they cannot be kept' if CacheState.fault else \
+            'once on this machine'
+        self._say(f'compiling the solver ({often}); this takes one to two minutes')
+
+    def on_end(self, event: Event) -> None:
+        """Report the progress."""
+        self.count += 1
+        now = monotonic()
+        if now - self._said > PROGRESS_PERIOD_S:
+            self._said = now
+            self._say(f'compiling: {self.count} of about {FUNCTIONS_OF_A_NODE} functions after '
+                      f'{now - self.began:.0f} s')
+
+
+_active: list[_Progress] = []
+
+
+@contextmanager
+def compilation_told(say: Callable[[str], object] = logger.warning) -> Iterator[None]:
+    """
+    Report if functions are compiled in this context, the progress, and the total time.
+
+    Nested contexts do nothing: the outermost one reports.
+    """
+    if _active:
+        yield
+        return
+    progress = _Progress(say)
+    _active.append(progress)
+    try:
+        with install_listener('numba:compile', progress):
+            yield
+    finally:
+        _active.clear()
+        if progress.began:
+            say(f'compiled {progress.count} functions in {monotonic() - progress.began:.0f} s')
