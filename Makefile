@@ -1,6 +1,7 @@
 # Two commands for a bare machine: make demo, make test.
 #   make demo KEEP=1   shows the arm in the browser, and stays up
 #   make test ARGS="test/solver -k bias"
+#   make docs          builds the documentation site
 #   make fuzz MINUTES=60           hostile numbers and descriptions; make audit: known faults of packages
 PYTHON ?= python3
 VENV := .venv
@@ -13,7 +14,7 @@ export AMENT_PREFIX_PATH := $(CURDIR)/$(VENV)
 # The compiled kernels are kept in __pycache__, whatever the caller's environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test soak lint lock fuzz audit clean
+.PHONY: demo test soak lint lock fuzz audit docs clean
 demo: $(VENV)/.demo
 	@$(BIN)/demo $(if $(KEEP),--keep)
 
@@ -56,7 +57,7 @@ endef
 
 # Needs uv (pip install uv): renews the pins.
 lock:
-	for set in demo test; do uv pip compile --universal --python-version 3.10 --no-header \
+	for set in demo test docs; do uv pip compile --universal --python-version 3.10 --no-header \
 	  --no-annotate --no-emit-index-url --quiet --upgrade requirements/$$set.in \
 	  -o requirements/$$set.txt; done
 
@@ -68,11 +69,20 @@ fuzz: $(VENV)/.test
 	  echo "atheris has no wheel for this Python or machine"
 	@PYTHONPATH=.:test $(BIN)/python -m fuzz.guided $$(($(MINUTES) * 60)) $(VENV)/corpus/inputs
 
+# The documentation site, .build/site/index.html.  Needs neither ROS nor ik_node installed.
+docs: $(VENV)/.docs
+	@$(BIN)/mkdocs build --strict --quiet && echo "see .build/site/index.html"
+
+$(VENV)/.docs: requirements/docs.txt | $(VENV)/bin/python
+	@echo "==> installing what requirements/docs.txt pins, about 80 MB, once"
+	@$(BIN)/python -m pip install --disable-pip-version-check --quiet -r requirements/docs.txt
+	@touch $@
+
 # Asks the advisories of PyPI, so it needs the internet.
 audit: $(VENV)/bin/python
 	@$(PYTHON) -m venv $(VENV)/audit
 	@$(VENV)/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit==2.10.1
-	@for set in demo test fuzz; do $(VENV)/audit/bin/pip-audit --strict --no-deps --disable-pip \
+	@for set in demo test docs fuzz; do $(VENV)/audit/bin/pip-audit --strict --no-deps --disable-pip \
 	  -r requirements/$$set.txt || exit 1; done
 
 clean:

@@ -15,9 +15,9 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_paths_in_python(monkeypatch):
-    """Every way to make a path in docs/motion.md begins at the tip, and the last is planned."""
+    """Every way to make a path in docs/explanation/motion.md begins at the tip, and the last is planned."""
     monkeypatch.chdir(ROOT)
-    code, = re.findall(r'```python\n(.*?)```', (ROOT / 'docs/motion.md').read_text(), re.DOTALL)
+    code, = re.findall(r'```python\n(.*?)```', (ROOT / 'docs/explanation/motion.md').read_text(), re.DOTALL)
     assert code.count('\npath = ') == 4
     seen = {}
     for line in code.splitlines(keepends=True):
@@ -34,10 +34,10 @@ def test_paths_in_python(monkeypatch):
 
 
 def test_workspace_in_python(monkeypatch, tmp_path):
-    """What docs/workspace.md samples is sampled, written and read."""
+    """What docs/how_to/workspace.md samples is sampled, written and read."""
     (tmp_path / 'urdf').symlink_to(ROOT / 'urdf')
     monkeypatch.chdir(tmp_path)
-    code, = re.findall(r'```python\n(.*?)```', (ROOT / 'docs/workspace.md').read_text(), re.DOTALL)
+    code, = re.findall(r'```python\n(.*?)```', (ROOT / 'docs/how_to/workspace.md').read_text(), re.DOTALL)
     seen = {}
     exec(code, seen)
     assert seen['made'].share.shape == (7, 7, 1)
@@ -48,7 +48,7 @@ def test_the_map_shows_every_file():
     """Each group is there, what is named is there, and the numbers are of today's order."""
     assert set(source_map.on_the_way()) <= set(source_map.modules())
     assert {source_map.group_of(name) for name in source_map.modules()} == {*source_map.REST}
-    written = (ROOT / 'docs/method.md').read_text()
+    written = (ROOT / 'docs/explanation/method.md').read_text()
 
     def numbers(text):
         return [int(number.replace(',', ''))
@@ -61,8 +61,8 @@ def test_the_map_shows_every_file():
 
 
 def test_faults_follow_from_the_tests():
-    """docs/faults.md names what the tests produce."""
-    assert (ROOT / 'docs/faults.md').read_text() == faults.text(), 'run: python test/faults.py'
+    """docs/reference/faults.md names what the tests produce."""
+    assert (ROOT / 'docs/reference/faults.md').read_text() == faults.text(), 'run: python test/faults.py'
 
 
 def test_faults_say_which_packages_they_need():
@@ -77,14 +77,14 @@ def test_faults_say_which_packages_they_need():
 def test_tests_that_the_security_document_names():
     """They are there."""
     written = ''.join(file.read_text() for file in (ROOT / 'test').rglob('test_*.py'))
-    names = re.findall(r'`(test_\w+)`', (ROOT / 'docs/security.md').read_text())
+    names = re.findall(r'`(test_\w+)`', (ROOT / 'docs/how_to/security.md').read_text())
     assert len(names) > 10
     assert [name for name in names if f'def {name}(' not in written] == []
 
 
 @pytest.mark.fault('goals', 'on its way the arm would touch itself, or anything else',
-                   'not checked: the README says so first of all, and so does docs/workspace.md')
+                   'not checked: the README says so first of all, and so does docs/how_to/workspace.md')
 def test_the_documents_say_that_collisions_are_not_checked():
     """Nobody should find that out by the arm."""
     assert 'collisions are **not** checked' in (ROOT / 'README.md').read_text()[:2000]
-    assert '**Joint limits are kept; collisions' in (ROOT / 'docs/workspace.md').read_text()
+    assert '**Joint limits are kept; collisions' in (ROOT / 'docs/how_to/workspace.md').read_text()

@@ -7,7 +7,7 @@ Descent of ``h(q) = 1/2 sum pull_i (q_i - preferred_i)^2 - gain log m(q)`` (Lieg
 1977; m: Yoshikawa 1985) on the set of postures that meet the goal.  Each step lies
 in the exact null space of the task Jacobian, and each is followed by damped steps
 back to tolerance, so that the bias costs no accuracy; why it does not go through
-the damped projector is told in docs/method.md.  The step is Newton's on the reduced
+the damped projector is told in docs/explanation/method.md.  The step is Newton's on the reduced
 Hessian of the Lagrangian, ``Z^T (grad^2 h - sum y_i grad^2 x_i) Z`` (Nocedal and
 Wright 2006, eq. 18.19), with the second derivatives of the pose from the columns
 of its Jacobian.
