@@ -1,7 +1,9 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Writes the map of the source into docs/explanation/method.md: what to hold for one goal, and what rests on it.
+Writes the map of the source into docs/explanation/method.md.
+
+It shows what a goal needs, and what rests on that.
 
 Run in the source folder: ``python scripts/source_map.py``.
 """
@@ -17,7 +19,7 @@ GROUND = ''  # the files beside the groups
 # Between the URDF and the answer to a goal pose, in the order of the flow.
 WAY = {
     GROUND: 'errors se3 text',
-    'model': 'urdf chain joint_values',
+    'model': 'urdf chain arm_search joint_values',
     'kinematics': 'kernels arm',
     'solver': 'goal choices options solver result compiled/entry compiled/damped '
               'compiled/nullspace compiled/residual branches unreachable',
@@ -30,7 +32,8 @@ WAY = {
             'motion outputs',
 }
 REST = {
-    GROUND: 'executables, shipped files, command lines, pictures',
+    GROUND: 'executables, shipped files, pictures',
+    'command_line': 'arguments and help of each program, packages that are missing',
     'model': 'what the URDF draws',
     'kinematics': 'every link, the textbook Jacobians and their derivatives, singularities',
     'solver': 'batches, names of branches, reachability by colour',
@@ -45,7 +48,7 @@ REST = {
     'doctor': '`ik_doctor`',
     'textbook': 'the textbook methods, compared',
     'workspace': 'where an arm reaches',
-    'commands': '`send_goal`, `demo`, `plot_trajectory`',
+    'commands': '`send_goal`, `ik_demo`, `plot_trajectory`',
 }
 
 
