@@ -35,6 +35,9 @@ class Reason(str, Enum):
     STREAM_ENDED = 'STREAM_ENDED', 'no further pose came on ~/goal_stream; the arm is at rest'
     SHUTDOWN = 'SHUTDOWN', 'the node was shut down'
     INACTIVE = 'INACTIVE', 'the node is not active, or was deactivated meanwhile'
+    DUPLICATE_NAME = 'DUPLICATE_NAME', 'another node has the same name; none of them takes goals'
+    NODE_LATE = ('NODE_LATE', 'the node itself was late: its process stood still, or had no '
+                 'processor')
 
     GOAL_NOT_FINITE = 'GOAL_NOT_FINITE', 'a number of the goal is NaN or infinite'
     GOAL_ORIENTATION_UNSET = 'GOAL_ORIENTATION_UNSET', 'the quaternion is all zeros'
@@ -76,6 +79,7 @@ class Reason(str, Enum):
     NOT_MOVING = 'NOT_MOVING', 'the arm did not move after the trajectory was sent twice'
     OFF_TRACK = 'OFF_TRACK', 'a joint left the planned path by more than its tolerance'
     OFF_TARGET = 'OFF_TARGET', 'the arm came to rest away from the end of its trajectory'
+    TIME_JUMPED = 'TIME_JUMPED', 'simulated time jumped forward, and the motion was lost by that'
     STATE_LOST = 'STATE_LOST', 'the joint states stopped, so it is not known where the arm ended'
     INTERNAL = 'INTERNAL', 'a fault of the node; its log says more'
 

@@ -17,12 +17,14 @@ from types import ModuleType
 from numba import njit
 import numpy as np
 
+from ik_node.kinematics.compilation import cached_njit
+
 # a * b + c is rounded once, where the processor can; nothing else is reordered.
 HOW = {'error_model': 'numpy', 'nogil': True, 'fastmath': {'contract'}}
 # Called from Python; only from compiled code (no wrapper to compile, kept on the disk as part of
 # its callers, and no array made or returned: counting references took half of the time); the
 # same, but to make arrays; from one place only (not compiled by itself).
-compiled = njit(**HOW, cache=True)
+compiled = cached_njit(**HOW)
 inner = njit(**HOW, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
 allocating = njit(**HOW, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 inlined = njit(**HOW, inline='always')
@@ -257,6 +259,8 @@ def forget_stale(functions: Iterable[Callable], modules: Iterable[ModuleType]) -
     try:
         newest = max(Path(module.__file__).stat().st_mtime for module in modules)
         for function in functions:
+            if function.stats.cache_path is None:
+                continue  # it is not kept on the disk
             for index in Path(function.stats.cache_path).glob(f'*.{function.__name__}-*.nbi'):
                 if index.stat().st_mtime < newest:
                     index.unlink(missing_ok=True)

@@ -19,7 +19,10 @@ from ik_node.errors import Reason, StateError
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.motion.active_trajectory import Course
 from ik_node.motion.update_period import Beat
+from ik_node.node.callback_delay import CallbackDelay
 from ik_node.node.robot import Robot, RobotHolder
+from ik_node.node.stamp_check import message_age
+from ik_node.node.time_jumps import TimeJumps
 from ik_node.ros.joint_states import JointStates
 from ik_node.ros.messages import pose_stamped
 from ik_node.ros.qos import LATEST
@@ -69,9 +72,12 @@ class ArmState:
 
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, values: Mapping[str, Any]) -> None:
+    def __init__(self, node: Node, holder: RobotHolder, values: Mapping[str, Any],
+                 delay: CallbackDelay, jumps: TimeJumps) -> None:
         self._node = node
         self._holder = holder
+        self._delay = delay
+        self._jumps = jumps
         self._tip_pose_period = 1.0 / values['tip_pose_rate']
         self._prefix = values['frame_prefix']
         self._last_tip_pose = 0.0
@@ -86,8 +92,9 @@ class ArmState:
         self._subscription = node.create_subscription(
             JointState, 'joint_states', self._on_bytes, LATEST, raw=True)
 
-    def _on_bytes(self, data: bytes) -> None:
-        now = monotonic()
+    def _on_bytes(self, data: bytes, info: Mapping[str, int]) -> None:
+        still = self._delay.stood_still()
+        now = monotonic() - (message_age(info, still) if still else 0.0)
         message = self._read(data, now)
         sound = message is not None and self._take(message, now)
         if message is not None:
@@ -125,7 +132,8 @@ class ArmState:
         if robot is None or self.joints.age(robot.chain.joint_names[:1], now) > 0.0:
             return  # the first joint of the arm was not taken from this message
         stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
-        received = 1e-9 * self._node.get_clock().now().nanoseconds
+        received = 1e-9 * self._node.get_clock().now().nanoseconds \
+            - self._jumps.since_stamp(round(1e9 * stamp))
         self._transit = received - stamp
         self._beat.take(stamp, received)
         if now - self._last_tip_pose < self._tip_pose_period \
@@ -153,12 +161,19 @@ class ArmState:
             moved = abs(chain.difference(self.last(robot)[0], np.array(before))[k])
             if moved <= longest * robot.fastest[k]:
                 continue  # but for whole turns, or in a motion that has other limits
-            topic = self._subscription.topic_name
-            self._leap = (f'joint {quote(name)} leapt by {moved:.3g} within {age:.2g} s, faster '
-                          f'than it can move; {self._publishers(topic)} on {topic}: do they '
-                          'contradict one another?')
+            self._leap = f'joint {quote(name)} leapt by {moved:.3g} within {age:.2g} s'
             self._leap_time = now
-            self._node.get_logger().warning(self._leap, throttle_duration_sec=5.0)
+            self._node.get_logger().warning(str(self._leap_error()), throttle_duration_sec=5.0)
+
+    def _leap_error(self) -> StateError:
+        """Return why the last leap is no motion; the jump of time may be known after it."""
+        jump = self._jumps.since(self._leap_time - AFTER_LEAP)
+        if jump:
+            return StateError(f'simulated time jumped forward by {jump:.1f} s, and {self._leap}',
+                              Reason.TIME_JUMPED)
+        topic = self._subscription.topic_name
+        return StateError(f'{self._leap}, faster than it can move; {self._publishers(topic)} on '
+                          f'{topic}: do they contradict one another?', Reason.STATE_INVALID)
 
     def _publishers(self, topic: str) -> str:
         count = self._node.count_publishers(topic)
@@ -241,13 +256,20 @@ class ArmState:
         Raises
         ------
         StateError
-            If a joint state is missing, old, or faster than its joint can be.
+            If a joint state is missing, old, or faster than its joint can be; NODE_LATE if it
+            is old because this node could not take a newer one.
 
         """
         chain, settings = robot.chain, robot.settings
         try:
             q, qd = self.joints.state(chain.joint_names, monotonic(), settings['state.timeout'])
         except StateError as error:
+            late = self.own_delay(robot)
+            if error.reason is Reason.STATE_STALE and late:
+                raise StateError(
+                    f'this node itself was late by {late:.1f} s: its process stood still, or had '
+                    'no processor; the joint states of that time are still to be taken',
+                    Reason.NODE_LATE) from None
             topic = self._subscription.topic_name
             raise StateError(f'{error}; {self._publishers(topic)} on {topic}',
                              error.reason) from None
@@ -276,7 +298,7 @@ class ArmState:
         chain, settings = robot.chain, robot.settings
         q, qd = self.fresh(robot)
         if monotonic() - self._leap_time < AFTER_LEAP:
-            raise StateError(self._leap, Reason.STATE_INVALID)
+            raise self._leap_error()
         excess = np.maximum(chain.lower - q, q - chain.upper)
         k = int(excess.argmax())
         tolerance, unit = settings['motion.start_tolerance'], 'rad' if chain.turning[k] else 'm'
@@ -304,6 +326,18 @@ class ArmState:
         """Return how long (s) ago the last q was measured, with its transit if that is known."""
         age = self.last(robot)[1]
         return age + max(self._transit, 0.0) if self.clocks_agree() else age
+
+    def own_delay(self, robot: Robot) -> float:
+        """Return how late (s) this node was, if only that makes the joint states too old."""
+        age, timeout = self.last(robot)[1], robot.settings['state.timeout']
+        if not timeout < age < np.inf:
+            return 0.0
+        late = self._delay.since(monotonic() - age)
+        return late if age - late <= timeout else 0.0
+
+    def jumped_since(self, time: float) -> float:
+        """Return by how much (s) simulated time jumped forward after a monotonic time (s)."""
+        return self._jumps.since(time)
 
     def last(self, robot: Robot) -> tuple[np.ndarray | None, float]:
         """Return the last q of the chain, (n,), and its age (s); None if one is missing."""

@@ -12,6 +12,7 @@ from std_srvs.srv import Trigger
 
 from ik_node.errors import IkNodeError, ParameterError, Reason
 from ik_node.kinematics.arm import forward_kinematics, singular_values
+from ik_node.kinematics.compilation import compilation_told
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import Tree
 from ik_node.motion.following.follower import Follower
@@ -19,8 +20,9 @@ from ik_node.motion.tip_speed import tip_rates
 from ik_node.motion.tool_path.plan import warm_up as prepare_paths
 from ik_node.node.active_flag import Gate
 from ik_node.node.arm_state import ArmState
+from ik_node.node.callback_delay import CallbackDelay
 from ik_node.node.display import Display
-from ik_node.node.duplicate_names import Namesakes
+from ik_node.node.duplicate_names import DuplicateNames
 from ik_node.node.frames import Frames
 from ik_node.node.goal_conversion import Targets
 from ik_node.node.goal_queue import Goals
@@ -31,8 +33,9 @@ from ik_node.node.outputs import make_output
 from ik_node.node.preview import Preview
 from ik_node.node.robot import Robot, RobotHolder
 from ik_node.node.settings import make_settings
-from ik_node.node.stamp_check import Stamps
+from ik_node.node.stamp_check import StampCheck
 from ik_node.node.stream import Stream
+from ik_node.node.time_jumps import TimeJumps
 from ik_node.ros.description import Description
 from ik_node.ros.parameters import IK_NODE, other_than_default
 from ik_node.ros.process import forget_garbage
@@ -69,22 +72,25 @@ class Parts:
         self._node = node
         self._values = values
         self._holder = RobotHolder(lambda: self._description.complaint)
-        self._goals = Goals(node, self._holder, gate)
+        duplicates = DuplicateNames(node)  # before anything that takes goals
+        self._goals = Goals(node, self._holder, gate, duplicates)
         self._output = make_output(node, values['output'], values['controller'], gate)
         frames = Frames(node, values['frame_prefix'])
         # What is heard while the robot is prepared would be old afterwards.
         self._description = Description(node, values, self._take_model, self._busy)
-        self._arm = ArmState(node, self._holder, values)
+        delay, self._jumps = CallbackDelay(node), TimeJumps(node)
+        delay.on_beat = self._jumps.beat
+        self._arm = ArmState(node, self._holder, values, delay, self._jumps)
         self._motion = Motion(node, self._holder, self._arm, self._output, self._goals)
-        health = Health(node, self._holder, self._arm, self._output, self._goals, gate)
-        stamps = Stamps(node, health.was_paused)
+        health = Health(node, self._holder, self._arm, self._output, self._goals, gate,
+                        delay, duplicates)
+        stamps = StampCheck(node, delay, self._jumps)
         targets = Targets(node, self._arm, frames)
         self._intake = Intake(node, self._holder, self._arm, targets, self._goals, self._motion,
                               stamps, health)
         self._stream = Stream(node, self._holder, self._arm, targets, self._goals, self._motion,
                               stamps, self._output, values, gate)
         display = Display(node, self._holder, self._arm, self._goals, values['frame_prefix'])
-        Namesakes(node)
         self._preview = Preview(node, self._holder, self._arm, targets, self._motion, display)
         node.create_service(Trigger, '~/stop', self._on_stop)
         node.create_service(Trigger, '~/home', self._on_home)
@@ -98,15 +104,14 @@ class Parts:
     def _take_model(self, tree: Tree) -> None:
         logger = self._node.get_logger()
         chain = make_chain(tree, self._values['base_link'], self._values['tip_link'])
-        logger.info('preparing the solver (the first start on a machine compiles it, '
-                    'which takes about a minute)')
-        settings = make_settings(self._values, chain)
-        warm_up = settings.solver.solve(Goal(forward_kinematics(chain, chain.middle)),
-                                        chain.middle)
-        singular_values(chain, warm_up.q)
-        tip_rates(chain, warm_up.q[None], warm_up.q[None])
-        prepare_paths(settings.solver)
-        Follower(chain, settings.planning, settings.following)
+        with compilation_told(logger.info):
+            settings = make_settings(self._values, chain)
+            warm_up = settings.solver.solve(Goal(forward_kinematics(chain, chain.middle)),
+                                            chain.middle)
+            singular_values(chain, warm_up.q)
+            tip_rates(chain, warm_up.q[None], warm_up.q[None])
+            prepare_paths(settings.solver)
+            Follower(chain, settings.planning, settings.following)
         before, robot = self._holder.robot, Robot(tree, chain, settings)
         robot.astray = before is not None and before.astray  # so is its controller
         self._holder.robot = robot
@@ -184,3 +189,4 @@ class Parts:
         """Wait until others have what was sent, for a moment each."""
         self._output.flush(PATIENCE)
         self._goals.status.flush(PATIENCE)
+        self._jumps.close()

@@ -16,6 +16,7 @@ from rclpy.node import Node
 
 from ik_node.errors import IkNodeError, Reason
 from ik_node.node.active_flag import Gate
+from ik_node.node.duplicate_names import DuplicateNames
 from ik_node.node.frames import NotYet
 from ik_node.node.goal_status import GoalTask, StatusReporter
 from ik_node.node.robot import RobotHolder
@@ -24,7 +25,6 @@ from ik_node.ros.clocks import steady_clock
 from ik_node.ros.status_messages import GoalState
 
 WATCH_PERIOD = 0.02       # s, while a goal is under way
-PAUSE = 3.0               # s without a sign of life: the process was stopped
 SLICE = 0.01              # s, so long goals are worked off until others have their turn
 START_GRACE = 2.0         # s after the model came, in which a goal waits for what is still missing
 STARTING = Reason.STATE_MISSING, Reason.STATE_INCOMPLETE, Reason.NO_LISTENER
@@ -48,28 +48,29 @@ class Goals:
 
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, gate: Gate) -> None:
+    def __init__(self, node: Node, holder: RobotHolder, gate: Gate,
+                 duplicates: DuplicateNames) -> None:
         self._node = node
         self._holder = holder
         self._gate = gate
+        self._duplicates = duplicates
         self._current: tuple[GoalTask, Step] | None = None
         self._waiting: tuple[GoalTask, Step, float] | None = None
         self._arrived: list[tuple[GoalTask, Step]] = []
         self._answers: deque[Callable[[], None]] = deque()
         self.turns = Turns(node)
-        self._last_tick = monotonic()
         self.count = 0
-        self.status = StatusReporter(node)
+        self.status = StatusReporter(node, duplicates.another_answers)
         self._timer = node.create_timer(WATCH_PERIOD, self._tick,
                                         clock=steady_clock())
         self._timer.cancel()
 
     # ---- the life of a goal -------------------------------------------------
 
-    def new(self, stamp: Time) -> GoalTask:
-        """Return the task of a goal that has just come."""
+    def new(self, stamp: Time, kind: str = '') -> GoalTask:
+        """Return the task of a goal that has just come; `kind` as in its answers."""
         self.count += 1
-        return GoalTask(self.count, stamp)
+        return GoalTask(self.count, stamp, kind)
 
     def arrived(self, task: GoalTask, step: Step) -> None:
         """Keep the first step of a goal for :meth:`work_off`."""
@@ -114,6 +115,8 @@ class Goals:
     def attempt(self, task: GoalTask, step: Step, patience: float | None = None) -> None:
         """Run a step of a goal; it may have to wait for a transform until `patience` (s)."""
         try:
+            if task.state is None:
+                self._duplicates.require_none()
             self._gate.require()
             step()
         except NotYet as error:
@@ -127,6 +130,8 @@ class Goals:
             grace_end = self._holder.robot.since + START_GRACE if self._holder.robot else 0.0
             if error.reason in STARTING and monotonic() < grace_end:
                 self.wait(task, step, grace_end)
+            elif error.reason is Reason.NODE_LATE and task.state is None:
+                self.wait(task, step, np.inf)  # the joint states are taken meanwhile
             else:
                 self._fail(task, error.reason, str(error))
         except Exception as error:  # noqa: BLE001 - a goal never goes without an answer
@@ -150,7 +155,6 @@ class Goals:
         """Have a goal take the place of older ones; `judge` is called until it has ended."""
         self.supersede(task)
         self._current = task, judge
-        self._last_tick = monotonic()
         self._timer.reset()
         if task.state is None:
             self.status.report(task, GoalState.ACCEPTED, Reason.ACCEPTED, sentence)
@@ -205,14 +209,11 @@ class Goals:
             self._waiting = None
 
     def _tick(self) -> None:
-        now = monotonic()
-        paused, self._last_tick = now - self._last_tick > PAUSE, now
         if self._waiting is not None:
             task, step, patience = self._waiting
             self._waiting = None
             self.attempt(task, step, patience)
-        # After a pause of the process the joint states come first.
-        if self._current is not None and not paused:
+        if self._current is not None:
             task, judge = self._current
             if self._waiting is None or self._waiting[0] is not task:
                 self.attempt(task, judge)

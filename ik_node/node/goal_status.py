@@ -39,6 +39,8 @@ class GoalTask:
         Counts the goals of this node, from 1.
     stamp : builtin_interfaces/Time
         As in the goal's message: how its sender knows the answer.
+    kind : str
+        Of goal_kinds.GOAL_KINDS, or home.
     goal : Goal or None
         Pose of the tip in the base link, once known; None for a joint goal.
     q_goal : (n,) array or None
@@ -60,6 +62,7 @@ class GoalTask:
 
     number: int
     stamp: Time
+    kind: str = ''
     goal: Goal | None = None
     q_goal: np.ndarray | None = None
     attempts: int = 0
@@ -90,6 +93,11 @@ class StatusReporter:
     """
     Publishes ``~/status`` and counts the outcomes.
 
+    Parameters
+    ----------
+    another_answers : callable
+        Returns whether another node of the same name answers goals that were not begun here.
+
     Attributes
     ----------
     outcomes : Counter
@@ -103,8 +111,9 @@ class StatusReporter:
 
     """
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, another_answers: Callable[[], bool] = lambda: False) -> None:
         self._node = node
+        self._another_answers = another_answers
         self._publisher = node.create_publisher(DiagnosticStatus, '~/status', QoSProfile(
             depth=ANSWERS, durability=STATUS_QOS.durability))
         self.outcomes: Counter[str] = Counter()
@@ -126,8 +135,9 @@ class StatusReporter:
         """
         if task.final:
             raise RuntimeError(f'goal {task.number} was answered {task.state} already')
+        silent = task.state is None and self._another_answers()
         task.state = state
-        self._given += 1
+        self._given += not silent
         if task.final:
             self.outcomes[reason.value] += 1
             self.states[state.value] += 1
@@ -135,12 +145,13 @@ class StatusReporter:
             self.failures += 1
         elif state is GoalState.REACHED:
             self.failures = 0
-        values = {'goal': task.number, 'stamp': stamp_text(task.stamp),
+        values = {'goal': task.number, 'kind': task.kind, 'stamp': stamp_text(task.stamp),
                   'state': state.value, 'reason': reason.value, **task.figures}
-        self._publisher.publish(DiagnosticStatus(
-            level=LEVELS[state], name=f'{self._node.get_fully_qualified_name()}: goal',
-            hardware_id=str(task.number), message=sentence,
-            values=[KeyValue(key=key, value=str(value)) for key, value in values.items()]))
+        if not silent:
+            self._publisher.publish(DiagnosticStatus(
+                level=LEVELS[state], name=f'{self._node.get_fully_qualified_name()}: goal',
+                hardware_id=str(task.number), message=sentence,
+                values=[KeyValue(key=key, value=str(value)) for key, value in values.items()]))
         text = f'goal {task.number} {state.value} ({reason.value}): {sentence}'
         logger = self._node.get_logger()
         if LEVELS[state] == DiagnosticStatus.OK:

@@ -29,7 +29,7 @@ from ik_node.node.goal_status import GoalTask
 from ik_node.node.health import Health
 from ik_node.node.motion import Motion
 from ik_node.node.robot import Robot, RobotHolder
-from ik_node.node.stamp_check import Stamps
+from ik_node.node.stamp_check import StampCheck
 from ik_node.ros.messages import joints_from_state, KINDS
 from ik_node.ros.qos import ALL
 from ik_node.ros.status_messages import GoalState
@@ -49,14 +49,15 @@ PATIENCE = 0.5   # s after which a goal is looked at though more come faster tha
 
 Take = Callable[[Any, GoalTask, Robot], None]
 Read = Callable[[Any], tuple[Any, Take]]  # from what comes: the message, what to do with it
-Arrived = list[tuple[int, Any, Take]]     # when, the message, what to do with it
+Info = dict[str, int]                     # what the middleware says of a message
+Arrived = list[tuple[Info, Any, Take]]    # that, the message, what to do with it
 
 
 class Intake:
     """Takes goals, each to its answer."""
 
     def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, targets: Targets,
-                 goals: Goals, motion: Motion, stamps: Stamps, health: Health) -> None:
+                 goals: Goals, motion: Motion, stamps: StampCheck, health: Health) -> None:
         self._node = node
         self._holder = holder
         self._arm = arm
@@ -78,7 +79,7 @@ class Intake:
 
     def _listen(self, kind: type, name: str, read: Read, raw: bool = False) -> None:
         def on_message(data: Any, info: dict[str, Any]) -> None:
-            self._taken.append((info['received_timestamp'], *read(data)))
+            self._taken.append((info, *read(data)))
             self._goals.turns.now(self._go_on)
 
         subscription = self._node.create_subscription(
@@ -117,13 +118,14 @@ class Intake:
         for subscription, read in self._subscriptions.items():
             while (found := take_next(subscription)) is not None:
                 data, info = found
-                self._taken.append((info['received_timestamp'], *read(data)))
+                self._taken.append((info, *read(data)))
                 if monotonic() > end:
                     drained = False
                     break
-        for _, message, take in sorted(self._taken, key=lambda each: each[0]):
+        for info, message, take in sorted(self._taken,
+                                          key=lambda each: each[0]['received_timestamp']):
             task = self._goals.new(message.header.stamp)
-            self._goals.arrived(task, partial(self._begin, take, message, task))
+            self._goals.arrived(task, partial(self._begin, take, message, task, info))
         self._taken.clear()
         return drained
 
@@ -198,9 +200,9 @@ class Intake:
 
     # ---- what they share ----------------------------------------------------
 
-    def _begin(self, take: Take, message: Any, task: GoalTask) -> None:
+    def _begin(self, take: Take, message: Any, task: GoalTask, info: Info) -> None:
         robot = self._holder.require()
-        self._stamps.checked(message.header.stamp, robot.settings['goal.max_age'])
+        self._stamps.checked(message.header.stamp, robot.settings['goal.max_age'], info)
         take(message, task, robot)
 
     def _solve(self, task: GoalTask) -> None:

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""How the node is, once a second on /diagnostics, and whether its process was stopped."""
+"""How the node is, once a second on /diagnostics."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from ik_node.errors import GoalError, IkNodeError, Reason, StateError
 from ik_node.kinematics.arm import singular_values
 from ik_node.node.active_flag import Gate
 from ik_node.node.arm_state import ArmState
-from ik_node.node.callback_delay import Heartbeat
-from ik_node.node.goal_queue import Goals, PAUSE
+from ik_node.node.callback_delay import CallbackDelay
+from ik_node.node.duplicate_names import DuplicateNames
+from ik_node.node.goal_queue import Goals
 from ik_node.node.health_checks import Check, verdict
 from ik_node.node.outputs import Output
 from ik_node.node.robot import Robot, RobotHolder
@@ -25,7 +26,6 @@ from ik_node.node.stamp_check import running_time
 from ik_node.ros.clocks import steady_clock
 from ik_node.text import quote
 
-CATCH_UP = 3.5  # s after a pause, until what came meanwhile is taken; DDS asks again after 3
 RECENT = 60.0   # s for which a solve counts
 
 Findings = list[tuple[Check, str]]
@@ -33,7 +33,7 @@ Findings = list[tuple[Check, str]]
 
 class Health:
     """
-    Publishes /diagnostics; its timer is the node's sign of life.
+    Publishes /diagnostics.
 
     Attributes
     ----------
@@ -43,31 +43,22 @@ class Health:
     """
 
     def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, output: Output,
-                 goals: Goals, gate: Gate) -> None:
+                 goals: Goals, gate: Gate, delay: CallbackDelay,
+                 duplicates: DuplicateNames) -> None:
         self._node = node
         self._holder = holder
         self._arm = arm
         self._output = output
         self._goals = goals
-        self._heartbeat = Heartbeat(node)
+        self._delay = delay
         self._gate = gate
-        self._last_beat = monotonic()
-        self._pause_end = 0.0
+        self._duplicates = duplicates
+        self._last_report = monotonic()
         self._solves: deque[tuple[float, float]] = deque(maxlen=1000)
         self.lost = 0
         self._told: Counter[Check] = Counter()
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
         node.create_timer(1.0, self._report, clock=steady_clock())
-
-    def was_paused(self) -> bool:
-        """Return whether the process was stopped until just now."""
-        return self._beat_missed() or monotonic() < self._pause_end
-
-    def _beat_missed(self) -> bool:
-        robot = self._holder.robot
-        # To prepare a robot takes long, too.
-        last = self._last_beat if robot is None else max(self._last_beat, robot.since)
-        return monotonic() - last > PAUSE
 
     def solved(self, seconds: float) -> None:
         """Note how long a solve took."""
@@ -76,10 +67,8 @@ class Health:
     # ---- once a second ------------------------------------------------------
 
     def _report(self) -> None:
-        if self._beat_missed():
-            self._pause_end = monotonic() + CATCH_UP
-        before, self._last_beat = self._last_beat, monotonic()
-        late = self._heartbeat.latest()
+        before, self._last_report = self._last_report, monotonic()
+        late = self._delay.latest()
         outcomes = self._goals.status
         values = {'goals': self._goals.count, **outcomes.states, **outcomes.outcomes,
                   'goals_lost': self.lost,
@@ -97,11 +86,13 @@ class Health:
             if not values['controllers_listening']:
                 findings.append(Check.NO_LISTENER.found(
                     f'nobody listens on {self._output.name}'))
-        try:
-            self._gate.require()
-        except IkNodeError as error:
-            findings = [(Check.INACTIVE, str(error))]  # which says what to do
-        level, message = verdict(findings)
+        for check, require in ((Check.INACTIVE, self._gate.require),
+                               (Check.DUPLICATE_NAME, self._duplicates.require_none)):
+            try:
+                require()
+            except IkNodeError as error:
+                findings = [(check, str(error))]  # which says what to do
+        level, message = verdict([*dict(findings).items()])  # one sentence for each check
         array = DiagnosticArray()
         array.header.stamp = self._node.get_clock().now().to_msg()
         array.status = [DiagnosticStatus(
@@ -162,8 +153,10 @@ class Health:
             if error.reason is Reason.START_OUT_OF_LIMITS:
                 _posture(robot, q, values)  # for the figures
                 return [(Check.OUT_OF_LIMITS, str(error))]  # which says what to do
-            if error.reason is Reason.STATE_INVALID:
+            if error.reason in (Reason.STATE_INVALID, Reason.TIME_JUMPED):
                 return [Check.STATE_INVALID.found(str(error))]
+            if error.reason is Reason.NODE_LATE:
+                return [Check.LATE.found(str(error))]
             return [Check.STATE_OLD.found(f'joint states are missing or old: {error}')]
         return _posture(robot, q, values)
 

@@ -42,6 +42,8 @@ class Check(Enum):
         self.advice = advice
 
     INACTIVE = (WARN, True, '', 'the node is not active', 'ros2 lifecycle set <node> activate')
+    DUPLICATE_NAME = (ERROR, True, '', 'another node has the same name',
+                      'end all but one, or give them other names')
     CLOCK_STOPPED = (STALE, True, '', 'use_sim_time is set, and /clock has not come',
                      'start the simulation, or set use_sim_time to false')
     STATE_OLD = (STALE, True, 'state.timeout', 'joint states are missing, or older than that',

@@ -233,7 +233,9 @@ class Motion:
             return 'the stamps of the joint states do not show that the controller has our clock'
         if self._holder.require().course.stamp is None:
             return 'the present motion was sent without a stamp'
-        return 'the clock was set in motion'
+        jump = self._arm.jumped_since(self._holder.require().course.began)
+        return f'simulated time jumped forward by {jump:.1f} s' if jump \
+            else 'the clock was set in motion'
 
     def _from_rest(self, task: GoalTask, plan: Plan, late: int) -> None:
         """Bring the arm to rest for what takes too long to plan while it moves, and begin then."""
@@ -326,8 +328,8 @@ class Motion:
     def _judge(self, task: GoalTask, plan: Plan, monitor: Monitor) -> None:
         robot = self._holder.require()
         q, age = self._arm.last(robot)
-        if q is None:
-            return
+        if q is None or self._arm.own_delay(robot):
+            return  # joint states are still to be taken
         if task.attempts < MOST_PLANNED and (late := self.look_whether_late(robot, q)):
             # What is on its way would move the arm with a step; this takes its place.
             task.figures['late_s'] = f'{late:.3f}'
@@ -336,6 +338,8 @@ class Motion:
         verdict = monitor.observe(monotonic() - robot.course.began, q, age)
         if verdict is None:
             return
+        off_track = verdict.reason is Reason.OFF_TRACK
+        verdict = self._explained(verdict, robot)
         if verdict.reason is Reason.NOT_MOVING and task.attempts < MOST_ATTEMPTS:
             self._node.get_logger().warning(
                 f'goal {task.number}: {verdict.sentence} Sending it again')
@@ -353,13 +357,21 @@ class Motion:
         else:
             robot.lose_course()
             done = ''
-            if verdict.reason is Reason.OFF_TRACK:
+            if off_track:
                 # The controller knows nothing of it, and would go on.
                 try:
                     done = f'; {self._ramp_down(robot)}'
                 except IkNodeError as error:
                     done = f'; the motion goes on, because: {error}'
             self._goals.end(task, GoalState.FAILED, verdict.reason, verdict.sentence + done)
+
+    def _explained(self, verdict: Verdict, robot: Robot) -> Verdict:
+        """Return why a motion failed: a jump of time explains whatever was seen since."""
+        jump = 0.0 if verdict.reason is Reason.REACHED or robot.course is None \
+            else self._arm.jumped_since(robot.course.began)
+        return verdict if not jump else Verdict(
+            Reason.TIME_JUMPED, f'simulated time jumped forward by {jump:.1f} s during the '
+            'motion, so the controller was elsewhere on it than planned')
 
     def look_whether_late(self, robot: Robot, q: np.ndarray) -> float:
         """
@@ -371,6 +383,7 @@ class Motion:
         before, course = self._joined or (None, None)
         time = monotonic() - self._arm.measured_ago(robot)
         if course is not robot.course or course is None \
+                or self._arm.jumped_since(course.began) \
                 or not is_late(robot.chain, before, course, q, time):
             return 0.0
         splice = course.began + float(course.trajectory.times[course.trajectory.handover - 1])
@@ -387,6 +400,7 @@ class Motion:
         if verdict.reason is Reason.REACHED:
             return  # that is for the joint states to show
         robot, task = self._holder.require(), self._sent_for
+        verdict = self._explained(verdict, robot)
         robot.lose_course()
         if task is None or task.final:
             self._node.get_logger().error(f'after the answer to its goal: {verdict.sentence}')

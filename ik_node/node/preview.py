@@ -119,7 +119,7 @@ class Preview:
                             f'{self._node.resolve_topic_name("~/preview_pose")} first',
                             Reason.PATH_INVALID)
         robot, (kind, goal) = self._holder.require(), self._asked
-        task = GoalTask(0, Time(), goal)
+        task = GoalTask(0, Time(), kind, goal)
         if self._motion.is_there(task, robot, self._arm.measured(robot)[0]):
             raise GoalError('the arm is there already', Reason.ALREADY_THERE)
         if kind == 'pose' and robot.settings['motion.straight']:

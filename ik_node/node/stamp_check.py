@@ -4,15 +4,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
+from time import time_ns
 
 from builtin_interfaces.msg import Time as TimeMessage
 from rclpy.node import Node
 from rclpy.time import Time
 
 from ik_node.errors import GoalError, Reason
+from ik_node.node.callback_delay import CallbackDelay
+from ik_node.node.time_jumps import TimeJumps
 
-FUTURE_SLACK = 0.5  # s, clocks of two machines
+FUTURE_SLACK_S = 0.5  # by which the clocks of two machines may differ
 
 
 def running_time(node: Node) -> Time:
@@ -32,24 +35,45 @@ def running_time(node: Node) -> Time:
     return now
 
 
-class Stamps:
+def message_age(info: Mapping[str, int], stood_still: float) -> float:
     """
-    Refuses stamps that are too old, in the future, or none after a pause of the process.
+    Return how long ago (s) a message was sent.
 
-    Parameters
-    ----------
-    was_paused : callable
-        Tells whether the process was stopped until just now.
+    The middleware stamps a message when it is sent and when it is received.  A process that
+    stood still for `stood_still` (s) received late what was sent meanwhile: then the stamp of
+    the sender counts.  Where the clock of the sender cannot be ours, the message is as old as it
+    can be.
+    """
+    now = time_ns()
+    sent, received = info['source_timestamp'], info['received_timestamp']
+    if sent <= 0 or received <= 0:  # the middleware has no such stamps
+        return stood_still
+    on_the_way = 1e-9 * (received - sent)
+    if -FUTURE_SLACK_S <= on_the_way <= stood_still + FUTURE_SLACK_S:
+        return max(1e-9 * (now - sent), 0.0)
+    return max(1e-9 * (now - received), 0.0) + stood_still
 
+
+class StampCheck:
+    """
+    Refuses what is too old or stamped in the future.
+
+    A message is as old as its stamp says, or as the middleware says if that is more: it may
+    have waited while the process stood still.
     """
 
-    def __init__(self, node: Node, was_paused: Callable[[], bool]) -> None:
+    def __init__(self, node: Node, delay: CallbackDelay, jumps: TimeJumps) -> None:
         self._node = node
-        self._was_paused = was_paused
+        self._delay = delay
+        self._jumps = jumps
 
-    def checked(self, message: TimeMessage, max_age: float) -> Time:
+    def age(self, info: Mapping[str, int]) -> float:
+        """Return how long ago (s) a message was sent, by what the middleware says of it."""
+        return message_age(info, self._delay.stood_still())
+
+    def checked(self, message: TimeMessage, max_age: float, info: Mapping[str, int]) -> Time:
         """
-        Return the time of a stamp, 0 = none, that is at most `max_age` (s) old.
+        Return the time of a stamp, 0 = none, of a message that is at most `max_age` (s) old.
 
         Raises
         ------
@@ -62,16 +86,20 @@ class Stamps:
             raise GoalError('the stamp of the goal is negative; set it to now, or to 0',
                             Reason.GOAL_STALE)
         stamp = Time.from_msg(message, clock_type=now.clock_type)
+        waited = self.age(info)
+        if waited > max_age:
+            raise GoalError(f'the goal was sent {waited:.1f} s ago, at most {max_age:g} s are '
+                            'allowed: it waited until this node could take it; send it again',
+                            Reason.GOAL_STALE)
         if stamp.nanoseconds == 0:
-            if self._was_paused():
-                raise GoalError('the goal has no stamp, and this process was stopped for a while, '
-                                'so it may be old; send it again', Reason.GOAL_STALE)
             return stamp
         age = 1e-9 * (now - stamp).nanoseconds
+        if age > 0.0:
+            age = max(age - self._jumps.since_stamp(stamp.nanoseconds), 0.0)
         if age > max_age:
             raise GoalError(f'the goal is {age:.1f} s old by its stamp, at most {max_age:g} s are '
                             'allowed; set the stamp to now, or to 0', Reason.GOAL_STALE)
-        if age < -FUTURE_SLACK:
+        if age < -FUTURE_SLACK_S:
             raise GoalError(f'the stamp of the goal is {-age:.1f} s in the future; do the clocks '
                             'agree?', Reason.GOAL_FROM_FUTURE)
         return stamp

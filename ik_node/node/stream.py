@@ -28,11 +28,13 @@ from ik_node.node.goal_status import GoalTask
 from ik_node.node.motion import Motion
 from ik_node.node.outputs import Commands, Output
 from ik_node.node.robot import Robot, RobotHolder
-from ik_node.node.stamp_check import Stamps
+from ik_node.node.stamp_check import StampCheck
 from ik_node.ros.clocks import steady_clock
 from ik_node.ros.qos import LATEST
-from ik_node.ros.status_messages import GoalState
+from ik_node.ros.status_messages import GoalState, stamp_text
 from ik_node.text import shown
+
+Info = Mapping[str, int]  # what the middleware says of a message
 
 OUTPUTS = 'trajectory', 'position', 'velocity'
 ASTRAY = 0.1      # rad or m: so far from its command, and lag, an arm does not follow
@@ -52,6 +54,8 @@ class Session:
         With which the follower was made.
     lead : float
         How far (s) ahead is commanded.
+    last_stamp : builtin_interfaces/Time
+        That of the last pose that was taken.
     clocks_agree : bool
         The controller's clock is ours, so that it can join a motion by its stamp.
     last : Follow or None
@@ -70,6 +74,7 @@ class Session:
         self.task = task
         self.lead = lead
         self.poses = 0
+        self.last_stamp = task.stamp
         self.clocks_agree = False
         self.last: Follow | None = None
         self.on_course = self.begin = time
@@ -96,7 +101,8 @@ class Session:
     @property
     def figures(self) -> dict[str, Any]:
         """Return numbers for the answer."""
-        figures = {'poses': self.poses, 'poses_out_of_order': self.follower.out_of_order,
+        figures = {'last_stamp': stamp_text(self.last_stamp), 'poses': self.poses,
+                   'poses_out_of_order': self.follower.out_of_order,
                    'poses_apart': self.follower.jumps}
         if self.last is not None:
             figures |= {'position_error_m': f'{self.last.position_error:.3e}',
@@ -108,6 +114,10 @@ class Session:
 class Stream:
     """
     Follows the latest pose of a stream; a session of it is one goal, with one answer.
+
+    Its answers have the stamp of the first pose that was taken, and `last_stamp` is that of the
+    last one: a sender finds them by ros.status_messages.answers_stream, whichever of its poses
+    were overwritten before they were taken.
 
     After a session has ended, by ~/stop or another goal too, the next begins only
     after a pause of the stream, so that a sender that goes on does not undo it.
@@ -125,7 +135,7 @@ class Stream:
     """
 
     def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, targets: Targets,
-                 goals: Goals, motion: Motion, stamps: Stamps, output: Output,
+                 goals: Goals, motion: Motion, stamps: StampCheck, output: Output,
                  values: Mapping[str, Any], gate: Gate) -> None:
         self._node = node
         self._holder = holder
@@ -151,7 +161,7 @@ class Stream:
 
     # ---- poses --------------------------------------------------------------
 
-    def _on_pose(self, message: PoseStamped) -> None:
+    def _on_pose(self, message: PoseStamped, info: Info) -> None:
         now, robot = monotonic(), self._holder.robot
         timeout = robot.settings['stream.timeout'] if robot is not None else 1.0
         paused, self._last_pose = now - self._last_pose > max(timeout, PAUSE), now
@@ -160,37 +170,39 @@ class Stream:
             self._task, self._rejected = None, now
         if self._session is not None:
             if not self._session.task.final:
-                self._feed(self._session, message, now)
+                self._feed(self._session, message, info, now)
         elif paused or now > self._rejected + RETRY:
             self._rejected = np.inf
-            task = self._task = self._goals.new(message.header.stamp)
-            self._goals.attempt(task, lambda: self._begin(task, message))
+            task = self._task = self._goals.new(message.header.stamp, 'stream')
+            task.figures['last_stamp'] = stamp_text(message.header.stamp)
+            self._goals.attempt(task, lambda: self._begin(task, message, info))
 
-    def _feed(self, session: Session, message: PoseStamped, now: float) -> None:
+    def _feed(self, session: Session, message: PoseStamped, info: Info, now: float) -> None:
         stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
         try:
-            session.follower.feed(self._target(message), now, stamp or None)
+            session.follower.feed(self._target(message, info), now, stamp or None)
             session.poses += 1
+            session.last_stamp = message.header.stamp
         except (IkNodeError, NotYet) as error:
             self._node.get_logger().warning(f'a pose of the stream is left out: {error}',
                                             throttle_duration_sec=5.0)
 
-    def _target(self, message: PoseStamped) -> np.ndarray:
+    def _target(self, message: PoseStamped, info: Info) -> np.ndarray:
         robot = self._holder.require()
-        self._stamps.checked(message.header.stamp, robot.settings['goal.max_age'])
+        self._stamps.checked(message.header.stamp, robot.settings['goal.max_age'], info)
         return self._targets.pose(message.header, message.pose, robot)
 
     # ---- a session ----------------------------------------------------------
 
-    def _begin(self, task: GoalTask, message: PoseStamped) -> None:
+    def _begin(self, task: GoalTask, message: PoseStamped, info: Info) -> None:
         robot, now = self._holder.require(), monotonic()
-        self._target(message)  # what is wrong with it is said before anything moves
+        self._target(message, info)  # what is wrong with it is said before anything moves
         q, qd = self._arm.measured(robot)
         if not self._ready(now):
-            self._goals.wait(task, lambda: self._begin(task, message), np.inf)
+            self._goals.wait(task, lambda: self._begin(task, message, info), np.inf)
             return
         if self._commands is None and self._motion.waits_for_rest(task, robot, qd):
-            self._goals.wait(task, lambda: self._begin(task, message), np.inf)
+            self._goals.wait(task, lambda: self._begin(task, message, info), np.inf)
             return
         session = self._session_from(task, robot, q, qd, now)
         if self._commands is not None:
@@ -202,7 +214,7 @@ class Stream:
             self._node.get_logger().warning(
                 'the stamps of the joint states do not show that the controller has our clock; '
                 'this stream is sent without stamps, which is rougher', throttle_duration_sec=60.0)
-        self._feed(session, message, monotonic())
+        self._feed(session, message, info, monotonic())
         self._set_rate(session)
         self._timer.reset()
         self._session = session
@@ -318,6 +330,8 @@ class Stream:
         """End a session whose arm is no longer seen, or does not follow."""
         session, robot, now = self._session, self._holder.require(), monotonic()
         q, age = self._arm.last(robot)
+        if self._arm.own_delay(robot):
+            return  # joint states are still to be taken
         if q is None or age > robot.settings['state.timeout']:
             self._give_up(session, Reason.STATE_LOST, f'the joint states stopped {age:.1f} s ago')
             return
@@ -325,6 +339,11 @@ class Stream:
         if course is None or course.followed(robot.chain, q, now, ASTRAY):
             session.on_course = now
         elif now - session.on_course > robot.settings['watch.start_timeout']:
+            jump = self._arm.jumped_since(session.on_course)
+            if jump:
+                self._give_up(session, Reason.TIME_JUMPED,
+                              f'simulated time jumped forward by {jump:.1f} s')
+                return
             self._give_up(session, Reason.OFF_TRACK, 'the arm does not follow its commands; is '
                           'the controller active, and does its log say why it refused?')
 

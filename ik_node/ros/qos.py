@@ -18,3 +18,6 @@ ALL = QoSProfile(history=HistoryPolicy.KEEP_ALL)
 # Answers, as readers ask for them.
 STATUS_QOS = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE,
                         durability=DurabilityPolicy.TRANSIENT_LOCAL)
+# Who is there: every announcement counts, and late joiners get the last one of each.
+INSTANCE_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE,
+                          durability=DurabilityPolicy.TRANSIENT_LOCAL)

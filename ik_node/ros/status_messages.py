@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
+
+from ik_node.ros.clocks import nanoseconds_of
 
 
 class GoalState(str, Enum):
@@ -34,3 +37,35 @@ LEVELS = {
 def stamp_text(stamp: Time) -> str:
     """Return a stamp as answers repeat it."""
     return f'{stamp.sec}.{stamp.nanosec:09d}'
+
+
+def values_of(status: DiagnosticStatus) -> dict[str, str]:
+    """Return the values of an answer by their keys."""
+    return {pair.key: pair.value for pair in status.values}
+
+
+def answers_stream(values: Mapping[str, str], first: Time, latest: Time) -> bool:
+    """
+    Return whether an answer, by its values, is to a stream on ``~/goal_stream``.
+
+    Poses of a stream may be overwritten before the node takes them, so its answers need not
+    have the stamp of the first one.  They have the stamp of the first pose that was taken and
+    that of the last one: they are the sender's if these are between its own.
+
+    Parameters
+    ----------
+    values : mapping
+        As :func:`values_of`.
+    first, latest : builtin_interfaces/Time
+        Stamps of the first and the latest pose that were sent.
+
+    """
+    if values.get('kind') != 'stream':
+        return False
+    begin, end = (_nanoseconds(values[key]) for key in ('stamp', 'last_stamp'))
+    return begin <= nanoseconds_of(latest) and end >= nanoseconds_of(first)
+
+
+def _nanoseconds(text: str) -> int:
+    seconds, _, fraction = text.partition('.')
+    return int(seconds) * 10**9 + int(fraction)

@@ -5,16 +5,15 @@
 from __future__ import annotations
 
 from functools import lru_cache
-import logging
 from math import pi
 from sys import byteorder
-from threading import Timer
 from time import perf_counter
 
 import numpy as np
 
 from ik_node.errors import ParameterError, Reason
 from ik_node.kinematics import kernels
+from ik_node.kinematics.compilation import compilation_told
 from ik_node.kinematics.kernels import forget_stale, tip_poses
 from ik_node.model.chain import Chain
 from ik_node.model.joint_values import real_array
@@ -360,20 +359,15 @@ class Solver:
 
 @lru_cache(maxsize=None)
 def warm_up(bias: bool) -> None:
-    """Load or compile the kernels, once in a process; say so if it takes long."""
-    announce = Timer(1.0, logging.getLogger(__name__).warning, (
-        f'preparing the solver{" for a null-space bias" if bias else ""}; the first time on a '
-        'machine it is compiled, about 15 s',))
-    announce.daemon = True
-    announce.start()
+    """Load or compile the kernels, once in a process; say so if they have to be compiled."""
     n, m = 1, 1
     table, joints = np.zeros((m + 1, 16)), np.zeros((7, n))
     table.setflags(write=False)
     postures, settings = np.zeros((n + 12, 1)), np.zeros(BOX + 7)
     packed = np.zeros(16 + n + Q + n)  # a goal that is no pose, and not solved
-    try:
-        forget_stale((solve_rows, bias_rows, find_all),
-                     (kernels, branches, damped, entry, nullspace, residual))
+    forget_stale((solve_rows, bias_rows, find_all),
+                 (kernels, branches, damped, entry, nullspace, residual))
+    with compilation_told():
         if bias:
             bias_rows(table, joints, settings, postures, packed, 1)
             return
@@ -381,5 +375,3 @@ def warm_up(bias: bool) -> None:
         find_all(table, joints, settings, postures, np.eye(4).ravel(), np.zeros(n), 0, SAME,
                  np.empty((1, n)))
         tip_poses(table, np.zeros((0, n)), np.empty((0, 12)))
-    finally:
-        announce.cancel()

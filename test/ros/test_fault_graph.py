@@ -5,7 +5,8 @@
 from contextlib import ExitStack
 from itertools import permutations
 
-from builtin_interfaces.msg import Duration
+from builtin_interfaces.msg import Duration, Time
+from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
 from harness import (
     ARM,
@@ -97,18 +98,55 @@ def test_the_same_description_again(tmp_path, probe):
         assert node.output.count('ready for goals') == 1 and 'motion' not in node.output
 
 
-@pytest.mark.fault('start, end and middleware', 'two nodes of one name', 'each warns of the other')
-def test_namesakes(tmp_path, probe):
+@pytest.mark.fault('start, end and middleware', 'two nodes of one name',
+                   'each warns of the other, and a motion under way goes on; new goals are '
+                   'refused: DUPLICATE_NAME, with one answer each; when one has ended, the other '
+                   'takes goals again')
+def test_two_nodes_of_one_name(tmp_path, system):
     """A node that was forgotten in another terminal."""
-    for folder in ('first', 'second'):
-        (tmp_path / folder).mkdir()
-    with process('ik_node', tmp_path / 'first') as first:
-        probe.wait(lambda: 'waiting for /robot_description' in first.output)
-        with process('ik_node', tmp_path / 'second') as second:
-            for node in first, second:
-                probe.wait(lambda node=node: '2 nodes are named /ik_node' in node.output)
-        probe.spin_for(2.5)
-        assert first.output.count('nodes are named') == 1
+    (tmp_path / 'second').mkdir()
+    before = system.send_joints(AWAY)
+    system.wait(lambda: system.answers(before))
+    with process('ik_node', tmp_path / 'second', {'urdf_file': ARM}) as second:
+        for node in system.node, second:
+            system.wait(lambda node=node: '2 nodes are named /ik_node' in node.output
+                        and 'ready for goals' in node.output, 120.0)
+        assert reasons(system, before) == ['ACCEPTED', 'REACHED']
+        system.wait(lambda: system.count_subscribers('/ik_node/goal_joints') == 2)
+        system.wait(lambda: system.goals.get_subscription_count() == 2)
+        stamps = [system.send((0.4, 0.2, 0.4), DOWN) for _ in range(20)]
+        stamps.append(system.send((0.4, 0.2, 0.4), DOWN, stamp=Time()))
+        for stamp in stamps:
+            answer = system.final(stamp)
+            assert (answer['state'], answer['reason']) == ('rejected', 'DUPLICATE_NAME'), answer
+            assert f'process {second.pid} on ' in answer['message'], answer
+        # The younger one has looked at each of them, too, and said nothing.
+        system.wait(lambda: second.output.count('(DUPLICATE_NAME)') == len(stamps))
+        system.spin_for(0.3)
+        assert [len(system.answers(stamp)) for stamp in stamps] == [1] * len(stamps)
+        system.wait_for_health(DiagnosticStatus.ERROR, '2 nodes are named /ik_node')
+        assert len(system.trajectories) == 1
+    system.health.clear()
+    system.wait_until_ready()
+    goes_on_from_here(system, READY)
+    assert system.node.output.count('2 nodes are named') == len(stamps) + 1
+
+
+@pytest.mark.fault('start, end and middleware',
+                   'a node is killed, and started anew under its name',
+                   'the new one takes goals at once, though the ROS graph shows the old one for '
+                   'up to 20 s more')
+def test_a_killed_node_is_no_duplicate(tmp_path, system):
+    """It says nothing more."""
+    system.node.kill()
+    (tmp_path / 'second').mkdir()
+    with process('ik_node', tmp_path / 'second', {'urdf_file': ARM}) as second:
+        system.wait(lambda: 'ready for goals' in second.output, 120.0)
+        system.wait(lambda: system.goals.get_subscription_count() > 1)
+        system.health.clear()
+        system.wait_until_ready()
+        stamp = system.send((0.4, 0.2, 0.4), DOWN)
+        assert reasons(system, stamp) == ['ACCEPTED', 'REACHED'], system.answers(stamp)
 
 
 @pytest.mark.fault('start, end and middleware', 'QoS profiles that do not fit',

@@ -26,9 +26,15 @@ def nothing() -> None:
     """Do nothing."""
 
 
+def goals_of(probe) -> Goals:
+    """Return the goals of an active node without a robot."""
+    return Goals(probe, SimpleNamespace(robot=None), SimpleNamespace(require=nothing),
+                 SimpleNamespace(require_none=nothing, another_answers=lambda: False))
+
+
 def test_an_older_goal_does_not_displace_a_newer_one(probe):
     """One that is sent again takes no place from one that waits; if it has to wait, it ends."""
-    goals = Goals(probe, SimpleNamespace(robot=None), SimpleNamespace(require=nothing))
+    goals = goals_of(probe)
     older, newer = goals.new(Time()), goals.new(Time())
     goals.under_way(older, nothing, 'sent')
     goals.wait(newer, nothing, np.inf)
@@ -42,7 +48,7 @@ def test_an_older_goal_does_not_displace_a_newer_one(probe):
 
 def test_the_newest_that_can_be_taken_is_taken(probe):
     """The newer ones are refused each for its reason, the older ones not even looked at."""
-    goals = Goals(probe, SimpleNamespace(robot=None), SimpleNamespace(require=nothing))
+    goals = goals_of(probe)
     tried = []
 
     def step(task, fails):
@@ -66,7 +72,7 @@ def test_the_newest_that_can_be_taken_is_taken(probe):
 
 def test_older_goals_are_kept_until_the_newer_one_that_waits_is_decided(probe):
     """Rejected, it leaves the arm to them."""
-    goals = Goals(probe, SimpleNamespace(robot=None), SimpleNamespace(require=nothing))
+    goals = goals_of(probe)
     older, newer = goals.new(Time()), goals.new(Time())
     goals.arrived(older, lambda: goals.under_way(older, nothing, 'on its way'))
     goals.wait(newer, nothing, np.inf)
@@ -81,7 +87,7 @@ def test_older_goals_are_kept_until_the_newer_one_that_waits_is_decided(probe):
                    'they are answered STOPPED, and none is begun')
 def test_a_stop_answers_what_has_come_and_was_not_looked_at(probe):
     """In whatever topic it waits; nothing of it is begun afterwards."""
-    goals = Goals(probe, SimpleNamespace(robot=None), SimpleNamespace(require=nothing))
+    goals = goals_of(probe)
     # The messages are never looked at, so nobody else is needed.
     intake = Intake(probe, None, None, None, goals, None, None, None)
     senders = [probe.create_publisher(PoseStamped, '~/goal_pose', 1000),
@@ -100,7 +106,7 @@ def test_a_stop_answers_what_has_come_and_was_not_looked_at(probe):
                    'is to end', 'all goals are answered, and it is waited for half a second')
 def test_who_does_not_read_holds_up_no_end(probe):
     """Once for all of them, not for each 500."""
-    goals = Goals(probe, SimpleNamespace(robot=None), SimpleNamespace(require=nothing))
+    goals = goals_of(probe)
     waited = []
 
     def flush(seconds):
@@ -117,7 +123,7 @@ def test_who_does_not_read_holds_up_no_end(probe):
 
 def test_who_reads_slowly_is_waited_for_at_the_end(probe):
     """Longer than the half second in all: none of the answers is overwritten."""
-    goals = Goals(probe, SimpleNamespace(robot=None), SimpleNamespace(require=nothing))
+    goals = goals_of(probe)
     unread, flushes = [0], []
 
     def flush(seconds):
@@ -152,7 +158,7 @@ def test_goals_leave_a_timer_its_turn(probe):
         sleep(0.015)  # a timer is due, and what was sent has come
         raise GoalError('no', Reason.OUT_OF_REACH)
 
-    goals = Goals(probe, SimpleNamespace(robot=None), SimpleNamespace(require=nothing))
+    goals = goals_of(probe)
     Intake(probe, SimpleNamespace(require=look), None, None, goals, None, None, None)
     senders += [probe.create_publisher(PoseStamped, '~/goal_pose', 1000),
                 probe.create_publisher(PointStamped, '~/goal_position', 1000)]

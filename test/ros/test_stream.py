@@ -5,6 +5,7 @@
 import signal
 from time import monotonic
 
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped
 from harness import (
     ARM,
@@ -27,6 +28,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header, String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
+
+from ik_node.ros.status_messages import answers_stream
 
 CYCLE = 0.01  # s, of the simulated controller
 HERE = tip(READY)
@@ -97,6 +100,38 @@ def test_the_arm_follows_and_comes_to_rest(system):
     system.spin_for(0.02)  # for what was measured before the answer was sent
     assert np.abs(speeds(system)[-1]).max() < 1e-6
     assert np.abs(speeds(system)).max() > 0.1
+
+
+@pytest.mark.fault('goals', 'the first poses of a stream are overwritten before they are taken',
+                   'its answers have the stamps of the first and the last pose that was taken, '
+                   'by which the sender finds them')
+def test_a_sender_finds_its_answers(system):
+    """It publishes faster than the node takes, and sends another goal before."""
+    goal = system.send_joints(READY)
+    assert system.final(goal)['state'] == 'reached'
+    target = Target(system, rate=1000.0)
+    system.node.send(signal.SIGSTOP)
+    target.run(0.3)
+    system.node.send(signal.SIGCONT)
+    target.run(1.0, until=lambda: target.session())
+    target.run(0.5)
+    system.wait(lambda: len(target.session()) == 2, what='the end of the stream')
+    first, middle, latest_ = (time_of(target.sent[k]) for k in (0, len(target.sent) // 2, -1))
+    assert target.session()[0]['stamp'] not in target.sent[:10], 'nothing was overwritten'
+
+    def found(first, latest):
+        return [a['state'] for a in system.statuses if answers_stream(a, first, latest)]
+
+    assert found(first, latest_) == ['accepted', 'stopped']
+    assert found(middle, middle) == ['stopped']
+    before = Time(sec=first.sec - 1)
+    assert found(before, before) == [] and system.answers(goal)
+
+
+def time_of(text):
+    """Return a stamp that is written as in answers."""
+    sec, _, nanosec = text.partition('.')
+    return Time(sec=int(sec), nanosec=int(nanosec))
 
 
 def test_a_target_that_stands_is_reached(system):

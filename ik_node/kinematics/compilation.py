@@ -1,0 +1,132 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Where compiled functions are kept, and what is said while they are compiled.
+
+numba keeps machine code in NUMBA_CACHE_DIR, else beside the source file, else in ~/.cache/numba.
+Where none of them can be written, functions are compiled at each start instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+import logging
+from time import monotonic
+from typing import Any
+
+from numba import njit
+from numba.core.caching import FunctionCache
+from numba.core.event import Event, install_listener, Listener
+
+PROGRESS_PERIOD_S = 10.0
+FUNCTIONS_OF_A_NODE = 150  # compiled until a node is ready; a test holds it
+
+logger = logging.getLogger(__name__)
+
+
+class CacheState:
+    """
+    Whether compiled functions are kept on the disk.
+
+    Attributes
+    ----------
+    fault : str
+        Why they are not; empty while they are.
+
+    """
+
+    fault = ''
+
+    @classmethod
+    def failed(cls, error: Exception) -> None:
+        """Note that functions cannot be kept; warn once in a process."""
+        if cls.fault:
+            return
+        cls.fault = str(error)
+        logger.warning(
+            'compiled functions cannot be kept on the disk (%s), so each start compiles them '
+            'again; set NUMBA_CACHE_DIR to a folder that can be written', error)
+
+
+class TolerantCache(FunctionCache):
+    """A cache of compiled functions that does without the disk if that cannot be used."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the compiled function; None if there is none that can be read."""
+        try:
+            return super().load_overload(sig, target_context)
+        except OSError as error:
+            CacheState.failed(error)
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled function, if the disk takes it."""
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            CacheState.failed(error)
+
+
+def cached_njit(**options: Any) -> Callable[[Callable], Callable]:
+    """Return ``numba.njit(cache=True, **options)`` that also works where no cache can be."""
+    def decorate(function: Callable) -> Callable:
+        dispatcher = njit(**options)(function)
+        try:
+            dispatcher._cache = TolerantCache(function)
+        except (RuntimeError, OSError) as error:  # numba finds no folder that can be written
+            CacheState.failed(error)
+        return dispatcher
+
+    return decorate
+
+
+class _Progress(Listener):
+    """Counts what is compiled, and says so at the first function and then periodically."""
+
+    def __init__(self, say: Callable[[str], object]) -> None:
+        self._say = say
+        self.count = 0
+        self.began = self._said = 0.0
+
+    def on_start(self, event: Event) -> None:
+        """Announce the first compilation."""
+        if self.began:
+            return
+        self.began = self._said = monotonic()
+        often = 'at every start, as they cannot be kept' if CacheState.fault else \
+            'once on this machine'
+        self._say(f'compiling the solver ({often}); this takes one to two minutes')
+
+    def on_end(self, event: Event) -> None:
+        """Tell how far it is."""
+        self.count += 1
+        now = monotonic()
+        if now - self._said > PROGRESS_PERIOD_S:
+            self._said = now
+            self._say(f'compiling: {self.count} of about {FUNCTIONS_OF_A_NODE} functions after '
+                      f'{now - self.began:.0f} s')
+
+
+_active: list[_Progress] = []
+
+
+@contextmanager
+def compilation_told(say: Callable[[str], object] = logger.warning) -> Iterator[None]:
+    """
+    Say so if anything is compiled meanwhile, how far it is, and how long it took.
+
+    Within another one this does nothing: who begins first does the talking.
+    """
+    if _active:
+        yield
+        return
+    progress = _Progress(say)
+    _active.append(progress)
+    try:
+        with install_listener('numba:compile', progress):
+            yield
+    finally:
+        _active.clear()
+        if progress.began:
+            say(f'compiled {progress.count} functions in {monotonic() - progress.began:.0f} s')

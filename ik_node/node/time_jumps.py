@@ -1,0 +1,73 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Forward jumps of simulated time, which make motions and stamps look late."""
+
+from __future__ import annotations
+
+from collections import deque
+from time import monotonic
+
+from rclpy.clock import JumpThreshold, TimeJump
+from rclpy.duration import Duration
+from rclpy.node import Node
+
+SMALLEST_JUMP_S = 0.5
+RATE_WINDOW = 40  # beats in which the rate of simulated time is estimated
+RATE_MARGIN = 2.0  # simulated time may run so many times faster than before, without a jump
+KEPT_S = 60.0     # for which a jump explains what is seen
+
+
+class TimeJumps:
+    """
+    Tells jumps of ``/clock`` from a simulation that runs fast or was not heard for a while.
+
+    An update of simulated time is a jump if it is SMALLEST_JUMP_S more than the time since the
+    one before, at RATE_MARGIN times the rate of the last seconds, accounts for.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._clock = node.get_clock()
+        self._logger = node.get_logger()
+        self._beats: deque[tuple[float, int]] = deque(maxlen=RATE_WINDOW)
+        # When (monotonic s), by how much (s), and the time before (ns).
+        self._jumps: deque[tuple[float, float, int]] = deque(maxlen=100)
+        self._handle = self._clock.create_jump_callback(
+            JumpThreshold(min_forward=Duration(seconds=SMALLEST_JUMP_S), min_backward=None,
+                          on_clock_change=False), post_callback=self._on_jump)
+
+    def beat(self) -> None:
+        """Note the time; called periodically."""
+        if not self._clock.ros_time_is_active:
+            return
+        now = self._clock.now().nanoseconds
+        if now and (not self._beats or now != self._beats[-1][1]):
+            if self._beats and now < self._beats[-1][1]:
+                self._beats.clear()  # it was set back
+            self._beats.append((monotonic(), now))
+
+    def _on_jump(self, jump: TimeJump) -> None:
+        if not self._beats:
+            return  # it has just begun
+        now, delta = monotonic(), 1e-9 * jump.delta.nanoseconds
+        (first, begin), (last, end) = self._beats[0], self._beats[-1]
+        rate = max(1e-9 * (end - begin) / (last - first), 1.0) if last > first else 1.0
+        self._beats.clear()
+        if delta <= SMALLEST_JUMP_S + RATE_MARGIN * rate * (now - last):
+            return
+        before = self._clock.now().nanoseconds - jump.delta.nanoseconds
+        self._jumps.append((now, delta, before))
+        self._logger.warning(f'simulated time jumped forward by {delta:.1f} s')
+
+    def since(self, time: float) -> float:
+        """Return by how much (s) time jumped forward after a monotonic time (s), in all."""
+        after = max(time, monotonic() - KEPT_S)
+        return sum(delta for at, delta, _ in self._jumps if at > after)
+
+    def since_stamp(self, stamp: int) -> float:
+        """Return by how much (s) time jumped forward after a stamp (ns), in all."""
+        after = monotonic() - KEPT_S
+        return sum(delta for at, delta, before in self._jumps if at > after and before >= stamp)
+
+    def close(self) -> None:
+        """Look no more."""
+        self._handle.unregister()

@@ -1,0 +1,94 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Compiled functions where the disk can keep them, and where it cannot."""
+
+import os
+from pathlib import Path
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+USE = """
+import sys
+from ik_node.kinematics.compilation import compilation_told
+sys.path.insert(0, sys.argv[1])
+from twice import twice
+with compilation_told(print):
+    assert twice(2.0) == 4.0
+"""
+MODULE = """
+from ik_node.kinematics.kernels import compiled
+@compiled
+def twice(x):
+    return 2.0 * x
+"""
+FULL_DISK = """
+import numba.core.caching as caching
+def fail(*_):
+    raise OSError(28, 'No space left on device')
+caching.IndexDataCacheFile._save_data = fail
+"""
+NO_FOLDER = """
+import numba.core.caching as caching
+def fail(*_):
+    raise PermissionError(13, 'Permission denied')
+caching._CacheLocator.ensure_cache_path = fail
+"""
+WARNING = 'compiled functions cannot be kept on the disk'
+
+
+def run(code: str, folder: Path, package: Path = ROOT, inside: list[str] = (),
+        **environment: str):
+    """Run a program that compiles a function in a folder; return the finished process."""
+    (folder / 'twice.py').write_text(MODULE)
+    done = subprocess.run(
+        [*inside, sys.executable, '-c', code, str(folder)], cwd=folder, capture_output=True,
+        text=True, timeout=300,
+        env={**os.environ, 'PYTHONPATH': str(package), **environment})
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_what_was_compiled_is_kept(tmp_path):
+    """The second process compiles nothing, and says nothing about it."""
+    for compiles in (True, False):
+        done = run(USE, tmp_path, NUMBA_CACHE_DIR=str(tmp_path))
+        assert ('compiling the solver (once on this machine)' in done.stdout) is compiles
+        assert ('compiled 1 functions in' in done.stdout) is compiles, done.stdout
+        assert not done.stderr
+    assert list(tmp_path.rglob('*.twice-*.nbc'))
+
+
+@pytest.mark.fault('start, end and middleware',
+                   'compiled functions cannot be kept: no folder can be written, or the disk is '
+                   'full', 'one warning with what to set; they are compiled at each start')
+@pytest.mark.parametrize('broken', [NO_FOLDER, FULL_DISK], ids=['no folder', 'full disk'])
+def test_without_a_cache(tmp_path, broken):
+    """It works, after one warning."""
+    done = run(broken + USE, tmp_path, NUMBA_CACHE_DIR=str(tmp_path))
+    assert done.stderr.count(WARNING) == 1 and 'NUMBA_CACHE_DIR' in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert 'compiled ' in done.stdout
+    if broken is NO_FOLDER:
+        assert 'compiling the solver (at every start' in done.stdout
+
+
+def test_a_package_that_cannot_be_written(tmp_path, monkeypatch):
+    """Installed by root and used by somebody without a home; the node's modules load, too."""
+    if os.getuid() or shutil.which('setpriv') is None:
+        pytest.skip('needs root, to become somebody who may write nowhere')
+    somebody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups']
+    shutil.copytree(ROOT / 'ik_node', tmp_path / 'ik_node',
+                    ignore=shutil.ignore_patterns('__pycache__'))
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.stat().st_uid == os.getuid() and folder != Path('/'):
+            folder.chmod(folder.stat().st_mode | 0o055)
+    monkeypatch.delenv('NUMBA_CACHE_DIR', raising=False)
+    monkeypatch.delenv('XDG_CACHE_HOME', raising=False)
+    done = run(USE + '\nimport ik_node.node.node', tmp_path, tmp_path, somebody,
+               HOME='/nonexistent')
+    assert done.stderr.count(WARNING) == 1, done.stderr
+    assert 'Traceback' not in done.stderr
