@@ -38,6 +38,16 @@ def twists(draw, largest=np.pi - 1e-3):
     return np.concatenate([[draw(NEAR) for _ in range(3)], draw(axes()) * angle])
 
 
+def test_rotation_from_quaternion():
+    """Against Pinocchio, one and many."""
+    xyzw = np.random.default_rng(0).normal(size=(50, 4))
+    xyzw /= np.linalg.norm(xyzw, axis=1)[:, None]
+    expected = np.array([pin.Quaternion(row).matrix() for row in xyzw])
+    assert np.abs(se3.rotation_from_quaternion(xyzw) - expected).max() < 1e-14
+    assert np.array_equal(se3.rotation_from_quaternion(tuple(xyzw[0])),
+                          se3.rotation_from_quaternion(xyzw)[0])
+
+
 @checked
 @given(poses(), poses())
 def test_poses_are_a_group(a, b):

@@ -23,7 +23,7 @@ from ik_node.kinematics.arm import Arm, load_urdf
 from ik_node.plotting import unit
 from ik_node.se3 import pose, rotation_from_rpy
 from ik_node.share import share_file
-from ik_node.solver.goal import FREE, Goal
+from ik_node.solver.goal import FREE_AXIS, Goal
 from ik_node.text import quote
 from ik_node.textbook import compare_plots
 from ik_node.textbook.compare_runs import (
@@ -96,12 +96,13 @@ def run_arm(arguments: argparse.Namespace) -> None:
 def _goals_and_seeds(arm: Arm, arguments: argparse.Namespace) -> tuple[list[Goal], np.ndarray]:
     goals, seeds = reachable_goals(arm, 1 if arguments.xyz else arguments.goals,
                                    arguments.seed_number, arguments.near)
-    free = [FREE if axis in arguments.free else 0.0 for axis in ('x', 'y', 'z', 'rx', 'ry', 'rz')]
+    free = [FREE_AXIS if axis in arguments.free else 0.0
+            for axis in ('x', 'y', 'z', 'rx', 'ry', 'rz')]
     if arguments.xyz:
         goals = [_goal(arguments, free)]
     elif arguments.rpy or arguments.quaternion:
         raise ParameterError('an orientation is given without --xyz; give the position, too')
-    elif FREE in free:
+    elif FREE_AXIS in free:
         goals = [Goal(goal.T_base_tip, tuple(free)) for goal in goals]
     if arguments.seed:
         if len(arguments.seed) != arm.n:
@@ -117,7 +118,7 @@ def _goal(arguments: argparse.Namespace, free: list[float]) -> Goal:
     elif arguments.rpy:
         R = rotation_from_rpy(*arguments.rpy)
     else:
-        R, free = np.eye(3), free[:3] + [FREE] * 3
+        R, free = np.eye(3), free[:3] + [FREE_AXIS] * 3
     return Goal(pose(R, np.array(arguments.xyz)), tuple(free))
 
 

@@ -25,10 +25,8 @@ import numpy as np
 
 from ik_node.errors import ParameterError
 from ik_node.model.chain import Chain
-from ik_node.solver.batch import goal_matrices
-from ik_node.solver.compiled.damped import Q, SOLVED
-from ik_node.solver.compiled.entry import solve_goals
-from ik_node.solver.goal import FREE, Goal
+from ik_node.solver.compiled.layout import JOINT_VALUES, SOLVED_FLAG
+from ik_node.solver.goal import FREE_AXIS, Goal, goal_matrices
 from ik_node.solver.solver import Solver
 from ik_node.text import quote
 from ik_node.workspace.orientations import even_orientations
@@ -186,7 +184,7 @@ def sample_workspace(chain: Chain, box: Sequence[float] | None = None,
             raise ParameterError(f'{len(reached)} cells in {len(orientations)} orientations are '
                                  f'more than {MOST_POSES:g} poses; take a larger spacing, a '
                                  'smaller box or fewer orientations')
-        tolerance = (0.0, 0.0, 0.0, 0.0, 0.0, FREE if pointing else 0.0)
+        tolerance = (0.0, 0.0, 0.0, 0.0, 0.0, FREE_AXIS if pointing else 0.0)
         poses = _Poses(solver, Goal(np.eye(4), tolerance), points[reached], rotations,
                        _neighbours(reached, shape), pool,
                        partial(progress, 'orientations'))
@@ -324,6 +322,5 @@ class _Poses:
         T[:, :3, :3], T[:, :3, 3], T[:, 3, 3] = self._rotations[turns], self._points[cells], 1.0
         seeds = np.clip(np.broadcast_to(seeds, (len(rows), chain.n)).astype(float),
                         chain.lower, chain.upper)  # float32 may be beyond
-        answers = solve_goals(tables.table, tables.joints, self._settings, tables.postures, T,
-                              seeds[:, None], 0, picks)
-        return answers[:, SOLVED] == 1.0, answers[:, Q:].astype(np.float32)
+        answers = tables.solve(T, seeds[:, None], 0, picks, settings=self._settings)
+        return answers[:, SOLVED_FLAG] == 1.0, answers[:, JOINT_VALUES:].astype(np.float32)

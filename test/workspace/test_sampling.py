@@ -12,7 +12,7 @@ import robots
 from ik_node.errors import GoalError, ParameterError
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import parse_urdf
-from ik_node.solver.goal import FREE, Goal
+from ik_node.solver.goal import FREE_AXIS, Goal
 from ik_node.workspace import sampling
 from ik_node.workspace.orientations import even_directions, even_orientations
 from ik_node.workspace.sampling import sample_workspace, Workspace
@@ -118,7 +118,7 @@ def test_shares_are_those_of_single_calls(name, pointing):
     orientations = (even_directions if pointing else even_orientations)(12)
     made = sampled(name, spacing=0.17, orientations=orientations, pointing=pointing)
     some = rng.permutation(np.flatnonzero(made.reachable))[:25]
-    tolerance = (0, 0, 0, 0, 0, FREE if pointing else 0)
+    tolerance = (0, 0, 0, 0, 0, FREE_AXIS if pointing else 0)
     share = [np.mean([one.solve(Goal(pose(point, o), tolerance)).success for o in orientations])
              for point in made.points[some]]
     assert made.share.ravel()[some] == pytest.approx(share, abs=1e-12)
