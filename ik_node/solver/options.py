@@ -30,7 +30,7 @@ class SolverOptions:
     Attributes
     ----------
     method : str
-        'damped', or one of :data:`ik_node.textbook.METHODS`.
+        'damped', or one of :data:`ik_node.textbook.TEXTBOOK_METHODS`.
     position_tolerance, orientation_tolerance : float
         m and rad, each tested by itself.
     metres_per_radian : float

@@ -20,7 +20,7 @@ from ik_node.errors import IkNodeError, Reason
 from ik_node.solver.choices import SOLUTION_CHOICES
 from ik_node.solver.goal import EXACT_TOLERANCE, Goal
 from ik_node.solver.solver import Solver
-from ik_node.textbook import METHODS
+from ik_node.textbook import TEXTBOOK_METHODS
 
 ARMS = 'six_axis_arm', 'ur5', 'kinova', 'panda'
 CALLS = {True: 500, False: 10}  # of one solver: compiled or textbook, which takes long
@@ -142,7 +142,7 @@ class Questions:
         """Return options of a solver, some of which may be out of range, or none at all."""
         n, chain, rng = self.chain.n, self.chain, self.rng
         good = {
-            'method': lambda: self.pick(['damped', self.pick(list(METHODS))]),
+            'method': lambda: self.pick(['damped', self.pick(list(TEXTBOOK_METHODS))]),
             'position_tolerance': lambda: 10.0**rng.uniform(-9, -1),
             'orientation_tolerance': lambda: 10.0**rng.uniform(-9, 0.5),
             'metres_per_radian': lambda: 10.0**rng.uniform(-6, 6),
