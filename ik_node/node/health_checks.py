@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""By what the health of the node is judged: a table, from which docs/diagnostics.md comes."""
+"""The checks behind the health of the node; docs/reference/diagnostics.md is made from them."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 """
 The parameters of the nodes: one table each, from which all else follows.
 
-Declaration, validation, config/*.yaml and the tables of the README come from here.
+Declaration, validation, config/*.yaml and docs/reference/parameters.md come from here.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ IK_NODE = (
     Row('controller_period', 0.0, 'time between two updates of the controller, s; 0 = as between '
         'two joint states', 0.0, 0.1),
     Row('tip_pose_rate', 25.0, 'at most so many tip poses a second, Hz', 0.1, 1000.0, live=False),
-    Row('solver.method', 'damped', 'damped, or a textbook method of docs/methods.md'),
+    Row('solver.method', 'damped', 'damped, or a textbook method '
+        '(docs/explanation/textbook_methods.md)'),
     Row('solver.position_tolerance', 1e-6, 'a solution is so near to its goal, m', 1e-9, 0.1),
     Row('solver.orientation_tolerance', 1e-6, 'a solution is so near to its goal, rad', 1e-9,
         3.2),

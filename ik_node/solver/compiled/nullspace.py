@@ -6,7 +6,7 @@ Compiled null-space bias: where a goal leaves the arm free, move it to its prefe
 Descent of ``h(q) = 1/2 sum pull_i (q_i - preferred_i)^2 - gain log m(q)`` (Liegeois
 1977; m: Yoshikawa 1985) on the set of postures that meet the goal.  Each step lies
 in the exact null space of the task Jacobian and is followed by damped steps back to
-tolerance, so the bias costs no accuracy; docs/method.md explains why the damped
+tolerance, so the bias costs no accuracy; docs/explanation/method.md explains why the damped
 projector is not used.  The step is Newton's on the reduced Hessian of the Lagrangian,
 ``Z^T (grad^2 h - sum y_i grad^2 x_i) Z`` (Nocedal and Wright 2006, eq. 18.19), with
 the second derivatives of the pose from the columns of its Jacobian.
