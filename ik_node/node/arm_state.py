@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any
 
 from geometry_msgs.msg import PoseStamped
 import numpy as np
@@ -21,6 +20,7 @@ from ik_node.motion.active_trajectory import Course
 from ik_node.motion.update_period import Beat
 from ik_node.node.callback_delay import CallbackDelay
 from ik_node.node.robot import Robot, RobotHolder
+from ik_node.node.settings import StartOptions
 from ik_node.node.stamp_check import message_age
 from ik_node.node.time_jumps import TimeJumps
 from ik_node.ros.joint_states import JointStates
@@ -67,19 +67,19 @@ class ArmState:
 
     Parameters
     ----------
-    values : mapping
-        Parameters tip_pose_rate and frame_prefix, which are fixed at start.
+    options : StartOptions
+        tip_pose_rate and frame_prefix.
 
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, values: Mapping[str, Any],
+    def __init__(self, node: Node, holder: RobotHolder, options: StartOptions,
                  delay: CallbackDelay, jumps: TimeJumps) -> None:
         self._node = node
         self._holder = holder
         self._delay = delay
         self._jumps = jumps
-        self._tip_pose_period = 1.0 / values['tip_pose_rate']
-        self._prefix = values['frame_prefix']
+        self._tip_pose_period = 1.0 / options.tip_pose_rate
+        self._prefix = options.frame_prefix
         self._last_tip_pose = 0.0
         self.joints = JointStates()
         self._beat = Beat()
@@ -141,7 +141,7 @@ class ArmState:
             return
         try:
             q, _ = self.joints.state(robot.chain.joint_names, now,
-                                     robot.settings['state.timeout'])
+                                     robot.settings.monitor.state_timeout)
         except StateError:
             return
         self._last_tip_pose = now
@@ -247,7 +247,7 @@ class ArmState:
         return self._given() or self._beat.cycle
 
     def _given(self) -> float:
-        return self._holder.require().settings['controller_period']
+        return self._holder.require().settings.controller_period
 
     def fresh(self, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
         """
@@ -262,7 +262,8 @@ class ArmState:
         """
         chain, settings = robot.chain, robot.settings
         try:
-            q, qd = self.joints.state(chain.joint_names, monotonic(), settings['state.timeout'])
+            q, qd = self.joints.state(chain.joint_names, monotonic(),
+                                      settings.monitor.state_timeout)
         except StateError as error:
             late = self.own_delay(robot)
             if error.reason is Reason.STATE_STALE and late:
@@ -301,7 +302,7 @@ class ArmState:
             raise self._leap_error()
         excess = np.maximum(chain.lower - q, q - chain.upper)
         k = int(excess.argmax())
-        tolerance, unit = settings['motion.start_tolerance'], 'rad' if chain.turning[k] else 'm'
+        tolerance, unit = settings.start_tolerance, 'rad' if chain.turning[k] else 'm'
         if excess[k] > tolerance:
             raise StateError(
                 f'joint {quote(chain.joint_names[k])} stands at {q[k]:.4g}, {excess[k]:.3g} '
@@ -329,7 +330,7 @@ class ArmState:
 
     def own_delay(self, robot: Robot) -> float:
         """Return how late (s) this node was, if only that makes the joint states too old."""
-        age, timeout = self.last(robot)[1], robot.settings['state.timeout']
+        age, timeout = self.last(robot)[1], robot.settings.monitor.state_timeout
         if not timeout < age < np.inf:
             return 0.0
         late = self._delay.since(monotonic() - age)

@@ -32,12 +32,13 @@ from ik_node.node.motion import Motion
 from ik_node.node.outputs import make_output
 from ik_node.node.preview import Preview
 from ik_node.node.robot import Robot, RobotHolder
-from ik_node.node.settings import make_settings
+from ik_node.node.settings import make_settings, start_options
 from ik_node.node.stamp_check import StampCheck
 from ik_node.node.stream import Stream
 from ik_node.node.time_jumps import TimeJumps
 from ik_node.ros.description import Description
-from ik_node.ros.parameters import IK_NODE, other_than_default
+from ik_node.ros.node_parameters import other_than_default
+from ik_node.ros.parameters import IK_NODE
 from ik_node.ros.process import forget_garbage
 from ik_node.ros.status_messages import GoalState
 from ik_node.solver.goal import Goal
@@ -70,17 +71,17 @@ class Parts:
 
     def __init__(self, node: Node, values: Mapping[str, Any], gate: Gate) -> None:
         self._node = node
-        self._values = values
+        self._values, self._options = values, start_options(values)
         self._holder = RobotHolder(lambda: self._description.complaint)
         duplicates = DuplicateNames(node)  # before anything that takes goals
         self._goals = Goals(node, self._holder, gate, duplicates)
-        self._output = make_output(node, values['output'], values['controller'], gate)
-        frames = Frames(node, values['frame_prefix'])
+        self._output = make_output(node, self._options, gate)
+        frames = Frames(node, self._options.frame_prefix)
         # What is heard while the robot is prepared would be old afterwards.
         self._description = Description(node, values, self._take_model, self._busy)
         delay, self._jumps = CallbackDelay(node), TimeJumps(node)
         delay.on_beat = self._jumps.beat
-        self._arm = ArmState(node, self._holder, values, delay, self._jumps)
+        self._arm = ArmState(node, self._holder, self._options, delay, self._jumps)
         self._motion = Motion(node, self._holder, self._arm, self._output, self._goals)
         health = Health(node, self._holder, self._arm, self._output, self._goals, gate,
                         delay, duplicates)
@@ -89,8 +90,9 @@ class Parts:
         self._intake = Intake(node, self._holder, self._arm, targets, self._goals, self._motion,
                               stamps, health)
         self._stream = Stream(node, self._holder, self._arm, targets, self._goals, self._motion,
-                              stamps, self._output, values, gate)
-        display = Display(node, self._holder, self._arm, self._goals, values['frame_prefix'])
+                              stamps, self._output, self._options, gate)
+        display = Display(node, self._holder, self._arm, self._goals,
+                          self._options.frame_prefix)
         self._preview = Preview(node, self._holder, self._arm, targets, self._motion, display)
         node.create_service(Trigger, '~/stop', self._on_stop)
         node.create_service(Trigger, '~/home', self._on_home)
@@ -103,7 +105,7 @@ class Parts:
 
     def _take_model(self, tree: Tree) -> None:
         logger = self._node.get_logger()
-        chain = make_chain(tree, self._values['base_link'], self._values['tip_link'])
+        chain = make_chain(tree, self._options.base_link, self._options.tip_link)
         with compilation_told(logger.info):
             settings = make_settings(self._values, chain)
             warm_up = settings.solver.solve(Goal(forward_kinematics(chain, chain.middle)),
@@ -122,7 +124,7 @@ class Parts:
         logger.info(
             f'{quote(tree.name)}: from {quote(chain.base_link)} to {quote(chain.tip_link)} by '
             f'{", ".join(map(quote, chain.joint_names))}; velocity {limits.velocity.tolist()} '
-            f'x {settings["motion.velocity_scale"]}, acceleration '
+            f'x {self._values["motion.velocity_scale"]}, acceleration '
             f'{limits.acceleration.tolist()}, jerk {limits.jerk.tolist()}')
         # A parameter file for a node of another name has no effect.
         logger.info(f'parameters of {self._node.get_fully_qualified_name()}: '

@@ -121,7 +121,7 @@ class Goals:
             step()
         except NotYet as error:
             if patience is None:
-                patience = monotonic() + self._holder.require().settings['goal.tf_timeout']
+                patience = monotonic() + self._holder.require().settings.tf_timeout
             if monotonic() < patience:
                 self.wait(task, step, patience)
             else:

@@ -146,7 +146,7 @@ class Intake:
     def _to_target(self, kind: str, message: PoseStamped | PointStamped, task: GoalTask,
                    robot: Robot) -> None:
         task.goal = self._targets.goal(kind, message.header, message, robot)
-        if kind == 'pose' and robot.settings['motion.straight']:
+        if kind == 'pose' and robot.settings.straight:
             self._motion.along(task, [task.goal.T_base_tip])
             return
         self._solve(task)
@@ -202,7 +202,7 @@ class Intake:
 
     def _begin(self, take: Take, message: Any, task: GoalTask, info: Info) -> None:
         robot = self._holder.require()
-        self._stamps.checked(message.header.stamp, robot.settings['goal.max_age'], info)
+        self._stamps.checked(message.header.stamp, robot.settings.max_goal_age, info)
         take(message, task, robot)
 
     def _solve(self, task: GoalTask) -> None:

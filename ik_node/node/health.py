@@ -129,18 +129,18 @@ class Health:
             p50, p99 = np.percentile(recent, (50, 99))
             values |= {'solve_time_ms_p50': f'{1e3 * p50:.3f}',
                        'solve_time_ms_p99': f'{1e3 * p99:.3f}'}
-            if p99 > settings['diagnostics.solve_time']:
+            if p99 > settings.slow_solve:
                 findings.append(Check.SLOW.found(
                     f'one in a hundred of the last {len(recent)} solves took {1e3 * p99:.1f} ms '
-                    f'or more, the threshold is {1e3 * settings["diagnostics.solve_time"]:g} ms'))
-        if late > settings['diagnostics.heartbeat_late']:
+                    f'or more, the threshold is {1e3 * settings.slow_solve:g} ms'))
+        if late > settings.late_callback:
             findings.append(Check.LATE.found(
                 f'callbacks were {1e3 * late:.0f} ms late, the threshold is '
-                f'{1e3 * settings["diagnostics.heartbeat_late"]:g} ms'))
-        if status.failures >= settings['diagnostics.failures']:
+                f'{1e3 * settings.late_callback:g} ms'))
+        if status.failures >= settings.failed_goals:
             findings.append(Check.FAILING.found(
                 f'the last {status.failures} goals that were begun failed, the threshold is '
-                f'{settings["diagnostics.failures"]}'))
+                f'{settings.failed_goals}'))
         return findings
 
     def _arm_findings(self, robot: Robot, values: dict[str, Any]) -> Findings:

@@ -22,7 +22,7 @@ from ik_node.motion.active_trajectory import (
     SAME_PLACE,
     SETTLED,
 )
-from ik_node.motion.monitor import Monitor, MonitorOptions, Verdict
+from ik_node.motion.monitor import Monitor, Verdict
 from ik_node.motion.point_to_point import Departure, ON_THE_WAY, plan_point_to_point, plan_stop
 from ik_node.motion.tool_path.path import ToolPath
 from ik_node.motion.tool_path.plan import plan_path
@@ -93,7 +93,7 @@ class Motion:
             task.figures |= {'q_start': numbers(start.q), 'qd_start': numbers(start.qd),
                              'q': numbers(q_goal)}
             return plan_point_to_point(robot.chain.joint_names, departure, q_goal,
-                                       settings.planning, settings['motion.sample_period'],
+                                       settings.planning, settings.sample_period,
                                        settings.tip_limits)
 
         return plan
@@ -195,10 +195,7 @@ class Motion:
         self._sent_for = task
         task.attempts += 1
         task.figures['duration_s'] = f'{trajectory.duration:.3f}'
-        monitor = Monitor(robot.chain, trajectory, q, MonitorOptions(
-            settings['watch.joint_tolerance'], settings['watch.start_timeout'],
-            settings['watch.settle_timeout'], settings['state.timeout'],
-            settings.path_tolerance))
+        monitor = Monitor(robot.chain, trajectory, q, settings.monitor)
         waited = task.figures.get('began_at_rest_because')
         self._goals.under_way(task, lambda: self._judge(task, plan, monitor),
                               f'on its way, {trajectory.duration:.2f} s'
@@ -261,7 +258,7 @@ class Motion:
         """
         age = self._arm.measured_ago(robot)
         course, lead = robot.course, self._handover(robot) + more
-        tolerance = robot.settings['watch.joint_tolerance']
+        tolerance = robot.settings.monitor.joint_tolerance
         elapsed = None if course is None else self._arm.elapsed(course, at)
         if elapsed is None:
             return depart(robot.chain, course, q, qd, at.now, lead, self._arm.cycle, tolerance,
@@ -271,7 +268,7 @@ class Motion:
 
     def _handover(self, robot: Robot) -> float:
         """Return how long (s) a moving arm keeps its motion, but for the delivery."""
-        return max(robot.settings['motion.handover_time'], LEAST_LEAD * self._arm.cycle)
+        return max(robot.settings.handover_time, LEAST_LEAD * self._arm.cycle)
 
     def _send(self, trajectory: Trajectory, robot: Robot, departure: Departure, at: Instant,
               limits: MotionLimits, before: float = np.inf) -> Trajectory:
@@ -320,8 +317,8 @@ class Motion:
         if task.goal is None:
             return bool(np.abs(robot.chain.difference(q, task.q_goal)).max() <= 1e-6)
         position, angle = task.goal.error(forward_kinematics(robot.chain, q))
-        return (position <= robot.settings['solver.position_tolerance']
-                and angle <= robot.settings['solver.orientation_tolerance'])
+        return (position <= robot.settings.solver.options.position_tolerance
+                and angle <= robot.settings.solver.options.orientation_tolerance)
 
     # ---- on the way ---------------------------------------------------------
 
@@ -462,7 +459,7 @@ class Motion:
             departure = self.departure(robot, q, qd, at,
                                        attempt * self._handover(robot))
             ramp = plan_stop(robot.chain.joint_names, departure, limits,
-                             robot.settings['motion.sample_period'])
+                             robot.settings.sample_period)
             in_time = at.now + (IN_TIME + attempt) * self._handover(robot)
             try:
                 ramp = self._send(ramp, robot, departure, at, limits,

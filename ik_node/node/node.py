@@ -17,7 +17,8 @@ from ik_node.errors import IkNodeError, ParameterError, Reason
 from ik_node.node.active_flag import Gate
 from ik_node.node.components import Parts
 from ik_node.node.created_entities import Entities
-from ik_node.ros.parameters import declare, IK_NODE, plain, refused
+from ik_node.ros.node_parameters import declare, plain, refused
+from ik_node.ros.parameters import IK_NODE
 from ik_node.ros.qos_mismatch import QosLog
 
 

@@ -19,6 +19,7 @@ from ik_node.motion.controller_rules import refusal
 from ik_node.motion.monitor import Verdict
 from ik_node.motion.trajectory import Trajectory
 from ik_node.node.active_flag import Gate
+from ik_node.node.settings import StartOptions
 from ik_node.ros.action_client import ACTION, TrajectoryAction
 from ik_node.ros.messages import trajectory_message
 from ik_node.text import shown
@@ -86,21 +87,20 @@ class Output(Protocol):
         """Wait until the controller has what was sent, at most so long; return whether it has."""
 
 
-def make_output(node: Node, kind: str, controller: str, gate: Gate) -> Output:
+def make_output(node: Node, options: StartOptions, gate: Gate) -> Output:
     """
-    Return the output of a kind, 'topic' or 'action', to a controller ('' = one without a name).
+    Return the output that is asked for, to the controller that is named ('' = without a name).
 
     Raises
     ------
     ParameterError
-        If there is no such kind, or it needs what is not installed.
+        If there is no such output, or it needs what is not installed.
 
     """
-    kinds = {'topic': TopicOutput, 'action': ActionOutput}
-    if kind not in kinds:
-        raise ParameterError(f'the parameter output is {shown(kind)}; it must be '
-                             f'{" or ".join(kinds)}')
-    return kinds[kind](node, prefix_of(controller), gate)
+    if options.output not in OUTPUT_KINDS:
+        raise ParameterError(f'the parameter output is {shown(options.output)}; it must be '
+                             f'{" or ".join(OUTPUT_KINDS)}')
+    return OUTPUT_KINDS[options.output](node, prefix_of(options.controller), gate)
 
 
 def prefix_of(controller: str) -> str:
@@ -212,6 +212,9 @@ class Commands:
         """Send a value for each joint (n,), to be carried out at once; as :meth:`Output.send`."""
         self._gate.require()
         self._publisher.publish(Float64MultiArray(data=values.tolist()))
+
+
+OUTPUT_KINDS: dict[str, type] = {'topic': TopicOutput, 'action': ActionOutput}
 
 
 def _checked_message(gate: Gate, trajectory: Trajectory, stamp: int | None,

@@ -122,7 +122,7 @@ class Preview:
         task = GoalTask(0, Time(), kind, goal)
         if self._motion.is_there(task, robot, self._arm.measured(robot)[0]):
             raise GoalError('the arm is there already', Reason.ALREADY_THERE)
-        if kind == 'pose' and robot.settings['motion.straight']:
+        if kind == 'pose' and robot.settings.straight:
             trajectory = self._motion.planned(
                 self._motion.path_plan(task, [goal.T_base_tip]))
         else:

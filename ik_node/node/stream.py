@@ -28,6 +28,7 @@ from ik_node.node.goal_status import GoalTask
 from ik_node.node.motion import Motion
 from ik_node.node.outputs import Commands, Output
 from ik_node.node.robot import Robot, RobotHolder
+from ik_node.node.settings import StartOptions
 from ik_node.node.stamp_check import StampCheck
 from ik_node.ros.clocks import steady_clock
 from ik_node.ros.qos import LATEST
@@ -124,8 +125,8 @@ class Stream:
 
     Parameters
     ----------
-    values : mapping
-        Parameters stream.output and controller, which are fixed at start.
+    options : StartOptions
+        stream_output and controller.
 
     Raises
     ------
@@ -136,7 +137,7 @@ class Stream:
 
     def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, targets: Targets,
                  goals: Goals, motion: Motion, stamps: StampCheck, output: Output,
-                 values: Mapping[str, Any], gate: Gate) -> None:
+                 options: StartOptions, gate: Gate) -> None:
         self._node = node
         self._holder = holder
         self._arm = arm
@@ -145,12 +146,12 @@ class Stream:
         self._motion = motion
         self._stamps = stamps
         self._output = output
-        self._kind = values['stream.output']
+        self._kind = options.stream_output
         if self._kind not in OUTPUTS:
             raise ParameterError(f'the parameter stream.output is {shown(self._kind)}; it must be '
                                  f'{", ".join(OUTPUTS[:-1])} or {OUTPUTS[-1]}')
         self._commands = None if self._kind == 'trajectory' \
-            else Commands(node, values['controller'], gate)
+            else Commands(node, options.controller, gate)
         self._session: Session | None = None
         self._task: GoalTask | None = None
         self._timer = node.create_timer(
@@ -163,7 +164,7 @@ class Stream:
 
     def _on_pose(self, message: PoseStamped, info: Info) -> None:
         now, robot = monotonic(), self._holder.robot
-        timeout = robot.settings['stream.timeout'] if robot is not None else 1.0
+        timeout = robot.settings.following.timeout if robot is not None else 1.0
         paused, self._last_pose = now - self._last_pose > max(timeout, PAUSE), now
         # A rejection may come after a wait.
         if self._task is not None and self._task.state is GoalState.REJECTED:
@@ -189,7 +190,7 @@ class Stream:
 
     def _target(self, message: PoseStamped, info: Info) -> np.ndarray:
         robot = self._holder.require()
-        self._stamps.checked(message.header.stamp, robot.settings['goal.max_age'], info)
+        self._stamps.checked(message.header.stamp, robot.settings.max_goal_age, info)
         return self._targets.pose(message.header, message.pose, robot)
 
     # ---- a session ----------------------------------------------------------
@@ -209,7 +210,7 @@ class Stream:
             task.halt = session.halt
         task.ends_alone = self._commands is None  # as each of its trajectories does
         session.clocks_agree = self._arm.clocks_agree()
-        if robot.settings['stream.stamped'] and self._commands is None \
+        if robot.settings.stream_stamped and self._commands is None \
                 and not session.clocks_agree:
             self._node.get_logger().warning(
                 'the stamps of the joint states do not show that the controller has our clock; '
@@ -235,14 +236,14 @@ class Stream:
 
     def _lead(self, robot: Robot) -> float:
         """Return how far (s) ahead is commanded: so far that trajectories are in time."""
-        lead = robot.settings['stream.lead']
+        lead = robot.settings.following.lead
         if self._commands is not None:
             return lead
-        needed = 1.0 / robot.settings['stream.rate'] + self._arm.cycle + self._arm.delivery()
+        needed = 1.0 / robot.settings.stream_rate + self._arm.cycle + self._arm.delivery()
         return min(max(lead, needed + MARGIN), LONGEST_LEAD)
 
     def _set_rate(self, session: Session) -> None:
-        self._timer.timer_period_ns = int(1e9 / session.settings['stream.rate'])
+        self._timer.timer_period_ns = int(1e9 / session.settings.stream_rate)
 
     def _ready(self, now: float) -> bool:
         """Return whether somebody listens; raise if nobody does, or nobody can follow."""
@@ -309,21 +310,21 @@ class Stream:
         rested = monotonic() - session.rest
         q, age = self._arm.last(robot)
         if age < rested and (np.abs(robot.chain.difference(q, end))
-                             <= robot.settings['watch.joint_tolerance']).all():
+                             <= robot.settings.monitor.joint_tolerance).all():
             seen = 'is'
-        elif rested > robot.settings['watch.settle_timeout']:
+        elif rested > robot.settings.monitor.settle_timeout:
             seen = 'was not seen'
         else:
             return
         self._close()
         self._last_pose = -np.inf  # this was the pause
         self._end(session, GoalState.STOPPED, Reason.STREAM_ENDED, 'no pose came for '
-                  f'{session.settings["stream.timeout"]:g} s; the arm {seen} at rest after '
+                  f'{session.settings.following.timeout:g} s; the arm {seen} at rest after '
                   f'{session.poses} poses')
 
     def _stamped(self, session: Session) -> bool:
         """Return whether trajectories have stamps; simulated time comes in steps too long."""
-        return (self._commands is None and session.settings['stream.stamped']
+        return (self._commands is None and session.settings.stream_stamped
                 and session.clocks_agree and not self._node.get_clock().ros_time_is_active)
 
     def _judge(self) -> None:
@@ -332,13 +333,13 @@ class Stream:
         q, age = self._arm.last(robot)
         if self._arm.own_delay(robot):
             return  # joint states are still to be taken
-        if q is None or age > robot.settings['state.timeout']:
+        if q is None or age > robot.settings.monitor.state_timeout:
             self._give_up(session, Reason.STATE_LOST, f'the joint states stopped {age:.1f} s ago')
             return
         course = robot.course
         if course is None or course.followed(robot.chain, q, now, ASTRAY):
             session.on_course = now
-        elif now - session.on_course > robot.settings['watch.start_timeout']:
+        elif now - session.on_course > robot.settings.monitor.start_timeout:
             jump = self._arm.jumped_since(session.on_course)
             if jump:
                 self._give_up(session, Reason.TIME_JUMPED,

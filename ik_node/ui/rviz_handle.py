@@ -24,7 +24,8 @@ from ik_node.errors import GoalError
 from ik_node.ros.clocks import steady_clock
 from ik_node.ros.markers import COLOURS
 from ik_node.ros.messages import fill_pose, matrix_from_pose
-from ik_node.ros.parameters import declare, INTERACTIVE_GOAL
+from ik_node.ros.node_parameters import declare
+from ik_node.ros.parameters import INTERACTIVE_GOAL
 from ik_node.se3 import distance
 from ik_node.ui.handle import Entry, Handle, MENU
 

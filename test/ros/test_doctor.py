@@ -30,7 +30,8 @@ from trajectory_msgs.msg import JointTrajectory
 
 from ik_node.doctor.command import parse
 from ik_node.ros.action_client import ACTION
-from ik_node.ros.parameters import declare, IK_NODE
+from ik_node.ros.node_parameters import declare
+from ik_node.ros.parameters import IK_NODE
 
 NAMES = [f'joint_{k}' for k in range(1, 7)]
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)

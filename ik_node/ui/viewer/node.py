@@ -22,7 +22,8 @@ from ik_node.model.urdf import Tree
 from ik_node.ros.clocks import steady_clock
 from ik_node.ros.description import Description, TOPIC
 from ik_node.ros.joint_states import JointStates
-from ik_node.ros.parameters import declare, VIEWER
+from ik_node.ros.node_parameters import declare
+from ik_node.ros.parameters import VIEWER
 from ik_node.ros.qos import LATCHED, LATEST, STATUS_QOS
 from ik_node.ui.mesh_files import resolve
 from ik_node.ui.viewer.event_queue import Inbox
