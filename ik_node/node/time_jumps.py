@@ -56,7 +56,8 @@ class TimeJumps:
             return
         before = self._clock.now().nanoseconds - jump.delta.nanoseconds
         self._jumps.append((now, delta, before))
-        self._logger.warning(f'simulated time jumped forward by {delta:.1f} s')
+        self._logger.warning(f'simulated time jumped forward by {delta:.1f} s',
+                             throttle_duration_sec=5.0)
 
     def since(self, time: float) -> float:
         """Return by how much (s) time jumped forward after a monotonic time (s), in all."""
