@@ -1,6 +1,8 @@
 # Two commands for a bare machine: make demo, make test.
 #   make demo KEEP=1   shows the arm in the browser, and stays up
+#   make demo URDF=arm.urdf BASE=base_link TIP=tool0   your own arm, .xacro too; BASE and TIP if not found
 #   make test ARGS="test/solver -k bias"
+#   make nightly                   everything in its long form: hours
 #   make fuzz MINUTES=60           hostile numbers and descriptions; make audit: known faults of packages
 PYTHON ?= python3
 VENV := .venv
@@ -13,13 +15,21 @@ export AMENT_PREFIX_PATH := $(CURDIR)/$(VENV)
 # The compiled kernels are kept in __pycache__, whatever the caller's environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test soak lint lock fuzz audit clean
+.PHONY: demo test nightly soak lint lock fuzz audit clean
 demo: $(VENV)/.demo
-	@$(BIN)/demo $(if $(KEEP),--keep)
+	@$(BIN)/ik_demo $(if $(KEEP),--keep) $(if $(URDF),--urdf '$(URDF)') $(if $(BASE),--base-link '$(BASE)') \
+	  $(if $(TIP),--tip-link '$(TIP)') $(if $(XACRO_ARGS),--xacro-args $(XACRO_ARGS))
 
-# All tests by two processes, each in a ROS domain of its own; a selection by one.
+# All tests by four processes, each in a ROS domain of its own; a selection by one.  Tests over
+# DDS wait for motions most of the time: two processes a core.
+WORKERS ?= 4
 test: $(VENV)/.test
-	@$(BIN)/python -m pytest $(or $(ARGS),-n 2 --dist loadfile)
+	@$(BIN)/python -m pytest $(or $(ARGS),-n $(WORKERS) --dist loadfile)
+
+# The same with ten times as many mutants of descriptions, then a million hostile calls, then the soak.
+nightly: $(VENV)/.test
+	@IK_NODE_TEST_NIGHTLY=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+	@$(MAKE) --no-print-directory fuzz soak
 
 # Two arms under load, then a thousand lives: each goal has one answer, and nothing grows.
 SOAK_MINUTES ?= 30

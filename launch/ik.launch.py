@@ -107,7 +107,7 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         else:
             nodes.append(LogInfo(msg='interactive_markers is not installed: no handle in RViz'))
     if value['viewer'] == 'true':
-        nodes.append(node('viewer', value['params_file'], description, links))
+        nodes.append(node('ik_viewer', value['params_file'], description, links))
     return nodes
 
 

@@ -19,7 +19,8 @@ import numpy as np
 from playwright.sync_api import Page, sync_playwright
 import rclpy
 
-from ik_node.commands.demo import running, send, START_TIMEOUT, Witness
+from ik_node.commands.demo import running, send, START_TIMEOUT_S
+from ik_node.commands.demo_witness import Witness
 from ik_node.ros.handshake import wait_for
 from ik_node.ros.process import leave
 from ik_node.share import share_file
@@ -93,7 +94,7 @@ def main(argv: list[str] | None = None) -> None:
             running('viewer', arguments, logs):
         log = logs / 'viewer.log'
         if not wait_for(witness, lambda: witness.ready() and 'open http' in log.read_text(),
-                        START_TIMEOUT):
+                        START_TIMEOUT_S):
             sys.exit(f'the processes did not start; see {logs}')
         with sync_playwright() as driver:
             chromium = driver.chromium.launch(executable_path=CHROMIUM,

@@ -17,7 +17,7 @@ GROUND = ''  # the files beside the groups
 # Between the URDF and the answer to a goal pose, in the order of the flow.
 WAY = {
     GROUND: 'errors se3 text',
-    'model': 'urdf chain joint_values',
+    'model': 'urdf chain arm_search joint_values',
     'kinematics': 'kernels arm',
     'solver': 'goal choices options solver result compiled/entry compiled/damped '
               'compiled/nullspace compiled/residual branches unreachable',
@@ -30,7 +30,8 @@ WAY = {
             'motion outputs',
 }
 REST = {
-    GROUND: 'executables, shipped files, command lines, pictures',
+    GROUND: 'executables, shipped files, pictures',
+    'command_line': 'arguments and help of each program, packages that are missing',
     'model': 'what the URDF draws',
     'kinematics': 'every link, the textbook Jacobians and their derivatives, singularities',
     'solver': 'batches, names of branches, reachability by colour',
@@ -45,7 +46,7 @@ REST = {
     'doctor': '`ik_doctor`',
     'textbook': 'the textbook methods, compared',
     'workspace': 'where an arm reaches',
-    'commands': '`send_goal`, `demo`, `plot_trajectory`',
+    'commands': '`send_goal`, `ik_demo`, `plot_trajectory`',
 }
 
 

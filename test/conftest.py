@@ -1,31 +1,78 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-How hypothesis draws: the same every time; anew with ``--hypothesis-profile explore``.
+How tests are run: examples that stay the same, the order of files, compiled kernels.
 
-How a test failed is told when it does: so does a run that is cut off.
+Hypothesis draws the same examples every time; others with ``--hypothesis-profile explore``.
 """
 
+from pathlib import Path
+import subprocess
+import sys
+
 from hypothesis import settings
+import pytest
+
+HERE = Path(__file__).parent
+# Files that take longest, by far: several processes work on them from the start.
+LONGEST_FIRST = ()
 
 settings.register_profile('same', derandomize=True)
 settings.register_profile('explore', derandomize=False, print_blob=True)
 settings.load_profile('same')
 
 
-class AtOnce:
-    """Tells of tests that fail, or are run again: that may be a fault after all."""
+class FailureReporter:
+    """Reports a failure when it happens: the run may be cut off before its summary."""
 
     def __init__(self, reporter):
         self._reporter = reporter
 
     def pytest_runtest_logreport(self, report):
-        """Tell it in full."""
-        if report.outcome in ('failed', 'rerun'):
-            self._reporter.section(f'{report.outcome}: {report.nodeid}')
+        """Write why a test failed."""
+        if report.outcome == 'failed':
+            self._reporter.section(f'failed: {report.nodeid}')
             self._reporter.write_line(report.longreprtext)
+
+
+class KernelLoader:
+    """
+    Compiles what is not compiled, once, before several processes would all do it.
+
+    They start and collect meanwhile.
+    """
+
+    def __init__(self):
+        self._running = subprocess.Popen([sys.executable, HERE / 'ros/warm.py', '--load-only'])
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self):
+        """Wait before the first test."""
+        assert self._running.wait() == 0, 'the kernels cannot be loaded'
+
+
+def pytest_configure(config):
+    """Keep our order of files in `pytest -n`, where the files with most tests come first."""
+    if getattr(config.option, 'loadscopereorder', None):
+        config.option.loadscopereorder = False
 
 
 def pytest_sessionstart(session):
     plugins = session.config.pluginmanager
-    plugins.register(AtOnce(plugins.get_plugin('terminalreporter')))
+    plugins.register(FailureReporter(plugins.get_plugin('terminalreporter')))
+    if getattr(session.config.option, 'numprocesses', None):  # not in its workers
+        plugins.register(KernelLoader())
+
+
+def pytest_collection_modifyitems(items):
+    """
+    Put the longest files first, then other tests over DDS, then those of the library.
+
+    Tests over DDS wait most of the time, in motions that take as long as they take.
+    """
+    def place(item):
+        file = item.path.relative_to(HERE).as_posix()
+        return (LONGEST_FIRST.index(file) if file in LONGEST_FIRST else len(LONGEST_FIRST),
+                not file.startswith('ros/'))
+
+    items.sort(key=place)

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """ros2 launch, where there is one: on a ROS machine, after colcon build and source."""
 
-import os
 import shutil
-import signal
 import subprocess
+from time import monotonic
 
+from process_tree import ProcessTree
 import pytest
 
 pytest.importorskip('launch_ros', reason='launch_ros is not on PyPI; it comes with ROS 2')
@@ -29,21 +29,35 @@ def send(*arguments):
                           capture_output=True, text=True, timeout=120)
 
 
+def wait_for_state(label, seconds=240.0):
+    """Wait until the node is there and in a state of its life."""
+    end, shown = monotonic() + seconds, None
+    while shown is None or label not in shown.stdout:
+        assert monotonic() < end, shown
+        shown = subprocess.run(['ros2', 'lifecycle', 'get', '/ik_node'], capture_output=True,
+                               text=True, timeout=60)
+
+
 @pytest.fixture
 def launched(tmp_path):
-    """Run a launch, and end it by Ctrl-C; it must end cleanly."""
+    """Run a launch, and end it by Ctrl-C; it must end cleanly, and nothing is left of it."""
     running = []
 
     def start(*arguments):
-        log = (tmp_path / 'launch.log').open('w')
-        running.append(subprocess.Popen([*LAUNCH, *arguments], stdout=log,
-                                        stderr=subprocess.STDOUT, start_new_session=True))
-        return tmp_path / 'launch.log'
+        with (tmp_path / 'launch.log').open('w') as log:
+            running.append(ProcessTree([*LAUNCH, *arguments], stdout=log,
+                                       stderr=subprocess.STDOUT))
 
     yield start
-    for process in running:
-        os.killpg(process.pid, signal.SIGINT)
-        assert process.wait(30) == 0
+    try:
+        for launch in running:
+            launch.interrupt()
+            assert launch.root.wait(30) == 0
+            left = launch.left(10.0)
+            assert not left, left
+    finally:
+        for launch in running:
+            launch.kill()
     text = (tmp_path / 'launch.log').read_text()
     assert 'Traceback' not in text, text
     for name in ('ik_node', 'sim_controller'):
@@ -70,6 +84,7 @@ def test_bare_launch_takes_goals(launched):
 def test_without_autostart(launched):
     """The node waits to be led."""
     launched('rviz:=false', 'autostart:=false')
+    wait_for_state('unconfigured')
     for transition in ('configure', 'activate'):
         done = subprocess.run(['ros2', 'lifecycle', 'set', '/ik_node', transition],
                               capture_output=True, text=True, timeout=240)

@@ -1,10 +1,10 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Node and simulated controller as two processes, and example goals sent to them.
+Run ik_node and a simulated controller as two processes, and send goals to them.
 
-Each goal goes through the command line ``send_goal``; what is printed as error is
-measured here, from the joint states that the controller reports.
+Each goal is sent by the command ``send_goal``; the error that is printed is measured here, from
+the joint states that the controller publishes.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, ExitStack
+from dataclasses import dataclass
 from itertools import cycle
 import json
 import os
@@ -23,128 +24,97 @@ import sys
 import tempfile
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import numpy as np
 import rclpy
-from rclpy.node import Node
-from rclpy.publisher import Publisher
 from rclpy.signals import SignalHandlerOptions
-from sensor_msgs.msg import JointState
 
+from ik_node.command_line.demo import parse
+from ik_node.commands.demo_goals import goals_for
+from ik_node.commands.demo_witness import Witness
 from ik_node.commands.pose_files import file_pose, FilePose, read_goals, read_poses
-from ik_node.commands.send_goal import make_goal, parse as parse_goal
+from ik_node.commands.xacro_file import expand_xacro
 from ik_node.errors import IkNodeError
 from ik_node.kinematics.arm import link_pose
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.urdf import read_urdf, Tree
-from ik_node.motion.controller_rules import seconds
-from ik_node.node.health_checks import READY
-from ik_node.ros.handshake import greet, wait_for
-from ik_node.ros.joint_states import JointStates
+from ik_node.ros.handshake import wait_for
 from ik_node.ros.process import leave
-from ik_node.ros.qos import LATEST, STATUS_QOS
 from ik_node.ros.rotations import rotation_from_quaternion
-from ik_node.ros.status_messages import GoalState
 from ik_node.se3 import distance, pose
 from ik_node.share import share_file
-from ik_node.text import printable
-from ik_node.ui.node_client import publish_stamped
+from ik_node.text import printable, quote
 
-START_TIMEOUT = 300.0  # s; the first start compiles for a minute, on a slow machine for more
-STATE_TIMEOUT = 10.0   # s, for a joint state to arrive
-GOAL_TIMEOUT = 60.0    # s, for a goal to end
-OPEN = (None, GoalState.ACCEPTED.value)
-PAUSE = 0.5            # s between two goals, to see whether somebody took over
-TOLERANCE = 1e-5       # m and rad, between goal and measured pose
+START_TIMEOUT_S = 300.0  # the first start compiles for a minute, on a slow machine for longer
+EXIT_TIMEOUT_S = 5.0     # from SIGINT until a process is killed
+GOAL_PAUSE_S = 0.5       # between two goals, to notice whether somebody took over
+MAX_GOAL_ERROR = 1e-5    # m and rad, between the goal and the measured pose
+LOG_CHARACTERS = 2000    # of each log that are shown if the processes do not start
 
 
-def parse(argv: list[str] | None) -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(prog='demo', description=__doc__)
-    parser.add_argument('--urdf', type=Path, default=share_file('urdf/six_axis_arm.urdf'),
-                        help='the arm (default: the one of this package)')
-    parser.add_argument('--goals', type=Path, default=share_file('examples/goals.yaml'),
-                        help='goals and what is expected of them')
-    parser.add_argument('--config', type=Path, default=share_file('config/ik_node.yaml'),
-                        help='parameters of both nodes')
-    parser.add_argument('--keep', action='store_true',
-                        help='show the arm in the browser, go through the goals over and over '
-                        'until somebody else sends one, and stay up until Ctrl-C')
-    return parser.parse_args(argv)
-
-
-class Witness(Node):
+@dataclass(frozen=True)
+class DemoGoal:
     """
-    Sees what anybody on the network sees: joint states, diagnostics, answers to goals.
+    A goal of the demonstration.
 
     Attributes
     ----------
-    ours : set of str
-        Stamps of the goals that this demonstration has sent.
+    name, frame : str
+        The frame is a link of the arm, or an unknown one.
+    expected : str
+        REACHED, ALREADY_THERE, or the reason for which the goal must be refused.
+    command : list of str
+        Arguments of send_goal.
+    end : FilePose
+        Pose of the tip at its end, in `frame`.
 
     """
 
-    def __init__(self) -> None:
-        super().__init__('demo', start_parameter_services=False)
-        self.states = JointStates()
-        self.ours: set[str] = set()
-        self._goals: dict[str, str] = {}  # stamp -> state
-        self._ways: dict[str, Publisher] = {}
-        self._dragged = False
-        self._health = ''
-        self.create_subscription(DiagnosticStatus, 'ik_node/status', self._on_status, STATUS_QOS)
-        self.create_subscription(DiagnosticStatus, 'ik_node/preview', self._on_preview, 1)
-        self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
-        self.create_subscription(
-            JointState, 'joint_states', self._on_joint_states, LATEST)
+    name: str
+    frame: str
+    expected: str
+    command: list[str]
+    end: FilePose
 
-    def ready(self) -> bool:
-        """Return whether the node says that it would take a goal now."""
-        return self._health.startswith(READY)
 
-    def taken_over(self) -> bool:
-        """Return whether somebody else has sent a goal, or dragged the handle."""
-        return self._dragged or bool(self._goals.keys() - self.ours)
+def demo_goal(fields: dict[str, Any], folder: Path, base_link: str) -> DemoGoal:
+    """
+    Return a goal of a YAML file.
 
-    def go(self, command: list[str]) -> None:
-        """Send what send_goal would, and wait until it ends or somebody takes over."""
-        topic, goal = make_goal(parse_goal(command))
-        if topic not in self._ways:
-            self._ways[topic] = self.create_publisher(type(goal), f'ik_node/{topic}', 1)
-            greet(self, 'ik_node', STATE_TIMEOUT, self._ways[topic])
-        if self.taken_over():
-            return
-        stamp = publish_stamped(self, self._ways[topic], goal)
-        self.ours.add(stamp)
-        wait_for(self, lambda: self.taken_over() or self._goals.get(stamp) not in OPEN,
-                 GOAL_TIMEOUT)
+    Parameters
+    ----------
+    fields : dict
+        An entry of the file, as examples/goals.yaml has them.
+    folder : Path
+        Where the file is; paths in it start there.
+    base_link : str
+        The frame, if the goal names none.
 
-    def _on_status(self, message: DiagnosticStatus) -> None:
-        values = {pair.key: pair.value for pair in message.values}
-        self._goals[values['stamp']] = values['state']
+    Raises
+    ------
+    KeyError, ParameterError, OSError
+        If the goal has no pose, or its file cannot be read.
 
-    def _on_preview(self, _message: DiagnosticStatus) -> None:
-        self._dragged = True
-
-    def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        for status in message.status:
-            if status.name == '/ik_node: health':
-                self._health = status.message
-
-    def fresh_positions(self, names: tuple[str, ...]) -> dict[str, float]:
-        """Return joint positions, those of `names` measured after the call, by their stamps."""
-        # While this process waited for another one, an old message may have been kept for it.
-        called = 1e-9 * self.get_clock().now().nanoseconds
-        wait_for(self, lambda: self.states.age(names, called) < 0.0, STATE_TIMEOUT)
-        return self.states.positions
-
-    def _on_joint_states(self, message: JointState) -> None:
-        self.states.take(message, seconds(message.header.stamp))
+    """
+    name, frame = str(fields['name']), str(fields.get('frame') or base_link)
+    if 'path' in fields:
+        file = folder / fields['path']
+        command, end = ['--path', str(file)], read_poses(file)[-1]
+    else:
+        end = file_pose(fields, f'the goal {name}')
+        command = ['--line'] if fields.get('line') else []
+        if 'through' in fields:
+            command = ['--through', *map(str, fields['through'])]
+        command += ['--xyz', *map(str, fields['xyz'])]
+        for orientation in ('quat', 'rpy'):
+            if orientation in fields:
+                command += [f'--{orientation}', *map(str, fields[orientation])]
+                break
+    return DemoGoal(name, frame, fields['expect'], [*command, '--frame', frame], end)
 
 
 @contextmanager
 def running(name: str, arguments: list[str], log_folder: Path) -> Iterator[subprocess.Popen]:
-    """Run one of this package's executables, with its output in a file; end it by SIGINT."""
+    """Run an executable of this package, with its output in a file; end it by SIGINT."""
     with (log_folder / f'{name}.log').open('w') as log:
         process = subprocess.Popen(
             [sys.executable, '-c', f'from ik_node.entry import {name}; {name}()', *arguments],
@@ -154,33 +124,13 @@ def running(name: str, arguments: list[str], log_folder: Path) -> Iterator[subpr
         finally:
             process.send_signal(signal.SIGINT)
             try:
-                process.wait(5.0)
+                process.wait(EXIT_TIMEOUT_S)
             except subprocess.TimeoutExpired:
                 process.kill()
 
 
-def command_line(goal: dict[str, Any], folder: Path) -> tuple[list[str], FilePose]:
-    """
-    Return what send_goal takes for a goal, and the pose where it ends; files are in `folder`.
-
-    Raises
-    ------
-    ParameterError, OSError
-        If the goal has no pose, or its file cannot be read.
-
-    """
-    if 'path' in goal:
-        file = folder / goal['path']
-        return ['--path', str(file), '--frame', goal['frame']], read_poses(file)[-1]
-    way = ['--line'] if goal.get('line') else []
-    if 'through' in goal:
-        way = ['--through', *map(str, goal['through'])]
-    return [*way, '--xyz', *map(str, goal['xyz']), '--rpy', *map(str, goal['rpy']),
-            '--frame', goal['frame']], file_pose(goal, f'the goal {goal["name"]}')
-
-
 def send(command: list[str], witness: Witness) -> dict[str, Any] | None:
-    """Send one goal by the command line and return its answer; None without one."""
+    """Send one goal by the command send_goal and return its answer; None without one."""
     done = subprocess.run(
         [sys.executable, '-c', 'from ik_node.entry import send_goal; send_goal()', *command,
          '--json'], stdout=subprocess.PIPE, text=True)
@@ -191,23 +141,23 @@ def send(command: list[str], witness: Witness) -> dict[str, Any] | None:
     return answer
 
 
-def run_goal(goal: dict[str, Any], command: list[str], end: FilePose, witness: Witness,
-             tree: Tree, chain: Chain) -> bool:
-    """Send one goal by the command line and print what came; return whether it is as expected."""
+def run_goal(goal: DemoGoal, witness: Witness, tree: Tree, chain: Chain) -> bool:
+    """Send one goal, print its answer, and return whether it ended as expected."""
     before = dict(witness.fresh_positions(chain.joint_names))
-    answer = send(command, witness)
+    answer = send(goal.command, witness)
     if answer is None:
-        print(f'  FAILED   {goal["name"]}: no answer')
+        print(f'  FAILED   {goal.name}: no answer')
         return False
-    line = f'{goal["name"]:<34} send_goal {shlex.join(command)}\n           '
-    good = answer['reason'] == goal['expect']
+    line = f'{goal.name:<34} send_goal {shlex.join(goal.command)}\n           '
+    good = answer['reason'] == goal.expected
     if answer['state'] == 'reached':
-        T_base_frame = link_pose(tree, goal['frame'], chain.base_link, before)
-        T_goal = T_base_frame @ pose(rotation_from_quaternion(end.quaternion), np.array(end.xyz))
+        T_base_frame = link_pose(tree, goal.frame, chain.base_link, before)
+        T_goal = T_base_frame @ pose(rotation_from_quaternion(goal.end.quaternion),
+                                     np.array(goal.end.xyz))
         T_tip = link_pose(tree, chain.tip_link, chain.base_link,
                           witness.fresh_positions(chain.joint_names))
         position, angle = distance(T_goal, T_tip)
-        good = good and position < TOLERANCE and angle < TOLERANCE
+        good = good and position < MAX_GOAL_ERROR and angle < MAX_GOAL_ERROR
         how = f'solved in {answer["solve_time_ms"]} ms' if 'solve_time_ms' in answer else \
             f'{answer["path_m"]} m of path, planned within {answer["path_deviation_m"]} m of it'
         line += (f'reached: {how}, moved {answer.get("duration_s", "0")} s, measured error '
@@ -216,84 +166,166 @@ def run_goal(goal: dict[str, Any], command: list[str], end: FilePose, witness: W
         line += f'{answer["state"]} ({answer["reason"]}): {printable(answer["message"])}'
     print(('  ok       ' if good else '  NOT OK   ') + line, flush=True)
     if not good:
-        print(f'           expected {goal["expect"]}')
+        print(f'           expected {goal.expected}')
     return good
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run the demonstration; exit code 0 only if each goal ended as its file expects."""
-    options = parse(argv)
-    try:
-        goals = read_goals(options.goals)
-        sent = [(goal, *command_line(goal, options.goals.parent)) for goal in goals]
-        tree = read_urdf(options.urdf)
-        chain = make_chain(tree)
-    except KeyError as error:
-        sys.exit(f'demo: a goal in {options.goals} has no {error}')
-    except (IkNodeError, OSError, TypeError) as error:
-        sys.exit(f'demo: {error}')
+    """Run the demonstration; exit code 0 only if each goal ended as expected."""
+    options = parse(sys.argv[1:] if argv is None else argv)
     logs = Path(tempfile.mkdtemp(prefix='ik_node_demo_'))
-    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    witness = Witness()
     try:
-        code = _demonstrate(options, sent, tree, chain, witness, logs)
+        urdf = _urdf_file(options, logs)
+        tree = read_urdf(urdf)
+        chain = make_chain(tree, options.base_link, options.tip_link)
+        goals = _goals(options, chain)
+    except (IkNodeError, OSError, TypeError) as error:
+        sys.exit(f'ik_demo: {error}')
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    demonstration = _Demonstration(options, urdf, tree, chain, goals, logs)
+    try:
+        code = demonstration.run()
     except KeyboardInterrupt:
         code = 0 if options.keep else 130
-    leave(witness, code)
+    leave(demonstration.witness, code)
 
 
-def _demonstrate(options: argparse.Namespace, sent: list[tuple[dict, list[str], FilePose]],
-                 tree: Tree, chain: Chain, witness: Witness, logs: Path) -> int:
-    arguments = ['--ros-args', '--params-file', str(options.config),
-                 '-p', f'urdf_file:={options.urdf}']
-    print(f'==> starting ik_node and sim_controller with {options.urdf.name} (logs in {logs}; '
-          'the first start on a machine compiles for about a minute)', flush=True)
-    with running('sim_controller', arguments, logs) as simulator, \
-            running('ik_node', arguments, logs) as node:
-        def up() -> bool:
-            return witness.ready() or any(p.poll() is not None for p in (simulator, node))
-
-        if not wait_for(witness, up, START_TIMEOUT) or not witness.ready():
-            print('the processes did not start:')
-            for log in sorted(logs.glob('*.log')):
-                print(f'--- {log.name}\n{log.read_text()[-2000:]}')
-            return 1
-        with ExitStack() as stack:
-            if options.keep:
-                _open_page(stack, arguments, logs, witness)
-            print(f'==> sending {len(sent)} goals', flush=True)
-            results = []
-            for goal in sent:
-                if options.keep and witness.taken_over():
-                    break
-                results.append(run_goal(*goal, witness, tree, chain))
-            print(f'==> {sum(results)} of {len(results)} goals ended as expected')
-            if options.keep:
-                _stay(sent, witness, lambda: all(p.poll() is None for p in (simulator, node)))
-    return 0 if all(results) else 1
+def _urdf_file(options: argparse.Namespace, folder: Path) -> Path:
+    """Return the URDF file of the arm; a .xacro file is expanded into a folder."""
+    if options.urdf is None:
+        return share_file('urdf/six_axis_arm.urdf')
+    if options.urdf.suffix != '.xacro' or not options.urdf.is_file():
+        return options.urdf
+    return expand_xacro(options.urdf, folder, dict(options.xacro_args))
 
 
-def _open_page(stack: ExitStack, arguments: list[str], logs: Path, witness: Witness) -> None:
-    """Start the viewer, until the stack ends it, and print its address."""
-    process = stack.enter_context(running('viewer', arguments, logs))
-    log = logs / 'viewer.log'
-    wait_for(witness, lambda: process.poll() is not None or 'open http' in log.read_text(),
-             START_TIMEOUT)
-    text = log.read_text()
-    if 'open http' in text:
-        print(f'==> see the arm, and drag it: {text.partition("open ")[2].split()[0]}', flush=True)
-    else:
-        print(f'==> no page in the browser:\n{text[-2000:]}', flush=True)
+def _goals(options: argparse.Namespace, chain: Chain) -> list[DemoGoal]:
+    """
+    Return the goals of the file, or those that are made for the arm.
+
+    Raises
+    ------
+    ParameterError, OSError
+        If a goal is incomplete, or a file cannot be read.
+
+    """
+    file = options.goals
+    if file is None and options.urdf is None and not (options.base_link or options.tip_link):
+        file = share_file('examples/goals.yaml')
+    if file is None:
+        print('==> finding goals that this arm can reach (the first time on a machine this '
+              'compiles for some seconds)', flush=True)
+    folder = Path() if file is None else file.parent
+    try:
+        return [demo_goal(fields, folder, chain.base_link)
+                for fields in (goals_for(chain) if file is None else read_goals(file))]
+    except KeyError as error:
+        sys.exit(f'ik_demo: a goal in {file} has no {error}')
 
 
-def _stay(sent: list[tuple[dict, list[str], FilePose]], witness: Witness,
-          up: Callable[[], bool]) -> None:
-    """Go through the goals until somebody takes over; then leave the arm to them."""
-    print('==> staying up until Ctrl-C; the goals come again and again, until you drag the handle '
-          'in\n    the browser or send a goal from another terminal, in this folder:\n'
-          '    .venv/bin/send_goal --xyz 0.5 0.1 0.5 --rpy 0 1.57 0 --frame base_link', flush=True)
-    for _, command, _ in cycle(sent):
-        if wait_for(witness, witness.taken_over, PAUSE) or not up():
-            break
-        witness.go(command)
-    wait_for(witness, lambda: not up(), float('inf'))
+class _Demonstration:
+    """The processes, the goals that are sent to them, and who watches."""
+
+    def __init__(self, options: argparse.Namespace, urdf: Path, tree: Tree, chain: Chain,
+                 goals: list[DemoGoal], logs: Path) -> None:
+        self.witness = Witness()
+        self._options, self._urdf, self._logs = options, urdf, logs
+        self._tree, self._chain, self._goals = tree, chain, goals
+        self._arguments = ['--ros-args', '--params-file',
+                           str(options.config or share_file('config/ik_node.yaml')),
+                           '-p', f'urdf_file:={urdf}']
+        for name, link in (('base_link', options.base_link), ('tip_link', options.tip_link)):
+            if link:
+                self._arguments += ['-p', f'{name}:="{link}"']
+
+    def run(self) -> int:
+        """Return the exit code."""
+        chain = self._chain
+        print(f'==> {quote(self._tree.name)} from {self._urdf.name}: {chain.n} joints from the '
+              f'base {quote(chain.base_link)} to the tip {quote(chain.tip_link)}\n'
+              f'==> starting ik_node and sim_controller (logs in {self._logs}; the first start on '
+              'a machine compiles for about a minute)', flush=True)
+        with running('sim_controller', self._arguments, self._logs) as simulator, \
+                running('ik_node', self._arguments, self._logs) as node, ExitStack() as stack:
+            def alive() -> bool:
+                return simulator.poll() is None and node.poll() is None
+
+            wait_for(self.witness, lambda: self.witness.ready() or not alive(), START_TIMEOUT_S)
+            if not self.witness.ready():
+                self._show_logs()
+                return 1
+            if self._options.keep:
+                self._open_page(stack)
+            good = self._send_goals()
+            if self._options.keep:
+                self._stay(alive)
+            else:
+                print(f'==> to see the arm, and to drag it in the browser: {self._keep_command()}')
+        return 0 if good else 1
+
+    def _show_logs(self) -> None:
+        print('the processes did not start:')
+        for log in sorted(self._logs.glob('*.log')):
+            print(f'--- {log.name}\n{log.read_text()[-LOG_CHARACTERS:]}')
+
+    def _send_goals(self) -> bool:
+        """Send each goal; return whether all ended as expected."""
+        print(f'==> sending {len(self._goals)} goals', flush=True)
+        results = []
+        for goal in self._goals:
+            if self._options.keep and self.witness.taken_over():
+                break
+            results.append(run_goal(goal, self.witness, self._tree, self._chain))
+        print(f'==> {sum(results)} of {len(results)} goals ended as expected', flush=True)
+        return all(results)
+
+    def _open_page(self, stack: ExitStack) -> None:
+        """Start the viewer, until the stack ends it, and print its address."""
+        arguments = [*self._arguments, '-p', 'follow:=true']
+        process = stack.enter_context(running('viewer', arguments, self._logs))
+        log = self._logs / 'viewer.log'
+        wait_for(self.witness,
+                 lambda: process.poll() is not None or 'open http' in log.read_text(),
+                 START_TIMEOUT_S)
+        text = log.read_text()
+        if 'open http' in text:
+            page = text.partition('open ')[2].split()[0]
+            print(f'==> see the arm, and drag it: {page}\n'
+                  '    it follows the hand; to preview goals instead, clear "Follow while '
+                  'dragging"', flush=True)
+        else:
+            print(f'==> no page in the browser:\n{text[-LOG_CHARACTERS:]}', flush=True)
+
+    def _stay(self, alive: Callable[[], bool]) -> None:
+        """Repeat the goals until somebody takes over; then leave the arm to them."""
+        print('==> staying up until Ctrl-C; the goals are repeated until you drag the handle in '
+              'the browser\n    or send a goal from another terminal:\n'
+              f'    {self._example_command()}', flush=True)
+        for goal in cycle(self._goals):
+            if wait_for(self.witness, self.witness.taken_over, GOAL_PAUSE_S) or not alive():
+                break
+            self.witness.go(goal.command)
+        wait_for(self.witness, lambda: not alive(), float('inf'))
+
+    def _keep_command(self) -> str:
+        """Return the command that shows this arm in the browser."""
+        options = self._options
+        if 'MAKELEVEL' not in os.environ:
+            return shlex.join(['ik_demo', *sys.argv[1:], '--keep'])
+        named = {'URDF': options.urdf, 'BASE': options.base_link, 'TIP': options.tip_link,
+                 'XACRO_ARGS': ' '.join(f'{name}:={value}' for name, value in options.xacro_args)}
+        return shlex.join(['make', 'demo', 'KEEP=1',
+                           *(f'{name}={value}' for name, value in named.items() if value)])
+
+    def _example_command(self) -> str:
+        """Return a command that sends a goal: a position that one of the goals has."""
+        sender, here = Path(sys.executable).with_name('send_goal'), Path.cwd()
+        if not sender.is_file():
+            program = 'send_goal'
+        else:
+            program = str(sender.relative_to(here) if here in sender.parents else sender)
+        base = self._chain.base_link
+        xyz = next((goal.end.xyz for goal in self._goals
+                    if goal.frame == base and goal.expected == 'REACHED'), (0.4, 0.2, 0.4))
+        return shlex.join([program, '--position', '--xyz', *(f'{x:.2f}' for x in xyz),
+                           '--frame', base])

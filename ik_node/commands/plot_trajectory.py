@@ -19,7 +19,9 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 import yaml
 
-from ik_node.command_line import rotation_from
+from ik_node.command_line.packages import how_to_install, require_matplotlib
+from ik_node.command_line.plot_trajectory import parse
+from ik_node.command_line.rotations import rotation_from
 from ik_node.commands.trajectory_curves import Curves, make_curves
 from ik_node.commands.trajectory_files import (
     make_recording,
@@ -49,50 +51,11 @@ SIZE = 11.0, 11.0  # inches
 LEGEND = 0.5
 
 
-def parse(argv: list[str]) -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(
-        prog='plot_trajectory', description=__doc__,
-        epilog='exit code: 0 drawn, 2 not drawn, with the reason')
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument('--xyz', nargs=3, type=float, metavar=('X', 'Y', 'Z'),
-                      help='a goal: position of the tip in the base link, m')
-    what.add_argument('--status', type=Path, metavar='FILE',
-                      help='recorded status, YAML; the last one that has a motion of the joints')
-    what.add_argument('--points', type=Path, metavar='FILE',
-                      help='recorded points, YAML or CSV')
-    what.add_argument('--listen', action='store_true',
-                      help='the next trajectory on the topic (needs ROS)')
-    turn = parser.add_mutually_exclusive_group()
-    turn.add_argument('--rpy', nargs=3, type=float, metavar=('ROLL', 'PITCH', 'YAW'),
-                      help='orientation of the goal by fixed-axis angles, rad (default 0 0 0)')
-    turn.add_argument('--quat', nargs=4, type=float, metavar=('X', 'Y', 'Z', 'W'),
-                      help='orientation of the goal by a quaternion')
-    parser.add_argument('--line', action='store_true',
-                        help='to the goal by a straight line of the tip')
-    parser.add_argument('--start', nargs='+', type=float, metavar='Q',
-                        help='posture at the start, rad or m (default: middle of each range)')
-    parser.add_argument('--urdf', help='URDF file (default: the six-axis arm of this package)')
-    parser.add_argument('--base-link', default='', help='default: found')
-    parser.add_argument('--tip-link', default='', help='default: found')
-    parser.add_argument('--config', type=Path, metavar='FILE',
-                        help="parameters of the node (default: this package's)")
-    parser.add_argument('--topic', default='joint_trajectory', help='default joint_trajectory')
-    parser.add_argument('--timeout', type=float, default=60.0, metavar='S',
-                        help='how long to listen, s (default 60)')
-    parser.add_argument('--output', type=Path, default=Path('trajectory.png'), metavar='FILE',
-                        help='picture to write (default ./trajectory.png)')
-    parser.add_argument('--show', action='store_true', help='open a window instead')
-    options = parser.parse_args(argv)
-    if not options.xyz and (options.rpy or options.quat or options.line or options.start):
-        parser.error('--rpy, --quat, --line and --start belong to a goal; give --xyz, too')
-    return options
-
-
 def main(argv: list[str] | None = None) -> None:
     """Run the command."""
     options = parse(sys.argv[1:] if argv is None else argv)
     try:
+        require_matplotlib()
         chain = make_chain(read_urdf(options.urdf or share_file('urdf/six_axis_arm.urdf')),
                            options.base_link, options.tip_link)
         settings = make_settings(
@@ -216,8 +179,10 @@ def listen(topic: str, timeout: float) -> Recording:
         from rclpy.wait_for_message import wait_for_message
         from trajectory_msgs.msg import JointTrajectory
     except ImportError as error:
-        raise ParameterError(f'--listen needs {error.name}; source your ROS 2 setup, or give '
-                             'recorded points (--points)') from None
+        module = (error.name or 'rclpy').partition('.')[0]
+        raise ParameterError(f'--listen needs {module}, which is not installed here: '
+                             f'{how_to_install(module)}; or give recorded points (--points)'
+                             ) from None
     rclpy.init()
     node = rclpy.create_node('plot_trajectory', start_parameter_services=False)
     print(f'plot_trajectory: waiting for {node.resolve_topic_name(topic)} ...', file=sys.stderr)

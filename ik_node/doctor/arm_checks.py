@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from ik_node.doctor.node_checks import (
@@ -24,13 +26,14 @@ from ik_node.node.arm_state import TOO_FAST
 from ik_node.ros.joint_states import JointStates
 from ik_node.text import quote
 
-SLOW = 10.0  # Hz; with fewer joint states the watch over a motion sees little
-CONFLICT = 20.0  # so many times its range in a few seconds goes no joint: two tell of it
-STIR = 0.01  # rad or m; less is noise
+MIN_STATE_RATE_HZ = 10.0  # with fewer joint states a motion cannot be monitored well
+# In a few seconds no joint travels so many times its range: two publishers contradict each other.
+CONFLICT_TRAVEL_RATIO = 20.0
+NOISE_RANGE = 0.01  # rad or m; a smaller range is noise
 # Outside these a limit is probably in other units, by kind: rad or m, and s.
-SANE = {'velocity': (1e-3, 50.0), 'acceleration': (1e-2, 1e3), 'jerk': (0.1, 1e6)}
-NARROW = 1e-3  # rad or m
-WIDE = 50.0  # m
+PLAUSIBLE_LIMITS = {'velocity': (1e-3, 50.0), 'acceleration': (1e-2, 1e3), 'jerk': (0.1, 1e6)}
+MIN_JOINT_RANGE = 1e-3  # rad or m
+MAX_SLIDE_RANGE_M = 50.0  # m
 
 
 def check_description(seen: Observations, model: Model) -> Findings:
@@ -85,6 +88,13 @@ def check_joint_states(seen: Observations, model: Model) -> Findings:
         joints.state(names, seen.end, seen.value('state.timeout'))
     except StateError as error:
         known = listed([quote(name) for name in joints.positions])
+        if joints.positions and not joints.positions.keys() & set(names):
+            yield problem(
+                f'the joint states on {topic.name}, from {publishers}, are those of another '
+                f'robot: they name {known}; the arm has {listed(list(map(quote, names)))}',
+                'load the URDF of the robot that runs, or remap joint_states to the topic of '
+                'this arm' + _prefix_hint(names, joints.positions))
+            return
         yield problem(f'{error} ({topic.name}, from {publishers})', {
             Reason.STATE_INVALID: correct,
             Reason.STATE_STALE: 'look why they have stopped',
@@ -101,6 +111,8 @@ def check_sources(seen: Observations, model: Model) -> Findings:
         return
     topic, publishers = seen.states_topic, listed(_publishers(seen))
     names = _names(model, JointStates())
+    if not any(name in names for heard in seen.states for name in heard.message.name):
+        names = ()  # of another robot
     found = False
     if joint := _conflict(seen, names):
         found = True
@@ -111,10 +123,10 @@ def check_sources(seen: Observations, model: Model) -> Findings:
         yield warning(f'{len(topic.publishers)} publish {topic.name}: {publishers}',
                       'let each joint be published by one of them')
     rate = _rate(seen, names)
-    if rate < SLOW:
+    if rate < MIN_STATE_RATE_HZ:
         found = True
         yield warning(f'joint states come {rate:.1f} times a second',
-                      f'publish at least {SLOW:g} a second, better 100')
+                      f'publish at least {MIN_STATE_RATE_HZ:g} a second, better 100')
     if not any(heard.message.header.stamp.sec or heard.message.header.stamp.nanosec
                for heard in seen.states):
         found = True
@@ -124,6 +136,18 @@ def check_sources(seen: Observations, model: Model) -> Findings:
         age = seen.behind(seen.states)
         yield ok(f'{publishers}, {rate:.0f} Hz'
                  + ('' if age is None else f', by their stamps {1e3 * age:.1f} ms old'))
+
+
+def _prefix_hint(names: tuple[str, ...], heard: Iterable[str]) -> str:
+    """Return the hint that all names differ by the same prefix; '' if they do not."""
+    heard = tuple(heard)
+    for long, short, where in ((heard, names, 'the URDF lacks'), (names, heard, 'only the URDF '
+                                'has')):
+        prefixes = {name.removesuffix(short[0]) for name in long if name.endswith(short[0])}
+        for prefix in prefixes - {''}:
+            if {prefix + name for name in short} <= set(long):
+                return f'; {where} the prefix {quote(prefix)}'
+    return ''
 
 
 def _publishers(seen: Observations) -> list[str]:
@@ -148,8 +172,8 @@ def _conflict(seen: Observations, names: tuple[str, ...]) -> str:
         told = np.array([position for heard in seen.states for known, position
                          in zip(heard.message.name, heard.message.position) if known == name])
         told = told[np.isfinite(told)]
-        if len(told) and (width := np.ptp(told)) > STIR \
-                and np.abs(np.diff(told)).sum() > CONFLICT * width:
+        if len(told) and (width := np.ptp(told)) > NOISE_RANGE \
+                and np.abs(np.diff(told)).sum() > CONFLICT_TRAVEL_RATIO * width:
             return name
     return ''
 
@@ -161,13 +185,13 @@ def check_limits(seen: Observations, model: Model) -> Findings:
         yield skipped('there is no usable description')
         return
     findings = [warning(note, 'look at the URDF') for note in model.tree.notes]
-    for kind, (low, high) in SANE.items():
+    for kind, (low, high) in PLAUSIBLE_LIMITS.items():
         findings += _odd(seen, chain, kind, low, high)
     for name, width in zip(chain.joint_names, chain.upper - chain.lower):
-        if 0.0 < width < NARROW:
+        if 0.0 < width < MIN_JOINT_RANGE:
             findings.append(warning(f'joint {quote(name)} may move by {width:.2g} only',
                                     'correct its limits in the URDF'))
-    for k in np.flatnonzero(~chain.turning & (chain.upper - chain.lower > WIDE)):
+    for k in np.flatnonzero(~chain.turning & (chain.upper - chain.lower > MAX_SLIDE_RANGE_M)):
         findings.append(warning(f'joint {quote(chain.joint_names[k])} slides from '
                                 f'{chain.lower[k]:g} to {chain.upper[k]:g} m',
                                 'give its limits in m, if they are in millimetres'))

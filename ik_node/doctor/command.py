@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import asdict
 import json
 import sys
@@ -12,7 +11,7 @@ import sys
 import rclpy
 from rclpy.signals import SignalHandlerOptions
 
-from ik_node.command_line import node_name
+from ik_node.command_line.doctor import parse
 from ik_node.doctor import arm_checks as arm, node_checks as checks
 from ik_node.doctor.node_checks import Finding, Level, read_model
 from ik_node.doctor.observations import Observations
@@ -20,7 +19,7 @@ from ik_node.doctor.observer import observe
 from ik_node.ros.process import leave
 from ik_node.text import printable
 
-CHECKS = {
+ALL_CHECKS = {
     'environment': checks.check_environment,
     'node': checks.check_node,
     'lifecycle': checks.check_lifecycle,
@@ -38,27 +37,10 @@ CHECKS = {
 }
 
 
-def parse(argv: list[str]) -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(
-        prog='ik_doctor', description=__doc__,
-        epilog='exit code: 0 no problem, 1 a problem, 2 wrong usage, 130 interrupted')
-    parser.add_argument('--node', default='/ik_node', type=node_name,
-                        help='name of the ik_node, with its namespace (default %(default)s)')
-    parser.add_argument('--timeout', type=float, default=6.0, metavar='S',
-                        help='look for so long at most, s; less if nothing is missing '
-                             '(default %(default)s)')
-    parser.add_argument('--json', action='store_true', help='print one JSON object')
-    options = parser.parse_args(argv)
-    if not 0.0 < options.timeout < 3600.0:
-        parser.error('--timeout is more than 0 and less than 3600')
-    return options
-
-
 def diagnose(seen: Observations) -> dict[str, list[Finding]]:
     """Return what each check finds."""
     model = read_model(seen)
-    return {name: list(check(seen, model)) for name, check in CHECKS.items()}
+    return {name: list(check(seen, model)) for name, check in ALL_CHECKS.items()}
 
 
 def report(found: dict[str, list[Finding]]) -> str:

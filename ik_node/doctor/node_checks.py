@@ -21,12 +21,15 @@ from ik_node.doctor.observer import environment
 from ik_node.errors import IkNodeError, Reason
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.urdf import parse_urdf, read_urdf, Tree
-from ik_node.node.stamp_check import FUTURE_SLACK
+from ik_node.node.outputs import prefix_of
+from ik_node.node.stamp_check import FUTURE_SLACK_S
+from ik_node.ros.action_client import ACTION
 from ik_node.ros.parameters import IK_NODE
 from ik_node.ros.status_messages import GoalState
 from ik_node.text import quote
 
-SHOWN = 5  # names in a list
+MAX_LISTED_NAMES = 5
+START_CONTROLLER = 'start or activate the controller, or name it by the parameter controller'
 
 
 class Level(str, Enum):
@@ -95,8 +98,8 @@ def problem(what: str, remedy: str) -> Finding:
 
 def listed(names: list[str]) -> str:
     """Return names in words, the first few."""
-    more = f' and {len(names) - SHOWN} more' if len(names) > SHOWN else ''
-    return ', '.join(names[:SHOWN]) + more
+    more = f' and {len(names) - MAX_LISTED_NAMES} more' if len(names) > MAX_LISTED_NAMES else ''
+    return ', '.join(names[:MAX_LISTED_NAMES]) + more
 
 
 def read_model(seen: Observations) -> Model:
@@ -243,11 +246,14 @@ def check_goals(seen: Observations, _: Model) -> Findings:
 
 def check_controller(seen: Observations, _: Model) -> Findings:
     """Look whether one controller listens, and one node sends."""
-    where = 'start or activate the controller, or name it by the parameter controller'
     topic = seen.trajectory_topic
     if seen.value('output') == 'action':
         if not seen.servers:
-            yield problem(f'nobody serves the action {seen.action}', where)
+            what = f'nobody serves the action {seen.action}'
+            for action in seen.other_actions:
+                yield problem(f'{what}, but {action} is served', _redirect(seen, action))
+            if not seen.other_actions:
+                yield problem(what, START_CONTROLLER)
         elif seen.servers > 1:
             yield warning(f'{seen.servers} serve the action {seen.action}', 'end all but one')
         else:
@@ -256,8 +262,14 @@ def check_controller(seen: Observations, _: Model) -> Findings:
     listeners = sorted({end.node for end in seen.listeners})
     if not listeners:
         deaf = sorted({end.node for end in topic.listeners})
-        yield problem(f'nobody takes trajectories on {topic.name}' + (
-            f'; {listed(deaf)} cannot, see QoS' if deaf else ''), where)
+        what = f'nobody takes trajectories on {topic.name}'
+        if deaf or not seen.other_trajectory_topics:
+            yield problem(what + (f'; {listed(deaf)} cannot, see QoS' if deaf else ''),
+                          START_CONTROLLER)
+        for other in seen.other_trajectory_topics:
+            who = listed(sorted({end.node for end in other.listeners}))
+            yield problem(f'{what}, but {who} listens on {other.name}',
+                          _redirect(seen, other.name))
     elif len(seen.listeners) > 1:
         yield warning(f'{len(seen.listeners)} listen on {topic.name}: {listed(listeners)}',
                       'end all but one, if more than one of them moves the arm')
@@ -268,6 +280,17 @@ def check_controller(seen: Observations, _: Model) -> Findings:
         yield warning(f'{len(senders)} may send to {topic.name}: {listed(sorted(senders))}',
                       'let one at a time move the arm: the newest trajectory takes the place of '
                       'the one before')
+
+
+def _redirect(seen: Observations, name: str) -> str:
+    """Return what to set so that trajectories go to a topic or action of another name."""
+    namespace = f'{seen.namespace}/'
+    prefix, _, last = name.removeprefix(namespace).rpartition('/')
+    if name.startswith(namespace) and last in ('joint_trajectory', ACTION):
+        return f'set controller:={prefix}' if prefix else 'set controller to an empty string'
+    ours = f'{prefix_of(seen.value("controller"))}{last}' if last == ACTION \
+        else seen.trajectory_topic.name
+    return f'{START_CONTROLLER}; if that one moves this arm, remap: -r {ours}:={name}'
 
 
 def check_qos(seen: Observations, _: Model) -> Findings:
@@ -312,7 +335,7 @@ def check_clock(seen: Observations, _: Model) -> Findings:
             ('the node', seen.health, problem),
             ('whoever stamps the joint states', seen.states, warning)):
         age = seen.behind(stamps)
-        if age is not None and abs(age) > FUTURE_SLACK:
+        if age is not None and abs(age) > FUTURE_SLACK_S:
             found = True
             yield tell(f'the clock of {whose} is {abs(age):.1f} s '
                        f'{"behind" if age > 0 else "ahead of"} '

@@ -16,9 +16,9 @@ from rclpy.qos import QoSProfile
 from ik_node.ros import qos_mismatch
 from ik_node.ros.parameters import IK_NODE
 
-LOOK = 2.0  # s; so long at least it looks on, whatever was seen already
-LISTEN = 1.0  # s; so long at least after the first joint state and the first time on /clock
-MOST = 5000  # joint states that are kept
+MIN_LOOK_S = 2.0  # s; so long at least it looks on, whatever was seen already
+MIN_LISTEN_S = 1.0  # s; so long at least after the first joint state and the first time on /clock
+MAX_KEPT_STATES = 5000  # joint states that are kept
 
 
 def seconds(stamp: Any) -> float:
@@ -89,6 +89,10 @@ class Observations:
         All that the node listens on or publishes.
     action, servers : str, int
         Name of the action to the controller, and how many serve it.
+    other_trajectory_topics : list of Topic
+        Topics of other names on which somebody listens for trajectories.
+    other_actions : list of str
+        Actions of other names that a controller serves.
     descriptions : list of str
         Different texts from the topic.
     health : list of Heard
@@ -118,8 +122,10 @@ class Observations:
     topics: list[Topic] = field(default_factory=list)
     action: str = ''
     servers: int = 0
+    other_trajectory_topics: list[Topic] = field(default_factory=list)
+    other_actions: list[str] = field(default_factory=list)
     descriptions: list[str] = field(default_factory=list)
-    states: deque[Heard] = field(default_factory=lambda: deque(maxlen=MOST))
+    states: deque[Heard] = field(default_factory=lambda: deque(maxlen=MAX_KEPT_STATES))
     health: list[Heard] = field(default_factory=list)
     statuses: list[DiagnosticStatus] = field(default_factory=list)
     clock: list[Heard] = field(default_factory=list)
@@ -155,10 +161,10 @@ class Observations:
     def complete(self) -> bool:
         """Return whether there is nothing more to wait for."""
         def enough(heard: Sequence[Heard]) -> bool:
-            return bool(heard) and self.end - heard[0].arrival > LISTEN
+            return bool(heard) and self.end - heard[0].arrival > MIN_LISTEN_S
 
         return bool(
-            self.end - self.began > LOOK
+            self.end - self.began > MIN_LOOK_S
             and self.values is not None and self.health and enough(self.states)
             and (not self.simulated or enough(self.clock))
             and (self.descriptions or self.value('robot_description') or self.value('urdf_file'))

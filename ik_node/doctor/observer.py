@@ -29,8 +29,8 @@ from ik_node.ros.action_client import ACTION
 from ik_node.ros.handshake import PATIENCE, wait_for
 from ik_node.ros.qos import LATCHED, LATEST, STATUS_QOS
 
-ENVIRONMENT = ('ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS')
-STATES, DESCRIPTION, TRAJECTORIES, CLOCK, TF = (
+DISCOVERY_VARIABLES = ('ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS')
+JOINT_STATE_TYPE, DESCRIPTION_TYPE, TRAJECTORY_TYPE, CLOCK_TOPIC, TF_TOPICS = (
     'sensor_msgs/msg/JointState', 'std_msgs/msg/String', 'trajectory_msgs/msg/JointTrajectory',
     '/clock', ('/tf', '/tf_static'))
 DDS_PORT, DDS_DOMAIN_GAIN, DDS_UNICAST = 7400, 250, range(10, 40, 2)  # RTPS 2.5, 9.6.2.3
@@ -54,7 +54,7 @@ def observe(target: str, timeout: float) -> tuple[Node, Observations]:
     observer = Observer('/' + target.strip('/'), timeout)
     end = monotonic() + timeout
     # The names that the node has for its topics, before they are listened on.
-    wait_for(observer, lambda: observer.name_of(STATES) is not None, 0.5 * timeout)
+    wait_for(observer, lambda: observer.name_of(JOINT_STATE_TYPE) is not None, 0.5 * timeout)
     observer.listen()
     observer.ask(end)
     wait_for(observer, lambda: observer.look().complete, end - monotonic())
@@ -81,7 +81,7 @@ class Observer(Node):
 
     def name_of(self, kind: str, default: str = '') -> str | None:
         """Return the name of the node's only public topic of a kind; None if there is none."""
-        of = self.get_publisher_names_and_types_by_node if kind == TRAJECTORIES \
+        of = self.get_publisher_names_and_types_by_node if kind == TRAJECTORY_TYPE \
             else self.get_subscriber_names_and_types_by_node
         names = [name for name, its_kind in self._of_node(of).items()
                  if its_kind == kind and not name.startswith(f'{self.seen.target}/')]
@@ -108,15 +108,23 @@ class Observer(Node):
                  in self.get_node_names_and_namespaces())
         seen.nodes = sorted(name for name in names if not hidden(name))
         prefix = prefix_of(seen.value('controller'))
-        seen.states_topic = self._named(STATES, 'joint_states')
-        seen.description_topic = self._named(DESCRIPTION, description.TOPIC)
-        seen.trajectory_topic = self._named(TRAJECTORIES, f'{prefix}joint_trajectory')
-        seen.clock_topic = self._topic(CLOCK)
-        seen.tf_publishers = sum(map(self.count_publishers, TF))
+        seen.states_topic = self._named(JOINT_STATE_TYPE, 'joint_states')
+        seen.description_topic = self._named(DESCRIPTION_TYPE, description.TOPIC)
+        seen.trajectory_topic = self._named(TRAJECTORY_TYPE, f'{prefix}joint_trajectory')
+        seen.clock_topic = self._topic(CLOCK_TOPIC)
+        seen.tf_publishers = sum(map(self.count_publishers, TF_TOPICS))
         seen.action = f'{self._space}/{prefix}{ACTION}'
         seen.servers = self.count_services(f'{seen.action}/_action/send_goal')
         of_node = {**self._of_node(self.get_publisher_names_and_types_by_node),
                    **self._of_node(self.get_subscriber_names_and_types_by_node)}
+        seen.other_trajectory_topics = [
+            topic for name, kinds in self.get_topic_names_and_types() if TRAJECTORY_TYPE in kinds
+            and name != seen.trajectory_topic.name and (topic := self._topic(name)).listeners]
+        suffix = f'/{ACTION}/_action/send_goal'
+        seen.other_actions = sorted(
+            name.removesuffix('/_action/send_goal')
+            for name, _ in self.get_service_names_and_types()
+            if name.endswith(suffix) and not name.startswith(f'{seen.action}/'))
         seen.topics = [self._topic(name) for name in sorted(of_node)
                        if name not in ('/rosout', '/parameter_events')]
         seen.domains = domains_here() if not seen.nodes else []
@@ -139,7 +147,7 @@ class Observer(Node):
                                  seen.statuses.append, STATUS_QOS)
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 100)
         self.create_subscription(
-            Clock, CLOCK, lambda message: seen.clock.append(self._heard(message)), LATEST)
+            Clock, CLOCK_TOPIC, lambda message: seen.clock.append(self._heard(message)), LATEST)
         if tf2_ros is not None:
             buffer = tf2_ros.Buffer()
             self._listener = tf2_ros.TransformListener(buffer, self)
@@ -209,6 +217,6 @@ def domains_here() -> list[int]:
 
 def environment(domain: int) -> str:
     """Return what decides who is heard, in words."""
-    told = [f'{name} {os.environ[name]}' for name in ENVIRONMENT if name in os.environ]
+    told = [f'{name} {os.environ[name]}' for name in DISCOVERY_VARIABLES if name in os.environ]
     return ', '.join([f'ROS_DOMAIN_ID {domain}', *told,
                       rclpy.get_rmw_implementation_identifier()])

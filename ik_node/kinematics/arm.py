@@ -72,7 +72,7 @@ def load_urdf(path_or_text: str | bytes | PathLike, base_link: str | None = None
         than one line; any other string is a path.
     base_link, tip_link : str, optional
         Links between which the arm lies; by default found, see
-        :func:`ik_node.model.chain.find_arm`.
+        :func:`ik_node.model.arm_search.find_arm`.
 
     Raises
     ------

@@ -16,8 +16,8 @@ import numpy as np
 
 from ik_node.errors import ParameterError, Reason, StateError
 from ik_node.kinematics.arguments import did_you_mean
-from ik_node.model.chain import aligned, leader_of
-from ik_node.model.urdf import Joint, JointType, Tree
+from ik_node.model.chain import aligned
+from ik_node.model.urdf import Joint, JointType, leader_of, Tree
 from ik_node.se3 import inverse, pose, rotation_about, rotation_to_axis
 from ik_node.text import quote
 

@@ -17,13 +17,11 @@ from math import atan2
 import numpy as np
 
 from ik_node.errors import ChainError
-from ik_node.model.urdf import Joint, JointType, Tree
+from ik_node.model.arm_search import find_arm, FREE_TYPES, listed
+from ik_node.model.urdf import Joint, JointType, leader_of, Tree
 from ik_node.se3 import rotation_about, rotation_to_axis
 from ik_node.text import quote
 
-ARM_SIZES = (6, 7)
-TOOL_WORDS = ('gripper', 'finger', 'jaw', 'claw')
-PREFERRED_TIPS = ('tool0', 'tcp', 'hand_tcp', 'tool_frame', 'ee_link', 'end_effector', 'hand')
 Z = np.array([0.0, 0.0, 1.0])
 
 
@@ -194,123 +192,23 @@ def make_chain(tree: Tree, base_link: str = '', tip_link: str = '') -> Chain:
         if link and link not in tree.links:
             near = difflib.get_close_matches(link, tree.links, 3, 0.5)
             raise ChainError(
-                f'the {role} {quote(link)} is not in the URDF; '
-                + (f'did you mean {" or ".join(map(quote, near))}?' if near
-                   else f'links at the tips are {", ".join(map(quote, _leaves(tree)[:8]))}'))
+                f'the {role} {quote(link)} is not in the URDF'
+                + (f'; did you mean {" or ".join(map(quote, near))}?' if near else '')
+                + listed(tree))
     if not (base_link and tip_link):
         base_link, tip_link = find_arm(tree, base_link, tip_link)
     path = _path(tree, base_link, tip_link)
     moving = [joint for joint in path if joint.moves]
     if not moving:
         raise ChainError(f'no joint moves between {quote(base_link)} and {quote(tip_link)}; '
-                         'choose a tip_link further out')
+                         f'choose a tip_link further out{listed(tree)}')
     for joint in moving:
-        if joint.type in (JointType.FLOATING, JointType.PLANAR):
+        if joint.type in FREE_TYPES:
             raise ChainError(f'the joint {quote(joint.name)} between {quote(base_link)} and '
                              f'{quote(tip_link)} is {joint.type.value}; a serial arm has '
                              'revolute, continuous and prismatic joints: choose a base_link '
-                             'behind it')
+                             f'behind it{listed(tree)}')
     return _tabulate(tree, base_link, tip_link, path)
-
-
-def find_arm(tree: Tree, base_link: str = '', tip_link: str = '') -> tuple[str, str]:
-    """
-    Find the base and the tip link of the one arm in a tree.
-
-    An arm is a run of six or seven moving joints without a branch; joints at
-    its end that are named gripper, finger, jaw or claw are the tool's.  The base
-    is the link that carries the first of them: one named ``base_link`` where
-    there is one, else the outermost that is not called world.  The tip is a
-    link fixed to the last of them, by preference ``tool0``.
-
-    Parameters
-    ----------
-    base_link, tip_link : str
-        Links that are already chosen; empty if to be found.
-
-    Returns
-    -------
-    (str, str)
-        Base link and tip link.
-
-    Raises
-    ------
-    ChainError
-        If there is no such run or more than one.
-
-    """
-    if tip_link:
-        path = tree.path_from_root(tip_link)
-        first = next((k for k, joint in enumerate(path) if joint.moves), None)
-        if first is None:
-            raise ChainError(f'no joint moves the tip_link {quote(tip_link)}; '
-                             'choose a tip_link further out')
-        return _base_of(tree, path[first]), tip_link
-    runs = [run for run in _runs(tree, base_link or tree.root) if len(run) in ARM_SIZES]
-    if len(runs) != 1:
-        what = 'no chain' if not runs else f'{len(runs)} chains'
-        tips = ', '.join(quote(run[-1].child) for run in runs) if runs \
-            else ', '.join(map(quote, _leaves(tree)[:8]))
-        raise ChainError(f'{what} with six or seven moving joints found; name base_link and '
-                         f'tip_link by parameter (tips: {tips})')
-    run = runs[0]
-    return base_link or _base_of(tree, run[0]), _tip_of(tree, run[-1])
-
-
-def _runs(tree: Tree, start: str) -> list[list[Joint]]:
-    """Return the maximal unbranched runs of moving joints below a link."""
-    runs = []
-    waiting = [joint for joint in _next_moving(tree, start)]
-    while waiting:
-        run = [waiting.pop(0)]
-        while len(below := _next_moving(tree, run[-1].child)) == 1:
-            run.append(below[0])
-        while run and any(word in run[-1].name.lower() for word in TOOL_WORDS):
-            run.pop()
-        runs.append(run)
-        waiting.extend(below)
-    return runs
-
-
-def _next_moving(tree: Tree, link: str) -> list[Joint]:
-    """Return the moving joints that hang on `link`, directly or through fixed joints."""
-    found = []
-    waiting = tree.joints_below(link)
-    while waiting:
-        joint = waiting.pop(0)
-        if joint.moves:
-            found.append(joint)
-        else:
-            waiting.extend(tree.joints_below(joint.child))
-    return found
-
-
-def _base_of(tree: Tree, first: Joint) -> str:
-    """Choose among the links that carry the first moving joint, outermost first."""
-    links = [first.parent]
-    while (above := tree.joint_above(links[0])) is not None and not above.moves:
-        links.insert(0, above.parent)
-    for link in links:
-        if link == 'base_link' or link.endswith('_base_link'):
-            return link
-    return next((link for link in links if link != 'world'), links[-1])
-
-
-def _tip_of(tree: Tree, last: Joint) -> str:
-    """Choose among the links that are fixed to the last moving joint."""
-    links = [last.child]
-    for link in links:
-        links.extend(joint.child for joint in tree.joints_below(link) if not joint.moves)
-    for preferred in PREFERRED_TIPS:
-        for link in links:
-            if link == preferred or link.endswith('_' + preferred):
-                return link
-    return last.child
-
-
-def _leaves(tree: Tree) -> list[str]:
-    parents = {joint.parent for joint in tree.joints}
-    return [link for link in tree.links if link not in parents]
 
 
 def _path(tree: Tree, base_link: str, tip_link: str) -> list[Joint]:
@@ -321,7 +219,8 @@ def _path(tree: Tree, base_link: str, tip_link: str) -> list[Joint]:
         if joint.child == base_link:
             return path[k + 1:]
     raise ChainError(f'there is no path from the base_link {quote(base_link)} down to the '
-                     f'tip_link {quote(tip_link)}; the tip must be below the base')
+                     f'tip_link {quote(tip_link)}; the tip must be below the base'
+                     + listed(tree))
 
 
 def _tabulate(tree: Tree, base_link: str, tip_link: str, path: list[Joint]) -> Chain:
@@ -367,16 +266,6 @@ def _tabulate(tree: Tree, base_link: str, tip_link: str, path: list[Joint]) -> C
         if isinstance(array, np.ndarray):
             array.setflags(write=False)
     return chain
-
-
-def leader_of(joint: Joint, by_name: dict[str, Joint]) -> tuple[Joint, float, float]:
-    """Return the joint at the head of the mimic line, with the factor and offset to it."""
-    factor, offset = 1.0, 0.0
-    while joint.mimic is not None:
-        offset += factor * joint.mimic.offset
-        factor *= joint.mimic.multiplier
-        joint = by_name[joint.mimic.joint]
-    return joint, factor, offset
 
 
 def _follow(bounds: tuple[float, float, float], joint: Joint, factor: float,

@@ -16,7 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 import math
+import os
 from pathlib import Path
 import re
 from xml.etree import ElementTree
@@ -123,28 +125,51 @@ class Tree:
 
     def joint_above(self, link: str) -> Joint | None:
         """Return the joint whose child is `link`; None at the root."""
-        return self._above().get(link)
+        return self._above.get(link)
 
     def joints_below(self, link: str) -> list[Joint]:
         """Return the joints whose parent is `link`."""
-        return [joint for joint in self.joints if joint.parent == link]
+        return list(self._below.get(link, ()))
 
     def path_from_root(self, link: str) -> list[Joint]:
         """Return the joints from the root to `link`, in this order."""
-        above = self._above()
         path = []
-        while (joint := above.get(link)) is not None:
+        while (joint := self._above.get(link)) is not None:
             path.append(joint)
             link = joint.parent
         return path[::-1]
 
+    @cached_property
     def _above(self) -> dict[str, Joint]:
         return {joint.child: joint for joint in self.joints}
+
+    @cached_property
+    def _below(self) -> dict[str, list[Joint]]:
+        below: dict[str, list[Joint]] = {}
+        for joint in self.joints:
+            below.setdefault(joint.parent, []).append(joint)
+        return below
+
+
+def leader_of(joint: Joint, by_name: dict[str, Joint]) -> tuple[Joint, float, float]:
+    """Return the joint at the head of the mimic line, with the factor and offset to it."""
+    factor, offset = 1.0, 0.0
+    while joint.mimic is not None:
+        offset += factor * joint.mimic.offset
+        factor *= joint.mimic.multiplier
+        joint = by_name[joint.mimic.joint]
+    return joint, factor, offset
 
 
 def read_urdf(path: str | Path) -> Tree:
     """
     Read a URDF file.
+
+    Parameters
+    ----------
+    path : str or Path
+        A path, ``file:///PATH``, or ``package://NAME/PATH`` for a package in the
+        ament index.
 
     Raises
     ------
@@ -152,14 +177,32 @@ def read_urdf(path: str | Path) -> Tree:
         If the file cannot be read or is not a usable URDF.
 
     """
-    path = Path(path).expanduser()
+    given = re.sub(r'^(package|file):/+', lambda scheme: f'{scheme[1]}://', str(path))
     try:
-        with path.open('rb') as file:
+        with _file_of(given).open('rb') as file:
             data = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise UrdfError(f'cannot read the URDF file {quote(path, 300)}: {error.strerror}. '
+    except (OSError, ValueError) as error:  # ValueError: a NUL character
+        raise UrdfError(f'cannot read the URDF file {quote(given, 300)}: '
+                        f'{getattr(error, "strerror", None) or error}. '
                         'Give the path of an existing .urdf file') from None
     return parse_urdf(data)
+
+
+def _file_of(path: str) -> Path:
+    """Return the file that a path or URI names."""
+    scheme, _, rest = path.rpartition('://')
+    if scheme == 'file':
+        return Path('/' + rest.lstrip('/'))
+    if scheme != 'package':
+        return Path(path).expanduser()
+    package, _, rest = rest.partition('/')
+    for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep):
+        share = Path(prefix) / 'share' / package
+        if prefix and package and share.is_dir():
+            return share / rest
+    raise UrdfError(f'cannot read the URDF file {quote(path, 300)}: the package '
+                    f'{quote(package)} is not in AMENT_PREFIX_PATH. Source the workspace that '
+                    'has it, or give the path of the file')
 
 
 def parse_urdf(text: str | bytes) -> Tree:

@@ -285,6 +285,8 @@ VIEWER = (
     *MODEL,
     IK_NODE_NAME,
     MESH_PATHS,
+    Row('follow', False, 'whether the arm follows the handle while it is dragged; may be changed '
+        'on the page', live=False),
     Row('host', '127.0.0.1', 'address to listen on; anything else than loopback lets others '
         'see and use the page', live=False),
     Row('port', 8080, 'port of the page', 1, 65535, live=False),

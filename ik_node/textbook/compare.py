@@ -15,7 +15,9 @@ import sys
 
 import numpy as np
 
-from ik_node.command_line import rotation_from
+from ik_node.command_line.compare_methods import parse
+from ik_node.command_line.packages import require_matplotlib
+from ik_node.command_line.rotations import rotation_from
 from ik_node.errors import IkNodeError, ParameterError
 from ik_node.kinematics.arm import Arm, load_urdf
 from ik_node.plotting import unit
@@ -34,65 +36,18 @@ from ik_node.textbook.compare_runs import (
     Runner,
 )
 from ik_node.textbook.methods import METHODS
-from ik_node.textbook.options import ClassicOptions, Limits
+from ik_node.textbook.options import ClassicOptions
 from ik_node.textbook.reports import markdown, number, write_json
 
 ALL = (PRODUCTION, *METHODS)
-
-
-def parse(argv: list[str]) -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(
-        prog='compare_methods', description=__doc__,
-        epilog=f'methods: {", ".join(ALL)}', allow_abbrev=True)
-    arm = parser.add_argument_group('arm')
-    arm.add_argument('--urdf', help='URDF file (default: the six-axis arm of this package)')
-    arm.add_argument('--base-link', default='', help='default: found')
-    arm.add_argument('--tip-link', default='', help='default: found')
-    goal = parser.add_argument_group('goals')
-    goal.add_argument('--goals', type=_count, default=20, metavar='N',
-                      help='random reachable poses (default 20)')
-    goal.add_argument('--xyz', nargs=3, type=float, metavar=('X', 'Y', 'Z'),
-                      help='one goal instead, in the base link, m; alone: any orientation')
-    turn = goal.add_mutually_exclusive_group()
-    turn.add_argument('--rpy', nargs=3, type=float, metavar=('ROLL', 'PITCH', 'YAW'),
-                      help='its orientation by fixed-axis angles, rad')
-    turn.add_argument('--quaternion', nargs=4, type=float, metavar=('X', 'Y', 'Z', 'W'),
-                      help='its orientation by a quaternion')
-    goal.add_argument('--free', nargs='+', choices=('x', 'y', 'z', 'rx', 'ry', 'rz'), default=(),
-                      help='axes of the tool that are left free')
-    start = parser.add_argument_group('where to begin')
-    start.add_argument('--seed', nargs='+', type=float, metavar='Q',
-                       help='joint positions, rad or m (default: random)')
-    start.add_argument('--near', type=float, default=0.3, metavar='R',
-                       help='random seeds so near to a posture that meets the random goal, '
-                            'rad or m, inf = anywhere (default 0.3)')
-    start.add_argument('--seed-number', type=int, default=0, metavar='K',
-                       help='another number, other goals and seeds (default 0)')
-    how = parser.add_argument_group('methods')
-    how.add_argument('--methods', nargs='+', choices=ALL, default=ALL, metavar='NAME',
-                     help='default: all')
-    how.add_argument('--limits', choices=tuple(Limits), default='',
-                     help='how joint limits are kept (default: as each method does best)')
-    how.add_argument('--max-iterations', type=_count, default=0, metavar='N',
-                     help='steps of an attempt of a textbook method (default: by method)')
-    parser.add_argument('--output', type=Path, default=Path('compare_methods'), metavar='FOLDER',
-                        help='where the files go (default ./compare_methods)')
-    parser.add_argument('--no-pictures', action='store_true', help='needs no matplotlib')
-    return parser.parse_args(argv)
-
-
-def _count(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f'{value} is not at least 1')
-    return value
 
 
 def main(argv: list[str] | None = None) -> None:
     """Run the command."""
     arguments = parse(sys.argv[1:] if argv is None else argv)
     try:
+        if not arguments.no_pictures:
+            require_matplotlib(', or leave pictures out with --no-pictures')
         arguments.output.mkdir(parents=True, exist_ok=True)
         run_arm(arguments)
     except (IkNodeError, OSError) as error:

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import argparse
 from math import atan2, hypot
-from pathlib import Path
 import sys
 from time import monotonic
 from typing import TextIO
 
 import numpy as np
 
-from ik_node.command_line import finite
+from ik_node.command_line.packages import how_to_install, require_matplotlib
+from ik_node.command_line.workspace import parse
 from ik_node.errors import IkNodeError, ParameterError
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import read_urdf
@@ -28,89 +28,32 @@ from ik_node.workspace.orientations import even_directions, even_orientations
 from ik_node.workspace.plots import draw
 from ik_node.workspace.sampling import sample_workspace, Workspace
 
-ORIENTATIONS = 60
-MOST_ORIENTATIONS = 100_000
 BAR = 30  # characters
 PERIODS = {True: 0.1, False: 10.0}  # s between lines, on a terminal and elsewhere
 
 
-def parse(argv: list[str]) -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(
-        prog='workspace', description=__doc__,
-        epilog='exit code: 0 done, 2 not done, with the reason, 130 interrupted')
-    parser.add_argument('--urdf', help='URDF file (default: the six-axis arm of this package)')
-    parser.add_argument('--base-link', default='', help='default: found')
-    parser.add_argument('--tip-link', default='', help='default: found')
-    parser.add_argument('--box', nargs=6, type=float,
-                        metavar=('X0', 'X1', 'Y0', 'Y1', 'Z0', 'Z1'),
-                        help='where to look, m in the base link, a layer where two are equal '
-                             '(default: all that the stretched arm could reach)')
-    parser.add_argument('--spacing', type=float, metavar='M',
-                        help='between cells, m (default: a twelfth of the reach)')
-    turn = parser.add_mutually_exclusive_group()
-    turn.add_argument('--orientations', type=int, default=ORIENTATIONS, metavar='N',
-                      help='even orientations of the tip in each cell (default %(default)s)')
-    turn.add_argument('--directions', type=int, metavar='N',
-                      help="even directions of the tip's z axis instead, the turn about it free")
-    turn.add_argument('--rpy', nargs=3, type=finite, metavar=('ROLL', 'PITCH', 'YAW'),
-                      help='one orientation instead, by fixed-axis angles, rad')
-    turn.add_argument('--pointing', nargs=3, type=finite, metavar=('X', 'Y', 'Z'),
-                      help="one direction of the tip's z axis instead, the turn about it free")
-    parser.add_argument('--limit-margin', type=float, default=0.0, metavar='Q',
-                        help='the joints stay so far inside their limits, rad or m (default 0)')
-    parser.add_argument('--load', type=Path, metavar='FILE',
-                        help='show what an earlier run wrote instead of sampling')
-    parser.add_argument('--out', type=Path, default=Path('workspace'), metavar='NAME',
-                        help='files to write are NAME.png and NAME.npz (default ./workspace)')
-    parser.add_argument('--no-picture', action='store_true', help='needs no matplotlib')
-    parser.add_argument('--publish', action='store_true',
-                        help='publish the cells as a point cloud on the topic workspace, until '
-                             'Ctrl-C (needs ROS)')
-    parser.add_argument('--frame-prefix', default='',
-                        help='what robot_state_publisher puts before link names in TF')
-    options = parser.parse_args(argv)
-    for count in (options.orientations, options.directions):
-        if count is not None and not 1 <= count <= MOST_ORIENTATIONS:
-            parser.error(f'--orientations and --directions are from 1 to {MOST_ORIENTATIONS}')
-    if options.pointing and not np.linalg.norm(options.pointing) > 0.0:
-        parser.error('--pointing needs a direction, e.g. 0 0 -1 for down')
-    if options.load and (options.box or options.spacing or options.rpy or options.limit_margin):
-        parser.error('--load shows what was sampled; --box, --spacing, --rpy and --limit-margin '
-                     'do not change it')
-    return options
-
-
 def main(argv: list[str] | None = None) -> None:
     """Run the command."""
-    ours, ros_arguments = _split(sys.argv[1:] if argv is None else argv)
-    options = parse(ours)
+    options = parse(sys.argv[1:] if argv is None else argv)
     try:
         if options.publish:
             _require_ros()
         workspace = Workspace.load(options.load) if options.load else _sample(options)
         print(summary(workspace))
     except (IkNodeError, OSError) as error:
-        print(f'workspace: {error}', file=sys.stderr)
+        print(f'ik_workspace: {error}', file=sys.stderr)
         raise SystemExit(2) from None
     except KeyboardInterrupt:
-        print('\nworkspace: interrupted; nothing is written', file=sys.stderr)
+        print('\nik_workspace: interrupted; nothing is written', file=sys.stderr)
         raise SystemExit(130) from None
     if options.publish:
-        _publish(workspace, options.frame_prefix, ros_arguments)
-
-
-def _split(argv: list[str]) -> tuple[list[str], list[str]]:
-    """Return our arguments and those of ROS, which are from --ros-args to -- or the end."""
-    if '--ros-args' not in argv:
-        return argv, []
-    start = argv.index('--ros-args')
-    end = argv.index('--', start) + 1 if '--' in argv[start:] else len(argv)
-    return argv[:start] + argv[end:], argv[start:end]
+        _publish(workspace, options.frame_prefix, options.ros_arguments)
 
 
 def _sample(options: argparse.Namespace) -> Workspace:
     """Sample, and write the files."""
+    if not options.no_picture:
+        require_matplotlib(', or leave the picture out with --no-picture')
     chain = make_chain(read_urdf(options.urdf or share_file('urdf/six_axis_arm.urdf')),
                        options.base_link, options.tip_link)
     orientations, pointing = _orientations(options)
@@ -195,9 +138,9 @@ def _require_ros() -> None:
     try:
         import ik_node.workspace.point_cloud  # noqa: F401
     except ImportError as error:
-        raise ParameterError(f'--publish needs {error.name or "ROS"}, which is not installed '
-                             'here; source your ROS 2 setup.bash, or leave out --publish'
-                             ) from None
+        module = (error.name or 'rclpy').partition('.')[0]
+        raise ParameterError(f'--publish needs {module}, which is not installed here: '
+                             f'{how_to_install(module)}; or leave out --publish') from None
 
 
 def _publish(workspace: Workspace, frame_prefix: str, ros_arguments: list[str]) -> None:

@@ -31,9 +31,9 @@ SLIDE = """
 </robot>"""
 
 
-def found(check, **seen):
+def found(check, namespace='', **seen):
     """Return what one check finds in observations of an active node, which has a robot."""
-    return diagnose(Observations(NAME, '', 6.0, **{
+    return diagnose(Observations(NAME, namespace, 6.0, **{
         'nodes': [NAME], 'values': ARM, 'state': 'active', **seen}))[check]
 
 
@@ -196,3 +196,70 @@ def test_limits_in_millimetres(upper, velocity, words):
         **values, 'robot_description': SLIDE.format(0.5, 0.2)}), 'ok', 'plausible')
     assert_only(found('limits', values={
         **values, 'robot_description': SLIDE.format(upper, velocity)}), 'warning', words)
+
+
+# ---- a controller elsewhere, and joint states of another robot -------------------------
+
+def listening(name, node='/joint_trajectory_controller'):
+    """Return a topic on which a controller takes trajectories."""
+    return Topic(name, (), (End(node, 'trajectory_msgs/msg/JointTrajectory',
+                                QoSProfile(depth=1)),))
+
+
+@pytest.mark.parametrize('namespace, values, heard_on, remedy', [
+    ('', {}, '/arm_controller/joint_trajectory', 'set controller:=arm_controller'),
+    ('', {}, '/left/arm/joint_trajectory', 'set controller:=left/arm'),
+    ('', {'controller': 'arm'}, '/joint_trajectory', 'set controller to an empty string'),
+    ('/left', {}, '/left/arm/joint_trajectory', 'set controller:=arm'),
+    ('/left', {}, '/right/arm/joint_trajectory',
+     'remap: -r /left/joint_trajectory:=/right/arm/joint_trajectory'),
+    ('', {}, '/trajectories', 'remap: -r /joint_trajectory:=/trajectories')])
+def test_a_controller_listens_elsewhere(namespace, values, heard_on, remedy):
+    """Who listens, on which topic, and what to set so that it gets the trajectories."""
+    assert_only(found('controller', values={**ARM, **values}, namespace=namespace,
+                      trajectory_topic=Topic(f'{namespace}/joint_trajectory'),
+                      other_trajectory_topics=[listening(heard_on)]), 'problem',
+                f'nobody takes trajectories on {namespace}/joint_trajectory, but '
+                f'/joint_trajectory_controller listens on {heard_on}', remedy)
+
+
+def test_other_topics_are_not_told_where_a_controller_listens():
+    """Of two arms each has its own."""
+    assert_only(found('controller', trajectory_topic=listening('/joint_trajectory'),
+                      other_trajectory_topics=[listening('/arm/joint_trajectory')]), 'ok',
+                '/joint_trajectory_controller listens on /joint_trajectory')
+
+
+def test_an_action_is_served_elsewhere():
+    """The parameter that names its controller."""
+    assert_only(found('controller', values={**ARM, 'output': 'action'},
+                      action='/follow_joint_trajectory',
+                      other_actions=['/arm_controller/follow_joint_trajectory']), 'problem',
+                'nobody serves the action /follow_joint_trajectory, but '
+                '/arm_controller/follow_joint_trajectory is served',
+                'set controller:=arm_controller')
+
+
+@pytest.mark.parametrize('names, hint', [
+    (['shoulder_pan', 'elbow'], 'of this arm'),
+    ([f'left_joint_{k}' for k in range(1, 7)], "; the URDF lacks the prefix 'left_'")])
+def test_joint_states_of_another_robot(names, hint):
+    """Both are named, and a prefix by which they differ; it is told once."""
+    message = JointState(name=names, position=[0.0] * len(names))
+    message.header.stamp.sec = 1
+    seen = {'states': [heard(message, 0.02 * k) for k in range(100)],
+            'states_topic': Topic('/joint_states', (End('/driver', '', QoSProfile(depth=1)),)),
+            'end': 2.0}
+    finding, = found('joint states', **seen)
+    assert finding.level.value == 'problem' and finding.remedy.endswith(hint)
+    assert f"are those of another robot: they name '{names[0]}', '{names[1]}'" in finding.what
+    assert "the arm has 'joint_1', 'joint_2'" in finding.what
+    assert 'load the URDF of the robot that runs' in finding.remedy
+    assert_only(found('state source', **seen), 'ok', '/driver, 50 Hz')
+
+
+def test_one_joint_of_the_arm_is_enough():
+    """Then others are missing, and the robot is not another one."""
+    message = JointState(name=['joint_1', 'finger'], position=[0.0, 0.0])
+    finding, = found('joint states', states=[heard(message)], end=0.1)
+    assert 'another robot' not in finding.what and "lack 'joint_2'" in finding.what

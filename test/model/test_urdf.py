@@ -4,6 +4,8 @@
 
 import copy
 import math
+import os
+from pathlib import Path
 import sys
 import time
 import xml.etree.ElementTree as ET
@@ -19,6 +21,7 @@ from ik_node.model.urdf import JointType, MAX_BYTES, MAX_ELEMENTS, parse_urdf, r
 
 LIMIT = '<limit lower="-1" upper="2" effort="3" velocity="4"/>'
 AXIS = '<axis xyz="0 0 1"/>'
+MUTANTS = 1500 if os.environ.get('IK_NODE_TEST_NIGHTLY') else 150
 
 
 def joint(name='j', kind='revolute', parent='a', child='b', inside=AXIS + LIMIT):
@@ -843,7 +846,7 @@ def test_absurd_numbers_are_read_or_refused(text):
         assert str(error)
 
 
-@settings(derandomize=True, max_examples=1500, deadline=None,
+@settings(derandomize=True, max_examples=MUTANTS, deadline=None,
           suppress_health_check=list(HealthCheck))
 @given(mutants())
 def test_mutants_are_read_or_refused(mutant):
@@ -880,3 +883,21 @@ def test_broken_bytes_are_read_or_refused(name, data):
         parse_urdf(bytes(text))
     except UrdfError as error:
         assert str(error)
+
+
+# ---- package:// -------------------------------------------------------------
+
+@pytest.mark.fault('robot description', 'package:// of a package that is not installed',
+                   'refused, the URI quoted as it was given')
+@pytest.mark.parametrize('wrapped', [str, Path])
+@pytest.mark.parametrize('package, cause', [('absent_robot', "'absent_robot' is not in"),
+                                            ('my_robot', 'No such file')])
+def test_a_package_that_cannot_be_resolved(package, cause, wrapped, tmp_path, monkeypatch):
+    """The sentence quotes package:// with both slashes, as given, and says what to do."""
+    (tmp_path / 'share/my_robot').mkdir(parents=True)
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
+    uri = f'package://{package}/urdf/arm.urdf'
+    with pytest.raises(UrdfError) as caught:
+        read_urdf(wrapped(uri))
+    sentence = str(caught.value)
+    assert f"'{uri}'" in sentence and cause in sentence and 'give the path' in sentence.lower()

@@ -44,7 +44,7 @@ def main(folder: Path, far: subprocess.Popen, processes: list[Process]) -> None:
     processes += [
         Process('sim_controller', folder / 'sim_controller.log',
                 {'urdf_file': ARM, 'initial_positions': READY}, inside=there),
-        Process('ik_node', folder / 'ik_node.log', {'urdf_file': ARM})]
+        Process('ik_node', folder / 'ik_node.log', {'urdf_file': ARM}, fresh=True)]
     probe.wait_for_node()
     probe.wait_until_ready()
     stamp = probe.send_joints(AWAY)

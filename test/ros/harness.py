@@ -26,7 +26,7 @@ from nav_msgs.msg import Path as PathMessage
 import numpy as np
 import pinocchio as pin
 from rcl_interfaces.srv import SetParametersAtomically
-import rclpy
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
@@ -34,6 +34,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
+from warm import Child, WarmServer
 
 from ik_node.ros.handshake import greet, PATIENCE
 from ik_node.ros.parameters import IK_NODE, SIM_CONTROLLER
@@ -47,6 +48,8 @@ MODEL = pin.buildModelFromUrdf(str(ARM))
 DATA = MODEL.createData()
 DOWN = tuple(pin.Quaternion(pin.rpy.rpyToMatrix(math.pi, 0.0, 0.0)).coeffs())
 FORWARD = tuple(pin.Quaternion(pin.rpy.rpyToMatrix(0.0, math.pi / 2, 0.0)).coeffs())
+FIRST_DDS_PORT, PORTS_PER_DOMAIN = 7400, 250  # of domain 0; DDSI-RTPS 2.5, 9.6.2.3
+UDP_TABLES = Path('/proc/net/udp'), Path('/proc/net/udp6')
 LOCKS = []  # open files, whose locks end with this process
 PROGRAM = 'from ik_node.entry import {name}; {name}()'
 READY = [0.0, 0.3, -0.4, 0.0, 1.0, 0.0]  # a posture of ARM away from singularities
@@ -56,22 +59,30 @@ class Process:
     """
     One of the package's executables, its output in a file.
 
-    `inside` comes before the command, `script` before the executable in its process.
+    It is forked from a process that has imported and loaded what it needs, or is new in
+    every respect: if it is to be `fresh`, with a command `inside` which it runs, with a
+    `script` to be run before it in its process, or with other variables of the
+    environment than the warm process has.
     """
 
     def __init__(self, name: str, log: Path, parameters: dict[str, object] | None = None,
                  remap: dict[str, str] | None = None, arguments: list[str] = (),
-                 inside: list[str] = (), script: str = '') -> None:
-        script += PROGRAM.format(name=name)
-        command = [*inside, sys.executable, '-c', script, '--ros-args']
+                 inside: list[str] = (), script: str = '', fresh: bool = False) -> None:
+        given = ['--ros-args']
         for key, value in (parameters or {}).items():
-            command += ['-p', f'{key}:={value}']
+            given += ['-p', f'{key}:={value}']
         for old, new in (remap or {}).items():
-            command += ['-r', f'{old}:={new}']
+            given += ['-r', f'{old}:={new}']
+        given += arguments
         self.log = log
         with log.open('w') as file:
-            self._popen = subprocess.Popen([*command, *arguments], stdout=file,
-                                           stderr=subprocess.STDOUT)
+            if not (fresh or inside or script) and _warm_server().serves(os.environ):
+                self._popen = _warm_server().start(name, given, os.environ, file.fileno(),
+                                                   file.fileno())
+            else:
+                script += PROGRAM.format(name=name)
+                self._popen = subprocess.Popen([*inside, sys.executable, '-c', script, *given],
+                                               stdout=file, stderr=subprocess.STDOUT)
 
     def send(self, number: int) -> None:
         """Send a signal."""
@@ -111,6 +122,33 @@ class Process:
         return self.log.read_text()
 
 
+@cache
+def _warm_server() -> WarmServer:
+    """Return the process from which those under test are forked, started once."""
+    return WarmServer()
+
+
+def tool(name: str, *arguments: object, errors: bool = False,
+         **environment: str) -> subprocess.Popen | Child:
+    """
+    Start one of the package's executables for what it writes.
+
+    Its output can be read from ``stdout``, and with `errors` what else it says from ``stderr``.
+    """
+    given, known = [*map(str, arguments)], {**os.environ, **environment}
+    if not _warm_server().serves(known):
+        return subprocess.Popen([sys.executable, '-c', PROGRAM.format(name=name), *given],
+                                stdout=subprocess.PIPE, env=known, text=True,
+                                stderr=subprocess.PIPE if errors else None)
+    out, into = os.pipe()
+    said, saying = os.pipe() if errors else (None, os.dup(2))
+    child = _warm_server().start(name, given, known, into, saying)
+    os.close(into)
+    os.close(saying)
+    child.stdout, child.stderr = os.fdopen(out), said and os.fdopen(said)
+    return child
+
+
 @contextmanager
 def process(name: str, folder: Path, *arguments, **named):
     """Run an executable for the time of a test; it must end cleanly."""
@@ -130,6 +168,7 @@ class Probe(Node):
 
     def __init__(self, name: str = 'probe', target: str = '/ik_node') -> None:
         super().__init__(name, start_parameter_services=False)
+        self._spinner = SingleThreadedExecutor()
         self.statuses: list[dict[str, str]] = []
         self.trajectories: list[JointTrajectory] = []
         self.states: list[tuple[float, JointState]] = []
@@ -178,7 +217,19 @@ class Probe(Node):
         end = monotonic() + seconds
         while not condition():
             assert monotonic() < end, f'{what or "the condition"} did not come within {seconds} s'
-            rclpy.spin_once(self, timeout_sec=0.02)
+            self.spin_once()
+
+    def spin_once(self, seconds: float = 0.02) -> None:
+        """Receive one message, if one comes in time."""
+        # rclpy.spin_once would add the node and remove it again, and each of that wakes it.
+        if self.executor is not self._spinner:
+            self._spinner.add_node(self)
+        self._spinner.spin_once(timeout_sec=seconds)
+
+    def destroy_node(self) -> None:
+        """Leave the ROS graph."""
+        self._spinner.shutdown()
+        super().destroy_node()
 
     def publisher(self, kind, topic: str):
         """Return a publisher to a topic of the node, which has discovered it."""
@@ -190,7 +241,7 @@ class Probe(Node):
         """Keep receiving for a while, to see that something does not come."""
         end = monotonic() + seconds
         while monotonic() < end:
-            rclpy.spin_once(self, timeout_sec=0.02)
+            self.spin_once()
 
     def wait_for_node(self, seconds: float = COLD_START) -> None:
         """Wait until the node hears us and we hear it."""
@@ -350,9 +401,12 @@ def environment() -> None:
 
 @cache
 def _own_domain() -> int:
-    """Return a domain, 1 to 100, that no other test run on this machine has meanwhile."""
+    """Return a domain, 1 to 100, in which nobody talks, and which no other test run has taken."""
+    taken = talking_domains()
     for k in range(100):
         domain = 1 + (os.getpid() + k) % 100
+        if domain in taken:
+            continue
         try:
             file = open(Path(gettempdir()) / f'ik_node_test_domain_{domain}', 'a')
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -361,6 +415,14 @@ def _own_domain() -> int:
         LOCKS.append(file)
         return domain
     raise RuntimeError('100 test runs have all ROS domains from 1 to 100')
+
+
+def talking_domains() -> set[int]:
+    """Return the ROS domains in which a DDS participant of this machine has a UDP port open."""
+    ports = [int(line.split()[1].rpartition(':')[2], 16) for table in UDP_TABLES
+             if table.exists() for line in table.read_text().splitlines()[1:]]
+    return {(port - FIRST_DDS_PORT) // PORTS_PER_DOMAIN for port in ports
+            if port >= FIRST_DDS_PORT}
 
 
 def tip(positions) -> pin.SE3:
@@ -399,6 +461,7 @@ def path_of(*poses: Pose) -> PathMessage:
 
 def way(probe):
     """Return the positions of the tip (N, 3), and its rotations, along all joint states."""
+    latest(probe)  # none that was measured before is still on its way
     tips = [tip(positions_of(message)) for _, message in probe.states]
     return np.array([T.translation for T in tips]), [T.rotation for T in tips]
 

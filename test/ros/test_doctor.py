@@ -16,7 +16,7 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
 from graph import graph
-from harness import ARM, COLD_START, FINAL, Probe, process, READY
+from harness import ARM, COLD_START, FINAL, Probe, process, READY, tool
 import pytest
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
@@ -68,8 +68,7 @@ class Answer:
 
 def start(*arguments, **environment):
     """Start it."""
-    return subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, text=True,
-                            env={**os.environ, **environment})
+    return tool('ik_doctor', '--json', *arguments, **environment)
 
 
 def ask(*arguments, nodes=()):
@@ -264,7 +263,7 @@ def without(nodes):
         'sim': start('--node', '/sim/ik_node'),
         'nowhere': start('--node', '/nowhere/ik_node'),
         'elsewhere': start('--timeout', '1', ROS_DOMAIN_ID=OTHER_DOMAIN)}
-    words = subprocess.Popen(COMMAND[:-1], stdout=subprocess.PIPE, text=True)
+    words = tool('ik_doctor')
     spin([nodes], lambda: all(one.poll() is not None for one in [words, *running.values()]))
     return {'words': (words.returncode, words.stdout.read()),
             **{name: Answer(one) for name, one in running.items()}}
@@ -682,8 +681,7 @@ def test_what_others_say_is_escaped(play):
     said = DiagnosticArray(status=[DiagnosticStatus(name='/lies/ik_node: health',
                                                     message='ready\x1b[2J\nproblem')])
     liar.create_timer(0.1, lambda: publisher.publish(said))
-    running = subprocess.Popen([*COMMAND[:-1], '--node', '/lies/ik_node'], text=True,
-                               stdout=subprocess.PIPE)
+    running = tool('ik_doctor', '--node', '/lies/ik_node')
     spin([liar], lambda: running.poll() is not None)
     text = running.stdout.read()
     assert 'health: ready\\x1b[2J\\nproblem\n' in text and '\x1b' not in text

@@ -250,7 +250,7 @@ def test_no_threads_of_blas(tmp_path, probe, monkeypatch):
             monkeypatch.setenv('OPENBLAS_NUM_THREADS', asked)
         else:
             monkeypatch.delenv('OPENBLAS_NUM_THREADS', raising=False)
-        with process('ik_node', tmp_path, {'urdf_file': ARM}) as node:
+        with process('ik_node', tmp_path, {'urdf_file': ARM}, fresh=True) as node:
             probe.wait(lambda node=node: 'ready for goals' in node.output)
             counts.append(len(list(Path(f'/proc/{node.pid}/task').iterdir())))
     assert counts[0] == counts[1]

@@ -521,4 +521,4 @@ def test_without_the_package():
     assert done.returncode == 1 and 'Traceback' not in done.stderr
     sentence, = done.stderr.splitlines()
     assert sentence.startswith('ik_node needs interactive_markers, which is not installed here')
-    assert 'ros-$ROS_DISTRO-interactive-markers' in sentence and 'pip' not in sentence
+    assert '-interactive-markers; the browser' in sentence and 'pip' not in sentence

@@ -336,18 +336,14 @@ from ik_node.node.motion import Motion
 def stop(self, reason, sentence):
     raise ZeroDivisionError('of the test')
 Motion.stop = stop
-from ik_node.entry import ik_node
-ik_node()
 """
 
 
 @pytest.mark.fault('start, end and middleware', 'an unforeseen error within a transition',
                    'on the log; goals are answered; the node is unconfigured')
-def test_fault_within_a_transition(tmp_path, probe, monkeypatch):
+def test_fault_within_a_transition(tmp_path, probe):
     """It is told with its traceback, goals are answered, and the node begins again."""
-    monkeypatch.setattr('harness.PROGRAM', BROKEN)
-    node = Process('ik_node', tmp_path / 'broken.log', {'urdf_file': ARM})
-    monkeypatch.undo()
+    node = Process('ik_node', tmp_path / 'broken.log', {'urdf_file': ARM}, script=BROKEN)
     try:
         with process('sim_controller', tmp_path, {
                 'urdf_file': ARM, 'initial_positions': READY}):

@@ -5,12 +5,10 @@
 import json
 from pathlib import Path
 import signal
-import subprocess
-import sys
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from geometry_msgs.msg import PoseStamped
-from harness import latest, off_line, positions_of, READY, tip, way
+from harness import latest, off_line, positions_of, READY, tip, tool, way
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -24,18 +22,14 @@ HERE = tip(READY)
 QUAT = ['--quat', *pin.Quaternion(HERE.rotation).coeffs()]
 
 
-def command(*arguments):
-    return [sys.executable, '-c', 'from ik_node.entry import send_goal; send_goal()',
-            *map(str, arguments)]
-
-
 def send(system, *arguments):
     """Send a goal while the probe looks on; return the answer."""
     system.states.clear()
-    process = subprocess.Popen(command(*arguments, '--json'), stdout=subprocess.PIPE, text=True)
+    process = tool('send_goal', *arguments, '--json')
     system.wait(lambda: process.poll() is not None, 60.0, 'the end of send_goal')
     answer = json.loads(process.stdout.read())
     assert (process.returncode == 0) == (answer['state'] == 'reached')
+    latest(system)  # all that was measured on the way has come
     return answer
 
 
@@ -158,8 +152,7 @@ def test_an_answer_is_escaped():
                 ('reason', '\x1b]0;x\x07'))]))
 
     liar.create_subscription(PoseStamped, '~/goal_pose', answer, 10)
-    process = subprocess.Popen(command('--xyz', 0.4, 0, 0.4, '--node', '/liar'),
-                               stdout=subprocess.PIPE, text=True)
+    process = tool('send_goal', '--xyz', 0.4, 0, 0.4, '--node', '/liar')
     while process.poll() is None:
         rclpy.spin_once(liar, timeout_sec=0.02)
     liar.destroy_node()
@@ -169,8 +162,7 @@ def test_an_answer_is_escaped():
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_interrupted(number):
     """It was not reached: code 130, without a trace."""
-    process = subprocess.Popen(command('--xyz', 0.4, 0, 0.4, '--node', '/none'), text=True,
-                               stderr=subprocess.PIPE)
+    process = tool('send_goal', '--xyz', 0.4, 0, 0.4, '--node', '/none', errors=True)
     assert 'waiting for /none' in process.stderr.readline()
     process.send_signal(number)
     assert (process.wait(20), process.stderr.read()) == (130, '')
@@ -193,6 +185,7 @@ def test_interrupted(number):
     (('--path', '/none.csv'), '/none.csv')])
 def test_usage(arguments, words):
     """Wrong usage is explained, with exit code 2."""
-    done = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=60)
-    assert done.returncode == 2 and words in done.stderr.replace('\n', ' '), done.stderr
-    assert 'Traceback' not in done.stderr
+    done = tool('send_goal', *arguments, errors=True)
+    code, said = done.wait(60.0), done.stderr.read()
+    assert code == 2 and words in said.replace('\n', ' '), said
+    assert 'Traceback' not in said

@@ -80,6 +80,14 @@ def series(probe):
     return times - times[0], q, qd
 
 
+def new_series(probe, count=300):
+    """Return such a series of what is measured from now on."""
+    latest(probe)  # others may be on their way
+    probe.states.clear()
+    probe.wait(lambda: len(probe.states) > count, 30.0)
+    return series(probe)
+
+
 def settled(probe, seconds=0.3) -> np.ndarray:
     """Wait until nothing has moved for a while; return where it stands."""
     end = monotonic() + 15.0
@@ -138,17 +146,13 @@ def test_blocked_joints(sim):
 def test_noise(sim):
     """Positions and velocities scatter, each by its own deviation."""
     sim.change(measuring__noise=0.001)
-    sim.states.clear()
-    sim.wait(lambda: len(sim.states) > 300)
-    _, q, qd = series(sim)
-    assert q[10:].std(axis=0) == pytest.approx(np.full(6, 0.001), rel=0.3)
-    assert not qd[10:].any()
+    _, q, qd = new_series(sim)
+    assert q.std(axis=0) == pytest.approx(np.full(6, 0.001), rel=0.3)
+    assert not qd.any()
     sim.change(measuring__noise=0.0, measuring__velocity_noise=0.02)
-    sim.states.clear()
-    sim.wait(lambda: len(sim.states) > 300)
-    _, q, qd = series(sim)
-    assert qd[10:].std(axis=0) == pytest.approx(np.full(6, 0.02), rel=0.3)
-    assert not np.ptp(q[10:], axis=0).any()
+    _, q, qd = new_series(sim)
+    assert qd.std(axis=0) == pytest.approx(np.full(6, 0.02), rel=0.3)
+    assert not np.ptp(q, axis=0).any()
 
 
 def test_delay(sim):
@@ -162,7 +166,7 @@ def test_delay(sim):
             stamp = sim.states[-1][1].header.stamp
             now = sim.get_clock().now().nanoseconds
             ages.append(1e-9 * (now - stamp.sec * 10**9 - stamp.nanosec))
-        return float(np.median(ages))
+        return min(ages)  # the others are as old as this process is late
 
     assert age() < 0.1
     sim.change(measuring__delay=0.5)
@@ -172,12 +176,13 @@ def test_delay(sim):
 
 def test_dropped(sim):
     """The share is lost; all of them, then none."""
+    def rate() -> float:
+        times, _, _ = new_series(sim, 100)
+        return len(times) / times[-1]
+
+    whole = rate()  # it is lower than it should be while the controller is late
     sim.change(measuring__dropped=0.8)
-    sim.spin_for(0.1)
-    sim.states.clear()
-    sim.wait(lambda: len(sim.states) > 100)
-    times, _, _ = series(sim)
-    assert 0.005 * len(times) / times[-1] == pytest.approx(0.2, abs=0.07)
+    assert rate() / whole == pytest.approx(0.2, abs=0.1)
     sim.change(measuring__dropped=1.0)
     sim.spin_for(0.2)
     sim.states.clear()
@@ -241,11 +246,12 @@ def test_where_a_new_trajectory_begins(sim, desired):
     # Joined from the measured state the command falls back, and the lagging joints brake.
     sim.states.clear()
     sim.commands.publish(trajectory(THERE + 0.7, 0.6))
-    sim.spin_for(0.35)
-    _, _, qd = series(sim)
-    drop = qd[:, 0].max() - qd[qd[:, 0].argmax():, 0].min() if desired \
-        else qd[0, 0] - qd[:40, 0].min()
-    assert drop > 0.3 if not desired else qd[:25, 0].min() > 0.9 * qd[0, 0]
+    sim.wait(lambda: sim.states and series(sim)[0][-1] > 0.2)
+    times, _, qd = series(sim)
+    if desired:
+        assert qd[times < 0.12, 0].min() > 0.9 * qd[0, 0]
+    else:
+        assert qd[0, 0] - qd[:, 0].min() > 0.3
 
 
 @pytest.mark.parametrize('waits', [False, True])

@@ -115,7 +115,7 @@ def test_signal_ends_idle_process(tmp_path, probe, name, number):
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_signal_during_start(tmp_path, number):
     """A signal before the first message ends the process too."""
-    with process('ik_node', tmp_path, {'urdf_file': ARM}) as run:
+    with process('ik_node', tmp_path, {'urdf_file': ARM}, fresh=True) as run:
         while 'preparing' not in run.output:
             assert run.running()
         assert run.stop(number) == 0

@@ -24,7 +24,6 @@ from harness import (
 import numpy as np
 import pinocchio as pin
 import pytest
-import rclpy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header, String
 from std_srvs.srv import Trigger
@@ -32,7 +31,9 @@ from trajectory_msgs.msg import JointTrajectory
 
 from ik_node.ros.status_messages import answers_stream
 
+CYCLE = 0.01  # s, of the simulated controller
 HERE = tip(READY)
+JERK = 20.0  # rad/s^3, the limit
 TURNED = pin.Quaternion(HERE.rotation).coeffs()
 
 
@@ -68,7 +69,7 @@ class Target:
             self.stream.publish(message)
             again = monotonic() + 1.0 / self.rate
             while monotonic() < again:
-                rclpy.spin_once(self.probe, timeout_sec=max(0.0, again - monotonic()))
+                self.probe.spin_once(max(0.0, again - monotonic()))
 
     def session(self):
         """Return the answers to the goals that the stream has become, in order."""
@@ -147,7 +148,7 @@ def test_stop_holds_while_the_stream_goes_on(system):
     target.run(1.5)
     assert system.stop.wait_for_service(10.0)
     future = system.stop.call_async(Trigger.Request())
-    target.run(3.0, future.done)
+    target.run(20.0, future.done)
     assert future.result().success, future.result().message
     target.run(1.5)
     assert [a['state'] for a in target.session()] == ['accepted', 'stopped']
@@ -167,7 +168,7 @@ def test_stop_without_a_ramp(system):
     assert system.set_parameters('/sim_controller', {'measuring.velocity_noise': 10.0}).successful
     target.run(0.3)
     future = system.stop.call_async(Trigger.Request())
-    target.run(3.0, future.done)
+    target.run(20.0, future.done)
     response = future.result()
     assert response.success and 'comes to rest by itself' in response.message, response
     assert 'reports a velocity' in response.message
@@ -201,7 +202,27 @@ def accelerations(probe, after, before=np.inf):
     return np.diff(speeds(probe)[1:][chosen], axis=0) / np.diff(stamps[chosen])[:, None]
 
 
-ATTEMPTS = 3  # others who use the machine only add to what is measured: the best one counts
+def roughness(probe, after, before=np.inf):
+    """
+    Return how much sharper than allowed the arm was accelerated, as a share; 1 = as allowed.
+
+    In nine cycles of ten the limit of 2 rad/s^2 counts, with 10 % for the times of a Python
+    process.  A message that is late by d more than the lead costs a step of at most jerk d^2
+    in velocity, over a cycle: 10 rad/s^2 are allowed, which is 70 ms, and as much more as
+    node and controller were late by their own stamps.
+    """
+    def gaps(messages):
+        stamps = np.array([stamp_of(message) for message in messages])
+        return np.diff(stamps[(stamps > after) & (stamps < before)]) - CYCLE
+
+    states, sent = gaps(message for _, message in probe.states), gaps(probe.trajectories)
+    late = states.max() + max(sent, default=0.0)
+    on_time = 1.0 - (states > 0.5 * CYCLE).mean()
+    sharp = np.abs(accelerations(probe, after, before)).max(1)
+    print(f'\nlargest acceleration {sharp.max():.2f} rad/s^2, nine in ten below '
+          f'{np.percentile(sharp, 90):.2f}; late by {1e3 * late:.0f} ms')
+    return max(np.percentile(sharp, 90.0 * on_time) / 2.2,
+               sharp.max() / max(10.0, 2.2 + JERK * late**2 / CYCLE))
 
 
 @pytest.mark.parametrize('from_desired', [False, True])
@@ -210,8 +231,7 @@ def test_a_stream_takes_over_a_motion(tmp_path, probe, from_desired):
     From where and as fast as the arm moves, and then it follows the circle of docs/method.md.
 
     With stamps no kind of controller makes steps in velocity: it goes from one trajectory to
-    the next where they are the same.  A message that is late by d more than the lead costs a
-    step of at most jerk d^2 in velocity, over a cycle of 10 ms: 10 rad/s^2 for 70 ms.
+    the next where they are the same.
     """
     probe.watch_motion()
     with process('sim_controller', tmp_path, {
@@ -221,19 +241,15 @@ def test_a_stream_takes_over_a_motion(tmp_path, probe, from_desired):
         probe.wait_for_node()
         probe.wait_until_ready()
         probe.wait(lambda: probe.states)
-        for _ in range(ATTEMPTS):
-            sharp, errors = take_over(probe)
-            print(f'\nfrom_desired {from_desired}: largest acceleration {sharp.max():.2f}; '
-                  f'error {np.sqrt((errors**2).mean()):.2f} mm rms, {errors.max():.2f} mm at most')
-            good = np.percentile(sharp, 90) < 2.2 and sharp.max() < 10.0 \
-                and np.percentile(errors, 25) < 2.0
-            if good:
-                break
-    assert good
+        rough, errors = take_over(probe)
+        print(f'from_desired {from_desired}: error {np.sqrt((errors**2).mean()):.2f} mm rms, '
+              f'{errors.max():.2f} mm at most')
+        assert rough < 1.0
+        assert np.percentile(errors, 25) < 2.0
 
 
 def take_over(probe):
-    """Return accelerations (rad/s^2) from a motion into a stream and on it, and errors (mm)."""
+    """Return the roughness from a motion into a stream and on it, and errors (mm)."""
     assert probe.final(probe.send_joints(READY))['state'] == 'reached'
     first = probe.send((0.3, 0.4, 0.3), DOWN)
     probe.wait(lambda: np.abs(speeds(probe)[-1]).max() > 0.1)
@@ -246,12 +262,12 @@ def take_over(probe):
     offset = 1e-9 * probe.get_clock().now().nanoseconds - monotonic()
     base = 10_000 * ((offset + monotonic()) // 10_000)
     start, end = (stamp_of(probe.states[k][1]) for k in (count - 5, -1))
-    sharp = np.abs(accelerations(probe, start, end)).max(1)
+    rough = roughness(probe, start, end)
     errors = 1e3 * np.array([np.linalg.norm(
         tip(positions_of(message)).translation - target.at(stamp_of(message) + base - offset))
         for _, message in probe.states if stamp_of(message) > end - 3.0])
     probe.wait(lambda: len(target.session()) == 2, what='the end of the stream')
-    return sharp, errors
+    return rough, errors
 
 
 @pytest.mark.parametrize('rate', [10.0, 500.0])
@@ -304,8 +320,7 @@ def test_changes_during_a_session(system):
     system.descriptions.publish(String(data=ARM.read_text().replace('0.4', '0.41')))
     target.run(1.0)
     assert [a['state'] for a in target.session()] == ['accepted']
-    found = np.abs(accelerations(system, begin)).max(1)
-    assert np.percentile(found, 90) < 2.2 and found.max() < 10.0
+    assert roughness(system, begin) < 1.0
 
 
 SPOILT = (

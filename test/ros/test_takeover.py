@@ -176,7 +176,6 @@ def arm(request, tmp_path_factory, recorded):
     probe.destroy_node()
 
 
-@pytest.mark.flaky(reruns=0)
 @pytest.mark.parametrize('setting', ALL if EACH > 1 else SELECTED, ids=lambda s: s.name)
 @pytest.mark.fault('goals', 'in motion, a new goal, stream or stop of each kind over a link that '
                    'is late by up to 50 ms', 'the command has no step beyond velocity x cycle, '
@@ -187,7 +186,6 @@ def test_no_kick(arm, setting):
     assert not judged(commands, setting.rate, ACCELERATION).faults(ACCELERATION)
 
 
-@pytest.mark.flaky(reruns=0)
 @pytest.mark.parametrize('setting', ALL if EACH > 1 else SELECTED[1:4:2], ids=lambda s: s.name)
 def test_a_signal_in_motion(arm, setting):
     """A node that is ended by a signal brings the arm to rest without a kick."""
@@ -205,7 +203,6 @@ def test_a_signal_in_motion(arm, setting):
     assert not judged(commands, setting.rate, ACCELERATION).faults(ACCELERATION)
 
 
-@pytest.mark.flaky(reruns=0)
 def test_a_delay_that_nothing_tells_of(arm):
     """Only trajectories are late: a start from rest begins with a step that is bounded."""
     setting = Setting(100.0, late=(0.05,))
@@ -216,7 +213,6 @@ def test_a_delay_that_nothing_tells_of(arm):
     assert not found.backward
 
 
-@pytest.mark.flaky(reruns=0)
 @pytest.mark.fault('goals', 'in motion, a goal whose trajectory is half a second on its way',
                    'what is seen to be late is planned again, and does no harm when it arrives')
 def test_a_trajectory_that_is_very_late(arm):

@@ -92,12 +92,15 @@ class HandleView:
     def show_colour(self, colour: str, sentence: str) -> None:
         """Show how reachable the pose is, and why."""
         dot = f'<span style="color:{DOTS[colour]}">&#9679;</span> ' if colour in DOTS else ''
-        self._reach.content = line(dot + escape(sentence or 'drag the handle: nothing moves yet'))
+        hint = 'drag the handle: the arm follows' if self.handle.following \
+            else 'drag the handle: nothing moves yet'
+        self._reach.content = line(dot + escape(sentence or hint))
 
     def show_checks(self) -> None:
         """Show the check marks of the menu as they are now."""
         for entry, box in self._checks:
             box.value = entry.checked(self.handle)
+        self.show_colour('', '')
 
     def say(self, good: bool, sentence: str) -> None:
         """Show the answer to what was chosen last."""

@@ -64,6 +64,8 @@ class Viewer(Node):
         self._scene = Scene(self._page)
         inbox = Inbox(self)
         self._panels = Panels(self, values['ik_node'], self._page, inbox, self._scene)
+        if values['follow']:
+            self._panels.handle.handle.toggle_following()
         self._listen(values['ik_node'])
         steady = steady_clock()
         self._redraws = (self.create_timer(FRAME_PERIOD, self._draw, clock=steady),

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is given on a command line; what cannot be taken is said in a sentence."""
+"""Types of command-line arguments; an argument that does not fit is refused in one sentence."""
 
 from __future__ import annotations
 
@@ -8,12 +8,7 @@ from argparse import ArgumentTypeError
 from math import isfinite
 import re
 
-import numpy as np
-
-from ik_node.errors import ParameterError
-from ik_node.se3 import rotation_from_quaternion
-
-NAME = re.compile(r'/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*')
+NODE_NAME = re.compile(r'/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*')
 
 
 def finite(text: str) -> float:
@@ -27,16 +22,16 @@ def finite(text: str) -> float:
     return number
 
 
+def positive_count(text: str) -> int:
+    """Return a whole number of at least 1."""
+    value = int(text)
+    if value < 1:
+        raise ArgumentTypeError(f'{value} is not at least 1')
+    return value
+
+
 def node_name(text: str) -> str:
     """Return the name of a node, with or without a namespace."""
-    if not NAME.fullmatch(text):
+    if not NODE_NAME.fullmatch(text):
         raise ArgumentTypeError(f'{text!a} is no name of a node; e.g. ik_node, or /left/ik_node')
     return text
-
-
-def rotation_from(quaternion: np.ndarray) -> np.ndarray:
-    """Return the rotation matrix of a quaternion x, y, z, w of any length but 0."""
-    length = np.linalg.norm(quaternion)
-    if not 0.0 < length < np.inf:
-        raise ParameterError(f'the quaternion {list(quaternion)} has no direction')
-    return rotation_from_quaternion(quaternion / length)

@@ -1,0 +1,56 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The help of the nodes: how to give parameters, and all that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from textwrap import fill
+
+from ik_node.share import share_file
+
+LINE_WIDTH = 98  # characters
+DESCRIPTIONS = {
+    'ik_node': 'Takes goal poses, solves inverse kinematics, and sends joint trajectories to a '
+               'controller.',
+    'sim_controller': 'Simulates a joint_trajectory_controller and the arm that it moves.',
+    'viewer': 'Shows the arm in the browser; the goal can be dragged there.',
+    'interactive_goal': 'Shows the goal in RViz as an interactive marker that can be dragged.',
+}
+
+
+def node_help(program: str, node: str) -> str:
+    """
+    Return the help of a node: its usage, and each parameter with its default.
+
+    The parameters are read from the shipped ``config/ik_node.yaml``, which has all of them,
+    so that neither ROS nor the compiler is loaded.
+
+    Parameters
+    ----------
+    program : str
+        Name of the executable.
+    node : str
+        Name of the ROS node.
+
+    """
+    lines = [
+        f'usage: {program} [--ros-args [-p NAME:=VALUE]... [--params-file FILE] '
+        '[-r FROM:=TO]...]',
+        '', DESCRIPTIONS[node], '',
+        'Parameters and their defaults; [] and \'\' are not set:']
+    for value, description in parameters(node):
+        lines += [f'  {value}', fill(description, LINE_WIDTH, initial_indent=8 * ' ',
+                                     subsequent_indent=8 * ' ')]
+    return '\n'.join([*lines, '', 'Exit code: 0 after SIGINT or SIGTERM, 1 if it cannot start.'])
+
+
+def parameters(node: str) -> Iterable[tuple[str, str]]:
+    """Return ``name: default`` and the description of each parameter of a node."""
+    text = share_file('config/ik_node.yaml').read_text(encoding='utf-8')
+    _, _, section = text.partition(f'/**/{node}:\n')
+    # Each parameter has two lines, its description and its value.  To load a YAML reader would
+    # take longer than all the rest.
+    lines = [line.strip().removeprefix('# ')
+             for line in section.partition('\n/**/')[0].splitlines()[1:] if line.strip()]
+    return zip(lines[1::2], lines[::2])

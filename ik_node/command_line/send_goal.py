@@ -1,0 +1,65 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The arguments of send_goal."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ik_node.command_line.values import finite, node_name
+
+
+def parse(argv: list[str]) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        prog='send_goal',
+        description='Send one goal to a running ik_node, wait until it ends, and print the '
+                    'answer.',
+        epilog='exit code: 0 reached, 1 not reached, 2 wrong usage or no node, 130 interrupted')
+    kind = parser.add_mutually_exclusive_group(required=True)
+    kind.add_argument('--xyz', nargs=3, type=float, metavar=('X', 'Y', 'Z'),
+                      help='position of the tip, m')
+    kind.add_argument('--joints', nargs='+', metavar='Q',
+                      help='joint positions, rad or m: NAME=VALUE for some, or a value for each')
+    kind.add_argument('--path', type=Path, metavar='FILE',
+                      help='poses to go through in straight lines: CSV x,y,z,roll,pitch,yaw or '
+                           'x,y,z,qx,qy,qz,qw, or YAML as examples/goals.yaml')
+    _add_turn(parser, '', 'orientation')
+    way = parser.add_mutually_exclusive_group()
+    way.add_argument('--line', action='store_true', help='to --xyz by a straight line of the tip')
+    way.add_argument('--through', nargs=3, type=float, metavar=('X', 'Y', 'Z'),
+                     help='to --xyz by an arc through this position')
+    way.add_argument('--position', action='store_true',
+                     help='to --xyz in whatever orientation')
+    way.add_argument('--pointing', action='store_true',
+                     help='to --xyz with the z axis of --rpy or --quat; the turn about it is free')
+    _add_turn(parser, 'through-', 'orientation at --through (default: as at --xyz)')
+    parser.add_argument('--frame', default='base_link',
+                        help='frame of the pose: a link or a TF frame (default base_link)')
+    parser.add_argument('--node', default='ik_node', type=node_name,
+                        help='name of the node, with its namespace if it has one')
+    parser.add_argument('--wait', type=float, default=30.0, metavar='S',
+                        help='how long to wait for the node, s (default 30)')
+    parser.add_argument('--timeout', type=float, default=60.0, metavar='S',
+                        help='how long to wait for the answer, s (default 60)')
+    parser.add_argument('--json', action='store_true', help='print the answer as one JSON line')
+    options = parser.parse_args(argv)
+    if options.xyz is None and (options.line or options.through or options.position
+                                or options.pointing or options.rpy or options.quat):
+        parser.error('--line, --through, --position, --pointing, --rpy and --quat belong to '
+                     '--xyz')
+    if options.position and (options.rpy or options.quat):
+        parser.error('--position leaves the orientation free; leave out --rpy and --quat')
+    if not options.through and (options.through_rpy or options.through_quat):
+        parser.error('--through-rpy and --through-quat belong to --through')
+    return options
+
+
+def _add_turn(parser: argparse.ArgumentParser, prefix: str, what: str) -> None:
+    turn = parser.add_mutually_exclusive_group()
+    turn.add_argument(f'--{prefix}rpy', nargs=3, type=finite, metavar=('ROLL', 'PITCH', 'YAW'),
+                      help=f'{what}, by fixed-axis angles, rad'
+                           + ('' if prefix else ' (default 0 0 0)'))
+    turn.add_argument(f'--{prefix}quat', nargs=4, type=float, metavar=('X', 'Y', 'Z', 'W'),
+                      help=f'{what}, by a quaternion')

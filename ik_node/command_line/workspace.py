@@ -1,0 +1,77 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The arguments of ik_workspace."""
+
+from __future__ import annotations
+
+import argparse
+from math import hypot
+from pathlib import Path
+
+from ik_node.command_line.values import finite
+
+DESCRIPTION = """
+Sample which poses an arm reaches, and in what share of all orientations.
+
+Writes a picture of slices and the numbers, and shows them in RViz and the browser. Joint limits
+are kept; collisions, of the arm with itself or with anything else, are NOT considered.
+"""
+MAX_ORIENTATIONS = 100_000
+
+
+def parse(argv: list[str]) -> argparse.Namespace:
+    """Read the command line; what follows --ros-args is in `ros_arguments`."""
+    ours, ros_arguments = _split(argv)
+    parser = argparse.ArgumentParser(
+        prog='ik_workspace', description=DESCRIPTION,
+        epilog='exit code: 0 done, 2 not done, with the reason, 130 interrupted')
+    parser.add_argument('--urdf', help='URDF file (default: the six-axis arm of this package)')
+    parser.add_argument('--base-link', default='', help='default: found')
+    parser.add_argument('--tip-link', default='', help='default: found')
+    parser.add_argument('--box', nargs=6, type=float,
+                        metavar=('X0', 'X1', 'Y0', 'Y1', 'Z0', 'Z1'),
+                        help='where to look, m in the base link, a layer where two are equal '
+                             '(default: all that the stretched arm could reach)')
+    parser.add_argument('--spacing', type=float, metavar='M',
+                        help='between cells, m (default: a twelfth of the reach)')
+    turn = parser.add_mutually_exclusive_group()
+    turn.add_argument('--orientations', type=int, default=60, metavar='N',
+                      help='even orientations of the tip in each cell (default %(default)s)')
+    turn.add_argument('--directions', type=int, metavar='N',
+                      help="even directions of the tip's z axis instead, the turn about it free")
+    turn.add_argument('--rpy', nargs=3, type=finite, metavar=('ROLL', 'PITCH', 'YAW'),
+                      help='one orientation instead, by fixed-axis angles, rad')
+    turn.add_argument('--pointing', nargs=3, type=finite, metavar=('X', 'Y', 'Z'),
+                      help="one direction of the tip's z axis instead, the turn about it free")
+    parser.add_argument('--limit-margin', type=float, default=0.0, metavar='Q',
+                        help='the joints stay so far inside their limits, rad or m (default 0)')
+    parser.add_argument('--load', type=Path, metavar='FILE',
+                        help='show what an earlier run wrote instead of sampling')
+    parser.add_argument('--out', type=Path, default=Path('workspace'), metavar='NAME',
+                        help='files to write are NAME.png and NAME.npz (default ./workspace)')
+    parser.add_argument('--no-picture', action='store_true', help='needs no matplotlib')
+    parser.add_argument('--publish', action='store_true',
+                        help='publish the cells as a point cloud on the topic workspace, until '
+                             'Ctrl-C (needs ROS)')
+    parser.add_argument('--frame-prefix', default='',
+                        help='what robot_state_publisher puts before link names in TF')
+    options = parser.parse_args(ours)
+    for count in (options.orientations, options.directions):
+        if count is not None and not 1 <= count <= MAX_ORIENTATIONS:
+            parser.error(f'--orientations and --directions are from 1 to {MAX_ORIENTATIONS}')
+    if options.pointing and not hypot(*options.pointing) > 0.0:
+        parser.error('--pointing needs a direction, e.g. 0 0 -1 for down')
+    if options.load and (options.box or options.spacing or options.rpy or options.limit_margin):
+        parser.error('--load shows what was sampled; --box, --spacing, --rpy and --limit-margin '
+                     'do not change it')
+    options.ros_arguments = ros_arguments
+    return options
+
+
+def _split(argv: list[str]) -> tuple[list[str], list[str]]:
+    """Return our arguments and those of ROS, which are from --ros-args to -- or the end."""
+    if '--ros-args' not in argv:
+        return argv, []
+    start = argv.index('--ros-args')
+    end = argv.index('--', start) + 1 if '--' in argv[start:] else len(argv)
+    return argv[:start] + argv[end:], argv[start:end]

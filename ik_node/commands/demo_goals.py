@@ -1,0 +1,222 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Goals for the demonstration of any arm, made from its chain and tried by its solver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from ik_node.kinematics.arm import forward_kinematics
+from ik_node.model.chain import Chain
+from ik_node.ros.rotations import quaternion_from_rotation
+from ik_node.se3 import pose, rotation_about
+from ik_node.solver.solver import Solver
+
+# Goals are within this share of each joint's range, and this far (rad) from its middle.
+USED_RANGE_SHARE = 0.5
+MAX_ANGLE_FROM_MIDDLE_RAD = 1.2
+MAX_SLIDE_FROM_MIDDLE_M = 0.5
+TRIED_POSTURES = 300
+POSE_GOALS = 3
+# Lengths as a share of the arm's reach.
+MIN_GOAL_SPACING = 0.15
+LINE_LENGTHS = (0.15, 0.05)
+ARC_RADII = (0.06, 0.02)
+TOO_FAR = 3.0
+# A straight line or an arc is offered if the joints stay continuous along it.
+PATH_SAMPLES = 25
+MAX_JOINT_STEP = 0.25  # rad or m, between two samples
+UNKNOWN_FRAME = 'no_such_frame'
+QUARTER_TURNS_RAD = (0.5 * np.pi, -0.5 * np.pi, 0.25 * np.pi, -0.25 * np.pi)
+
+NamedGoal = dict[str, Any]
+
+
+def goals_for(chain: Chain) -> list[NamedGoal]:
+    """
+    Return goals as :func:`ik_node.commands.pose_files.read_goals` does, for any chain.
+
+    Poses that the arm can reach, one of them twice; a motion along the tool, a turn of the tool,
+    a straight line and an arc, each only if the solver finds it possible (an arm of less than
+    six joints has few straight lines); a goal out of reach, and one in an unknown frame.
+    The same chain always gets the same goals.
+    """
+    made = _GoalMaker(chain)
+    postures = made.spread_postures()
+    first, *others = postures
+    made.add_pose('a first pose', first)
+    made.repeat('the same pose again')
+    made.add_along_tool()
+    made.add_tool_turn()
+    for number, q in enumerate(others, start=2):
+        made.add_pose(f'pose {number}', q)
+    # From whichever of the postures it is possible.
+    made.add_path('a straight line', _lines, postures)
+    made.add_path('an arc', _arcs, postures)
+    made.add_out_of_reach()
+    made.add('in an unknown frame', pose(np.eye(3), np.zeros(3)), 'FRAME_UNKNOWN',
+             frame=UNKNOWN_FRAME)
+    made.add_pose('back to the first pose', first)
+    return made.goals
+
+
+class _GoalMaker:
+    """
+    Collects goals, and knows where the arm is after them.
+
+    Attributes
+    ----------
+    goals : list of dict
+        The goals up to now.
+
+    """
+
+    def __init__(self, chain: Chain) -> None:
+        self.goals: list[NamedGoal] = []
+        self._chain = chain
+        self._solver = Solver(chain)
+        self._q = chain.middle
+
+    def add(self, name: str, T: np.ndarray, expected: str, **fields: Any) -> None:
+        """Add a goal at a pose (4, 4); `fields` are those of its file, such as line."""
+        self.goals.append({
+            'name': name, 'xyz': _rounded(T[:3, 3]),
+            'quat': _rounded(quaternion_from_rotation(T[:3, :3])),
+            'frame': self._chain.base_link, 'expect': expected, **fields})
+
+    def add_pose(self, name: str, q: np.ndarray) -> None:
+        """Add the pose that the tip has at joint positions (n,)."""
+        T = forward_kinematics(self._chain, q)
+        self.add(name, T, 'REACHED')
+        self._take(T)
+
+    def repeat(self, name: str) -> None:
+        """Add the last goal once more."""
+        self.goals.append({**self.goals[-1], 'name': name, 'expect': 'ALREADY_THERE'})
+
+    def add_along_tool(self) -> None:
+        """Add a goal that is relative to the tip, along its z axis."""
+        for share in (-LINE_LENGTHS[0], LINE_LENGTHS[0], -LINE_LENGTHS[1], LINE_LENGTHS[1]):
+            length = share * self._chain.reach
+            shift = pose(np.eye(3), np.array([0.0, 0.0, length]))
+            if self._add_relative(f'{100.0 * length:+.0f} cm along the tool', shift):
+                return
+
+    def add_tool_turn(self) -> None:
+        """Add a goal that is relative to the tip, turned about its z axis."""
+        for angle in QUARTER_TURNS_RAD:
+            turn = pose(rotation_about(np.array([0.0, 0.0, 1.0]), angle), np.zeros(3))
+            if self._add_relative(f'the tool turned by {np.degrees(angle):+.0f} degrees', turn):
+                return
+
+    def _add_relative(self, name: str, T_tip_goal: np.ndarray) -> bool:
+        T = forward_kinematics(self._chain, self._q) @ T_tip_goal
+        if not self._reaches(T):
+            return False
+        self.add(name, T_tip_goal, 'REACHED', frame=self._chain.tip_link)
+        self._take(T)
+        return True
+
+    def add_path(self, name: str, candidates: Any, postures: Sequence[np.ndarray]) -> None:
+        """Add the first path that is possible, after a goal that brings the arm to its start."""
+        here = self._q
+        starts = [here, *(q for q in postures if not np.array_equal(q, here))]
+        for q in starts:
+            T_start = forward_kinematics(self._chain, q)
+            seed = q if q is here else self._solver.solve(T_start, here).q
+            for samples, fields in candidates(T_start, self._chain.reach):
+                if (end := self._followed(samples, seed)) is None:
+                    continue
+                if q is not here:
+                    self.add_pose(f'to where {name} begins', q)
+                self.add(name, samples[-1], 'REACHED', **fields)
+                self._q = end
+                return
+
+    def _followed(self, poses: Sequence[np.ndarray], q: np.ndarray) -> np.ndarray | None:
+        """Return the joint positions (n,) at the end of poses; None if the arm cannot follow."""
+        for T in poses:
+            result = self._solver.solve(T, q)
+            if not result.success or np.abs(result.q - q).max() > MAX_JOINT_STEP:
+                return None
+            q = result.q
+        return q
+
+    def add_out_of_reach(self) -> None:
+        """Add a goal that no posture reaches; an arm on an endless rail has none."""
+        T = forward_kinematics(self._chain, self._q)
+        far = TOO_FAR * self._chain.reach + np.linalg.norm(self._chain.offsets[0, 9:])
+        if np.isfinite(far):
+            self.add('too far away', pose(T[:3, :3], np.array([far, 0.0, 0.0])), 'OUT_OF_REACH')
+
+    def _reaches(self, T: np.ndarray) -> bool:
+        return bool(self._solver.solve(T, self._q).success)
+
+    def _take(self, T: np.ndarray) -> None:
+        """Note where the arm is after a goal (4, 4)."""
+        self._q = self._chain.nearest_turns(self._solver.solve(T, self._q).q, self._q)
+
+    def spread_postures(self) -> list[np.ndarray]:
+        """
+        Return joint positions (n,) whose tip positions are apart from one another.
+
+        Those with the tip above the base come first; the middle of the ranges, in which the
+        simulated arm starts, is not among them.
+        """
+        chain, random = self._chain, np.random.default_rng(0)
+        most = np.where(chain.turning, MAX_ANGLE_FROM_MIDDLE_RAD, MAX_SLIDE_FROM_MIDDLE_M)
+        span = np.minimum(USED_RANGE_SHARE * np.minimum(
+            chain.upper - chain.middle, chain.middle - chain.lower), most)
+        tried = chain.middle + span * random.uniform(-1.0, 1.0, (TRIED_POSTURES, chain.n))
+        tips = [forward_kinematics(chain, q)[:3, 3] for q in tried]
+        above = [tip[2] > 0.1 * chain.reach for tip in tips]
+        chosen: list[int] = []
+        for spacing in (MIN_GOAL_SPACING, 0.1 * MIN_GOAL_SPACING, 0.0):
+            for k in sorted(range(TRIED_POSTURES), key=lambda k: not above[k]):
+                if len(chosen) < POSE_GOALS and k not in chosen and all(
+                        np.linalg.norm(tips[k] - tips[other]) >= spacing * chain.reach
+                        for other in chosen):
+                    chosen.append(k)
+        return [tried[k] for k in chosen]
+
+
+def _directions(T: np.ndarray) -> list[np.ndarray]:
+    """Return unit vectors (3,) to try from a pose: up and down, radial, to the sides."""
+    up = np.array([0.0, 0.0, 1.0])
+    radial = np.array([T[0, 3], T[1, 3], 0.0])
+    length = np.linalg.norm(radial)
+    radial = radial / length if length > 1e-6 else np.array([1.0, 0.0, 0.0])
+    side = np.cross(up, radial)
+    return [-side, side, -up, up, -radial, radial]
+
+
+def _shifted(T: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    return pose(T[:3, :3], T[:3, 3] + shift)
+
+
+def _lines(T: np.ndarray, reach: float) -> Iterator[tuple[list[np.ndarray], NamedGoal]]:
+    """Give straight lines from a pose: samples (4, 4), and the fields of the goal."""
+    for share, direction in product(LINE_LENGTHS, _directions(T)):
+        yield ([_shifted(T, s * share * reach * direction)
+                for s in np.linspace(0.0, 1.0, PATH_SAMPLES)], {'line': True})
+
+
+def _arcs(T: np.ndarray, reach: float) -> Iterator[tuple[list[np.ndarray], NamedGoal]]:
+    """Give half circles from a pose: samples (4, 4), and the fields of the goal."""
+    directions = _directions(T)
+    for share, a, b in product(ARC_RADII, directions, directions):
+        if abs(a @ b) > 0.5:
+            continue
+        radius = share * reach
+        arc = [_shifted(T, radius * ((1.0 - np.cos(t)) * a + np.sin(t) * b))
+               for t in np.linspace(0.0, np.pi, PATH_SAMPLES)]
+        yield arc, {'through': _rounded(arc[PATH_SAMPLES // 2][:3, 3])}
+
+
+def _rounded(values: np.ndarray) -> list[float]:
+    """Return numbers as they are printed and sent: to a nanometre, or 1e-9 of a quaternion."""
+    return [round(float(value), 9) + 0.0 for value in values]

@@ -1,0 +1,96 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the demonstration observes on the ROS graph, as anybody else could."""
+
+from __future__ import annotations
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rclpy.node import Node
+from rclpy.publisher import Publisher
+from sensor_msgs.msg import JointState
+
+from ik_node.command_line.send_goal import parse
+from ik_node.commands.send_goal import make_goal
+from ik_node.motion.controller_rules import seconds
+from ik_node.node.health_checks import READY
+from ik_node.ros.handshake import greet, wait_for
+from ik_node.ros.joint_states import JointStates
+from ik_node.ros.qos import LATEST, STATUS_QOS
+from ik_node.ros.status_messages import GoalState
+from ik_node.ui.node_client import publish_stamped
+
+JOINT_STATE_TIMEOUT_S = 10.0
+GOAL_TIMEOUT_S = 60.0
+UNFINISHED_STATES = (None, GoalState.ACCEPTED.value)
+
+
+class Witness(Node):
+    """
+    Observes joint states, diagnostics and answers to goals.
+
+    Attributes
+    ----------
+    ours : set of str
+        Stamps of the goals that this demonstration has sent.
+
+    """
+
+    def __init__(self) -> None:
+        super().__init__('demo', start_parameter_services=False)
+        self.states = JointStates()
+        self.ours: set[str] = set()
+        self._goals: dict[str, str] = {}  # stamp -> state
+        self._goal_publishers: dict[str, Publisher] = {}  # topic -> publisher
+        self._dragged = False
+        self._health = ''
+        self.create_subscription(DiagnosticStatus, 'ik_node/status', self._on_status, STATUS_QOS)
+        self.create_subscription(DiagnosticStatus, 'ik_node/preview', self._on_preview, 1)
+        self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
+        self.create_subscription(
+            JointState, 'joint_states', self._on_joint_states, LATEST)
+
+    def ready(self) -> bool:
+        """Return whether the node says that it is ready for goals."""
+        return self._health.startswith(READY)
+
+    def taken_over(self) -> bool:
+        """Return whether somebody else has sent a goal, or dragged the handle."""
+        return self._dragged or bool(self._goals.keys() - self.ours)
+
+    def go(self, command: list[str]) -> None:
+        """Publish the goal of a send_goal command; wait until it ends or somebody takes over."""
+        topic, goal = make_goal(parse(command))
+        if topic not in self._goal_publishers:
+            self._goal_publishers[topic] = self.create_publisher(type(goal), f'ik_node/{topic}', 1)
+            greet(self, 'ik_node', JOINT_STATE_TIMEOUT_S, self._goal_publishers[topic])
+        if self.taken_over():
+            return
+        stamp = publish_stamped(self, self._goal_publishers[topic], goal)
+        self.ours.add(stamp)
+
+        def ended() -> bool:
+            return self._goals.get(stamp) not in UNFINISHED_STATES
+
+        wait_for(self, lambda: self.taken_over() or ended(), GOAL_TIMEOUT_S)
+
+    def _on_status(self, message: DiagnosticStatus) -> None:
+        values = {pair.key: pair.value for pair in message.values}
+        self._goals[values['stamp']] = values['state']
+
+    def _on_preview(self, _message: DiagnosticStatus) -> None:
+        self._dragged = True
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            if status.name == '/ik_node: health':
+                self._health = status.message
+
+    def fresh_positions(self, names: tuple[str, ...]) -> dict[str, float]:
+        """Return joint positions; those of `names` have a stamp that is newer than the call."""
+        # An old message may have waited while this process waited for another one.
+        called = 1e-9 * self.get_clock().now().nanoseconds
+        wait_for(self, lambda: self.states.age(names, called) < 0.0, JOINT_STATE_TIMEOUT_S)
+        return self.states.positions
+
+    def _on_joint_states(self, message: JointState) -> None:
+        self.states.take(message, seconds(message.header.stamp))

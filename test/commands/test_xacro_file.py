@@ -1,0 +1,88 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""A .xacro file becomes a .urdf file, without ROS."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from ik_node.commands.xacro_file import expand_xacro
+from ik_node.errors import UrdfError
+from ik_node.model.urdf import read_urdf
+from ik_node.ui.mesh_files import resolve
+
+GIVEN = {'name': 'given'}
+ROBOT = '''<?xml version="1.0"?>
+<robot name="$(arg name)" xmlns:xacro="http://www.ros.org/wiki/xacro">
+  <xacro:include filename="$(find other_arm_description)/urdf/link.xacro"/>
+  <xacro:property name="length" value="0.25"/>
+  <link name="base"/>
+  <xacro:segment parent="base" child="one" length="${2 * length}"/>
+  <xacro:segment parent="one" child="two" length="${length}"/>
+</robot>'''
+SEGMENT = '''<robot xmlns:xacro="http://www.ros.org/wiki/xacro">
+  <xacro:macro name="segment" params="parent child length">
+    <link name="${child}"/>
+    <joint name="${child}_joint" type="revolute">
+      <parent link="${parent}"/><child link="${child}"/><origin xyz="0 0 ${length}"/>
+      <axis xyz="0 1 0"/><limit lower="-1" upper="1" velocity="1" effort="1"/>
+    </joint>
+  </xacro:macro>
+</robot>'''
+
+
+@pytest.fixture
+def robot(tmp_path, monkeypatch):
+    """Return a .xacro file that includes one of the package beside its own."""
+    monkeypatch.setenv('AMENT_PREFIX_PATH', os.environ.get('AMENT_PREFIX_PATH', ''))
+    for package, file, text in (('my_arm', 'arm.urdf.xacro', ROBOT),
+                                ('other_arm_description', 'link.xacro', SEGMENT)):
+        folder = tmp_path / 'src' / package / 'urdf'
+        folder.mkdir(parents=True)
+        (folder / file).write_text(text)
+        (folder.parent / 'package.xml').write_text(f'<package><name>{package}</name></package>')
+    mesh = tmp_path / 'src/my_arm/meshes/one.stl'
+    mesh.parent.mkdir()
+    mesh.write_bytes(b'solid one')
+    return tmp_path / 'src/my_arm/urdf/arm.urdf.xacro'
+
+
+def test_macros_arguments_and_packages(robot, tmp_path):
+    """Values are computed; packages that lie beside the file are found, not installed."""
+    urdf = expand_xacro(robot, tmp_path, GIVEN)
+    assert urdf == tmp_path / 'arm.urdf'
+    tree = read_urdf(urdf)
+    assert tree.name == 'given'
+    assert [joint.T_parent_joint[2, 3] for joint in tree.joints] == [0.5, 0.25]
+
+
+def test_meshes_of_the_package_are_found(robot, tmp_path):
+    """The viewer that is started afterwards finds what package:// names."""
+    assert resolve('package://my_arm/meshes/one.stl')[0] is None
+    expand_xacro(robot, tmp_path, GIVEN)
+    found, _ = resolve('package://my_arm/meshes/one.stl')
+    assert found is not None and found.read_bytes() == b'solid one'
+
+
+@pytest.mark.parametrize('old, new, words', [
+    ('other_arm_description', 'absent_description', 'absent_description'),
+    ('2 * length', '2 * width', 'width'),
+    ('<link name="base"/>', '<link name="base">', 'mismatch'),
+    ('arg name', 'arg title', 'title')])
+def test_what_cannot_be_expanded(robot, tmp_path, old, new, words):
+    """One sentence that names the file and the reason."""
+    robot.write_text(ROBOT.replace(old, new))
+    with pytest.raises(UrdfError, match=f'(?s)xacro cannot expand .*arm.urdf.xacro.*{words}'):
+        expand_xacro(robot, tmp_path, GIVEN)
+
+
+def test_without_the_package_xacro(robot):
+    """It is named, with the command that installs it."""
+    done = subprocess.run(
+        [sys.executable, '-c', 'import sys; sys.modules["xacro"] = None; '
+         'from ik_node.entry import demo; demo()', '--urdf', str(robot)],
+        capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert 'pip install xacro' in done.stderr and 'Traceback' not in done.stderr

@@ -1,0 +1,143 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Each parameter of the node fills its field of the settings, and nothing else."""
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from math import inf
+
+from harness import ARM
+import numpy as np
+import pytest
+
+from ik_node.model.chain import Chain, make_chain
+from ik_node.model.urdf import read_urdf
+from ik_node.node.settings import make_settings, Settings
+from ik_node.ros.parameters import IK_NODE
+
+CHAIN = make_chain(read_urdf(ARM))
+DEFAULTS = {row.name: row.default for row in IK_NODE}
+SIX = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
+HALF = tuple(0.5 * v for v in SIX)
+POSTURE = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+# Another value than the default, and what it changes in what the library is given.
+OTHER = {
+    'autostart': (False, {}),
+    'robot_description': ('<robot/>', {}),
+    'urdf_file': ('/arm.urdf', {}),
+    'base_link': ('link_1', {}),
+    'tip_link': ('link_5', {}),
+    'frame_prefix': ('left/', {}),
+    'controller': ('arm_controller', {}),
+    'output': ('action', {}),
+    'controller_period': (0.004, {}),
+    'tip_pose_rate': (30.0, {}),
+    'solver.method': ('damped_least_squares', {'solver.method': 'damped_least_squares'}),
+    'solver.position_tolerance': (2e-5, {'solver.position_tolerance': 2e-5}),
+    'solver.orientation_tolerance': (3e-4, {'solver.orientation_tolerance': 3e-4}),
+    'solver.metres_per_radian': (0.7, {'solver.metres_per_radian': 0.7,
+                                       'following.metres_per_radian': 0.7}),
+    'solver.max_iterations': (40, {'solver.max_iterations': 40}),
+    'solver.max_restarts': (7, {'solver.max_restarts': 7}),
+    'solver.select': ('first', {'solver.select': 'first'}),
+    'solver.max_jump': (1.5, {'solver.max_jump': 1.5}),
+    'solver.nearest': (True, {'solver.nearest': True}),
+    'solver.deadline': (0.2, {'solver.deadline': 0.2}),
+    'solver.null_space_gains': (SIX, {'solver.gains': SIX}),
+    'solver.preferred_positions': (POSTURE, {'solver.preferred': POSTURE,
+                                             'following.preferred': POSTURE}),
+    'solver.manipulability_gain': (0.4, {'solver.manipulability_gain': 0.4}),
+    'solver.joint_weights': (SIX, {'solver.weights': SIX}),
+    'solver.locked_joints': (('joint_2',), {'solver.locked': ('joint_2',)}),
+    'motion.velocity_scale': (0.25, {
+        'planning.velocity': tuple(0.25 * v for v in (4.4, 3.9, 4.7, 6.5, 6.5, 7.0))}),
+    'motion.acceleration_scale': (0.5, {'planning.acceleration': (1.0,) * 6}),
+    'motion.tool_speed': (0.3, {'tip_limits.speed': 0.3, 'tip_limits.turn': inf,
+                                'paths.tool_speed': 0.3, 'following.tool_speed': 0.3}),
+    'motion.tool_turn': (0.6, {'tip_limits.speed': inf, 'tip_limits.turn': 0.6,
+                               'paths.tool_rotation_speed': 0.6}),
+    'motion.velocity_limits': (SIX, {'limits.velocity': SIX, 'planning.velocity': HALF}),
+    'motion.acceleration_limits': (SIX, {'limits.acceleration': SIX,
+                                         'planning.acceleration': SIX}),
+    'motion.jerk_limits': (SIX, {'limits.jerk': SIX, 'planning.jerk': SIX}),
+    'motion.sample_period': (0.01, {'paths.period': 0.01}),
+    'motion.handover_time': (0.2, {}),
+    'motion.start_tolerance': (0.05, {}),
+    'motion.straight': (True, {}),
+    'path.blend_radius': (0.02, {'paths.blend_radius': 0.02}),
+    'path.partial': (True, {'paths.partial': True}),
+    'path.tool_acceleration': (1.1, {'paths.tool_acceleration': 1.1}),
+    'path.tool_turn_acceleration': (2.2, {'paths.tool_rotation_acceleration': 2.2}),
+    'path.max_joint_step': (0.02, {'paths.max_joint_step': 0.02}),
+    'stream.output': ('velocity', {}),
+    'stream.rate': (200.0, {}),
+    'stream.lead': (0.05, {'following.lead': 0.05}),
+    'stream.stamped': (False, {}),
+    'stream.timeout': (0.3, {'following.timeout': 0.3}),
+    'stream.gain': (10.0, {'following.gain': 10.0}),
+    'stream.memory': (0.06, {'following.memory': 0.06}),
+    'stream.free_axes': (('z', 'rz'), {'following.free': ('z', 'rz')}),
+    'stream.null_space_gains': (SIX, {'following.bias': SIX}),
+    'goal.max_age': (2.5, {}),
+    'goal.tf_timeout': (1.5, {}),
+    'state.timeout': (0.7, {}),
+    'watch.joint_tolerance': (0.03, {}),
+    'watch.path_tolerance': (SIX, {'path_tolerance': SIX}),
+    'watch.start_timeout': (1.7, {}),
+    'watch.settle_timeout': (2.7, {}),
+    'markers.far': (1.8, {'thresholds.far': 1.8}),
+    'markers.limit_margin': (0.07, {'thresholds.limit_margin': 0.07}),
+    'markers.singular_value': (0.08, {'thresholds.singular_value': 0.08}),
+    'diagnostics.solve_time': (0.09, {}),
+    'diagnostics.heartbeat_late': (0.35, {}),
+    'diagnostics.failures': (5, {}),
+}
+GROUPS = {field.name for field in fields(Settings)} & {
+    name.partition('.')[0] for _, changes in OTHER.values() for name in changes}
+
+
+def leaves(thing, path=()) -> dict[tuple[str, ...], object]:
+    """Return all numbers and words within a thing, arrays as tuples, by the names on the way."""
+    if isinstance(thing, Chain):
+        return {}
+    if isinstance(thing, (np.ndarray, tuple)):
+        return {path: tuple(np.array(thing).ravel().tolist())}
+    thing = getattr(thing, 'options', thing)  # of a solver
+    if isinstance(thing, Mapping):
+        items = thing.items()
+    elif is_dataclass(thing):
+        items = [(field.name, getattr(thing, field.name)) for field in fields(thing)]
+    elif hasattr(thing, '__dict__'):
+        items = [(name.strip('_'), value) for name, value in vars(thing).items()]
+    else:
+        return {path: thing}
+    return {key: value for name, each in items
+            for key, value in leaves(each, (*path, name)).items()}
+
+
+def changes(values) -> dict[tuple[str, ...], object]:
+    """Return the leaves of Settings, of those that other values than the defaults change."""
+    before, after = (leaves(make_settings(given, CHAIN)) for given in (DEFAULTS, values))
+    return {path: value for path, value in after.items()
+            if path not in before or before[path] != value}
+
+
+@pytest.mark.parametrize('row', IK_NODE, ids=lambda row: row.name)
+def test_a_parameter_fills_its_own_field(row):
+    """A value other than the default changes what it is for, and nothing else."""
+    value, expected = OTHER[row.name]
+    changed = changes({**DEFAULTS, row.name: value})
+    library = {path: changed.pop(path) for path in list(changed) if path[0] in GROUPS}
+    assert {'.'.join(path): new for path, new in library.items()} == expected
+    # The node itself asks for it by its name.
+    for path, new in changed.items():
+        assert '_'.join(path).replace('.', '_').endswith(row.name.rpartition('.')[2]), path
+        assert new == value
+    assert len(changed) <= 1 and (changed or expected or not row.live)
+
+
+def test_the_table_is_whole():
+    """There is another value for each parameter, and it is one."""
+    assert OTHER.keys() == DEFAULTS.keys()
+    for name, (value, _) in OTHER.items():
+        assert value != DEFAULTS[name] and type(value) is type(DEFAULTS[name])

@@ -1,0 +1,240 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Forks the processes under test from one that has imported and loaded what they need.
+
+Most of a start is imports and the loading of compiled kernels.  The server does both once,
+before ROS is initialised, and forks a child for each start.  A child is a process like any
+other: it has its own pid, output, environment, arguments, signals, DDS participant and exit
+code.  It is killed when the server ends, and the server ends when the test run does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import ctypes
+import gc
+import inspect
+import json
+import os
+from pathlib import Path
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from time import monotonic, sleep
+from typing import NamedTuple
+
+START_TIMEOUT_S = 240.0  # the kernels may have to be compiled first
+MAX_REQUEST_BYTES = 1_000_000
+FAILED_START = 127  # exit code of the server if it cannot be used
+PR_SET_PDEATHSIG = 1
+# Variables that are read when a node starts, not when Python or a library is loaded.
+READ_AT_START = 'IK_NODE_', 'FASTDDS_', 'PYTEST_', 'ROS_'
+PROGRAMS = ('ik_node.node.node', 'ik_node.simulation.node', 'ik_node.ui.viewer.node',
+            'ik_node.workspace.command', 'ik_node.commands.send_goal', 'ik_node.doctor.command')
+
+
+# ---- the side of the test run -----------------------------------------------
+
+class WarmServer:
+    """A running server; its environment is that of the moment at which it is started."""
+
+    def __init__(self) -> None:
+        self._environment = dict(os.environ)
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control.settimeout(START_TIMEOUT_S)
+        for end in (self._control, theirs):
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MAX_REQUEST_BYTES)
+        with theirs:
+            self._popen = subprocess.Popen([sys.executable, __file__, str(theirs.fileno())],
+                                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                           pass_fds=[theirs.fileno()])
+        assert self._control.recv(16) == b'ready', 'the warm server did not start'
+
+    def serves(self, environment: Mapping[str, str]) -> bool:
+        """Return whether a child would be what a new process would be in an environment."""
+        names = self._environment.keys() | environment.keys()
+        return all(name.startswith(READ_AT_START) for name in names
+                   if self._environment.get(name) != environment.get(name))
+
+    def kill(self) -> None:
+        """End the server, and with it all its children."""
+        self._popen.kill()
+        self._popen.wait()
+        self._control.close()
+
+    def start(self, name: str, arguments: list[str], environment: Mapping[str, str],
+              output: int, errors: int) -> Child:
+        """Start one of the programs of ``ik_node.entry``, writing to two open files."""
+        ours, theirs = socket.socketpair()
+        request = {'name': name, 'arguments': arguments, 'folder': os.getcwd(), 'environment': {
+            key: value for key, value in environment.items() if key.startswith(READ_AT_START)}}
+        with theirs:
+            socket.send_fds(self._control, [json.dumps(request).encode()],
+                            [output, errors, theirs.fileno()])
+        return Child([name, *arguments], int(self._control.recv(16)), ours)
+
+
+class Child:
+    """A forked process, with the methods of :class:`subprocess.Popen`."""
+
+    def __init__(self, args: list[str], pid: int, channel: socket.socket) -> None:
+        self.args, self.pid, self.returncode = args, pid, None
+        self.stdout = self.stderr = None
+        self._channel = channel
+
+    def poll(self) -> int | None:
+        """Return the exit code, or None while the process runs."""
+        if self.returncode is None and select.select([self._channel], [], [], 0.0)[0]:
+            self._take_code()
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the end of the process and return its exit code."""
+        if self.returncode is None:
+            if not select.select([self._channel], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired(self.args, timeout)
+            self._take_code()
+        return self.returncode
+
+    def _take_code(self) -> None:
+        code = self._channel.recv(16)
+        self._channel.close()
+        self.returncode = int(code) if code else -signal.SIGKILL  # killed with its server
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless the process has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End the process at once."""
+        self.send_signal(signal.SIGKILL)
+
+
+# ---- the server --------------------------------------------------------------
+
+class Job(NamedTuple):
+    """What a child is to run."""
+
+    name: str
+    arguments: list[str]
+
+
+def load() -> None:
+    """Import the programs, and load the kernels as a node does at its start."""
+    os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')  # as in ik_node.entry
+    from importlib import import_module
+    for program in PROGRAMS:
+        import_module(program)
+    from ik_node.kinematics.arm import forward_kinematics, singular_values
+    from ik_node.model.chain import make_chain
+    from ik_node.model.urdf import read_urdf
+    from ik_node.motion.following.follower import Follower
+    from ik_node.motion.tip_speed import tip_rates
+    from ik_node.motion.tool_path.plan import warm_up
+    from ik_node.node.settings import make_settings
+    from ik_node.ros.parameters import IK_NODE
+    from ik_node.solver.goal import Goal
+    chain = make_chain(read_urdf(Path(__file__).parents[2] / 'urdf/six_axis_arm.urdf'))
+    settings = make_settings({row.name: row.default for row in IK_NODE}, chain)
+    solved = settings.solver.solve(Goal(forward_kinematics(chain, chain.middle)), chain.middle)
+    singular_values(chain, solved.q)
+    tip_rates(chain, solved.q[None], solved.q[None])
+    warm_up(settings.solver)
+    Follower(chain, settings.planning, settings.following)
+    for name, module in list(sys.modules.items()):  # the C libraries of the messages
+        if '_msgs.msg._' in name or '_srvs.srv._' in name or '_interfaces.' in name:
+            for kind in vars(module).values():
+                if hasattr(type(kind), '__import_type_support__'):
+                    kind.__import_type_support__()
+    inspect.getmodule(inspect.currentframe())  # it keeps what rclpy asks of it for each log
+
+
+def wait_for_one_thread() -> None:
+    """
+    Wait until no other thread of Python runs: a fork would stop it wherever it is.
+
+    Two others belong to LTTng, which rclpy brings along: they sleep until somebody traces.
+    """
+    end = monotonic() + 5.0
+    while threading.active_count() > 1:
+        if monotonic() > end:
+            print('the warm server has threads:', threading.enumerate(), file=sys.stderr)
+            os._exit(FAILED_START)
+        sleep(0.01)
+
+
+def serve(control: socket.socket) -> Job:
+    """Fork a child for each request; returns in the children only."""
+    libc = ctypes.CDLL(None)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for the test run and its nodes
+    running: dict[int, tuple[int, int]] = {}  # by pidfd: pid, and where its exit code goes
+    poll = select.poll()
+    poll.register(control, select.POLLIN)
+    control.send(b'ready')
+    while True:
+        for file, _ in poll.poll():
+            if file != control.fileno():
+                pid, channel = running.pop(file)
+                code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+                poll.unregister(file)
+                try:
+                    os.write(channel, str(code).encode())
+                except BrokenPipeError:  # nobody wants to know
+                    pass
+                os.close(channel)
+                os.close(file)
+                continue
+            message, files, _, _ = socket.recv_fds(control, MAX_REQUEST_BYTES, 3)
+            if not message:
+                os._exit(0)
+            output, errors, channel = files
+            request = json.loads(message)
+            server, pid = os.getpid(), os.fork()
+            if pid == 0:
+                libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+                if os.getppid() != server:
+                    os._exit(FAILED_START)
+                for number, handler in handlers.items():
+                    signal.signal(number, handler)
+                os.dup2(output, 1)
+                os.dup2(errors, 2)
+                for each in (*files, *running, *(pipe for _, pipe in running.values())):
+                    os.close(each)
+                control.close()
+                os.chdir(request['folder'])
+                for key in [key for key in os.environ if key.startswith(READ_AT_START)]:
+                    del os.environ[key]
+                os.environ.update(request['environment'])
+                return Job(request['name'], request['arguments'])
+            os.close(output)
+            os.close(errors)
+            file = os.pidfd_open(pid)
+            running[file] = pid, channel
+            poll.register(file, select.POLLIN)
+            control.send(str(pid).encode())
+
+
+def main() -> None:
+    """Serve until the test run ends; in a child, be the program that was asked for."""
+    sys.path[0] = ''  # as of python -c
+    load()
+    if sys.argv[1] == '--load-only':
+        return
+    control = socket.socket(fileno=int(sys.argv[1]))
+    wait_for_one_thread()
+    gc.collect()
+    gc.freeze()  # or the collector of each child would copy all pages
+    job = serve(control)
+    sys.argv = ['-c', *job.arguments]
+    from ik_node import entry
+    getattr(entry, job.name)()
+
+
+if __name__ == '__main__':
+    main()
