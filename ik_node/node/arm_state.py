@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from time import monotonic
 
@@ -21,7 +20,7 @@ from ik_node.motion.update_period import Beat
 from ik_node.node.callback_delay import CallbackDelay
 from ik_node.node.robot import Robot, RobotHolder
 from ik_node.node.settings import StartOptions
-from ik_node.node.stamp_check import message_age
+from ik_node.node.stamp_check import message_age, MessageInfo
 from ik_node.node.time_jumps import TimeJumps
 from ik_node.ros.joint_states import JointStates
 from ik_node.ros.messages import pose_stamped
@@ -92,7 +91,7 @@ class ArmState:
         self._subscription = node.create_subscription(
             JointState, 'joint_states', self._on_bytes, LATEST, raw=True)
 
-    def _on_bytes(self, data: bytes, info: Mapping[str, int]) -> None:
+    def _on_bytes(self, data: bytes, info: MessageInfo) -> None:
         still = self._delay.stood_still()
         now = monotonic() - (message_age(info, still) if still else 0.0)
         message = self._read(data, now)

@@ -25,6 +25,7 @@ from ik_node.node.display import Display
 from ik_node.node.duplicate_names import DuplicateNames
 from ik_node.node.frames import Frames
 from ik_node.node.goal_conversion import Targets
+from ik_node.node.goal_kinds import GoalStarter
 from ik_node.node.goal_queue import Goals
 from ik_node.node.goal_subscriptions import Intake
 from ik_node.node.health import Health
@@ -87,8 +88,8 @@ class Parts:
                         delay, duplicates)
         stamps = StampCheck(node, delay, self._jumps)
         targets = Targets(node, self._arm, frames)
-        self._intake = Intake(node, self._holder, self._arm, targets, self._goals, self._motion,
-                              stamps, health)
+        starter = GoalStarter(self._arm, targets, self._motion, health)
+        self._intake = Intake(node, self._holder, starter, self._goals, stamps, health)
         self._stream = Stream(node, self._holder, self._arm, targets, self._goals, self._motion,
                               stamps, self._output, self._options, gate)
         display = Display(node, self._holder, self._arm, self._goals,

@@ -31,7 +31,7 @@ class Targets:
     def goal(self, kind: str, header: Header, message: PoseStamped | PointStamped,
              robot: Robot) -> Goal:
         """
-        Return the goal of a message of one of messages.KINDS, in the frame of `header`.
+        Return the goal of a message of kind pose, pointing or position, in the frame of `header`.
 
         Raises
         ------

@@ -23,7 +23,7 @@ from ik_node.node.goal_conversion import Targets
 from ik_node.node.goal_status import GoalTask, numbers
 from ik_node.node.motion import Motion
 from ik_node.node.robot import RobotHolder
-from ik_node.ros.messages import KINDS
+from ik_node.ros.goal_kinds import GOAL_KINDS
 from ik_node.ros.qos import LAST
 from ik_node.ros.status_messages import stamp_text
 from ik_node.solver.goal import Goal
@@ -35,7 +35,7 @@ FIGURES = 'q', 'limit_margin', 'smallest_singular_value', 'jump', 'limiting_join
 
 
 class Preview:
-    """Takes what could become a goal, of the KINDS that are solved, and shows what it would be."""
+    """Solves poses and positions as if they were goals, and shows the outcome; nothing moves."""
 
     def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, targets: Targets,
                  motion: Motion, display: Display) -> None:
@@ -47,9 +47,10 @@ class Preview:
         self._display = display
         self._asked: tuple[str, Goal] | None = None
         self._publisher = node.create_publisher(DiagnosticStatus, '~/preview', LAST)
-        for kind, message in KINDS.items():
-            node.create_subscription(message, f'~/preview_{kind}',
-                                     partial(self._on_preview, kind), LAST)
+        for kind in GOAL_KINDS:
+            if kind.preview:
+                node.create_subscription(kind.message, f'~/preview_{kind.name}',
+                                         partial(self._on_preview, kind.name), LAST)
         node.create_service(Trigger, '~/plan', self._on_plan)
 
     # ---- previews -----------------------------------------------------------

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from time import monotonic, sleep
 from typing import Any
@@ -29,13 +28,11 @@ from ik_node.node.motion import Motion
 from ik_node.node.outputs import Commands, Output
 from ik_node.node.robot import Robot, RobotHolder
 from ik_node.node.settings import StartOptions
-from ik_node.node.stamp_check import StampCheck
+from ik_node.node.stamp_check import MessageInfo, StampCheck
 from ik_node.ros.clocks import steady_clock
 from ik_node.ros.qos import LATEST
 from ik_node.ros.status_messages import GoalState, stamp_text
 from ik_node.text import shown
-
-Info = Mapping[str, int]  # what the middleware says of a message
 
 OUTPUTS = 'trajectory', 'position', 'velocity'
 ASTRAY = 0.1      # rad or m: so far from its command, and lag, an arm does not follow
@@ -162,7 +159,7 @@ class Stream:
 
     # ---- poses --------------------------------------------------------------
 
-    def _on_pose(self, message: PoseStamped, info: Info) -> None:
+    def _on_pose(self, message: PoseStamped, info: MessageInfo) -> None:
         now, robot = monotonic(), self._holder.robot
         timeout = robot.settings.following.timeout if robot is not None else 1.0
         paused, self._last_pose = now - self._last_pose > max(timeout, PAUSE), now
@@ -178,7 +175,7 @@ class Stream:
             task.figures['last_stamp'] = stamp_text(message.header.stamp)
             self._goals.attempt(task, lambda: self._begin(task, message, info))
 
-    def _feed(self, session: Session, message: PoseStamped, info: Info, now: float) -> None:
+    def _feed(self, session: Session, message: PoseStamped, info: MessageInfo, now: float) -> None:
         stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
         try:
             session.follower.feed(self._target(message, info), now, stamp or None)
@@ -188,14 +185,14 @@ class Stream:
             self._node.get_logger().warning(f'a pose of the stream is left out: {error}',
                                             throttle_duration_sec=5.0)
 
-    def _target(self, message: PoseStamped, info: Info) -> np.ndarray:
+    def _target(self, message: PoseStamped, info: MessageInfo) -> np.ndarray:
         robot = self._holder.require()
         self._stamps.checked(message.header.stamp, robot.settings.max_goal_age, info)
         return self._targets.pose(message.header, message.pose, robot)
 
     # ---- a session ----------------------------------------------------------
 
-    def _begin(self, task: GoalTask, message: PoseStamped, info: Info) -> None:
+    def _begin(self, task: GoalTask, message: PoseStamped, info: MessageInfo) -> None:
         robot, now = self._holder.require(), monotonic()
         self._target(message, info)  # what is wrong with it is said before anything moves
         q, qd = self._arm.measured(robot)

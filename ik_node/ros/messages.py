@@ -21,8 +21,6 @@ from ik_node.se3 import pose
 from ik_node.text import quote
 
 NORM_RANGE = 0.9, 1.1
-# Goals that are solved, by the ends of their topics: goal_<kind>, preview_<kind>.
-KINDS = {'pose': PoseStamped, 'pointing': PoseStamped, 'position': PointStamped}
 
 
 def matrix_from_pose(message: Pose) -> np.ndarray:

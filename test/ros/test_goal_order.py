@@ -17,6 +17,7 @@ import pytest
 from rclpy.qos import HistoryPolicy, QoSProfile
 
 from ik_node.errors import GoalError, Reason
+from ik_node.node.goal_kinds import GoalStarter
 from ik_node.node.goal_queue import Goals
 from ik_node.node.goal_subscriptions import Intake
 from ik_node.ros.status_messages import GoalState
@@ -24,6 +25,9 @@ from ik_node.ros.status_messages import GoalState
 
 def nothing() -> None:
     """Do nothing."""
+
+
+STARTER = GoalStarter(None, None, None, None)
 
 
 def goals_of(probe) -> Goals:
@@ -89,7 +93,7 @@ def test_a_stop_answers_what_has_come_and_was_not_looked_at(probe):
     """In whatever topic it waits; nothing of it is begun afterwards."""
     goals = goals_of(probe)
     # The messages are never looked at, so nobody else is needed.
-    intake = Intake(probe, None, None, None, goals, None, None, None)
+    intake = Intake(probe, None, STARTER, goals, None, None)
     senders = [probe.create_publisher(PoseStamped, '~/goal_pose', 1000),
                probe.create_publisher(PointStamped, '~/goal_position', 1000)]
     probe.wait(lambda: all(sender.get_subscription_count() for sender in senders))
@@ -159,7 +163,7 @@ def test_goals_leave_a_timer_its_turn(probe):
         raise GoalError('no', Reason.OUT_OF_REACH)
 
     goals = goals_of(probe)
-    Intake(probe, SimpleNamespace(require=look), None, None, goals, None, None, None)
+    Intake(probe, SimpleNamespace(require=look), STARTER, goals, None, None)
     senders += [probe.create_publisher(PoseStamped, '~/goal_pose', 1000),
                 probe.create_publisher(PointStamped, '~/goal_position', 1000)]
     probe.wait(lambda: all(sender.get_subscription_count() for sender in senders))

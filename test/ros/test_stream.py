@@ -111,9 +111,12 @@ def test_a_sender_finds_its_answers(system):
     assert system.final(goal)['state'] == 'reached'
     target = Target(system, rate=1000.0)
     system.node.send(signal.SIGSTOP)
-    target.run(0.3)
+    for _ in range(50):
+        message = PoseStamped(pose=pose(target.at(monotonic())))
+        target.sent.append(stamped(system, message))
+        target.stream.publish(message)
     system.node.send(signal.SIGCONT)
-    target.run(1.0, until=lambda: target.session())
+    target.run(5.0, until=target.session)
     target.run(0.5)
     system.wait(lambda: len(target.session()) == 2, what='the end of the stream')
     first, middle, latest_ = (time_of(target.sent[k]) for k in (0, len(target.sent) // 2, -1))
