@@ -15,11 +15,11 @@ from pathlib import Path
 import re
 
 from ik_node.errors import Reason
-from ik_node.node.health_checks import Check, LEVELS
+from ik_node.node.health_checks import Check, LEVEL_NAMES
 from ik_node.ros.goal_kinds import GOAL_KINDS, goal_topics, GoalKind
-from ik_node.ros.parameters import IK_NODE, INTERACTIVE_GOAL, Row, SIM_CONTROLLER, VIEWER
+from ik_node.ros.parameters import IK_NODE, INTERACTIVE_GOAL, Row, SIM_CONTROLLER, VIEWER_NODE
 
-TABLES = {'ik_node': IK_NODE, 'sim_controller': SIM_CONTROLLER, 'viewer': VIEWER,
+TABLES = {'ik_node': IK_NODE, 'sim_controller': SIM_CONTROLLER, 'viewer': VIEWER_NODE,
           'interactive_goal': INTERACTIVE_GOAL}
 
 POLICY_FILE = Path('config/sros2_policy.xml')
@@ -74,7 +74,7 @@ def with_checks(document: str) -> str:
     for check in Check:
         threshold = f'`{check.threshold}` (`{_value(rows[check.threshold])}`)' \
             if check.threshold else ''
-        lines.append(f'| {LEVELS[check.level]} | {"refused" if check.refuses else "taken"} | '
+        lines.append(f'| {LEVEL_NAMES[check.level]} | {"refused" if check.refuses else "taken"} | '
                      f'{check.when} | {threshold} | {check.advice} |')
     return re.sub(r'(<!-- checks -->\n).*?(<!-- end -->)',
                   lambda match: match[1] + '\n'.join(lines) + '\n' + match[2], document,

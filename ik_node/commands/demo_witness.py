@@ -12,10 +12,10 @@ from sensor_msgs.msg import JointState
 from ik_node.command_line.send_goal import parse
 from ik_node.commands.send_goal import make_goal
 from ik_node.motion.controller_rules import seconds
-from ik_node.node.health_checks import READY
+from ik_node.node.health_checks import READY_TEXT
 from ik_node.ros.handshake import greet, wait_for
 from ik_node.ros.joint_states import JointStates
-from ik_node.ros.qos import LATEST, STATUS_QOS
+from ik_node.ros.qos import BEST_EFFORT_QOS, STATUS_QOS
 from ik_node.ros.status_messages import GoalState
 from ik_node.ui.node_client import publish_stamped
 
@@ -47,11 +47,11 @@ class Witness(Node):
         self.create_subscription(DiagnosticStatus, 'ik_node/preview', self._on_preview, 1)
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
         self.create_subscription(
-            JointState, 'joint_states', self._on_joint_states, LATEST)
+            JointState, 'joint_states', self._on_joint_states, BEST_EFFORT_QOS)
 
     def ready(self) -> bool:
         """Return whether the node says that it is ready for goals."""
-        return self._health.startswith(READY)
+        return self._health.startswith(READY_TEXT)
 
     def taken_over(self) -> bool:
         """Return whether somebody else has sent a goal, or dragged the handle."""

@@ -9,7 +9,7 @@ from rclpy.node import Node
 from ik_node.errors import IkNodeError, Reason
 
 
-class Gate:
+class ActiveFlag:
     """
     Open while the node is active; nothing goes to the arm while it is shut.
 

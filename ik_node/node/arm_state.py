@@ -24,22 +24,22 @@ from ik_node.node.stamp_check import message_age, MessageInfo
 from ik_node.node.time_jumps import TimeJumps
 from ik_node.ros.joint_states import JointStates
 from ik_node.ros.messages import pose_stamped
-from ik_node.ros.qos import LATEST
+from ik_node.ros.qos import BEST_EFFORT_QOS
 from ik_node.text import quote
 
-CLOCKS_WITHIN = 0.1  # s: joint states that take longer do not show that the clocks agree
-LONGEST_DELIVERY = 0.25  # s that is reckoned with
-LATE_FORGOTTEN = 60.0    # s after which a trajectory that came late counts no more
-SEND_TIME = 1e-3   # s, until a message is with the controller
-CLOCK_ROOM = 0.02  # s that two clocks may differ in by the end of a motion
-SIMULATED_ROOM = 0.5  # share of the time that simulated time may be slower or faster
-LOOKS = 3          # at two clocks, of which the one with the least between them counts
-EARLIER = 2e-3     # s: so long before it is sent a stamped trajectory begins, to be joined
-POINT_TIME = 2e-5  # s, to write and read each point of it
-TOO_FAST = 1.2  # times its limit: so fast moves no joint, its state is wrong
-LATE = 0.1      # s that a joint state may be late, in which the joint moves on
-AFTER_LEAP = 1.0  # s in which the joint states have to agree again
-MOST_BYTES = 2**18  # of joint states: some thousand joints; more is not even read
+CLOCK_TOLERANCE_S = 0.1  # joint states that take longer do not show that the clocks agree
+MAX_DELIVERY_S = 0.25  # largest delivery time that is assumed
+LATENESS_MEMORY_S = 60.0  # for which a late trajectory is remembered
+SEND_TIME_S = 1e-3  # from publishing to the controller
+CLOCK_DRIFT_S = 0.02  # between two clocks during one motion
+SIMULATED_RATE_MARGIN = 0.5  # simulated time may be this fraction slower or faster
+CLOCK_READINGS = 3  # of both clocks, of which the closest pair is used
+BACKDATING_S = 2e-3  # a stamped trajectory starts this long before it is sent
+POINT_TIME_S = 2e-5  # to write and read each trajectory point
+VELOCITY_MARGIN = 1.2  # times its limit: no joint is faster, so the state is invalid
+STATE_DELAY_S = 0.1  # of a joint state, during which the joint moves on
+LEAP_MEMORY_S = 1.0  # after a leap, until joint states are trusted again
+MAX_STATE_BYTES = 2**18  # some thousand joints; longer joint states are not read
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class ArmState:
         self._leap_time = -np.inf
         self._tip_poses = node.create_publisher(PoseStamped, '~/tip_pose', 10)
         self._subscription = node.create_subscription(
-            JointState, 'joint_states', self._on_bytes, LATEST, raw=True)
+            JointState, 'joint_states', self._on_bytes, BEST_EFFORT_QOS, raw=True)
 
     def _on_bytes(self, data: bytes, info: MessageInfo) -> None:
         still = self._delay.stood_still()
@@ -105,8 +105,9 @@ class ArmState:
 
     def _read(self, data: bytes, now: float) -> JointState | None:
         """Return a message, unless to read it takes so long that all else would wait for it."""
-        if len(data) > MOST_BYTES:
-            self.joints.leave_out(f'it has {len(data)} bytes, at most {MOST_BYTES} are read', now)
+        if len(data) > MAX_STATE_BYTES:
+            self.joints.leave_out(
+                f'it has {len(data)} bytes, at most {MAX_STATE_BYTES} are read', now)
             return None
         try:
             return deserialize_message(data, JointState)
@@ -152,7 +153,7 @@ class ArmState:
     def _look_for_leap(self, robot: Robot, before: list[float], age: float, now: float) -> None:
         """Note a joint farther from `before` (n,), `age` (s) ago, than it can have come."""
         chain, positions = robot.chain, self.joints.positions
-        longest = TOO_FAST * (age + LATE)  # s, at the limit of its velocity
+        longest = VELOCITY_MARGIN * (age + STATE_DELAY_S)  # s, at the limit of its velocity
         possible = (longest * robot.settings.limits.velocity).tolist()
         for k, name in enumerate(chain.joint_names):
             if abs(positions[name] - before[k]) <= possible[k]:
@@ -166,7 +167,7 @@ class ArmState:
 
     def _leap_error(self) -> StateError:
         """Return why the last leap is no motion; the jump of time may be known after it."""
-        jump = self._jumps.since(self._leap_time - AFTER_LEAP)
+        jump = self._jumps.since(self._leap_time - LEAP_MEMORY_S)
         if jump:
             return StateError(f'simulated time jumped forward by {jump:.1f} s, and {self._leap}',
                               Reason.TIME_JUMPED)
@@ -181,12 +182,12 @@ class ArmState:
     def next_update(self, points: int = 0) -> float:
         """Return the monotonic time (s) at which the controller begins what is sent now."""
         now = 1e-9 * self._node.get_clock().now().nanoseconds
-        arrival = now + SEND_TIME + points * POINT_TIME
+        arrival = now + SEND_TIME_S + points * POINT_TIME_S
         return monotonic() + self._beat.next(arrival, self._given()) - now
 
     def clocks_agree(self) -> bool:
         """Return whether the joint states show that the controller's clock is the node's."""
-        return self._beat.clocks_agree(CLOCKS_WITHIN)
+        return self._beat.clocks_agree(CLOCK_TOLERANCE_S)
 
     def instant(self) -> Instant:
         """Return the present."""
@@ -203,7 +204,7 @@ class ArmState:
             return None
         elapsed, steady = 1e-9 * (at.stamp - course.stamp), at.now - course.began
         # A simulation may be slower or faster than time.
-        room = CLOCK_ROOM + (SIMULATED_ROOM * steady
+        room = CLOCK_DRIFT_S + (SIMULATED_RATE_MARGIN * steady
                              if self._node.get_clock().ros_time_is_active else 0.0)
         return elapsed if abs(elapsed - steady) <= room else None
 
@@ -215,7 +216,7 @@ class ArmState:
     def _both_clocks(self) -> tuple[float, int]:
         """Return the same instant by the monotonic clock (s) and by the node's (ns)."""
         looks = []
-        for _ in range(LOOKS):
+        for _ in range(CLOCK_READINGS):
             before = monotonic()
             stamp = self._node.get_clock().now().nanoseconds
             after = monotonic()
@@ -226,19 +227,19 @@ class ArmState:
     def delivery(self, points: int = 0) -> float:
         """Return how long (s) a trajectory takes to the controller at most, as it seems."""
         _, slow = self._beat.delivery
-        left = 1.0 - (monotonic() - self._later_time) / LATE_FORGOTTEN
-        return min(max(slow, 0.0) + self._later * max(left, 0.0), LONGEST_DELIVERY) \
-            + SEND_TIME + points * POINT_TIME
+        left = 1.0 - (monotonic() - self._later_time) / LATENESS_MEMORY_S
+        return min(max(slow, 0.0) + self._later * max(left, 0.0), MAX_DELIVERY_S) \
+            + SEND_TIME_S + points * POINT_TIME_S
 
     def was_late(self, seconds: float) -> None:
         """Note that a trajectory came so much later than the delivery that was reckoned with."""
-        self._later, self._later_time = min(seconds, LONGEST_DELIVERY), monotonic()
+        self._later, self._later_time = min(seconds, MAX_DELIVERY_S), monotonic()
 
     @property
     def past(self) -> float:
         """Return how long (s) ago, or by how much its clock is behind, a controller may be."""
         quick, _ = self._beat.delivery
-        return EARLIER + max(quick, 0.0)
+        return BACKDATING_S + max(quick, 0.0)
 
     @property
     def cycle(self) -> float:
@@ -276,7 +277,7 @@ class ArmState:
         limits = robot.fastest
         share = np.abs(qd) / limits
         k = int(share.argmax())
-        if share[k] > TOO_FAST:
+        if share[k] > VELOCITY_MARGIN:
             raise StateError(f'joint {quote(chain.joint_names[k])} reports a velocity of '
                              f'{qd[k]:.4g}, its limit is {limits[k]:.4g}; '
                              'are the units of the joint states right?', Reason.STATE_INVALID)
@@ -297,7 +298,7 @@ class ArmState:
         """
         chain, settings = robot.chain, robot.settings
         q, qd = self.fresh(robot)
-        if monotonic() - self._leap_time < AFTER_LEAP:
+        if monotonic() - self._leap_time < LEAP_MEMORY_S:
             raise self._leap_error()
         excess = np.maximum(chain.lower - q, q - chain.upper)
         k = int(excess.argmax())

@@ -18,16 +18,16 @@ from ik_node.model.urdf import Tree
 from ik_node.motion.following.follower import Follower
 from ik_node.motion.tip_speed import tip_rates
 from ik_node.motion.tool_path.plan import warm_up as prepare_paths
-from ik_node.node.active_flag import Gate
+from ik_node.node.active_flag import ActiveFlag
 from ik_node.node.arm_state import ArmState
 from ik_node.node.callback_delay import CallbackDelay
 from ik_node.node.display import Display
 from ik_node.node.duplicate_names import DuplicateNames
 from ik_node.node.frames import Frames
-from ik_node.node.goal_conversion import Targets
+from ik_node.node.goal_conversion import GoalConversion
 from ik_node.node.goal_kinds import GoalStarter
-from ik_node.node.goal_queue import Goals
-from ik_node.node.goal_subscriptions import Intake
+from ik_node.node.goal_queue import GoalQueue
+from ik_node.node.goal_subscriptions import GoalSubscriptions
 from ik_node.node.health import Health
 from ik_node.node.motion import Motion
 from ik_node.node.outputs import make_output
@@ -45,10 +45,10 @@ from ik_node.ros.status_messages import GoalState
 from ik_node.solver.goal import Goal
 from ik_node.text import quote
 
-PATIENCE = 0.5  # s, at the end, for each who reads trajectories or answers
+FLUSH_TIMEOUT_S = 0.5  # at the end, for each reader of trajectories or answers
 
 
-class Parts:
+class Components:
     """
     Puts the parts together, each of which knows only those before it.
 
@@ -60,7 +60,7 @@ class Parts:
     ----------
     values : mapping
         All parameters of IK_NODE.
-    gate : Gate
+    gate : ActiveFlag
         Shut, all is there but goals: they are refused.
 
     Raises
@@ -70,12 +70,12 @@ class Parts:
 
     """
 
-    def __init__(self, node: Node, values: Mapping[str, Any], gate: Gate) -> None:
+    def __init__(self, node: Node, values: Mapping[str, Any], gate: ActiveFlag) -> None:
         self._node = node
         self._values, self._options = values, start_options(values)
         self._holder = RobotHolder(lambda: self._description.complaint)
         duplicates = DuplicateNames(node)  # before anything that takes goals
-        self._goals = Goals(node, self._holder, gate, duplicates)
+        self._goals = GoalQueue(node, self._holder, gate, duplicates)
         self._output = make_output(node, self._options, gate)
         frames = Frames(node, self._options.frame_prefix)
         # What is heard while the robot is prepared would be old afterwards.
@@ -87,9 +87,9 @@ class Parts:
         health = Health(node, self._holder, self._arm, self._output, self._goals, gate,
                         delay, duplicates)
         stamps = StampCheck(node, delay, self._jumps)
-        targets = Targets(node, self._arm, frames)
+        targets = GoalConversion(node, self._arm, frames)
         starter = GoalStarter(self._arm, targets, self._motion, health)
-        self._intake = Intake(node, self._holder, starter, self._goals, stamps, health)
+        self._intake = GoalSubscriptions(node, self._holder, starter, self._goals, stamps, health)
         self._stream = Stream(node, self._holder, self._arm, targets, self._goals, self._motion,
                               stamps, self._output, self._options, gate)
         display = Display(node, self._holder, self._arm, self._goals,
@@ -185,11 +185,11 @@ class Parts:
             self._node.get_logger().error(f'the motion goes on to its end: {error}')
         finally:
             self._intake.stop(reason, sentence)
-            self._goals.finish(PATIENCE)
+            self._goals.finish(FLUSH_TIMEOUT_S)
             self._stream.close()
 
     def flush(self) -> None:
         """Wait until others have what was sent, for a moment each."""
-        self._output.flush(PATIENCE)
-        self._goals.status.flush(PATIENCE)
+        self._output.flush(FLUSH_TIMEOUT_S)
+        self._goals.status.flush(FLUSH_TIMEOUT_S)
         self._jumps.close()

@@ -12,7 +12,7 @@ from rclpy.action import ActionClient
 from rclpy.node import Node
 
 
-class Entities:
+class CreatedEntities:
     """Publishers, subscriptions, services, clients, timers, guards, action clients of a node."""
 
     def __init__(self, node: Node) -> None:

@@ -21,7 +21,7 @@ from ik_node.model.shapes import link_shapes
 from ik_node.motion.tip_speed import tip_path
 from ik_node.motion.trajectory import Trajectory
 from ik_node.node.arm_state import ArmState
-from ik_node.node.goal_queue import Goals
+from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask
 from ik_node.node.robot import Robot, RobotHolder
 from ik_node.ros.markers import (
@@ -32,7 +32,7 @@ from ik_node.ros.markers import (
     reason_marker,
     with_deleted,
 )
-from ik_node.ros.qos import LATCHED
+from ik_node.ros.qos import LATCHED_QOS
 from ik_node.ros.status_messages import GoalState
 from ik_node.se3 import pose, rotation_to_axis
 from ik_node.solver.goal import Goal
@@ -45,8 +45,8 @@ try:
 except ImportError:  # humble does not tell who comes
     PublisherEventCallbacks = None
 
-SIZE = 0.12               # of an arrow, times the reach of the arm
-SIZE_RANGE = 0.02, 0.3    # m
+ARROW_SIZE = 0.12  # times the reach of the arm
+ARROW_SIZE_RANGE_M = 0.02, 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ class Display:
     are not made.
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, goals: Goals,
+    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, goals: GoalQueue,
                  frame_prefix: str) -> None:
         self._node = node
         self._holder = holder
@@ -105,9 +105,9 @@ class Display:
         self._robot: Robot | None = None
         self._published = True
         self._ghost: tuple[Robot | None, Ghost] = None, Ghost({}, '')
-        self._ghosts = node.create_publisher(JointState, '~/ghost', LATCHED)
+        self._ghosts = node.create_publisher(JointState, '~/ghost', LATCHED_QOS)
         self._markers = node.create_publisher(
-            MarkerArray, '~/markers', LATCHED, event_callbacks=PublisherEventCallbacks and
+            MarkerArray, '~/markers', LATCHED_QOS, event_callbacks=PublisherEventCallbacks and
             PublisherEventCallbacks(matched=self._on_matched))
         goals.status.on_report = self._on_report
 
@@ -176,7 +176,7 @@ class Display:
 
     def _made(self, scene: Scene, robot: Robot) -> list[Marker]:
         frame = self._prefix + robot.chain.base_link
-        size = float(np.clip(SIZE * robot.chain.reach, *SIZE_RANGE))
+        size = float(np.clip(ARROW_SIZE * robot.chain.reach, *ARROW_SIZE_RANGE_M))
         ghost = self._ghost_of(robot, frame)
         ghost.remove()
         made = []

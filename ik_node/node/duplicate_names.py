@@ -20,11 +20,11 @@ from std_msgs.msg import String
 
 from ik_node.errors import IkNodeError, Reason
 from ik_node.ros.clocks import steady_clock
-from ik_node.ros.qos import INSTANCE_QOS, LATCHED
+from ik_node.ros.qos import INSTANCE_QOS, LATCHED_QOS
 from ik_node.text import quote
 
 ANNOUNCE_PERIOD_S = 1.0
-SILENCE_S = 3.5        # after which another node is gone, or its process stands still
+SILENCE_S = 3.5  # after which another node is gone, or its process stands still
 MAX_TEXT_LENGTH = 200  # of an announcement
 MAX_OTHERS = 10        # nodes of one name that are told apart
 
@@ -38,7 +38,7 @@ class DuplicateNames:
         self._own = f'{time_ns():020d} {uuid4().hex} process {os.getpid()} on {gethostname()}'
         self._heard: dict[str, float] = {}
         self._warned = 0
-        self._publisher = node.create_publisher(String, '~/instance', LATCHED)
+        self._publisher = node.create_publisher(String, '~/instance', LATCHED_QOS)
         node.create_subscription(String, '~/instance', self._on_announcement, INSTANCE_QOS)
         node.create_timer(ANNOUNCE_PERIOD_S, self._announce, clock=steady_clock())
         self._announce()

@@ -17,10 +17,10 @@ from ik_node.ros.messages import matrix_from_pose, position_from_point, quaterni
 from ik_node.solver.goal import Goal
 from ik_node.solver.result import Result
 
-ROUNDED = 1e-3  # of a quaternion's norm, what numbers with three digits are off
+NORM_ROUNDING = 1e-3  # error of the norm of a quaternion that is written with three digits
 
 
-class Targets:
+class GoalConversion:
     """Brings what users send into the base link."""
 
     def __init__(self, node: Node, arm: ArmState, frames: Frames) -> None:
@@ -50,7 +50,7 @@ class Targets:
         """Return ``T_base_tip`` (4, 4) of a pose in the frame, and at the time, of `header`."""
         T_frame_tip = matrix_from_pose(pose)
         norm = quaternion_norm(pose.orientation)
-        if abs(norm - 1.0) > ROUNDED:
+        if abs(norm - 1.0) > NORM_ROUNDING:
             self._node.get_logger().warning(
                 f'the quaternion of a goal has norm {norm:.4g}; it is normalised, this time and '
                 'whenever it comes again: its sender should do that', once=True)

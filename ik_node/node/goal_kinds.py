@@ -19,7 +19,7 @@ from ik_node.kinematics.arm import forward_kinematics
 from ik_node.motion.tool_path.path import MOST_POSES, ToolPath
 from ik_node.motion.trajectory import MotionState
 from ik_node.node.arm_state import ArmState
-from ik_node.node.goal_conversion import Targets
+from ik_node.node.goal_conversion import GoalConversion
 from ik_node.node.goal_status import GoalTask
 from ik_node.node.health import Health
 from ik_node.node.motion import Motion
@@ -42,7 +42,8 @@ class GoalStarter:
 
     """
 
-    def __init__(self, arm: ArmState, targets: Targets, motion: Motion, health: Health) -> None:
+    def __init__(self, arm: ArmState, targets: GoalConversion, motion: Motion,
+                 health: Health) -> None:
         self._arm = arm
         self._targets = targets
         self._motion = motion

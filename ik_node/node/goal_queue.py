@@ -15,24 +15,24 @@ import numpy as np
 from rclpy.node import Node
 
 from ik_node.errors import IkNodeError, Reason
-from ik_node.node.active_flag import Gate
+from ik_node.node.active_flag import ActiveFlag
 from ik_node.node.duplicate_names import DuplicateNames
 from ik_node.node.frames import NotYet
 from ik_node.node.goal_status import GoalTask, StatusReporter
 from ik_node.node.robot import RobotHolder
-from ik_node.node.work_queue import Turns
+from ik_node.node.work_queue import WorkQueue
 from ik_node.ros.clocks import steady_clock
 from ik_node.ros.status_messages import GoalState
 
-WATCH_PERIOD = 0.02       # s, while a goal is under way
-SLICE = 0.01              # s, so long goals are worked off until others have their turn
-START_GRACE = 2.0         # s after the model came, in which a goal waits for what is still missing
-STARTING = Reason.STATE_MISSING, Reason.STATE_INCOMPLETE, Reason.NO_LISTENER
+WATCH_PERIOD_S = 0.02  # while a goal is under way
+WORK_SLICE_S = 0.01  # for which goals are worked off before other callbacks run
+START_GRACE_S = 2.0  # after the model arrived, in which goals wait for what is missing
+STARTUP_REASONS = Reason.STATE_MISSING, Reason.STATE_INCOMPLETE, Reason.NO_LISTENER
 
 Step = Callable[[], None]
 
 
-class Goals:
+class GoalQueue:
     """
     At most one goal under way and one that waits.
 
@@ -43,12 +43,12 @@ class Goals:
 
     Attributes
     ----------
-    turns : Turns
+    turns : WorkQueue
         For what takes long, here and where the goals come in.
 
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, gate: Gate,
+    def __init__(self, node: Node, holder: RobotHolder, gate: ActiveFlag,
                  duplicates: DuplicateNames) -> None:
         self._node = node
         self._holder = holder
@@ -58,10 +58,10 @@ class Goals:
         self._waiting: tuple[GoalTask, Step, float] | None = None
         self._arrived: list[tuple[GoalTask, Step]] = []
         self._answers: deque[Callable[[], None]] = deque()
-        self.turns = Turns(node)
+        self.turns = WorkQueue(node)
         self.count = 0
         self.status = StatusReporter(node, duplicates.another_answers)
-        self._timer = node.create_timer(WATCH_PERIOD, self._tick,
+        self._timer = node.create_timer(WATCH_PERIOD_S, self._tick,
                                         clock=steady_clock())
         self._timer.cancel()
 
@@ -82,7 +82,7 @@ class Goals:
 
         A piece for the `turns`; what is left when it ends has the next.
         """
-        end = monotonic() + SLICE
+        end = monotonic() + WORK_SLICE_S
         while self._turn():
             if monotonic() > end:
                 self.turns.later(self.work_off)
@@ -127,8 +127,8 @@ class Goals:
             else:
                 self.end(task, GoalState.REJECTED, Reason.FRAME_UNKNOWN, str(error))
         except IkNodeError as error:
-            grace_end = self._holder.robot.since + START_GRACE if self._holder.robot else 0.0
-            if error.reason in STARTING and monotonic() < grace_end:
+            grace_end = self._holder.robot.since + START_GRACE_S if self._holder.robot else 0.0
+            if error.reason in STARTUP_REASONS and monotonic() < grace_end:
                 self.wait(task, step, grace_end)
             elif error.reason is Reason.NODE_LATE and task.state is None:
                 self.wait(task, step, np.inf)  # the joint states are taken meanwhile

@@ -19,13 +19,13 @@ from rclpy.qos import QoSProfile
 
 from ik_node.errors import PathError, Reason
 from ik_node.ros.qos import STATUS_QOS
-from ik_node.ros.status_messages import GoalState, LEVELS, stamp_text
+from ik_node.ros.status_messages import GoalState, stamp_text, STATE_LEVELS
 from ik_node.solver.goal import Goal
 from ik_node.solver.result import Result
 
-ANSWERS = 1000     # that readers may be behind before the oldest are gone
-AT_ONCE = 500      # answers without looking whether readers have them
-HELD_BACK = 5.0    # s at most, for a reader that does not read
+ANSWER_QUEUE_DEPTH = 1000  # a reader that is further behind loses the oldest
+UNCHECKED_ANSWERS = 500  # between two checks whether readers keep up
+MAX_HOLDBACK_S = 5.0  # for a reader that does not read
 
 
 @dataclass(eq=False)
@@ -115,7 +115,7 @@ class StatusReporter:
         self._node = node
         self._another_answers = another_answers
         self._publisher = node.create_publisher(DiagnosticStatus, '~/status', QoSProfile(
-            depth=ANSWERS, durability=STATUS_QOS.durability))
+            depth=ANSWER_QUEUE_DEPTH, durability=STATUS_QOS.durability))
         self.outcomes: Counter[str] = Counter()
         self._given, self._all_there = 0, monotonic()
         self.states = Counter({state.value: 0 for state in GoalState
@@ -149,14 +149,14 @@ class StatusReporter:
                   'state': state.value, 'reason': reason.value, **task.figures}
         if not silent:
             self._publisher.publish(DiagnosticStatus(
-                level=LEVELS[state], name=f'{self._node.get_fully_qualified_name()}: goal',
+                level=STATE_LEVELS[state], name=f'{self._node.get_fully_qualified_name()}: goal',
                 hardware_id=str(task.number), message=sentence,
                 values=[KeyValue(key=key, value=str(value)) for key, value in values.items()]))
         text = f'goal {task.number} {state.value} ({reason.value}): {sentence}'
         logger = self._node.get_logger()
-        if LEVELS[state] == DiagnosticStatus.OK:
+        if STATE_LEVELS[state] == DiagnosticStatus.OK:
             logger.info(text)
-        elif LEVELS[state] == DiagnosticStatus.WARN:
+        elif STATE_LEVELS[state] == DiagnosticStatus.WARN:
             logger.warning(text)
         else:
             logger.error(text)
@@ -165,10 +165,10 @@ class StatusReporter:
     def keeps_up(self) -> bool:
         """Return whether readers have room for many more answers; True, too, if they never do."""
         now = monotonic()
-        if self._given < AT_ONCE:
+        if self._given < UNCHECKED_ANSWERS:
             return True
         if not self._publisher.wait_for_all_acked(Duration()) \
-                and now - self._all_there < HELD_BACK:
+                and now - self._all_there < MAX_HOLDBACK_S:
             return False
         self._given, self._all_there = 0, now
         return True

@@ -19,13 +19,13 @@ from std_msgs.msg import Header
 from ik_node.errors import GoalError, Reason
 from ik_node.motion.tool_path.path import MOST_POSES
 from ik_node.node.goal_kinds import BeginGoal, GoalStarter
-from ik_node.node.goal_queue import Goals
+from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask
 from ik_node.node.health import Health
 from ik_node.node.robot import Robot, RobotHolder
 from ik_node.node.stamp_check import MessageInfo, StampCheck
 from ik_node.ros.goal_kinds import GOAL_KINDS, GoalKind
-from ik_node.ros.qos import ALL
+from ik_node.ros.qos import KEEP_ALL_QOS
 from ik_node.ros.status_messages import GoalState
 
 try:
@@ -52,7 +52,7 @@ class ArrivedGoal:
     begin: BeginGoal
 
 
-class Intake:
+class GoalSubscriptions:
     """
     Takes goals of each kind and hands them to the goal queue.
 
@@ -60,7 +60,7 @@ class Intake:
     answer.  So the queue of the sender fills up instead, and what that loses is counted.
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, starter: GoalStarter, goals: Goals,
+    def __init__(self, node: Node, holder: RobotHolder, starter: GoalStarter, goals: GoalQueue,
                  stamps: StampCheck, health: Health) -> None:
         self._node = node
         self._holder = holder
@@ -86,7 +86,7 @@ class Intake:
             self._goals.turns.now(self._go_on)
 
         subscription = self._node.create_subscription(
-            kind.message, f'~/goal_{kind.name}', on_message, ALL, raw=kind.may_be_long,
+            kind.message, f'~/goal_{kind.name}', on_message, KEEP_ALL_QOS, raw=kind.may_be_long,
             event_callbacks=SubscriptionEventCallbacks(message_lost=self._on_lost))
         self._subscriptions[subscription] = kind.name, read
 

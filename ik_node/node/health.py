@@ -14,11 +14,11 @@ from rclpy.node import Node
 
 from ik_node.errors import GoalError, IkNodeError, Reason, StateError
 from ik_node.kinematics.arm import singular_values
-from ik_node.node.active_flag import Gate
+from ik_node.node.active_flag import ActiveFlag
 from ik_node.node.arm_state import ArmState
 from ik_node.node.callback_delay import CallbackDelay
 from ik_node.node.duplicate_names import DuplicateNames
-from ik_node.node.goal_queue import Goals
+from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.health_checks import Check, verdict
 from ik_node.node.outputs import Output
 from ik_node.node.robot import Robot, RobotHolder
@@ -26,7 +26,7 @@ from ik_node.node.stamp_check import running_time
 from ik_node.ros.clocks import steady_clock
 from ik_node.text import quote
 
-RECENT = 60.0   # s for which a solve counts
+RECENT_TIME_S = 60.0  # for which the time of a solve counts
 
 Findings = list[tuple[Check, str]]
 
@@ -43,7 +43,7 @@ class Health:
     """
 
     def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, output: Output,
-                 goals: Goals, gate: Gate, delay: CallbackDelay,
+                 goals: GoalQueue, gate: ActiveFlag, delay: CallbackDelay,
                  duplicates: DuplicateNames) -> None:
         self._node = node
         self._holder = holder
@@ -124,7 +124,7 @@ class Health:
     def _load(self, robot: Robot, values: dict[str, Any], late: float) -> Findings:
         """Judge how the node keeps up, and how its goals end."""
         findings, settings, status = [], robot.settings, self._goals.status
-        recent = [took for at, took in self._solves if monotonic() - at < RECENT]
+        recent = [took for at, took in self._solves if monotonic() - at < RECENT_TIME_S]
         if recent:
             p50, p99 = np.percentile(recent, (50, 99))
             values |= {'solve_time_ms_p50': f'{1e3 * p50:.3f}',

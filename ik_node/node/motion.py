@@ -29,19 +29,19 @@ from ik_node.motion.tool_path.plan import plan_path
 from ik_node.motion.trajectory import MotionLimits, MotionState, Trajectory
 from ik_node.motion.validate import validate
 from ik_node.node.arm_state import ArmState, Instant
-from ik_node.node.goal_queue import Goals
+from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask, numbers
 from ik_node.node.outputs import Late, Output
 from ik_node.node.robot import Robot, RobotHolder
 from ik_node.ros.status_messages import GoalState
 from ik_node.solver.goal import Goal
 
-MOST_ATTEMPTS = 2  # trajectories sent for one goal if the arm does not begin to move
-MOST_PLANNED = 5   # trajectories sent for one goal if they come too late to be joined
-LEAST_LEAD = 3.0   # cycles of the controller: to plan, to send, and until it begins
-IN_TIME = 0.5      # of motion.handover_time may pass until the motion of a moving arm is sent
-MOST_RAMPS = 3     # times a ramp is planned that is not ready in time, each time farther ahead
-MOST_LATE = 2      # times it was longer, and the arm is brought to rest first
+MAX_ATTEMPTS = 2  # trajectories sent for one goal if the arm does not begin to move
+MAX_PLANS = 5  # trajectories sent for one goal if they arrive too late to be joined
+MIN_LEAD_CYCLES = 3.0  # controller cycles: to plan, to send, and until it starts
+SEND_SHARE = 0.5  # of motion.handover_time, within which a motion must be sent
+MAX_RAMPS = 3  # ramps planned, each further ahead, if they are not ready in time
+MAX_LATE_PLANS = 2  # after which the arm is brought to rest first
 
 Plan = Callable[[Departure], Trajectory]
 Way = Sequence[np.ndarray] | Callable[[MotionState], ToolPath]
@@ -51,7 +51,7 @@ class Motion:
     """One motion at a time; the answers go through the goals."""
 
     def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, output: Output,
-                 goals: Goals) -> None:
+                 goals: GoalQueue) -> None:
         self._node = node
         self._holder = holder
         self._arm = arm
@@ -178,9 +178,9 @@ class Motion:
         try:
             planned = plan(departure)
             trajectory = self._send(planned, robot, departure, at, settings.limits, np.inf
-                                    if stands else at.now + IN_TIME * self._handover(robot))
+                                    if stands else at.now + SEND_SHARE * self._handover(robot))
         except Late:
-            again = self.begin if late + 1 < MOST_LATE else self._from_rest
+            again = self.begin if late + 1 < MAX_LATE_PLANS else self._from_rest
             self._goals.wait(task, lambda: again(task, plan, late + 1), np.inf)
             return
         except PathError as error:
@@ -268,7 +268,7 @@ class Motion:
 
     def _handover(self, robot: Robot) -> float:
         """Return how long (s) a moving arm keeps its motion, but for the delivery."""
-        return max(robot.settings.handover_time, LEAST_LEAD * self._arm.cycle)
+        return max(robot.settings.handover_time, MIN_LEAD_CYCLES * self._arm.cycle)
 
     def _send(self, trajectory: Trajectory, robot: Robot, departure: Departure, at: Instant,
               limits: MotionLimits, before: float = np.inf) -> Trajectory:
@@ -327,7 +327,7 @@ class Motion:
         q, age = self._arm.last(robot)
         if q is None or self._arm.own_delay(robot):
             return  # joint states are still to be taken
-        if task.attempts < MOST_PLANNED and (late := self.look_whether_late(robot, q)):
+        if task.attempts < MAX_PLANS and (late := self.look_whether_late(robot, q)):
             # What is on its way would move the arm with a step; this takes its place.
             task.figures['late_s'] = f'{late:.3f}'
             self.begin(task, plan)
@@ -337,7 +337,7 @@ class Motion:
             return
         off_track = verdict.reason is Reason.OFF_TRACK
         verdict = self._explained(verdict, robot)
-        if verdict.reason is Reason.NOT_MOVING and task.attempts < MOST_ATTEMPTS:
+        if verdict.reason is Reason.NOT_MOVING and task.attempts < MAX_ATTEMPTS:
             self._node.get_logger().warning(
                 f'goal {task.number}: {verdict.sentence} Sending it again')
             robot.lose_course()
@@ -452,7 +452,7 @@ class Motion:
         still have that motion, and go on with it.
         """
         limits = robot.limits_under_way
-        for attempt in range(MOST_RAMPS):
+        for attempt in range(MAX_RAMPS):
             at = self._arm.instant()
             q, qd = self._arm.fresh(robot)
             self.look_whether_late(robot, q)
@@ -460,10 +460,10 @@ class Motion:
                                        attempt * self._handover(robot))
             ramp = plan_stop(robot.chain.joint_names, departure, limits,
                              robot.settings.sample_period)
-            in_time = at.now + (IN_TIME + attempt) * self._handover(robot)
+            in_time = at.now + (SEND_SHARE + attempt) * self._handover(robot)
             try:
                 ramp = self._send(ramp, robot, departure, at, limits,
-                                  in_time if attempt + 1 < MOST_RAMPS else np.inf)
+                                  in_time if attempt + 1 < MAX_RAMPS else np.inf)
                 break
             except Late:
                 pass

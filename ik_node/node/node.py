@@ -14,9 +14,9 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from rclpy.parameter import Parameter
 
 from ik_node.errors import IkNodeError, ParameterError, Reason
-from ik_node.node.active_flag import Gate
-from ik_node.node.components import Parts
-from ik_node.node.created_entities import Entities
+from ik_node.node.active_flag import ActiveFlag
+from ik_node.node.components import Components
+from ik_node.node.created_entities import CreatedEntities
 from ik_node.ros.node_parameters import declare, plain, refused
 from ik_node.ros.parameters import IK_NODE
 from ik_node.ros.qos_mismatch import QosLog
@@ -39,9 +39,9 @@ class IkNode(QosLog, LifecycleNode):
     def __init__(self) -> None:
         super().__init__('ik_node')
         self._values = declare(self, IK_NODE, managed=True)
-        self._gate = Gate(self)
-        self._entities = Entities(self)
-        self._parts: Parts | None = None
+        self._gate = ActiveFlag(self)
+        self._entities = CreatedEntities(self)
+        self._parts: Components | None = None
         self.add_on_set_parameters_callback(self._on_parameters)
         self._change_state = self._service_change_state.callback
         self._service_change_state.callback = self._on_change_state
@@ -115,7 +115,7 @@ class IkNode(QosLog, LifecycleNode):
     def _configure(self) -> None:
         try:
             with self._entities.recorded():
-                self._parts = Parts(self, self._values, self._gate)
+                self._parts = Components(self, self._values, self._gate)
         except BaseException:
             self._release()
             raise

@@ -18,13 +18,13 @@ from ik_node.errors import GoalError, ParameterError, Reason, TrajectoryError
 from ik_node.motion.controller_rules import refusal
 from ik_node.motion.monitor import Verdict
 from ik_node.motion.trajectory import Trajectory
-from ik_node.node.active_flag import Gate
+from ik_node.node.active_flag import ActiveFlag
 from ik_node.node.settings import StartOptions
-from ik_node.ros.action_client import ACTION, TrajectoryAction
+from ik_node.ros.action_client import ACTION_NAME, TrajectoryAction
 from ik_node.ros.messages import trajectory_message
 from ik_node.text import shown
 
-LISTENER_SETTLE = 0.2  # s; what is published right after discovery may be lost
+LISTENER_SETTLE_S = 0.2  # after discovery, in which messages may be lost
 
 
 class Late(Exception):
@@ -87,7 +87,7 @@ class Output(Protocol):
         """Wait until the controller has what was sent, at most so long; return whether it has."""
 
 
-def make_output(node: Node, options: StartOptions, gate: Gate) -> Output:
+def make_output(node: Node, options: StartOptions, gate: ActiveFlag) -> Output:
     """
     Return the output that is asked for, to the controller that is named ('' = without a name).
 
@@ -114,7 +114,7 @@ class TopicOutput:
 
     steady = True
 
-    def __init__(self, node: Node, prefix: str, gate: Gate) -> None:
+    def __init__(self, node: Node, prefix: str, gate: ActiveFlag) -> None:
         self._gate = gate
         # The newest takes the place of all before; a full queue asks for acknowledgement at once.
         self._publisher = node.create_publisher(JointTrajectory, f'{prefix}joint_trajectory', 1)
@@ -134,7 +134,7 @@ class TopicOutput:
         self._require_listener()
         if self._listener_seen is None:
             self._listener_seen = now
-        return now - self._listener_seen >= LISTENER_SETTLE
+        return now - self._listener_seen >= LISTENER_SETTLE_S
 
     def send(self, trajectory: Trajectory, stamp: int | None = None,
              before: float = np.inf) -> None:
@@ -162,9 +162,9 @@ class ActionOutput:
 
     steady = False
 
-    def __init__(self, node: Node, prefix: str, gate: Gate) -> None:
+    def __init__(self, node: Node, prefix: str, gate: ActiveFlag) -> None:
         self._gate = gate
-        self._action = TrajectoryAction(node, f'{prefix}{ACTION}',
+        self._action = TrajectoryAction(node, f'{prefix}{ACTION_NAME}',
                                         lambda verdict: self.on_end(verdict))
         self.name = self._action.name
         self.on_end: Callable[[Verdict], None] = lambda verdict: None
@@ -196,7 +196,7 @@ class ActionOutput:
 class Commands:
     """Positions or velocities for ``commands`` of a forward command controller."""
 
-    def __init__(self, node: Node, controller: str, gate: Gate) -> None:
+    def __init__(self, node: Node, controller: str, gate: ActiveFlag) -> None:
         self._gate = gate
         self._publisher = node.create_publisher(
             Float64MultiArray, f'{prefix_of(controller)}commands', 1)
@@ -217,7 +217,7 @@ class Commands:
 OUTPUT_KINDS: dict[str, type] = {'topic': TopicOutput, 'action': ActionOutput}
 
 
-def _checked_message(gate: Gate, trajectory: Trajectory, stamp: int | None,
+def _checked_message(gate: ActiveFlag, trajectory: Trajectory, stamp: int | None,
                      before: float) -> JointTrajectory:
     gate.require()
     message = trajectory_message(trajectory, stamp)

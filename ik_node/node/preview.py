@@ -19,25 +19,25 @@ from ik_node.errors import GoalError, IkNodeError, Reason
 from ik_node.node.arm_state import ArmState
 from ik_node.node.display import Display, Scene, under_way
 from ik_node.node.frames import NotYet
-from ik_node.node.goal_conversion import Targets
+from ik_node.node.goal_conversion import GoalConversion
 from ik_node.node.goal_status import GoalTask, numbers
 from ik_node.node.motion import Motion
 from ik_node.node.robot import RobotHolder
 from ik_node.ros.goal_kinds import GOAL_KINDS
-from ik_node.ros.qos import LAST
+from ik_node.ros.qos import NEWEST_QOS
 from ik_node.ros.status_messages import stamp_text
 from ik_node.solver.goal import Goal
 from ik_node.solver.reachability import Colour, judge
 
-LEVELS = {Colour.GREEN: DiagnosticStatus.OK, Colour.AMBER: DiagnosticStatus.WARN,
+COLOUR_LEVELS = {Colour.GREEN: DiagnosticStatus.OK, Colour.AMBER: DiagnosticStatus.WARN,
           Colour.RED: DiagnosticStatus.ERROR}
-FIGURES = 'q', 'limit_margin', 'smallest_singular_value', 'jump', 'limiting_joint'
+PREVIEW_FIGURES = 'q', 'limit_margin', 'smallest_singular_value', 'jump', 'limiting_joint'
 
 
 class Preview:
     """Solves poses and positions as if they were goals, and shows the outcome; nothing moves."""
 
-    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, targets: Targets,
+    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, targets: GoalConversion,
                  motion: Motion, display: Display) -> None:
         self._node = node
         self._holder = holder
@@ -46,11 +46,11 @@ class Preview:
         self._motion = motion
         self._display = display
         self._asked: tuple[str, Goal] | None = None
-        self._publisher = node.create_publisher(DiagnosticStatus, '~/preview', LAST)
+        self._publisher = node.create_publisher(DiagnosticStatus, '~/preview', NEWEST_QOS)
         for kind in GOAL_KINDS:
             if kind.preview:
                 node.create_subscription(kind.message, f'~/preview_{kind.name}',
-                                         partial(self._on_preview, kind.name), LAST)
+                                         partial(self._on_preview, kind.name), NEWEST_QOS)
         node.create_service(Trigger, '~/plan', self._on_plan)
 
     # ---- previews -----------------------------------------------------------
@@ -95,9 +95,9 @@ class Preview:
     def _answer(self, stamp: str, colour: Colour, reason: Reason, sentence: str,
                 figures: dict[str, str] | None = None) -> None:
         values = {'stamp': stamp, 'colour': colour.value, 'reason': reason.value,
-                  **(figures or dict.fromkeys(FIGURES, ''))}
+                  **(figures or dict.fromkeys(PREVIEW_FIGURES, ''))}
         self._publisher.publish(DiagnosticStatus(
-            level=LEVELS[colour], name=f'{self._node.get_fully_qualified_name()}: preview',
+            level=COLOUR_LEVELS[colour], name=f'{self._node.get_fully_qualified_name()}: preview',
             message=sentence,
             values=[KeyValue(key=key, value=value) for key, value in values.items()]))
 

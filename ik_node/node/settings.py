@@ -125,7 +125,7 @@ def make_settings(values: Values, chain: Chain) -> Settings:
             group, _, field = row.fills.rpartition('.')
             value = values[row.name]
             groups[group][field] = \
-                CONVERSIONS[row.convert](chain, row.name, value) if row.convert else value
+                VALUE_CONVERSIONS[row.convert](chain, row.name, value) if row.convert else value
     solver = Solver(chain, **groups['solver'])
     monitor = MonitorOptions(**groups['monitor'])
     if solver.options.deadline >= monitor.state_timeout:
@@ -198,7 +198,7 @@ def _positive_if_set(chain: Chain, name: str, value: tuple[float, ...]) -> np.nd
     return _positive(chain, name, value) if value else None
 
 
-CONVERSIONS: dict[str, Callable[[Chain, str, Any], Any]] = {
+VALUE_CONVERSIONS: dict[str, Callable[[Chain, str, Any], Any]] = {
     'names': _names,
     'not_negative': _not_negative,
     'positive': _positive,

@@ -18,11 +18,11 @@ from ik_node.motion.following.follower import Follower
 from ik_node.motion.following.options import Follow, Phase
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.motion.validate import validate
-from ik_node.node.active_flag import Gate
+from ik_node.node.active_flag import ActiveFlag
 from ik_node.node.arm_state import ArmState
 from ik_node.node.frames import NotYet
-from ik_node.node.goal_conversion import Targets
-from ik_node.node.goal_queue import Goals
+from ik_node.node.goal_conversion import GoalConversion
+from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask
 from ik_node.node.motion import Motion
 from ik_node.node.outputs import Commands, Output
@@ -30,16 +30,16 @@ from ik_node.node.robot import Robot, RobotHolder
 from ik_node.node.settings import StartOptions
 from ik_node.node.stamp_check import MessageInfo, StampCheck
 from ik_node.ros.clocks import steady_clock
-from ik_node.ros.qos import LATEST
+from ik_node.ros.qos import BEST_EFFORT_QOS
 from ik_node.ros.status_messages import GoalState, stamp_text
 from ik_node.text import shown
 
-OUTPUTS = 'trajectory', 'position', 'velocity'
-ASTRAY = 0.1      # rad or m: so far from its command, and lag, an arm does not follow
-LONGEST_LEAD = 0.5  # s
-PAUSE = 0.5       # s at least without a pose, after which a stream begins again
-RETRY = 1.0       # s after a rejection, until a stream that goes on is tried again
-MARGIN = 5e-3     # s that a trajectory may be later than is reckoned with
+STREAM_OUTPUTS = 'trajectory', 'position', 'velocity'
+MAX_TRACKING_ERROR = 0.1  # rad or m, from the command, lag allowed for
+MAX_LOOK_AHEAD_S = 0.5
+MIN_PAUSE_S = 0.5  # without a pose, after which a stream starts again
+RETRY_DELAY_S = 1.0  # after a rejection, until a stream that continues is tried again
+DELIVERY_MARGIN_S = 5e-3  # for a trajectory that is delivered later than expected
 
 
 class Session:
@@ -128,13 +128,13 @@ class Stream:
     Raises
     ------
     ParameterError
-        If stream.output is none of OUTPUTS.
+        If stream.output is none of STREAM_OUTPUTS.
 
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, targets: Targets,
-                 goals: Goals, motion: Motion, stamps: StampCheck, output: Output,
-                 options: StartOptions, gate: Gate) -> None:
+    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, targets: GoalConversion,
+                 goals: GoalQueue, motion: Motion, stamps: StampCheck, output: Output,
+                 options: StartOptions, gate: ActiveFlag) -> None:
         self._node = node
         self._holder = holder
         self._arm = arm
@@ -144,9 +144,9 @@ class Stream:
         self._stamps = stamps
         self._output = output
         self._kind = options.stream_output
-        if self._kind not in OUTPUTS:
+        if self._kind not in STREAM_OUTPUTS:
             raise ParameterError(f'the parameter stream.output is {shown(self._kind)}; it must be '
-                                 f'{", ".join(OUTPUTS[:-1])} or {OUTPUTS[-1]}')
+                                 f'{", ".join(STREAM_OUTPUTS[:-1])} or {STREAM_OUTPUTS[-1]}')
         self._commands = None if self._kind == 'trajectory' \
             else Commands(node, options.controller, gate)
         self._session: Session | None = None
@@ -155,21 +155,21 @@ class Stream:
             1.0, self._cycle, clock=steady_clock())
         self._timer.cancel()
         self._last_pose, self._rejected = -np.inf, np.inf
-        node.create_subscription(PoseStamped, '~/goal_stream', self._on_pose, LATEST)
+        node.create_subscription(PoseStamped, '~/goal_stream', self._on_pose, BEST_EFFORT_QOS)
 
     # ---- poses --------------------------------------------------------------
 
     def _on_pose(self, message: PoseStamped, info: MessageInfo) -> None:
         now, robot = monotonic(), self._holder.robot
         timeout = robot.settings.following.timeout if robot is not None else 1.0
-        paused, self._last_pose = now - self._last_pose > max(timeout, PAUSE), now
+        paused, self._last_pose = now - self._last_pose > max(timeout, MIN_PAUSE_S), now
         # A rejection may come after a wait.
         if self._task is not None and self._task.state is GoalState.REJECTED:
             self._task, self._rejected = None, now
         if self._session is not None:
             if not self._session.task.final:
                 self._feed(self._session, message, info, now)
-        elif paused or now > self._rejected + RETRY:
+        elif paused or now > self._rejected + RETRY_DELAY_S:
             self._rejected = np.inf
             task = self._task = self._goals.new(message.header.stamp, 'stream')
             task.figures['last_stamp'] = stamp_text(message.header.stamp)
@@ -237,7 +237,7 @@ class Stream:
         if self._commands is not None:
             return lead
         needed = 1.0 / robot.settings.stream_rate + self._arm.cycle + self._arm.delivery()
-        return min(max(lead, needed + MARGIN), LONGEST_LEAD)
+        return min(max(lead, needed + DELIVERY_MARGIN_S), MAX_LOOK_AHEAD_S)
 
     def _set_rate(self, session: Session) -> None:
         self._timer.timer_period_ns = int(1e9 / session.settings.stream_rate)
@@ -334,7 +334,7 @@ class Stream:
             self._give_up(session, Reason.STATE_LOST, f'the joint states stopped {age:.1f} s ago')
             return
         course = robot.course
-        if course is None or course.followed(robot.chain, q, now, ASTRAY):
+        if course is None or course.followed(robot.chain, q, now, MAX_TRACKING_ERROR):
             session.on_course = now
         elif now - session.on_course > robot.settings.monitor.start_timeout:
             jump = self._arm.jumped_since(session.on_course)

@@ -12,9 +12,9 @@ from rclpy.duration import Duration
 from rclpy.node import Node
 
 SMALLEST_JUMP_S = 0.5
-RATE_WINDOW = 40  # beats in which the rate of simulated time is estimated
-RATE_MARGIN = 2.0  # simulated time may run so many times faster than before, without a jump
-KEPT_S = 60.0     # for which a jump explains what is seen
+RATE_WINDOW = 40  # beats over which the rate of simulated time is estimated
+RATE_MARGIN = 2.0  # simulated time may become this much faster without a jump
+JUMP_MEMORY_S = 60.0  # for which a jump is remembered
 
 
 class TimeJumps:
@@ -61,12 +61,12 @@ class TimeJumps:
 
     def since(self, time: float) -> float:
         """Return by how much (s) time jumped forward after a monotonic time (s), in all."""
-        after = max(time, monotonic() - KEPT_S)
+        after = max(time, monotonic() - JUMP_MEMORY_S)
         return sum(delta for at, delta, _ in self._jumps if at > after)
 
     def since_stamp(self, stamp: int) -> float:
         """Return by how much (s) time jumped forward after a stamp (ns), in all."""
-        after = monotonic() - KEPT_S
+        after = monotonic() - JUMP_MEMORY_S
         return sum(delta for at, delta, before in self._jumps if at > after and before >= stamp)
 
     def close(self) -> None:

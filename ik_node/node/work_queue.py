@@ -11,7 +11,7 @@ from rclpy.node import Node
 Piece = Callable[[], None]
 
 
-class Turns:
+class WorkQueue:
     """
     One piece of work for each round of the executor.
 

@@ -13,10 +13,10 @@ from std_msgs.msg import String
 from ik_node.errors import IkNodeError
 from ik_node.model.urdf import parse_urdf, read_urdf, Tree
 from ik_node.ros.clocks import steady_clock
-from ik_node.ros.qos import LATCHED
+from ik_node.ros.qos import LATCHED_QOS
 
-TOPIC = 'robot_description'
-AGAIN = 0.5  # s until it is asked again whether the arm rests
+DESCRIPTION_TOPIC = 'robot_description'
+RETRY_PERIOD_S = 0.5  # between two checks whether the arm is at rest
 
 
 class Description:
@@ -56,11 +56,11 @@ class Description:
         elif values['urdf_file']:
             take(read_urdf(values['urdf_file']))
         else:
-            self._timer = node.create_timer(AGAIN, self._when_at_rest,
+            self._timer = node.create_timer(RETRY_PERIOD_S, self._when_at_rest,
                                             clock=steady_clock())
             self._timer.cancel()
             self._subscription = node.create_subscription(
-                String, TOPIC, self._on_text, LATCHED)
+                String, DESCRIPTION_TOPIC, self._on_text, LATCHED_QOS)
             node.get_logger().info(f'waiting for {self._subscription.topic_name} '
                                    '(or start with the parameter urdf_file)')
 

@@ -12,7 +12,7 @@ import rclpy
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 
-PATIENCE = 0.5  # s for one answer
+ANSWER_TIMEOUT_S = 0.5
 
 
 def wait_for(node: Node, condition: Callable[[], object], seconds: float) -> bool:
@@ -55,11 +55,11 @@ def greet(node: Node, target: str, seconds: float, publisher: Publisher) -> bool
     end = monotonic() + seconds
     try:
         while monotonic() < end:
-            if wait_for(node, client.service_is_ready, min(PATIENCE, seconds)):
+            if wait_for(node, client.service_is_ready, min(ANSWER_TIMEOUT_S, seconds)):
                 answer = client.call_async(GetParameters.Request())
-                if wait_for(node, answer.done, PATIENCE):
+                if wait_for(node, answer.done, ANSWER_TIMEOUT_S):
                     return wait_for(node, publisher.get_subscription_count,
-                                    max(end - monotonic(), PATIENCE))
+                                    max(end - monotonic(), ANSWER_TIMEOUT_S))
                 client.remove_pending_request(answer)
         return False
     finally:

@@ -13,7 +13,7 @@ import numpy as np
 from ik_node.errors import Reason, StateError
 from ik_node.text import quote
 
-MOST_NAMES = 5000  # in a message; and remembered, while it is not known which the robot has
+MAX_JOINT_NAMES = 5000  # in a message, and remembered while there is no robot description
 
 
 class JointStates:
@@ -40,8 +40,9 @@ class JointStates:
         Of joints that are not `known` nothing is remembered; None: the robot is not there yet.
         """
         names, positions, velocities = message.name, message.position, message.velocity
-        if len(names) > MOST_NAMES:
-            return self.leave_out(f'it has {len(names)} names, at most {MOST_NAMES} are read', now)
+        if len(names) > MAX_JOINT_NAMES:
+            return self.leave_out(
+                f'it has {len(names)} names, at most {MAX_JOINT_NAMES} are read', now)
         if len(names) != len(positions):
             return self.leave_out(f'it has {len(names)} names and {len(positions)} positions', now)
         if len(velocities) not in (0, len(names)):
@@ -66,7 +67,7 @@ class JointStates:
     def _remembers(self, name: str, known: Container[str] | None) -> bool:
         if known is not None:
             return name in known
-        return name in self.positions or len(self.positions) < MOST_NAMES
+        return name in self.positions or len(self.positions) < MAX_JOINT_NAMES
 
     def leave_out(self, why: str, now: float) -> bool:
         """Note why a message, or a joint of it, is not taken; return False."""

@@ -53,7 +53,7 @@ class Row:
     convert: str = ''
 
 
-MODEL = (
+MODEL_ROWS = (
     Row('robot_description', '',
         'URDF text of the robot; empty: read urdf_file', live=False, fills='robot_description'),
     Row('urdf_file', '',
@@ -69,7 +69,7 @@ IK_NODE = (
     Row('autostart', True,
         'configure and activate the node at start; false: leave it to a lifecycle manager or '
         'ros2 lifecycle set', live=False, at_start=True),
-    *MODEL,
+    *MODEL_ROWS,
     Row('frame_prefix', '',
         'prefix of the link names in TF, as given to robot_state_publisher',
         live=False, fills='frame_prefix'),
@@ -236,7 +236,7 @@ IK_NODE = (
 )
 
 SIM_CONTROLLER = (
-    *MODEL,
+    *MODEL_ROWS,
     Row('rate', 100.0, 'updates and joint_states messages a second, Hz', 1.0, 1000.0, live=False),
     Row('initial_positions', (), 'posture at start, rad or m, in the order of the chain; not '
         'set: middle of each range', live=False),
@@ -281,8 +281,8 @@ MESH_PATHS = Row('mesh_paths', (), 'folders in which meshes are looked for first
 IK_NODE_NAME = Row('ik_node', 'ik_node', 'name of the ik_node; without a leading / it is in our '
                    'namespace', live=False)
 
-VIEWER = (
-    *MODEL,
+VIEWER_NODE = (
+    *MODEL_ROWS,
     IK_NODE_NAME,
     MESH_PATHS,
     Row('follow', False, 'whether the arm follows the handle while it is dragged; may be changed '

@@ -21,7 +21,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from ik_node.errors import IkNodeError
 
-SIGNAL_LATENCY = 0.1  # s, how long a signal may wait while nothing else happens
+SIGNAL_LATENCY_S = 0.1  # maximum delay of a signal while nothing else happens
 
 
 def forget_garbage() -> None:
@@ -97,7 +97,7 @@ def run(name: str, make_node: Callable[[], ClosableNode],
     spinning = True
     while not ended and rclpy.ok():
         try:
-            executor.spin_once(timeout_sec=SIGNAL_LATENCY)
+            executor.spin_once(timeout_sec=SIGNAL_LATENCY_S)
         except Exception:  # noqa: BLE001 - whatever one message did, the node lives
             get_logger(name).error('a callback failed:\n' + traceback.format_exc())
     node.close()

@@ -24,7 +24,7 @@ except ImportError:  # Humble
     from rclpy.qos_event import PublisherEventCallbacks, SubscriptionEventCallbacks
 
 End = Publisher | Subscription
-NAMED = 1.0  # s after its topic an end of it is discovered, the name of its node is known
+DISCOVERY_TIME_S = 1.0  # from discovery of an endpoint until the name of its node is known
 
 
 class QosLog:
@@ -75,7 +75,7 @@ class QosLog:
                         f'({qos_policy_name_from_kind(event.last_policy_kind)})')
                 told = {*found}
 
-            timer = self.create_timer(NAMED, once, clock=steady_clock())
+            timer = self.create_timer(DISCOVERY_TIME_S, once, clock=steady_clock())
 
         return on_event
 

@@ -24,7 +24,7 @@ class GoalState(str, Enum):
     STOPPED = 'stopped'
 
 
-LEVELS = {
+STATE_LEVELS = {
     GoalState.ACCEPTED: DiagnosticStatus.OK,
     GoalState.REACHED: DiagnosticStatus.OK,
     GoalState.REJECTED: DiagnosticStatus.ERROR,

@@ -22,7 +22,7 @@ from visualization_msgs.msg import (
 
 from ik_node.errors import GoalError
 from ik_node.ros.clocks import steady_clock
-from ik_node.ros.markers import COLOURS
+from ik_node.ros.markers import MARKER_COLOURS
 from ik_node.ros.messages import fill_pose, matrix_from_pose
 from ik_node.ros.node_parameters import declare
 from ik_node.ros.parameters import INTERACTIVE_GOAL
@@ -35,7 +35,8 @@ SPHERE = 0.25           # of the scale of the handle
 TOUCH = 1e-5            # m and rad: RViz counts in single precision
 RVIZ_CHECK = 1.0        # s
 AGAIN_AFTER = 5.0       # s until the same complaint is logged again
-PAINTS = {colour.value: ColorRGBA(r=r, g=g, b=b, a=1.0) for colour, (r, g, b) in COLOURS.items()}
+PAINTS = {colour.value: ColorRGBA(r=r, g=g, b=b, a=1.0)
+          for colour, (r, g, b) in MARKER_COLOURS.items()}
 UNKNOWN = ColorRGBA(r=0.6, g=0.7, b=0.9, a=1.0)
 
 

@@ -12,7 +12,7 @@ import pytest
 from ik_node.errors import ParameterError
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import read_urdf
-from ik_node.node.settings import CONVERSIONS, make_settings, start_options, StartOptions
+from ik_node.node.settings import make_settings, start_options, StartOptions, VALUE_CONVERSIONS
 from ik_node.ros.parameters import IK_NODE
 
 CHAIN = make_chain(read_urdf(Path(__file__).parents[2] / 'urdf/six_axis_arm.urdf'))
@@ -97,7 +97,7 @@ def test_a_parameter_fills_its_field(row):
 def test_every_parameter_has_a_field():
     """But the one that is read before there are settings."""
     assert [row.name for row in IK_NODE if not row.fills] == ['autostart']
-    assert {row.convert for row in IK_NODE} == {'', *CONVERSIONS}
+    assert {row.convert for row in IK_NODE} == {'', *VALUE_CONVERSIONS}
     assert {field.name for field in fields(StartOptions)} == {
         row.fills for row in IK_NODE if row.fills and not row.live}
 

@@ -26,7 +26,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ik_node.ros.qos import LATCHED
+from ik_node.ros.qos import LATCHED_QOS
 
 NAMES = [f'joint_{k}' for k in range(1, 7)]
 # What is found is sent again as it is; over DDS, smaller examples are not looked for.
@@ -189,7 +189,7 @@ CUT = st.one_of(st.integers(0, len(URDF.rstrip()) - 1), st.integers(0, 400)).map
 def test_robot_description(tmp_path, recorded):
     """A node without a robot says of each text what is wrong, waits for another, and takes it."""
     space, probe = {'__ns': '/bare'}, Probe('looks_at_bare', '/bare/ik_node')
-    descriptions = probe.create_publisher(String, '/bare/robot_description', LATCHED)
+    descriptions = probe.create_publisher(String, '/bare/robot_description', LATCHED_QOS)
     with process('sim_controller', tmp_path, {
             'urdf_file': ARM, 'initial_positions': READY}, space), \
             process('ik_node', tmp_path, {}, space) as node:
