@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ik_node.solver.choices import SELECTIONS
+from ik_node.solver.choices import SOLUTION_CHOICES
 
 
 @dataclass(frozen=True)
@@ -102,8 +102,8 @@ IK_NODE = (
         'attempts from other postures after the one from the present posture',
         0, 10_000, fills='solver.max_restarts'),
     Row('solver.select', 'nearest',
-        f'which solution to use: {", ".join(SELECTIONS)}; first = the first one found from the '
-        'present posture, nearest = the closest to it', fills='solver.select'),
+        f'which solution to use: {", ".join(SOLUTION_CHOICES)}; first = the first one found from '
+        'the present posture, nearest = the closest to it', fills='solver.select'),
     Row('solver.max_jump', 0.0,
         'maximum change of a joint from the present posture to the solution, rad or m; 0 = no '
         'limit', 0.0, 1000.0, fills='solver.max_jump', convert='zero_is_unlimited'),

@@ -34,7 +34,7 @@ def follow_cycle(table, joints, settings, goal, target, ahead, moves, dt, state,
     joints : (7, n) array
     settings : (4,) array
     goal : (19,) array, changed
-        Its pose is written; see :mod:`ik_node.solver.compiled.residual`.
+        Its pose is written; see :mod:`ik_node.solver.compiled.layout`.
     target : (24,) array
         See :mod:`ik_node.motion.following.target`.
     ahead : float

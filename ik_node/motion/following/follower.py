@@ -30,9 +30,16 @@ from ik_node.motion.following.rates import ORIENTATION_ERROR, POSITION_ERROR, SC
 from ik_node.motion.following.target import take_pose, TARGET
 from ik_node.motion.interpolation import state_at
 from ik_node.motion.trajectory import MotionLimits, MotionState, Trajectory
-from ik_node.solver.compiled import nullspace, residual
-from ik_node.solver.compiled.residual import BASE, GOAL, PLAIN, TIP
-from ik_node.solver.goal import checked_pose, FREE
+from ik_node.solver.compiled import layout, nullspace, residual
+from ik_node.solver.compiled.layout import (
+    BASE_AXES,
+    EXACT_POSE,
+    GOAL_SIZE,
+    HALF_WIDTHS,
+    TIP_AXES,
+    TOLERANCE_AXES,
+)
+from ik_node.solver.goal import checked_pose, FREE_AXIS
 
 CLOSEST = 1e-4       # s, between two points; a switch of the jerk may lie between two so near ...
 OVERSHOOT = 0.5      # ... which costs so much of jerk * CLOSEST in acceleration
@@ -87,7 +94,7 @@ class Leg:
 def forget_stale_kernels() -> None:
     """Drop, once in a process, compiled code that is older than its source."""
     forget_stale((follow_cycle, plan_states, plan_switches, take_pose),
-                 (kernels, nullspace, residual, brake, cycle, rates, target))
+                 (kernels, layout, nullspace, residual, brake, cycle, rates, target))
 
 
 class Follower:
@@ -139,9 +146,11 @@ class Follower:
                                  limits.jerk, preferred, bias])
         self._settings = np.array([options.gain, options.metres_per_radian, chain.reach,
                                    options.tool_speed])
-        self._goal = np.zeros(GOAL)
-        self._goal[12:18] = [FREE if axis in options.free else 0.0 for axis in AXES]
-        self._goal[18] = PLAIN if not options.free else TIP if options.frame == 'tip' else BASE
+        self._goal = np.zeros(GOAL_SIZE)
+        self._goal[HALF_WIDTHS:TOLERANCE_AXES] = [FREE_AXIS if axis in options.free else 0.0
+                                                  for axis in AXES]
+        self._goal[TOLERANCE_AXES] = (EXACT_POSE if not options.free
+                                      else TIP_AXES if options.frame == 'tip' else BASE_AXES)
         self._found = np.zeros(4)
         self._wanted, self._pose, self._error = np.zeros(n), np.zeros(12), np.zeros(6)
         self._target = np.zeros(TARGET)

@@ -20,8 +20,9 @@ import numpy as np
 
 from ik_node.kinematics.kernels import inlined, inner, jacobian_columns, joint_frames
 from ik_node.motion.following.brake import speed_to_stop
+from ik_node.solver.compiled.layout import EXACT_POSE, HALF_WIDTHS, TOLERANCE_AXES
 from ik_node.solver.compiled.nullspace import from_preferred
-from ik_node.solver.compiled.residual import PLAIN, residual, task_columns
+from ik_node.solver.compiled.residual import residual, task_columns
 
 # Rows of the table of joints, (7, n).
 LOWER, UPPER, SPEED, MOST, JERK, PREFERRED, PULL = range(7)
@@ -163,7 +164,7 @@ def rates(table, joints, settings, goal, twist, q, wanted, found, work):
     Parameters
     ----------
     goal : (19,) array
-        See :mod:`ik_node.solver.compiled.residual`; widths are 0 or inf.
+        See :mod:`ik_node.solver.compiled.layout`; widths are 0 or inf.
     twist : (6,) array
         Velocity of the goal in the base frame (m/s, rad/s).
 
@@ -177,7 +178,7 @@ def rates(table, joints, settings, goal, twist, q, wanted, found, work):
         active[k] = True
     for i in range(6):
         feed[i] = twist[i]
-    if goal[18] != PLAIN:
+    if goal[TOLERANCE_AXES] != EXACT_POSE:
         task_columns(D, columns)
         task_columns(D, feed.reshape((1, 6)))
     for i in range(3, 6):
@@ -188,7 +189,7 @@ def rates(table, joints, settings, goal, twist, q, wanted, found, work):
     exact = 0
     for i in range(6):
         y[i] = A[i, i]
-        exact += goal[12 + i] == 0.0
+        exact += goal[HALF_WIDTHS + i] == 0.0
     y.sort()
     found[SMALLEST] = sqrt(max(y[6 - min(exact, n)], 0.0))
     size = 0.0

@@ -30,8 +30,13 @@ from ik_node.motion.tool_path.timing import timed
 from ik_node.motion.trajectory import MotionLimits, MotionState, Trajectory
 from ik_node.motion.validate import validate
 from ik_node.se3 import distance
-from ik_node.solver.compiled import damped, residual
-from ik_node.solver.compiled.damped import LOWER, ORIENTATION, POSITION, UPPER
+from ik_node.solver.compiled import damped, layout, residual
+from ik_node.solver.compiled.layout import (
+    LOWER_ROW,
+    ORIENTATION_TOLERANCE,
+    POSITION_TOLERANCE,
+    UPPER_ROW,
+)
 from ik_node.solver.solver import Solver
 from ik_node.text import quote
 
@@ -200,10 +205,10 @@ def _traced(solver: Solver, q_start: np.ndarray, path: ToolPath, limits: MotionL
     """Return nodes (N,) along the path, joint positions (N, n) there, and why they end early."""
     chain, tables = solver.chain, solver.tables
     joints, settings = tables.joints.copy(), tables.settings.copy()
-    joints[LOWER], joints[UPPER] = limits.lower, limits.upper
+    joints[LOWER_ROW], joints[UPPER_ROW] = limits.lower, limits.upper
     for k in tables.locked:
-        joints[LOWER, k] = joints[UPPER, k] = q_start[k]
-    settings[POSITION] = settings[ORIENTATION] = tracing.EXACT
+        joints[LOWER_ROW, k] = joints[UPPER_ROW, k] = q_start[k]
+    settings[POSITION_TOLERANCE] = settings[ORIENTATION_TOLERANCE] = tracing.EXACT
     targets = _targets(path, finer)
     middles = 0.5 * (targets[1:] + targets[:-1])
     which = np.append(0, np.searchsorted(path.table[:, BEGIN], middles) - 1)
@@ -271,4 +276,4 @@ def forget_old_kernels() -> None:
     kernels.forget_stale(
         (tracing.trace, tracing.tip_channels, tracing.deviation, averaging.sample,
          pacing.measure, path_segments.line_rows),
-        (kernels, damped, residual, path_segments, splines, averaging, tracing))
+        (kernels, damped, layout, residual, path_segments, splines, averaging, tracing))

@@ -22,8 +22,14 @@ from ik_node.kinematics.kernels import (
     pose_error,
 )
 from ik_node.motion.tool_path.segments import BEGIN, path_pose, path_poses
-from ik_node.solver.compiled.damped import descend, farthest, LATE, LOWER, SCALE, UPPER, workspace
-from ik_node.solver.compiled.residual import GOAL
+from ik_node.solver.compiled.damped import descend, farthest, LATE_STOP
+from ik_node.solver.compiled.layout import (
+    Attempt,
+    GOAL_SIZE,
+    joint_rows,
+    SCALE_ROW,
+    workspace,
+)
 
 EXACT = 1e-9         # m and rad, how near to the path an answer must be
 SMALLEST_STEP = 1e-7 # m of the path; what still moves a joint too far there is another branch
@@ -36,28 +42,27 @@ BRIDGE_LOOKS = 8
 
 
 @inner
-def give_way(joints, q, scale):
-    """Write the roots of the joints' weights: small near the limits."""
+def give_way(joints, base_scale, q):
+    """Write the roots of the joints' weights into ``joints.scale``: small near the limits."""
     for k in range(q.shape[0]):
-        lower, upper = joints[LOWER, k], joints[UPPER, k]
+        lower, upper = joints.lower[k], joints.upper[k]
         x = min(q[k] - lower, upper - q[k]) / (SOFT * (upper - lower)) \
             if upper - lower < np.inf else 1.0
         x = min(max(x, 0.0), 1.0)
-        scale[k] = joints[SCALE, k] * (SOFTEST + (1.0 - SOFTEST) * x * x * (3.0 - 2.0 * x))
+        joints.scale[k] = base_scale[k] * (SOFTEST + (1.0 - SOFTEST) * x * x * (3.0 - 2.0 * x))
 
 
 @inner
-def solve_at(table, path, joints, settings, s, segment, longest, goal, never, scale, q, poses,
+def solve_at(table, path, joints, settings, s, segment, longest, goal, base_scale, q, poses,
              work):
     """Move `q` from its place to the pose at s by short steps; say whether that was done."""
     path_pose(path, segment, s, poses[0], poses[1], poses[2])
     for i in range(12):
         goal[i] = poses[0, i]
     if q.shape[0] > 6:
-        give_way(joints, q, scale)
-    solved, _, _, _, _, _ = descend(table, joints[LOWER], joints[UPPER], scale, never, goal,
-                                    settings, LATE, longest, ITERATIONS, q, work)
-    return solved
+        give_way(joints, base_scale, q)
+    attempt = Attempt(LATE_STOP, longest, ITERATIONS, False)
+    return descend(table, joints, settings, goal, attempt, q, work).solved
 
 
 @compiled
@@ -68,7 +73,7 @@ def trace(table, joints, settings, path, targets, segments, longest, nodes, q):
     Parameters
     ----------
     table, joints, settings : arrays
-        As in :func:`ik_node.solver.compiled.damped.solve_one`; the tolerances must be EXACT.
+        As in :func:`ik_node.solver.compiled.entry.solve_rows`; the tolerances must be EXACT.
     path : (k, COLUMNS) array
     targets : (N,) array
         Increasing path coordinates, the first of which is that of the start.
@@ -90,8 +95,8 @@ def trace(table, joints, settings, path, targets, segments, longest, nodes, q):
     """
     n = q.shape[1]
     work = workspace(n, table.shape[0] - 1)
-    goal, never, scale, poses = np.zeros(GOAL), np.zeros(n), np.empty(n), np.empty((3, 12))
-    copy(joints[SCALE], scale)
+    goal, poses = np.zeros(GOAL_SIZE), np.empty((3, 12))
+    rows, base_scale = joint_rows(joints.copy()), joints[SCALE_ROW]
     nodes[0] = s = targets[0]
     count = 1
     for target in range(1, targets.shape[0]):
@@ -103,16 +108,16 @@ def trace(table, joints, settings, path, targets, segments, longest, nodes, q):
             # No step is left over that is shorter than the smallest.
             there = s + step if s + step < end - SMALLEST_STEP else end
             copy(q[count - 1], q[count])
-            if (solve_at(table, path, joints, settings, there, segment, longest, goal, never,
-                         scale, q[count], poses, work)
+            if (solve_at(table, path, rows, settings, there, segment, longest, goal,
+                         base_scale, q[count], poses, work)
                     and farthest(q[count - 1], q[count]) <= longest):
                 step *= 2.0
             else:
                 step = 0.5 * (there - s)
                 if step >= SMALLEST_STEP:
                     continue
-                count, there = bridge(table, path, joints, settings, s, end, segment, longest,
-                                      goal, never, scale, nodes, q, count, poses, work)
+                count, there = bridge(table, path, rows, settings, s, end, segment, longest,
+                                      goal, base_scale, nodes, q, count, poses, work)
                 if there == s:
                     return count, False
                 step = end - there
@@ -122,7 +127,7 @@ def trace(table, joints, settings, path, targets, segments, longest, nodes, q):
 
 
 @inner
-def bridge(table, path, joints, settings, s, end, segment, longest, goal, never, scale, nodes, q,
+def bridge(table, path, joints, settings, s, end, segment, longest, goal, base_scale, nodes, q,
            count, poses, work):
     """
     Go through a singularity, at which no small step is solved, straight on in the joints.
@@ -137,7 +142,7 @@ def bridge(table, path, joints, settings, s, end, segment, longest, goal, never,
         and where that is; s if there is no way.
 
     """
-    frames, e = work[0], work[4]
+    frames, e = work.frames, work.e
     for gap in BRIDGES:
         last = count - 1
         while last > 0 and nodes[last] > s - gap:
@@ -149,9 +154,9 @@ def bridge(table, path, joints, settings, s, end, segment, longest, goal, never,
         before, after = q[last], q[last + 1]
         for k in range(before.shape[0]):
             after[k] = min(max(before[k] + ahead * (before[k] - q[last - 1, k]),
-                               joints[LOWER, k]), joints[UPPER, k])
-        good = solve_at(table, path, joints, settings, there, segment, longest, goal, never,
-                        scale, after, poses, work) and farthest(before, after) <= longest
+                               joints.lower[k]), joints.upper[k])
+        good = solve_at(table, path, joints, settings, there, segment, longest, goal,
+                        base_scale, after, poses, work) and farthest(before, after) <= longest
         between = q[last + 2] if last + 2 < q.shape[0] else after
         for i in range(1, BRIDGE_LOOKS):
             share = i / BRIDGE_LOOKS
