@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where the arm is: joint states in, checked q and qd and the pose of the tip out."""
+"""The measured state of the arm: checked joint positions and velocities, and the tip pose."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Instant:
     now : float
         Monotonic time (s).
     stamp : int or None
-        Time of the node's clock (ns); None if the controller's is not known to be the same.
+        Time of the node's clock (ns); None unless the controller is known to share it.
 
     """
 
@@ -104,7 +104,7 @@ class ArmState:
                 f'{self.joints.complaint}', throttle_duration_sec=5.0)
 
     def _read(self, data: bytes, now: float) -> JointState | None:
-        """Return a message, unless to read it takes so long that all else would wait for it."""
+        """Return the message; None if it is too long to be read without delaying all else."""
         if len(data) > MAX_STATE_BYTES:
             self.joints.leave_out(
                 f'it has {len(data)} bytes, at most {MAX_STATE_BYTES} are read', now)
@@ -116,7 +116,7 @@ class ArmState:
             return None
 
     def _take(self, message: JointState, now: float) -> bool:
-        """Take positions and velocities; return whether all of the message made sense."""
+        """Store positions and velocities; return whether the whole message was valid."""
         robot = self._holder.robot
         names = () if robot is None else robot.chain.joint_names
         before = [self.joints.positions.get(name, 0.0) for name in names]
@@ -127,10 +127,10 @@ class ArmState:
         return taken
 
     def _note(self, message: JointState, now: float) -> None:
-        """Note when it came, and tell where the tip is."""
+        """Record the time of arrival, and publish the tip pose."""
         robot = self._holder.robot
         if robot is None or self.joints.age(robot.chain.joint_names[:1], now) > 0.0:
-            return  # the first joint of the arm was not taken from this message
+            return  # the first joint of the arm is not in this message
         stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
         received = 1e-9 * self._node.get_clock().now().nanoseconds \
             - self._jumps.since_stamp(round(1e9 * stamp))
@@ -151,7 +151,7 @@ class ArmState:
         self._tip_poses.publish(pose)
 
     def _look_for_leap(self, robot: Robot, before: list[float], age: float, now: float) -> None:
-        """Note a joint farther from `before` (n,), `age` (s) ago, than it can have come."""
+        """Detect a joint that is farther from `before` (n,), `age` (s) ago, than it can move."""
         chain, positions = robot.chain, self.joints.positions
         longest = VELOCITY_MARGIN * (age + STATE_DELAY_S)  # s, at the limit of its velocity
         possible = (longest * robot.settings.limits.velocity).tolist()
@@ -160,13 +160,13 @@ class ArmState:
                 continue
             moved = abs(chain.difference(self.last(robot)[0], np.array(before))[k])
             if moved <= longest * robot.fastest[k]:
-                continue  # but for whole turns, or in a motion that has other limits
+                continue  # whole turns, or a motion with other limits
             self._leap = f'joint {quote(name)} leapt by {moved:.3g} within {age:.2g} s'
             self._leap_time = now
             self._node.get_logger().warning(str(self._leap_error()), throttle_duration_sec=5.0)
 
     def _leap_error(self) -> StateError:
-        """Return why the last leap is no motion; the jump of time may be known after it."""
+        """Return the error for the last leap; a jump of time may be detected after it."""
         jump = self._jumps.since(self._leap_time - LEAP_MEMORY_S)
         if jump:
             return StateError(f'simulated time jumped forward by {jump:.1f} s, and {self._leap}',
@@ -180,13 +180,13 @@ class ArmState:
         return f'{count} publisher{"s" * (count != 1)}'
 
     def next_update(self, points: int = 0) -> float:
-        """Return the monotonic time (s) at which the controller begins what is sent now."""
+        """Return the monotonic time (s) at which the controller starts a trajectory sent now."""
         now = 1e-9 * self._node.get_clock().now().nanoseconds
         arrival = now + SEND_TIME_S + points * POINT_TIME_S
         return monotonic() + self._beat.next(arrival, self._given()) - now
 
     def clocks_agree(self) -> bool:
-        """Return whether the joint states show that the controller's clock is the node's."""
+        """Return whether the joint states show that controller and node share a clock."""
         return self._beat.clocks_agree(CLOCK_TOLERANCE_S)
 
     def instant(self) -> Instant:
@@ -196,14 +196,14 @@ class ArmState:
 
     def elapsed(self, course: Course, at: Instant) -> float | None:
         """
-        Return how far (s) a motion is by its stamp.
+        Return the time (s) since the start of a motion, by its stamp.
 
-        None if it has no stamp, the clocks do not agree, or the node's clock was set meanwhile.
+        None if it has no stamp, the clocks disagree, or the node's clock was set since then.
         """
         if at.stamp is None or course.stamp is None:
             return None
         elapsed, steady = 1e-9 * (at.stamp - course.stamp), at.now - course.began
-        # A simulation may be slower or faster than time.
+        # A simulation may run slower or faster than real time.
         room = CLOCK_DRIFT_S + (SIMULATED_RATE_MARGIN * steady
                              if self._node.get_clock().ros_time_is_active else 0.0)
         return elapsed if abs(elapsed - steady) <= room else None
@@ -214,30 +214,30 @@ class ArmState:
         return stamp + round(1e9 * (time - now))
 
     def _both_clocks(self) -> tuple[float, int]:
-        """Return the same instant by the monotonic clock (s) and by the node's (ns)."""
+        """Return one instant on the monotonic clock (s) and on the node's (ns)."""
         looks = []
         for _ in range(CLOCK_READINGS):
             before = monotonic()
             stamp = self._node.get_clock().now().nanoseconds
             after = monotonic()
             looks.append((after - before, 0.5 * (before + after), stamp))
-        _, now, stamp = min(looks)  # between the others something else may have run
+        _, now, stamp = min(looks)  # the shortest interval was interrupted least
         return now, stamp
 
     def delivery(self, points: int = 0) -> float:
-        """Return how long (s) a trajectory takes to the controller at most, as it seems."""
+        """Return the estimated longest delivery time (s) of a trajectory to the controller."""
         _, slow = self._beat.delivery
         left = 1.0 - (monotonic() - self._later_time) / LATENESS_MEMORY_S
         return min(max(slow, 0.0) + self._later * max(left, 0.0), MAX_DELIVERY_S) \
             + SEND_TIME_S + points * POINT_TIME_S
 
     def was_late(self, seconds: float) -> None:
-        """Note that a trajectory came so much later than the delivery that was reckoned with."""
+        """Record by how much (s) a trajectory exceeded the expected delivery time."""
         self._later, self._later_time = min(seconds, MAX_DELIVERY_S), monotonic()
 
     @property
     def past(self) -> float:
-        """Return how long (s) ago, or by how much its clock is behind, a controller may be."""
+        """Return how far (s) in the past the controller may still be on its motion."""
         quick, _ = self._beat.delivery
         return BACKDATING_S + max(quick, 0.0)
 
@@ -287,7 +287,7 @@ class ArmState:
         """
         Return fresh q and qd of the chain, within (or just outside) its limits.
 
-        What it raises is why goals are refused, now and in the health of the node.
+        The health of the node reports the same errors.
 
         Raises
         ------
@@ -324,7 +324,7 @@ class ArmState:
         return q, qd
 
     def measured_ago(self, robot: Robot) -> float:
-        """Return how long (s) ago the last q was measured, with its transit if that is known."""
+        """Return the age (s) of the last q, including its transit time if known."""
         age = self.last(robot)[1]
         return age + max(self._transit, 0.0) if self.clocks_agree() else age
 

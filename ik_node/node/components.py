@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a configured node is made of: from a goal to its answer."""
+"""The components of a configured node."""
 
 from __future__ import annotations
 
@@ -50,18 +50,16 @@ FLUSH_TIMEOUT_S = 0.5  # at the end, for each reader of trajectories or answers
 
 class Components:
     """
-    Puts the parts together, each of which knows only those before it.
+    Builds the node's components in dependency order.
 
-    Goals (their answers), output and arm (the two ends towards the controller), motion,
-    health, stamps, targets, intake, stream, display, preview.  They create what they
-    need on the node here, and nothing later.
+    They create publishers, subscriptions, services and timers here, and none later.
 
     Parameters
     ----------
     values : mapping
         All parameters of IK_NODE.
     gate : ActiveFlag
-        Shut, all is there but goals: they are refused.
+        While it is closed, goals are refused.
 
     Raises
     ------
@@ -78,7 +76,7 @@ class Components:
         self._goals = GoalQueue(node, self._holder, gate, duplicates)
         self._output = make_output(node, self._options, gate)
         frames = Frames(node, self._options.frame_prefix)
-        # What is heard while the robot is prepared would be old afterwards.
+        # Before the subscriptions: messages that arrive during preparation would be old.
         self._description = Description(node, values, self._take_model, self._busy)
         delay, self._jumps = CallbackDelay(node), TimeJumps(node)
         delay.on_beat = self._jumps.beat
@@ -116,7 +114,7 @@ class Components:
             prepare_paths(settings.solver)
             Follower(chain, settings.planning, settings.following)
         before, robot = self._holder.robot, Robot(tree, chain, settings)
-        robot.astray = before is not None and before.astray  # so is its controller
+        robot.astray = before is not None and before.astray  # the controller is the same
         self._holder.robot = robot
         forget_garbage()
         for note in tree.notes:
@@ -127,7 +125,7 @@ class Components:
             f'{", ".join(map(quote, chain.joint_names))}; velocity {limits.velocity.tolist()} '
             f'x {self._values["motion.velocity_scale"]}, acceleration '
             f'{limits.acceleration.tolist()}, jerk {limits.jerk.tolist()}')
-        # A parameter file for a node of another name has no effect.
+        # Shows whether a parameter file was meant for a node of another name.
         logger.info(f'parameters of {self._node.get_fully_qualified_name()}: '
                     + other_than_default(self._values, IK_NODE))
         logger.info(f'ready for goals on {self._node.resolve_topic_name("~/goal_pose")}; '
@@ -135,12 +133,12 @@ class Components:
 
     def take_parameters(self, values: Mapping[str, Any]) -> None:
         """
-        Go on with other parameters.
+        Apply other parameters.
 
         Raises
         ------
         ParameterError
-            If they cannot be used, or one is not live; then all is as before.
+            If they cannot be used, or one is not live; then nothing changes.
 
         """
         fixed = [row.name for row in IK_NODE
@@ -174,7 +172,7 @@ class Components:
         return response
 
     def halt(self, reason: Reason, sentence: str) -> None:
-        """Bring the arm to rest and answer open goals, whatever happens."""
+        """Bring the arm to rest and answer open goals, even if a ramp fails."""
         try:
             self._motion.stop(reason, sentence)
         except Exception as error:
@@ -189,7 +187,7 @@ class Components:
             self._stream.close()
 
     def flush(self) -> None:
-        """Wait until others have what was sent, for a moment each."""
+        """Wait until trajectories and answers are delivered, for FLUSH_TIMEOUT_S each."""
         self._output.flush(FLUSH_TIMEOUT_S)
         self._goals.status.flush(FLUSH_TIMEOUT_S)
         self._jumps.close()

@@ -30,7 +30,7 @@ MAX_OTHERS = 10        # nodes of one name that are told apart
 
 
 class DuplicateNames:
-    """Tells other nodes of the same name, on ``~/instance``, that this one is there."""
+    """Announces this node to others of the same name, on ``~/instance``."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -75,7 +75,7 @@ class DuplicateNames:
 
     def require_none(self) -> None:
         """
-        Go on if no other node has this name.
+        Raise an error if another node has this name.
 
         Raises
         ------

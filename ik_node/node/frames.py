@@ -43,7 +43,7 @@ class Frames:
     node : Node
         For its TF subscription, where tf2_ros is installed.
     prefix : str
-        What TF has before the URDF's link names.
+        Prefix of link names in TF.
 
     """
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a message asks for: a goal in the base link, and its solution from where the arm is."""
+"""Conversion of goal messages: to goals in the base link, and to solutions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NORM_ROUNDING = 1e-3  # error of the norm of a quaternion that is written with t
 
 
 class GoalConversion:
-    """Brings what users send into the base link."""
+    """Transforms goals into the base link, and solves them from the present joint positions."""
 
     def __init__(self, node: Node, arm: ArmState, frames: Frames) -> None:
         self._node = node
@@ -58,12 +58,12 @@ class GoalConversion:
 
     def solve(self, goal: Goal, robot: Robot) -> Result:
         """
-        Solve a goal from where the arm is.
+        Solve a goal, starting from the measured joint positions.
 
         Raises
         ------
         StateError
-            If that is not known.
+            If they are not known.
 
         """
         q, _ = self._arm.measured(robot)

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""How the node is, once a second on /diagnostics."""
+"""Health of the node, once a second on /diagnostics."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Health:
     Attributes
     ----------
     lost : int
-        Goals that never came, because the queue of their sender overflowed.
+        Goals lost because the queue of their sender overflowed.
 
     """
 
@@ -81,7 +81,7 @@ class Health:
             findings.append(Check.NO_MODEL.found(f'no robot description: {self._holder.why()}'))
         else:
             if robot.since > before:
-                late = 0.0  # the robot was prepared
+                late = 0.0  # preparing the robot takes long
             findings += self._load(robot, values, late) + self._arm_findings(robot, values)
             if not values['controllers_listening']:
                 findings.append(Check.NO_LISTENER.found(
@@ -102,7 +102,7 @@ class Health:
         self._publisher.publish(array)
 
     def _since_last(self) -> Findings:
-        """Return what happened since the last report."""
+        """Check what happened since the last report."""
         findings = []
         for check, count, what in (
                 (Check.LOST, self.lost, 'goals were lost'),
@@ -114,7 +114,7 @@ class Health:
         return findings
 
     def _clock_findings(self) -> Findings:
-        """Judge whether there is a time, as goals do."""
+        """Check the clock, as for goals."""
         try:
             running_time(self._node)
         except GoalError as error:
@@ -122,7 +122,7 @@ class Health:
         return []
 
     def _load(self, robot: Robot, values: dict[str, Any], late: float) -> Findings:
-        """Judge how the node keeps up, and how its goals end."""
+        """Check solve time, delays and failed goals."""
         findings, settings, status = [], robot.settings, self._goals.status
         recent = [took for at, took in self._solves if monotonic() - at < RECENT_TIME_S]
         if recent:
@@ -144,7 +144,7 @@ class Health:
         return findings
 
     def _arm_findings(self, robot: Robot, values: dict[str, Any]) -> Findings:
-        """Judge where the arm is, and whether that is known, as goals do."""
+        """Check the measured state, as for goals."""
         q, age = self._arm.last(robot)
         values['joint_state_age_s'] = f'{age:.3f}'
         try:
@@ -162,7 +162,7 @@ class Health:
 
 
 def _posture(robot: Robot, q: np.ndarray, values: dict[str, Any]) -> Findings:
-    """Judge the joint positions `q` (n,)."""
+    """Check the distance of `q` (n,) to limits and singularities."""
     findings, chain, settings = [], robot.chain, robot.settings
     margins = np.minimum(q - chain.lower, chain.upper - q)
     k = int(margins.argmin())

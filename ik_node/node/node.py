@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The node: goal poses in, joint trajectories out, one answer for each goal."""
+"""The ik_node: goals in, joint trajectories out, one answer for each goal."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from ik_node.ros.qos_mismatch import QosLog
 
 class IkNode(QosLog, LifecycleNode):
     """
-    The life of the node: unconfigured, inactive, active, finalized.
+    Lifecycle of the node: unconfigured, inactive, active, finalized.
 
-    Configured it has its parts, with all that they create; active its gate is open.
-    With the parameter autostart it configures and activates itself.
+    While configured it has its components; while active its active flag is open.  With the
+    parameter autostart it configures and activates itself.
 
     Raises
     ------
     SystemExit
-        If it cannot start by itself; why is on the log.
+        If it cannot configure or activate itself; the reason is in the log.
 
     """
 
@@ -74,32 +74,32 @@ class IkNode(QosLog, LifecycleNode):
             return response
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Make the parts; fails if a parameter or the robot description cannot be used."""
+        """Build the components; fails if a parameter or the robot description is invalid."""
         return self._tried(self._configure)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Take goals."""
+        """Accept goals."""
         self._gate.open = True
         return TransitionCallbackReturn.SUCCESS
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Bring the arm to rest, answer open goals, and take no more."""
+        """Bring the arm to rest, answer open goals, and refuse further ones."""
         return self._tried(lambda: self._halt(Reason.INACTIVE, 'the node was deactivated'))
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Let go of the parts and of all that they created."""
+        """Destroy the components and all that they created."""
         return self._tried(self._release)
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Do the same for ever, from whatever state."""
+        """Bring the arm to rest and clean up, from any state."""
         return self._tried(self._shut_down)
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Begin again unconfigured, after a fault in a transition."""
+        """Return to unconfigured after an error in a transition."""
         return self._tried(self._release)
 
     def _tried(self, transition: Callable[[], None]) -> TransitionCallbackReturn:
-        """Return how a transition went; rclpy would not say what was raised."""
+        """Run a transition and log its errors, which rclpy would not."""
         try:
             transition()
         except (IkNodeError, NameValidationException) as error:

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""All that moves the arm leaves here: trajectories by topic or action, and commands."""
+"""Outputs to the controller: trajectories by topic or action, and commands."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ class Late(Exception):
 
 class Output(Protocol):
     """
-    The way to one controller.
+    Connection to one controller.
 
     Attributes
     ----------
     name : str
-        Where the trajectories go.
+        Name of the topic or action.
     on_end : callable
-        Called with the controller's own Verdict on the last trajectory, if it gives one.
+        Called with the Verdict of the controller on the last trajectory, if it reports one.
     steady : bool
-        Whether many trajectories a second may be sent.
+        Whether trajectories may be streamed.
 
     """
 
@@ -51,7 +51,7 @@ class Output(Protocol):
     steady: bool
 
     def listeners(self) -> int:
-        """Return how many listen."""
+        """Return the number of controllers that listen."""
 
     def ready(self, now: float) -> bool:
         """
@@ -81,10 +81,10 @@ class Output(Protocol):
         """
 
     def figures(self) -> dict[str, str]:
-        """Return what the controller tells of the last motion, for the answer."""
+        """Return values that the controller reports about the last motion, for the answer."""
 
     def flush(self, seconds: float) -> bool:
-        """Wait until the controller has what was sent, at most so long; return whether it has."""
+        """Wait at most `seconds` until all is acknowledged; return whether it is."""
 
 
 def make_output(node: Node, options: StartOptions, gate: ActiveFlag) -> Output:
@@ -116,7 +116,8 @@ class TopicOutput:
 
     def __init__(self, node: Node, prefix: str, gate: ActiveFlag) -> None:
         self._gate = gate
-        # The newest takes the place of all before; a full queue asks for acknowledgement at once.
+        # Depth 1: only the latest trajectory matters, and Fast DDS requests an ACK immediately
+        # when the history is full.
         self._publisher = node.create_publisher(JointTrajectory, f'{prefix}joint_trajectory', 1)
         self._listener_seen: float | None = None
         self.name = self._publisher.topic_name
@@ -149,7 +150,7 @@ class TopicOutput:
                 'parameter controller', Reason.NO_LISTENER)
 
     def figures(self) -> dict[str, str]:
-        """Return nothing: a topic tells nothing back."""
+        """Return nothing: there is no feedback."""
         return {}
 
     def flush(self, seconds: float) -> bool:
@@ -189,7 +190,7 @@ class ActionOutput:
         return {} if error is None else {'tracking_error': f'{error:.3e}'}
 
     def flush(self, seconds: float) -> bool:
-        """Nothing is kept back."""
+        """Return True: nothing is queued here."""
         return True
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What would become of a goal: shown, and planned on request, while nothing moves."""
+"""Previews: solve and display a possible goal, and plan its motion; nothing moves."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Preview:
         stamp, self._asked = stamp_text(message.header.stamp), None
         try:
             robot = self._holder.require()
-            # Where its frame is now: none is waited for.
+            # With the latest transform; previews do not wait for TF.
             header = Header(frame_id=message.header.frame_id)
             goal = self._targets.goal(kind, header, message, robot)
             self._asked = kind, goal
@@ -114,7 +114,7 @@ class Preview:
         return response
 
     def _plan(self) -> str:
-        """Plan to what was previewed last, show the way, and return what there is to say of it."""
+        """Plan the motion to the latest preview, display it, and return a description."""
         if self._asked is None:
             raise GoalError('there is no preview to plan for; publish one on '
                             f'{self._node.resolve_topic_name("~/preview_pose")} first',

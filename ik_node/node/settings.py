@@ -36,7 +36,7 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class StartOptions:
-    """What is fixed while the node is configured; descriptions in ros.parameters."""
+    """Parameters that are fixed while the node is configured; see ros.parameters."""
 
     robot_description: str
     urdf_file: str
@@ -103,7 +103,7 @@ class Settings:
 
 
 def start_options(values: Values) -> StartOptions:
-    """Return what is fixed while the node is configured, from the values by parameter name."""
+    """Return the fixed parameters, from the values by parameter name."""
     return StartOptions(**{row.fills: values[row.name] for row in IK_NODE
                            if not row.live and row.fills})
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the stamp of what a user sent can be acted on."""
+"""Checks of the age of goals."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def message_age(info: MessageInfo, stood_still: float) -> float:
 
 class StampCheck:
     """
-    Refuses what is too old or stamped in the future.
+    Refuses goals that are too old, or stamped in the future.
 
     A message is as old as its stamp says, or as the middleware says if that is more: it may
     have waited while the process stood still.

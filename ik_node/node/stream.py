@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Following a moving target: poses on ~/goal_stream in, short trajectories or commands out."""
+"""Streaming: follows the poses on ~/goal_stream with short trajectories or commands."""
 
 from __future__ import annotations
 
@@ -44,24 +44,24 @@ DELIVERY_MARGIN_S = 5e-3  # for a trajectory that is delivered later than expect
 
 class Session:
     """
-    One target from its first pose to the last.
+    One stream, from its first pose to the last.
 
     Attributes
     ----------
     settings : Settings
-        With which the follower was made.
+        Of the follower.
     lead : float
-        How far (s) ahead is commanded.
+        Look-ahead (s).
     last_stamp : builtin_interfaces/Time
         That of the last pose that was taken.
     clocks_agree : bool
-        The controller's clock is ours, so that it can join a motion by its stamp.
+        Whether controller and node share a clock, so that trajectories can be stamped.
     last : Follow or None
-        The last cycle that had a target.
+        Output of the last cycle with a target.
     begin : float
-        Monotonic time (s) at which it leaves the motion before.
+        Monotonic time (s) at which it leaves the previous motion.
     on_course : float
-        Monotonic time (s) at which the arm was last where it is commanded to be.
+        Monotonic time (s) at which the arm was last on its commanded motion.
     rest : float
         Monotonic time (s) from which on it is commanded to rest.
 
@@ -86,19 +86,19 @@ class Session:
                         replace(robot.settings.following, lead=self.lead))
 
     def renew(self, robot: Robot, lead: float) -> None:
-        """Go on with the settings as they are now."""
+        """Continue with the present settings."""
         self.lead = lead
         follower = self._made(robot)
         follower.take_over(self.follower)
         self.settings, self.follower = robot.settings, follower
 
     def halt(self) -> None:
-        """Let go of the target."""
+        """Forget the target."""
         self.follower.halt()
 
     @property
     def figures(self) -> dict[str, Any]:
-        """Return numbers for the answer."""
+        """Return values for the answer."""
         figures = {'last_stamp': stamp_text(self.last_stamp), 'poses': self.poses,
                    'poses_out_of_order': self.follower.out_of_order,
                    'poses_apart': self.follower.jumps}
@@ -111,14 +111,14 @@ class Session:
 
 class Stream:
     """
-    Follows the latest pose of a stream; a session of it is one goal, with one answer.
+    Follows the latest pose of a stream; one session is one goal, with one final answer.
 
     Its answers have the stamp of the first pose that was taken, and `last_stamp` is that of the
     last one: a sender finds them by ros.status_messages.answers_stream, whichever of its poses
     were overwritten before they were taken.
 
-    After a session has ended, by ~/stop or another goal too, the next begins only
-    after a pause of the stream, so that a sender that goes on does not undo it.
+    After the end of a session, also by ~/stop or another goal, the next one starts only after
+    a pause of the stream, so that a sender that continues does not undo it.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ class Stream:
         now, robot = monotonic(), self._holder.robot
         timeout = robot.settings.following.timeout if robot is not None else 1.0
         paused, self._last_pose = now - self._last_pose > max(timeout, MIN_PAUSE_S), now
-        # A rejection may come after a wait.
+        # A goal may be rejected after it waited.
         if self._task is not None and self._task.state is GoalState.REJECTED:
             self._task, self._rejected = None, now
         if self._session is not None:
@@ -194,7 +194,7 @@ class Stream:
 
     def _begin(self, task: GoalTask, message: PoseStamped, info: MessageInfo) -> None:
         robot, now = self._holder.require(), monotonic()
-        self._target(message, info)  # what is wrong with it is said before anything moves
+        self._target(message, info)  # refused before anything moves
         q, qd = self._arm.measured(robot)
         if not self._ready(now):
             self._goals.wait(task, lambda: self._begin(task, message, info), np.inf)
@@ -220,19 +220,19 @@ class Stream:
 
     def _session_from(self, task: GoalTask, robot: Robot, q: np.ndarray, qd: np.ndarray,
                       now: float) -> Session:
-        """Return a session that leaves the present motion, or begins where the arm is."""
+        """Return a session that leaves the present motion, or starts at the measured state."""
         self._motion.look_whether_late(robot, q)
         departure = self._motion.departure(robot, q, qd, self._arm.instant())
         lead = self._lead(robot)
         if not len(departure.times):
-            # The controller may hold the arm a little beside: it has the lead to get there.
+            # The controller may hold the arm slightly off; the look-ahead covers that.
             begin = now + lead if self._commands is None else now
             return Session(task, robot, departure.handover, begin, lead)
         begin = now - departure.past + float(departure.times[-1])
         return Session(task, robot, departure.handover, begin, lead, robot.course)
 
     def _lead(self, robot: Robot) -> float:
-        """Return how far (s) ahead is commanded: so far that trajectories are in time."""
+        """Return the look-ahead (s), long enough for trajectories to arrive in time."""
         lead = robot.settings.following.lead
         if self._commands is not None:
             return lead
@@ -243,7 +243,7 @@ class Stream:
         self._timer.timer_period_ns = int(1e9 / session.settings.stream_rate)
 
     def _ready(self, now: float) -> bool:
-        """Return whether somebody listens; raise if nobody does, or nobody can follow."""
+        """Return whether a controller is ready; raise if none listens, or none can follow."""
         if self._commands is not None:
             self._commands.require_listener()
             return True
@@ -257,7 +257,7 @@ class Stream:
         if not session.task.final:
             self._goals.attempt(session.task, self._command)
         elif self._commands is None:
-            self._close()  # what took its place has the arm
+            self._close()  # the goal that superseded it moves the arm
         else:
             session.follower.halt()
             try:
@@ -267,16 +267,16 @@ class Stream:
                 self._close()
 
     def _command(self) -> None:
-        """Command the state that is `stream.lead` ahead."""
+        """Command the state at the look-ahead."""
         session, robot, now = self._session, self._holder.require(), monotonic()
         if session.settings is not robot.settings and not session.task.final:
             session.renew(robot, self._lead(robot))
             self._set_rate(session)
         stamped, stamp = self._stamped(session), None
         if self._commands is None and not stamped:
-            now = self._arm.next_update()  # when the controller begins what is sent now
+            now = self._arm.next_update()  # when the controller starts a trajectory sent now
         if now + session.lead <= session.begin:
-            return  # it is on its way to where the stream begins
+            return  # still on the previous motion
         found = session.follower.step(now)
         begin = now - self._arm.past if stamped else now
         trajectory = session.follower.trajectory(begin, stamped)
@@ -288,7 +288,7 @@ class Stream:
         else:
             wanted = found.state.q if self._kind == 'position' else found.state.qd
             self._commands.send(wanted)
-            begin -= session.lead  # it is carried out at once
+            begin -= session.lead  # commands are executed immediately
             stamp = self._arm.stamp_of(begin)
         robot.course = Course(trajectory, begin, robot.settings.limits, stamp)
         if found.phase is Phase.FOLLOWING:
@@ -300,7 +300,7 @@ class Stream:
             self._come_to_rest(session, robot, trajectory.end)
 
     def _come_to_rest(self, session: Session, robot: Robot, end: np.ndarray) -> None:
-        """Close a session once the arm is seen at rest at `end` (n,), or was waited for enough."""
+        """End a session when the arm rests at `end` (n,), or after watch.settle_timeout."""
         if session.task.final:
             self._close()
             return
@@ -314,18 +314,18 @@ class Stream:
         else:
             return
         self._close()
-        self._last_pose = -np.inf  # this was the pause
+        self._last_pose = -np.inf  # counts as the pause
         self._end(session, GoalState.STOPPED, Reason.STREAM_ENDED, 'no pose came for '
                   f'{session.settings.following.timeout:g} s; the arm {seen} at rest after '
                   f'{session.poses} poses')
 
     def _stamped(self, session: Session) -> bool:
-        """Return whether trajectories have stamps; simulated time comes in steps too long."""
+        """Return whether trajectories are stamped; steps of simulated time are too long."""
         return (self._commands is None and session.settings.stream_stamped
                 and session.clocks_agree and not self._node.get_clock().ros_time_is_active)
 
     def _judge(self) -> None:
-        """End a session whose arm is no longer seen, or does not follow."""
+        """End a session if joint states stop, or the arm does not follow."""
         session, robot, now = self._session, self._holder.require(), monotonic()
         q, age = self._arm.last(robot)
         if self._arm.own_delay(robot):
@@ -347,7 +347,7 @@ class Stream:
 
     def _give_up(self, session: Session, reason: Reason, sentence: str) -> None:
         session.follower.halt()
-        if self._commands is None:  # else the ramp is still to come
+        if self._commands is None:  # else a ramp of commands follows
             self._holder.require().lose_course()
         self._end(session, GoalState.FAILED, reason, f'{sentence}; it is brought to rest')
 
@@ -356,7 +356,7 @@ class Stream:
         self._goals.end(session.task, state, reason, sentence)
 
     def close(self) -> None:
-        """Go on until a ramp to rest that was begun is over, if it is made of commands."""
+        """Finish a ramp to rest that is made of commands."""
         while self._session is not None and self._commands is not None:
             self._cycle()
             sleep(1e-9 * self._timer.timer_period_ns)
@@ -367,7 +367,7 @@ class Stream:
 
 
 def from_handover(trajectory: Trajectory) -> Trajectory:
-    """Return a trajectory without the points of those before, which were looked at before."""
+    """Return a trajectory without the points of the previous ones, already validated."""
     k = trajectory.handover - 1
     start = MotionState(trajectory.q[k], trajectory.qd[k], trajectory.qdd[k])
     k += 1

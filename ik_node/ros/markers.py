@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers to markers: the goal, why it is not reached, the way of the tip, the ghost."""
+"""Markers of the goal, of why it is not reached, of the tip path, and of the ghost."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TO_AXES = np.array([[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.5**0.5, 0.5**0.5],
                     [0.0, -0.5**0.5, 0.0, 0.5**0.5]])
 RING_ANGLES = 2.0 * pi * np.arange(33) / 32.0
 TEXT_WIDTH = 48  # letters
-# What a scene may have beside the ghost, by namespace and id.
+# Markers of a scene other than the ghost, by namespace and id.
 SINGLE_MARKERS = [*(('goal', k) for k in range(4)), ('reason', 0), ('path', 0),
                   ('limiting_joint', 0), ('limiting_joint', 1)]
 

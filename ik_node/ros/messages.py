@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Between ROS messages and arrays; hostile numbers end here."""
+"""Conversion between ROS messages and arrays; invalid numbers are refused here."""
 
 from __future__ import annotations
 
