@@ -237,58 +237,66 @@ IK_NODE = (
 
 SIM_CONTROLLER = (
     *MODEL_ROWS,
-    Row('rate', 100.0, 'updates and joint_states messages a second, Hz', 1.0, 1000.0, live=False),
-    Row('initial_positions', (), 'posture at start, rad or m, in the order of the chain; not '
-        'set: middle of each range', live=False),
-    Row('physics', False, 'gravity, inertia and servos by MuJoCo (pip install mujoco) instead of '
+    Row('rate', 100.0, 'rate of updates and of joint_states, Hz', 1.0, 1000.0, live=False),
+    Row('initial_positions', (),
+        'joint positions at start, rad or m, in the order of the chain; not set: middle of each '
+        'joint range', live=False),
+    Row('physics', False,
+        'simulate gravity, inertia and servos by MuJoCo (pip install mujoco), instead of '
         'following.lag, order and friction', live=False),
-    Row('allow_partial_joints_goal', False, 'take trajectories for some of the joints only'),
-    Row('allow_nonzero_velocity_at_trajectory_end', False, 'take trajectories that do not end at '
-        'rest'),
-    Row('allow_integration_in_goal_trajectories', False, 'take points without positions'),
-    Row('interpolate_from_desired_state', False, 'start from the last command instead of the '
-        'measured state'),
-    Row('allow_trajectory_replacement', False, 'a trajectory stamped ahead waits while the '
-        'present one goes on, instead of replacing it at once'),
-    Row('constraints.trajectory', (0.0,), 'path tolerance, rad or m, one or one each: beyond it '
-        'the arm holds where it is; 0 = none'),
-    Row('constraints.goal', (0.0,), 'goal tolerance, rad or m, one or one each; 0 = none'),
-    Row('constraints.goal_time', 0.0, 'the goal tolerance must be kept so long after the end, or '
-        'the arm holds where it is, s; 0 = waits for ever', 0.0, 60.0),
-    Row('speed_scaling', 1.0, 'share of the planned speed', 0.0, 1.0),
-    Row('silent', False, 'take no trajectory and say nothing, as an inactive controller does; '
-        'the arm holds'),
-    Row('following.lag', 0.0, 'the joints are so far behind in a motion of constant speed, s; '
-        '0 = none', 0.0, 10.0),
-    Row('following.order', 2, '1: first-order lag; 2: critically damped', 1, 2),
-    Row('following.friction', 0.0, 'the joints stay so far behind the command, in motion and at '
-        'rest, rad or m', 0.0, 1.0),
-    Row('following.blocked_joints', (), "joints that stand still, whatever they are told; [''] = "
-        'none', strings=True),
+    Row('allow_partial_joints_goal', False, 'accept trajectories for some of the joints'),
+    Row('allow_nonzero_velocity_at_trajectory_end', False,
+        'accept trajectories that do not end at rest'),
+    Row('allow_integration_in_goal_trajectories', False, 'accept points without positions'),
+    Row('interpolate_from_desired_state', False,
+        'start from the last command instead of the measured state'),
+    Row('allow_trajectory_replacement', False,
+        'keep the present trajectory until a new one with a future stamp starts, instead of '
+        'replacing it immediately'),
+    Row('constraints.trajectory', (0.0,),
+        'path tolerance, rad or m, one value or one per joint; a larger deviation stops the '
+        'motion; 0 = no check'),
+    Row('constraints.goal', (0.0,),
+        'goal tolerance, rad or m, one value or one per joint; 0 = no check'),
+    Row('constraints.goal_time', 0.0,
+        'time after the end within which the goal tolerance must be met, s; 0 = no limit',
+        0.0, 60.0),
+    Row('speed_scaling', 1.0, 'fraction of the planned speed', 0.0, 1.0),
+    Row('silent', False, 'ignore trajectories without an answer, as an inactive controller does'),
+    Row('following.lag', 0.0,
+        'delay of the joints behind their command at constant speed, s; 0 = none', 0.0, 10.0),
+    Row('following.order', 2, '1 = first-order lag, 2 = critically damped', 1, 2),
+    Row('following.friction', 0.0,
+        'offset of the joints behind their command, in motion and at rest, rad or m', 0.0, 1.0),
+    Row('following.blocked_joints', (), "joints that do not move; [''] = none", strings=True),
     Row('measuring.noise', 0.0, 'standard deviation of measured positions, rad or m', 0.0, 1.0),
     Row('measuring.velocity_noise', 0.0, 'standard deviation of measured velocities, rad/s or '
         'm/s', 0.0, 10.0),
-    Row('measuring.delay', 0.0, 'joint states are published so late, with the stamp of their '
-        'measurement, s', 0.0, 10.0),
-    Row('measuring.dropped', 0.0, 'share of the joint states that is lost; 1 = all', 0.0, 1.0),
-    Row('measuring.seed', 0, 'of noise and losses: the same seed, the same draws', 0, 2**31 - 1,
-        live=False),
+    Row('measuring.delay', 0.0,
+        'delay of published joint states, which keep the stamp of the measurement, s', 0.0, 10.0),
+    Row('measuring.dropped', 0.0, 'fraction of joint states that are lost; 1 = all', 0.0, 1.0),
+    Row('measuring.seed', 0, 'seed of noise and losses', 0, 2**31 - 1, live=False),
 )
 
-MESH_PATHS = Row('mesh_paths', (), 'folders in which meshes are looked for first: each has '
-                 "packages, or what follows a package's name", live=False, strings=True)
+MESH_PATHS = Row(
+    'mesh_paths', (),
+    'folders that are searched first for meshes: they contain packages, or the part of a '
+    "path after the package's name", live=False, strings=True)
 
-IK_NODE_NAME = Row('ik_node', 'ik_node', 'name of the ik_node; without a leading / it is in our '
-                   'namespace', live=False)
+IK_NODE_NAME = Row(
+    'ik_node', 'ik_node',
+    'name of the ik_node; without a leading / it is in the namespace of this node', live=False)
 
 VIEWER_NODE = (
     *MODEL_ROWS,
     IK_NODE_NAME,
     MESH_PATHS,
-    Row('follow', False, 'whether the arm follows the handle while it is dragged; may be changed '
-        'on the page', live=False),
-    Row('host', '127.0.0.1', 'address to listen on; anything else than loopback lets others '
-        'see and use the page', live=False),
+    Row('follow', False,
+        'make the arm follow the handle while it is dragged; can be changed on the page',
+        live=False),
+    Row('host', '127.0.0.1',
+        'address to listen on; any other than loopback lets others see and use the page',
+        live=False),
     Row('port', 8080, 'port of the page', 1, 65535, live=False),
 )
 
