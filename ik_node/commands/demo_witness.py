@@ -16,7 +16,7 @@ from ik_node.node.health_checks import READY_TEXT
 from ik_node.ros.handshake import greet, wait_for
 from ik_node.ros.joint_states import JointStates
 from ik_node.ros.qos import BEST_EFFORT_QOS, STATUS_QOS
-from ik_node.ros.status_messages import GoalState
+from ik_node.ros.status_messages import GoalState, values_of
 from ik_node.ui.node_client import publish_stamped
 
 JOINT_STATE_TIMEOUT_S = 10.0
@@ -74,7 +74,7 @@ class Witness(Node):
         wait_for(self, lambda: self.taken_over() or ended(), GOAL_TIMEOUT_S)
 
     def _on_status(self, message: DiagnosticStatus) -> None:
-        values = {pair.key: pair.value for pair in message.values}
+        values = values_of(message)
         self._goals[values['stamp']] = values['state']
 
     def _on_preview(self, _message: DiagnosticStatus) -> None:

@@ -25,7 +25,7 @@ from ik_node.node.outputs import prefix_of
 from ik_node.node.stamp_check import FUTURE_SLACK_S
 from ik_node.ros.action_client import ACTION_NAME
 from ik_node.ros.parameters import IK_NODE
-from ik_node.ros.status_messages import GoalState
+from ik_node.ros.status_messages import GoalState, values_of
 from ik_node.text import quote
 
 MAX_LISTED_NAMES = 5
@@ -224,7 +224,7 @@ def check_goals(seen: Observations, _: Model) -> Findings:
     """Look what became of the last goals."""
     finals = []
     for status in seen.statuses:
-        values = {pair.key: pair.value for pair in status.values}
+        values = values_of(status)
         if values.get('state') not in (None, GoalState.ACCEPTED.value):
             finals.append((values, status))
     if not finals:

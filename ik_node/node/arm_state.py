@@ -22,6 +22,7 @@ from ik_node.node.robot import Robot, RobotHolder
 from ik_node.node.settings import StartOptions
 from ik_node.node.stamp_check import message_age, MessageInfo
 from ik_node.node.time_jumps import TimeJumps
+from ik_node.ros.clocks import nanoseconds_of, seconds_of
 from ik_node.ros.joint_states import JointStates
 from ik_node.ros.messages import pose_stamped
 from ik_node.ros.qos import BEST_EFFORT_QOS
@@ -131,9 +132,9 @@ class ArmState:
         robot = self._holder.robot
         if robot is None or self.joints.age(robot.chain.joint_names[:1], now) > 0.0:
             return  # the first joint of the arm is not in this message
-        stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+        stamp = seconds_of(message.header.stamp)
         received = 1e-9 * self._node.get_clock().now().nanoseconds \
-            - self._jumps.since_stamp(round(1e9 * stamp))
+            - self._jumps.since_stamp(nanoseconds_of(message.header.stamp))
         self._transit = received - stamp
         self._beat.take(stamp, received)
         if now - self._last_tip_pose < self._tip_pose_period \

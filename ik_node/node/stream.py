@@ -29,7 +29,7 @@ from ik_node.node.outputs import Commands, Output
 from ik_node.node.robot import Robot, RobotHolder
 from ik_node.node.settings import StartOptions
 from ik_node.node.stamp_check import MessageInfo, StampCheck
-from ik_node.ros.clocks import steady_clock
+from ik_node.ros.clocks import seconds_of, steady_clock
 from ik_node.ros.qos import BEST_EFFORT_QOS
 from ik_node.ros.status_messages import GoalState, stamp_text
 from ik_node.text import shown
@@ -176,7 +176,7 @@ class Stream:
             self._goals.attempt(task, lambda: self._begin(task, message, info))
 
     def _feed(self, session: Session, message: PoseStamped, info: MessageInfo, now: float) -> None:
-        stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+        stamp = seconds_of(message.header.stamp)
         try:
             session.follower.feed(self._target(message, info), now, stamp or None)
             session.poses += 1

@@ -9,6 +9,7 @@ from html import escape
 from diagnostic_msgs.msg import DiagnosticStatus
 import viser
 
+from ik_node.ros.status_messages import values_of
 from ik_node.ui.viewer.style import AMBER, GREEN, line, RED
 
 SHOWN = 8
@@ -26,7 +27,7 @@ class GoalTable:
 
     def take(self, message: DiagnosticStatus) -> None:
         """Take an answer to a goal."""
-        values = {pair.key: pair.value for pair in message.values}
+        values = values_of(message)
         key = message.hardware_id, values.get('stamp', '')
         # Of a goal that has ended, the place is that of its end.
         self._latest.pop(key, None)
