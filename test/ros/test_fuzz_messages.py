@@ -72,7 +72,7 @@ def publishers(shared_system):
             for name, good in (GOALS | OTHERS).items()}
     heard = {name for kind, name in all_of(shared_system, 'ik_node') if kind == 'subscriber'}
     assert heard <= {*(made[name].topic_name for name in made), '/joint_states', '/clock',
-                     '/parameter_events'}, heard
+                     '/parameter_events', '/ik_node/instance'}, heard
     return made
 
 
@@ -135,6 +135,29 @@ def test_bytes_that_are_no_message(shared_system, publishers):
         ('rejected', 'PATH_INVALID')}
     sound(probe.node)
     assert probe.final(probe.send_joints(READY))['state'] == 'reached'
+
+
+@pytest.mark.fault('start, end and middleware', 'announcements of other nodes that are none',
+                   'they are not heeded, and the next goal is reached')
+def test_announcements(shared_system):
+    """What is no announcement makes no second node of this name."""
+    probe = shared_system
+    publisher = probe.create_publisher(String, '/ik_node/instance', LATCHED_QOS)
+    probe.wait(publisher.get_subscription_count)
+    for odd in (String(), String(data='x' * 100_000), String(data='0' * 20), b'x', b'\xff' * 60,
+                *(String(data=text) for text in ('\x1b[2J\x07', 'ÄÖ\u202e', '%s{0}$(x)'))):
+        publisher.publish(odd)
+    assert probe.final(probe.send_joints(READY))['state'] == 'reached'
+    sound(probe.node)
+    assert 'nodes are named' not in probe.node.output
+    publisher.publish(String(data=f'{"9" * 20} {0:032x} process 1 on nowhere'))
+    probe.wait(lambda: '2 nodes are named' in probe.node.output, what='a true one')
+    probe.destroy_publisher(publisher)
+
+    def taken() -> bool:
+        return probe.final(probe.send_joints(READY))['state'] == 'reached'
+
+    probe.wait(taken, 20.0, 'a goal that is taken again')
 
 
 @pytest.mark.fault('joint states', 'any well-typed message between true ones',
