@@ -16,7 +16,7 @@ from std_msgs.msg import Header
 
 from ik_node.errors import GoalError, Reason
 from ik_node.kinematics.arm import forward_kinematics
-from ik_node.motion.tool_path.path import MOST_POSES, ToolPath
+from ik_node.motion.tool_path.path import MAX_PATH_POSES, ToolPath
 from ik_node.motion.trajectory import MotionState
 from ik_node.node.arm_state import ArmState
 from ik_node.node.goal_conversion import GoalConversion
@@ -71,9 +71,9 @@ class GoalStarter:
         self._motion.to_joints(task)
 
     def _along_path(self, message: Path, task: GoalTask, robot: Robot) -> None:
-        if len(message.poses) > MOST_POSES:
-            raise GoalError(f'the path has {len(message.poses)} poses, at most {MOST_POSES} are '
-                            'taken; send it in parts', Reason.PATH_INVALID)
+        if len(message.poses) > MAX_PATH_POSES:
+            raise GoalError(f'the path has {len(message.poses)} poses, at most {MAX_PATH_POSES} '
+                            'are taken; send it in parts', Reason.PATH_INVALID)
         poses = [
             self._targets.pose(Header(
                 frame_id=stamped.header.frame_id or message.header.frame_id,

@@ -17,7 +17,7 @@ from rclpy.subscription import Subscription
 from std_msgs.msg import Header
 
 from ik_node.errors import GoalError, Reason
-from ik_node.motion.tool_path.path import MOST_POSES
+from ik_node.motion.tool_path.path import MAX_PATH_POSES
 from ik_node.node.goal_kinds import BeginGoal, GoalStarter
 from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask
@@ -33,7 +33,7 @@ try:
 except ImportError:  # Humble
     from rclpy.qos_event import QoSMessageLostInfo, SubscriptionEventCallbacks
 
-MAX_PATH_BYTES = 2**18       # MOST_POSES with frame names of 50 letters; more is not read
+MAX_PATH_BYTES = 2**18       # MAX_PATH_POSES with frame names of 50 letters; more is not read
 INTAKE_SLICE_S = 0.01        # for which messages are taken before other callbacks run
 INTAKE_BEFORE_STOP_S = 1.0   # for which messages are taken before a stop is answered
 INTAKE_PATIENCE_S = 0.5      # after which goals are begun though more arrive faster
@@ -167,7 +167,7 @@ def read_if_short(kind: type, begin: BeginGoal) -> ReadGoal:
             # The message begins with its header.
             return kind(header=deserialize_message(data, Header)), refusing(
                 f'the goal has {len(data)} bytes, at most {MAX_PATH_BYTES} are taken '
-                f'({MOST_POSES} poses); send it in parts')
+                f'({MAX_PATH_POSES} poses); send it in parts')
         except RuntimeError:  # rclpy does not name the one of the middleware
             return kind(), refusing(f'the goal cannot be read as a {kind.__name__}; is its '
                                     'sender built for this version of the message?')

@@ -21,10 +21,9 @@ from ik_node.errors import ParameterError
 from ik_node.model.chain import Chain
 from ik_node.model.joint_values import one_per_joint
 from ik_node.motion.following.options import FollowOptions
+from ik_node.motion.limits import MotionLimits, TipLimits
 from ik_node.motion.monitor import MonitorOptions
-from ik_node.motion.tip_speed import TipLimits
 from ik_node.motion.tool_path.options import PathOptions
-from ik_node.motion.trajectory import MotionLimits
 from ik_node.ros.parameters import IK_NODE
 from ik_node.solver.reachability import Thresholds
 from ik_node.solver.solver import Solver
@@ -57,11 +56,9 @@ class Settings:
     Attributes
     ----------
     limits : MotionLimits
-        Hard limits of the joints.
+        Hard limits of the joints and the tip.
     planning : MotionLimits
         The same, times the scales.
-    tip_limits : TipLimits or None
-        None without limits of the tip.
     controller_period, sample_period, handover_time : float
         s.
     start_tolerance : float
@@ -83,7 +80,6 @@ class Settings:
     solver: Solver
     limits: MotionLimits
     planning: MotionLimits
-    tip_limits: TipLimits | None
     paths: PathOptions
     following: FollowOptions
     monitor: MonitorOptions
@@ -131,36 +127,25 @@ def make_settings(values: Values, chain: Chain) -> Settings:
     if solver.options.deadline >= monitor.state_timeout:
         raise ParameterError(f'solver.deadline ({solver.options.deadline:g} s) must be shorter '
                              f'than state.timeout ({monitor.state_timeout:g} s)')
-    limits, planning = _joint_limits(chain, **groups['joints'])
-    speed, turn, acceleration, turn_acceleration = (
-        groups['tip'][field] for field in ('speed', 'angular_speed', 'acceleration',
-                                           'angular_acceleration'))
+    limits = _limits(chain, TipLimits(**groups['tip']), **groups['joints'])
     plain = groups['']
     return Settings(
-        solver=solver, limits=limits, planning=planning,
-        tip_limits=TipLimits(chain, speed, turn) if min(speed, turn) < inf else None,
-        paths=PathOptions(
-            tool_speed=speed, tool_rotation_speed=turn, tool_acceleration=acceleration,
-            tool_rotation_acceleration=turn_acceleration, period=plain['sample_period'],
-            **groups['paths']),
-        following=FollowOptions(
-            metres_per_radian=solver.options.metres_per_radian, tool_speed=speed,
-            preferred=tuple(solver.preferred), **groups['following']),
+        solver=solver, limits=limits, planning=limits.scaled(**groups['scales']),
+        paths=PathOptions(period=plain['sample_period'], **groups['paths']),
+        following=FollowOptions(metres_per_radian=solver.options.metres_per_radian,
+                                preferred=tuple(solver.preferred), **groups['following']),
         monitor=monitor, thresholds=Thresholds(**groups['thresholds']), **plain)
 
 
-def _joint_limits(chain: Chain, velocity: np.ndarray | None, acceleration: np.ndarray,
-                  jerk: np.ndarray, velocity_scale: float,
-                  acceleration_scale: float) -> tuple[MotionLimits, MotionLimits]:
-    """Return the hard limits, and those for planning."""
+def _limits(chain: Chain, tip: TipLimits, velocity: np.ndarray | None, acceleration: np.ndarray,
+            jerk: np.ndarray) -> MotionLimits:
+    """Return the hard limits."""
     velocity = chain.velocity if velocity is None else velocity
     for name, limit in zip(chain.joint_names, velocity):
         if not np.isfinite(limit):
             raise ParameterError(f'joint {quote(name)} has no velocity limit in the URDF; set '
                                  'the parameter motion.velocity_limits')
-    return (MotionLimits(chain.lower, chain.upper, velocity, acceleration, jerk),
-            MotionLimits(chain.lower, chain.upper, velocity_scale * velocity,
-                         acceleration_scale * acceleration, jerk))
+    return MotionLimits(chain.lower, chain.upper, velocity, acceleration, jerk, tip)
 
 
 # ---- conversions ------------------------------------------------------------

@@ -13,9 +13,9 @@ import numpy as np
 from rclpy.node import Node
 
 from ik_node.errors import GoalError, IkNodeError, ParameterError, Reason
-from ik_node.motion.active_trajectory import Course
+from ik_node.motion.active_trajectory import ActiveTrajectory
 from ik_node.motion.following.follower import Follower
-from ik_node.motion.following.options import Follow, Phase
+from ik_node.motion.following.options import FollowerOutput, Phase
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.motion.validate import validate
 from ik_node.node.active_flag import ActiveFlag
@@ -56,7 +56,7 @@ class Session:
         That of the last pose that was taken.
     clocks_agree : bool
         Whether controller and node share a clock, so that trajectories can be stamped.
-    last : Follow or None
+    last : FollowerOutput or None
         Output of the last cycle with a target.
     begin : float
         Monotonic time (s) at which it leaves the previous motion.
@@ -68,13 +68,13 @@ class Session:
     """
 
     def __init__(self, task: GoalTask, robot: Robot, begin: MotionState, time: float,
-                 lead: float, before: Course | None = None) -> None:
+                 lead: float, before: ActiveTrajectory | None = None) -> None:
         self.task = task
         self.lead = lead
         self.poses = 0
         self.last_stamp = task.stamp
         self.clocks_agree = False
-        self.last: Follow | None = None
+        self.last: FollowerOutput | None = None
         self.on_course = self.begin = time
         self.rest = np.inf
         self.settings = robot.settings
@@ -83,7 +83,7 @@ class Session:
 
     def _made(self, robot: Robot) -> Follower:
         return Follower(robot.chain, robot.settings.planning,
-                        replace(robot.settings.following, lead=self.lead))
+                        replace(robot.settings.following, look_ahead=self.lead))
 
     def renew(self, robot: Robot, lead: float) -> None:
         """Continue with the present settings."""
@@ -227,13 +227,13 @@ class Stream:
         if not len(departure.times):
             # The controller may hold the arm slightly off; the look-ahead covers that.
             begin = now + lead if self._commands is None else now
-            return Session(task, robot, departure.handover, begin, lead)
-        begin = now - departure.past + float(departure.times[-1])
-        return Session(task, robot, departure.handover, begin, lead, robot.course)
+            return Session(task, robot, departure.splice, begin, lead)
+        begin = now - departure.backdating + float(departure.times[-1])
+        return Session(task, robot, departure.splice, begin, lead, robot.course)
 
     def _lead(self, robot: Robot) -> float:
         """Return the look-ahead (s), long enough for trajectories to arrive in time."""
-        lead = robot.settings.following.lead
+        lead = robot.settings.following.look_ahead
         if self._commands is not None:
             return lead
         needed = 1.0 / robot.settings.stream_rate + self._arm.cycle + self._arm.delivery()
@@ -290,7 +290,7 @@ class Stream:
             self._commands.send(wanted)
             begin -= session.lead  # commands are executed immediately
             stamp = self._arm.stamp_of(begin)
-        robot.course = Course(trajectory, begin, robot.settings.limits, stamp)
+        robot.course = ActiveTrajectory(trajectory, begin, robot.settings.limits, stamp)
         if found.phase is Phase.FOLLOWING:
             session.last = found
         if found.phase is Phase.FOLLOWING or not found.state.rests:
@@ -368,8 +368,8 @@ class Stream:
 
 def from_handover(trajectory: Trajectory) -> Trajectory:
     """Return a trajectory without the points of the previous ones, already validated."""
-    k = trajectory.handover - 1
+    k = trajectory.lead_points - 1
     start = MotionState(trajectory.q[k], trajectory.qd[k], trajectory.qdd[k])
     k += 1
     return replace(trajectory, start=start, times=trajectory.times[k:] - trajectory.times[k - 1],
-                   q=trajectory.q[k:], qd=trajectory.qd[k:], qdd=trajectory.qdd[k:], handover=0)
+                   q=trajectory.q[k:], qd=trajectory.qd[k:], qdd=trajectory.qdd[k:], lead_points=0)

@@ -126,10 +126,10 @@ IK_NODE = (
         "joints that are not moved; [''] = none",
         strings=True, fills='solver.locked', convert='names'),
     Row('motion.velocity_scale', 0.5,
-        'fraction of the velocity limits that is used', 0.001, 1.0, fills='joints.velocity_scale'),
+        'fraction of the velocity limits that is used', 0.001, 1.0, fills='scales.velocity'),
     Row('motion.acceleration_scale', 1.0,
         'fraction of the acceleration limits that is used',
-        0.001, 1.0, fills='joints.acceleration_scale'),
+        0.001, 1.0, fills='scales.acceleration'),
     Row('motion.tool_speed', 0.0,
         'maximum speed of the tip, m/s; 0 = no limit',
         0.0, 100.0, fills='tip.speed', convert='zero_is_unlimited'),
@@ -178,7 +178,7 @@ IK_NODE = (
     Row('stream.rate', 100.0, 'rate of streamed commands, Hz', 50.0, 500.0, fills='stream_rate'),
     Row('stream.lead', 0.03,
         'look-ahead of streamed commands, s; must exceed 1/stream.rate plus the controller '
-        'period', 0.005, 0.5, fills='following.lead'),
+        'period', 0.005, 0.5, fills='following.look_ahead'),
     Row('stream.stamped', True,
         'stamp streamed trajectories, so that the controller joins the motion at the right '
         'time; false if its clock differs from ours', fills='stream_stamped'),

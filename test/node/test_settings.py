@@ -29,14 +29,11 @@ ALSO = {
     'joints.velocity': {'limits.velocity', 'planning.velocity'},
     'joints.acceleration': {'limits.acceleration', 'planning.acceleration'},
     'joints.jerk': {'limits.jerk', 'planning.jerk'},
-    'joints.velocity_scale': {'planning.velocity'},
-    'joints.acceleration_scale': {'planning.acceleration'},
-    'tip.speed': {'tip_limits.speed', 'paths.tool_speed', 'following.tool_speed'},
-    'tip.angular_speed': {'tip_limits.turn', 'paths.tool_rotation_speed'},
-    'tip.acceleration': {'paths.tool_acceleration'},
-    'tip.angular_acceleration': {'paths.tool_rotation_acceleration'},
+    'scales.velocity': {'planning.velocity'},
+    'scales.acceleration': {'planning.acceleration'},
+    **{f'tip.{name}': {'limits.tip', 'planning.tip'} for name in (
+        'speed', 'angular_speed', 'acceleration', 'angular_acceleration')},
 }
-TIP_LIMITS = {'tip_limits', 'tip_limits.speed', 'tip_limits.turn'}
 
 
 def leaves(settings):
@@ -83,15 +80,14 @@ def test_a_parameter_fills_its_field(row):
     changed = {name for name in before.keys() | after.keys()
                if not np.array_equal(before.get(name), after.get(name))}
     expected = ALSO.get(row.fills, set())
-    if row.fills.partition('.')[0] not in ('joints', 'tip'):
+    group, _, field = row.fills.rpartition('.')
+    if group not in ('joints', 'scales', 'tip'):
         expected = expected | {row.fills}
-    if 'tip_limits' in {name.partition('.')[0] for name in expected}:
-        changed, expected = changed - TIP_LIMITS, expected - TIP_LIMITS
-        assert after['tip_limits.' + ('speed' if row.fills == 'tip.speed' else 'turn')] == value
+    if group == 'tip':
+        assert vars(after['limits.tip']) == {**vars(before['limits.tip']), field: value}
     assert changed == expected
-    field = row.fills.replace('joints.', 'limits.')
-    if field in after and not row.convert:
-        assert np.array_equal(np.array(after[field]), np.array(value)), (after[field], value)
+    if row.fills in after and not row.convert:
+        assert np.array_equal(np.array(after[row.fills]), np.array(value))
 
 
 def test_every_parameter_has_a_field():
