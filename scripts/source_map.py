@@ -1,7 +1,9 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Writes the map of the source into docs/method.md: what to hold for one goal, and what rests on it.
+Writes the map of the source into docs/explanation/method.md.
+
+It shows what a goal needs, and what rests on that.
 
 Run in the source folder: ``python scripts/source_map.py``.
 """
@@ -100,14 +102,14 @@ def table() -> str:
 
 
 def with_map(document: str) -> str:
-    """Return docs/method.md with the map between its markers renewed."""
+    """Return docs/explanation/method.md with the map between its markers renewed."""
     return re.sub(r'(<!-- map -->\n).*?(<!-- end -->)',
                   lambda match: match[1] + table() + '\n' + match[2], document, flags=re.DOTALL)
 
 
 def main() -> None:
     """Write the file."""
-    method = PACKAGE.parent / 'docs/method.md'
+    method = PACKAGE.parent / 'docs/explanation/method.md'
     method.write_text(with_map(method.read_text(encoding='utf-8')), encoding='utf-8')
 
 

@@ -3,7 +3,7 @@
 """
 Compare planned motions: ``python -m benchmarks.motion [--quick]``, from the root of this tree.
 
-Writes docs/motion_benchmark.md.  Every motion is looked at by test/path_checker.py,
+Writes docs/explanation/motion_benchmark.md.  Every motion is looked at by test/path_checker.py,
 which shares no code with the planner, with Pinocchio's forward kinematics.
 """
 
@@ -90,7 +90,8 @@ def main() -> None:
     """Run, and write the report."""
     parser = argparse.ArgumentParser(prog='python -m benchmarks.motion', description=__doc__)
     parser.add_argument('--quick', action='store_true', help='few lines and goals')
-    parser.add_argument('--output', type=Path, default=ROOT / 'docs/motion_benchmark.md')
+    parser.add_argument('--output', type=Path,
+                        default=ROOT / 'docs/explanation/motion_benchmark.md')
     options = parser.parse_args()
     machine.pin_to_one_core()
     paths, goals = [], []

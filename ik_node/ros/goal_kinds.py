@@ -54,26 +54,26 @@ class GoalKind:
 
 GOAL_KINDS = (
     GoalKind('pose', PoseStamped,
-             'move the tip to this pose, by the fastest motion, or in a straight line with '
+             'Move the tip to this pose, by the fastest motion, or in a straight line with '
              '`motion.straight`; `frame_id`: the base, any link of the URDF, or any TF frame',
-             '--xyz', 'report and show what would become of this goal; nothing moves'),
+             '--xyz', 'Report and show what would become of this goal; nothing moves'),
     GoalKind('pointing', PoseStamped,
-             'move the tip there with its z axis along that of the pose; rotation about it is '
+             'Move the tip there with its z axis along that of the pose; rotation about it is '
              'free',
-             '--pointing', 'the same with rotation about its z axis free'),
+             '--pointing', 'The same with rotation about its z axis free'),
     GoalKind('position', PointStamped,
-             'move the tip there; the orientation is free',
-             '--position', 'the same for a position'),
+             'Move the tip there; the orientation is free',
+             '--position', 'The same for a position'),
     GoalKind('joints', JointState,
-             'move the named joints, the others stay; without names: all joints, in the order of '
+             'Move the named joints, the others stay; without names: all joints, in the order of '
              'the chain', '--joints'),
     GoalKind('path', Path,
-             'move the tip through the poses in straight lines', '--path', may_be_long=True),
+             'Move the tip through the poses in straight lines', '--path', may_be_long=True),
     GoalKind('arc', PoseArray,
-             'move the tip along a circular arc: two poses (a point on the way, the end), or '
+             'Move the tip along a circular arc: two poses (a point on the way, the end), or '
              'three (start first)', '--through', in_ui=False, may_be_long=True),
     GoalKind('stream', PoseStamped,
-             'follow a moving target, up to 500 poses a second', streamed=True),
+             'Follow a moving target, up to 500 poses a second', streamed=True),
 )
 
 

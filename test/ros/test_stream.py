@@ -232,7 +232,8 @@ def roughness(probe, after, before=np.inf):
 @pytest.mark.parametrize('from_desired', [False, True])
 def test_a_stream_takes_over_a_motion(tmp_path, probe, from_desired):
     """
-    From where and as fast as the arm moves, and then it follows the circle of docs/method.md.
+    From where and as fast as the arm moves; then it follows the circle of
+    docs/explanation/motion.md.
 
     With stamps no kind of controller makes steps in velocity: it goes from one trajectory to
     the next where they are the same.
