@@ -2,6 +2,7 @@
 #   make demo KEEP=1   shows the arm in the browser, and stays up
 #   make demo URDF=arm.urdf BASE=base_link TIP=tool0   your own arm, .xacro too; BASE and TIP if not found
 #   make test ARGS="test/solver -k bias"
+#   make docs          builds the documentation site
 #   make nightly                   everything in its long form: hours
 #   make fuzz MINUTES=60           hostile numbers and descriptions; make audit: known faults of packages
 PYTHON ?= python3
@@ -15,7 +16,7 @@ export AMENT_PREFIX_PATH := $(CURDIR)/$(VENV)
 # The compiled kernels are kept in __pycache__, whatever the caller's environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test nightly soak lint lock fuzz audit clean
+.PHONY: demo test nightly soak lint lock fuzz audit docs clean
 demo: $(VENV)/.demo
 	@$(BIN)/ik_demo $(if $(KEEP),--keep) $(if $(URDF),--urdf '$(URDF)') $(if $(BASE),--base-link '$(BASE)') \
 	  $(if $(TIP),--tip-link '$(TIP)') $(if $(XACRO_ARGS),--xacro-args $(XACRO_ARGS))
@@ -66,7 +67,7 @@ endef
 
 # Needs uv (pip install uv): renews the pins.
 lock:
-	for set in demo test; do uv pip compile --universal --python-version 3.10 --no-header \
+	for set in demo test docs; do uv pip compile --universal --python-version 3.10 --no-header \
 	  --no-annotate --no-emit-index-url --quiet --upgrade requirements/$$set.in \
 	  -o requirements/$$set.txt; done
 
@@ -78,11 +79,20 @@ fuzz: $(VENV)/.test
 	  echo "atheris has no wheel for this Python or machine"
 	@PYTHONPATH=.:test $(BIN)/python -m fuzz.guided $$(($(MINUTES) * 60)) $(VENV)/corpus/inputs
 
+# The documentation site, .build/site/index.html.  Needs neither ROS nor ik_node installed.
+docs: $(VENV)/.docs
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo "see .build/site/index.html"
+
+$(VENV)/.docs: requirements/docs.txt | $(VENV)/bin/python
+	@echo "==> installing what requirements/docs.txt pins, about 80 MB, once"
+	@$(BIN)/python -m pip install --disable-pip-version-check --quiet -r requirements/docs.txt
+	@touch $@
+
 # Asks the advisories of PyPI, so it needs the internet.
 audit: $(VENV)/bin/python
 	@$(PYTHON) -m venv $(VENV)/audit
 	@$(VENV)/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit==2.10.1
-	@for set in demo test fuzz; do $(VENV)/audit/bin/pip-audit --strict --no-deps --disable-pip \
+	@for set in demo test docs fuzz; do $(VENV)/audit/bin/pip-audit --strict --no-deps --disable-pip \
 	  -r requirements/$$set.txt || exit 1; done
 
 clean:

@@ -1,7 +1,9 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Writes the map of the source into docs/method.md: what to hold for one goal, and what rests on it.
+Writes the map of the source into docs/explanation/method.md.
+
+It shows what a goal needs, and what rests on that.
 
 Run in the source folder: ``python scripts/source_map.py``.
 """
@@ -22,7 +24,8 @@ WAY = {
     'solver': 'goal choices options tables solver result compiled/layout compiled/entry '
               'compiled/damped compiled/nullspace compiled/residual compiled/solution_search '
               'branches unreachable',
-    'motion': 'trajectory interpolation point_to_point validate active_trajectory update_period '
+    'motion': 'trajectory limits quintic interpolation point_times start_state ruckig_motion '
+              'point_to_point validate active_trajectory update_period '
               'monitor path_tolerance controller_rules tip_speed',
     'ros': 'parameters description process qos clocks rotations messages joint_states '
            'status_messages',
@@ -99,14 +102,14 @@ def table() -> str:
 
 
 def with_map(document: str) -> str:
-    """Return docs/method.md with the map between its markers renewed."""
+    """Return docs/explanation/method.md with the map between its markers renewed."""
     return re.sub(r'(<!-- map -->\n).*?(<!-- end -->)',
                   lambda match: match[1] + table() + '\n' + match[2], document, flags=re.DOTALL)
 
 
 def main() -> None:
     """Write the file."""
-    method = PACKAGE.parent / 'docs/method.md'
+    method = PACKAGE.parent / 'docs/explanation/method.md'
     method.write_text(with_map(method.read_text(encoding='utf-8')), encoding='utf-8')
 
 

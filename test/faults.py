@@ -1,7 +1,7 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Writes docs/faults.md from the marks ``fault`` of the tests.
+Writes docs/reference/faults.md from the marks ``fault`` of the tests.
 
 Run in the source folder: ``python test/faults.py``.
 """
@@ -78,12 +78,12 @@ def faults() -> list[Fault]:
 
 
 def text() -> str:
-    """Return docs/faults.md."""
+    """Return docs/reference/faults.md."""
     found, lines = faults(), [HEAD]
     for group in GROUPS:
         lines += [f'## {group[0].upper()}{group[1:]}', '', '| fault | behaviour | test |',
                   '|---|---|---|']
-        lines += [f'| {each.fault} | {each.behaviour} | [{each.test}](../{each.path})'
+        lines += [f'| {each.fault} | {each.behaviour} | [{each.test}](../../{each.path})'
                   + (f' (with {", ".join(each.needs)})' if each.needs else '') + ' |'
                   for each in found if each.group == group]
         lines.append('')
@@ -91,4 +91,4 @@ def text() -> str:
 
 
 if __name__ == '__main__':
-    (ROOT / 'docs/faults.md').write_text(text(), encoding='utf-8')
+    (ROOT / 'docs/reference/faults.md').write_text(text(), encoding='utf-8')

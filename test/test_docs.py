@@ -1,23 +1,58 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The code in the documents runs as it stands, and what is made from others is up to date."""
+"""The code in the documents runs as it stands, and what is generated is up to date."""
 
-from pathlib import Path
+import ast
+from html.parser import HTMLParser
+from importlib.util import find_spec
+import os
 import re
+import runpy
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
 
+from documents import anchors, blocks, check, check_value, commands, documents, links, ROOT
 import faults
 import numpy as np
+from PIL import Image
 import pytest
+import yaml
 
 from scripts import source_map
+from scripts.reference import TABLES
 
-ROOT = Path(__file__).parents[1]
+OWN_TESTS = ('docs/explanation/motion.md', 'docs/how_to/workspace.md', 'docs/how_to/cluster.md')
+MAX_ANIMATION_BYTES = 3_000_000
+
+
+def python_of(document):
+    """Return the Python blocks of a document as one program."""
+    return '\n'.join(block.text for block in blocks('python') if block.document == document)
+
+
+@pytest.mark.parametrize('document', sorted({block.document for block in blocks('python')}
+                                            - {*OWN_TESTS}))
+def test_python_blocks_run(document, monkeypatch):
+    """One after the other, as a reader would type them into one session."""
+    monkeypatch.chdir(ROOT)
+    exec(compile(python_of(document), document, 'exec'), {})
+
+
+def test_the_readme_solves_what_it_asks_for(monkeypatch):
+    """Its example ends with a solution 5 cm below."""
+    monkeypatch.chdir(ROOT)
+    seen = {}
+    exec(python_of('README.md'), seen)
+    assert seen['result'].success
+    assert np.abs(seen['arm'].fk(seen['result'].q) - seen['T']).max() < 1e-5
+    assert seen['arm'].fk(seen['q0'])[2, 3] - seen['T'][2, 3] == pytest.approx(0.05)
 
 
 def test_paths_in_python(monkeypatch):
-    """Every way to make a path in docs/motion.md begins at the tip, and the last is planned."""
+    """Every way to make a path in the page on motion begins at the tip; the last is planned."""
     monkeypatch.chdir(ROOT)
-    code, = re.findall(r'```python\n(.*?)```', (ROOT / 'docs/motion.md').read_text(), re.DOTALL)
+    code = python_of('docs/explanation/motion.md')
     assert code.count('\npath = ') == 4
     seen = {}
     for line in code.splitlines(keepends=True):
@@ -34,21 +69,180 @@ def test_paths_in_python(monkeypatch):
 
 
 def test_workspace_in_python(monkeypatch, tmp_path):
-    """What docs/workspace.md samples is sampled, written and read."""
+    """What the page on workspaces samples is sampled, written and read."""
     (tmp_path / 'urdf').symlink_to(ROOT / 'urdf')
     monkeypatch.chdir(tmp_path)
-    code, = re.findall(r'```python\n(.*?)```', (ROOT / 'docs/workspace.md').read_text(), re.DOTALL)
     seen = {}
-    exec(code, seen)
+    exec(python_of('docs/how_to/workspace.md'), seen)
     assert seen['made'].share.shape == (7, 7, 1)
     assert np.array_equal(seen['again'].share, seen['made'].share)
+
+
+def test_cluster_in_python(tmp_path):
+    """The program of the page on clusters runs on two workers; with fewer poses here."""
+    pytest.importorskip('distributed')
+    code = python_of('docs/how_to/cluster.md')
+    assert code.count('100_000') == 1 and code.count('5_000') == 1
+    (tmp_path / 'urdf').symlink_to(ROOT / 'urdf')
+    (tmp_path / 'study.py').write_text(code.replace('100_000', '400').replace('5_000', '100'))
+    ran = subprocess.run([sys.executable, 'study.py'], cwd=tmp_path, capture_output=True,
+                         text=True, timeout=300, env={**os.environ, 'PYTHONPATH': str(ROOT)})
+    assert ran.returncode == 0 and ran.stdout.endswith('100.00% solved\n'), ran
+
+
+@pytest.mark.parametrize('block', blocks('bash'),
+                         ids=lambda block: f'{block.document}:{block.line}')
+def test_shell_blocks_name_what_there_is(block):
+    """Programs, options, topics, message fields, parameters and their values, make targets."""
+    found = commands(block.text)
+    assert found
+    for command in found:
+        check(command)
+
+
+@pytest.mark.parametrize('command', [
+    'make dmo', 'make demo KEEPS=1', 'ros2 launch ik_node ik.launch.py urd:=x',
+    'ros2 run ik_node send_gaol', 'ros2 run ik_node send_goal --xyz 1 2',
+    'ros2 topic echo /ik_node/stati', 'ros2 service call /ik_node/stop std_srvs/srv/Empty',
+    "ros2 topic pub /ik_node/goal_pose geometry_msgs/msg/PoseStamped '{heder: {}}'",
+    "ros2 topic pub /ik_node/goal_pose geometry_msgs/msg/Pose '{}'",
+    'ros2 param set /ik_node motion.velocity_scale 2.0',
+    'ros2 param set /ik_node motion.velocity_scale 1',
+    'ros2 param set /ik_node output action',
+    'ros2 run ik_node ik_node --ros-args -p motion.velocity:=1.0',
+    'ros2 lifecycle set /ik_node start', 'python -m benchmarks.nothing', 'rm -r docs'])
+def test_wrong_commands_are_found(command):
+    """Otherwise the test above would mean nothing."""
+    with pytest.raises((AssertionError, KeyError, SystemExit)):
+        for words in commands(command):
+            check(words)
+
+
+def test_parameter_files_in_the_documents():
+    """Their names exist, and their values are allowed."""
+    found = [block for block in blocks('yaml')]
+    assert found
+    for block in found:
+        for node, content in yaml.safe_load(block.text).items():
+            rows = {row.name: row for row in TABLES[node.removeprefix('/**/')]}
+            for name, value in content['ros__parameters'].items():
+                check_value(rows[name], value)
+
+
+def test_every_block_has_a_language():
+    """So that it is run, checked, or plain text by intention."""
+    assert [block[:3] for block in blocks()
+            if block.language not in ('bash', 'python', 'yaml', 'text')] == []
+
+
+def test_links_lead_somewhere():
+    """Files are there, and headings are in them; what is linked outside is https."""
+    broken = []
+    for document in documents():
+        for link in links(document):
+            path, _, anchor = link.partition('#')
+            target = (document.parent / path).resolve() if path else document
+            if '://' in link:
+                good = link.startswith('https://')
+            else:
+                good = target.exists() and (not anchor or anchor in anchors(target))
+            if not good:
+                broken.append((document.name, link))
+    assert broken == []
+
+
+def test_every_page_can_be_found():
+    """It is in the navigation of the site, and what the navigation names is there."""
+    text = (ROOT / 'mkdocs.yml').read_text()
+    named = re.findall(r': ([\w/]+\.md)$', text, re.MULTILINE)
+    pages = [page.relative_to(ROOT / 'docs').as_posix() for page in (ROOT / 'docs').rglob('*.md')]
+    assert sorted(named) == sorted(pages)
+
+
+def test_the_api_pages_name_modules():
+    """Each directive names a module of the package."""
+    named = [name for page in (ROOT / 'docs/reference/api').glob('*.md')
+             for name in re.findall(r'^::: (\S+)$', page.read_text(), re.MULTILINE)]
+    assert len(named) > 20
+    assert [name for name in named if find_spec(name) is None] == []
+
+
+def test_paths_of_documents_in_the_code():
+    """A page that a docstring or message names is there."""
+    named = {(file.relative_to(ROOT).as_posix(), name)
+             for folder in ('ik_node', 'scripts', 'benchmarks', 'launch')
+             for file in (ROOT / folder).rglob('*.py')
+             for name in re.findall(r'\bdocs/[\w/]+\.(?:md|png|gif)\b', file.read_text())}
+    assert named and [each for each in sorted(named) if not (ROOT / each[1]).is_file()] == []
+
+
+class Resources(HTMLParser):
+    """What a page of the site loads."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def handle_starttag(self, tag, attributes):
+        """Note scripts, styles and pictures."""
+        given = dict(attributes)
+        if tag in ('script', 'img', 'iframe'):
+            self.found.append(given.get('src'))
+        elif tag == 'link' and given.get('rel') in ('stylesheet', 'icon', 'preconnect'):
+            self.found.append(given.get('href'))
+
+
+@pytest.mark.skipif(find_spec('mkdocs') is None,
+                    reason='mkdocs is not installed; `make docs` installs it')
+def test_the_site_builds(tmp_path):
+    """Strictly: no broken link, no missing page; and no page loads anything from elsewhere."""
+    built = subprocess.run([sys.executable, '-m', 'mkdocs', 'build', '--strict', '--site-dir',
+                            str(tmp_path)], cwd=ROOT, capture_output=True, text=True, timeout=600,
+                           env={**os.environ, 'NO_MKDOCS_2_WARNING': '1'})
+    assert built.returncode == 0, built.stderr
+    pages = list(tmp_path.rglob('*.html'))
+    assert len(pages) > 30
+    for page in pages:
+        resources = Resources()
+        resources.feed(page.read_text())
+        assert [url for url in resources.found if url and '//' in url] == [], page
+    api = (tmp_path / 'reference/api/solver.html').read_text()
+    assert 'solve_batch' in api and ':class:' not in api
+
+
+def test_the_readme_is_short():
+    """Of at most 150 lines, with the animation, and without badges."""
+    text = (ROOT / 'README.md').read_text()
+    assert text.count('\n') <= 150
+    assert '](docs/images/drag.gif)' in text and 'shields.io' not in text
+
+
+def test_the_animation_moves():
+    """The picture of the README has many different frames, and is small enough to load."""
+    file = ROOT / 'docs/images/drag.gif'
+    assert file.stat().st_size < MAX_ANIMATION_BYTES
+    with Image.open(file) as picture:
+        assert picture.n_frames > 40
+        first = np.asarray(picture.convert('RGB'), dtype=int)
+        picture.seek(picture.n_frames - 1)
+        assert (np.abs(np.asarray(picture.convert('RGB'), dtype=int) - first) > 50).mean() > 0.01
+
+
+@pytest.mark.parametrize('script', ['animation.py', 'screenshot.py'])
+def test_scripts_of_pictures_find_what_they_import(script, monkeypatch):
+    """They are run by hand and seldom; a name that moved would be noticed late."""
+    if script == 'screenshot.py':
+        pytest.importorskip('playwright')
+    pytest.importorskip('trimesh')
+    monkeypatch.syspath_prepend(ROOT / 'scripts')
+    assert callable(runpy.run_path(str(ROOT / 'scripts' / script))['main'])
 
 
 def test_the_map_shows_every_file():
     """Each group is there, what is named is there, and the numbers are of today's order."""
     assert set(source_map.on_the_way()) <= set(source_map.modules())
     assert {source_map.group_of(name) for name in source_map.modules()} == {*source_map.REST}
-    written = (ROOT / 'docs/method.md').read_text()
+    written = (ROOT / 'docs/explanation/method.md').read_text()
 
     def numbers(text):
         return [int(number.replace(',', ''))
@@ -61,8 +255,9 @@ def test_the_map_shows_every_file():
 
 
 def test_faults_follow_from_the_tests():
-    """docs/faults.md names what the tests produce."""
-    assert (ROOT / 'docs/faults.md').read_text() == faults.text(), 'run: python test/faults.py'
+    """docs/reference/faults.md names what the tests produce."""
+    written = (ROOT / 'docs/reference/faults.md').read_text()
+    assert written == faults.text(), 'run: python test/faults.py'
 
 
 def test_faults_say_which_packages_they_need():
@@ -77,14 +272,41 @@ def test_faults_say_which_packages_they_need():
 def test_tests_that_the_security_document_names():
     """They are there."""
     written = ''.join(file.read_text() for file in (ROOT / 'test').rglob('test_*.py'))
-    names = re.findall(r'`(test_\w+)`', (ROOT / 'docs/security.md').read_text())
+    names = re.findall(r'`(test_\w+)`', (ROOT / 'docs/how_to/security.md').read_text())
     assert len(names) > 10
     assert [name for name in names if f'def {name}(' not in written] == []
 
 
+def test_the_launch_file_is_read_as_it_is():
+    """The table of launch arguments comes from its text: every argument, with its default."""
+    from scripts.reference import launch_arguments, with_launch_arguments
+    source = (ROOT / 'launch/ik.launch.py').read_text()
+    page = (ROOT / 'docs/reference/launch.md').read_text()
+    assert page == with_launch_arguments(page, source), 'run: python scripts/reference.py'
+    found = launch_arguments(source)
+    assert found['simulate'][0] == 'true' and found['params_file'][0] == 'config/ik_node.yaml'
+    names = {node.slice.value for node in ast.walk(ast.parse(source))
+             if isinstance(node, ast.Subscript) and ast.unparse(node.value) == 'value'
+             and isinstance(node.slice, ast.Constant)}
+    assert len(names) > 8 and names <= {*found}
+
+
+def test_the_changelog_can_be_released():
+    """catkin_prepare_release reads it: the version of the manifest, with its date and kinds."""
+    read = pytest.importorskip('catkin_pkg.changelog').get_changelog_from_path(ROOT)
+    version, date, content = next(read.foreach_version())
+    manifest = ET.parse(ROOT / 'package.xml').getroot()
+    assert version == manifest.findtext('version') and date is not None
+    assert [str(part) for part in content if str(part).startswith('**')] \
+        == ['**Added**', '**Changed**', '**Fixed**']
+    assert {url.get('type') for url in manifest.iter('url')} \
+        == {'website', 'repository', 'bugtracker'}
+
+
 @pytest.mark.fault('goals', 'on its way the arm would touch itself, or anything else',
-                   'not checked: the README says so first of all, and so does docs/workspace.md')
+                   'not checked: the README and the page on workspaces say so')
 def test_the_documents_say_that_collisions_are_not_checked():
     """Nobody should find that out by the arm."""
     assert 'collisions are **not** checked' in (ROOT / 'README.md').read_text()[:2000]
-    assert '**Joint limits are kept; collisions' in (ROOT / 'docs/workspace.md').read_text()
+    assert 'Collisions are **not** checked' in (ROOT / 'docs/index.md').read_text()
+    assert '**Joint limits are kept; collisions' in (ROOT / 'docs/how_to/workspace.md').read_text()

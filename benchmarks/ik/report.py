@@ -17,7 +17,7 @@ INTRODUCTION = """# Benchmark
 
 {processor}, {cores} cores, one used; {system}, Python {python}, numpy {numpy}, numba {numba},
 Pinocchio {pinocchio}; {date}. How it is measured is in
-[benchmarks/README.md](../benchmarks/README.md). The command:
+[benchmarks/README.md](../../benchmarks/README.md). The command:
 
     {command}
 
@@ -29,7 +29,7 @@ microseconds: the median over the arms of each arm's median, the mean of the mea
 arm's 99th percentile. Closed forms return all solutions at once and take no seed. Solvers marked
 † return joint positions without a verdict; each of their answers counts as a claim.
 
-![time and share of right answers per scenario](benchmark.png)
+![time and share of right answers per scenario](../images/benchmark.png)
 """
 
 SHORT_TEXT = """How many times faster ik_node is than the fastest other solver that is right in at

@@ -39,8 +39,7 @@ from ik_node.model.chain import Chain, make_chain
 from ik_node.model.urdf import read_urdf, Tree
 from ik_node.ros.handshake import wait_for
 from ik_node.ros.process import leave
-from ik_node.ros.rotations import rotation_from_quaternion
-from ik_node.se3 import distance, pose
+from ik_node.se3 import distance, pose, rotation_from_quaternion
 from ik_node.share import share_file
 from ik_node.text import printable, quote
 
@@ -224,7 +223,7 @@ def _goals(options: argparse.Namespace, chain: Chain) -> list[DemoGoal]:
 
 
 class _Demonstration:
-    """The processes, the goals that are sent to them, and who watches."""
+    """The processes, the goals that are sent to them, and the observing node."""
 
     def __init__(self, options: argparse.Namespace, urdf: Path, tree: Tree, chain: Chain,
                  goals: list[DemoGoal], logs: Path) -> None:

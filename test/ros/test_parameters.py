@@ -12,7 +12,7 @@ import pytest
 from rcl_interfaces.srv import DescribeParameters, GetParameters
 import yaml
 
-from ik_node.ros.parameters import IK_NODE, SIM_CONTROLLER, VIEWER
+from ik_node.ros.parameters import IK_NODE, SIM_CONTROLLER, VIEWER_NODE
 from scripts.reference import reasons_text, with_tables, yaml_text
 
 ROOT = Path(__file__).parents[2]
@@ -190,21 +190,21 @@ def test_descriptions_and_ranges_are_on_the_node(shared_system):
 
 
 def test_files_follow_from_the_table():
-    """config/ik_node.yaml and the README say what the nodes do."""
+    """config/ik_node.yaml and the reference pages say what the nodes do."""
     text = (ROOT / 'config/ik_node.yaml').read_text()
     assert text == yaml_text(), 'run: python scripts/reference.py'
-    assert (ROOT / 'docs/reasons.md').read_text() == reasons_text()
-    readme = (ROOT / 'README.md').read_text()
-    assert readme == with_tables(readme), 'run: python scripts/reference.py'
+    assert (ROOT / 'docs/reference/reasons.md').read_text() == reasons_text()
+    page = (ROOT / 'docs/reference/parameters.md').read_text()
+    assert page == with_tables(page), 'run: python scripts/reference.py'
     values = yaml.safe_load(text)
     for node, table in (('ik_node', IK_NODE), ('sim_controller', SIM_CONTROLLER),
-                        ('viewer', VIEWER)):
+                        ('viewer', VIEWER_NODE)):
         written = values[f'/**/{node}']['ros__parameters']
         for row in table:
             if row.default not in ('', ()):
                 default = list(row.default) if isinstance(row.default, tuple) else row.default
                 assert written[row.name] == default
-            assert f'`{row.name}`' in readme
+            assert f'`{row.name}`' in page
 
 
 def test_shipped_file_is_taken_in_a_namespace(tmp_path, probe):
@@ -221,9 +221,10 @@ def test_shipped_file_is_taken_in_a_namespace(tmp_path, probe):
             assert (remap.get('__ns', '') + '/ik_node/goal_pose') in node.output
 
 
-def test_the_readme_has_every_topic_and_service(shared_system):
-    """Its table names what the node has, with the types."""
-    rows = re.findall(r'^\| `(\S+)` ?(\w*) \| (\w+)/(\w+)', (ROOT / 'README.md').read_text(), re.M)
+def test_the_reference_has_every_topic_and_service(shared_system):
+    """Its tables name what the node has, with the types."""
+    rows = re.findall(r'^\| `(\S+)` ?(\w*) \| (\w+)/(\w+)',
+                      (ROOT / 'docs/reference/topics.md').read_text(), re.M)
     said = {way: {name.replace('~', '/ik_node').rpartition('/')[2]: kind
                   for name, direction, _, kind in rows if direction == way}
             for way in ('in', 'out', '')}

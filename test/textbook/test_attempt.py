@@ -21,7 +21,7 @@ from ik_node.textbook.task import Task
 
 INF = np.inf
 NEAR = 0.2  # rad or m, from the seed to a posture that meets the goal
-# Share of the goals that are met from there; docs/methods.md has the measured ones.
+# Share of the goals that are met from there; measured: docs/explanation/textbook_methods.md.
 SHARES = {'transpose': 0.5, 'extended_square': 0.7, 'extended_pairwise': 0.8, 'ccd': 0.5}
 SLOW = ('transpose', 'ccd')
 TOLERANCES = {
