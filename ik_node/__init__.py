@@ -11,23 +11,37 @@ Inverse kinematics for serial arms, from the URDF to the joint trajectory.
 
 from importlib import import_module
 
-# Loaded when first asked for: the import of this package alone must not load the compiler.
-_HOMES = {
+# Imported on first use, so that importing the package does not load the compiler.
+_PUBLIC_MODULES = {
     'Arm': 'ik_node.kinematics.arm',
     'Goal': 'ik_node.solver.goal',
     'Solver': 'ik_node.solver.solver',
     'load_urdf': 'ik_node.kinematics.arm',
 }
-__all__ = list(_HOMES)
+__all__ = list(_PUBLIC_MODULES)
 
 
 def __getattr__(name: str) -> object:
-    """Return a public name from the module where it lives."""
-    if name not in _HOMES:
+    """Import a public name from its module on first use."""
+    if name == '__version__':
+        return _version()
+    if name not in _PUBLIC_MODULES:
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_PUBLIC_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:
-    """Return the names of the module, with those that are not loaded yet."""
-    return sorted({*globals(), *_HOMES})
+    """Return all names, including public names that are not imported yet."""
+    return sorted({*globals(), *_PUBLIC_MODULES, '__version__'})
+
+
+def _version() -> str:
+    """Return the version of the installed package, or of the source tree if not installed."""
+    from importlib.metadata import PackageNotFoundError, version
+    try:
+        return version('ik_node')
+    except PackageNotFoundError:
+        from pathlib import Path
+        from xml.etree import ElementTree
+        manifest = Path(__file__).parents[1] / 'package.xml'
+        return ElementTree.parse(manifest).findtext('version')

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures without a display: their colours, panels and legends, for all who draw."""
+"""Draw figures without a display: common colours, panels and legends."""
 
 from __future__ import annotations
 
@@ -16,21 +16,26 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito 2008: told apart by colour-blind readers, too; without the yellow.
-COLOURS = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9', '#000000')
-GREY = '#B0B0B0'
-COLUMNS = 4
-PANEL = (2.6, 1.9)  # inches
-LEGEND_LINE = 0.22  # inches
-DPI = 100
+# Okabe and Ito 2008, without yellow: colour-blind readers can tell them apart.
+LINE_COLOURS = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9', '#000000')
+NEUTRAL_GREY = '#B0B0B0'
+PANEL_COLUMNS = 4
+PANEL_SIZE_IN = (2.6, 1.9)
+LEGEND_LINE_IN = 0.22
+FIGURE_DPI = 100
 
 
 def new_figure(width: float, height: float,
                otherwise: str = ', or leave them out with --no-pictures') -> Figure:
     """
-    Return an empty figure (inches) that is drawn without a display.
+    Return an empty figure that is drawn without a display.
 
-    `otherwise` is what can be done without matplotlib.
+    Parameters
+    ----------
+    width, height : float
+        Size in inches.
+    otherwise : str
+        Ending of the error: how to do without matplotlib.
 
     Raises
     ------
@@ -44,31 +49,31 @@ def new_figure(width: float, height: float,
     except ImportError as error:
         raise ParameterError('pictures need matplotlib; install it with "pip install matplotlib"'
                              + otherwise) from error
-    figure = Figure(figsize=(width, height), dpi=DPI, layout='constrained')
+    figure = Figure(figsize=(width, height), dpi=FIGURE_DPI, layout='constrained')
     FigureCanvasAgg(figure)
     return figure
 
 
 class Panels:
     """
-    A figure with a panel for each name on common axes, and one legend below all of them.
+    A figure with one panel per name, common axes, and one legend below all panels.
 
     Parameters
     ----------
     names : list of str
     title, x_label, y_label : str
-        Of the whole figure.
+        Title and axis labels of the whole figure.
     legend : list of (colour, line style or marker, text)
 
     """
 
     def __init__(self, names: list[str], title: str, x_label: str, y_label: str,
                  legend: list[tuple[str, str, str]]) -> None:
-        columns = min(COLUMNS, len(names))
+        columns = min(PANEL_COLUMNS, len(names))
         rows = -(-len(names) // columns)
-        below = 0.15 + LEGEND_LINE * -(-len(legend) // COLUMNS)
-        height = PANEL[1] * rows + 0.6
-        self.figure = new_figure(max(6.0, PANEL[0] * columns), height + below)
+        below = 0.15 + LEGEND_LINE_IN * -(-len(legend) // PANEL_COLUMNS)
+        height = PANEL_SIZE_IN[1] * rows + 0.6
+        self.figure = new_figure(max(6.0, PANEL_SIZE_IN[0] * columns), height + below)
         upper, lower = self.figure.subfigures(2, 1, height_ratios=(height, below))
         grid = upper.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
         upper.suptitle(title, fontsize=11)
@@ -78,7 +83,7 @@ class Panels:
         for k, axes in enumerate(grid.flat):
             if k >= len(names):
                 axes.set_visible(False)
-                # The panel above becomes the lowest of its column.
+                # The panel above is now the lowest of its column.
                 grid[k // columns - 1, k % columns].tick_params(labelbottom=True)
                 continue
             self.axes[names[k]] = style(axes)
@@ -87,17 +92,17 @@ class Panels:
 
 
 def add_legend(figure: Figure, entries: list[tuple[str, str, str]]) -> None:
-    """Put a legend of (colour, line style or marker, text) into the middle of a figure."""
+    """Add a centred legend of (colour, line style or marker, text)."""
     from matplotlib.lines import Line2D
     lines = [Line2D([], [], color=colour, linestyle=line) if line[0] in '-:'
              else Line2D([], [], color=colour, linestyle='', marker=line)
              for colour, line, _ in entries]
     figure.legend(lines, [text for *_, text in entries], loc='center', frameon=False,
-                  ncols=min(COLUMNS, len(entries)), fontsize=8)
+                  ncols=min(PANEL_COLUMNS, len(entries)), fontsize=8)
 
 
 def style(axes: Axes) -> Axes:
-    """Make a panel quiet: no box, light grid, small numbers."""
+    """Style a panel: no box, light grid, small tick labels."""
     axes.grid(True, color='#E4E4E4', linewidth=0.6)
     axes.set_axisbelow(True)
     axes.tick_params(labelsize=7)
@@ -107,17 +112,17 @@ def style(axes: Axes) -> Axes:
 
 
 def remark(axes: Axes, text: str) -> None:
-    """Write a few words into the upper right corner of a panel."""
+    """Write a short text into the upper right corner of a panel."""
     axes.text(0.97, 0.96, text, transform=axes.transAxes, ha='right', va='top', fontsize=7)
 
 
 def unit(chain: Chain) -> str:
-    """Return the unit of a joint position in words."""
+    """Return the unit of the joint positions of a chain."""
     return 'rad' if chain.turning.all() else 'rad or m'
 
 
 def save(figure: Figure, file: Path) -> None:
-    """Write a PNG of 256 colours, which is small and looks the same."""
+    """Write a PNG with 256 colours, to keep the file small."""
     from PIL import Image
     figure.canvas.draw()
     pixels = np.asarray(figure.canvas.buffer_rgba())

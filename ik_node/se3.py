@@ -3,7 +3,7 @@
 """
 Rigid-body poses as 4x4 homogeneous matrices, and their twists.
 
-``T_a_b`` is the pose of frame b in frame a: it takes coordinates in b to
+``T_a_b`` is the pose of frame b in frame a: it transforms coordinates in b to
 coordinates in a.  A twist is ``[v; w]``, linear before angular.  Metres and
 radians throughout.  Formulas: Murray, Li and Sastry 1994, "A Mathematical
 Introduction to Robotic Manipulation", chapter 2 and appendix A.
@@ -48,9 +48,9 @@ def rotation_from_quaternion(xyzw: np.ndarray) -> np.ndarray:
 
 def rotation_to_axis(axis: np.ndarray) -> np.ndarray:
     """
-    Return a rotation (3, 3) that takes the z axis to the unit vector `axis`.
+    Return the smallest rotation (3, 3) of the z axis to the unit vector `axis`.
 
-    The shortest one; for ``-z`` a half turn about x.
+    For ``-z`` it is a half turn about x.
     """
     x, y, z = axis
     if z < -1.0 + 1e-12:
@@ -85,7 +85,7 @@ def inverse(T: np.ndarray) -> np.ndarray:
 
 
 def distance(T_a: np.ndarray, T_b: np.ndarray) -> tuple[float, float]:
-    """Return how far two poses in one frame are apart: position (m), rotation angle (rad)."""
+    """Return the distance between two poses in one frame: position (m), rotation (rad)."""
     R = T_a[:3, :3].T @ T_b[:3, :3]
     sine = 0.5 * np.linalg.norm([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
     angle = float(np.arctan2(sine, 0.5 * (np.trace(R) - 1.0)))
@@ -93,13 +93,13 @@ def distance(T_a: np.ndarray, T_b: np.ndarray) -> tuple[float, float]:
 
 
 def hat(v: np.ndarray) -> np.ndarray:
-    """Return the skew matrix (3, 3) of `v` (3,): ``hat(v) @ x = v x x``."""
+    """Return the skew-symmetric matrix (3, 3) of `v` (3,): ``hat(v) @ x = v x x``."""
     x, y, z = v
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
 def vee(M: np.ndarray) -> np.ndarray:
-    """Return the vector (3,) of the skew part of `M` (3, 3): the inverse of :func:`hat`."""
+    """Return the vector (3,) of the skew-symmetric part of `M` (3, 3); inverts :func:`hat`."""
     return 0.5 * np.array([M[2, 1] - M[1, 2], M[0, 2] - M[2, 0], M[1, 0] - M[0, 1]])
 
 
@@ -107,13 +107,13 @@ def rotation_log(R: np.ndarray) -> np.ndarray:
     """
     Return the rotation vector (3,) of `R` (3, 3): unit axis times angle in [0, pi].
 
-    By way of the unit quaternion (w, v): ``angle = 2 atan2(|v|, w)``, exact to
-    rounding for every angle.  At pi, where the axis has two signs, the first of
-    its largest components is taken positive.
+    Computed from the unit quaternion (w, v): ``angle = 2 atan2(|v|, w)``, exact to
+    rounding for every angle.  At pi, where the sign of the axis is not unique, the
+    first of its largest components is positive.
     """
     (r00, r01, r02), (r10, r11, r12), (r20, r21, r22) = R
-    # Row k is 4 q_k times the quaternion (Shepperd 1978); the longest row rounds least,
-    # and its own component, the largest, is positive.
+    # Row k is 4 q_k times the quaternion (Shepperd 1978).  The row of the largest component
+    # has the smallest rounding error.
     rows = np.array([
         [1.0 + r00 + r11 + r22, r21 - r12, r02 - r20, r10 - r01],
         [r21 - r12, 1.0 + r00 - r11 - r22, r01 + r10, r02 + r20],
@@ -132,7 +132,7 @@ def rotation_log(R: np.ndarray) -> np.ndarray:
 
 def adjoint(T: np.ndarray) -> np.ndarray:
     """
-    Return the adjoint (6, 6) of a pose: it takes twists in b to twists in a, for ``T_a_b``.
+    Return the adjoint (6, 6) of a pose ``T_a_b``: it transforms twists in b to twists in a.
 
     ``Ad = [[R, hat(p) R], [0, R]]``.
     """
@@ -145,10 +145,10 @@ def adjoint(T: np.ndarray) -> np.ndarray:
 
 def small_adjoint(twist: np.ndarray) -> np.ndarray:
     """
-    Return the adjoint (6, 6) of a twist ``[v; w]``: its product with a twist is their bracket.
+    Return the adjoint (6, 6) of a twist ``[v; w]``; its product with a twist is the Lie bracket.
 
-    ``ad = [[hat(w), hat(v)], [0, hat(w)]]``, which is also ``dAd/dt Ad^-1`` of a
-    frame that moves with this twist.
+    ``ad = [[hat(w), hat(v)], [0, hat(w)]]``.  It equals ``dAd/dt Ad^-1`` of a frame
+    that moves with this twist.
     """
     ad = np.zeros((6, 6))
     ad[:3, :3] = ad[3:, 3:] = hat(twist[3:])
@@ -158,12 +158,12 @@ def small_adjoint(twist: np.ndarray) -> np.ndarray:
 
 def twist_exp(twist: np.ndarray) -> np.ndarray:
     """
-    Return the pose (4, 4) reached after moving for a unit of time with a constant twist.
+    Return the pose (4, 4) after moving with a constant twist for one unit of time.
 
     Parameters
     ----------
     twist : (6,) array
-        ``[v; w]``: m, and rad as a rotation vector.
+        ``[v; w]`` in m and rad.
 
     """
     W = hat(twist[3:])
@@ -178,7 +178,7 @@ def twist_exp(twist: np.ndarray) -> np.ndarray:
 
 
 def twist_log(T: np.ndarray) -> np.ndarray:
-    """Return the twist (6,) of :func:`twist_exp` that reaches `T`, its angle in [0, pi]."""
+    """Return the twist (6,) with ``twist_exp(twist) = T``; its angle is in [0, pi]."""
     w = rotation_log(T[:3, :3])
     W = hat(w)
     square = float(w @ w)

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where the files that come with the package are."""
+"""Find the data files of this package."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import ik_node
 
 def share_file(name: str) -> Path:
     """
-    Return the path of a shipped file, e.g. ``urdf/six_axis_arm.urdf``.
+    Return the path of a data file, e.g. ``urdf/six_axis_arm.urdf``.
 
-    Looked for in the ROS install, in the Python environment, in the source tree.
+    Searched in the ROS installation, the source tree and the Python environment.
 
     Raises
     ------
     FileNotFoundError
-        If it is in none of them.
+        If none of them has the file.
 
     """
     places = [Path(ik_node.__file__).parents[1], Path(sys.prefix) / 'share/ik_node']

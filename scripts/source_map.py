@@ -19,8 +19,9 @@ WAY = {
     GROUND: 'errors se3 text',
     'model': 'urdf chain arm_search joint_values',
     'kinematics': 'kernels arm',
-    'solver': 'goal choices options solver result compiled/entry compiled/damped '
-              'compiled/nullspace compiled/residual branches unreachable',
+    'solver': 'goal choices options tables solver result compiled/layout compiled/entry '
+              'compiled/damped compiled/nullspace compiled/residual compiled/solution_search '
+              'branches unreachable',
     'motion': 'trajectory limits quintic interpolation point_times start_state ruckig_motion '
               'point_to_point validate active_trajectory update_period '
               'monitor path_tolerance controller_rules tip_speed',

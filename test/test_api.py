@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The public Python API, run as the documentation writes it."""
 
+from importlib import metadata
+from pathlib import Path
 import subprocess
 import sys
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ import robots
 
 import ik_node
 from ik_node.errors import Reason
+from ik_node.model.chain import make_chain
 
 
 def test_the_public_api():
@@ -60,3 +64,26 @@ def test_names_are_the_ones_of_the_modules():
     assert sorted(ik_node.__all__) == ['Arm', 'Goal', 'Solver', 'load_urdf']
     with pytest.raises(AttributeError, match="module 'ik_node' has no attribute 'Solvr'"):
         _ = ik_node.Solvr
+
+
+@pytest.mark.parametrize('installed', [True, False])
+def test_the_version(installed, monkeypatch):
+    """It is that of the installed package; without installation, that of package.xml."""
+    def version(name):
+        if not installed:
+            raise metadata.PackageNotFoundError(name)
+        assert name == 'ik_node'
+        return '7.8.9'
+
+    monkeypatch.setattr(metadata, 'version', version)
+    source = ElementTree.parse(Path(__file__).parents[1] / 'package.xml').findtext('version')
+    assert ik_node.__version__ == ('7.8.9' if installed else source)
+    assert '__version__' in dir(ik_node)
+
+
+def test_an_arm_prints_as_one_line():
+    """Robot, base, tip and number of joints; the chain alone knows no robot name."""
+    arm = ik_node.load_urdf(robots.ARMS['ur5'].path)
+    assert repr(arm) == "Arm('ur5': 'base_link' -> 'tool0', 6 joints)"
+    chain = make_chain(arm.tree, 'forearm_link', 'wrist_1_link')
+    assert repr(chain) == "Chain('forearm_link' -> 'wrist_1_link', 1 joint)"

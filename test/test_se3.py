@@ -38,6 +38,16 @@ def twists(draw, largest=np.pi - 1e-3):
     return np.concatenate([[draw(NEAR) for _ in range(3)], draw(axes()) * angle])
 
 
+def test_rotation_from_quaternion():
+    """Against Pinocchio, one and many."""
+    xyzw = np.random.default_rng(0).normal(size=(50, 4))
+    xyzw /= np.linalg.norm(xyzw, axis=1)[:, None]
+    expected = np.array([pin.Quaternion(row).matrix() for row in xyzw])
+    assert np.abs(se3.rotation_from_quaternion(xyzw) - expected).max() < 1e-14
+    assert np.array_equal(se3.rotation_from_quaternion(tuple(xyzw[0])),
+                          se3.rotation_from_quaternion(xyzw)[0])
+
+
 @checked
 @given(poses(), poses())
 def test_poses_are_a_group(a, b):
@@ -66,8 +76,8 @@ def test_rotation_about_agrees_with_pinocchio(axis, angle):
 
 @checked
 @given(axes())
-def test_rotation_to_axis_takes_z_there(axis):
-    """A proper rotation takes z to the axis, the short way."""
+def test_rotation_to_axis(axis):
+    """A proper rotation of z to the axis, by the smallest angle."""
     for a in (axis, -axis, np.round(axis)):
         if np.linalg.norm(a) != pytest.approx(1.0):
             continue
@@ -95,7 +105,7 @@ def test_distance_agrees_with_pinocchio(a, b):
 @checked
 @given(axes(), NEAR, axes())
 def test_hat_is_the_cross_product(v, scale, x):
-    """The skew matrix multiplies as the cross product does; vee takes it back."""
+    """The skew-symmetric matrix gives the cross product; vee inverts hat."""
     v = scale * v
     assert np.array_equal(se3.hat(v) @ x, np.cross(v, x)) \
         or np.abs(se3.hat(v) @ x - np.cross(v, x)).max() < 1e-15
@@ -122,7 +132,7 @@ def test_exponential_agrees_with_pinocchio(twist, T):
 @checked
 @given(twists())
 def test_logarithm_undoes_the_exponential(twist):
-    """Below a half turn each twist comes back; the opposite twist is the inverse."""
+    """Below a half turn the twist is recovered; the opposite twist gives the inverse."""
     T = se3.twist_exp(twist)
     # Near a half turn p = V v nearly loses a direction, so v comes back less exactly.
     assert np.abs(se3.twist_log(T) - twist).max() < 1e-12
@@ -132,7 +142,7 @@ def test_logarithm_undoes_the_exponential(twist):
 @checked
 @given(poses(NEAR))
 def test_exponential_undoes_the_logarithm(T):
-    """Every pose comes back, those beyond a half turn of rpy too."""
+    """Every pose is recovered, also beyond a half turn of rpy."""
     twist = se3.twist_log(T)
     assert np.abs(se3.twist_exp(twist) - T).max() < 1e-13
     assert np.linalg.norm(twist[3:]) <= np.pi + 1e-15
@@ -141,7 +151,7 @@ def test_exponential_undoes_the_logarithm(T):
 @checked
 @given(twists(largest=6.0), st.floats(-2.0, 2.0), st.floats(-2.0, 2.0))
 def test_motions_with_one_twist_add_up(twist, a, b):
-    """Exponentials of one twist are a one-parameter group."""
+    """Exponentials of one twist form a one-parameter group."""
     both = se3.twist_exp(a * twist) @ se3.twist_exp(b * twist)
     assert np.abs(se3.twist_exp((a + b) * twist) - both).max() < 1e-12
 
@@ -149,7 +159,7 @@ def test_motions_with_one_twist_add_up(twist, a, b):
 @checked
 @given(poses(NEAR), poses(NEAR), twists())
 def test_adjoints_are_a_representation(a, b, twist):
-    """Ad follows products and inverses, and moving in b is moving in a by Ad."""
+    """Ad of products and inverses; moving in b equals moving in a by Ad."""
     assert np.abs(se3.adjoint(a @ b) - se3.adjoint(a) @ se3.adjoint(b)).max() < 1e-13
     assert np.abs(se3.adjoint(se3.inverse(a)) @ se3.adjoint(a) - np.eye(6)).max() < 1e-13
     moved = se3.twist_exp(se3.adjoint(a) @ twist) @ a
@@ -173,7 +183,7 @@ def test_brackets_are_a_lie_algebra(x, y, z):
 @pytest.mark.parametrize('axis', [(1, 0, 0), (0, -1, 0), (0, 0, -1), (-1, 1, 0), (0.3, -0.8, 0.5),
                                   (-0.1, 0.2, -0.9)])
 def test_logarithm_near_half_a_turn(axis, below):
-    """The axis is found where sin(angle) vanishes; at pi itself its sign is chosen."""
+    """The axis is found where sin(angle) vanishes; at pi its sign is fixed."""
     axis = np.array(axis, dtype=float) / np.linalg.norm(axis)
     R = pin.exp3(axis * (np.pi - below))
     w = se3.rotation_log(R)

@@ -20,16 +20,16 @@ import numpy as np
 from benchmarks.methods import paper_plots
 from benchmarks.methods.paper import smallest_singular_values, Walk, walks
 from ik_node.errors import IkNodeError, ParameterError
-from ik_node.textbook.compare import ALL
+from ik_node.textbook.compare import ALL_METHODS
 from ik_node.textbook.reports import markdown, number, write_json
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog='python -m benchmarks.methods', description=__doc__,
-                                     epilog=f'methods: {", ".join(ALL)}')
-    parser.add_argument('--methods', nargs='+', choices=ALL, default=ALL, metavar='NAME',
-                        help='default: all')
+                                     epilog=f'methods: {", ".join(ALL_METHODS)}')
+    parser.add_argument('--methods', nargs='+', choices=ALL_METHODS, default=ALL_METHODS,
+                        metavar='NAME', help='default: all')
     parser.add_argument('--degrees', type=float, default=1.0, metavar='D',
                         help='of the ellipse in one step (default 1)')
     parser.add_argument('--output', type=Path, default=Path('compare_methods'), metavar='FOLDER',

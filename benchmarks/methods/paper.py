@@ -18,7 +18,7 @@ import numpy as np
 from ik_node.errors import ParameterError
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.urdf import parse_urdf
-from ik_node.solver.goal import FREE, Goal
+from ik_node.solver.goal import FREE_AXIS, Goal
 from ik_node.textbook.compare_runs import Runner
 from ik_node.textbook.extended_jacobian import element_rows
 from ik_node.textbook.options import ClassicOptions, Limits
@@ -106,7 +106,7 @@ def plane_goal(point: np.ndarray) -> Goal:
     """Return the goal to put the tip at `point` (2,), m, whatever its direction."""
     T = np.eye(4)
     T[:2, 3] = point
-    return Goal(T, (0.0, 0.0, FREE, FREE, FREE, FREE), 'base')
+    return Goal(T, (0.0, 0.0, FREE_AXIS, FREE_AXIS, FREE_AXIS, FREE_AXIS), 'base')
 
 
 def links(chain: Chain, q: np.ndarray) -> np.ndarray:

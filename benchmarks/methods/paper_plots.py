@@ -10,8 +10,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.methods.paper import ellipse, links, planar_chain, Walk
-from ik_node.plotting import add_legend, COLOURS, GREY, new_figure, Panels, remark, save, style
-from ik_node.textbook.compare_runs import PRODUCTION
+from ik_node.plotting import (
+    add_legend,
+    LINE_COLOURS,
+    NEUTRAL_GREY,
+    new_figure,
+    Panels,
+    remark,
+    save,
+    style,
+)
+from ik_node.textbook.compare_runs import PRODUCTION_METHOD
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,15 +30,15 @@ MOMENTS = (0, 2, 3, 4, 5, 10)  # steps of its figures 5 and 6
 LEAST = 1e-4                   # mm, where the picture of distances ends
 SHOWN = ('pseudo_inverse', 'extended_pairwise', 'damped_least_squares', 'damped', 'transpose',
          'ccd')
-LINES = [(COLOURS[1], '-', 'path of the tip'), (GREY, '-', 'ellipse to follow')]
+LINES = [(LINE_COLOURS[1], '-', 'path of the tip'), (NEUTRAL_GREY, '-', 'ellipse to follow')]
 
 
 def figure_4(walks: dict[str, Walk], file: Path) -> None:
     """Draw the two curves of the paper's figure 4, and damped least squares."""
     figure = new_figure(6.4, 3.8)
     axes = style(figure.subplots())
-    shown = [('pseudo_inverse', COLOURS[1], 'o'), ('extended_pairwise', COLOURS[0], 's'),
-             ('damped_least_squares', COLOURS[2], '^')]
+    shown = [('pseudo_inverse', LINE_COLOURS[1], 'o'), ('extended_pairwise', LINE_COLOURS[0], 's'),
+             ('damped_least_squares', LINE_COLOURS[2], '^')]
     for name, colour, marker in shown:
         if name in walks:
             axes.plot(1e3 * walks[name].distance[:STEPS + 1], color=colour, marker=marker,
@@ -52,15 +61,15 @@ def all_methods(walks: dict[str, Walk], file: Path) -> None:
     """Draw the distance against the step for every method, with the pseudo-inverse in grey."""
     picture = Panels(list(walks), 'Following the ellipse, one step for each point', 'step',
                      'distance of the tip from the desired position  (mm)',
-                     [(COLOURS[0], '-', 'the method'), (GREY, '-', 'pseudo_inverse')])
+                     [(LINE_COLOURS[0], '-', 'the method'), (NEUTRAL_GREY, '-', 'pseudo_inverse')])
     for name, axes in picture.axes.items():
         if 'pseudo_inverse' in walks:
-            axes.plot(_visible(walks['pseudo_inverse']), color=GREY, linewidth=1.0)
-        axes.plot(_visible(walks[name]), color=COLOURS[0], linewidth=1.4)
+            axes.plot(_visible(walks['pseudo_inverse']), color=NEUTRAL_GREY, linewidth=1.0)
+        axes.plot(_visible(walks[name]), color=LINE_COLOURS[0], linewidth=1.4)
         axes.set_yscale('log')
         jump = np.degrees(walks[name].jumps.max())
         remark(axes, f'largest joint step {jump:.3g} deg' if jump else 'stays at the start')
-        if name == PRODUCTION:
+        if name == PRODUCTION_METHOD:
             axes.set_title(f'{name} (solves at each point)', fontsize=8)
     axes.set_ylim(LEAST, 1e4)
     save(picture.figure, file)
@@ -92,14 +101,14 @@ def chains(walks: dict[str, Walk], file: Path) -> None:
         row[0].set_ylabel(name.replace('_', '\n'), fontsize=8)
     upper.supxlabel('x  (mm)', fontsize=9)
     upper.supylabel('y  (mm)', fontsize=9)
-    add_legend(lower, [(COLOURS[0], '-', 'links'), *LINES])
+    add_legend(lower, [(LINE_COLOURS[0], '-', 'links'), *LINES])
     save(figure, file)
 
 
 def whole_ellipse(walks: dict[str, Walk], file: Path) -> None:
     """Draw the path of the tip over the whole ellipse for every method."""
     picture = Panels(list(walks), 'Path of the tip around the ellipse', 'x  (mm)', 'y  (mm)',
-                     [(COLOURS[0], '-', 'links at four moments'), *LINES])
+                     [(LINE_COLOURS[0], '-', 'links at four moments'), *LINES])
     for name, axes in picture.axes.items():
         path = walks[name].path
         _draw_ellipse(axes)
@@ -111,14 +120,14 @@ def whole_ellipse(walks: dict[str, Walk], file: Path) -> None:
 
 
 def _draw_ellipse(axes: Axes) -> None:
-    axes.plot(*(1e3 * ellipse(np.linspace(0.0, 360.0, 361))).T, color=GREY, linewidth=1.0)
+    axes.plot(*(1e3 * ellipse(np.linspace(0.0, 360.0, 361))).T, color=NEUTRAL_GREY, linewidth=1.0)
 
 
 def _draw_tips(axes: Axes, path: np.ndarray) -> None:
     tips = 1e3 * np.array([links(planar_chain(), q)[-1] for q in path])
-    axes.plot(*tips.T, color=COLOURS[1], linewidth=0.9)
+    axes.plot(*tips.T, color=LINE_COLOURS[1], linewidth=0.9)
 
 
 def _draw_links(axes: Axes, q: np.ndarray, width: float = 1.3) -> None:
-    axes.plot(*(1e3 * links(planar_chain(), q)).T, color=COLOURS[0], linewidth=width,
+    axes.plot(*(1e3 * links(planar_chain(), q)).T, color=LINE_COLOURS[0], linewidth=width,
               marker='o', markersize=1.8 * width)

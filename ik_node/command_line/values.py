@@ -18,7 +18,7 @@ def finite(text: str) -> float:
     except ValueError:
         number = float('nan')
     if not isfinite(number):
-        raise ArgumentTypeError(f'{text!a} is no finite number')
+        raise ArgumentTypeError(f'{text!a} is not a finite number')
     return number
 
 
@@ -31,7 +31,7 @@ def positive_count(text: str) -> int:
 
 
 def node_name(text: str) -> str:
-    """Return the name of a node, with or without a namespace."""
+    """Return a node name, with or without a namespace."""
     if not NODE_NAME.fullmatch(text):
-        raise ArgumentTypeError(f'{text!a} is no name of a node; e.g. ik_node, or /left/ik_node')
+        raise ArgumentTypeError(f'{text!a} is not a node name; give e.g. ik_node or /left/ik_node')
     return text

@@ -38,7 +38,7 @@ from ik_node.motion.start_state import StartState
 from ik_node.motion.tool_path.plan import plan_path
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.node.settings import make_settings, Settings
-from ik_node.plotting import add_legend, COLOURS, new_figure, save, style, unit
+from ik_node.plotting import add_legend, LINE_COLOURS, new_figure, save, style, unit
 from ik_node.se3 import pose, rotation_from_rpy
 from ik_node.share import share_file
 from ik_node.solver.goal import Goal
@@ -225,7 +225,7 @@ def draw(chain: Chain, curves: Curves, settings: Settings, title: str, window: b
         _panel(axes, name, label)
         for k, column in enumerate(values.T):
             axes.plot(curves.times, column, label=chain.joint_names[k], linewidth=1.1,
-                      color=COLOURS[k % len(COLOURS)], linestyle=_line(k))
+                      color=LINE_COLOURS[k % len(LINE_COLOURS)], linestyle=_line(k))
         if bound is not None:
             axes.axhline(bound, color='black', linewidth=0.9, linestyle=':')
     speed, dexterity = grid.flat[6:]
@@ -235,7 +235,7 @@ def draw(chain: Chain, curves: Curves, settings: Settings, title: str, window: b
     _pair(dexterity, curves, 'dexterity', ('manipulability', curves.manipulability, None),
           ('smallest singular value', curves.smallest_singular_value, None))
     upper.supxlabel('time  (s)', fontsize=9)
-    add_legend(lower, [(COLOURS[k % len(COLOURS)], _line(k), name)
+    add_legend(lower, [(LINE_COLOURS[k % len(LINE_COLOURS)], _line(k), name)
                        for k, name in enumerate(chain.joint_names)]
                + [('black', ':', 'limit')])
     return figure
@@ -259,7 +259,7 @@ def _pair(axes: Axes, curves: Curves, name: str, left: tuple, right: tuple) -> N
     """Draw two curves of one panel on two axes, each in the colour of its label."""
     _panel(axes, name, left[0])
     for panel, (label, values, bound), colour in (
-            (axes, left, COLOURS[0]), (axes.twinx(), right, COLOURS[1])):
+            (axes, left, LINE_COLOURS[0]), (axes.twinx(), right, LINE_COLOURS[1])):
         panel.plot(curves.times, values, color=colour, label=label, linewidth=1.1)
         panel.set_ylabel(label, fontsize=8, color=colour)
         panel.tick_params(labelsize=7)
@@ -269,7 +269,7 @@ def _pair(axes: Axes, curves: Curves, name: str, left: tuple, right: tuple) -> N
 
 
 def _line(joint: int) -> str:
-    return '-' if joint < len(COLOURS) else '--'
+    return '-' if joint < len(LINE_COLOURS) else '--'
 
 
 def _finite(values: np.ndarray) -> np.ndarray:

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of what callers give, before it reaches compiled code."""
+"""Check the arguments of callers before they reach compiled code."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from ik_node.text import quote
 
 def joint_vector(chain: Chain, q: np.ndarray, what: str = 'q', many: bool = False) -> np.ndarray:
     """
-    Return `q` as a new array (n,), or (N, n) for `many`, of floats.
+    Return `q` as a new float array (n,), or (N, n) with `many`.
 
     Raises
     ------
     ParameterError
-        If the shape is another, or a number is not finite.
+        If the shape is wrong or a number is not finite.
 
     """
-    # A copy: compiled code would be compiled anew for strided or read-only arrays.
+    # A copy: numba would compile another version for strided or read-only arrays.
     try:
         q = np.array(q, dtype=float, order='C')
     except (TypeError, ValueError):
         raise ParameterError(f'{what} needs numbers, got {quote(q)}') from None
     if q.shape[-1:] != (chain.n,) or q.ndim != 1 + many:
-        raise ParameterError(f'{what} needs {chain.n} numbers, one a joint, got shape {q.shape}')
+        raise ParameterError(f'{what} needs {chain.n} numbers, one per joint, got shape {q.shape}')
     if not np.isfinite(q).all():
         where = np.argwhere(~np.isfinite(q))[0]
         row = f' in row {where[0]}' if many else ''
@@ -41,7 +41,7 @@ def joint_vector(chain: Chain, q: np.ndarray, what: str = 'q', many: bool = Fals
 
 
 def numbers(value: object, shape: tuple[int, ...], what: str) -> np.ndarray:
-    """Return finite numbers of a shape, else raise ParameterError."""
+    """Return `value` as an array of finite numbers of this shape, else raise ParameterError."""
     try:
         array = np.array(value, dtype=float)
     except (TypeError, ValueError):
@@ -53,7 +53,7 @@ def numbers(value: object, shape: tuple[int, ...], what: str) -> np.ndarray:
 
 
 def indices(names: Sequence[str], known: tuple[str, ...], what: str) -> list[int]:
-    """Return where the names, each given once, stand among those that are known."""
+    """Return the indices of `names` in `known`; each name may be given once."""
     if isinstance(names, str):
         raise ParameterError(f'{what}s are given as a sequence of names, got the string '
                              f'{quote(names)}')
@@ -62,12 +62,12 @@ def indices(names: Sequence[str], known: tuple[str, ...], what: str) -> list[int
             raise ParameterError(f'the {what} {quote(name)} is unknown'
                                  + did_you_mean(name, known))
     if len(set(names)) < len(names):
-        raise ParameterError(f'the {what}s {quote(list(names))} name one twice; name each once')
+        raise ParameterError(f'the {what}s {quote(list(names))} have a name twice; give each once')
     return [known.index(name) for name in names]
 
 
 def one_of(value: object, allowed: tuple[str, ...], what: str) -> str:
-    """Return `value` if it is one of the words that are allowed, else raise ParameterError."""
+    """Return `value` if it is one of the allowed words, else raise ParameterError."""
     if value not in allowed:
         raise ParameterError(f'{what} is {quote(value)}; it is one of '
                              + ', '.join(map(quote, allowed)))
@@ -75,7 +75,7 @@ def one_of(value: object, allowed: tuple[str, ...], what: str) -> str:
 
 
 def did_you_mean(name: object, known: tuple[str, ...]) -> str:
-    """Return the end of a sentence about an unknown name: those that look like it, or some."""
+    """Return the end of a sentence about an unknown name: similar names, or the known ones."""
     near = difflib.get_close_matches(str(name), known, 3, 0.5)
     if near:
         return f'; did you mean {" or ".join(map(quote, near))}?'

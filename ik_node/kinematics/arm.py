@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Kinematics of an arm for Python callers: poses, Jacobians, singularities."""
+"""Kinematics of an arm, for Python callers: poses, Jacobians, singularities."""
 
 from __future__ import annotations
 
@@ -9,18 +9,30 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ik_node.errors import ParameterError, Reason, StateError
 from ik_node.kinematics import kernels
 from ik_node.kinematics.arguments import did_you_mean, indices, joint_vector, numbers, one_of
-from ik_node.kinematics.jacobian_query import COMPILED, FORMS, FRAMES, ROWS, tip_jacobian, View
-from ik_node.kinematics.links import link_path, link_pose, link_poses, LinkPath, MANY_FREEDOMS
+from ik_node.kinematics.jacobian_query import (
+    COMPILED_FORM,
+    FRAME_NAMES,
+    JACOBIAN_FORMS,
+    TASK_ROWS,
+    tip_jacobian,
+    View,
+    ViewOptions,
+)
+from ik_node.kinematics.links import link_path, link_pose, link_poses, LinkPath
 from ik_node.kinematics.singularity import analyse, Singularity
 from ik_node.model.chain import Chain, make_chain
-from ik_node.model.urdf import parse_urdf, read_urdf, Tree
+from ik_node.model.urdf import MULTI_DOF_TYPES, parse_urdf, read_urdf, Tree
 from ik_node.text import quote
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 
 def forward_kinematics(chain: Chain, q: np.ndarray) -> np.ndarray:
@@ -55,7 +67,7 @@ def singular_values(chain: Chain, q: np.ndarray) -> np.ndarray:
     """
     Return the singular values of the Jacobian at `q`, largest first, (min(6, n),).
 
-    Linear rows in m, angular rows in rad.  Their product is Yoshikawa's (1985) manipulability.
+    Linear rows in m, angular rows in rad.  Their product is the manipulability (Yoshikawa 1985).
     """
     return np.linalg.svd(jacobian(chain, q), compute_uv=False)
 
@@ -68,20 +80,22 @@ def load_urdf(path_or_text: str | bytes | PathLike, base_link: str | None = None
     Parameters
     ----------
     path_or_text : path, str or bytes
-        Text is bytes, or a string that begins with ``<`` after blanks or has more
-        than one line; any other string is a path.
+        Bytes are URDF text; so is a string that begins with ``<`` after blanks or has
+        more than one line.  Any other string is a path, or a ``package://`` or
+        ``file://`` URI.
     base_link, tip_link : str, optional
-        Links between which the arm lies; by default found, see
-        :func:`ik_node.model.arm_search.find_arm`.
+        First and last link of the arm; found by
+        :func:`ik_node.model.arm_search.find_arm` if not given.
 
     Raises
     ------
     UrdfError
         If the file cannot be read or is not a usable URDF.
     ChainError
-        If there is no usable chain between the links, or not one arm to be found.
+        If there is no usable chain between the links, or if no link is given and the
+        URDF has no arm or several.  The sentence lists the candidates.
     ParameterError
-        If it is neither path nor text.
+        If it is neither a path nor text.
 
     """
     if isinstance(path_or_text, PathLike):
@@ -99,9 +113,9 @@ def load_urdf(path_or_text: str | bytes | PathLike, base_link: str | None = None
 @dataclass(frozen=True, eq=False)
 class Arm(Chain):
     """
-    A chain with the tree that it lies in; make one by :func:`load_urdf`.
+    A chain and the tree of links that contains it, from :func:`load_urdf`.
 
-    The methods share some parameters.
+    The methods share these parameters; `rows`, `locked` and `others` are given by keyword.
 
     q : (n,) array
         Positions of `joint_names`, rad or m.
@@ -110,17 +124,17 @@ class Arm(Chain):
     point : (3,) array
         A point fixed to the link, in the link's frame (m); by default its origin.
     frame : str
-        Axes of the rows: 'base' (default), 'tool' (those of the tip link) or 'link'.
+        Axes of the rows: 'base' (default), 'tool' (the axes of the tip link) or 'link'.
     rows : sequence of str
-        Rows that are wanted, in this order, of 'x', 'y', 'z', 'rx', 'ry', 'rz'; by default all.
+        Rows to return, in this order, of 'x', 'y', 'z', 'rx', 'ry', 'rz'; by default all.
     locked : sequence of str
-        Joints that do not take part: their columns are zero.
+        Joints that do not move: their columns are zero.
     others : mapping of joint name to position
-        Joints that are not in the chain and stand between the base and the link.
+        Positions of joints between the base and the link that are not in the chain.
 
-    A joint that does not move the link against the base has a zero column.  All
-    methods raise ParameterError if an argument is not as said here, and StateError
-    if the position of a joint in `others` is needed and missing.
+    A joint that does not move the link relative to the base has a zero column.  All
+    methods raise ParameterError if an argument does not match this description, and
+    StateError if the position of a joint outside the chain is needed and missing.
 
     """
 
@@ -128,9 +142,13 @@ class Arm(Chain):
 
     @classmethod
     def from_tree(cls, tree: Tree, base_link: str = '', tip_link: str = '') -> Arm:
-        """Return the arm between two links, found where they are not named."""
+        """Return the arm between two links; links that are not given are found."""
         chain = make_chain(tree, base_link, tip_link)
         return cls(*(getattr(chain, name) for name in Chain.__dataclass_fields__), tree=tree)
+
+    def __repr__(self) -> str:
+        """Return robot name, base, tip and number of joints in one line."""
+        return super().__repr__().replace('(', f'({quote(self.tree.name)}: ', 1)
 
     def fk(self, q: np.ndarray) -> np.ndarray:
         """Return ``T_base_tip`` (4, 4), or (N, 4, 4) for the rows of `q` (N, n)."""
@@ -150,69 +168,66 @@ class Arm(Chain):
 
     def link_poses(self, q: np.ndarray,
                    others: Mapping[str, float] | None = None) -> dict[str, np.ndarray]:
-        """Return ``T_base_link`` (4, 4) of every link whose pose is known."""
+        """Return ``T_base_link`` (4, 4) of each link whose pose is known."""
         return link_poses(self.tree, self.base_link, self._positions(q, others))
 
     def jacobian(self, q: np.ndarray, link: str | None = None, point: np.ndarray | None = None,
-                 frame: str = 'base', *, rows: Sequence[str] | None = None,
-                 locked: Sequence[str] = (), others: Mapping[str, float] | None = None,
-                 form: str = COMPILED) -> np.ndarray:
+                 frame: str = 'base', *, form: str = COMPILED_FORM,
+                 **options: Unpack[ViewOptions]) -> np.ndarray:
         """
         Return the geometric Jacobian (r, n) of a point of a link: ``[v; w] = J qd``, m and rad.
 
         Parameters
         ----------
         form : str
-            How it is computed: 'cross_products' (compiled), or by a reference of
-            :mod:`ik_node.kinematics.jacobians`, 'product_derivative' or 'exponentials'.
+            How it is computed: 'cross_products' (compiled), or 'product_derivative' or
+            'exponentials', the readable references in :mod:`ik_node.kinematics.jacobians`.
 
         """
-        one_of(form, (COMPILED, *FORMS), 'the form of the Jacobian')
-        return self.view(q, link, point, frame, rows, locked, others).jacobian(form)
+        one_of(form, (COMPILED_FORM, *JACOBIAN_FORMS), 'the form of the Jacobian')
+        return self.view(q, link, point, frame, **options).jacobian(form)
 
     def jacobian_derivative(
             self, q: np.ndarray, qd: np.ndarray, link: str | None = None,
-            point: np.ndarray | None = None, frame: str = 'base', *,
-            rows: Sequence[str] | None = None, locked: Sequence[str] = (),
-            others: Mapping[str, float] | None = None) -> np.ndarray:
+            point: np.ndarray | None = None, frame: str = 'base',
+            **options: Unpack[ViewOptions]) -> np.ndarray:
         """
         Return the time derivative (r, n) of the Jacobian at joint rates `qd` (n,), rad/s or m/s.
 
-        Of the very matrix that :meth:`jacobian` returns, so the acceleration of the
-        point (in turning axes: the rate of its twist's numbers) is
-        ``J qdd + Jd qd``.  A locked joint has the rate 0.  Joints in `others` stand still.
+        It is the derivative of the matrix that :meth:`jacobian` returns, so the
+        acceleration of the point is ``J qdd + Jd qd``; in moving axes this is the rate
+        of the coordinates of its twist.  Locked joints must have the rate 0; joints in
+        `others` are at rest.
         """
         qd = joint_vector(self, qd, 'qd')
-        view = self.view(q, link, point, frame, rows, locked, others)
+        view = self.view(q, link, point, frame, **options)
         if qd[view.locked].any():
-            raise ParameterError(f'the locked joints {", ".join(map(quote, locked))} have the '
-                                 f'rates {qd[view.locked].tolist()}; give 0 or unlock them')
+            raise ParameterError(f'the locked joints {", ".join(map(quote, options["locked"]))} '
+                                 f'have the rates {qd[view.locked].tolist()}; give 0 or unlock '
+                                 'them')
         return view.derivative(qd)
 
     def hessian(self, q: np.ndarray, link: str | None = None, point: np.ndarray | None = None,
-                frame: str = 'base', *, rows: Sequence[str] | None = None,
-                locked: Sequence[str] = (),
-                others: Mapping[str, float] | None = None) -> np.ndarray:
+                frame: str = 'base', **options: Unpack[ViewOptions]) -> np.ndarray:
         """Return ``H[:, i, j]``, the derivative by q_j of column i of :meth:`jacobian`."""
-        return self.view(q, link, point, frame, rows, locked, others).hessian()
+        return self.view(q, link, point, frame, **options).hessian()
 
     def singularity(self, q: np.ndarray, link: str | None = None,
                     point: np.ndarray | None = None, frame: str = 'base', *,
-                    rows: Sequence[str] | None = None, locked: Sequence[str] = (),
-                    others: Mapping[str, float] | None = None,
-                    metres_per_radian: float = 1.0) -> Singularity:
+                    metres_per_radian: float = 1.0,
+                    **options: Unpack[ViewOptions]) -> Singularity:
         """
-        Return singular values, manipulability with its gradient, and the motion that is lost.
+        Return singular values, manipulability with its gradient, and the weakest motion.
 
         Parameters
         ----------
         metres_per_radian : float
-            Weight of angular rows; 1 takes a rad for a m.
+            Weight of the angular rows; with 1, one rad counts as one m.
 
         """
         if not numbers(metres_per_radian, (), 'metres_per_radian') > 0.0:
             raise ParameterError(f'metres_per_radian is {metres_per_radian}; it must be positive')
-        view = self.view(q, link, point, frame, rows, locked, others)
+        view = self.view(q, link, point, frame, **options)
         free = np.ones(self.n, dtype=bool)
         free[view.locked] = False
         if not free.any():
@@ -220,39 +235,39 @@ class Arm(Chain):
         return analyse(view.jacobian(), view.hessian(), view.rows, free, frame, metres_per_radian)
 
     def view(self, q: np.ndarray, link: str | None = None, point: np.ndarray | None = None,
-             frame: str = 'base', rows: Sequence[str] | None = None, locked: Sequence[str] = (),
-             others: Mapping[str, float] | None = None) -> View:
-        """Return what is common to Jacobian, derivatives and singularity at one posture."""
+             frame: str = 'base', rows: Sequence[str] | None = None,
+             locked: Sequence[str] = (), others: Mapping[str, float] | None = None) -> View:
+        """Return the view of a point, from which Jacobian and derivatives are computed."""
         path = self.path_to(self.tip_link if link is None else link)
         q = joint_vector(self, q)
         others = self._checked(others)
         missing = [name for name in path.others if name not in others]
         if missing:
-            raise StateError(f'the joint {quote(missing[0])} is not in the chain and has no known '
-                             f'position; without it the link {quote(path.link)} cannot be placed: '
-                             f'give others={{{quote(missing[0])}: position}}',
+            raise StateError(f'the pose of the link {quote(path.link)} depends on the joint '
+                             f'{quote(missing[0])}, which is not in the chain and has no known '
+                             f'position; give others={{{quote(missing[0])}: position}}',
                              Reason.STATE_INCOMPLETE)
         coordinates = np.concatenate([q, [others[name] for name in path.others]]) \
             if path.others else q
         frames = _frames(path.table, coordinates)
-        axes = turning = None
-        if one_of(frame, FRAMES, 'the frame') != 'base':
+        axes = angular = None
+        if one_of(frame, FRAME_NAMES, 'the frame') != 'base':
             table, seen, count = path.table, frames, len(coordinates)
             if frame == 'tool' and path.link != self.tip_link:
                 table, seen, count = self.table, _frames(self.table, q), self.n
             axes = seen[-1, :9].reshape(3, 3)
-            turning = tip_jacobian(table, seen, count)[3:, :self.n]
+            angular = tip_jacobian(table, seen, count)[3:, :self.n]
         position = frames[-1, 9:].copy()
         if point is not None:
             position += frames[-1, :9].reshape(3, 3) @ numbers(point, (3,), 'the point')
         if rows is not None and not len(rows):
-            raise ParameterError('rows is empty; name at least one of ' + ', '.join(ROWS))
-        return View(path.table, coordinates, frames, self.n, position, axes, turning,
-                    list(range(6)) if rows is None else indices(rows, ROWS, 'row'),
+            raise ParameterError('rows is empty; name at least one of ' + ', '.join(TASK_ROWS))
+        return View(path.table, coordinates, frames, self.n, position, axes, angular,
+                    list(range(6)) if rows is None else indices(rows, TASK_ROWS, 'row'),
                     indices(locked, self.joint_names, 'locked joint'))
 
     def path_to(self, link: str) -> LinkPath:
-        """Return the way from the base to a link, as a table for the kernels."""
+        """Return the path from the base to a link, as a table for the kernels."""
         if link not in self._paths:
             self._paths[link] = link_path(self.tree, self.base_link, link, self.joint_names)
         return self._paths[link]
@@ -262,12 +277,12 @@ class Arm(Chain):
         return {self.tip_link: LinkPath(self.tip_link, self.table, ())}
 
     def _positions(self, q: np.ndarray, others: Mapping[str, float] | None) -> dict[str, float]:
-        """Return the positions of all joints that are given."""
+        """Return all given joint positions by name."""
         return {**dict(zip(self.joint_names, joint_vector(self, q).tolist())),
                 **self._checked(others)}
 
     def _checked(self, others: Mapping[str, float] | None) -> Mapping[str, float]:
-        """Refuse positions of joints that do not exist, or that other joints already give."""
+        """Return `others`; refuse unknown joints and joints whose position is known already."""
         joints = {joint.name: joint for joint in self.tree.joints} if others else {}
         for name, value in (others or {}).items():
             if name not in joints:
@@ -279,7 +294,7 @@ class Arm(Chain):
             if joints[name].mimic is not None:
                 raise ParameterError(f'others has the joint {quote(name)}, which mimics '
                                      f'{quote(joints[name].mimic.joint)}; leave it out')
-            if not joints[name].moves or joints[name].type in MANY_FREEDOMS:
+            if not joints[name].moves or joints[name].type in MULTI_DOF_TYPES:
                 raise ParameterError(f'others has the joint {quote(name)}, which is '
                                      f'{joints[name].type.value} and has no position; '
                                      'leave it out')
@@ -288,13 +303,13 @@ class Arm(Chain):
 
 
 def _frames(table: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Return the joint frames and the last frame, (m + 1, 12), at checked coordinates."""
+    """Return the joint frames and the tip frame, (m + 1, 12), at checked coordinates."""
     frames = np.empty((len(table), 12))
     kernels.joint_frames(table, q, frames)
     return frames
 
 
 def _is_text(text: str) -> bool:
-    """Return whether a string is URDF text and not a path."""
+    """Return whether a string is URDF text rather than a path."""
     text = text.strip().lstrip('\ufeff').lstrip()
     return not text or text.startswith('<') or '\n' in text

@@ -1,10 +1,10 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Where compiled functions are kept, and what is said while they are compiled.
+Cache of compiled functions, and progress messages while they are compiled.
 
-numba keeps machine code in NUMBA_CACHE_DIR, else beside the source file, else in ~/.cache/numba.
-Where none of them can be written, functions are compiled at each start instead.
+numba caches machine code in NUMBA_CACHE_DIR, else beside the source file, else in ~/.cache/numba.
+If none of these folders can be written, functions are compiled at each start.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ logger = logging.getLogger(__name__)
 
 class CacheState:
     """
-    Whether compiled functions are kept on the disk.
+    Whether compiled functions are cached on disk.
 
     Attributes
     ----------
     fault : str
-        Why they are not; empty while they are.
+        Why they are not cached; empty if they are.
 
     """
 
@@ -40,7 +40,7 @@ class CacheState:
 
     @classmethod
     def failed(cls, error: Exception) -> None:
-        """Note that functions cannot be kept; warn once in a process."""
+        """Record that functions cannot be cached; warn once per process."""
         if cls.fault:
             return
         cls.fault = str(error)
@@ -50,10 +50,10 @@ class CacheState:
 
 
 class TolerantCache(FunctionCache):
-    """A cache of compiled functions that does without the disk if that cannot be used."""
+    """A cache of compiled functions that ignores errors of the disk."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled function; None if there is none that can be read."""
+        """Return the compiled function, or None if it cannot be read."""
         try:
             return super().load_overload(sig, target_context)
         except OSError as error:
@@ -61,7 +61,7 @@ class TolerantCache(FunctionCache):
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep a compiled function, if the disk takes it."""
+        """Save a compiled function if possible."""
         try:
             super().save_overload(sig, data)
         except OSError as error:
@@ -69,7 +69,7 @@ class TolerantCache(FunctionCache):
 
 
 def cached_njit(**options: Any) -> Callable[[Callable], Callable]:
-    """Return ``numba.njit(cache=True, **options)`` that also works where no cache can be."""
+    """Return ``numba.njit(cache=True, **options)`` that also works without a cache folder."""
     def decorate(function: Callable) -> Callable:
         dispatcher = njit(**options)(function)
         try:
@@ -82,7 +82,7 @@ def cached_njit(**options: Any) -> Callable[[Callable], Callable]:
 
 
 class _Progress(Listener):
-    """Counts what is compiled, and says so at the first function and then periodically."""
+    """Count compiled functions; report at the first one and then periodically."""
 
     def __init__(self, say: Callable[[str], object]) -> None:
         self._say = say
@@ -99,7 +99,7 @@ class _Progress(Listener):
         self._say(f'compiling the solver ({often}); this takes one to two minutes')
 
     def on_end(self, event: Event) -> None:
-        """Tell how far it is."""
+        """Report the progress."""
         self.count += 1
         now = monotonic()
         if now - self._said > PROGRESS_PERIOD_S:
@@ -114,9 +114,9 @@ _active: list[_Progress] = []
 @contextmanager
 def compilation_told(say: Callable[[str], object] = logger.warning) -> Iterator[None]:
     """
-    Say so if anything is compiled meanwhile, how far it is, and how long it took.
+    Report if functions are compiled in this context, the progress, and the total time.
 
-    Within another one this does nothing: who begins first does the talking.
+    Nested contexts do nothing: the outermost one reports.
     """
     if _active:
         yield

@@ -3,9 +3,9 @@
 """
 Time derivative of the Jacobian, and its derivative by the joints (the Hessian).
 
-Both start from the twists of the m joints on the path, in base axes at the
-base's origin, at one posture.  The matrix of :func:`followers` takes them to the
-n coordinates.
+Both start from the twists of the m joints on the path, in base axes at the base
+origin, at one posture.  The matrix of :func:`followers` maps the n coordinates to
+the joints.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ik_node.se3 import hat, small_adjoint
 
 def spatial_twists(table: np.ndarray, frames: np.ndarray) -> np.ndarray:
     """
-    Return the unit twists (6, m) of the joints, in base axes at the base's origin.
+    Return the unit twists (6, m) of the joints, in base axes at the base origin.
 
     Revolute: ``[p x a; a]``, prismatic: ``[a; 0]``, with the axis a through p.
 
@@ -27,7 +27,7 @@ def spatial_twists(table: np.ndarray, frames: np.ndarray) -> np.ndarray:
     table : (m + 1, 16) array
         :attr:`ik_node.model.chain.Chain.table`.
     frames : (m + 1, 12) array
-        Joint frames in the base, by ``kernels.joint_frames``.
+        Joint frames in the base frame, from ``kernels.joint_frames``.
 
     """
     axes, points = frames[:-1, 2:9:3].T, frames[:-1, 9:].T
@@ -37,7 +37,7 @@ def spatial_twists(table: np.ndarray, frames: np.ndarray) -> np.ndarray:
 
 
 def followers(table: np.ndarray, n: int) -> np.ndarray:
-    """Return the matrix (m, n) that takes the rates of n coordinates to those of the m joints."""
+    """Return the matrix (m, n) from the rates of n coordinates to the rates of m joints."""
     matrix = np.zeros((len(table) - 1, n))
     matrix[np.arange(len(matrix)), table[:-1, 13].astype(int)] = table[:-1, 14]
     return matrix
@@ -45,12 +45,12 @@ def followers(table: np.ndarray, n: int) -> np.ndarray:
 
 def time_derivative(twists: np.ndarray, rates: np.ndarray, point: np.ndarray) -> np.ndarray:
     """
-    Return the rate (6, m) at which the joints' columns of the Jacobian of a point change.
+    Return the time derivative (6, m) of the Jacobian columns of a point, one per joint.
 
-    A joint's twist is carried along by the joints before it: with V the twist
-    of the body that holds its axis, ``dAd/dt Ad^-1 = [[hat(w), hat(v)], [0, hat(w)]]``,
-    so the twist z changes by ``ad(V) z`` (Rabbani's notes on the Jacobian, "Jacobian
-    derivative").  The linear part of the column at a point p is ``v + w x p``.
+    The joints before a joint move its twist: with V the twist of the body that
+    carries its axis, ``dAd/dt Ad^-1 = [[hat(w), hat(v)], [0, hat(w)]]``, so the twist z
+    changes by ``ad(V) z`` (Rabbani's notes on the Jacobian, "Jacobian derivative").
+    The linear part of the column at a point p is ``v + w x p``.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def time_derivative(twists: np.ndarray, rates: np.ndarray, point: np.ndarray) ->
     rates : (m,) array
         Joint rates, rad/s or m/s.
     point : (3,) array
-        A point of the last link, in base axes from the base's origin (m).
+        A point of the last link, in the base frame (m).
 
     """
     changes = np.empty_like(twists)

@@ -1,10 +1,12 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is looked at: a point of a link, in chosen axes, some rows, with some joints locked."""
+"""A point of a link, chosen axes, rows and locked joints: the arguments of a Jacobian."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 import numpy as np
 
@@ -12,11 +14,19 @@ from ik_node.kinematics import jacobians, kernels
 from ik_node.kinematics.derivatives import followers, hessian, spatial_twists, time_derivative
 from ik_node.se3 import hat
 
-ROWS = ('x', 'y', 'z', 'rx', 'ry', 'rz')  # linear, then angular
-FRAMES = ('base', 'tool', 'link')
-FORMS = {'product_derivative': jacobians.product_derivative,
+TASK_ROWS = ('x', 'y', 'z', 'rx', 'ry', 'rz')  # linear, then angular
+FRAME_NAMES = ('base', 'tool', 'link')
+JACOBIAN_FORMS = {'product_derivative': jacobians.product_derivative,
          'exponentials': jacobians.exponentials}
-COMPILED = 'cross_products'
+COMPILED_FORM = 'cross_products'
+
+
+class ViewOptions(TypedDict, total=False):
+    """Keywords of the methods of :class:`ik_node.kinematics.arm.Arm`, described there."""
+
+    rows: Sequence[str] | None
+    locked: Sequence[str]
+    others: Mapping[str, float] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,21 +39,21 @@ class View:
     table : (m + 1, 16) array
         Path to the link, :attr:`ik_node.kinematics.links.LinkPath.table`.
     q : (c,) array
-        The n coordinates of the chain, then the path's other ones.
+        The n coordinates of the chain, then the other coordinates of the path.
     frames : (m + 1, 12) array
-        Joint frames of the path and, last, the link, in the base.
+        Joint frames of the path and, last, the frame of the link, in the base frame.
     n : int
-        Coordinates of the chain.
+        Number of coordinates of the chain.
     point : (3,) array
-        In base axes, from the base's origin (m).
+        Position in the base frame (m).
     axes : (3, 3) array or None
-        Directions of the rows as columns, in the base; None for base axes.
-    turning : (3, n) array or None
-        Angular Jacobian of these axes, in the base; None where they stand still.
+        Directions of the rows as columns, in the base frame; None for base axes.
+    angular : (3, n) array or None
+        Angular Jacobian of these axes, in the base frame; None if they do not move.
     rows : list of int
-        Which of the six rows are wanted.
+        Indices of the rows to return.
     locked : list of int
-        Joints that do not take part.
+        Indices of the joints that do not move.
 
     """
 
@@ -53,11 +63,11 @@ class View:
     n: int
     point: np.ndarray
     axes: np.ndarray | None
-    turning: np.ndarray | None
+    angular: np.ndarray | None
     rows: list[int]
     locked: list[int]
 
-    def jacobian(self, form: str = COMPILED) -> np.ndarray:
+    def jacobian(self, form: str = COMPILED_FORM) -> np.ndarray:
         """Return the Jacobian (r, n); see :meth:`ik_node.kinematics.arm.Arm.jacobian`."""
         J = self._in_base(form)
         if self.axes is not None:
@@ -68,13 +78,13 @@ class View:
         """
         Return the time derivative (r, n) of :meth:`jacobian` at the joint rates `qd` (n,).
 
-        In axes R that turn with w, the columns change by ``R^T (dJ/dt - w x J)``.
+        In axes R with angular velocity w, the columns change by ``R^T (dJ/dt - w x J)``.
         """
         twists, follow = self._twists(), followers(self.table, len(self.q))[:, :self.n]
         D = time_derivative(twists, follow @ qd, self.point) @ follow
         if self.axes is not None:
-            W = hat(self.turning @ qd)
-            J = self._in_base(COMPILED)
+            W = hat(self.angular @ qd)
+            J = self._in_base(COMPILED_FORM)
             D = jacobians.in_axes(D - np.vstack([W @ J[:3], W @ J[3:]]), self.axes)
         return self._trim(D)
 
@@ -83,8 +93,8 @@ class View:
         follow = followers(self.table, len(self.q))[:, :self.n]
         H = np.einsum('rkl,ki,lj->rij', hessian(self._twists(), self.point), follow, follow)
         if self.axes is not None:
-            J = self._in_base(COMPILED)
-            for j, w in enumerate(self.turning.T):
+            J = self._in_base(COMPILED_FORM)
+            for j, w in enumerate(self.angular.T):
                 W = hat(w)
                 H[:, :, j] = jacobians.in_axes(
                     H[:, :, j] - np.vstack([W @ J[:3], W @ J[3:]]), self.axes)
@@ -92,19 +102,19 @@ class View:
         return self._trim(H)
 
     def _trim(self, columns: np.ndarray) -> np.ndarray:
-        """Return the wanted rows, with the columns of locked joints set to zero."""
+        """Return the selected rows, with the columns of locked joints set to zero."""
         if self.locked:
             columns[:, self.locked] = 0.0
         return columns[self.rows]
 
     def _in_base(self, form: str) -> np.ndarray:
         """Return the Jacobian (6, n) of the point in base axes."""
-        if form == COMPILED:
-            # The kernel looks at the last frame, so that is moved to the point.
+        if form == COMPILED_FORM:
+            # The kernel uses the origin of the last frame, so it is moved to the point.
             frames = self.frames.copy()
             frames[-1, 9:] = self.point
             return tip_jacobian(self.table, frames, len(self.q))[:, :self.n]
-        J = FORMS[form](self.table, self.q)[:, :self.n]
+        J = JACOBIAN_FORMS[form](self.table, self.q)[:, :self.n]
         return jacobians.at_point(J, self.point - self.frames[-1, 9:])
 
     def _twists(self) -> np.ndarray:

@@ -4,9 +4,9 @@
 The Jacobian in its textbook forms: readable references for the compiled one.
 
 All forms take the table of a chain or of a path to a link (see
-:attr:`ik_node.model.chain.Chain.table`) and the coordinates q of it.  A mimic
-joint adds its column, times its factor, to the joint that it follows.  Columns
-are twists ``[v; w]``, m and rad per unit of q.
+:attr:`ik_node.model.chain.Chain.table`) and its coordinates q.  The column of a
+mimic joint, times its factor, is added to that of the joint that it follows.
+Columns are twists ``[v; w]``, m and rad per unit of q.
 """
 
 from __future__ import annotations
@@ -19,18 +19,19 @@ import numpy as np
 from ik_node.kinematics.kernels import pose_matrix
 from ik_node.se3 import adjoint, inverse, pose, twist_exp, vee
 
-TURN = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0])   # unit twist of a revolute joint: about its z
-SLIDE = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])  # of a prismatic joint: along its z
+# Unit twists of joints in their own frames: rotation about z, translation along z.
+REVOLUTE_TWIST = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+PRISMATIC_TWIST = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
 
 
 def product_derivative(table: np.ndarray, q: np.ndarray) -> np.ndarray:
     """
-    Jacobian (6, n) of the last frame in base axes, by the derivative of the product.
+    Return the Jacobian (6, n) of the last frame in base axes, by differentiating the product.
 
     ``dT/dq_i = A_1 E_1 ... A_i dE_i/dq_i ... A_m E_m A_tip`` with the offsets A and
     the joint motions E ("Kinematics - Theory", 2013, the partial differential of
     the forward kinematics).  The linear column is the last column of dT/dq_i, the
-    angular one the vector of ``dR/dq_i R^T``.
+    angular column is ``vee(dR/dq_i R^T)``.
     """
     J = np.zeros((6, len(q)))
     R = forward_product(table, q)[:3, :3]
@@ -45,8 +46,8 @@ def forward_product(table: np.ndarray, q: np.ndarray, derivative_of: int = -1) -
     """
     Return the pose (4, 4) of the last frame, the product of all offsets and joint motions.
 
-    With `derivative_of` k the motion of the k-th joint is replaced by its
-    derivative with respect to its own position.
+    With ``derivative_of=k`` the motion of the k-th joint is replaced by its derivative
+    with respect to the position of this joint.
     """
     T = np.eye(4)
     for k, row in enumerate(table[:-1]):
@@ -58,11 +59,11 @@ def forward_product(table: np.ndarray, q: np.ndarray, derivative_of: int = -1) -
 
 def body_jacobian(table: np.ndarray, q: np.ndarray) -> np.ndarray:
     """
-    Body Jacobian (6, n): twists of the last frame in its own axes, at its origin.
+    Return the body Jacobian (6, n): twists of the last frame in its own axes, at its origin.
 
-    By the product of exponentials ``g = exp(z_1 q_1) ... exp(z_m q_m) g(0)``: column
-    j is ``Ad^-1(exp(z_j q_j) ... exp(z_m q_m) g(0)) z_j``, in one pass from the tip
-    to the base (Murray, Li and Sastry 1994, eq. 3.55).
+    With the product of exponentials ``g = exp(z_1 q_1) ... exp(z_m q_m) g(0)``, column
+    j is ``Ad^-1(exp(z_j q_j) ... exp(z_m q_m) g(0)) z_j``, computed in one pass from the
+    tip to the base (Murray, Li and Sastry 1994, eq. 3.55).
     """
     J = np.zeros((6, len(q)))
     twists, g = home(table)
@@ -75,7 +76,7 @@ def body_jacobian(table: np.ndarray, q: np.ndarray) -> np.ndarray:
 
 def spatial_jacobian(table: np.ndarray, q: np.ndarray) -> np.ndarray:
     """
-    Spatial Jacobian (6, n): twists of the last frame in base axes, at the base's origin.
+    Return the spatial Jacobian (6, n): twists of the last frame in base axes, at the base origin.
 
     Column j is ``Ad(exp(z_1 q_1) ... exp(z_j-1 q_j-1)) z_j`` (Murray, Li and Sastry
     1994, eq. 3.54).  It is ``Ad(T_base_tip)`` times the body Jacobian.
@@ -90,30 +91,30 @@ def spatial_jacobian(table: np.ndarray, q: np.ndarray) -> np.ndarray:
 
 
 def exponentials(table: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Jacobian (6, n) of the last frame in base axes: the body Jacobian, turned."""
+    """Return the Jacobian (6, n) of the last frame in base axes: the rotated body Jacobian."""
     return in_axes(body_jacobian(table, q), forward_product(table, q)[:3, :3].T)
 
 
 def home(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
-    Return the twists of the joints (m, 6) in the base, and the pose g(0) (4, 4).
+    Return the joint twists (m, 6) in the base frame and the pose g(0) (4, 4).
 
-    Both where every joint of the path stands at 0, mimic joints too.
+    Both with all joints of the path at 0, mimic joints included.
     """
     twists = []
     g = np.eye(4)
     for row in table[:-1]:
         g = g @ pose_matrix(row[:12])
-        twists.append(adjoint(g) @ (SLIDE if row[12] != 0.0 else TURN))
+        twists.append(adjoint(g) @ (PRISMATIC_TWIST if row[12] != 0.0 else REVOLUTE_TWIST))
     return np.array(twists).reshape(-1, 6), g @ pose_matrix(table[-1, :12])
 
 
 def at_point(J: np.ndarray, offset: np.ndarray) -> np.ndarray:
     """
-    Return the Jacobian of another point of the same link; `offset` (3,) leads to it.
+    Return the Jacobian of another point of the same link, at `offset` (3,) from the first.
 
-    ``J_p = Ad J`` with an adjoint of translation only, since all points of a link
-    turn alike (de Lasa 2010, appendix B).  `offset` is in the axes of `J`.
+    ``J_p = Ad J`` with the adjoint of a translation, since all points of a link have
+    the same angular velocity (de Lasa 2010, appendix B).  `offset` is in the axes of `J`.
     """
     return adjoint(pose(np.eye(3), -offset)) @ J
 
@@ -124,7 +125,7 @@ def in_axes(J: np.ndarray, R: np.ndarray) -> np.ndarray:
 
 
 def _coordinates(table: np.ndarray) -> Iterator[tuple[int, float]]:
-    """Yield for each joint the coordinate that moves it and the factor."""
+    """Yield for each joint the index of its coordinate and its factor."""
     for row in table[:-1]:
         yield int(row[13]), row[14]
 

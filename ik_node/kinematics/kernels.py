@@ -3,7 +3,7 @@
 """
 Compiled forward kinematics, Jacobian and pose error.
 
-All functions write into arrays that the caller owns and allocate nothing.
+The kernels write into arrays of the caller; only those for many postures allocate.
 A pose is a row of 12 numbers: rotation (9, row-major), position (3).
 """
 
@@ -19,22 +19,24 @@ import numpy as np
 
 from ik_node.kinematics.compilation import cached_njit
 
-# a * b + c is rounded once, where the processor can; nothing else is reordered.
-HOW = {'error_model': 'numpy', 'nogil': True, 'fastmath': {'contract'}}
-# Called from Python; only from compiled code (no wrapper to compile, kept on the disk as part of
-# its callers, and no array made or returned: counting references took half of the time); the
-# same, but to make arrays; from one place only (not compiled by itself).
-compiled = cached_njit(**HOW)
-inner = njit(**HOW, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
-allocating = njit(**HOW, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-inlined = njit(**HOW, inline='always')
+# contract: a * b + c may become one fused multiply-add; nothing else is reordered.
+NUMBA_OPTIONS = {'error_model': 'numpy', 'nogil': True, 'fastmath': {'contract'}}
+# compiled: callable from Python, cached on disk.
+compiled = cached_njit(**NUMBA_OPTIONS)
+# inner: callable from compiled code only; allocates nothing.  Without wrappers and reference
+# counts it compiles and runs in half of the time; it is cached on disk as part of its callers.
+inner = njit(**NUMBA_OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
+# allocating: as inner, but may create and return arrays.
+allocating = njit(**NUMBA_OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+# inlined: compiled into its one caller.
+inlined = njit(**NUMBA_OPTIONS, inline='always')
 
-FAR_ROUND = 1e6  # rad; beyond, the reduction of :func:`sine_cosine` loses bits
+FAST_SINE_LIMIT_RAD = 1e6  # beyond it the range reduction of :func:`sine_cosine` loses bits
 
 
 @inner
 def copy(a, out):
-    """Write the row a into the row `out` (compiles in a tenth of the time of ``out[:] = a``)."""
+    """Copy the row a into `out`; this compiles ten times as fast as ``out[:] = a``."""
     for i in range(out.shape[0]):
         out[i] = a[i]
 
@@ -42,13 +44,13 @@ def copy(a, out):
 @inner
 def sine_cosine(x):
     """
-    Return ``sin x`` and ``cos x`` (x in rad), within two units of the last place.
+    Return ``sin x`` and ``cos x`` (x in rad), to within two units in the last place.
 
-    One reduction to [-pi/4, pi/4] serves both (Cody and Waite 1980; pi/2 in three
-    parts, the polynomials those of fdlibm), inlined and without branches: half the
-    time of the library's two calls.
+    Both share one range reduction to [-pi/4, pi/4] (Cody and Waite 1980, pi/2 in three
+    parts) and use the polynomials of fdlibm.  Inlined and without branches, this takes
+    half the time of two library calls.
     """
-    if not abs(x) <= FAR_ROUND:
+    if not abs(x) <= FAST_SINE_LIMIT_RAD:
         return sin(x), cos(x)
     quarter = np.rint(x * 0.6366197723675814)
     r = ((x - quarter * 1.5707963267341256) - quarter * 6.077100506303966e-11) \
@@ -76,8 +78,8 @@ def joint_frames(table, q, frames):
     Parameters
     ----------
     table : (m + 1, 16) array
-        :attr:`ik_node.model.chain.Chain.table`; behind the first row, the offset of a
-        revolute joint turns about x only (:func:`ik_node.model.chain.aligned`).
+        :attr:`ik_node.model.chain.Chain.table`; after the first row, the offset of a
+        revolute joint rotates about x only (:func:`ik_node.model.chain.aligned`).
     q : (n,) array
         Joint positions, rad or m.
     frames : (m + 1, 12) array, written
@@ -85,7 +87,7 @@ def joint_frames(table, q, frames):
         row, of the tip, all in the base frame.
 
     """
-    # The running pose is held in registers: half as fast again as in an array.
+    # The current pose is kept in local variables: 1.5 times as fast as in an array.
     m = table.shape[0] - 1
     t = table[0]
     r0, r1, r2, r3, r4, r5, r6, r7, r8 = t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8]
@@ -118,16 +120,11 @@ def joint_frames(table, q, frames):
             px += r2 * value
             py += r5 * value
             pz += r8 * value
-        write_pose(r0, r1, r2, r3, r4, r5, r6, r7, r8, px, py, pz, frames[k])
-
-
-@inner
-def write_pose(r0, r1, r2, r3, r4, r5, r6, r7, r8, px, py, pz, frame):
-    """Write a pose given by its numbers, rotation row by row, into a row of 12."""
-    frame[0], frame[1], frame[2] = r0, r1, r2
-    frame[3], frame[4], frame[5] = r3, r4, r5
-    frame[6], frame[7], frame[8] = r6, r7, r8
-    frame[9], frame[10], frame[11] = px, py, pz
+        frame = frames[k]
+        frame[0], frame[1], frame[2] = r0, r1, r2
+        frame[3], frame[4], frame[5] = r3, r4, r5
+        frame[6], frame[7], frame[8] = r6, r7, r8
+        frame[9], frame[10], frame[11] = px, py, pz
 
 
 @compiled
@@ -135,15 +132,15 @@ def jacobian_columns(table, frames, length, columns):
     """
     Geometric Jacobian of the tip in the base frame, by cross products; one row per joint.
 
-    Revolute: ``[a x (p_tip - p_i); a]``, prismatic: ``[a; 0]`` (Whitney 1972); a
-    mimic joint adds its column, times its factor, to the joint that it follows.
+    Revolute: ``[a x (p_tip - p_i); a]``, prismatic: ``[a; 0]`` (Whitney 1972).  The column
+    of a mimic joint, times its factor, is added to that of the joint that it follows.
 
     Parameters
     ----------
     frames : (m + 1, 12) array
         From :func:`joint_frames`.
     length : float
-        The angular parts are multiplied by it: 1, or metres per radian.
+        Factor of the angular parts: 1, or metres per radian.
     columns : (n, 6) array, written
         J^T: linear (m) and angular velocity of the tip per unit of q.
 
@@ -173,9 +170,9 @@ def pose_error(goal, tip, e):
     """
     Error twist from the tip to the goal, in the base frame.
 
-    ``e = [p_goal - p; log(R_goal R^T)]``, the logarithm as rotation vector
-    (rad).  At an angle of exactly pi, where the axis has two signs, the first
-    of its largest components is taken positive.
+    ``e = [p_goal - p; log(R_goal R^T)]``, the logarithm as a rotation vector (rad).
+    At an angle of exactly pi, where the sign of the axis is not unique, the first of
+    its largest components is positive.
 
     Parameters
     ----------
@@ -235,7 +232,7 @@ def tip_poses(table, Q, poses):
 
 @compiled
 def tip_rates(table, Q, Qd, rates):
-    """Speed (m/s) and rate of turn (rad/s) of the tip: Q, Qd (N, n) to rates (N, 2)."""
+    """Linear (m/s) and angular speed (rad/s) of the tip: Q, Qd (N, n) to rates (N, 2)."""
     frames = np.empty((table.shape[0], 12))
     columns = np.empty((Q.shape[1], 6))
     twist = np.empty(6)
@@ -252,20 +249,20 @@ def tip_rates(table, Q, Qd, rates):
 
 def forget_stale(functions: Iterable[Callable], modules: Iterable[ModuleType]) -> None:
     """
-    Have compiled functions compiled anew that are older on the disk than one of their modules.
+    Delete cached compiled functions that are older than one of the given modules.
 
-    numba itself looks at the file of the function only, not of those that it calls.
+    numba checks only the file of the function itself, not the files of its callees.
     """
     try:
         newest = max(Path(module.__file__).stat().st_mtime for module in modules)
         for function in functions:
             if function.stats.cache_path is None:
-                continue  # it is not kept on the disk
+                continue  # it has no cache on disk
             for index in Path(function.stats.cache_path).glob(f'*.{function.__name__}-*.nbi'):
                 if index.stat().st_mtime < newest:
                     index.unlink(missing_ok=True)
     except OSError:
-        pass  # a place that cannot be read or written holds no cache of ours
+        pass  # a folder that cannot be read or written has no cache
 
 
 def pose_row(T: np.ndarray) -> np.ndarray:

@@ -1,10 +1,10 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Every link of the tree, seen from any other: the way there, and the pose.
+Pose of any link of the tree in the frame of any other, and the path between them.
 
-A way crosses joints downwards, from parent to child, or upwards.  Crossed
-upwards, a joint moves by minus its position, and its offset is inverted.
+A path crosses joints downwards, from parent to child, or upwards.  Upwards, the
+joint position is negated and the joint offset is inverted.
 """
 
 from __future__ import annotations
@@ -17,26 +17,24 @@ import numpy as np
 from ik_node.errors import ParameterError, Reason, StateError
 from ik_node.kinematics.arguments import did_you_mean
 from ik_node.model.chain import aligned
-from ik_node.model.urdf import Joint, JointType, leader_of, Tree
+from ik_node.model.urdf import Joint, JointType, leader_of, MULTI_DOF_TYPES, Tree
 from ik_node.se3 import inverse, pose, rotation_about, rotation_to_axis
 from ik_node.text import quote
-
-MANY_FREEDOMS = (JointType.FLOATING, JointType.PLANAR)
 
 
 @dataclass(frozen=True, eq=False)
 class LinkPath:
     """
-    The way from the base link of a chain to a link, as a table for the kernels.
+    The path from the base link of a chain to a link, as a table for the kernels.
 
     Attributes
     ----------
     link : str
-        Where it ends.
+        The last link.
     table : (m + 1, 16) array
-        As :attr:`ik_node.model.chain.Chain.table`, over the m moving joints on the way.
+        As :attr:`ik_node.model.chain.Chain.table`, for the m moving joints of the path.
     others : tuple of str
-        Joints on the way that are no coordinates of the chain; they are
+        Joints of the path that are not coordinates of the chain.  They are the
         coordinates n, n + 1, ... of the table.
 
     """
@@ -49,19 +47,19 @@ class LinkPath:
 def link_pose(tree: Tree, link: str, base_link: str,
               positions: Mapping[str, float]) -> np.ndarray:
     """
-    Return ``T_base_link`` (4, 4) of any link of the tree, by the joints on the way.
+    Return ``T_base_link`` (4, 4) of any link of the tree, from the joints between them.
 
     Parameters
     ----------
     link, base_link : str
-        Links of the tree, in any relation.
+        Any two links of the tree.
     positions : mapping of joint name to position
         Rad or m; mimic joints are computed from the joints that they follow.
 
     Raises
     ------
     StateError
-        If a joint that moves one against the other has no position.
+        If a joint between the two has no position.
     ParameterError
         If there is no such link.
 
@@ -72,8 +70,9 @@ def link_pose(tree: Tree, link: str, base_link: str,
         value = _position(joint, by_name, positions)
         if value is None:
             leader = leader_of(joint, by_name)[0]
-            raise StateError(f'the joint {quote(leader.name)} has no known position; without it '
-                             f'the link {quote(link)} cannot be placed', Reason.STATE_INCOMPLETE)
+            raise StateError(f'the pose of the link {quote(link)} depends on the joint '
+                             f'{quote(leader.name)}, which has no known position',
+                             Reason.STATE_INCOMPLETE)
         T = _cross(T, joint, down, value)
     return T
 
@@ -81,12 +80,12 @@ def link_pose(tree: Tree, link: str, base_link: str,
 def link_poses(tree: Tree, base_link: str,
                positions: Mapping[str, float]) -> dict[str, np.ndarray]:
     """
-    Return ``T_base_link`` (4, 4) of every link whose pose is known, by one pass over the tree.
+    Return ``T_base_link`` (4, 4) of each link whose pose is known, in one pass over the tree.
 
-    The pass begins at the base and goes depth first; each joint composes the
-    pose of the link that it is reached from, and a branch goes on from the pose
-    of the link where it leaves (Parent 2012, "Computer Animation", section 5.2).
-    What hangs behind a joint without a position is left out.
+    The tree is traversed depth first from the base link; the pose of a link is the
+    pose of the link before it times the transform of the joint between them (Parent
+    2012, "Computer Animation", section 5.2).  Links beyond a joint without a position
+    are left out.
 
     Parameters
     ----------
@@ -95,15 +94,15 @@ def link_poses(tree: Tree, base_link: str,
 
     """
     by_name = {joint.name: joint for joint in tree.joints}
-    ways: dict[str, list[tuple[Joint, bool]]] = {link: [] for link in tree.links}
+    neighbours: dict[str, list[tuple[Joint, bool]]] = {link: [] for link in tree.links}
     for joint in tree.joints:
-        ways[joint.parent].append((joint, True))
-        ways[joint.child].append((joint, False))
+        neighbours[joint.parent].append((joint, True))
+        neighbours[joint.child].append((joint, False))
     poses = {base_link: np.eye(4)}
     waiting = [base_link]
     while waiting:
         here = waiting.pop()
-        for joint, down in ways[here]:
+        for joint, down in neighbours[here]:
             there = joint.child if down else joint.parent
             if there in poses:
                 continue
@@ -115,7 +114,7 @@ def link_poses(tree: Tree, base_link: str,
 
 
 def links_moved(tree: Tree, base_link: str, joint_names: tuple[str, ...]) -> set[str]:
-    """Return the links that move against the base link with joints of these names."""
+    """Return the links that move relative to the base link with any of these joints."""
     by_name = {joint.name: joint for joint in tree.joints}
     return {link for link in tree.links
             if any(joint.moves and leader_of(joint, by_name)[0].name in joint_names
@@ -124,7 +123,7 @@ def links_moved(tree: Tree, base_link: str, joint_names: tuple[str, ...]) -> set
 
 def path_between(tree: Tree, start: str, end: str) -> list[tuple[Joint, bool]]:
     """
-    Return the joints to cross from link `start` to link `end`, and whether downwards.
+    Return the joints between link `start` and link `end`, each with True if crossed downwards.
 
     Raises
     ------
@@ -146,7 +145,7 @@ def path_between(tree: Tree, start: str, end: str) -> list[tuple[Joint, bool]]:
 
 def link_path(tree: Tree, base_link: str, link: str, joint_names: tuple[str, ...]) -> LinkPath:
     """
-    Tabulate the way from the base link to a link.
+    Return the path from the base link to a link as a table for the kernels.
 
     Parameters
     ----------
@@ -156,7 +155,7 @@ def link_path(tree: Tree, base_link: str, link: str, joint_names: tuple[str, ...
     Raises
     ------
     StateError
-        If a floating or planar joint is on the way, which no single number places.
+        If a floating or planar joint is on the path; no single number gives its position.
     ParameterError
         If there is no such link.
 
@@ -172,10 +171,10 @@ def link_path(tree: Tree, base_link: str, link: str, joint_names: tuple[str, ...
             continue
         leader, factor, offset = leader_of(joint, by_name)
         for loose in (joint, leader):
-            if loose.type in MANY_FREEDOMS:
+            if loose.type in MULTI_DOF_TYPES:
                 raise StateError(f'the joint {quote(loose.name)} is {loose.type.value}, so the '
                                  f'link {quote(link)} has no known pose in {quote(base_link)}; '
-                                 'choose a link on this side of it', Reason.STATE_INCOMPLETE)
+                                 'choose a link before it', Reason.STATE_INCOMPLETE)
         if leader.name not in names:
             names.append(leader.name)
         A = pose(rotation_to_axis(joint.axis), np.zeros(3))
@@ -190,18 +189,18 @@ def link_path(tree: Tree, base_link: str, link: str, joint_names: tuple[str, ...
 
 def _position(joint: Joint, by_name: dict[str, Joint],
               positions: Mapping[str, float]) -> float | None:
-    """Return the position of a joint, 0 for a fixed one, None if it is not known."""
+    """Return the position of a joint, 0 if it is fixed, None if it is unknown."""
     if not joint.moves:
         return 0.0
     leader, factor, offset = leader_of(joint, by_name)
-    if joint.type in MANY_FREEDOMS or leader.type in MANY_FREEDOMS \
+    if joint.type in MULTI_DOF_TYPES or leader.type in MULTI_DOF_TYPES \
             or leader.name not in positions:
         return None
     return factor * positions[leader.name] + offset
 
 
 def _cross(T: np.ndarray, joint: Joint, down: bool, value: float) -> np.ndarray:
-    """Return the pose of the link behind a joint, from the pose of the link before it."""
+    """Return the pose of the link after a joint, given the pose of the link before it."""
     motion = np.eye(4)
     if joint.type is JointType.PRISMATIC:
         motion[:3, 3] = joint.axis * value

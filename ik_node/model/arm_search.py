@@ -14,7 +14,7 @@ from collections import deque
 from typing import NamedTuple
 
 from ik_node.errors import ChainError
-from ik_node.model.urdf import Joint, JointType, leader_of, Tree
+from ik_node.model.urdf import Joint, JointType, leader_of, MULTI_DOF_TYPES, Tree
 from ik_node.text import quote
 
 FULL_ARM_SIZES = (6, 7)
@@ -25,7 +25,6 @@ TOOL_WORDS = ('grip', 'finger', 'thumb', 'knuckle', 'jaw', 'claw')
 PREFERRED_TIPS = ('tool0', 'tcp', 'hand_tcp', 'tool_frame', 'ee_link', 'end_effector',
                   'end_effector_link', 'ee_gripper_link', 'gripper_frame_link', 'grasping_frame',
                   'tool_link', 'hand', 'gripper')
-FREE_TYPES = (JointType.FLOATING, JointType.PLANAR)
 MAX_LISTED_ARMS = 12
 
 
@@ -54,11 +53,12 @@ def find_arm(tree: Tree, base_link: str = '', tip_link: str = '') -> tuple[str, 
     Find the base and the tip link of the one arm in a tree.
 
     An arm has six or seven independent joints in a run without a branch; if there
-    is none, three to five.  Joints at the end that are named as a gripper's do
-    not count, nor do fingers, which hang on a run of as many joints or more.  The
-    base is the link that carries the first joint: one named ``base_link`` if there
-    is one, else the outermost that is not called world.  The tip is a link fixed
-    to the last joint, by preference ``tool0``.
+    is none, three to five.  Joints at the end that are named as a gripper's do not
+    count, nor do fingers: runs carried by a run with as many joints or more.  The base
+    is the link that carries the first joint: one named ``base_link`` if there is one,
+    else the outermost that is not called world.  The tip is a link fixed to the last
+    joint, by preference ``tool0``.  For a given tip that is not the end of an arm, the
+    base is the link that carries the first joint from the root to the tip.
 
     Parameters
     ----------
@@ -77,12 +77,7 @@ def find_arm(tree: Tree, base_link: str = '', tip_link: str = '') -> tuple[str, 
 
     """
     if tip_link:
-        path = tree.path_from_root(tip_link)
-        first = next((k for k, joint in enumerate(path) if joint.moves), None)
-        if first is None:
-            raise ChainError(f'no joint moves the tip_link {quote(tip_link)}; choose a tip_link '
-                             f'further out{listed(tree)}')
-        return _base_of(tree, path[first]), tip_link
+        return _base_for_tip(tree, tip_link), tip_link
     found = candidates(tree, base_link)
     arms = [arm for arm in found if arm.n in FULL_ARM_SIZES] \
         or [arm for arm in found if arm.n in SMALL_ARM_SIZES]
@@ -94,6 +89,19 @@ def find_arm(tree: Tree, base_link: str = '', tip_link: str = '') -> tuple[str, 
     choice = listed(tree, base_link) or listed(tree)
     raise ChainError(what + ('; choose one by base_link and tip_link' + choice if choice
                              else '; the URDF has no revolute, continuous or prismatic joint'))
+
+
+def _base_for_tip(tree: Tree, tip_link: str) -> str:
+    """Return the base of the arm that ends at a tip, else of all joints that move the tip."""
+    moving = [joint for joint in tree.path_from_root(tip_link) if joint.moves]
+    if not moving:
+        raise ChainError(f'no joint moves the tip_link {quote(tip_link)}; choose a tip_link '
+                         f'further out{listed(tree)}')
+    for arm in candidates(tree):
+        last = [joint for joint in tree.path_from_root(arm.tip_link) if joint.moves][-1]
+        if last is moving[-1] and SMALL_ARM_SIZES[0] <= arm.n <= MAX_ARM_JOINTS:
+            return arm.base_link
+    return _base_of(tree, moving[0])
 
 
 def candidates(tree: Tree, base_link: str = '') -> list[Candidate]:
@@ -143,7 +151,7 @@ def _runs(tree: Tree, start: str) -> list[_Run]:
     waiting = deque((joint, -1) for joint in _next_moving(tree, start))
     while waiting:
         first, carrier = waiting.popleft()
-        joints = [] if first.type in FREE_TYPES else [first]
+        joints = [] if first.type in MULTI_DOF_TYPES else [first]
         below = _next_moving(tree, first.child)
         while joints and (on := _continuation(joints, below, depths)) is not None:
             joints.append(on)
@@ -168,11 +176,11 @@ def _continuation(joints: list[Joint], below: list[Joint],
     carry a head or a screen of up to two joints (Sawyer).
     """
     if len(below) == 1:
-        return below[0] if below[0].type not in FREE_TYPES else None
+        return below[0] if below[0].type not in MULTI_DOF_TYPES else None
     if len(joints) > 1 or joints[0].type is JointType.PRISMATIC:
         return None
     long = [joint for joint in below if depths[joint.name] >= SMALL_ARM_SIZES[0]]
-    if len(long) != 1 or long[0].type in FREE_TYPES or depths[long[0].name] >= MAX_ARM_JOINTS:
+    if len(long) != 1 or long[0].type in MULTI_DOF_TYPES or depths[long[0].name] >= MAX_ARM_JOINTS:
         return None
     return long[0]
 

@@ -1,10 +1,10 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Checked tree -> serial chain from a base link to a tip link, as plain arrays.
+Build a serial chain, as plain arrays, from a checked tree and two of its links.
 
-The chain is what the compiled kernels read: fixed joints are merged into the
-offsets, and each joint frame is turned so that its joint axis is its z axis.
+The compiled kernels read these arrays.  Fixed joints are merged into the offsets,
+and each joint frame is rotated so that the joint axis is its z axis.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from math import atan2
 import numpy as np
 
 from ik_node.errors import ChainError
-from ik_node.model.arm_search import find_arm, FREE_TYPES, listed
+from ik_node.model.arm_search import find_arm, listed, MULTI_DOF_TYPES
 from ik_node.model.urdf import Joint, JointType, leader_of, Tree
 from ik_node.se3 import rotation_about, rotation_to_axis
 from ik_node.text import quote
 
-Z = np.array([0.0, 0.0, 1.0])
+Z_AXIS = np.array([0.0, 0.0, 1.0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,16 +36,16 @@ class Chain:
     Attributes
     ----------
     base_link, tip_link : str
-        Every pose is of `tip_link` in `base_link`.
+        All poses are poses of `tip_link` in `base_link`.
     joint_names : tuple of str, length n
-        Order of q everywhere.
+        The order of the entries of q.
     lower, upper : (n,) array
-        Position limits (rad or m), infinite for continuous joints; those of
-        mimic joints are included.
+        Position limits (rad or m), infinite for continuous joints.  They also keep
+        the mimic joints inside their own limits.
     velocity : (n,) array
         Velocity limits (rad/s or m/s), infinite where the URDF gives none.
     continuous : (n,) array of bool
-        Joints that turn without limit.
+        Joints without position limits.
     turning : (n,) array of bool
         Joints whose coordinate is an angle (revolute or continuous).
     offsets : (m + 1, 12) array
@@ -71,11 +71,16 @@ class Chain:
     factors: np.ndarray
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        """Take the state of a copy, whose arrays are read-only as those of the first."""
+        """Restore a pickled chain and make its arrays read-only again."""
         for value in state.values():
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
         self.__dict__.update(state)
+
+    def __repr__(self) -> str:
+        """Return base, tip and number of joints in one line."""
+        return (f'{type(self).__name__}({quote(self.base_link)} -> {quote(self.tip_link)}, '
+                f'{self.n} joint{"s" * (self.n != 1)})')
 
     @property
     def n(self) -> int:
@@ -85,15 +90,15 @@ class Chain:
     @cached_property
     def table(self) -> np.ndarray:
         """
-        Return what the compiled kernels read, (m + 1, 16).
+        Return the table that the compiled kernels read, (m + 1, 16).
 
         Row k: ``offsets[k]`` (12), prismatic (1 or 0), index of the coordinate, its
-        factor and offset; the last row, the tip's, is that of a slider that stands.
-        See :func:`aligned`.
+        factor and offset.  The last row holds the tip offset; its joint columns
+        describe a prismatic joint with factor 0.  See :func:`aligned`.
         """
-        standing = np.array([[1.0, 0.0, 0.0, 0.0]])
+        fixed_tip = np.array([[1.0, 0.0, 0.0, 0.0]])
         return aligned(np.hstack([self.offsets, np.vstack([
-            np.hstack([self.joints, self.factors]), standing])]))
+            np.hstack([self.joints, self.factors]), fixed_tip])]))
 
     @property
     def middle(self) -> np.ndarray:
@@ -103,13 +108,13 @@ class Chain:
                                        + np.where(finite, self.upper, 0.0)), 0.0)
 
     def difference(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Return ``a - b`` (n,), by the short way round for joints that turn without limit."""
+        """Return ``a - b`` (n,); for continuous joints the shortest angular difference."""
         d = a - b
         return np.where(self.continuous & self.turning,
                         np.remainder(d + np.pi, 2.0 * np.pi) - np.pi, d)
 
     def nearest_turns(self, q: np.ndarray, reference: np.ndarray) -> np.ndarray:
-        """Return `q` (n,) with joints that turn without limit at the turn of `reference`."""
+        """Return `q` (n,) with continuous joints moved by full turns to near `reference`."""
         turns = np.round((reference - q) / (2.0 * np.pi))
         return np.where(self.continuous & self.turning, q + 2.0 * np.pi * turns, q)
 
@@ -118,7 +123,8 @@ class Chain:
         """
         Return an upper bound (m) on the distance from the first joint to the tip.
 
-        The sum of the offsets behind the first joint and of the prismatic strokes.
+        The sum of the lengths of the offsets after the first joint and of the
+        prismatic strokes.
         """
         lengths = np.linalg.norm(self.offsets[1:, 9:], axis=1).sum()
         for k, (prismatic, index) in enumerate(self.joints):
@@ -130,12 +136,13 @@ class Chain:
 
 def aligned(table: np.ndarray) -> np.ndarray:
     """
-    Turn the joint frames of a table about their axes, so that the kernels have less to do.
+    Align joint frames (Denavit-Hartenberg).
 
-    A joint's frame may be turned about its axis at will.  Its x axis is laid along
-    the common normal of its own and the next axis, as by Denavit and Hartenberg
-    (1955) but with the origins where they are: then the offset of a revolute joint
-    behind the first turns about x only.  The axes, the origins and the tip stay.
+    After this, the offset of each revolute joint but the first rotates about x only,
+    which saves the kernels half of the multiplications.  A joint frame may be rotated
+    freely about its joint axis; here its x axis is put along the common normal of its
+    own and the next axis, as in Denavit and Hartenberg (1955).  Joint axes, frame
+    origins and the tip frame do not change.
 
     Parameters
     ----------
@@ -153,18 +160,18 @@ def aligned(table: np.ndarray) -> np.ndarray:
         before, row = table[k - 1], table[k]
         if row[12] != 0.0:
             continue
-        # Rz(a) Rx(alpha) Rz(c): the first angle goes to the joint before, the last to this one.
+        # R = Rz(a) Rx(alpha) Rz(c): a is added to the previous joint, c to this one.
         R = row[:9].reshape(3, 3)
         a = atan2(R[0, 2], -R[1, 2])
-        R = rotation_about(Z, -a) @ R
+        R = rotation_about(Z_AXIS, -a) @ R
         sine, cosine = -R[1, 2], R[2, 2]
         R_x = np.array([[1.0, 0.0, 0.0], [0.0, cosine, -sine], [0.0, sine, cosine]])
         R_z = R_x.T @ R
         if before[12] != 0.0:
-            before[:9] = (before[:9].reshape(3, 3) @ rotation_about(Z, a)).ravel()
+            before[:9] = (before[:9].reshape(3, 3) @ rotation_about(Z_AXIS, a)).ravel()
         else:
             before[15] += a
-        row[9:12] = rotation_about(Z, -a) @ row[9:12]
+        row[9:12] = rotation_about(Z_AXIS, -a) @ row[9:12]
         row[:9] = R_x.ravel()
         row[15] += atan2(R_z[1, 0], R_z[0, 0])
     table.setflags(write=False)
@@ -178,14 +185,15 @@ def make_chain(tree: Tree, base_link: str = '', tip_link: str = '') -> Chain:
     Parameters
     ----------
     base_link, tip_link : str
-        Link names; an empty one is found by :func:`find_arm`.
+        Link names; an empty one is found by
+        :func:`ik_node.model.arm_search.find_arm`.
 
     Raises
     ------
     ChainError
-        If a link does not exist, if the tip is not below the base, if nothing
-        moves between them, or if a joint between them is of a kind that a
-        serial arm cannot use.
+        If a link does not exist, if the tip is not below the base, if no joint
+        moves between them, or if one of these joints is floating or planar.  The
+        sentence lists the chains that the URDF has.
 
     """
     for role, link in (('base_link', base_link), ('tip_link', tip_link)):
@@ -203,7 +211,7 @@ def make_chain(tree: Tree, base_link: str = '', tip_link: str = '') -> Chain:
         raise ChainError(f'no joint moves between {quote(base_link)} and {quote(tip_link)}; '
                          f'choose a tip_link further out{listed(tree)}')
     for joint in moving:
-        if joint.type in FREE_TYPES:
+        if joint.type in MULTI_DOF_TYPES:
             raise ChainError(f'the joint {quote(joint.name)} between {quote(base_link)} and '
                              f'{quote(tip_link)} is {joint.type.value}; a serial arm has '
                              'revolute, continuous and prismatic joints: choose a base_link '

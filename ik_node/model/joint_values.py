@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers for the joints of a chain, as callers give them."""
+"""Check per-joint numbers that callers give."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ik_node.text import shown
 
 def one_per_joint(chain: Chain, values: tuple[float, ...], what: str) -> np.ndarray:
     """
-    Return one number per joint, (n,), from one for all or one for each.
+    Return one number per joint, (n,); a single number holds for all joints.
 
     Raises
     ------
     ParameterError
-        If there are neither one nor n numbers, or one is not finite.
+        If there are neither 1 nor n numbers, or one is not finite.
 
     """
     array = real_array(values)
@@ -28,7 +28,7 @@ def one_per_joint(chain: Chain, values: tuple[float, ...], what: str) -> np.ndar
 
 
 def real_array(values: object) -> np.ndarray | None:
-    """Return a copy as array of floats; None for what is not an array of real numbers."""
+    """Return a copy as an array of floats, or None if it cannot be converted."""
     try:
         array = np.asarray(values)
         return None if array.dtype.kind == 'c' else array.astype(float)

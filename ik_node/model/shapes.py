@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the links of a robot look like: the visual and collision elements of its URDF."""
+"""The visual and collision elements of the links of a URDF."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from ik_node.model.urdf import ABSURD, local_name, read_elements, Tree
+from ik_node.model.urdf import local_name, MAX_MAGNITUDE, read_elements, Tree
 from ik_node.se3 import pose, rotation_from_rpy
 
-SIZES = {  # attributes of a geometry that make its size, and what an absent one is
+# For each geometry: the attributes that give its size, their number of values, their default.
+SIZE_ATTRIBUTES = {
     'box': (('size', 3, None),),
     'cylinder': (('radius', 1, None), ('length', 1, None)),
     'sphere': (('radius', 1, None),),
     'mesh': (('scale', 3, '1 1 1'),),
 }
-PRIMITIVES = ('box', 'cylinder', 'sphere')
+PRIMITIVE_KINDS = ('box', 'cylinder', 'sphere')
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,11 @@ class Shape:
     xyz, rpy : tuple of float
         Pose in the link's frame, m and rad.
     uri : str
-        Of a mesh, as in the URDF.
+        File name of a mesh, as written in the URDF.
     rgba : tuple of float or None
         Colour, 0 to 1; None where the URDF gives none.
     fault : str
-        What is wrong with it.
+        Why the element cannot be drawn.
 
     """
 
@@ -59,7 +60,7 @@ class Shape:
 
     @property
     def extent(self) -> tuple[float, ...]:
-        """Return the size along x, y, z, m; of a mesh its scale."""
+        """Return the size along x, y and z (m); for a mesh its scale."""
         if self.kind == 'cylinder':
             radius, length = self.size
             return 2.0 * radius, 2.0 * radius, length
@@ -68,7 +69,7 @@ class Shape:
 
 def link_shapes(tree: Tree, element: str) -> dict[str, list[Shape]]:
     """
-    Return the shapes of every link, in the order of the URDF.
+    Return the shapes of each link, in the order of the URDF.
 
     Parameters
     ----------
@@ -88,11 +89,12 @@ def _shape(element: Element, colours: dict[str, tuple[float, ...]]) -> Shape:
         origin, geometry = _child(element, 'origin'), _child(element, 'geometry')
         form = None if geometry is None else next(iter(geometry), None)
         kind = 'nothing' if form is None else local_name(form)
-        if kind not in SIZES:
-            raise ValueError(f'its geometry is {kind!a}, expected one of {", ".join(SIZES)}')
-        size = tuple(number for name, count, default in SIZES[kind]
+        if kind not in SIZE_ATTRIBUTES:
+            raise ValueError(f'its geometry is {kind!a}, expected one of '
+                             + ', '.join(SIZE_ATTRIBUTES))
+        size = tuple(number for name, count, default in SIZE_ATTRIBUTES[kind]
                      for number in _numbers(form.get(name, default), count, f'{kind} {name}'))
-        if kind in PRIMITIVES and min(size) <= 0.0 or 0.0 in size:
+        if kind in PRIMITIVE_KINDS and min(size) <= 0.0 or 0.0 in size:
             raise ValueError(f'its {kind} has the size {" ".join(map(str, size))}')
         uri = form.get('filename', '') if kind == 'mesh' else ''
         if kind == 'mesh' and not uri.strip():
@@ -109,20 +111,20 @@ def _child(element: Element, name: str) -> Element | None:
 
 
 def _numbers(text: str | None, count: int, what: str) -> tuple[float, ...]:
-    """Return numbers; raise ValueError, with a sentence, if they are not so many."""
+    """Return `count` numbers; raise ValueError with a sentence if there are not as many."""
     words = (text or '').split()
     try:
         numbers = tuple(map(float, words))
     except ValueError:
         numbers = ()
-    if len(numbers) != count or not all(abs(number) <= ABSURD for number in numbers):
+    if len(numbers) != count or not all(abs(number) <= MAX_MAGNITUDE for number in numbers):
         raise ValueError(f'its {what} needs {count} finite number{"s" * (count > 1)}, got '
                          f'{(text or "")[:60]!a}')
     return numbers
 
 
 def _colours(robot: Element) -> dict[str, tuple[float, ...]]:
-    """Return the colours of named materials; the first definition of a name holds."""
+    """Return the colours of named materials; the first definition of a name is used."""
     colours: dict[str, tuple[float, ...]] = {}
     for element in robot.iter():
         if local_name(element) == 'material' and element.get('name'):
@@ -140,7 +142,7 @@ def _colour(element: Element, colours: dict[str, tuple[float, ...]]) -> tuple[fl
 
 
 def _rgba(material: Element) -> tuple[float, ...] | None:
-    """Return the colour of a material; None without one, or with a bad one."""
+    """Return the colour of a material, or None if it is missing or not valid."""
     colour = _child(material, 'color')
     try:
         rgba = _numbers(None if colour is None else colour.get('rgba'), 4, 'colour')

@@ -1,14 +1,13 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-URDF text -> checked tree.
+Read URDF text into a checked tree of links and joints.
 
-``urdf_parser_py`` reads the elements; this module stands on both sides of it.
-Before: the bytes are read by expat (no document type, so no entities; caps on
-size, number and depth of elements) and stripped of all that kinematics does not
-need, so that a broken transmission or an unknown geometry cannot make the model
-fail, and nothing is printed.  After: each number, name and link between
-elements is checked, because the parser accepts almost anything.
+``urdf_parser_py`` reads the elements.  Before it, expat reads the bytes (no document
+type, so no entities; limited size, number and depth of elements), and everything
+that kinematics does not need is removed, so that a broken transmission or an unknown
+geometry does not matter, and the parser prints nothing.  After it, all numbers, names
+and references are checked, because the parser accepts almost anything.
 """
 
 from __future__ import annotations
@@ -35,10 +34,10 @@ from ik_node.text import quote
 MAX_BYTES = 16 * 2**20
 MAX_ELEMENTS = 20_000
 MAX_DEPTH = 64
-MAX_NAME = 1_000
-HUGE_OFFSET = 1_000.0  # m; beyond it the file is probably in millimetres
-ABSURD = 1e9  # no length, angle or factor of a robot is so large
-LINE = ' line'  # a name that no attribute can have
+MAX_NAME_LENGTH = 1_000
+LARGE_OFFSET_M = 1_000.0  # a longer offset suggests that the file is in millimetres
+MAX_MAGNITUDE = 1e9  # larger lengths, angles and factors are refused
+LINE_ATTRIBUTE = ' line'  # the blank cannot be part of a name in XML
 
 
 class JointType(str, Enum):
@@ -50,6 +49,9 @@ class JointType(str, Enum):
     FIXED = 'fixed'
     FLOATING = 'floating'
     PLANAR = 'planar'
+
+
+MULTI_DOF_TYPES = (JointType.FLOATING, JointType.PLANAR)  # no single number places them
 
 
 @dataclass(frozen=True)
@@ -73,12 +75,12 @@ class Joint:
     axis : (3,) array
         Unit axis in the joint frame.
     lower, upper : float
-        Hard limits cut with the soft limits of the safety controller, rad or m;
-        infinite for continuous joints.
+        Limits (rad or m), the tighter of the hard limits and the soft limits of the
+        safety controller; infinite for continuous joints.
     velocity : float
-        Limit in rad/s or m/s; infinite where the URDF gives none.
+        Limit in rad/s or m/s; infinite if the URDF gives none.
     effort : float
-        Limit in N m or N; 0 where the URDF gives none.
+        Limit in N m or N; 0 if the URDF gives none.
 
     """
 
@@ -96,7 +98,7 @@ class Joint:
 
     @property
     def moves(self) -> bool:
-        """Whether the joint has a degree of freedom, its own or a mimicked one."""
+        """Whether the joint can move, by itself or as a mimic joint."""
         return self.type is not JointType.FIXED
 
 
@@ -108,11 +110,11 @@ class Tree:
     Attributes
     ----------
     joints : tuple of Joint
-        Ordered so that a joint comes after the joint above it.
+        Each joint comes after its parent joint.
     notes : tuple of str
-        What was assumed or looked odd; for the log.
+        Assumptions and oddities, for the log.
     source : bytes
-        The text that was read; for those who draw it.
+        The URDF text, from which the shapes can be read.
 
     """
 
@@ -152,7 +154,7 @@ class Tree:
 
 
 def leader_of(joint: Joint, by_name: dict[str, Joint]) -> tuple[Joint, float, float]:
-    """Return the joint at the head of the mimic line, with the factor and offset to it."""
+    """Return the joint that a mimic joint finally follows, with total factor and offset."""
     factor, offset = 1.0, 0.0
     while joint.mimic is not None:
         offset += factor * joint.mimic.offset
@@ -217,7 +219,7 @@ def parse_urdf(text: str | bytes) -> Tree:
     Raises
     ------
     UrdfError
-        With one sentence that says what is wrong and where.
+        Its sentence names the fault and the place.
 
     """
     data = _to_bytes(text)
@@ -235,12 +237,12 @@ def parse_urdf(text: str | bytes) -> Tree:
 
 def _to_bytes(text: str | bytes) -> bytes:
     if isinstance(text, str):
-        # The declaration speaks of the bytes that this text once was.
+        # The declared encoding is that of the original bytes, not of this string.
         text = re.sub(r'^\s*<\?xml[^>]*\?>', '', text.lstrip('\ufeff'), count=1)
         text = text.encode('utf-8', errors='surrogatepass')
     if len(text) > MAX_BYTES:
         raise UrdfError(f'the URDF is larger than {MAX_BYTES // 2**20} MiB; '
-                        'remove what is not the robot (meshes belong in files of their own)')
+                        'keep only the robot in it (meshes belong in separate files)')
     if not text.strip():
         raise UrdfError('the URDF is empty; give the text of a robot description')
     return text
@@ -248,9 +250,10 @@ def _to_bytes(text: str | bytes) -> bytes:
 
 def read_elements(data: bytes) -> ElementTree.Element:
     """
-    Return the elements; refuse what is not well-formed, has a document type, or is too much.
+    Return the root element; refuse malformed or oversized XML and document types.
 
-    Prefixes stay part of the names.  Each element knows its line (see LINE).
+    Namespace prefixes stay part of the names.  Each element has its line number as an
+    attribute (LINE_ATTRIBUTE).
     """
     builder = ElementTree.TreeBuilder()
     depth = count = 0
@@ -263,7 +266,7 @@ def read_elements(data: bytes) -> ElementTree.Element:
             raise UrdfError(f'the URDF nests elements deeper than {MAX_DEPTH}')
         if count > MAX_ELEMENTS:
             raise UrdfError(f'the URDF has more than {MAX_ELEMENTS} elements')
-        builder.start(tag, {**attributes, LINE: str(parser.CurrentLineNumber)})
+        builder.start(tag, {**attributes, LINE_ATTRIBUTE: str(parser.CurrentLineNumber)})
 
     def end(tag: str) -> None:
         nonlocal depth
@@ -292,7 +295,7 @@ def read_elements(data: bytes) -> ElementTree.Element:
 
 
 def local_name(element: ElementTree.Element) -> str:
-    """Return the name of an element without its prefix."""
+    """Return the name of an element without its namespace prefix."""
     return element.tag.rpartition(':')[2]
 
 
@@ -301,8 +304,8 @@ _KEPT_ATTRIBUTES = {
     'parent': {'link': None},
     'child': {'link': None},
     'axis': {'xyz': None},
-    # The parser wants effort and velocity, and puts 0 for what is absent;
-    # absent is told apart here: no effort = 0, no velocity = no limit.
+    # The parser requires effort and velocity and reads missing values as 0.
+    # Here a missing effort is 0, and a missing velocity is no limit.
     'limit': {'lower': None, 'upper': None, 'effort': '0', 'velocity': 'inf'},
     'mimic': {'joint': None, 'multiplier': '1', 'offset': '0'},
     'safety_controller': {'soft_lower_limit': '-inf', 'soft_upper_limit': 'inf',
@@ -311,7 +314,7 @@ _KEPT_ATTRIBUTES = {
 
 
 def kinematic_elements(robot: ElementTree.Element) -> etree._Element:
-    """Return a copy with names, joints and their kinematic elements only."""
+    """Return a copy that has only names, joints and their kinematic elements."""
     tag = local_name(robot)
     if tag != 'robot':
         what = 'an SDF file; convert it to URDF' if tag == 'sdf' else 'not a robot description'
@@ -371,7 +374,8 @@ def _strip_joint(element: ElementTree.Element, copy: etree._Element, name: str) 
 
 
 def _name(element: ElementTree.Element, kind: str) -> str:
-    return _attribute(element, 'name', f'the <{kind}> element in line {element.get(LINE)}')
+    return _attribute(element, 'name',
+                      f'the <{kind}> element in line {element.get(LINE_ATTRIBUTE)}')
 
 
 def _attribute(element: ElementTree.Element, key: str, where: str) -> str:
@@ -396,9 +400,9 @@ def _check_numbers(text: str, count: int, where: str) -> None:
 
 
 def _plain(value: str, where: str) -> str:
-    if len(value) > MAX_NAME:
+    if len(value) > MAX_NAME_LENGTH:
         raise UrdfError(f'{where} has a value of {len(value)} characters; '
-                        f'at most {MAX_NAME} are allowed')
+                        f'at most {MAX_NAME_LENGTH} are allowed')
     if '${' in value or '$(' in value:
         raise UrdfError(f'{where} contains {quote(value)}: this is xacro, not URDF; expand it '
                         'first (xacro FILE > robot.urdf, or let the launch file do it)')
@@ -421,7 +425,7 @@ def _read_with_urdf_parser(robot: etree._Element) -> URDF:
 
 def _numbers(values: list[float] | None, default: tuple[float, ...], where: str) -> np.ndarray:
     array = np.array(default if values is None else values, dtype=float)
-    if not (np.abs(array) <= ABSURD).all():
+    if not (np.abs(array) <= MAX_MAGNITUDE).all():
         raise UrdfError(f'{where} is not finite or absurdly large: {array.tolist()}')
     return array
 
@@ -436,7 +440,7 @@ def _joint(joint: object, notes: list[str]) -> Joint:
     origin = joint.origin
     xyz = _numbers(origin and origin.xyz, (0, 0, 0), f'the origin xyz of joint {name}')
     rpy = _numbers(origin and origin.rpy, (0, 0, 0), f'the origin rpy of joint {name}')
-    if np.abs(xyz).max() > HUGE_OFFSET:
+    if np.abs(xyz).max() > LARGE_OFFSET_M:
         notes.append(f'joint {name} has an offset of {np.abs(xyz).max():g} m; '
                      'are its lengths in millimetres?')
     T_parent_joint = np.eye(4)
@@ -448,7 +452,7 @@ def _joint(joint: object, notes: list[str]) -> Joint:
     mimic = None
     if joint.mimic is not None:
         mimic = Mimic(joint.mimic.joint, float(joint.mimic.multiplier), float(joint.mimic.offset))
-        if not (abs(mimic.multiplier) <= ABSURD and abs(mimic.offset) <= ABSURD):
+        if not (abs(mimic.multiplier) <= MAX_MAGNITUDE and abs(mimic.offset) <= MAX_MAGNITUDE):
             raise UrdfError(f'the mimic factor or offset of joint {name} is not finite or '
                             f'absurdly large: {mimic.multiplier:g}, {mimic.offset:g}')
     return Joint(joint.name, kind, joint.parent, joint.child, T_parent_joint, axis,
@@ -484,7 +488,7 @@ def _limits(joint: object, kind: JointType, name: str,
     lower, upper = (limit.lower, limit.upper) if bounded else (-math.inf, math.inf)
     velocity, effort = limit.velocity, limit.effort
     if bounded:
-        if not (abs(lower) <= ABSURD and abs(upper) <= ABSURD):
+        if not (abs(lower) <= MAX_MAGNITUDE and abs(upper) <= MAX_MAGNITUDE):
             raise UrdfError(f'the limits of joint {name} are not finite or absurdly large: '
                             f'[{lower}, {upper}]')
         if lower > upper:
@@ -537,14 +541,14 @@ def _check_mimics(joints: list[Joint]) -> None:
                 raise UrdfError(f'joint {quote(here.name)} mimics the fixed joint '
                                 f'{quote(leader.name)}')
             if leader.name in seen:
-                raise UrdfError('joints mimic each other in a ring: '
+                raise UrdfError('joints mimic each other in a loop: '
                                 + ' -> '.join(map(quote, [*seen, leader.name])))
             seen.append(leader.name)
             here = leader
 
 
 def _sort_from_root(links: tuple[str, ...], joints: list[Joint]) -> tuple[str, list[Joint]]:
-    """Check that links and joints form one tree; return its root and the joints, top down."""
+    """Check that links and joints form one tree; return its root and the joints in order."""
     known = set(links)
     above: dict[str, Joint] = {}
     below: dict[str, list[Joint]] = {link: [] for link in links}

@@ -36,7 +36,7 @@ from ik_node.ros.qos import LATCHED
 from ik_node.ros.status_messages import GoalState
 from ik_node.se3 import pose, rotation_to_axis
 from ik_node.solver.goal import Goal
-from ik_node.solver.reachability import Colour, judge, Prospect
+from ik_node.solver.reachability import Colour, judge, ReachabilityReport
 from ik_node.solver.result import Posture
 from ik_node.text import quote
 
@@ -78,7 +78,7 @@ class Scene:
     limiting_joint: str = ''
 
     @staticmethod
-    def of(goal: Goal, prospect: Prospect, q: np.ndarray,
+    def of(goal: Goal, prospect: ReachabilityReport, q: np.ndarray,
            path: np.ndarray | None = None) -> Scene:
         """Return what is to be seen of a goal that was judged."""
         return Scene(goal, prospect.colour,

@@ -18,8 +18,7 @@ from rclpy.time import Time
 from ik_node.errors import GoalError, Reason
 from ik_node.kinematics.arm import link_pose
 from ik_node.model.urdf import Tree
-from ik_node.ros.rotations import rotation_from_quaternion
-from ik_node.se3 import pose
+from ik_node.se3 import pose, rotation_from_quaternion
 from ik_node.text import quote
 
 try:

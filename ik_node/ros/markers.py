@@ -15,7 +15,7 @@ from visualization_msgs.msg import Marker
 from ik_node.model.shapes import Shape
 from ik_node.ros.messages import fill_pose
 from ik_node.ros.rotations import quaternion_from_rotation, quaternions_after
-from ik_node.solver.goal import FREE, Goal
+from ik_node.solver.goal import FREE_AXIS, Goal
 from ik_node.solver.reachability import Colour
 
 KINDS = {'box': Marker.CUBE, 'cylinder': Marker.CYLINDER, 'sphere': Marker.SPHERE,
@@ -53,7 +53,7 @@ def goal_markers(goal: Goal, colour: Colour, frame: str, size: float) -> list[Ma
     turns = quaternions_after(quaternion_from_rotation(T[:3, :3]), TO_AXES)
     for k in range(3):
         # An axis is turned by what is free about the others.
-        if FREE in (goal.tolerance[3 + (k + 1) % 3], goal.tolerance[3 + (k + 2) % 3]):
+        if FREE_AXIS in (goal.tolerance[3 + (k + 1) % 3], goal.tolerance[3 + (k + 2) % 3]):
             continue
         arrow = marker('goal', k, frame, Marker.ARROW)
         _place(arrow, T[:3, 3], turns[k])

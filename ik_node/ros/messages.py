@@ -16,8 +16,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from ik_node.errors import GoalError, Reason
 from ik_node.model.chain import Chain
 from ik_node.motion.trajectory import Trajectory
-from ik_node.ros.rotations import quaternion_from_rotation, rotation_from_quaternion
-from ik_node.se3 import pose
+from ik_node.ros.rotations import quaternion_from_rotation
+from ik_node.se3 import pose, rotation_from_quaternion
 from ik_node.text import quote
 
 NORM_RANGE = 0.9, 1.1

@@ -26,7 +26,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from ik_node.errors import ParameterError
-from ik_node.solver.choices import SELECTIONS
+from ik_node.solver.choices import SOLUTION_CHOICES
 from ik_node.text import quote
 
 
@@ -79,8 +79,8 @@ IK_NODE = (
     Row('solver.max_iterations', 0, 'steps of one attempt; 0 = the limit of the method', 0,
         10_000),
     Row('solver.max_restarts', 100, 'attempts after the one from the present posture', 0, 10_000),
-    Row('solver.select', 'nearest', f'which solution: {", ".join(SELECTIONS)}; first = met first '
-        'from the present posture, nearest = to it'),
+    Row('solver.select', 'nearest', f'which solution: {", ".join(SOLUTION_CHOICES)}; first = met '
+        'first from the present posture, nearest = to it'),
     Row('solver.max_jump', 0.0, 'refuse goals for which a joint would have to move farther, rad '
         'or m; 0 = any', 0.0, 1000.0),
     Row('solver.nearest', False, 'go to the nearest pose within reach when the goal is not'),

@@ -9,8 +9,6 @@ ROS, transforms3d, which it wraps and which has the order w, x, y, z.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 try:
@@ -22,14 +20,6 @@ except ImportError:
     import transforms3d.quaternions
 
     BACKEND = 'transforms3d'
-
-
-def rotation_from_quaternion(xyzw: Sequence[float]) -> np.ndarray:
-    """Return the rotation matrix (3, 3) of a unit quaternion x, y, z, w."""
-    if BACKEND == 'tf_transformations':
-        return np.asarray(tf_transformations.quaternion_matrix(xyzw))[:3, :3]
-    x, y, z, w = xyzw
-    return transforms3d.quaternions.quat2mat([w, x, y, z])
 
 
 def quaternion_from_rotation(rotation: np.ndarray) -> np.ndarray:

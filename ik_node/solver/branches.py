@@ -1,265 +1,130 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-All solutions of a goal.
+All solutions of a goal, and the choice among them.
 
-Attempts from the postures of a table whose tip is nearest to the goal, and from
-every solution with one joint, or the last three as on a spherical wrist, turned
-over.  Joint limits are left aside: which angles lie inside them, by whole turns,
-is asked of each solution afterwards.
+Joint limits are ignored during the search; afterwards each solution is moved into
+the limits by whole turns.
 """
 
 from __future__ import annotations
 
-from math import pi, sqrt
+from math import pi
 
 import numpy as np
 
-from ik_node.kinematics.kernels import compiled, copy, inner, jacobian_columns, joint_frames
 from ik_node.model.chain import Chain
-from ik_node.solver.compiled.damped import (
-    BIAS_ITERATIONS,
-    BOX,
-    cholesky_solve,
-    descend,
-    EARLY,
-    goal_workspace,
-    gram,
-    ITERATIONS,
-    LENGTH,
-    LONG_STEP,
-    LOWER,
-    measure_postures,
-    ORIENTATION,
-    POSITION,
-    Q,
-    SCALE,
-    SOLVED,
-    take_nearest,
-    UPPER,
-    workspace,
+from ik_node.solver.compiled.layout import (
+    BOX_AXES,
+    BOX_WIDTHS,
+    JOINT_VALUES,
+    JointRows,
+    MAX_BIAS_STEPS,
+    ORIENTATION_TOLERANCE,
+    POSITION_TOLERANCE,
+    SOLVED_FLAG,
 )
-from ik_node.solver.compiled.entry import solve_goals
-from ik_node.solver.compiled.residual import fill_goal
-from ik_node.solver.options import Tables
+from ik_node.solver.compiled.solution_search import find_all
 from ik_node.solver.result import Posture
+from ik_node.solver.tables import Query
 
-QUIET = 80      # attempts without a new solution end the search
-MOST = 64       # solutions, more than any six-axis arm has
-SAMPLES = 16    # of a continuum of solutions
-APART = 0.3     # rad or m, between samples of a continuum
-SHARP = 1e-9    # m and rad, tolerance of the search, so that equal solutions are equal
-TOUCHING = 1e-7  # rad or m, a solution so far beyond a limit is on it
-KEYS = {
+QUIET_ATTEMPTS = 80      # attempts without a new solution end the search
+MAX_SOLUTIONS = 64       # more than any six-axis arm has
+CONTINUUM_SAMPLES = 16   # solutions returned of a continuum
+SAMPLE_DISTANCE = 0.3    # rad or m, between samples of a continuum
+SAME_SOLUTION = 1e-4     # rad or m, solutions nearer to each other are one
+SEARCH_TOLERANCE = 1e-9  # m and rad, so that equal solutions are equal to SAME_SOLUTION
+LIMIT_TOUCH = 1e-7       # rad or m, a solution this far beyond a limit is on it
+SELECTION_KEYS = {
     'nearest': lambda posture: float(np.linalg.norm(posture.q - posture.seed)),
     'first': lambda posture: float(np.linalg.norm(posture.q - posture.seed)),
     'centred': lambda posture: -posture.centredness,
     'manipulable': lambda posture: -posture.manipulability,
 }
-SAME = 1e-4     # rad or m, solutions that are nearer to each other are one
-ACROSS = 0.5    # rad or m, largest joint change of a start across a singularity
 
 
-@compiled
-def find_all(table, joints, settings, postures, T, seed, quiet, apart, found):
+def distinct_solutions(query: Query, seed: np.ndarray, quiet: int, apart: float,
+                       most: int) -> np.ndarray:
     """
-    Write the distinct solutions of a goal into `found` (most, n); return how many.
+    Return the distinct solutions of a query inside its limits, (k, n), k <= `most`.
 
-    Parameters
-    ----------
-    table, joints, settings, postures :
-        As in :func:`ik_node.solver.compiled.damped.solve_one`; the limits in `joints` hold.
-    T : (16,) array
-        The pose of the goal, row by row.
-    seed : (n,) array
-        Begins the search.
-    quiet : int
-        The search ends after so many attempts that found nothing new.
-    apart : float
-        rad or m, how far two solutions must be apart to count as two.
-
+    Arguments: see :func:`~ik_node.solver.compiled.solution_search.find_all`.
     """
-    n, m = joints.shape[1], table.shape[0] - 1
-    return find_each(table, joints, settings, postures, T, seed, quiet, apart, found,
-                     goal_workspace(n, postures.shape[1]), workspace(n, m))
+    found = np.empty((most, query.chain.n))
+    tables = query.tables
+    count = find_all(tables.table, query.joints, query.settings, tables.postures,
+                     query.T[0].ravel(), seed, quiet, apart, found)
+    return found[:count]
 
 
-@inner
-def find_each(table, joints, settings, postures, T, seed, quiet, apart, found, more, work):
-    """Do what :func:`find_all` promises, in a workspace."""
-    goal, never, q, distances = more
-    n, K = q.shape[0], distances.shape[0]
-    fill_goal(T, settings[BOX:], goal)
-    measure_postures(goal, postures[n:], settings[LENGTH], distances)
-    lower, upper, scale = joints[LOWER], joints[UPPER], joints[SCALE]
-    count, turned, silent, attempt = 0, 0, 0, 0
-    while count < found.shape[0] and silent < quiet and attempt < K:
-        attempt += 1
-        if attempt == 1:
-            copy(seed, q)
-        elif turned < count * (n + 3):
-            turn_over(table, settings, found[turned // (n + 3)], turned % (n + 3), q, work)
-            turned += 1
-        else:
-            nearest = take_nearest(distances)
-            for k in range(n):
-                q[k] = postures[k, nearest]
-        for k in range(n):
-            q[k] = min(max(q[k], lower[k]), upper[k])
-        solved = descend(table, lower, upper, scale, never, goal, settings, EARLY, LONG_STEP,
-                         settings[ITERATIONS], q, work)[0]
-        silent += 1
-        if solved:
-            for k in range(n):
-                if lower[k] == -np.inf:
-                    q[k] -= 2.0 * pi * np.round(q[k] / (2.0 * pi))
-            known = False
-            for i in range(count):
-                if distance(q, found[i], lower) < apart:
-                    known = True
-                    break
-            if not known:
-                copy(q, found[count])
-                count += 1
-                silent = 0
-    return count
-
-
-@inner
-def turn_over(table, settings, known, way, q, work):
-    """
-    Write a start for another solution into `q`, from one that is known.
-
-    Ways 0 to n - 1: that joint by pi; n: the last three as on a spherical wrist;
-    n + 1 and n + 2: across the nearest singularity, to either side along the
-    motion of the joints that moves the tip least, where a twin lies close by.
-    """
-    n = q.shape[0]
-    copy(known, q)
-    if way < n:
-        q[way] += pi if q[way] < 0.0 else -pi
-    elif way == n and n >= 3:
-        q[n - 3] += pi
-        q[n - 2] = -q[n - 2]
-        q[n - 1] += pi
-    else:
-        frames, columns, A, _, e, y, dq, _, active = work
-        joint_frames(table, q, frames)
-        jacobian_columns(table, frames, settings[LENGTH], columns)
-        for k in range(n):
-            active[k] = True
-        # Inverse iteration on J J^T ends at its smallest singular vector.
-        for i in range(6):
-            y[i] = 1.0 + 0.1 * i
-        for _ in range(3):
-            gram(columns, active, 1e-10, A)
-            cholesky_solve(A, y)
-            square = 0.0
-            for i in range(6):
-                square += y[i] * y[i]
-            for i in range(6):
-                y[i] /= sqrt(square)
-        largest = 1e-12
-        for k in range(n):
-            dq[k] = 0.0
-            for i in range(6):
-                dq[k] += columns[k, i] * y[i]
-            largest = max(largest, abs(dq[k]))
-        for k in range(n):
-            q[k] += ACROSS * (dq[k] if way == n + 1 else -dq[k]) / largest
-
-
-@inner
-def distance(a, b, lower):
-    """Return the largest difference of two postures, the short way where there are no limits."""
-    largest = 0.0
-    for k in range(a.shape[0]):
-        d = a[k] - b[k]
-        if lower[k] == -np.inf:
-            d -= 2.0 * pi * np.round(d / (2.0 * pi))
-        largest = max(largest, abs(d))
-    return largest
-
-
-def all_solutions(chain: Chain, tables: Tables, T: np.ndarray, settings: np.ndarray,
-                  joints: np.ndarray, seed: np.ndarray,
-                  reference: np.ndarray | None = None) -> tuple[Posture, ...]:
+def all_solutions(query: Query, reference: np.ndarray | None = None) -> tuple[Posture, ...]:
     """
     Return the solutions inside the limits, the nearest to the seed first.
 
     Parameters
     ----------
-    T : (1, 4, 4) array
-    settings : (16,) array
-        Of the goal.
-    joints : (7, n) array
-        With the limits; a joint of one position is locked.
-    seed : (n,) array
+    query : Query
     reference : (n,) array, optional
         Turns are chosen nearest to it; without it, to the seed.
 
     """
-    sharp = settings.copy()
-    sharp[[POSITION, ORIENTATION]] = np.minimum(sharp[[POSITION, ORIENTATION]], SHARP)
-    exact = int((settings[BOX:BOX + 6] == 0.0).sum())
-    moving = joints[LOWER] < joints[UPPER]
-    continuum = moving.sum() > exact
-    search = joints if continuum else without_limits(chain, joints)
-    found = np.empty((SAMPLES if continuum else MOST, chain.n))
-    count = find_all(tables.table, search, sharp, tables.postures, T[0].ravel(), seed, QUIET,
-                     APART if continuum else SAME, found)
-    inside, ok = nearest_inside(chain, found[:count], seed if reference is None else reference,
-                                joints)
-    starts = np.ascontiguousarray(inside[ok])
-    if not continuum:
+    chain, joints, settings, seed = query.chain, query.joints, query.settings, query.seed
+    sharp = query.with_settings({
+        index: min(settings[index], SEARCH_TOLERANCE)
+        for index in (POSITION_TOLERANCE, ORIENTATION_TOLERANCE)})
+    rows = JointRows(*joints)
+    exact = int((settings[BOX_WIDTHS:BOX_AXES] == 0.0).sum())
+    if (rows.lower < rows.upper).sum() > exact:
+        found = distinct_solutions(sharp, seed, QUIET_ATTEMPTS, SAMPLE_DISTANCE,
+                                   CONTINUUM_SAMPLES)
+    else:
+        found = distinct_solutions(sharp.with_joints(without_limits(chain, joints)), seed,
+                                   QUIET_ATTEMPTS, SAME_SOLUTION, MAX_SOLUTIONS)
         settings = settings.copy()
-        settings[BIAS_ITERATIONS] = 0.0
-    answers = solve_goals(tables.table, joints, settings, tables.postures,
-                          np.repeat(T, len(starts), axis=0), starts[:, None], 0, 0)
+        settings[MAX_BIAS_STEPS] = 0.0
+    inside, ok = nearest_inside(chain, found, seed if reference is None else reference, joints)
+    starts = np.ascontiguousarray(inside[ok])
+    answers = query.tables.solve(np.repeat(query.T, len(starts), axis=0), starts[:, None], 0, 0,
+                                 settings=settings, joints=joints)
     postures: list[Posture] = []
-    for q in answers[answers[:, SOLVED] == 1.0, Q:]:
-        if all(np.abs(q - other.q).max() > SAME for other in postures):
+    for q in answers[answers[:, SOLVED_FLAG] == 1.0, JOINT_VALUES:]:
+        if all(np.abs(q - other.q).max() > SAME_SOLUTION for other in postures):
             postures.append(Posture(chain, q.copy(), seed))
-    return tuple(sorted(postures, key=KEYS['nearest']))
+    return tuple(sorted(postures, key=SELECTION_KEYS['nearest']))
 
 
 def without_limits(chain: Chain, joints: np.ndarray) -> np.ndarray:
-    """Return the table of joints without the limits of those that turn and are not locked."""
+    """Return the joint table (7, n) without the limits of revolute joints that are not locked."""
     free = joints.copy()
-    opened = chain.turning & (joints[LOWER] < joints[UPPER])
-    free[LOWER, opened], free[UPPER, opened] = -np.inf, np.inf
+    rows = JointRows(*free)
+    opened = chain.turning & (rows.lower < rows.upper)
+    rows.lower[opened], rows.upper[opened] = -np.inf, np.inf
     return free
 
 
-def nearest_inside(chain: Chain, found: np.ndarray, seed: np.ndarray,
+def nearest_inside(chain: Chain, found: np.ndarray, reference: np.ndarray,
                    joints: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
-    Turn angles by whole turns to inside the limits, as near to the seed as these allow.
+    Move revolute joints by whole turns into the limits, as near to `reference` as possible.
 
     Parameters
     ----------
     found : (k, n) array
+    reference : (n,) array
+    joints : (7, n) array
 
     Returns
     -------
     (k, n) array, (k,) array of bool
-        Turned, and whether all of it is inside.
+        The postures, and whether each is inside the limits.
 
     """
-    lower, upper = joints[LOWER], joints[UPPER]
+    rows = JointRows(*joints)
+    lower, upper = rows.lower, rows.upper
     turn = np.where(chain.turning, 2.0 * pi, np.inf)
-    turns = np.round((seed - found) / turn)
-    least = np.ceil((lower - TOUCHING - found) / turn)
-    most = np.floor((upper + TOUCHING - found) / turn)
-    turned = np.where(chain.turning, found + 2.0 * pi * np.clip(turns, least, most), found)
-    ok = (turned >= lower - TOUCHING) & (turned <= upper + TOUCHING)
-    return np.clip(turned, lower, upper), ok.all(axis=1)
-
-
-def verify(tables: Tables, T: np.ndarray, settings: np.ndarray, joints: np.ndarray,
-           q: np.ndarray) -> np.ndarray:
-    """Return the answer (1, Q + n) that a posture is to a goal, without a step of its own."""
-    settings = settings.copy()
-    settings[[BIAS_ITERATIONS, ITERATIONS]] = 0.0
-    return solve_goals(tables.table, joints, settings, tables.postures, T, q.reshape(1, 1, -1),
-                       0, 0)
+    turns = np.round((reference - found) / turn)
+    least = np.ceil((lower - LIMIT_TOUCH - found) / turn)
+    most = np.floor((upper + LIMIT_TOUCH - found) / turn)
+    moved = np.where(chain.turning, found + 2.0 * pi * np.clip(turns, least, most), found)
+    ok = (moved >= lower - LIMIT_TOUCH) & (moved <= upper + LIMIT_TOUCH)
+    return np.clip(moved, lower, upper), ok.all(axis=1)

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the solver is asked for."""
+"""The goal of a solve: a pose and its tolerances."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from ik_node.errors import GoalError, Reason
-from ik_node.se3 import distance, rotation_log
+from ik_node.model.joint_values import real_array
+from ik_node.se3 import distance, pose, rotation_from_quaternion, rotation_log
 from ik_node.text import shown
 
-EXACT = (0.0,) * 6
-FREE = float('inf')
-FRAMES = ('tip', 'base')
-FARTHEST = 1e10  # m, so that its square is a number
+EXACT_TOLERANCE = (0.0,) * 6
+FREE_AXIS = float('inf')
+TOLERANCE_FRAMES = ('tip', 'base')
+FARTHEST_GOAL_M = 1e10  # its square is still a number
+QUATERNION_NORM_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,80 +26,80 @@ class Goal:
     A pose of the tip in the base frame, with a tolerance on each axis.
 
     The deviation of the tip from the goal has six parts: x, y, z (m) and a rotation
-    vector (rad).  In the axes of the goal pose, which are the tool's when it is
-    there, it is ``[R_goal^T (p - p_goal); log(R_goal^T R)]``, in those of the base
-    link ``[p - p_goal; log(R R_goal^T)]``.
+    vector (rad).  In the axes of the goal pose (the axes of the tool at the goal) it is
+    ``[R_goal^T (p - p_goal); log(R_goal^T R)]``, in the axes of the base link
+    ``[p - p_goal; log(R R_goal^T)]``.
 
     Parameters
     ----------
     T_base_tip : (4, 4) array
         Rigid pose, m.
     tolerance : six numbers
-        Each part of the deviation may be so large (m, rad): 0 = as exact as the
-        solver's own tolerance, inf = free.
+        Largest allowed deviation of each part (m, rad): 0 = as exact as the solver's
+        own tolerance, inf = free.
     frame : str
-        Whose axes they are: 'tip' or 'base'.
+        Axes of the deviation: 'tip' (of the goal pose) or 'base'.
 
     Raises
     ------
     GoalError
         If a number is NaN, the matrix is not finite, its rotation is not
-        orthonormal to 1e-6, a tolerance is negative, or nothing is asked.
+        orthonormal to 1e-6, a tolerance is negative, or all axes are free.
 
     Examples
     --------
-    A tool that may turn about its own z axis: ``Goal(T, (0, 0, 0, 0, 0, FREE))``.
+    A tool that may rotate about its own z axis: ``Goal(T, (0, 0, 0, 0, 0, FREE_AXIS))``.
 
     """
 
     T_base_tip: np.ndarray
-    tolerance: tuple[float, ...] = EXACT
+    tolerance: tuple[float, ...] = EXACT_TOLERANCE
     frame: str = 'tip'
 
     def __post_init__(self) -> None:
         object.__setattr__(self, 'T_base_tip', checked_pose(self.T_base_tip))
-        if not isinstance(self.frame, str) or self.frame not in FRAMES:
-            raise GoalError(f'the tolerance is along the axes of {" or ".join(FRAMES)}, '
+        if not isinstance(self.frame, str) or self.frame not in TOLERANCE_FRAMES:
+            raise GoalError(f'the frame of a tolerance must be {" or ".join(TOLERANCE_FRAMES)}, '
                             f'got {shown(self.frame)}')
-        if self.tolerance is EXACT:
+        if self.tolerance is EXACT_TOLERANCE:
             return
         try:
             tolerance = tuple(map(float, self.tolerance))
         except (TypeError, ValueError, OverflowError):
             tolerance = ()
         if len(tolerance) != 6 or not all(t >= 0.0 for t in tolerance):
-            raise GoalError('the tolerance of a goal is six numbers, x y z in m and rotation in '
-                            f'rad, 0 (exact) to inf (free), got {shown(self.tolerance)}')
-        if all(t == FREE for t in tolerance):
+            raise GoalError('the tolerance of a goal must be six numbers, x y z in m and rotation '
+                            f'in rad, 0 (exact) to inf (free), got {shown(self.tolerance)}')
+        if all(t == FREE_AXIS for t in tolerance):
             raise GoalError('all six axes of the goal are free; there is nothing to solve')
         object.__setattr__(self, 'tolerance', tolerance)
 
     @classmethod
     def pointing(cls, T_base_tip: np.ndarray) -> Goal:
-        """Return the goal of a pose (4, 4) whose turn about the tool's z axis is free."""
-        return cls(T_base_tip, (0.0, 0.0, 0.0, 0.0, 0.0, FREE))
+        """Return the goal of a pose (4, 4) whose rotation about the tool's z axis is free."""
+        return cls(T_base_tip, (0.0, 0.0, 0.0, 0.0, 0.0, FREE_AXIS))
 
     @classmethod
     def position(cls, p: np.ndarray, **kwargs: object) -> Goal:
         """Return the goal to put the tip's origin at `p` (3,), m, its orientation free."""
         T = np.eye(4)
         T[:3, 3] = _numbers(p, (3,), 'a position is three numbers')
-        return cls(T, (0.0, 0.0, 0.0, FREE, FREE, FREE), **kwargs)
+        return cls(T, (0.0, 0.0, 0.0, FREE_AXIS, FREE_AXIS, FREE_AXIS), **kwargs)
 
     @classmethod
     def orientation(cls, R: np.ndarray, **kwargs: object) -> Goal:
-        """Return the goal to turn the tip to the rotation `R` (3, 3), its position free."""
+        """Return the goal to orient the tip by the rotation `R` (3, 3), its position free."""
         T = np.eye(4)
         T[:3, :3] = _numbers(R, (3, 3), 'a rotation is a 3x3 matrix of numbers')
-        return cls(T, (FREE, FREE, FREE, 0.0, 0.0, 0.0), **kwargs)
+        return cls(T, (FREE_AXIS, FREE_AXIS, FREE_AXIS, 0.0, 0.0, 0.0), **kwargs)
 
     def error(self, T_base_tip: np.ndarray) -> tuple[float, float]:
         """
         Return by how much (m, rad) a pose (4, 4) of the tip is outside the tolerance.
 
-        Each is the length of what is left of three parts of the deviation.
+        Each is the length of the three parts of the deviation, less the tolerance.
         """
-        if self.tolerance is EXACT:
+        if self.tolerance is EXACT_TOLERANCE:
             return distance(T_base_tip, self.T_base_tip)
         R, R_goal = T_base_tip[:3, :3], self.T_base_tip[:3, :3]
         d = T_base_tip[:3, 3] - self.T_base_tip[:3, 3]
@@ -110,13 +112,67 @@ class Goal:
 
     @property
     def position_free(self) -> bool:
-        """Return whether no position is asked for."""
-        return all(t == FREE for t in self.tolerance[:3])
+        """Return whether the position is free on all axes."""
+        return all(t == FREE_AXIS for t in self.tolerance[:3])
 
     @property
     def orientation_free(self) -> bool:
-        """Return whether no orientation is asked for."""
-        return all(t == FREE for t in self.tolerance[3:])
+        """Return whether the orientation is free on all axes."""
+        return all(t == FREE_AXIS for t in self.tolerance[3:])
+
+
+def goal_matrix(goal: np.ndarray) -> np.ndarray:
+    """
+    Return a goal (4, 4) or (7,) as a rigid pose (4, 4).
+
+    Raises
+    ------
+    GoalError
+        If it is neither; else as :func:`checked_pose` and :func:`goal_matrices`.
+
+    """
+    if np.shape(goal) != (7,):
+        return checked_pose(goal)
+    values = _numbers(goal, (7,), 'a goal pose of seven numbers is position and quaternion')
+    if not np.isfinite(values).all():
+        raise GoalError('the goal pose is not finite')
+    norm = np.linalg.norm(values[3:])
+    if abs(norm - 1.0) > QUATERNION_NORM_TOLERANCE:
+        raise GoalError(f'the quaternion of the goal has norm {norm:.4g}, not 1',
+                        Reason.GOAL_ORIENTATION_NOT_UNIT)
+    return checked_pose(pose(rotation_from_quaternion(values[3:] / norm), values[:3]))
+
+
+def goal_matrices(goals: np.ndarray) -> np.ndarray:
+    """
+    Return goals (N, 4, 4) or (N, 7) as matrices (N, 4, 4).
+
+    Raises
+    ------
+    GoalError
+        If they are neither, not finite, or a quaternion is not of norm 1 to 1e-3.
+
+    """
+    given, goals = goals, real_array(goals)
+    goals = goals if goals is None else np.ascontiguousarray(goals)
+    if goals is None or goals.shape[1:] not in ((4, 4), (7,)):
+        raise GoalError('goals must be an array (N, 4, 4), or (N, 7) of position and quaternion '
+                        f'x y z w, got {type(given).__name__} of shape {np.shape(goals)}')
+    finite = np.isfinite(goals).all(axis=tuple(range(1, goals.ndim)))
+    if not finite.all():
+        raise GoalError(f'goal {int(np.argmin(finite))} is not finite')
+    if goals.ndim == 3:
+        return goals
+    norm = np.linalg.norm(goals[:, 3:], axis=1)
+    error = np.abs(norm - 1.0)
+    if (error > QUATERNION_NORM_TOLERANCE).any():
+        k = int(np.argmax(error))
+        raise GoalError(f'the quaternion of goal {k} has norm {norm[k]:.4g}, not 1',
+                        Reason.GOAL_ORIENTATION_NOT_UNIT)
+    T = np.zeros((len(goals), 4, 4))
+    T[:, :3, :3] = rotation_from_quaternion(goals[:, 3:] / norm[:, None])
+    T[:, :3, 3], T[:, 3, 3] = goals[:, :3], 1.0
+    return T
 
 
 def checked_pose(T: np.ndarray) -> np.ndarray:
@@ -132,8 +188,8 @@ def checked_pose(T: np.ndarray) -> np.ndarray:
     T = _numbers(T, (4, 4), 'a goal pose is a 4x4 matrix of numbers')
     if not np.isfinite(T).all():
         raise GoalError('the goal pose is not finite')
-    if np.abs(T).max() > FARTHEST:
-        raise GoalError(f'the goal is more than {FARTHEST:g} m away')
+    if np.abs(T).max() > FARTHEST_GOAL_M:
+        raise GoalError(f'the goal is more than {FARTHEST_GOAL_M:g} m away')
     if not np.array_equal(T[3], (0.0, 0.0, 0.0, 1.0)):
         raise GoalError('the last row of a goal pose is 0 0 0 1')
     R = T[:3, :3]

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a goal can be reached, and how well: a colour and a sentence, before anything moves."""
+"""Whether a goal can be reached, and how well: a colour and a sentence, before any motion."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from enum import Enum
 import numpy as np
 
 from ik_node.errors import ParameterError, Reason
-from ik_node.solver.result import Figures, Result
+from ik_node.solver.result import PostureMetrics, Result
 from ik_node.text import quote
 
 
 class Colour(str, Enum):
-    """What a goal is drawn in."""
+    """Colour in which a goal is drawn."""
 
     GREEN = 'green'  # reachable
-    AMBER = 'amber'  # reachable, but
+    AMBER = 'amber'  # reachable, with a warning
     RED = 'red'      # not reachable
 
 
 @dataclass(frozen=True)
 class Thresholds:
     """
-    From where on a posture is reachable, but not well.
+    When a reachable posture gets a warning.
 
     Attributes
     ----------
     far : float
-        A joint farther from where it is (rad or m) is on another branch.
+        A joint that would move farther than this (rad or m) is on another branch.
     limit_margin : float
-        Nearer to a limit (rad or m) a joint is close to it.
+        A joint nearer to a limit than this (rad or m) is close to it.
     singular_value : float
-        With a smaller singular value the arm is close to a singularity.
+        An arm with a smaller singular value is close to a singularity.
 
     Raises
     ------
@@ -54,9 +54,9 @@ class Thresholds:
 
 
 @dataclass(frozen=True)
-class Prospect:
+class ReachabilityReport:
     """
-    What is to be expected of a goal.
+    Whether a goal can be reached, and how well.
 
     Attributes
     ----------
@@ -64,16 +64,16 @@ class Prospect:
     reason : Reason
         SOLVED, or why the goal is not reachable.
     sentence : str
-        For people.
+        The same in words.
     limit_margin : float
         Smallest distance of a joint to its limits (rad or m).
     smallest_singular_value : float
         Of the Jacobian.
     jump : float
-        Largest distance of a joint from where it is (rad or m).
+        Largest change of a joint from its present position (rad or m).
     limiting_joint : str
-        The joint that is close to its limit; if the goal is not reachable, the one that stands
-        on it, or would be beyond it most; empty if there is none.
+        The joint close to its limit; if the goal is not reachable, the joint at its limit, or
+        the one that would be farthest beyond it; empty if there is none.
 
     """
 
@@ -86,39 +86,41 @@ class Prospect:
     limiting_joint: str
 
 
-def judge(found: Figures, thresholds: Thresholds) -> Prospect:
+def judge(found: PostureMetrics, thresholds: Thresholds) -> ReachabilityReport:
     """
-    Judge a posture, seen from its seed: where the arm is.
+    Judge a posture; its seed is the present posture of the arm.
 
     Parameters
     ----------
     found : Result or Posture
-        A result that does not do what was asked for is red, with its own sentence; that
-        of the nearest pose within reach, too.
+        A result that is not SOLVED is red, with its own message; so is a result with
+        the nearest pose within reach.
 
     """
     margin, smallest = found.limit_margin, found.smallest_singular_value
     if isinstance(found, Result) and found.status is not Reason.SOLVED:
         beyond = max(found.excess, key=found.excess.get) if found.excess else ''
         limiting = beyond or next(iter(found.limiting_joints), '')
-        return Prospect(Colour.RED, found.status, found.message, margin, smallest,
-                        found.distance, limiting)
+        return ReachabilityReport(Colour.RED, found.status, found.message, margin, smallest,
+                                  found.distance, limiting)
     limiting = found.tightest_joint if margin < thresholds.limit_margin else ''
-    but = []
+    warnings = []
     if found.distance > thresholds.far:
         k = int(np.abs(found.q - found.seed).argmax())
-        but.append(f'on a far branch: {quote(found.chain.joint_names[k])} would move by '
-                   f'{found.distance:.3g} {_unit(found, k)}')
+        warnings.append(f'on a far branch: {quote(found.chain.joint_names[k])} would move by '
+                        f'{found.distance:.3g} {_unit(found, k)}')
     if limiting:
         k = found.chain.joint_names.index(limiting)
-        but.append(f'close to a limit: {quote(limiting)} would stand {max(margin, 0.0):.2g} '
-                   f'{_unit(found, k)} from it')
+        warnings.append(f'close to a limit: {quote(limiting)} would stand {max(margin, 0.0):.2g} '
+                        f'{_unit(found, k)} from it')
     if smallest < thresholds.singular_value:
-        but.append(f'close to a singularity: the smallest singular value would be {smallest:.2g}')
-    sentence = f'reachable, but {", and ".join(but)}' if but else 'reachable'
-    return Prospect(Colour.AMBER if but else Colour.GREEN, Reason.SOLVED, sentence, margin,
-                    smallest, found.distance, limiting)
+        warnings.append('close to a singularity: the smallest singular value would be '
+                        f'{smallest:.2g}')
+    sentence = f'reachable, but {", and ".join(warnings)}' if warnings else 'reachable'
+    colour = Colour.AMBER if warnings else Colour.GREEN
+    return ReachabilityReport(colour, Reason.SOLVED, sentence, margin, smallest, found.distance,
+                              limiting)
 
 
-def _unit(found: Figures, k: int) -> str:
+def _unit(found: PostureMetrics, k: int) -> str:
     return 'rad' if found.chain.turning[k] else 'm'

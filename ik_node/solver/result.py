@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the solver answers."""
+"""The result of a solve, and the metrics of a posture."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from ik_node.errors import Reason
 from ik_node.kinematics.arm import forward_kinematics, singular_values
 from ik_node.model.chain import Chain
 from ik_node.solver.branch_labels import branch_labels
-from ik_node.solver.compiled.damped import (
-    ATTEMPT,
-    BIAS_STEPS,
+from ik_node.solver.compiled.layout import (
+    BIAS_STEP_COUNT,
+    JOINT_VALUES,
+    LAST_ATTEMPT,
     ORIENTATION_ERROR,
     POSITION_ERROR,
-    Q,
-    STEPS,
+    STEP_COUNT,
 )
 from ik_node.solver.goal import Goal
 from ik_node.text import quote
 
 AT_LIMIT = 1e-6  # rad or m
-SUCCESSES = (Reason.SOLVED, Reason.NEAREST)
+SUCCESS_REASONS = (Reason.SOLVED, Reason.NEAREST)
 
 
-class Figures:
-    """Figures of joint positions `q` of a `chain`, computed when asked for."""
+class PostureMetrics:
+    """Metrics of joint positions `q` of a `chain`, computed on access."""
 
     __slots__ = ()
     chain: Chain
@@ -43,7 +43,7 @@ class Figures:
 
     @property
     def limiting_joints(self) -> tuple[str, ...]:
-        """Return the joints that stand on a limit."""
+        """Return the names of the joints at a limit."""
         return tuple(name for name, margin in zip(self.chain.joint_names, self._margins)
                      if margin < AT_LIMIT)
 
@@ -54,7 +54,7 @@ class Figures:
 
     @property
     def centredness(self) -> float:
-        """Return the smallest margin as a share of half the joint's range: 1 middle, 0 limit."""
+        """Return the smallest limit margin as a share of half the range: 1 middle, 0 limit."""
         half = 0.5 * (self.chain.upper - self.chain.lower)
         share = np.divide(self._margins, half, out=np.ones_like(half),
                           where=np.isfinite(half) & (half > 0.0))
@@ -72,7 +72,7 @@ class Figures:
 
     @property
     def smallest_singular_value(self) -> float:
-        """Return how far the arm is from a singularity; 0 at one."""
+        """Return the smallest singular value of the Jacobian; 0 at a singularity."""
         return float(self.singular_values[-1])
 
     @property
@@ -87,31 +87,31 @@ class Figures:
 
     @property
     def labels(self) -> dict[str, str]:
-        """Return the branch in words, see :func:`~ik_node.solver.branch_labels.branch_labels`."""
+        """Return the labels of the branch: :func:`~ik_node.solver.branch_labels.branch_labels`."""
         return branch_labels(self.chain, self.q)
 
     @property
     def turns(self) -> np.ndarray:
-        """Return `q` and its equals by whole turns inside the limits, (k, n), nearest first."""
+        """Return `q` and its whole turns inside the limits, (k, n), nearest to the seed first."""
         chain = self.chain
-        ways = []
+        choices = []
         for k in range(chain.n):
             values = [self.q[k]]
             if chain.turning[k] and isfinite(chain.lower[k]) and isfinite(chain.upper[k]):
                 first = np.ceil((chain.lower[k] - self.q[k]) / (2.0 * pi))
                 last = np.floor((chain.upper[k] - self.q[k]) / (2.0 * pi))
                 values = list(self.q[k] + 2.0 * pi * np.arange(first, last + 1.0))
-            ways.append(values)
-        every = np.array(list(product(*ways)))
-        far = np.abs(every - self.seed)
-        return every[np.lexsort((far.sum(axis=1), far.max(axis=1)))]
+            choices.append(values)
+        every = np.array(list(product(*choices)))
+        distance = np.abs(every - self.seed)
+        return every[np.lexsort((distance.sum(axis=1), distance.max(axis=1)))]
 
     @property
     def _margins(self) -> np.ndarray:
         return np.minimum(self.q - self.chain.lower, self.chain.upper - self.q)
 
 
-class Posture(Figures):
+class Posture(PostureMetrics):
     """
     Joint positions of a chain.
 
@@ -121,7 +121,7 @@ class Posture(Figures):
     q : (n,) array
         Joint positions, rad or m.
     seed : (n,) array
-        Where the search began.
+        Where the search started.
 
     """
 
@@ -130,23 +130,27 @@ class Posture(Figures):
     def __init__(self, chain: Chain, q: np.ndarray, seed: np.ndarray) -> None:
         self.chain, self.q, self.seed = chain, q, seed
 
+    def __repr__(self) -> str:
+        """Return the joint positions, rounded."""
+        return f'Posture(q={_rounded(self.q)})'
 
-class Result(Figures):
+
+class Result(PostureMetrics):
     """
-    Outcome of one solve.
+    Result of one solve.
 
     Attributes
     ----------
     status : Reason
-        SOLVED; NEAREST (the nearest pose within reach, as the caller chose); why
-        not: OUT_OF_REACH, INNER_VOID, ORIENTATION_OUT_OF_REACH, BEYOND_LIMIT,
-        OTHER_BRANCH, NO_SOLUTION, DEADLINE.
+        SOLVED; NEAREST (the nearest pose within reach, with the option `nearest`); or
+        why there is no solution: OUT_OF_REACH, INNER_VOID, ORIENTATION_OUT_OF_REACH,
+        BEYOND_LIMIT, OTHER_BRANCH, NO_SOLUTION, DEADLINE.
     q : (n,) array
         The solution; on failure the posture that came nearest.
     time : float
         Seconds.
     excess : dict of joint name to float
-        Of BEYOND_LIMIT: how far beyond its limit each joint would have to go (rad or m).
+        For BEYOND_LIMIT: how far beyond its limit each joint would have to go (rad or m).
 
     """
 
@@ -156,8 +160,14 @@ class Result(Figures):
                  goal: Goal | np.ndarray, time: float,
                  excess: dict[str, float] | None = None) -> None:
         self.chain, self.status, self.time, self.excess = chain, status, time, excess
-        # The row as the compiled code left it (:func:`solve_rows`), taken apart when asked for.
+        # The row as the compiled code left it (:func:`solve_rows`), read on access.
         self._packed, self._goal = packed, goal
+
+    def __repr__(self) -> str:
+        """Return status, success, errors and joint positions, rounded."""
+        return (f'Result({self.status.value}, success={self.success}, '
+                f'position_error={self.position_error:.1e} m, '
+                f'orientation_error={self.orientation_error:.1e} rad, q={_rounded(self.q)})')
 
     @property
     def q(self) -> np.ndarray:
@@ -166,54 +176,54 @@ class Result(Figures):
 
     @property
     def seed(self) -> np.ndarray:
-        """Return where the first attempt began, (n,)."""
+        """Return where the first attempt started, (n,), rad or m."""
         return self._packed[16:16 + self.chain.n]
 
     @property
-    def figures(self) -> np.ndarray:
-        """Return the answer as the compiled code writes it, (Q + n,)."""
-        return self._packed[-Q - self.chain.n:]
+    def answer(self) -> np.ndarray:
+        """Return the answer as the compiled code writes it, (7 + n,)."""
+        return self._packed[-JOINT_VALUES - self.chain.n:]
 
     @property
     def success(self) -> bool:
-        """Return whether `q` is inside the limits and does what was asked for."""
-        return self.status in SUCCESSES
+        """Return whether `q` is inside the limits and an answer: SOLVED or NEAREST."""
+        return self.status in SUCCESS_REASONS
 
     @property
     def goal(self) -> Goal:
-        """Return what was asked for."""
+        """Return the goal."""
         return (self._goal if isinstance(self._goal, Goal)
                 else Goal(self._packed[:16].reshape(4, 4)))
 
     @property
     def position_error(self) -> float:
-        """Return the distance (m) from the goal, by forward kinematics of `q`."""
-        return float(self.figures[POSITION_ERROR])
+        """Return the distance (m) from the goal, by forward kinematics at `q`."""
+        return float(self.answer[POSITION_ERROR])
 
     @property
     def orientation_error(self) -> float:
-        """Return the angle (rad) from the goal, by forward kinematics of `q`."""
-        return float(self.figures[ORIENTATION_ERROR])
+        """Return the angle (rad) from the goal, by forward kinematics at `q`."""
+        return float(self.answer[ORIENTATION_ERROR])
 
     @property
     def iterations(self) -> int:
-        """Return the damped steps of all attempts together."""
-        return int(self.figures[STEPS])
+        """Return the number of damped steps of all attempts."""
+        return int(self.answer[STEP_COUNT])
 
     @property
     def restarts(self) -> int:
-        """Return the attempts after the first."""
-        return int(self.figures[ATTEMPT])
+        """Return the number of attempts after the first."""
+        return int(self.answer[LAST_ATTEMPT])
 
     @property
     def bias_iterations(self) -> int:
-        """Return the null-space steps after the solution was found."""
-        return int(self.figures[BIAS_STEPS])
+        """Return the number of null-space steps after the solution was found."""
+        return int(self.answer[BIAS_STEP_COUNT])
 
     @property
     def message(self) -> str:
         """Return the outcome in one sentence."""
-        return _MESSAGES[self.status](self)
+        return _MESSAGE_MAKERS[self.status](self)
 
     @property
     def _nearest(self) -> str:
@@ -222,13 +232,17 @@ class Result(Figures):
             parts.append(f'{1e3 * self.position_error:.3g} mm')
         if not self.goal.orientation_free:
             parts.append(f'{self.orientation_error:.3g} rad')
-        stuck = self.limiting_joints
-        limit = f', with {", ".join(map(quote, stuck))} at the limit' if stuck else ''
+        at_limit = self.limiting_joints
+        limit = f', with {", ".join(map(quote, at_limit))} at the limit' if at_limit else ''
         return f'the nearest posture found is {" and ".join(parts)} away{limit}'
 
     @property
-    def _away(self) -> float:
+    def _goal_distance(self) -> float:
         return float(np.linalg.norm(self.goal.T_base_tip[:3, 3] - self.chain.offsets[0, 9:]))
+
+
+def _rounded(q: np.ndarray) -> str:
+    return f'[{", ".join(f"{value:.4f}" for value in q)}]'
 
 
 def _solved(r: Result) -> str:
@@ -237,11 +251,11 @@ def _solved(r: Result) -> str:
 
 
 def _out_of_reach(r: Result) -> str:
-    hint = '; are its units millimetres?' if r._away > 10.0 * r.chain.reach else ''
+    hint = '; are its units millimetres?' if r._goal_distance > 10.0 * r.chain.reach else ''
     bound = f'{quote(r.chain.tip_link)} reaches at most {r.chain.reach:.4g} m' \
-        if r._away > r.chain.reach else f'too far for {quote(r.chain.tip_link)} there'
-    return (f'out of reach: the goal is {r._away:.4g} m from the first joint, {bound}{hint}; '
-            f'{r._nearest}')
+        if r._goal_distance > r.chain.reach else f'too far for {quote(r.chain.tip_link)} there'
+    return (f'out of reach: the goal is {r._goal_distance:.4g} m from the first joint, '
+            f'{bound}{hint}; {r._nearest}')
 
 
 def _beyond_limit(r: Result) -> str:
@@ -255,12 +269,12 @@ def _beyond_limit(r: Result) -> str:
             f'{r._nearest}')
 
 
-_MESSAGES = {
+_MESSAGE_MAKERS = {
     Reason.SOLVED: _solved,
     Reason.NEAREST: lambda r: f'the goal is not within reach; {r._nearest}',
     Reason.OUT_OF_REACH: _out_of_reach,
     Reason.INNER_VOID: lambda r: (
-        f'the goal is {r._away:.4g} m from the first joint, too close for '
+        f'the goal is {r._goal_distance:.4g} m from the first joint, too close for '
         f'{quote(r.chain.tip_link)}; {r._nearest}'),
     Reason.ORIENTATION_OUT_OF_REACH: lambda r: (
         f'{quote(r.chain.tip_link)} gets to that position, but not in that orientation; '

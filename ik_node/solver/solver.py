@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import Executor
 from functools import lru_cache
 from math import pi
 from sys import byteorder
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,48 +20,64 @@ from ik_node.kinematics.compilation import compilation_told
 from ik_node.kinematics.kernels import forget_stale, tip_poses
 from ik_node.model.chain import Chain
 from ik_node.model.joint_values import real_array
-from ik_node.solver import branches
-from ik_node.solver.batch import BatchResult, solve_batch
-from ik_node.solver.branches import all_solutions, find_all, KEYS, SAME, verify
-from ik_node.solver.choices import COMPILED, methods
-from ik_node.solver.compiled import damped, entry, nullspace, residual
-from ik_node.solver.compiled.damped import (
-    ATTEMPT,
-    BIAS_ITERATIONS,
-    BOX,
-    ERROR,
-    LOWER,
-    Q,
-    SOLVED,
-    STEPS,
-    UPPER,
-    WRAPS,
+from ik_node.solver.batch import BatchResult, GOALS_PER_CHUNK, solve_batch
+from ik_node.solver.branches import all_solutions, SELECTION_KEYS
+from ik_node.solver.choices import COMPILED_METHOD, methods
+from ik_node.solver.compiled import (
+    damped,
+    entry,
+    layout,
+    nullspace,
+    residual,
+    solution_search,
 )
-from ik_node.solver.compiled.entry import bias_rows, NOT_RIGID, solve_goals, solve_rows
-from ik_node.solver.goal import checked_pose, Goal
-from ik_node.solver.options import FARTHEST_SEED, SolverOptions, Tables
+from ik_node.solver.compiled.entry import bias_rows, solve_rows
+from ik_node.solver.compiled.layout import (
+    JOINT_VALUES,
+    JointRows,
+    LAST_ATTEMPT,
+    MAX_BIAS_STEPS,
+    NOT_RIGID,
+    SETTINGS_SIZE,
+    SOLVED_FLAG,
+    STEP_COUNT,
+)
+from ik_node.solver.compiled.solution_search import find_all
+from ik_node.solver.goal import checked_pose, Goal, goal_matrix
+from ik_node.solver.options import SolverOptions
 from ik_node.solver.result import Posture, Result
+from ik_node.solver.tables import FARTHEST_SEED, Query, Tables
 from ik_node.solver.unreachable import explain, last_attempt, settle_nearest
 
-DOUBLE = np.dtype(float)
-MATRIX = (4, 4)
-FOUND = Reason.SOLVED
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from ik_node.solver.options import OptionValues
+
+DOUBLE_TYPE = np.dtype(float)
+POSE_SHAPE = (4, 4)
+SOLVED_REASON = Reason.SOLVED  # a global is read faster than a member of an enumeration
 FIRST_ATTEMPTS = 150  # before the clock is read: well below a millisecond
-MORE_ATTEMPTS = 50    # between further readings
-ROUNDING = 1e-9       # rad
-# The high byte of a double has its sign and the most of its exponent: these are those of all
-# finite numbers below 2^17, and of no others.
-HIGH_BYTE = 7 if byteorder == 'little' else 0
-MODERATE = bytes(sign + exponent for sign in (0, 0x80) for exponent in range(0x41))
-KEPT = 16             # solvers with changed options
+MORE_ATTEMPTS = 50    # between further readings of the clock
+LIMIT_ROUNDING = 1e-9  # rad or m
+KEPT_SOLVERS = 16     # with changed options
+# Bytes of doubles that hold the sign and the upper part of the exponent, and the values that they
+# have in numbers below 2^17 in size; infinite numbers and NaN have others.
+EXPONENT_BYTES = slice(7 if byteorder == 'little' else 0, None, 8)
+MODERATE_EXPONENTS = bytes(sign + exponent for sign in (0, 0x80) for exponent in range(0x41))
+
+
+def all_moderate(doubles: bytes) -> bool:
+    """Return whether all numbers are finite and below 2^17, in half the time of np.isfinite."""
+    return not doubles[EXPONENT_BYTES].translate(None, MODERATE_EXPONENTS)
 
 
 class Solver:
     """
-    Damped-least-squares inverse kinematics of one chain.
+    Inverse kinematics of one chain by damped least squares.
 
     The same chain, goal, seeds and options give the same answer, bit for bit,
-    as long as the deadline is not met.  Safe to share between threads.
+    unless the deadline is reached.  Safe to share between threads.
 
     Parameters
     ----------
@@ -73,7 +92,7 @@ class Solver:
 
     """
 
-    def __init__(self, chain: Chain, **options: object) -> None:
+    def __init__(self, chain: Chain, **options: Unpack[OptionValues]) -> None:
         unknown = options.keys() - SolverOptions.__dataclass_fields__.keys()
         if unknown:
             raise ParameterError(f'the solver has no option {", ".join(sorted(unknown))}; it has '
@@ -84,46 +103,55 @@ class Solver:
         self.tables = Tables(chain, self.options)
         if self.tables.biased:
             warm_up(bias=True)
-        self.first_picks = min(self.options.max_restarts, FIRST_ATTEMPTS)
+        self.first_restarts = min(self.options.max_restarts, FIRST_ATTEMPTS)
         self._middle = np.clip(chain.middle, chain.lower, chain.upper)
-        # Whether one compiled call does all that was asked for, if it finds a solution.
-        self.plain = (self.options.method == COMPILED and self.options.select == 'first'
+        # Whether a solution found by one compiled call is the result.
+        self.plain = (self.options.method == COMPILED_METHOD and self.options.select == 'first'
                       and self.options.max_jump == float('inf') and not self.tables.locked)
-        # Of the row that it takes: a seed's shape, the room for the answer.
-        self._one, self._blank = (chain.n,), np.zeros(Q + chain.n)
+        # For the row that this call takes: shape of a seed, space for the answer, and where in
+        # it the flag of success is.
+        self._seed_shape, self._blank = (chain.n,), np.zeros(JOINT_VALUES + chain.n)
         self._blank_bytes = self._blank.tobytes()
-        self._verdict = SOLVED - Q - chain.n
+        self._flag = SOLVED_FLAG - JOINT_VALUES - chain.n
         self._changed: dict[tuple, Solver] = {}
+
+    def __repr__(self) -> str:
+        """Return the chain and the options that are not the defaults."""
+        default = SolverOptions()
+        options = ''.join(f', {name}={value!r}' for name, value in vars(self.options).items()
+                          if value != getattr(default, name))
+        chain = self.chain
+        return f'Solver({chain.base_link} to {chain.tip_link}, {chain.n} joints{options})'
 
     @property
     def preferred(self) -> np.ndarray:
-        """Return the posture that the bias pulls to, (n,)."""
+        """Return the posture that the bias pulls to, (n,), rad or m."""
         return self.tables.preferred
 
-    def changed(self, **options: object) -> Solver:
+    def changed(self, **options: Unpack[OptionValues]) -> Solver:
         """Return this solver with other options; the last few are kept."""
         key = tuple((name, tuple(value) if isinstance(value, (list, np.ndarray)) else value)
                     for name, value in sorted(options.items()))
         solver = self._changed.get(key)
         if solver is None:
             solver = Solver(self.chain, **{**vars(self.options), **dict(key)})
-            if len(self._changed) >= KEPT:
+            if len(self._changed) >= KEPT_SOLVERS:
                 self._changed.clear()
             self._changed[key] = solver
         return solver
 
     def solve(self, goal: Goal | np.ndarray, seed: np.ndarray | None = None,
-              **options: object) -> Result:
+              **options: Unpack[OptionValues]) -> Result:
         """
         Find joint positions that put the tip at the goal.
 
         Parameters
         ----------
-        goal : Goal or (4, 4) array
-            ``T_base_tip``, m.
+        goal : Goal, (4, 4) or (7,) array
+            ``T_base_tip``, m; or position (m) and unit quaternion x, y, z, w.
         seed : (n,) or (s, n) array, optional
-            Where to begin, tried in order before other postures; among equal
-            angles the one nearest to the first seed is returned.  Without it, the
+            Starting postures (rad or m), tried in this order before any others.
+            Angles are returned at the turn nearest to the first seed.  Default: the
             middle of the limits.
         **options
             Fields of SolverOptions, for this call.
@@ -131,12 +159,13 @@ class Solver:
         Returns
         -------
         Result
-            Inside the limits and within tolerance if it says ``success``.
+            Inside the limits and within tolerance if its ``success`` is True.
 
         Raises
         ------
         GoalError
-            If the goal is not a finite rigid pose.
+            If the goal is not a finite rigid pose, or its quaternion is not of norm 1
+            to 1e-3.
         ParameterError
             If the seed is not finite or of the wrong length, or an option is wrong.
 
@@ -148,33 +177,34 @@ class Solver:
         settings, T = tables.settings, goal
         if isinstance(goal, Goal):
             settings, T = tables.of(goal), goal.T_base_tip
-        if (type(T) is type(seed) is np.ndarray and T.shape == MATRIX and T.dtype is DOUBLE
-                and seed.shape == self._one and seed.dtype is DOUBLE):
-            # The usual case: by way of bytes in half the time of concatenate and isfinite.
+        if (type(T) is type(seed) is np.ndarray and T.shape == POSE_SHAPE
+                and T.dtype is DOUBLE_TYPE and seed.shape == self._seed_shape
+                and seed.dtype is DOUBLE_TYPE):
+            # The usual case, without the cost of checks that name the fault.
             given = T.tobytes() + seed.tobytes()
-            if not given[HIGH_BYTE::8].translate(None, MODERATE):
+            if all_moderate(given):
                 packed = np.frombuffer(bytearray(given + self._blank_bytes))
         if packed is None:
             packed, settings = self._pack(goal, seed)
-        status, excess = FOUND, None
+        status, excess = SOLVED_REASON, None
         if self.plain:
             solve_rows(tables.table, tables.joints, settings, tables.postures, packed, 1, 0,
-                       self.first_picks)
-            if settings[BIAS_ITERATIONS] > 0.0:
+                       self.first_restarts)
+            if settings[MAX_BIAS_STEPS] > 0.0:
                 bias_rows(tables.table, tables.joints, settings, tables.postures, packed, 1)
-        if not self.plain or packed[self._verdict] != 1.0:
-            status, excess = self._go_on(goal, settings, packed, began)
+        if not self.plain or packed[self._flag] != 1.0:
+            status, excess = self._solve_further(goal, self._query(packed, settings), began)
         return Result(self.chain, status, packed, goal, perf_counter() - began, excess)
 
     def solve_all(self, goal: Goal | np.ndarray,
                   seed: np.ndarray | None = None) -> tuple[Posture, ...]:
         """
-        Find all solutions inside the limits that are distinct but for whole turns.
+        Find all solutions inside the limits, apart from whole turns of joints.
 
-        Each is at the turn nearest to the seed; :attr:`Posture.turns` has the others.
-        Where the goal leaves the arm free, by a free axis or a seventh joint, the
-        solutions are a continuum: these are then samples of it, settled by the
-        null-space bias where there is one.
+        Each is at the turn nearest to the seed; :attr:`Posture.turns` gives the others.
+        If the goal leaves the arm free, by a free axis or a seventh joint, the
+        solutions form a continuum; then samples of it are returned, moved by the
+        null-space bias if there is one.
 
         Parameters
         ----------
@@ -184,8 +214,7 @@ class Solver:
         Returns
         -------
         tuple of Posture
-            With their limit margin, manipulability, labels and distance to the
-            seed; the nearest first, none if there is no solution.
+            The nearest to the seed first; empty if there is no solution.
 
         Raises
         ------
@@ -193,29 +222,30 @@ class Solver:
             As :meth:`solve`.
 
         """
-        packed, settings = self._pack(goal, seed)
-        T, seeds, _ = self._unpacked(packed)
-        checked_pose(T[0])
-        return all_solutions(self.chain, self.tables, T, settings, self._joints(seeds),
-                             seeds[0, 0])
+        query = self._query(*self._pack(goal, seed))
+        checked_pose(query.T[0])
+        return all_solutions(query)
 
-    def solve_batch(self, goals: np.ndarray, seeds: np.ndarray | None = None,
-                    **how: object) -> BatchResult:
+    def solve_batch(self, goals: np.ndarray, seeds: np.ndarray | None = None, *,
+                    progress: Callable[[int, int], object] | None = None,
+                    executor: Executor | None = None, workers: int | None = None,
+                    chunk: int = GOALS_PER_CHUNK) -> BatchResult:
         """
-        Solve many goals on all cores; the answers are those of single calls.
+        Solve many goals on all cores, each as :meth:`solve` does.
 
         Parameters
         ----------
         goals : (N, 4, 4) or (N, 7) array
-            ``T_base_tip``, or position (m) and quaternion x y z w.
+            ``T_base_tip``, m; or position (m) and unit quaternion x, y, z, w.
         seeds : (n,) or (N, n) array, optional
-            One for all or one each; without it, the middle of the limits.
-        **how
-            Arguments of :func:`ik_node.solver.batch.solve_batch`: progress, executor,
-            workers, chunk.
+            One for all goals or one for each (rad or m).  Default: the middle of the
+            limits.
+        progress, executor, workers, chunk :
+            See :func:`ik_node.solver.batch.solve_batch`.
 
         """
-        return solve_batch(self, goals, seeds, **how)
+        return solve_batch(self, goals, seeds, progress=progress, executor=executor,
+                           workers=workers, chunk=chunk)
 
     def _pack(self, goal: Goal | np.ndarray,
               seed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
@@ -224,117 +254,118 @@ class Solver:
         if isinstance(goal, Goal):
             T, settings = goal.T_base_tip, self.tables.of(goal)
         else:
-            T = checked_pose(goal)
+            T = goal_matrix(goal)
         seeds = self._middle if seed is None else real_array(seed)
         if (seeds is None or seeds.ndim not in (1, 2) or seeds.shape[-1] != n or seeds.size == 0
                 or not (np.abs(seeds) <= FARTHEST_SEED).all()):
-            raise ParameterError(f'a seed needs {n} finite numbers, one a joint, and none beyond '
-                                 f'{FARTHEST_SEED:g}')
+            raise ParameterError(f'a seed must be {n} finite numbers, one for each joint, none '
+                                 f'beyond {FARTHEST_SEED:g}')
         return np.concatenate((T.ravel(), seeds.ravel(), self._blank)), settings
 
-    def _unpacked(self, packed: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return views of a row: T (1, 4, 4), seeds (1, s, n), answers (1, Q + n)."""
+    def _query(self, packed: np.ndarray, settings: np.ndarray) -> Query:
+        """Return the views of a row that :func:`solve_rows` takes, with the joints of the call."""
         end = len(packed) - len(self._blank)
-        return (packed[:16].reshape(1, 4, 4), packed[16:end].reshape(1, -1, self.chain.n),
-                packed[end:].reshape(1, -1))
+        seeds = packed[16:end].reshape(1, -1, self.chain.n)
+        return Query(self.tables, packed[:16].reshape(1, 4, 4), settings,
+                     self._joints(seeds[0, 0]), seeds, packed[end:].reshape(1, -1))
 
-    def _joints(self, seeds: np.ndarray, max_jump: float = float('inf')) -> np.ndarray:
+    def _joints(self, seed: np.ndarray, max_jump: float = float('inf')) -> np.ndarray:
         """
-        Return the table of joints for a call.
+        Return the joint table (7, n) for one call.
 
-        Locked joints have no room around the first seed, the others `max_jump` to
-        either side of it.
+        Locked joints have no range, the others at most `max_jump` to either side of
+        the seed (n,).
         """
-        joints, seed = self.tables.joints.copy(), seeds[0, 0]
-        room = np.full(self.chain.n, max_jump - ROUNDING)
+        joints = self.tables.joints.copy()
+        rows = JointRows(*joints)
+        room = np.full(self.chain.n, max_jump - LIMIT_ROUNDING)
         room[list(self.tables.locked)] = 0.0
-        lower, upper = joints[LOWER].copy(), joints[UPPER].copy()
-        joints[LOWER] = np.clip(seed - room, lower, upper)
-        joints[UPPER] = np.clip(seed + room, lower, upper)
-        joints[WRAPS] *= joints[UPPER] - joints[LOWER] >= 2.0 * pi - ROUNDING
+        lower, upper = rows.lower.copy(), rows.upper.copy()
+        rows.lower[:] = np.clip(seed - room, lower, upper)
+        rows.upper[:] = np.clip(seed + room, lower, upper)
+        rows.wraps[:] *= rows.upper - rows.lower >= 2.0 * pi - LIMIT_ROUNDING
         return joints
 
-    def _go_on(self, goal: Goal | np.ndarray, settings: np.ndarray, packed: np.ndarray,
-               began: float) -> tuple[Reason, dict[str, float] | None]:
+    def _solve_further(self, goal: Goal | np.ndarray, query: Query,
+                       began: float) -> tuple[Reason, dict[str, float] | None]:
         """
-        Do what one compiled call does not, and write it into the answer.
+        Do what one compiled call does not, and write it into the answer of the query.
 
-        Other methods, locked joints, a choice among the solutions; and what there is
-        to do where no solution was found.
+        These are other methods, locked joints, the choice among the solutions, and the
+        steps that follow if no solution was found.  Returns the status and, for
+        BEYOND_LIMIT, the excess of each joint.
         """
-        tables = self.tables
-        T, seeds, answers = self._unpacked(packed)
-        joints = self._joints(seeds)
-        if self.options.method != COMPILED:
-            task = goal if isinstance(goal, Goal) else Goal(T[0])
-            solve = methods()[self.options.method]
-            status = solve(self.chain, tables, self.options, task, settings, joints, seeds,
-                           answers, began)
-            if status is FOUND and self.options.select != 'first':
-                self._choose(T, settings, self._joints(seeds, self.options.max_jump), seeds,
-                             answers)
-            if status is FOUND \
-                    and np.abs(answers[0, Q:] - seeds[0, 0]).max() > self.options.max_jump:
-                status = Reason.OTHER_BRANCH
-            elif status is not FOUND and self.options.nearest:
-                status = Reason.NEAREST
+        if self.options.method != COMPILED_METHOD:
+            return self._solve_by_method(goal, query, began), None
+        status = SOLVED_REASON if self.plain else self._solve_near(query)
+        if query.solved:
             return status, None
-        status, excess = FOUND, None
-        if not self.plain:
-            near = self._joints(seeds, self.options.max_jump)
-            answers[:] = solve_goals(tables.table, near, settings, tables.postures, T, seeds, 0,
-                                     self.first_picks)
-            if answers[0, SOLVED] == 1.0 and self.options.select != 'first':
-                self._choose(T, settings, near, seeds, answers)
-            if answers[0, SOLVED] == 0.0 and self.options.max_jump < float('inf'):
-                status = Reason.OTHER_BRANCH
-                answers[:] = solve_goals(tables.table, joints, settings, tables.postures, T,
-                                         seeds, 0, self.first_picks)
-            elif np.abs(answers[0, Q:] - seeds[0, 0]).max() > self.options.max_jump:
-                status = Reason.OTHER_BRANCH  # the seed itself is so far outside the limits
-        if answers[0, SOLVED] != 1.0:
-            if answers[0, SOLVED] == NOT_RIGID:
-                checked_pose(T[0])
-            ended = self._attempt_more(T, settings, joints, seeds, answers, began)
-            if ended is not FOUND:
-                ended, excess = self._give_up(ended, T, settings, joints, seeds, answers)
-            if ended is not FOUND or status is FOUND:
-                status = ended
-        return status, excess
+        if query.answer[SOLVED_FLAG] == NOT_RIGID:
+            checked_pose(query.T[0])
+        ended, excess = self._attempt_more(query, began), None
+        if ended is not SOLVED_REASON:
+            ended, excess = self._give_up(ended, query)
+        return (ended if status is SOLVED_REASON or ended is not SOLVED_REASON else status), excess
 
-    def _attempt_more(self, T: np.ndarray, settings: np.ndarray, joints: np.ndarray,
-                      seeds: np.ndarray, answers: np.ndarray, began: float) -> Reason:
-        """Attempt from the other postures of the table, as long as there is time."""
-        tables = self.tables
-        attempts = int(answers[0, ATTEMPT]) + 1
-        if self.options.max_restarts <= FIRST_ATTEMPTS or attempts <= FIRST_ATTEMPTS:
+    def _solve_by_method(self, goal: Goal | np.ndarray, query: Query, began: float) -> Reason:
+        """Solve by a textbook method."""
+        options = self.options
+        if not isinstance(goal, Goal):
+            goal = Goal(query.T[0])
+        status = methods()[options.method](options, goal, query, began)
+        if status is not SOLVED_REASON:
+            return Reason.NEAREST if options.nearest else status
+        if options.select != 'first':
+            self._choose(query.with_joints(self._joints(query.seed, options.max_jump)))
+        return Reason.OTHER_BRANCH if self._jumps(query) else status
+
+    def _solve_near(self, query: Query) -> Reason:
+        """Solve with locked joints, `max_jump` and `select`; say if the answer is too far away."""
+        max_jump, restarts = self.options.max_jump, self.first_restarts
+        near = query.with_joints(self._joints(query.seed, max_jump))
+        query.answer[:] = near.solve(query.seeds[0], 0, restarts)
+        if query.solved and self.options.select != 'first':
+            self._choose(near)
+        if query.answer[SOLVED_FLAG] == 0.0 and max_jump < float('inf'):
+            query.answer[:] = query.solve(query.seeds[0], 0, restarts)
+            return Reason.OTHER_BRANCH
+        # The seed may be outside the limits by more than max_jump.
+        return Reason.OTHER_BRANCH if self._jumps(query) else SOLVED_REASON
+
+    def _jumps(self, query: Query) -> bool:
+        """Return whether the answer is farther than `max_jump` from the seed."""
+        return bool(np.abs(query.q - query.seed).max() > self.options.max_jump)
+
+    def _attempt_more(self, query: Query, began: float) -> Reason:
+        """Attempt from the other postures of the table until the deadline."""
+        answer, max_restarts = query.answer, self.options.max_restarts
+        attempts = int(answer[LAST_ATTEMPT]) + 1
+        if max_restarts <= FIRST_ATTEMPTS or attempts <= FIRST_ATTEMPTS:
             return Reason.NO_SOLUTION
-        starts = tables.nearest_postures(T[0])[self.first_picks:self.options.max_restarts]
+        starts = self.tables.nearest_postures(query.T[0])[self.first_restarts:max_restarts]
         for first in range(0, len(starts), MORE_ATTEMPTS):
             if perf_counter() - began > self.options.deadline:
                 return Reason.DEADLINE
-            more = np.concatenate([seeds[0, :1], starts[first:first + MORE_ATTEMPTS]])[None]
-            trial = solve_goals(tables.table, joints, settings, tables.postures, T, more, 1, 0)
-            attempts += int(trial[0, ATTEMPT]) + 1
-            steps = trial[0, STEPS] + answers[0, STEPS]
-            if trial[0, SOLVED] == 1.0 or trial[0, ERROR] < answers[0, ERROR]:
-                answers[:] = trial
-            answers[0, STEPS], answers[0, ATTEMPT] = steps, attempts - 1
-            if answers[0, SOLVED] == 1.0:
+            more = np.concatenate([query.seed[None], starts[first:first + MORE_ATTEMPTS]])
+            trial = query.solve(more, 1, 0)
+            attempts += int(trial[LAST_ATTEMPT]) + 1
+            steps = trial[STEP_COUNT] + answer[STEP_COUNT]
+            if query.improves(trial):
+                answer[:] = trial
+            answer[STEP_COUNT], answer[LAST_ATTEMPT] = steps, attempts - 1
+            if query.solved:
                 return Reason.SOLVED
         return Reason.NO_SOLUTION
 
-    def _give_up(self, status: Reason, T: np.ndarray, settings: np.ndarray, joints: np.ndarray,
-                 seeds: np.ndarray, answers: np.ndarray
-                 ) -> tuple[Reason, dict[str, float] | None]:
-        """Walk the best attempt to its end; if that is no answer either, say why."""
-        settle_nearest(self.tables, T, settings, joints, seeds, answers)
-        if answers[0, SOLVED] == 1.0:
+    def _give_up(self, status: Reason, query: Query) -> tuple[Reason, dict[str, float] | None]:
+        """Walk the best attempt to its end; if that is no solution either, find the reason."""
+        settle_nearest(query)
+        if query.solved:
             return Reason.SOLVED, None
-        nearest = answers[0, Q:].copy()
-        unlimited = last_attempt(self.chain, self.tables, T, settings, joints, seeds, answers) \
-            if self.options.max_restarts else np.empty((0, self.chain.n))
-        if answers[0, SOLVED] == 1.0:
+        nearest = query.q.copy()
+        unlimited = (last_attempt(query) if self.options.max_restarts
+                     else np.empty((0, self.chain.n)))
+        if query.solved:
             return Reason.SOLVED, None
         if self.options.nearest:
             return Reason.NEAREST, None
@@ -342,36 +373,34 @@ class Solver:
             return status, None
         if not self.options.max_restarts:
             return Reason.NO_SOLUTION, None
-        return explain(self.chain, self.tables, T, settings, joints, unlimited, nearest)
+        return explain(query, unlimited, nearest)
 
-    def _choose(self, T: np.ndarray, settings: np.ndarray, joints: np.ndarray, seeds: np.ndarray,
-                answers: np.ndarray) -> None:
-        """Replace a solution by the one that `select` prefers."""
-        select, seed = self.options.select, seeds[0, 0]
-        first = Posture(self.chain, answers[0, Q:].copy(), seed)
-        # What is nearest to the middle of the limits may be another turn.
-        reference = self.chain.middle if select == 'centred' else seed
-        every = (first, *all_solutions(self.chain, self.tables, T, settings, joints, seed,
-                                       reference))
-        best = min(every, key=KEYS.get(select, select))
-        answers[:] = verify(self.tables, T, settings, joints, best.q)
+    def _choose(self, query: Query) -> None:
+        """Replace the solution by the one that `select` prefers."""
+        select = self.options.select
+        first = Posture(self.chain, query.q.copy(), query.seed)
+        # The turn nearest to the middle of the limits may not be the one nearest to the seed.
+        reference = self.chain.middle if select == 'centred' else query.seed
+        best = min((first, *all_solutions(query, reference)),
+                   key=SELECTION_KEYS.get(select, select))
+        query.answer[:] = query.check(best.q)
 
 
 @lru_cache(maxsize=None)
 def warm_up(bias: bool) -> None:
-    """Load or compile the kernels, once in a process; say so if they have to be compiled."""
+    """Load or compile the kernels, once per process; say so if they have to be compiled."""
     n, m = 1, 1
     table, joints = np.zeros((m + 1, 16)), np.zeros((7, n))
     table.setflags(write=False)
-    postures, settings = np.zeros((n + 12, 1)), np.zeros(BOX + 7)
-    packed = np.zeros(16 + n + Q + n)  # a goal that is no pose, and not solved
+    postures, settings = np.zeros((n + 12, 1)), np.zeros(SETTINGS_SIZE)
+    packed = np.zeros(16 + n + JOINT_VALUES + n)  # a goal that is not a pose: nothing is solved
     forget_stale((solve_rows, bias_rows, find_all),
-                 (kernels, branches, damped, entry, nullspace, residual))
+                 (kernels, damped, entry, layout, nullspace, residual, solution_search))
     with compilation_told():
         if bias:
             bias_rows(table, joints, settings, postures, packed, 1)
             return
         solve_rows(table, joints, settings, postures, packed, 1, 0, 0)
-        find_all(table, joints, settings, postures, np.eye(4).ravel(), np.zeros(n), 0, SAME,
+        find_all(table, joints, settings, postures, np.eye(4).ravel(), np.zeros(n), 0, 0.0,
                  np.empty((1, n)))
         tip_poses(table, np.zeros((0, n)), np.empty((0, 12)))

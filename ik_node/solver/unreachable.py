@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Why a goal has no answer, and which posture comes nearest to it."""
+"""Why a goal has no solution, and which posture comes nearest to it."""
 
 from __future__ import annotations
 
@@ -8,57 +8,51 @@ import numpy as np
 
 from ik_node.errors import Reason
 from ik_node.model.chain import Chain
-from ik_node.solver.branches import find_all, nearest_inside, SAME, without_limits
-from ik_node.solver.compiled.damped import (
-    ATTEMPT,
-    BIAS_ITERATIONS,
-    BOX,
-    ERROR,
-    ITERATIONS,
-    LOWER,
-    PERSISTENT,
-    Q,
-    SOLVED,
-    STEPS,
-    UPPER,
+from ik_node.solver.branches import (
+    distinct_solutions,
+    nearest_inside,
+    SAME_SOLUTION,
+    without_limits,
 )
-from ik_node.solver.compiled.entry import solve_goals
-from ik_node.solver.compiled.residual import PLAIN, TIP
-from ik_node.solver.options import Tables
+from ik_node.solver.compiled.layout import (
+    BOX_AXES,
+    BOX_WIDTHS,
+    EXACT_POSE,
+    JOINT_VALUES,
+    JointRows,
+    LAST_ATTEMPT,
+    MAX_BIAS_STEPS,
+    MAX_STEPS,
+    SOLVED_FLAG,
+    STEP_COUNT,
+    TIP_AXES,
+    WALK_TO_REST,
+)
 from ik_node.solver.result import AT_LIMIT
+from ik_node.solver.tables import Query
 
-SETTLING_STEPS = 300.0  # to the nearest posture
-QUIET = 40              # attempts without a new solution beyond the limits
-SOLUTIONS = 16          # beyond the limits, at most
-ATTEMPTS = 6            # to reach the position alone
-FEW_ATTEMPTS = 2        # to reach a point behind it
-BEHIND = (0.2, 0.5)     # points so far behind a goal, as shares of its distance, tell a void
-
-
-def settle_nearest(tables: Tables, T: np.ndarray, settings: np.ndarray, joints: np.ndarray,
-                   seeds: np.ndarray, answers: np.ndarray) -> None:
-    """Walk on from the best attempt in `answers` (1, Q + n) to where its error is smallest."""
-    settings = settings.copy()
-    settings[ITERATIONS] = SETTLING_STEPS
-    settings[PERSISTENT] = 1.0
-    trial = solve_goals(tables.table, joints, settings, tables.postures, T,
-                        np.array([[seeds[0, 0], answers[0, Q:]]]), 1, 0)
-    if trial[0, SOLVED] == 1.0 or trial[0, ERROR] < answers[0, ERROR]:
-        trial[0, STEPS] += answers[0, STEPS]
-        trial[0, ATTEMPT] = answers[0, ATTEMPT]
-        answers[:] = trial
+SETTLING_STEPS = 300.0           # to the nearest posture
+UNLIMITED_QUIET_ATTEMPTS = 40    # attempts without a new solution beyond the limits
+MAX_UNLIMITED_SOLUTIONS = 16     # solutions beyond the limits
+POSITION_RESTARTS = 6            # to reach the position alone
+BEHIND_RESTARTS = 2              # to reach a point behind it
+BEHIND_SHARES = (0.2, 0.5)       # how far behind the goal these points are, of its distance
 
 
-def last_attempt(chain: Chain, tables: Tables, T: np.ndarray, settings: np.ndarray,
-                 joints: np.ndarray, seeds: np.ndarray, answers: np.ndarray) -> np.ndarray:
+def settle_nearest(query: Query) -> None:
+    """Walk on from the best answer to where its error is smallest; write the answer."""
+    answer = query.answer
+    trial = query.with_settings({MAX_STEPS: SETTLING_STEPS, WALK_TO_REST: 1.0}).solve(
+        np.array([query.seed, query.q]), 1, 0)
+    if query.improves(trial):
+        trial[STEP_COUNT] += answer[STEP_COUNT]
+        trial[LAST_ATTEMPT] = answer[LAST_ATTEMPT]
+        answer[:] = trial
+
+
+def last_attempt(query: Query) -> np.ndarray:
     """
-    Attempt from the solutions that there are without the limits of the joints that turn.
-
-    Parameters
-    ----------
-    T : (1, 4, 4) array
-    answers : (1, Q + n) array
-        The best attempt so far; the answer, if it is found.
+    Attempt from the solutions without the limits of revolute joints; write an answer found.
 
     Returns
     -------
@@ -66,38 +60,34 @@ def last_attempt(chain: Chain, tables: Tables, T: np.ndarray, settings: np.ndarr
         Those solutions.
 
     """
-    search = settings.copy()
-    search[BIAS_ITERATIONS] = 0.0
-    found = np.empty((SOLUTIONS, chain.n))
-    count = find_all(tables.table, without_limits(chain, joints), search, tables.postures,
-                     T[0].ravel(), answers[0, Q:].copy(), QUIET, SAME, found)
-    if count:
-        starts, _ = nearest_inside(chain, found[:count], seeds[0, 0], joints)
-        trial = solve_goals(tables.table, joints, settings, tables.postures, T,
-                            np.concatenate([seeds[0, :1], starts])[None], 1, 0)
-        if trial[0, SOLVED] == 1.0:
-            trial[0, STEPS] += answers[0, STEPS]
-            trial[0, ATTEMPT] += answers[0, ATTEMPT] + 1.0
-            answers[:] = trial
-    return found[:count]
+    answer, seed = query.answer, query.seed
+    search = query.with_settings({MAX_BIAS_STEPS: 0.0}).with_joints(
+        without_limits(query.chain, query.joints))
+    found = distinct_solutions(search, query.q.copy(), UNLIMITED_QUIET_ATTEMPTS, SAME_SOLUTION,
+                               MAX_UNLIMITED_SOLUTIONS)
+    if len(found):
+        starts, _ = nearest_inside(query.chain, found, seed, query.joints)
+        trial = query.solve(np.concatenate([seed[None], starts]), 1, 0)
+        if trial[SOLVED_FLAG] == 1.0:
+            trial[STEP_COUNT] += answer[STEP_COUNT]
+            trial[LAST_ATTEMPT] += answer[LAST_ATTEMPT] + 1.0
+            answer[:] = trial
+    return found
 
 
-def explain(chain: Chain, tables: Tables, T: np.ndarray, settings: np.ndarray,
-            joints: np.ndarray, unlimited: np.ndarray, nearest: np.ndarray
-            ) -> tuple[Reason, dict[str, float] | None]:
+def explain(query: Query, unlimited: np.ndarray,
+            nearest: np.ndarray) -> tuple[Reason, dict[str, float] | None]:
     """
-    Say why no posture inside the limits meets a goal.
+    Return why no posture inside the limits meets a goal.
 
-    If there are solutions without the limits of the joints that turn, the limits
-    are the reason, and the solution that breaks them least says by how much.  If
-    not, but one without the orientation, that is.  If not, the goal is too far or,
-    if points behind it are within reach, too close.
+    If there are solutions without the limits of revolute joints, the limits are the
+    reason, and the solution that breaks them least tells by how much.  Otherwise, if
+    the position can be reached with another orientation, the orientation is.
+    Otherwise the goal is too far away or, if points behind it can be reached, too close.
 
     Parameters
     ----------
-    T : (1, 4, 4) array
-    joints : (7, n) array
-        With the limits and the locked joints.
+    query : Query
     unlimited : (k, n) array
         From :func:`last_attempt`.
     nearest : (n,) array
@@ -109,66 +99,69 @@ def explain(chain: Chain, tables: Tables, T: np.ndarray, settings: np.ndarray,
         For BEYOND_LIMIT how far beyond its limit each joint would be (rad or m).
 
     """
-    settings = settings.copy()
-    settings[BIAS_ITERATIONS] = 0.0
+    chain, joints = query.chain, query.joints
     free = without_limits(chain, joints)
+    settings = query.settings.copy()
+    settings[MAX_BIAS_STEPS] = 0.0
 
-    def solve(limits: np.ndarray, T: np.ndarray, picks: int) -> np.ndarray | None:
-        answer = solve_goals(tables.table, limits, settings, tables.postures, T,
-                             nearest.reshape(1, 1, -1), 0, picks)[0]
-        return answer[Q:] if answer[SOLVED] == 1.0 else None
+    def solve(limits: np.ndarray, T: np.ndarray, restarts: int) -> np.ndarray | None:
+        answer = query.tables.solve(T, nearest.reshape(1, 1, -1), 0, restarts, settings=settings,
+                                    joints=limits)[0]
+        return answer[JOINT_VALUES:] if answer[SOLVED_FLAG] == 1.0 else None
 
     if len(unlimited):
         return _limits_broken(chain, joints, [*unlimited, *(
             q for k in np.flatnonzero(_stuck(joints, nearest))
-            if (q := solve(_open(joints, free, k), T, 0)) is not None)])
-    if np.isinf(settings[BOX:BOX + 3]).all():
+            if (q := solve(_open(joints, free, k), query.T, 0)) is not None)])
+    if np.isinf(settings[BOX_WIDTHS:BOX_WIDTHS + 3]).all():
         return Reason.NO_SOLUTION, None
-    settings[BOX + 3:BOX + 6] = np.inf
-    if settings[BOX + 6] == PLAIN:
-        settings[BOX + 6] = TIP
-    q = solve(free, T, ATTEMPTS)
+    settings[BOX_WIDTHS + 3:BOX_AXES] = np.inf
+    if settings[BOX_AXES] == EXACT_POSE:
+        settings[BOX_AXES] = TIP_AXES
+    q = solve(free, query.T, POSITION_RESTARTS)
     if q is not None:
-        if solve(joints, T, ATTEMPTS) is not None:
+        if solve(joints, query.T, POSITION_RESTARTS) is not None:
             return Reason.ORIENTATION_OUT_OF_REACH, None
         return _limits_broken(chain, joints, [q])
-    for way in _outward(chain, T[0, :3, 3]):
-        behind = T.copy()
-        behind[0, :3, 3] += way
-        if solve(free, behind, FEW_ATTEMPTS) is not None:
+    for offset in _outward(chain, query.T[0, :3, 3]):
+        behind = query.T.copy()
+        behind[0, :3, 3] += offset
+        if solve(free, behind, BEHIND_RESTARTS) is not None:
             return Reason.INNER_VOID, None
     return Reason.OUT_OF_REACH, None
 
 
 def _outward(chain: Chain, p: np.ndarray) -> list[np.ndarray]:
-    """Return ways (3,) from p to points behind it, from the first joint and from its axis."""
+    """Return offsets (3,) from p to points behind it, away from the first joint and its axis."""
     out, axis = p - chain.offsets[0, 9:], chain.offsets[0, [2, 5, 8]]
     aside = out - (out @ axis) * axis
     if np.linalg.norm(aside) < AT_LIMIT:
         aside = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
     aside *= chain.reach / np.linalg.norm(aside)
-    return [share * way for share in BEHIND for way in (out, aside)]
+    return [share * offset for share in BEHIND_SHARES for offset in (out, aside)]
 
 
 def _open(joints: np.ndarray, free: np.ndarray, k: int) -> np.ndarray:
-    """Return the table of joints without the limits of joint k."""
+    """Return the joint table (7, n) without the limits of joint k."""
     opened = joints.copy()
-    opened[[LOWER, UPPER], k] = free[[LOWER, UPPER], k]
+    opened[:, k] = free[:, k]
     return opened
 
 
 def _stuck(joints: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Return which joints stand at a limit and are not locked, (n,) bool."""
-    at = np.minimum(q - joints[LOWER], joints[UPPER] - q) < AT_LIMIT
-    return at & (joints[LOWER] < joints[UPPER])
+    """Return which joints are at a limit and not locked, (n,) bool."""
+    rows = JointRows(*joints)
+    at_limit = np.minimum(q - rows.lower, rows.upper - q) < AT_LIMIT
+    return at_limit & (rows.lower < rows.upper)
 
 
 def _limits_broken(chain: Chain, joints: np.ndarray, postures: list[np.ndarray]
                    ) -> tuple[Reason, dict[str, float] | None]:
-    """Return how far the posture that breaks the limits least does so, joint by joint."""
+    """Return by how much each joint breaks its limits, in the posture that does so least."""
     turns = 2.0 * np.pi * np.arange(-2.0, 3.0)[:, None, None] * chain.turning
     values = np.array(postures) + turns
-    beyond = np.maximum(joints[LOWER] - values, values - joints[UPPER])
+    rows = JointRows(*joints)
+    beyond = np.maximum(rows.lower - values, values - rows.upper)
     excess = np.maximum(beyond, 0.0).min(axis=0)
     least = excess[np.argmin(excess.max(axis=1))]
     named = {name: float(x) for name, x in zip(chain.joint_names, least) if x > 0.0}

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""One attempt of a textbook method from one seed: the loop that all of them share."""
+"""One attempt of a textbook method from one seed: the loop shared by all methods."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ from ik_node.solver.goal import Goal
 from ik_node.text import quote
 from ik_node.textbook.iterations import met
 from ik_node.textbook.locked_joints import hold
-from ik_node.textbook.methods import Method, METHODS
+from ik_node.textbook.methods import Method, TEXTBOOK_METHODS
 from ik_node.textbook.options import ClassicOptions, Limits
 from ik_node.textbook.problem import Point, Problem
 from ik_node.textbook.task import Task
 
-GAIN = 0.99  # of the best |e|; a step to above it counts as no progress
+PROGRESS_RATIO = 0.99  # a step makes progress if |e| falls below this share of its best value
 
 
 class Ending(str, Enum):
     """Why an attempt ended."""
 
-    CONVERGED = 'converged'          # within both tolerances and inside the limits
+    CONVERGED = 'converged'          # within both tolerances and the joint limits
     ITERATIONS = 'iteration limit'
-    STALLED = 'stalled'              # no gain of 1 % within the method's patience
-    SINGULAR = 'singular'            # the method's matrix has no inverse here
-    RESTING = 'resting'              # the method sees nothing more to gain
+    STALLED = 'stalled'              # no progress of 1 % within the method's patience
+    SINGULAR = 'singular'            # the matrix of the method is singular here
+    RESTING = 'resting'              # the method cannot improve any further
 
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
     """
-    Where one attempt ended and how it went.
+    Result of one attempt.
 
     Attributes
     ----------
     q : (n,) array
-        Joint positions (rad or m), inside the limits (locked ones as in the seed).
+        Joint positions (rad or m), within the limits; locked joints as in the seed.
     iterations : int
-        Steps taken.
+        Number of steps.
     converged : bool
         Whether `q` meets the goal.
     ending : Ending
     trace : (iterations + 1, 2) array
-        Position (m) and orientation error (rad) before each step and at the end,
-        of the iterates put inside the limits.
+        Position error (m) and orientation error (rad) before each step and at the end,
+        of the iterates clipped to the limits.
 
     """
 
@@ -64,23 +64,23 @@ def descend(method: str, chain: Chain, goal: Goal, q0: np.ndarray,
             options: ClassicOptions = ClassicOptions(),
             record: list[np.ndarray] | None = None) -> Attempt:
     """
-    Walk from `q0` towards the goal by one textbook method.
+    Iterate from `q0` towards the goal by one textbook method.
 
     Parameters
     ----------
     method : str
-        A name in :data:`METHODS`.
+        A name in :data:`TEXTBOOK_METHODS`.
     q0 : (n,) array
-        Seed, rad or m; put inside the limits.
+        Seed, rad or m; clipped to the limits.
     options : ClassicOptions
     record : list, optional
-        Gets the joint positions of every iterate, the seed's first.
+        The joint positions of each iterate are appended, beginning with the seed.
 
     Raises
     ------
     ParameterError
-        If the method is not known or cannot work with this goal, this number of
-        joints or these limits, or if an option or the seed has a wrong length.
+        If the method is unknown or does not support this goal, number of joints or
+        kind of limits, or if an option or the seed has a wrong length.
 
     """
     entry = _entry(method)
@@ -102,7 +102,7 @@ def descend(method: str, chain: Chain, goal: Goal, q0: np.ndarray,
             record.append(judged.task.q)
         done = met(judged, options)
         length = np.sqrt(2.0 * point.cost)
-        best, since = (length, 0) if length < GAIN * best else (best, since + 1)
+        best, since = (length, 0) if length < PROGRESS_RATIO * best else (best, since + 1)
         ending = None
         if done and not entry.rests:
             ending = Ending.CONVERGED
@@ -133,7 +133,7 @@ def _descend_unlocked(method: str, chain: Chain, goal: Goal, q0: np.ndarray,
                                  f'joints are {", ".join(map(quote, chain.joint_names))}')
     free = np.array([name not in options.locked for name in chain.joint_names])
     if not free.any():
-        raise ParameterError('all joints are locked; nothing could move')
+        raise ParameterError('all joints are locked; unlock at least one')
 
     def of_free(name: str) -> tuple[float, ...]:
         values = getattr(options, name)
@@ -154,13 +154,13 @@ def _descend_unlocked(method: str, chain: Chain, goal: Goal, q0: np.ndarray,
 
 
 def _aim(goal: Goal, options: ClassicOptions) -> Goal:
-    """Return the goal with its box smaller by the tolerance, so that an answer is inside."""
+    """Return the goal with its tolerance box shrunk by the solver's tolerances."""
     own = 3 * [options.position_tolerance] + 3 * [options.orientation_tolerance]
     return replace(goal, tolerance=tuple(np.maximum(np.subtract(goal.tolerance, own), 0.0)))
 
 
 def _judged(problem: Problem, point: Point) -> Point:
-    """Return the point that would be the answer: the iterate, put inside the limits."""
+    """Return the point of the possible solution: the iterate, clipped to the limits."""
     inside = problem.inside(point.task.q)
     if np.array_equal(inside, point.task.q):
         return point
@@ -168,16 +168,16 @@ def _judged(problem: Problem, point: Point) -> Point:
 
 
 def _entry(method: str) -> Method:
-    if method not in METHODS:
+    if method not in TEXTBOOK_METHODS:
         raise ParameterError(f'there is no method {quote(method)}; there are '
-                             f'{", ".join(METHODS)}')
-    return METHODS[method]
+                             f'{", ".join(TEXTBOOK_METHODS)}')
+    return TEXTBOOK_METHODS[method]
 
 
 def _limits(method: str, entry: Method, options: ClassicOptions) -> Limits:
     chosen = Limits(options.limits) if options.limits else entry.limits[0]
     if chosen not in entry.limits:
-        raise ParameterError(f'{method} cannot keep limits by {chosen.value}; it can by '
+        raise ParameterError(f'{method} cannot keep limits by {chosen.value}; choose '
                              f'{" or ".join(entry.limits)}')
     return chosen
 
@@ -186,13 +186,13 @@ def _check_spare(method: str, entry: Method, problem: Problem) -> None:
     rows, n = int(problem.task.finite.sum()), problem.task.chain.n
     if not entry.least_spare <= n - rows <= entry.most_spare:
         wanted, other = ('at least', 'left') if entry.least_spare == 0 else ('at most', 'right')
-        raise ParameterError(f'{method} needs {wanted} as many joints as task rows, and there '
-                             f'are {n} joints and {rows} rows; take pseudo_inverse or '
+        raise ParameterError(f'{method} needs {wanted} as many joints as task rows, but there '
+                             f'are {n} joints and {rows} rows; choose pseudo_inverse or '
                              f'{other}_pseudo_inverse')
 
 
 def _seed(chain: Chain, q0: np.ndarray) -> np.ndarray:
     q = np.array(q0, dtype=float)
     if q.shape != (chain.n,) or not np.isfinite(q).all():
-        raise ParameterError(f'a seed needs {chain.n} finite numbers, one a joint')
+        raise ParameterError(f'a seed needs {chain.n} finite numbers, one per joint')
     return q

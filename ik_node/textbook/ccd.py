@@ -3,10 +3,10 @@
 """
 Cyclic coordinate descent: one joint at a time, from the tip to the base.
 
-Each joint goes where it alone brings the tip nearest to the goal, which is
-known in closed form (Wang and Chen 1991; Welman 1993).  Near means the least
-``w |p_goal - p|^2 + L^2/2 |R_goal - R|^2`` (Frobenius norm), L metres per
-radian; the second term is L^2 angle^2 for small angles.
+Each joint in turn moves to the position that brings the tip nearest to the goal,
+which is known in closed form (Wang and Chen 1991; Welman 1993).  The distance is
+``w |p_goal - p|^2 + L^2/2 |R_goal - R|^2`` (Frobenius norm), with L metres per
+radian; for small angles the second term is L^2 angle^2.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ik_node.textbook.options import ClassicOptions
 from ik_node.textbook.problem import Point, Problem
 from ik_node.textbook.task import Task
 
-TINY = 1e-12  # m^2; where the cost hardly depends on a joint, the joint stays
+MIN_COST_SLOPE_M2 = 1e-12  # a joint on which the cost depends less does not move
 
 
 def ccd(problem: Problem, point: Point, options: ClassicOptions) -> Iterator[Point]:
@@ -41,16 +41,16 @@ def ccd(problem: Problem, point: Point, options: ClassicOptions) -> Iterator[Poi
 
 def best_position(problem: Problem, q: np.ndarray, i: int, k: int) -> float:
     """
-    Return where coordinate `i` inside its limits brings the tip nearest to the goal.
+    Return the position of coordinate `i`, within its limits, that brings the tip nearest.
 
     Parameters
     ----------
     q : (n,) array
-        Where the joints are.
+        Current joint positions.
     i : int
-        Coordinate in q.
+        Index of the coordinate in q.
     k : int
-        The one joint in ``chain.joints`` that it moves.
+        Index of the only joint in ``chain.joints`` that it moves.
 
     """
     chain, frames = problem.task.chain, problem.task.frames(q)
@@ -62,15 +62,15 @@ def best_position(problem: Problem, q: np.ndarray, i: int, k: int) -> float:
     if factor == 0.0:
         return x
     if chain.joints[k, 0] == 1:
-        # A parabola: its lowest point, or the limit before it.
+        # The cost is a parabola: take its minimum, clipped to the limits.
         along = axis @ (goal[:3, 3] - tip) if position_weight else 0.0
         return float(np.clip(x + along / factor, lower, upper))
-    # Nearness is 2 tr(R(phi) M) + constant; R(phi) by Rodrigues' formula.
+    # The negative cost is 2 tr(R(phi) M) + constant, with R(phi) by Rodrigues' formula.
     M = (position_weight * np.outer(tip - origin, goal[:3, 3] - origin)
          + 0.5 * orientation_weight * frames[-1, :9].reshape(3, 3) @ goal[:3, :3].T)
     c = np.trace(M) - axis @ M @ axis
     s = axis @ (M[1, 2] - M[2, 1], M[2, 0] - M[0, 2], M[0, 1] - M[1, 0])
-    if hypot(c, s) < TINY:
+    if hypot(c, s) < MIN_COST_SLOPE_M2:
         return x
     angle = atan2(s, c)
     for turn in (0.0, -2.0 * pi, 2.0 * pi):
@@ -84,29 +84,28 @@ def nearest_allowed(task: Task, frames: np.ndarray) -> tuple[np.ndarray, float, 
     """
     Return the pose within the goal's tolerances that is nearest to the tip, and weights.
 
-    With an exact goal it is the goal.  Along an axis that is free the tip has
-    already what is asked.  The weights of position (1) and orientation (m^2)
-    are 0 where all three axes are free.
+    For an exact goal this is the goal.  Along free axes the tip already meets it.  The
+    weights of position (1) and orientation (m^2) are 0 if all three axes are free.
     """
     deviation = -task.error_twist(frames)
     allowed = [np.clip(task.axes @ part, -tolerance, tolerance) @ task.axes for part, tolerance
                in zip(np.split(deviation, 2), np.split(task.tolerance, 2))]
     angle = np.linalg.norm(allowed[1])
-    turn = rotation_about(allowed[1] / angle, angle) if angle > 0.0 else np.eye(3)
+    rotation = rotation_about(allowed[1] / angle, angle) if angle > 0.0 else np.eye(3)
     goal = task.goal.T_base_tip
-    return (pose(turn @ goal[:3, :3], goal[:3, 3] + allowed[0]),
+    return (pose(rotation @ goal[:3, :3], goal[:3, 3] + allowed[0]),
             float(task.finite[:3].any()), task.weights[3]**2 * float(task.finite[3:].any()))
 
 
 def _joined_step(problem: Problem, q: np.ndarray, i: int) -> float:
     """
-    Return where a Gauss-Newton step takes a coordinate on which several joints hang.
+    Return the position of a coordinate that moves several joints, by a Gauss-Newton step.
 
-    There is no closed form; the step is halved until the error falls.
+    There is no closed form; the step is halved until the error decreases.
     """
     point = problem.at(q)
     column = point.J[:, i]
-    if not column @ column > TINY:
+    if not column @ column > MIN_COST_SLOPE_M2:
         return q[i]
     dx = np.zeros_like(q)
     dx[i] = (column @ point.e) / (column @ column)

@@ -3,7 +3,7 @@
 """
 Compare methods of inverse kinematics side by side, on any arm.
 
-Writes a table (Markdown), the numbers (JSON) and pictures (PNG) into a folder.
+Writes a table (Markdown), the numbers (JSON) and figures (PNG) into a folder.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from ik_node.kinematics.arm import Arm, load_urdf
 from ik_node.plotting import unit
 from ik_node.se3 import pose, rotation_from_rpy
 from ik_node.share import share_file
-from ik_node.solver.goal import FREE, Goal
+from ik_node.solver.goal import FREE_AXIS, Goal
 from ik_node.text import quote
 from ik_node.textbook import compare_plots
 from ik_node.textbook.compare_runs import (
     compare,
-    Figures,
-    PRODUCTION,
+    Metrics,
+    PRODUCTION_METHOD,
     reachable_goals,
-    RESTARTS,
+    RESTARTS_METHOD,
     Run,
     Runner,
 )
-from ik_node.textbook.methods import METHODS
+from ik_node.textbook.methods import TEXTBOOK_METHODS
 from ik_node.textbook.options import ClassicOptions
 from ik_node.textbook.reports import markdown, number, write_json
 
-ALL = (PRODUCTION, *METHODS)
+ALL_METHODS = (PRODUCTION_METHOD, *TEXTBOOK_METHODS)
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -63,30 +63,30 @@ def run_arm(arguments: argparse.Namespace) -> None:
     options = ClassicOptions(max_iterations=arguments.max_iterations)
     goals, seeds = _goals_and_seeds(arm, arguments)
     methods = list(arguments.methods)
-    if PRODUCTION in methods:
-        methods.insert(methods.index(PRODUCTION) + 1, RESTARTS)
-    figures, runs = [], {}
+    if PRODUCTION_METHOD in methods:
+        methods.insert(methods.index(PRODUCTION_METHOD) + 1, RESTARTS_METHOD)
+    metrics, runs = [], {}
     for method in methods:
-        own = options if not arguments.limits or method not in METHODS \
-            or arguments.limits not in METHODS[method].limits \
+        own = options if not arguments.limits or method not in TEXTBOOK_METHODS \
+            or arguments.limits not in TEXTBOOK_METHODS[method].limits \
             else ClassicOptions(max_iterations=options.max_iterations, limits=arguments.limits)
         one, ran = compare(Runner(arm, own), [method], goals, seeds)
-        figures += one
+        metrics += one
         runs |= ran
-    text = arm_table(arm, figures)
+    text = arm_table(arm, metrics)
     print(text)
     folder = arguments.output
     (folder / 'table.md').write_text(text + '\n', encoding='utf-8')
     write_json(folder / 'numbers.json', {
         'arm': {'base_link': arm.base_link, 'tip_link': arm.tip_link,
                 'joints': arm.joint_names},
-        'methods': [asdict(row) for row in figures],
+        'methods': [asdict(row) for row in metrics],
         'runs': {name: [_run_numbers(run) for run in each] for name, each in runs.items()},
         'first_goal': {name: {'steps': each[0].at, 'path': each[0].path,
                               'errors_m_rad': each[0].errors}
                        for name, each in runs.items()}})
     if not arguments.no_pictures:
-        shown = {name: each for name, each in runs.items() if name != RESTARTS}
+        shown = {name: each for name, each in runs.items() if name != RESTARTS_METHOD}
         compare_plots.convergence(shown, options.metres_per_radian, options.position_tolerance,
                                   folder / 'convergence.png')
         compare_plots.tip_path(shown, goals[0].T_base_tip[:3, 3], folder / 'tip_path.png')
@@ -96,12 +96,13 @@ def run_arm(arguments: argparse.Namespace) -> None:
 def _goals_and_seeds(arm: Arm, arguments: argparse.Namespace) -> tuple[list[Goal], np.ndarray]:
     goals, seeds = reachable_goals(arm, 1 if arguments.xyz else arguments.goals,
                                    arguments.seed_number, arguments.near)
-    free = [FREE if axis in arguments.free else 0.0 for axis in ('x', 'y', 'z', 'rx', 'ry', 'rz')]
+    free = [FREE_AXIS if axis in arguments.free else 0.0
+            for axis in ('x', 'y', 'z', 'rx', 'ry', 'rz')]
     if arguments.xyz:
         goals = [_goal(arguments, free)]
     elif arguments.rpy or arguments.quaternion:
         raise ParameterError('an orientation is given without --xyz; give the position, too')
-    elif FREE in free:
+    elif FREE_AXIS in free:
         goals = [Goal(goal.T_base_tip, tuple(free)) for goal in goals]
     if arguments.seed:
         if len(arguments.seed) != arm.n:
@@ -117,20 +118,20 @@ def _goal(arguments: argparse.Namespace, free: list[float]) -> Goal:
     elif arguments.rpy:
         R = rotation_from_rpy(*arguments.rpy)
     else:
-        R, free = np.eye(3), free[:3] + [FREE] * 3
+        R, free = np.eye(3), free[:3] + [FREE_AXIS] * 3
     return Goal(pose(R, np.array(arguments.xyz)), tuple(free))
 
 
-def arm_table(arm: Arm, figures: list[Figures]) -> str:
+def arm_table(arm: Arm, metrics: list[Metrics]) -> str:
     """Return the comparison as a Markdown table."""
     lines = [f'{quote(arm.base_link)} to {quote(arm.tip_link)}, {arm.n} joints; medians over the '
-             'goals met.', '']
+             'goals reached.', '']
     rows = [(row.method, f'{row.met} of {row.goals}', number(row.median_steps),
              number(row.most_steps), number(row.median_time), number(row.median_jump),
-             number(row.largest_jump)) for row in figures if not row.note]
+             number(row.largest_jump)) for row in metrics if not row.note]
     lines += markdown(('method', 'goals met', 'steps', 'most steps', 'time (ms)',
                         f'largest joint step ({unit(arm)})', 'largest of all'), rows)
-    lines += [f'\n{row.method}: {row.note}' for row in figures if row.note]
+    lines += [f'\n{row.method}: {row.note}' for row in metrics if row.note]
     return '\n'.join(lines)
 
 

@@ -18,34 +18,35 @@ from ik_node.textbook.attempt import descend
 from ik_node.textbook.options import ClassicOptions
 from ik_node.textbook.task import Task
 
-PRODUCTION = 'damped'
-RESTARTS = 'damped, with restarts'
-# Times the tolerance, from a metre or so down, so close that no step of a quadratic end is missed.
-LOOSER = np.geomspace(3e6, 1.5, 50)
+PRODUCTION_METHOD = 'damped'
+RESTARTS_METHOD = 'damped, with restarts'
+# Multiples of the tolerance, from about a metre down; so many that no step is missed, even
+# where convergence is quadratic.
+TOLERANCE_FACTORS = np.geomspace(3e6, 1.5, 50)
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
     """
-    One method's way to one goal.
+    One run of a method to one goal.
 
     Attributes
     ----------
     method : str
     at : (k + 1,) array of int
-        After which steps the method was seen, 0 first.
+        Numbers of the recorded steps, beginning with 0.
     path : (k + 1, n) array
-        Joint positions (rad or m) there, the seed's first.
+        Joint positions (rad or m) after these steps, beginning with the seed.
     errors : (k + 1, 2) array
         Position (m) and orientation error (rad).
     tip : (k + 1, 3) array
         Position of the tip in the base frame, m.
     met : bool
-        Whether the goal is met, inside the limits.
+        Whether the goal is reached within the limits.
     steps : int
-        Steps of the method; those of all attempts where there are restarts.
+        Number of steps, summed over all attempts.
     time : float
-        Seconds of the call, without what records the path.
+        Duration of the call (s), without recording the path.
 
     """
 
@@ -60,7 +61,7 @@ class Run:
 
     @property
     def largest_jump(self) -> float:
-        """Return the largest change of a joint in a step that was seen (rad or m), or NaN."""
+        """Return the largest change of a joint in one recorded step (rad or m), or NaN."""
         single = np.diff(self.at) == 1
         if len(self.at) > 1 and not single.any():
             return np.nan
@@ -72,9 +73,9 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Figures:
+class Metrics:
     """
-    One method on all goals; medians and extremes are over the goals that it met.
+    Results of one method on all goals; medians and extremes are over the goals reached.
 
     Attributes
     ----------
@@ -86,7 +87,7 @@ class Figures:
     median_jump, largest_jump : float
         Largest change of a joint in one step, rad or m.
     note : str
-        Why a method was not run.
+        Why the method was not run.
 
     """
 
@@ -103,13 +104,13 @@ class Figures:
 
 class Runner:
     """
-    Runs any method on a chain with common options.
+    Run any method on a chain with common options.
 
     Parameters
     ----------
     chain : Chain
     options : ClassicOptions
-        Tolerances and weight hold for the production solver, too; its steps are its own.
+        The production solver uses the tolerances and the weight only.
 
     """
 
@@ -120,18 +121,18 @@ class Runner:
 
     def run(self, method: str, goal: Goal, seed: np.ndarray) -> Run:
         """
-        Go from `seed` (n,) to the goal.
+        Run one method from `seed` (n,) to the goal.
 
         Raises
         ------
         ParameterError
-            If the method is not known or cannot work with this goal and chain.
+            If the method is unknown or does not support this goal and chain.
 
         """
         record: list[np.ndarray] = []
-        if method == PRODUCTION:
+        if method == PRODUCTION_METHOD:
             return self._run_production(goal, seed)
-        if method == RESTARTS:
+        if method == RESTARTS_METHOD:
             solver = self._solver()
             began = perf_counter()
             result = solver.solve(goal, seed)
@@ -144,9 +145,9 @@ class Runner:
 
     def _run_production(self, goal: Goal, seed: np.ndarray) -> Run:
         """
-        Run one attempt of the compiled solver, which shows only where it ends.
+        Run one attempt of the compiled solver, which returns only its end.
 
-        With looser tolerances it ends earlier on the same way: so its steps are seen.
+        With looser tolerances it ends earlier on the same path, which shows its steps.
         """
         last = self._solver(max_restarts=0, gains=(0.0,))
         began = perf_counter()
@@ -154,7 +155,7 @@ class Runner:
         time = perf_counter() - began
         at, path = [0], [seed]
         if result.restarts == 0:
-            for share in LOOSER:
+            for share in TOLERANCE_FACTORS:
                 early = self._solver(share, max_restarts=0, gains=(0.0,)).solve(goal, seed)
                 if early.success and at[-1] < early.iterations < result.iterations:
                     at.append(early.iterations)
@@ -162,10 +163,10 @@ class Runner:
         if result.iterations:
             at.append(result.iterations)
             path.append(result.q)
-        return self._of(PRODUCTION, goal, at, path, result.success, time)
+        return self._of(PRODUCTION_METHOD, goal, at, path, result.success, time)
 
     def _solver(self, looser: float = 1.0, **options: object) -> Solver:
-        """Return the production solver with tolerances so many times looser."""
+        """Return the production solver with tolerances multiplied by `looser`."""
         key = looser, *options
         if key not in self._solvers:
             own = self.options
@@ -189,15 +190,15 @@ class Runner:
 def reachable_goals(chain: Chain, count: int, number: int,
                     near: float = np.inf) -> tuple[list[Goal], np.ndarray]:
     """
-    Return goals that some posture inside the limits meets, and seeds.
+    Return goals that a posture within the limits reaches, and seeds.
 
     Parameters
     ----------
     number : int
-        The same number gives the same goals and seeds.
+        Seed of the random numbers.
     near : float
-        Seeds are so near (rad or m) to the posture, joint by joint; infinite =
-        anywhere inside the limits.
+        Largest distance (rad or m) of each joint of the seeds from that posture;
+        infinite = anywhere within the limits.
 
     Returns
     -------
@@ -213,7 +214,7 @@ def reachable_goals(chain: Chain, count: int, number: int,
     else:
         away = random.uniform(-near, near, postures.shape)
         beyond = (postures + away < chain.lower) | (postures + away > chain.upper)
-        # Reflected and not clipped: on a limit many arms are singular.
+        # Reflected instead of clipped: many arms are singular at a limit.
         seeds = np.clip(postures + np.where(beyond, -away, away), chain.lower, chain.upper)
     task = Task(chain, Goal(np.eye(4)), 1.0)
     goals = []
@@ -226,30 +227,30 @@ def reachable_goals(chain: Chain, count: int, number: int,
 
 
 def compare(runner: Runner, methods: Iterable[str], goals: list[Goal],
-            seeds: np.ndarray) -> tuple[list[Figures], dict[str, list[Run]]]:
+            seeds: np.ndarray) -> tuple[list[Metrics], dict[str, list[Run]]]:
     """
     Run methods on the same goals and seeds.
 
     Returns
     -------
-    (list of Figures, dict of method to its runs)
-        A method that cannot work with these goals has a note and no runs.
+    (list of Metrics, dict of method to its runs)
+        A method that does not support these goals has a note and no runs.
 
     """
-    figures, runs = [], {}
+    metrics, runs = [], {}
     for method in methods:
         try:
-            # The first call compiles or loads what is compiled; it is not timed.
+            # The first call compiles or loads compiled code and is not timed.
             runner.run(method, goals[0], seeds[0])
             runs[method] = [runner.run(method, goal, seed) for goal, seed in zip(goals, seeds)]
         except ParameterError as error:
-            figures.append(Figures(method, len(goals), 0, note=str(error)))
+            metrics.append(Metrics(method, len(goals), 0, note=str(error)))
             continue
         met = [run for run in runs[method] if run.met]
-        figures.append(Figures(method, len(goals), len(met)) if not met else Figures(
+        metrics.append(Metrics(method, len(goals), len(met)) if not met else Metrics(
             method, len(goals), len(met),
             float(np.median([run.steps for run in met])), float(max(run.steps for run in met)),
             1e3 * float(np.median([run.time for run in met])),
             float(np.median([run.largest_jump for run in met])),
             float(max(run.largest_jump for run in met))))
-    return figures, runs
+    return metrics, runs

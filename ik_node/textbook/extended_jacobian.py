@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Steps by extended Jacobians: rows are added until no joint change is left undecided."""
+"""Steps by extended Jacobians: added rows make the joint step unique."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from ik_node.textbook.options import ClassicOptions
 from ik_node.textbook.problem import Point, Problem
 
-STEP = 1e-5    # rad or m, of the central difference of J
-FLOOR = 1e-14  # m^2, keeps the normal equations solvable for a joint that moves nothing
+DIFFERENCE_STEP = 1e-5    # step of the central difference of J, rad or m
+NORMAL_FLOOR_M2 = 1e-14  # keeps the normal equations regular if a joint does not move the tip
 
 
 def extended_square(problem: Problem, point: Point, options: ClassicOptions) -> np.ndarray:
@@ -18,15 +18,14 @@ def extended_square(problem: Problem, point: Point, options: ClassicOptions) -> 
     Solve the square system ``[J; d(N^T grad g)/dq] dq = [e; -c N^T grad g]``.
 
     N (n, n - r) spans the null space of J, g is the posture criterion.  With
-    ``c = 0`` (Baillieul 1985; Soch and Lorencz 2005, eq. 6) the criterion stays as
-    optimal as it was at the start; with ``c = 1`` the step is Newton's for the
-    best posture at the goal.
+    ``c = 0`` (Baillieul 1985; Soch and Lorencz 2005, eq. 6) the projected gradient
+    keeps its value from the start; with ``c = 1`` this is Newton's step to the best
+    posture at the goal.
 
     The added row of a null vector eta is
     ``eta^T (H - sum_j mu_j d^2 x_j/dq^2)``, with H the Hessian of g and
-    ``mu = J^+T grad g``: N turns with q so that it stays the null space, and mu
-    says how much g gains by that.  Raises ``numpy.linalg.LinAlgError`` where J or
-    the criterion is singular.
+    ``mu = J^+T grad g``; the second term is due to the change of N with q.  Raises
+    ``numpy.linalg.LinAlgError`` where J or the criterion is singular.
     """
     J = point.J
     r, n = J.shape
@@ -48,39 +47,39 @@ def extended_square(problem: Problem, point: Point, options: ClassicOptions) -> 
 
 
 def _curvature(problem: Problem, point: Point, eta: np.ndarray, mu: np.ndarray) -> np.ndarray:
-    """Return ``sum_j mu_j (d^2 x_j/dq^2) eta`` (n,), by how J changes along eta."""
+    """Return ``sum_j mu_j (d^2 x_j/dq^2) eta`` (n,), from the change of J along eta."""
     task = problem.task
     ends = []
-    for x in (point.x + STEP * eta, point.x - STEP * eta):
+    for x in (point.x + DIFFERENCE_STEP * eta, point.x - DIFFERENCE_STEP * eta):
         frames = task.frames(x)
         J = task.jacobian(frames, task.error_twist(frames))[point.task.rows]
         ends.append(J.T @ mu)
-    return (ends[0] - ends[1]) / (2.0 * STEP)
+    return (ends[0] - ends[1]) / (2.0 * DIFFERENCE_STEP)
 
 
 def extended_pairwise(problem: Problem, point: Point, options: ClassicOptions) -> np.ndarray:
     """
     ``(A^T A) dq = A^T b`` by LU, ``A = [w P; J]``, ``b = [0; e]``.
 
-    P has a block of rows for each basic element, two successive links: the end
-    of the second as seen from the start of the first.  Its wish is not to move,
-    so an element shares the motion and none jumps out of a stretched posture,
-    where J alone is singular (Soch and Lorencz 2005, section 2, eq. 8-10).  The
-    paper has planar chains and positions; here an element is described by the
-    kind of rows that the goal has, position, orientation or both.  A joint that
-    then moves nothing, as a tool about its own axis for a position, stays.
+    P has a block of rows for each basic element of two successive links: the motion
+    of the end of the second relative to the start of the first, with target zero.  So
+    the elements share the motion, and none jumps out of a stretched posture, where J
+    alone is singular (Soch and Lorencz 2005, section 2, eq. 8-10).  The paper has
+    planar chains and positions; here the rows follow the goal: position,
+    orientation or both.  A joint that does not change these rows, such as the last one
+    for a position on its axis, does not move.
     """
     A = np.vstack([options.pair_weight * element_rows(problem, point), point.J])
     b = np.concatenate([np.zeros(len(A) - len(point.e)), point.e])
-    return np.linalg.solve(A.T @ A + FLOOR * np.eye(A.shape[1]), A.T @ b)
+    return np.linalg.solve(A.T @ A + NORMAL_FLOOR_M2 * np.eye(A.shape[1]), A.T @ b)
 
 
 def element_rows(problem: Problem, point: Point) -> np.ndarray:
     """
     Return the rows of all basic elements, (3 or 6 for each of the m - 1 elements, n).
 
-    In base axes: turned into the axes of its first link, an element's rows would
-    give the same normal equations.
+    They are in base axes; the axes of the first link would give the same normal
+    equations.
     """
     task, frames = problem.task, point.task.frames
     kinds = np.repeat([task.finite[:3].any(), task.finite[3:].any()], 3)

@@ -1,10 +1,10 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-How steps become iterates: Euler steps, line search, null-space control.
+From steps to iterates: Euler steps, line search, null-space control.
 
-An iteration takes a problem, the point to begin at and the options, and yields
-one point after another until it has nothing more to gain.
+An iteration takes a problem, a start point and the options, and yields points until
+it cannot improve any further.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from ik_node.textbook.steps import pseudo_inverse_step
 Step = Callable[[Problem, Point, ClassicOptions], np.ndarray]
 Iteration = Callable[[Problem, Point, ClassicOptions], Iterator[Point]]
 
-BIAS_STEP = 0.2   # rad or m, largest joint change of one null-space step
-RESTING = 1e-6    # rad or m, a shorter step within the tolerance ends an iteration
-HALVINGS = 40     # of a step in a line search
-SUFFICIENT = 0.1  # part of the expected gain that a line search asks for (Armijo 1966)
+MAX_BIAS_STEP = 0.2    # largest joint change of one null-space step, rad or m
+REST_STEP = 1e-6       # a shorter step within the tolerance ends an iteration, rad or m
+MAX_HALVINGS = 40      # of a step in a line search
+ARMIJO_FRACTION = 0.1  # a line search asks for this share of the expected decrease (Armijo 1966)
 
 
 def by_steps(step: Step) -> Iteration:
-    """Return the iteration ``x <- x + dx`` with the options' rules for the length of dx."""
+    """Return the iteration ``x <- x + dx``, with the step limits of the options."""
     def iterate(problem: Problem, point: Point, options: ClassicOptions) -> Iterator[Point]:
         while True:
             dx = step(problem, shortened(point, options), options)
@@ -39,10 +39,10 @@ def by_steps(step: Step) -> Iteration:
 
 def shortened(point: Point, options: ClassicOptions) -> Point:
     """
-    Return the point with the part of its error that one step is to take back.
+    Return the point with the part of its error that one step is to remove.
 
-    A fraction ``dt`` of it, and at most ``alpha e / |e|``, which is far enough
-    not to crawl and short enough for the linear model to hold.
+    This is a fraction ``dt`` of the error, at most ``alpha e / |e|``: long enough for
+    progress and short enough for the linear model to be valid.
     """
     length = np.linalg.norm(point.e)
     part = options.fraction
@@ -52,7 +52,7 @@ def shortened(point: Point, options: ClassicOptions) -> Point:
 
 
 def bounded(dx: np.ndarray, longest: float) -> np.ndarray:
-    """Return `dx` (n,) scaled down so that no entry is beyond `longest`."""
+    """Return `dx` (n,) scaled down so that no entry exceeds `longest`."""
     largest = np.abs(dx).max(initial=0.0)
     return dx * (longest / largest) if largest > longest else dx
 
@@ -61,9 +61,9 @@ def transpose(problem: Problem, point: Point, options: ClassicOptions) -> Iterat
     """
     ``dx = alpha J^T e``, steepest descent of ``|e|^2 / 2``, alpha by line search.
 
-    The search begins where the linear model has its minimum,
-    ``alpha = <e, J J^T e> / |J J^T e|^2`` (Buss 2004), and halves until the
-    error falls.  Wolovich and Elliott 1984; Soch and Lorencz 2005, eq. 7.
+    The search starts at the minimum of the linear model,
+    ``alpha = <e, J J^T e> / |J J^T e|^2`` (Buss 2004), and halves alpha until the
+    error decreases.  Wolovich and Elliott 1984; Soch and Lorencz 2005, eq. 7.
     """
     while True:
         gradient = -point.J.T @ point.e
@@ -84,12 +84,13 @@ def line_search(problem: Problem, point: Point, dx: np.ndarray,
     """
     Return the first of ``x + dx, x + dx/2, ...`` that lowers the cost enough, or None.
 
-    Enough is a tenth of what the slope promises for the step that the limits leave.
+    Enough is a tenth of the decrease that the gradient predicts for the step within
+    the limits.
     """
-    for _ in range(HALVINGS):
+    for _ in range(MAX_HALVINGS):
         x = problem.keep(point.x + dx)
         trial = problem.at(x)
-        if trial.cost < point.cost + SUFFICIENT * min(0.0, gradient @ (x - point.x)):
+        if trial.cost < point.cost + ARMIJO_FRACTION * min(0.0, gradient @ (x - point.x)):
             return trial
         dx = 0.5 * dx
     return None
@@ -100,13 +101,13 @@ def null_space(problem: Problem, point: Point, options: ClassicOptions) -> Itera
     ``dq = J^+ e + (J^+ J - I) z`` with ``z = kappa grad g``: the control expression.
 
     ``g = 1/2 sum gain ((q - preferred) / range)^2``, so that z keeps the sign of
-    each distance (Liegeois 1977; Soch and Lorencz 2005, eq. 5; Parent 2012, eq. 5.28,
-    whose square in 5.27 would lose it).  kappa is where g is least along the
-    projected gradient, and half of it after each time that the way turned back.
-    J^+ is exact, so ``J (J^+ J - I) = 0`` and the tip is not moved; what the
-    curvature moves, the first term takes back.  It goes on after the goal is met,
-    until the posture rests or ``max_bias_iterations`` are over, and then meets the
-    goal once more without z.
+    each distance (Liegeois 1977; Soch and Lorencz 2005, eq. 5; Parent 2012, eq. 5.28;
+    the square in 5.27 would lose it).  kappa minimises g along the projected gradient
+    and is halved each time the direction reverses.  J^+ is exact, so
+    ``J (J^+ J - I) = 0`` and the tip does not move to first order; the first term
+    corrects the rest.  The iteration continues after the goal is reached, until the
+    posture is at rest or after ``max_bias_iterations``, and then removes the remaining
+    error without z.
     """
     steps, pace, last = 0, 1.0, np.zeros_like(point.x)
     while True:
@@ -119,17 +120,17 @@ def null_space(problem: Problem, point: Point, options: ClassicOptions) -> Itera
         moved = np.abs(after.x - point.x).max()
         point, last, steps = after, drift, steps + 1
         yield point
-        if moved < RESTING:
+        if moved < REST_STEP:
             return
 
 
 def _null_space_step(problem: Problem, point: Point, options: ClassicOptions,
                      pace: float) -> tuple[np.ndarray, np.ndarray]:
     """
-    Return the control expression (n,) with no joint beyond its limits, and its second term.
+    Return the control expression (n,) with all joints within their limits, and its second term.
 
-    A joint that would pass a limit is put on it, what that does to the tip is
-    taken off the error, and the expression is formed again for the others.
+    A joint that would pass a limit is set to the limit, the resulting motion of the tip
+    is subtracted from the error, and the expression is computed again for the others.
     """
     chain, J = problem.task.chain, point.J
     free = np.ones(chain.n, dtype=bool)
@@ -153,7 +154,7 @@ def _null_space_step(problem: Problem, point: Point, options: ClassicOptions,
 
 def _towards_preferred(J: np.ndarray, gradient: np.ndarray, weight: np.ndarray,
                        cutoff: float) -> np.ndarray:
-    """Return ``(J^+ J - I) kappa grad g`` for the columns in J, in a step not too long."""
+    """Return ``(J^+ J - I) kappa grad g`` for the columns of J, bounded in length."""
     _, s, Vt = np.linalg.svd(J, full_matrices=False)
     V = Vt[s > cutoff * s.max(initial=0.0)].T
     direction = V @ (V.T @ gradient) - gradient
@@ -161,10 +162,10 @@ def _towards_preferred(J: np.ndarray, gradient: np.ndarray, weight: np.ndarray,
     if not curvature > 0.0:
         return np.zeros_like(direction)
     kappa = (direction @ direction) / curvature
-    return bounded(kappa * direction, BIAS_STEP)
+    return bounded(kappa * direction, MAX_BIAS_STEP)
 
 
 def met(point: Point, options: ClassicOptions) -> bool:
-    """Return whether the goal is met within both tolerances."""
+    """Return whether the goal is reached within both tolerances."""
     return (point.task.position_error <= options.position_tolerance
             and point.task.orientation_error <= options.orientation_tolerance)

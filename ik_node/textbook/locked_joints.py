@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""A chain with some of its joints held still: what is left to move."""
+"""Chains with locked joints."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ik_node.se3 import pose, rotation_about
 
 def hold(chain: Chain, q: np.ndarray, free: np.ndarray) -> Chain:
     """
-    Return the chain of the free joints; the others have become part of the links.
+    Return the chain of the free joints; the locked joints become part of the links.
 
     Parameters
     ----------
     q : (n,) array
-        Where the joints that are not free stay, rad or m.
+        Positions of the locked joints, rad or m; other entries are ignored.
     free : (n,) array of bool
 
     """

@@ -11,39 +11,37 @@ from ik_node.textbook.ccd import ccd
 from ik_node.textbook.iterations import by_steps, Iteration
 from ik_node.textbook.options import Limits
 
-CLAMP, PENALTY, VARIABLES = Limits.CLAMP, Limits.PENALTY, Limits.VARIABLES
-
 
 @dataclass(frozen=True)
 class Method:
     """
-    A way to solve inverse kinematics.
+    A method of inverse kinematics.
 
     Attributes
     ----------
     iterate : callable
-        Problem, point to begin at, options -> one point after another.
+        Takes problem, start point and options; yields points.
     summary : str
         The step in one line.
     source : str
-        Who gave it.
+        Authors and year.
     limits : tuple of Limits
-        How it can keep joint limits, the first by default.
+        Supported ways to keep joint limits, the default first.
     max_iterations : int
-        Steps of one attempt, by default.
+        Default number of steps of one attempt.
     patience : int
-        Steps without a gain of 1 % after which an attempt ends.
+        Number of steps without progress of 1 % after which an attempt ends.
     least_spare, most_spare : int
-        Joints minus task rows that it can work with.
+        Supported range of the number of joints minus the number of task rows.
     rests : bool
-        Whether it goes on after the goal is met, until it comes to rest.
+        Whether it continues after the goal is reached, until it comes to rest.
 
     """
 
     iterate: Iteration
     summary: str
     source: str
-    limits: tuple[Limits, ...] = (CLAMP, PENALTY, VARIABLES)
+    limits: tuple[Limits, ...] = tuple(Limits)
     max_iterations: int = 100
     patience: int = 10
     least_spare: int = -1000
@@ -51,25 +49,27 @@ class Method:
     rests: bool = False
 
 
-METHODS: dict[str, Method] = {
+TEXTBOOK_METHODS: dict[str, Method] = {
     'pseudo_inverse': Method(
         by_steps(steps.pseudo_inverse), 'V S^+ U^T e by singular values',
         'Whitney 1969; Golub and Kahan 1965'),
     'right_pseudo_inverse': Method(
         by_steps(steps.right_pseudo_inverse), 'J^T (J J^T)^-1 e',
-        'Whitney 1969; Parent 2012, eq. 5.21', (CLAMP, VARIABLES), least_spare=0),
+        'Whitney 1969; Parent 2012, eq. 5.21', (Limits.CLAMP, Limits.VARIABLES),
+        least_spare=0),
     'left_pseudo_inverse': Method(
         by_steps(steps.left_pseudo_inverse), '(J^T J)^-1 J^T e',
         'Parent 2012, eq. 5.20', most_spare=0),
     'pseudo_inverse_lu': Method(
         by_steps(steps.pseudo_inverse_lu), '(J J^T) beta = e by LU, then J^T beta',
-        'Parent 2012, eq. 5.22-5.23', (CLAMP, VARIABLES), least_spare=0),
+        'Parent 2012, eq. 5.22-5.23', (Limits.CLAMP, Limits.VARIABLES),
+        least_spare=0),
     'damped_least_squares': Method(
         by_steps(steps.damped_least_squares), 'J^T (J J^T + lambda^2 I)^-1 e, lambda adapted',
         'Wampler 1986; Nakamura and Hanafusa 1986; Maciejewski and Klein 1988'),
     'null_space': Method(
         iterations.null_space, 'J^+ e + (J^+ J - I) z, z towards a preferred posture',
-        'Liegeois 1977; Parent 2012, eq. 5.28', (CLAMP,), 200, 200, rests=True),
+        'Liegeois 1977; Parent 2012, eq. 5.28', (Limits.CLAMP,), 200, 200, rests=True),
     'transpose': Method(
         iterations.transpose, 'alpha J^T e, alpha by line search',
         'Wolovich and Elliott 1984; Buss 2004', max_iterations=5000, patience=200),
@@ -78,22 +78,22 @@ METHODS: dict[str, Method] = {
         'Parent 2012, section 5.3.3'),
     'extended_square': Method(
         by_steps(extended_jacobian.extended_square), '[J; d(N^T grad g)/dq]^-1 [e; 0]',
-        'Baillieul 1985', (CLAMP,)),
+        'Baillieul 1985', (Limits.CLAMP,)),
     'extended_pairwise': Method(
         by_steps(extended_jacobian.extended_pairwise),
         'rows for each pair of links, normal equations',
-        'Soch and Lorencz 2005, section 2', (CLAMP,), 1000, 50),
+        'Soch and Lorencz 2005, section 2', (Limits.CLAMP,), 1000, 50),
     'ccd': Method(
         ccd, 'each joint in turn to its own best, tip to base',
-        'Wang and Chen 1991; Welman 1993', (CLAMP,), 2000, 100),
+        'Wang and Chen 1991; Welman 1993', (Limits.CLAMP,), 2000, 100),
     'levenberg_marquardt': Method(
         minimisers.levenberg_marquardt, '(J^T J + mu I)^-1 J^T e, mu by the gain',
         'Levenberg 1944; Marquardt 1963; Nielsen 1999', patience=20),
     'bfgs': Method(
         minimisers.by_scipy('BFGS', 'L-BFGS-B'), 'quasi-Newton on |e|^2 / 2, by scipy',
-        'Nocedal and Wright 2006, chapter 6', (VARIABLES, PENALTY, CLAMP), 500, 100),
+        'Nocedal and Wright 2006, chapter 6', tuple(reversed(Limits)), 500, 100),
     'conjugate_gradient': Method(
         minimisers.by_scipy('CG'), 'conjugate gradients on |e|^2 / 2, by scipy',
-        'Polak and Ribiere 1969; Nocedal and Wright 2006, chapter 5', (VARIABLES, PENALTY),
-        2000, 200),
+        'Polak and Ribiere 1969; Nocedal and Wright 2006, chapter 5',
+        (Limits.VARIABLES, Limits.PENALTY), 2000, 200),
 }

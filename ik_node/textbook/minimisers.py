@@ -13,22 +13,22 @@ from ik_node.textbook.iterations import Iteration, met
 from ik_node.textbook.options import ClassicOptions, Limits
 from ik_node.textbook.problem import Point, Problem
 
-FIRST_DAMPING = 1e-3     # part of the largest diagonal entry of J^T J
-LEAST_DAMPING = 1e-14    # m^2, keeps the matrix invertible with more joints than rows
-MOST_GROWTH = 1e9        # of mu at once; no step that can be told from none gains
-SCIPY_ITERATIONS = 5000  # more than any limit of ours
+FIRST_DAMPING_RATIO = 1e-3   # of the largest diagonal entry of J^T J
+MIN_DAMPING_M2 = 1e-14       # keeps the matrix invertible with more joints than rows
+MAX_DAMPING_GROWTH = 1e9     # of mu in one iteration; beyond it no measurable step helps
+MAX_SCIPY_ITERATIONS = 5000  # more than any iteration limit of the methods
 
 
 def levenberg_marquardt(problem: Problem, point: Point,
                         options: ClassicOptions) -> Iterator[Point]:
     """
-    ``(J^T J + mu I) dx = J^T e``, mu by how well the linear model foretold the gain.
+    ``(J^T J + mu I) dx = J^T e``, mu adapted to the accuracy of the linear model.
 
-    Levenberg 1944, Marquardt 1963; mu falls by up to a third after a step that
-    gained, and grows by 2, 4, 8, ... after one that did not and is not taken
-    (Nielsen 1999; Madsen, Nielsen and Tingleff 2004, algorithm 3.16).
+    Levenberg 1944, Marquardt 1963.  mu falls to no less than a third after a step that
+    decreases the cost; other steps are rejected, and mu grows by 2, 4, 8, ... (Nielsen
+    1999; Madsen, Nielsen and Tingleff 2004, algorithm 3.16).
     """
-    mu = FIRST_DAMPING * (point.J * point.J).sum(axis=0).max()
+    mu = FIRST_DAMPING_RATIO * (point.J * point.J).sum(axis=0).max()
     growth = 2.0
     while True:
         J, e = point.J, point.e
@@ -40,13 +40,13 @@ def levenberg_marquardt(problem: Problem, point: Point,
         gain = (point.cost - trial.cost) / expected if expected > 0.0 else 0.0
         if gain > 0.0:
             point = trial
-            mu = max(mu * max(1.0 / 3.0, 1.0 - (2.0 * gain - 1.0) ** 3), LEAST_DAMPING)
+            mu = max(mu * max(1.0 / 3.0, 1.0 - (2.0 * gain - 1.0) ** 3), MIN_DAMPING_M2)
             growth = 2.0
         else:
             mu *= growth
             growth *= 2.0
         yield point
-        if growth > MOST_GROWTH:
+        if growth > MAX_DAMPING_GROWTH:
             return
 
 
@@ -59,7 +59,7 @@ def by_scipy(name: str, bounded: str = '') -> Iteration:
     name : str
         Name of the method in scipy.
     bounded : str
-        Its sibling that keeps bounds, for :attr:`Limits.CLAMP`.
+        The variant that supports bounds, for :attr:`Limits.CLAMP`.
 
     """
     def iterate(problem: Problem, point: Point, options: ClassicOptions) -> Iterator[Point]:
@@ -69,12 +69,12 @@ def by_scipy(name: str, bounded: str = '') -> Iteration:
 
 
 class _Enough(Exception):
-    """The goal is met, or the iterations are used up."""
+    """The goal is reached, or the iteration limit."""
 
 
 def _scipy_points(problem: Problem, point: Point, options: ClassicOptions,
                   method: str) -> list[Point]:
-    """Run scipy until the goal is met; it calls back, so its points are kept and given after."""
+    """Run scipy until the goal is reached; return the points that it reports."""
     try:
         from scipy.optimize import minimize
     except ImportError as error:
@@ -90,15 +90,15 @@ def _scipy_points(problem: Problem, point: Point, options: ClassicOptions,
     def after_step(x: np.ndarray) -> None:
         points.append(problem.at(x.copy()))
         if met(points[-1], options) or len(points) == (options.max_iterations
-                                                       or SCIPY_ITERATIONS):
+                                                       or MAX_SCIPY_ITERATIONS):
             raise _Enough
 
     chain = problem.task.chain
     bounds = list(zip(chain.lower, chain.upper)) if problem.limits is Limits.CLAMP else None
-    # The cost at the tolerance is 1e-12 m^2, so scipy's own tests would end it too early.
-    settings = {'gtol': 0.0, 'maxiter': SCIPY_ITERATIONS}
+    # The cost at the tolerance is 1e-12 m^2, so scipy's own criteria would stop too early.
+    settings = {'gtol': 0.0, 'maxiter': MAX_SCIPY_ITERATIONS}
     if bounds:
-        settings |= {'ftol': 0.0, 'maxfun': 20 * SCIPY_ITERATIONS}
+        settings |= {'ftol': 0.0, 'maxfun': 20 * MAX_SCIPY_ITERATIONS}
     try:
         minimize(value, point.x, jac=True, method=method, bounds=bounds, callback=after_step,
                  options=settings)

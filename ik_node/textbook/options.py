@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What may be tuned in the textbook methods."""
+"""Options of the textbook methods."""
 
 from __future__ import annotations
 
@@ -16,59 +16,59 @@ from ik_node.text import shown
 class Limits(str, Enum):
     """How a method keeps the joint limits."""
 
-    CLAMP = 'clamp'          # each iterate is put on the limits that it passed
-    PENALTY = 'penalty'      # passing a limit costs; the answer is clamped
-    VARIABLES = 'variables'  # q = middle + half range * sin(u), and u is free
+    CLAMP = 'clamp'          # each iterate is clipped to the limits
+    PENALTY = 'penalty'      # a cost for passing a limit; the result is clipped
+    VARIABLES = 'variables'  # q = middle + half range * sin(u), with u unbounded
 
 
 @dataclass(frozen=True)
 class ClassicOptions:
     """
-    Options of all textbook methods; each method reads those that concern it.
+    Options of all textbook methods; each method uses some of them.
 
     Attributes
     ----------
     position_tolerance, orientation_tolerance : float
-        m and rad, tested apart.
+        m and rad, checked separately.
     metres_per_radian : float
-        Weight of orientation against position.
+        Weight of the orientation relative to the position.
     max_iterations : int
-        Steps of one attempt; 0 = the method's own limit.
+        Number of steps of one attempt; 0 = the default of the method.
     locked : tuple of str
-        Joints that stay where the seed has them.
+        Joints that keep their position in the seed.
     limits : str
-        One of :class:`Limits`; empty = the method's first choice.
+        One of :class:`Limits`; empty = the default of the method.
     fraction : float
-        Part of the error that a Jacobian step takes back, the ``dt`` of Euler
+        Fraction of the error that a Jacobian step removes, the ``dt`` of Euler
         integration, (0, 1].
     error_step : float
-        Longest error (m) that one Jacobian step takes back; a longer one is
-        cut to ``error_step * e / |e|``.
+        Largest error (m) that one Jacobian step removes; a larger error is
+        shortened to ``error_step * e / |e|``.
     max_joint_step : float
-        Largest joint change (rad or m) of one Jacobian step; a longer one is scaled down.
+        Largest joint change (rad or m) of one Jacobian step; longer steps are scaled down.
     cutoff : float
-        Singular values below this part of the largest count as zero.
+        Singular values below this fraction of the largest count as zero.
     damping : float
         ``lambda^2 / |e|^2`` of damped least squares away from singularities.
     singular_value : float
-        m; below this smallest singular value the damping grows ...
+        Damping grows if the smallest singular value (m) is below this value.
     singular_damping : float
-        ... by up to this much at a singularity, also ``lambda^2 / |e|^2``.
+        Additional ``lambda^2 / |e|^2`` at a singularity.
     gains : tuple of float
-        Stiffness of the joints against leaving the preferred posture: one for
-        all or one per joint, 0 = not drawn.
+        Weights of the joints in the posture criterion: one for all or one per joint,
+        0 = the joint has no preferred position.
     preferred : tuple of float
         Preferred posture (rad or m); empty = middle of each range.
     max_bias_iterations : int
-        Steps during which null-space control draws the joints.
+        Number of steps with null-space control.
     correction : float
-        Part of the way to the best posture that the square extended Jacobian
-        takes in a step; 0 keeps the posture criterion as it was at the start.
+        Fraction of the step to the best posture that the square extended Jacobian
+        takes; 0 keeps the projected gradient of the posture criterion from the start.
     pair_weight : float
-        Weight w of the rows for the pairs of links in the pairwise extended Jacobian;
-        the paper begins with 1, which is slower and shares the motion more evenly.
+        Weight w of the rows for the pairs of links in the pairwise extended Jacobian.
+        The paper starts with 1, which is slower and shares the motion more evenly.
     penalty : float
-        Weight of the penalty for passed limits.
+        Weight of the penalty for passing limits.
 
     Raises
     ------
@@ -105,7 +105,7 @@ class ClassicOptions:
             numbers = np.asarray(value, dtype=float)
             if np.isnan(numbers).any() or (field.name != 'preferred' and (numbers < 0.0).any()):
                 raise ParameterError(f'{field.name} is {value}; it must not be negative or NaN')
-            if field.name in POSITIVE and not value > 0.0:
+            if field.name in POSITIVE_OPTIONS and not value > 0.0:
                 raise ParameterError(f'{field.name} is {value}; it must be positive')
         if self.limits and self.limits not in list(Limits):
             raise ParameterError(f'limits is {shown(self.limits)}; it must be one of '
@@ -115,5 +115,5 @@ class ClassicOptions:
                 raise ParameterError(f'{name} is {getattr(self, name)}; it must be at most 1')
 
 
-POSITIVE = ('position_tolerance', 'orientation_tolerance', 'metres_per_radian', 'fraction',
+POSITIVE_OPTIONS = ('position_tolerance', 'orientation_tolerance', 'metres_per_radian', 'fraction',
             'error_step', 'max_joint_step', 'singular_value', 'pair_weight', 'penalty')

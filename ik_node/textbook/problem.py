@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""A task with joint limits, as the unknowns x, the residual e(x) and the Jacobian J(x)."""
+"""A task with joint limits: unknowns x, residual e(x) and Jacobian J(x)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from ik_node.errors import ParameterError
 from ik_node.textbook.options import ClassicOptions, Limits
 from ik_node.textbook.task import Task, TaskPoint
 
-INSIDE = 1e-4  # part of half a range that the start keeps from a limit; there sin has no slope
+# Distance of the start from a limit, relative to half the range: at the limit sin has slope 0.
+START_MARGIN = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,12 +26,11 @@ class Point:
     x : (n,) array
         The unknowns: joint positions, or the angles u of the change of variables.
     e : (r + p,) array
-        Residual of the task (m), then one row for each limit that a penalty guards
-        and that is passed.
+        Residual of the task (m), then with penalties one row per limit that is passed.
     J : (r + p, n) array
-        ``e`` goes to ``e - J dx``, to first order.
+        A step dx changes ``e`` to ``e - J dx``, to first order.
     task : TaskPoint
-        The goal as seen from here.
+        The goal at this posture.
 
     """
 
@@ -47,7 +47,7 @@ class Point:
 
 class Problem:
     """
-    A task and the way in which its joint limits are kept.
+    A task and how its joint limits are kept.
 
     Parameters
     ----------
@@ -58,16 +58,16 @@ class Problem:
     Attributes
     ----------
     middle, half : (n,) arrays
-        Middle and half width of each range (rad or m); 0 and 1 where there is none.
+        Middle and half width of each range (rad or m); 0 and 1 if it is unbounded.
     weight : (n,) array
-        Stiffness of each joint in :meth:`posture_gradient`, ``gain / range^2``.
+        Weight of each joint in :meth:`posture_gradient`, ``gain / range^2``.
     preferred : (n,) array
-        The posture that has no cost.
+        The posture with cost 0.
 
     Raises
     ------
     ParameterError
-        If there are neither one nor n gains or preferred positions.
+        If there are neither 1 nor n gains or preferred positions.
 
     """
 
@@ -87,13 +87,13 @@ class Problem:
             if options.preferred else chain.middle
 
     def unknowns(self, q: np.ndarray) -> np.ndarray:
-        """Return the x (n,) that stands for `q`, put inside the limits."""
+        """Return the unknowns x (n,) of `q` clipped to the limits."""
         q = self.inside(q)
         if self.limits is not Limits.VARIABLES:
             return q
         part = np.divide(q - self.middle, self.half, out=np.zeros_like(q),
                          where=self.half > 0.0)
-        u = np.arcsin(np.clip(part, INSIDE - 1.0, 1.0 - INSIDE), where=self.bounded,
+        u = np.arcsin(np.clip(part, START_MARGIN - 1.0, 1.0 - START_MARGIN), where=self.bounded,
                       out=np.zeros_like(q))
         return np.where(self.bounded, u, q)
 
@@ -118,11 +118,11 @@ class Problem:
         return np.ones_like(x)
 
     def keep(self, x: np.ndarray) -> np.ndarray:
-        """Return `x` (n,) as an iterate may be: clamped, where clamping keeps the limits."""
+        """Return `x` (n,), clipped to the limits with ``Limits.CLAMP``."""
         return self.inside(x) if self.limits is Limits.CLAMP else x
 
     def inside(self, q: np.ndarray) -> np.ndarray:
-        """Return `q` (n,) put on the limits that it is beyond."""
+        """Return `q` (n,) clipped to the joint limits."""
         return np.clip(q, self.task.chain.lower, self.task.chain.upper)
 
     def posture_gradient(self, q: np.ndarray) -> np.ndarray:
@@ -131,7 +131,7 @@ class Problem:
 
 
 def _per_joint(name: str, values: tuple[float, ...], n: int) -> np.ndarray:
-    """Return one number per joint, (n,), from one for all or one for each."""
+    """Return one number per joint, (n,); a single number holds for all joints."""
     if len(values) not in (1, n):
         raise ParameterError(f'{name} needs 1 or {n} numbers, got {len(values)}')
     return np.broadcast_to(np.array(values, dtype=float), (n,))

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Tables and numbers of a comparison, as text."""
+"""Write the tables and numbers of a comparison as text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 
 def number(value: float) -> str:
-    """Return a number to three digits, '-' for one that is none."""
+    """Return a number with three digits, '-' for NaN."""
     return '-' if np.isnan(value) else f'{value:.3g}' if value < 1000.0 else f'{value:.0f}'
 
 
@@ -27,12 +27,12 @@ def markdown(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
 
 
 def write_json(file: Path, content: object) -> None:
-    """Write what may hold arrays, with null for NaN."""
+    """Write content that may hold arrays as JSON, with null for NaN."""
     def plain(value: object) -> object:
         return value.tolist() if isinstance(value, np.ndarray) else float(value)
 
     def finite(value: object) -> object:
-        # NaN is no JSON.
+        # JSON has no NaN.
         if isinstance(value, dict):
             return {key: finite(each) for key, each in value.items()}
         if isinstance(value, (list, tuple)):

@@ -11,30 +11,35 @@ from time import perf_counter
 import numpy as np
 
 from ik_node.errors import Reason
-from ik_node.model.chain import Chain
-from ik_node.solver.branches import nearest_inside, verify
-from ik_node.solver.compiled.damped import ATTEMPT, ERROR, LOWER, SOLVED, STEPS, UPPER
+from ik_node.solver.branches import nearest_inside
+from ik_node.solver.compiled.layout import (
+    JointRows,
+    LAST_ATTEMPT,
+    SOLVED_FLAG,
+    SQUARED_ERROR,
+    STEP_COUNT,
+)
 from ik_node.solver.goal import Goal
-from ik_node.solver.options import SolverOptions, Tables
+from ik_node.solver.options import SolverOptions
+from ik_node.solver.tables import Query
 from ik_node.textbook.attempt import descend
 from ik_node.textbook.options import ClassicOptions
 
 SHARED = {field.name for field in fields(ClassicOptions)} & set(SolverOptions.__dataclass_fields__)
 
 
-def solve_by_method(chain: Chain, tables: Tables, options: SolverOptions, goal: Goal,
-                    settings: np.ndarray, joints: np.ndarray, seeds: np.ndarray,
-                    answers: np.ndarray, began: float) -> Reason:
+def solve_by_method(options: SolverOptions, goal: Goal, query: Query, began: float) -> Reason:
     """
     Attempt from the seeds, then from the postures of the table nearest to the goal.
 
-    What a method calls solved is checked by the compiled kinematics.
+    A solution of the method is checked by the compiled kinematics.
 
     Parameters
     ----------
-    seeds : (1, s, n) array
-    answers : (1, Q + n) array, written
-        The solution, or the attempt that came nearest.
+    query : Query
+        Its answer is written: the solution, or the attempt that came nearest.
+    began : float
+        When the call began, by the performance counter (s).
 
     Returns
     -------
@@ -43,22 +48,23 @@ def solve_by_method(chain: Chain, tables: Tables, options: SolverOptions, goal: 
 
     """
     classic = ClassicOptions(**{name: getattr(options, name) for name in SHARED})
-    T = np.array(goal.T_base_tip, ndmin=3)
+    chain, answer, rows = query.chain, query.answer, JointRows(*query.joints)
     steps, status = 0, Reason.NO_SOLUTION
-    answers[0, ERROR] = np.inf
-    starts = in_turn(seeds[0], tables.nearest_postures(T[0])[:options.max_restarts])
+    answer[SQUARED_ERROR] = np.inf
+    restarts = query.tables.nearest_postures(query.T[0])[:options.max_restarts]
+    starts = in_turn(query.seeds[0], restarts)
     for attempt, start in enumerate(starts):
         if attempt > 0 and perf_counter() - began > options.deadline:
             status = Reason.DEADLINE
             break
-        start = np.clip(start, joints[LOWER], joints[UPPER])
+        start = np.clip(start, rows.lower, rows.upper)
         ended = descend(options.method, chain, goal, start, classic)
         steps += ended.iterations
-        q, _ = nearest_inside(chain, ended.q[None], seeds[0, 0], joints)
-        trial = verify(tables, T, settings, joints, q[0])
-        if trial[0, SOLVED] == 1.0 or trial[0, ERROR] < answers[0, ERROR]:
-            answers[:] = trial
-        answers[0, STEPS], answers[0, ATTEMPT] = steps, attempt
-        if trial[0, SOLVED] == 1.0:
+        q, _ = nearest_inside(chain, ended.q[None], query.seed, query.joints)
+        trial = query.check(q[0])
+        if query.improves(trial):
+            answer[:] = trial
+        answer[STEP_COUNT], answer[LAST_ATTEMPT] = steps, attempt
+        if trial[SOLVED_FLAG] == 1.0:
             return Reason.SOLVED
     return status

@@ -1,11 +1,11 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The error that a goal leaves, and its exact Jacobian: what every method works on.
+The error of a posture and its exact Jacobian, used by all methods.
 
 The deviation of the tip from the goal is ``d = A [p - p_goal; log(R R_goal^T)]``,
-with A the axes in which the goal states its tolerances.  Each row that is outside
-its tolerance asks for the way back to the nearest edge of it.
+with A the axes in which the goal states its tolerances.  The error of a row outside
+its tolerance is the correction to the nearest bound of the tolerance.
 """
 
 from __future__ import annotations
@@ -23,22 +23,23 @@ from ik_node.solver.goal import Goal
 @dataclass(frozen=True, eq=False)
 class TaskPoint:
     """
-    A goal seen from one posture, with r rows that are not yet met.
+    The error of one posture, with r rows outside their tolerance.
 
     Attributes
     ----------
     q : (n,) array
         Joint positions, rad or m.
     frames : (m + 1, 12) array
-        Joint frames and tip in the base frame, as by ``kernels.joint_frames``.
+        Joint frames and tip in the base frame, from ``kernels.joint_frames``.
     rows : (6,) array of bool
-        Which of the six task rows are outside their tolerance.
+        The task rows outside their tolerance.
     e : (r,) array
-        Way back to the tolerance; orientation rows in rad times metres_per_radian, so all in m.
+        Corrections to the tolerance (m); orientation rows are multiplied by
+        metres_per_radian.
     J : (r, n) array
-        How the deviation moves with q: a step dq takes e to ``e - J dq``, to first order.
+        Jacobian of the deviation: a step dq changes e to ``e - J dq``, to first order.
     position_error, orientation_error : float
-        Length of the way back in position (m) and in orientation (rad).
+        Length of the correction in position (m) and in orientation (rad).
 
     """
 
@@ -60,12 +61,12 @@ class Task:
     chain : Chain
     goal : Goal
     metres_per_radian : float
-        Weight of the orientation rows against the position rows.
+        Weight of the orientation rows relative to the position rows.
 
     Attributes
     ----------
     axes : (3, 3) array
-        Takes base coordinates to those in which the tolerances are stated.
+        Transforms base coordinates to the axes of the tolerances.
     weights : (6,) array
         1 for position rows, metres_per_radian for orientation rows.
     finite : (6,) array of bool
@@ -101,23 +102,23 @@ class Task:
         return columns.T.copy()
 
     def at(self, q: np.ndarray) -> TaskPoint:
-        """Return the goal as seen from `q` (n,)."""
+        """Return the error and the Jacobian at `q` (n,)."""
         frames = self.frames(q)
         twist = self.error_twist(frames)
         deviation = -self._in_axes(twist)
-        way_back = np.clip(deviation, -self.tolerance, self.tolerance) - deviation
-        rows = (way_back != 0.0) | (self.tolerance == 0.0)
+        correction = np.clip(deviation, -self.tolerance, self.tolerance) - deviation
+        rows = (correction != 0.0) | (self.tolerance == 0.0)
         J = self.jacobian(frames, twist)
-        return TaskPoint(q, frames, rows, (self.weights * way_back)[rows], J[rows],
-                         float(np.linalg.norm(way_back[:3])),
-                         float(np.linalg.norm(way_back[3:])))
+        return TaskPoint(q, frames, rows, (self.weights * correction)[rows], J[rows],
+                         float(np.linalg.norm(correction[:3])),
+                         float(np.linalg.norm(correction[3:])))
 
     def jacobian(self, frames: np.ndarray, twist: np.ndarray) -> np.ndarray:
         """
         Return the Jacobian (6, n) of the weighted deviation, exact at any distance.
 
-        The geometric Jacobian gives the angular velocity; that of the rotation
-        vector follows by the inverse of the left Jacobian of SO(3).
+        The geometric Jacobian gives the angular velocity; the inverse of the left
+        Jacobian of SO(3) converts it to the rate of the rotation vector.
         """
         J = self.geometric_jacobian(frames)
         J[3:] = left_jacobian_inverse(-twist[3:]) @ J[3:]
@@ -131,9 +132,9 @@ def left_jacobian_inverse(phi: np.ndarray) -> np.ndarray:
     """
     Return the matrix (3, 3) from angular velocity to the rate of the rotation vector.
 
-    With ``R = exp(phi)`` that turns with ``omega`` in fixed axes,
+    With ``R = exp(phi)`` and its angular velocity ``omega`` in fixed axes,
     ``d phi/dt = (I - [phi]/2 + c [phi]^2) omega``,
-    ``c = 1/a^2 - cot(a/2)/(2 a)``, ``a = |phi|``; in axes that turn with R it is
+    ``c = 1/a^2 - cot(a/2)/(2 a)``, ``a = |phi|``; for ``omega`` in the axes of R it is
     the transpose (Solà, Deray and Atchuthan 2018, "A micro Lie theory for state
     estimation in robotics", eq. 146).
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ik_node.model.shapes import link_shapes, PRIMITIVES, Shape
+from ik_node.model.shapes import link_shapes, PRIMITIVE_KINDS, Shape
 from ik_node.model.urdf import Tree
 from ik_node.text import quote
 
@@ -78,7 +78,8 @@ def stand_ins(tree: Tree, link: str, collisions: list[Shape]) -> list[Shape]:
     Those of its collision geometry; without one, a cylinder from the link's frame to each
     joint below it, and a ball at the frame.
     """
-    primitives = [replace(shape, rgba=GREY) for shape in collisions if shape.kind in PRIMITIVES]
+    primitives = [replace(shape, rgba=GREY) for shape in collisions
+                  if shape.kind in PRIMITIVE_KINDS]
     if primitives:
         return primitives
     ends = [joint.T_parent_joint[:3, 3] for joint in tree.joints_below(link)]

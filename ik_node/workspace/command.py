@@ -1,9 +1,9 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Sample where an arm reaches, and in what share of all orientations.
+Sample the workspace of an arm, and the share of orientations that it reaches there.
 
-Writes a picture of slices and the numbers, and shows them in RViz and the browser. Joint limits
+Writes a figure of slices and the numbers, and shows them in RViz and the browser. Joint limits
 are kept; collisions, of the arm with itself or with anything else, are NOT considered.
 """
 
@@ -15,8 +15,6 @@ import sys
 from time import monotonic
 from typing import TextIO
 
-import numpy as np
-
 from ik_node.command_line.packages import how_to_install, require_matplotlib
 from ik_node.command_line.workspace import parse
 from ik_node.errors import IkNodeError, ParameterError
@@ -24,12 +22,16 @@ from ik_node.model.chain import make_chain
 from ik_node.model.urdf import read_urdf
 from ik_node.ros.rotations import quaternion_from_rpy
 from ik_node.share import share_file
-from ik_node.workspace.orientations import even_directions, even_orientations
+from ik_node.workspace.orientations import (
+    even_directions,
+    even_orientations,
+    Orientations,
+)
 from ik_node.workspace.plots import draw
 from ik_node.workspace.sampling import sample_workspace, Workspace
 
-BAR = 30  # characters
-PERIODS = {True: 0.1, False: 10.0}  # s between lines, on a terminal and elsewhere
+BAR_WIDTH = 30  # characters
+REPORT_PERIOD_S = {True: 0.1, False: 10.0}  # on a terminal, and elsewhere
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -44,24 +46,23 @@ def main(argv: list[str] | None = None) -> None:
         print(f'ik_workspace: {error}', file=sys.stderr)
         raise SystemExit(2) from None
     except KeyboardInterrupt:
-        print('\nik_workspace: interrupted; nothing is written', file=sys.stderr)
+        print('\nik_workspace: interrupted; nothing was written', file=sys.stderr)
         raise SystemExit(130) from None
     if options.publish:
         _publish(workspace, options.frame_prefix, options.ros_arguments)
 
 
 def _sample(options: argparse.Namespace) -> Workspace:
-    """Sample, and write the files."""
+    """Sample the workspace and write the files."""
     if not options.no_picture:
         require_matplotlib(', or leave the picture out with --no-picture')
     chain = make_chain(read_urdf(options.urdf or share_file('urdf/six_axis_arm.urdf')),
                        options.base_link, options.tip_link)
-    orientations, pointing = _orientations(options)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     progress = Progress(sys.stderr)
     try:
         workspace = sample_workspace(
-            chain, options.box, options.spacing, orientations, pointing=pointing,
+            chain, options.box, options.spacing, _orientations(options),
             limit_margin=options.limit_margin, progress=progress)
     finally:
         progress.end()
@@ -74,23 +75,23 @@ def _sample(options: argparse.Namespace) -> Workspace:
     return workspace
 
 
-def _orientations(options: argparse.Namespace) -> tuple[np.ndarray, bool]:
-    """Return quaternions (K, 4) and whether the turn about the tip's z axis is free."""
+def _orientations(options: argparse.Namespace) -> Orientations:
     if options.rpy:
-        return quaternion_from_rpy(*options.rpy)[None], False
+        return Orientations(quaternion_from_rpy(*options.rpy)[None])
     if options.pointing:
         x, y, z = options.pointing
-        return quaternion_from_rpy(0.0, atan2(hypot(x, y), z), atan2(y, x))[None], True
+        return Orientations(
+            quaternion_from_rpy(0.0, atan2(hypot(x, y), z), atan2(y, x))[None], pointing=True)
     if options.directions:
-        return even_directions(options.directions), True
-    return even_orientations(options.orientations), False
+        return Orientations(even_directions(options.directions), pointing=True)
+    return Orientations(even_orientations(options.orientations))
 
 
 class Progress:
     """
-    Says how far the work is: a bar on a terminal, elsewhere a line every ten seconds.
+    Report the progress: a bar on a terminal, elsewhere a line every ten seconds.
 
-    Called with what is being solved, the poses done and of all.
+    Called with the name of the stage, the number of poses done and the number of all poses.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -99,31 +100,31 @@ class Progress:
         self._began = self._shown = monotonic()
 
     def __call__(self, what: str, done: int, of_all: int) -> None:
-        """Note how far it is."""
+        """Report the number of poses done."""
         now = monotonic()
         if done == 0:
             self._what, self._began = what, now
-        if done == 0 or (now - self._shown < PERIODS[self._terminal] and done < of_all):
+        if done == 0 or (now - self._shown < REPORT_PERIOD_S[self._terminal] and done < of_all):
             return
         self._shown = now
         elapsed = max(now - self._began, 1e-3)
-        text = (f'{what}: {done} of {of_all} poses, {done / elapsed:.0f} a second, '
+        text = (f'{what}: {done} of {of_all} poses, {done / elapsed:.0f} per second, '
                 f'{elapsed * (of_all / done - 1.0):.0f} s left')
         if self._terminal:
-            filled = BAR * done // of_all
-            self._stream.write(f'\r[{"#" * filled}{"." * (BAR - filled)}] {text}\033[K')
+            filled = BAR_WIDTH * done // of_all
+            self._stream.write(f'\r[{"#" * filled}{"." * (BAR_WIDTH - filled)}] {text}\033[K')
         else:
             self._stream.write(text + '\n')
         self._stream.flush()
 
     def end(self) -> None:
-        """Leave the line of the bar."""
+        """End the line of the bar."""
         if self._terminal and self._what:
             self._stream.write('\n')
 
 
 def summary(workspace: Workspace) -> str:
-    """Return what was found, in one line."""
+    """Return the result in one line."""
     cell, reached = workspace.spacing**3, int(workspace.reachable.sum())
     count, tip, base = len(workspace.orientations), workspace.tip_link, workspace.base_link
     what = 'directions' if workspace.pointing else 'orientations'
@@ -134,7 +135,7 @@ def summary(workspace: Workspace) -> str:
 
 
 def _require_ros() -> None:
-    """Raise a ParameterError if nothing can be published here."""
+    """Raise a ParameterError if ROS is not installed."""
     try:
         import ik_node.workspace.point_cloud  # noqa: F401
     except ImportError as error:
@@ -144,7 +145,7 @@ def _require_ros() -> None:
 
 
 def _publish(workspace: Workspace, frame_prefix: str, ros_arguments: list[str]) -> None:
-    """Publish until SIGINT or SIGTERM; exit code 0 then."""
+    """Publish until SIGINT or SIGTERM; then the exit code is 0."""
     from ik_node.ros.process import run
     from ik_node.workspace.point_cloud import WorkspaceCloud
     run('workspace', lambda: WorkspaceCloud(workspace, frame_prefix), ros_arguments)

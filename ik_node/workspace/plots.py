@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of a workspace: slices through it, with the arm."""
+"""Figures of a workspace: slices through it, with the arm."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ import numpy as np
 from ik_node.kinematics.kernels import joint_frames
 from ik_node.model.chain import Chain
 from ik_node.plotting import new_figure, save, style
-from ik_node.workspace.colours import COLOURS
+from ik_node.workspace.colours import SHARE_COLOURS
 from ik_node.workspace.sampling import Workspace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SIZE = 12.0, 7.6  # inches
-HEIGHTS = (0.0, 1 / 3, 2 / 3)  # of slices, as shares of the way from the base to the top
-AXES = 'xyz'
+FIGURE_SIZE_IN = 12.0, 7.6
+SLICE_HEIGHTS = (0.0, 1 / 3, 2 / 3)  # relative to the height of the workspace above the base
+AXIS_NAMES = 'xyz'
 
 
 def draw(workspace: Workspace, chain: Chain, path: Path) -> None:
     """
-    Draw slices across x, y and z and how much volume is reached how well, to a file.
+    Draw slices across x, y and z, and the volume over the share of orientations, to a file.
 
     Raises
     ------
@@ -33,9 +33,9 @@ def draw(workspace: Workspace, chain: Chain, path: Path) -> None:
         If matplotlib is not installed.
 
     """
-    figure = new_figure(*SIZE, ', or leave the picture out with --no-picture')
+    figure = new_figure(*FIGURE_SIZE_IN, ', or leave the picture out with --no-picture')
     from matplotlib.colors import LinearSegmentedColormap
-    colours = LinearSegmentedColormap.from_list('share', COLOURS)
+    colours = LinearSegmentedColormap.from_list('share', SHARE_COLOURS)
     panels = figure.subplots(2, 3).ravel()
     slices = _slices(workspace, chain)
     for axes, (axis, k) in zip(panels, slices):
@@ -53,11 +53,11 @@ def draw(workspace: Workspace, chain: Chain, path: Path) -> None:
 
 
 def _slices(workspace: Workspace, chain: Chain) -> list[tuple[int, int]]:
-    """Return slices as the axis that they cut and the index along it."""
+    """Return the slices, each as its normal axis and the index along it."""
     middles = workspace.x, workspace.y, workspace.z
     tops = workspace.z[workspace.reachable.any(axis=(0, 1))]
     top = tops.max() if len(tops) else workspace.z[-1]
-    wanted = [(2, height * max(top, 0.0)) for height in HEIGHTS]
+    wanted = [(2, height * max(top, 0.0)) for height in SLICE_HEIGHTS]
     wanted += [(axis, chain.offsets[0, 9 + axis]) for axis in (1, 0)]
     return list(dict.fromkeys((axis, int(np.abs(middles[axis] - at).argmin()))
                               for axis, at in wanted))
@@ -72,14 +72,14 @@ def _draw_slice(axes: Axes, workspace: Workspace, axis: int, k: int, colours: ob
             for end in (middles[other][0] - half, middles[other][-1] + half)]
     image = axes.imshow(share.T, origin='lower', extent=ends, cmap=colours, vmin=0.0, vmax=1.0,
                         interpolation='nearest', zorder=1)
-    axes.set_title(f'{AXES[axis]} = {middles[axis][k]:.3g} m', fontsize=9)
-    axes.set_xlabel(f'{AXES[across]} (m)', fontsize=8)
-    axes.set_ylabel(f'{AXES[up]} (m)', fontsize=8)
+    axes.set_title(f'{AXIS_NAMES[axis]} = {middles[axis][k]:.3g} m', fontsize=9)
+    axes.set_xlabel(f'{AXIS_NAMES[across]} (m)', fontsize=8)
+    axes.set_ylabel(f'{AXIS_NAMES[up]} (m)', fontsize=8)
     return image
 
 
 def _draw_arm(axes: Axes, chain: Chain, axis: int) -> None:
-    """Draw the joints and the tip in the middle of the limits, seen along an axis."""
+    """Draw joints and tip at the middle of the joint ranges, seen along an axis."""
     frames = np.empty((len(chain.table), 12))
     joint_frames(chain.table, np.clip(chain.middle, chain.lower, chain.upper), frames)
     line = np.delete(np.vstack([np.zeros(3), frames[:, 9:]]), axis, axis=1)
@@ -87,7 +87,7 @@ def _draw_arm(axes: Axes, chain: Chain, axis: int) -> None:
 
 
 def _draw_volume(axes: Axes, workspace: Workspace, colours: object) -> None:
-    """Draw the volume in which at least so many orientations are reached."""
+    """Draw the volume over the smallest share of orientations that is reached in it."""
     cell = workspace.spacing**3
     shares = np.linspace(0.0, 1.0, len(workspace.orientations) + 1)
     volume = [cell * workspace.reachable.sum()] + [

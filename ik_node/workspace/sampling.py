@@ -1,13 +1,13 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Where an arm reaches, and in how many orientations: a grid of cells, solved pose by pose.
+Sample the workspace of an arm on a grid of cells, and the orientations reached in each.
 
-The reachable workspace is where the tip can be put, the dexterous workspace where it can be
-put in every orientation (Kumar and Waldron 1981, "The Workspaces of a Mechanical
-Manipulator"); between them lies the share of orientations that are reached, as in the
-capability maps of Zacharias, Borst and Hirzinger (2007).  A cell stands for the point in its
-middle.  Joint limits are kept; collisions are not considered.
+The tip reaches the reachable workspace in at least one orientation, the dexterous workspace
+in all orientations (Kumar and Waldron 1981, "The Workspaces of a Mechanical Manipulator").
+In between, cells are rated by the share of orientations, as in the capability maps of
+Zacharias, Borst and Hirzinger (2007).  A cell is represented by its centre.  Joint limits are
+kept; collisions are not considered.
 """
 
 from __future__ import annotations
@@ -25,20 +25,18 @@ import numpy as np
 
 from ik_node.errors import ParameterError
 from ik_node.model.chain import Chain
-from ik_node.solver.batch import goal_matrices
-from ik_node.solver.compiled.damped import Q, SOLVED
-from ik_node.solver.compiled.entry import solve_goals
-from ik_node.solver.goal import FREE, Goal
+from ik_node.solver.compiled.layout import JOINT_VALUES, SOLVED_FLAG
+from ik_node.solver.goal import FREE_AXIS, Goal, goal_matrices
 from ik_node.solver.solver import Solver
 from ik_node.text import quote
-from ik_node.workspace.orientations import even_orientations
+from ik_node.workspace.orientations import even_orientations, Orientations
 
-VERSION = 1             # of the file
-CELLS_PER_REACH = 12    # without a spacing
-MOST_CELLS = 4_000_000
-MOST_POSES = 20_000_000
-ATTEMPTS = 12           # of a pose, before the solutions of the cells beside it are tried
-CHUNK = 1000            # poses a task: some 20 ms
+FILE_VERSION = 1
+CELLS_PER_REACH = 12   # default spacing
+MAX_CELLS = 4_000_000
+MAX_POSES = 20_000_000
+FIRST_ATTEMPTS = 12    # for a pose, before the solutions of neighbouring cells are tried
+CHUNK_POSES = 1000     # poses per task, about 20 ms
 
 Progress = Callable[[str, int, int], object]
 
@@ -46,24 +44,24 @@ Progress = Callable[[str, int, int], object]
 @dataclass(frozen=True, eq=False)
 class Workspace:
     """
-    What :func:`sample_workspace` found, in the frame of the base link.
+    Result of :func:`sample_workspace`, in the frame of the base link.
 
     Attributes
     ----------
     x, y, z : (X,), (Y,), (Z,) arrays
-        Middles of the cells along each axis, m.
+        Centres of the cells along each axis, m.
     reachable : (X, Y, Z) bool array
-        Whether the tip reaches the middle of the cell in some orientation.
+        Whether the tip reaches the centre of the cell in some orientation.
     share : (X, Y, Z) float array
-        Share of `orientations` that it reaches there, 0 to 1.
+        Share of `orientations` that the tip reaches there, 0 to 1.
     orientations : (K, 4) array
         Quaternions x y z w of the tip.
     pointing : bool
-        Whether only the direction of the tip's z axis counts, not the turn about it.
+        Whether only the direction of the tip's z axis counts; the rotation about it is free.
     spacing : float
         Width of a cell, m.
     limit_margin : float
-        So far inside their limits the joints stayed, rad or m.
+        Distance that the joints kept from their limits, rad or m.
 
     """
 
@@ -81,84 +79,84 @@ class Workspace:
 
     @property
     def points(self) -> np.ndarray:
-        """Return the middles of the cells in the order of ``share.ravel()``, (N, 3), m."""
+        """Return the centres of the cells in the order of ``share.ravel()``, (N, 3), m."""
         return _grid_points(self.x, self.y, self.z)
 
     @property
     def dexterous(self) -> np.ndarray:
-        """Return which cells are reached in every orientation, (X, Y, Z) bool."""
+        """Return which cells are reached in all orientations, (X, Y, Z) bool."""
         return self.share == 1.0
 
     def save(self, path: Path) -> None:
         """Write the arrays, and the points, to an .npz file."""
         with open(path, 'wb') as file:
-            np.savez_compressed(file, version=VERSION, points=self.points,
+            np.savez_compressed(file, version=FILE_VERSION, points=self.points,
                                 **{field.name: getattr(self, field.name)
                                    for field in fields(self)})
 
     @classmethod
     def load(cls, path: Path) -> Workspace:
         """
-        Read what :meth:`save` wrote.
+        Read a file written by :meth:`save`.
 
         Raises
         ------
         ParameterError
-            If the file cannot be read or is not such a file.
+            If the file cannot be read or is not a workspace file.
 
         """
         try:
             with np.load(path, allow_pickle=False) as stored:
-                if stored['version'] != VERSION:
+                if stored['version'] != FILE_VERSION:
                     raise ParameterError(f'{quote(path, 300)} has version {stored["version"]} of '
-                                         f'the workspace file, expected {VERSION}; sample again')
+                                         f'the workspace file, expected {FILE_VERSION}; sample '
+                                         'again')
                 values = {field.name: stored[field.name] for field in fields(cls)}
         except OSError as error:
             raise ParameterError(f'cannot read {quote(path, 300)}: '
-                                 f'{error.strerror or "it is no .npz file"}') from None
+                                 f'{error.strerror or "it is not an .npz file"}') from None
         except (BadZipFile, EOFError, KeyError, ValueError):
-            raise ParameterError(f'{quote(path, 300)} is no workspace; it must be an .npz file '
-                                 'that the command workspace wrote') from None
+            raise ParameterError(f'{quote(path, 300)} is not a workspace; give an .npz file '
+                                 'written by the command workspace') from None
         return cls(**{name: value.item() if value.ndim == 0 else value
                       for name, value in values.items()})
 
 
 def sample_workspace(chain: Chain, box: Sequence[float] | None = None,
-                     spacing: float | None = None, orientations: np.ndarray | None = None, *,
-                     pointing: bool = False, limit_margin: float = 0.0,
-                     progress: Progress | None = None, workers: int | None = None) -> Workspace:
+                     spacing: float | None = None,
+                     orientations: Orientations | np.ndarray | None = None, *,
+                     limit_margin: float = 0.0, progress: Progress | None = None,
+                     workers: int | None = None) -> Workspace:
     """
-    Solve every cell of a box in every orientation.
+    Solve all cells of a box in all orientations.
 
-    A pose is solved from the middle of the limits and from the postures of the solver's table
-    that are nearest; what is not solved then is tried from the solutions of the cells
-    beside it, until no more are found.  The answer to a pose does not depend on how the work
-    is cut.
+    A pose is solved from the middle of the joint ranges and from the nearest postures of the
+    solver's table.  Unsolved poses are then tried from the solutions of the neighbouring
+    cells, until no more are found.  The result does not depend on the number of workers.
 
     Parameters
     ----------
     box : six numbers, optional
-        x0, x1, y0, y1, z0, z1 in the base frame, m; a layer where two are equal.  By default all
-        that the stretched arm could reach.
+        x0, x1, y0, y1, z0, z1 in the base frame, m; two equal numbers give a single layer.
+        By default the box that contains the reach of the stretched arm.
     spacing : float, optional
-        Between the middles of cells, m; by default about a twelfth of the reach.
-    orientations : (K, 4) array, optional
-        Quaternions x y z w; by default 60 that are even.
-    pointing : bool
-        The turn about the tip's z axis is free.
+        Distance between the centres of cells, m; by default about a twelfth of the reach.
+    orientations : Orientations or (K, 4) array, optional
+        Quaternions x y z w; by default 60 even orientations.
     limit_margin : float
-        The joints stay so far inside their limits, rad or m.
+        Distance that the joints keep from their limits, rad or m.
     progress : callable, optional
-        Called in this thread with what is being solved, the poses done and of all.
+        Called in this thread with the name of the current stage, the number of poses done
+        and the number of all poses.
     workers : int, optional
-        Threads; one a core without it.
+        Number of threads; by default one per core.
 
     Raises
     ------
     ParameterError
-        If the box, the spacing or the margin makes no sense, or there are too many poses.
+        If the box, the spacing or the margin is not valid, or there are too many poses.
     GoalError
-        If the orientations are no quaternions of norm 1.
+        If the orientations are not quaternions of norm 1.
 
     """
     solver = Solver(_inside(chain, limit_margin))
@@ -168,8 +166,11 @@ def sample_workspace(chain: Chain, box: Sequence[float] | None = None,
     points = _grid_points(*axes)
     if orientations is None:
         orientations = even_orientations(60)
-    orientations = np.array(orientations, dtype=float).reshape(-1, 4)
-    rotations = goal_matrices(np.hstack([np.zeros((len(orientations), 3)), orientations]))
+    if not isinstance(orientations, Orientations):
+        orientations = Orientations(orientations)
+    pointing = orientations.pointing
+    quaternions = np.array(orientations.quaternions, dtype=float).reshape(-1, 4)
+    rotations = goal_matrices(np.hstack([np.zeros((len(quaternions), 3)), quaternions]))
     progress = progress or (lambda what, done, of_all: None)
     cores = workers or len(os.sched_getaffinity(0))
 
@@ -177,16 +178,16 @@ def sample_workspace(chain: Chain, box: Sequence[float] | None = None,
     near = np.flatnonzero(np.linalg.norm(points - first_joint, axis=1)
                           <= solver.chain.reach + solver.options.position_tolerance)
     with ThreadPoolExecutor(cores, 'workspace') as pool:
-        # Cells that the tip does not reach at all are not tried in each orientation.
-        anyhow = _Poses(solver, Goal.position(np.zeros(3)), points[near], np.eye(4)[None],
-                        _neighbours(near, shape), pool, partial(progress, 'positions'))
-        anyhow.solve()
-        reached = near[anyhow.solved[:, 0]]
-        if len(reached) * len(orientations) > MOST_POSES:
-            raise ParameterError(f'{len(reached)} cells in {len(orientations)} orientations are '
-                                 f'more than {MOST_POSES:g} poses; take a larger spacing, a '
+        # Cells out of reach are found first, with free orientation, and then left out.
+        positions = _Poses(solver, Goal.position(np.zeros(3)), points[near], np.eye(4)[None],
+                           _neighbours(near, shape), pool, partial(progress, 'positions'))
+        positions.solve()
+        reached = near[positions.solved[:, 0]]
+        if len(reached) * len(quaternions) > MAX_POSES:
+            raise ParameterError(f'{len(reached)} cells in {len(quaternions)} orientations are '
+                                 f'more than {MAX_POSES:g} poses; choose a larger spacing, a '
                                  'smaller box or fewer orientations')
-        tolerance = (0.0, 0.0, 0.0, 0.0, 0.0, FREE if pointing else 0.0)
+        tolerance = (0.0, 0.0, 0.0, 0.0, 0.0, FREE_AXIS if pointing else 0.0)
         poses = _Poses(solver, Goal(np.eye(4), tolerance), points[reached], rotations,
                        _neighbours(reached, shape), pool,
                        partial(progress, 'orientations'))
@@ -195,11 +196,11 @@ def sample_workspace(chain: Chain, box: Sequence[float] | None = None,
     reachable[reached] = True
     share[reached] = poses.solved.mean(axis=1)
     return Workspace(chain.base_link, chain.tip_link, *axes, reachable.reshape(shape),
-                     share.reshape(shape), orientations, pointing, spacing, limit_margin)
+                     share.reshape(shape), quaternions, pointing, spacing, limit_margin)
 
 
 def _inside(chain: Chain, margin: float) -> Chain:
-    """Return the chain with its limits drawn in."""
+    """Return the chain with its limits moved inwards by the margin."""
     if not 0.0 <= margin < np.inf:
         raise ParameterError(f'the limit margin is {margin}; it must not be negative')
     lower, upper = chain.lower + margin, chain.upper - margin
@@ -212,7 +213,7 @@ def _inside(chain: Chain, margin: float) -> Chain:
 
 
 def _spacing(chain: Chain, spacing: float | None) -> float:
-    """Return the spacing; that of the reach, with one digit, if none is given."""
+    """Return the spacing; by default a fraction of the reach, rounded to one digit."""
     if spacing is None:
         spacing = float(f'{chain.reach / CELLS_PER_REACH:.0e}')
     if not 1e-6 <= spacing < np.inf:
@@ -221,7 +222,7 @@ def _spacing(chain: Chain, spacing: float | None) -> float:
 
 
 def _axes(chain: Chain, box: Sequence[float] | None, spacing: float) -> list[np.ndarray]:
-    """Return the middles of the cells along x, y, z."""
+    """Return the centres of the cells along x, y and z."""
     if box is None:
         half = spacing * ceil(chain.reach / spacing)
         box = [middle + side for middle in chain.offsets[0, 9:] for side in (-half, half)]
@@ -230,9 +231,10 @@ def _axes(chain: Chain, box: Sequence[float] | None, spacing: float) -> list[np.
         raise ParameterError('the box is x0 x1 y0 y1 z0 z1 in m, each pair rising, got '
                              f'{" ".join(f"{end:g}" for end in ends)}')
     counts = np.floor((ends[1::2] - ends[::2]) / spacing + 1e-9) + 1.0
-    if counts.prod() > MOST_CELLS:
-        raise ParameterError(f'the box has {counts.prod():.3g} cells of {spacing:g} m, at most '
-                             f'{MOST_CELLS:g} are sampled; take a larger spacing or a smaller box')
+    if counts.prod() > MAX_CELLS:
+        raise ParameterError(f'the box has {counts.prod():.3g} cells of {spacing:g} m; at most '
+                             f'{MAX_CELLS:g} are possible; choose a larger spacing or a smaller '
+                             'box')
     return [low + spacing * np.arange(count) for low, count in zip(ends[::2], counts)]
 
 
@@ -242,9 +244,9 @@ def _grid_points(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
 
 def _neighbours(cells: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """
-    Return who is beside whom among some cells of a grid, (6, C).
+    Return the neighbours of some cells of a grid, (6, C).
 
-    Indices into `cells` along -x, +x, -y, +y, -z, +z; the cell itself where there is none.
+    Indices into `cells` along -x, +x, -y, +y, -z, +z; the cell itself if there is no neighbour.
     """
     row = np.full(np.prod(shape), -1)
     row[cells] = np.arange(len(cells))
@@ -262,7 +264,7 @@ def _neighbours(cells: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 class _Poses:
     """
-    Every cell in every orientation, and the solutions so far.
+    All cells in all orientations, and the solutions found.
 
     Attributes
     ----------
@@ -280,10 +282,11 @@ class _Poses:
         self._q = np.zeros((*self.solved.shape, solver.chain.n), dtype=np.float32)
 
     def solve(self) -> None:
-        """Solve what can be solved."""
+        """Solve all poses that can be solved."""
         chain = self._solver.chain
         middle = np.clip(chain.middle, chain.lower, chain.upper)
-        self._attempt(np.arange(self.solved.size), lambda rows: middle, ATTEMPTS, self._progress)
+        self._attempt(np.arange(self.solved.size), lambda rows: middle, FIRST_ATTEMPTS,
+                      self._progress)
         fresh = self.solved.copy()
         while fresh.any():
             before = self.solved.copy()
@@ -293,12 +296,12 @@ class _Poses:
                     beside[rows // len(self._rotations)], rows % len(self._rotations)], 0)
             fresh = self.solved & ~before
 
-    def _attempt(self, rows: np.ndarray, seeds: Callable[[np.ndarray], np.ndarray], picks: int,
+    def _attempt(self, rows: np.ndarray, seeds: Callable[[np.ndarray], np.ndarray], restarts: int,
                  progress: Callable[[int, int], object] | None = None) -> None:
         """Attempt the poses of some rows of the flat (C * K) list, in chunks."""
-        parts = [rows[first:first + CHUNK] for first in range(0, len(rows), CHUNK)]
-        # What the seeds are taken from must not change before all are taken.
-        tasks = {self._pool.submit(self._solved, part, seeds(part), picks): part
+        parts = [rows[first:first + CHUNK_POSES] for first in range(0, len(rows), CHUNK_POSES)]
+        # All seeds are taken before the first solution is stored.
+        tasks = {self._pool.submit(self._solved, part, seeds(part), restarts): part
                  for part in parts}
         done = 0
         if progress is not None and len(rows):
@@ -316,14 +319,13 @@ class _Poses:
                 task.cancel()
 
     def _solved(self, rows: np.ndarray, seeds: np.ndarray,
-                picks: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return which poses are solved, (N,) bool, and the postures (N, n)."""
+                restarts: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return which poses are solved, (N,) bool, and their joint positions (N, n)."""
         chain, tables = self._solver.chain, self._solver.tables
         T = np.zeros((len(rows), 4, 4))
-        cells, turns = np.divmod(rows, len(self._rotations))
-        T[:, :3, :3], T[:, :3, 3], T[:, 3, 3] = self._rotations[turns], self._points[cells], 1.0
+        cells, indices = np.divmod(rows, len(self._rotations))
+        T[:, :3, :3], T[:, :3, 3], T[:, 3, 3] = self._rotations[indices], self._points[cells], 1.0
         seeds = np.clip(np.broadcast_to(seeds, (len(rows), chain.n)).astype(float),
-                        chain.lower, chain.upper)  # float32 may be beyond
-        answers = solve_goals(tables.table, tables.joints, self._settings, tables.postures, T,
-                              seeds[:, None], 0, picks)
-        return answers[:, SOLVED] == 1.0, answers[:, Q:].astype(np.float32)
+                        chain.lower, chain.upper)  # rounding to float32 may pass a limit
+        answers = tables.solve(T, seeds[:, None], 0, restarts, settings=self._settings)
+        return answers[:, SOLVED_FLAG] == 1.0, answers[:, JOINT_VALUES:].astype(np.float32)

@@ -17,10 +17,10 @@ import numpy as np
 import robots
 
 from ik_node.errors import IkNodeError, Reason
-from ik_node.solver.choices import SELECTIONS
-from ik_node.solver.goal import EXACT, Goal
+from ik_node.solver.choices import SOLUTION_CHOICES
+from ik_node.solver.goal import EXACT_TOLERANCE, Goal
 from ik_node.solver.solver import Solver
-from ik_node.textbook import METHODS
+from ik_node.textbook import TEXTBOOK_METHODS
 
 ARMS = 'six_axis_arm', 'ur5', 'kinova', 'panda'
 CALLS = {True: 500, False: 10}  # of one solver: compiled or textbook, which takes long
@@ -142,7 +142,7 @@ class Questions:
         """Return options of a solver, some of which may be out of range, or none at all."""
         n, chain, rng = self.chain.n, self.chain, self.rng
         good = {
-            'method': lambda: self.pick(['damped', self.pick(list(METHODS))]),
+            'method': lambda: self.pick(['damped', self.pick(list(TEXTBOOK_METHODS))]),
             'position_tolerance': lambda: 10.0**rng.uniform(-9, -1),
             'orientation_tolerance': lambda: 10.0**rng.uniform(-9, 0.5),
             'metres_per_radian': lambda: 10.0**rng.uniform(-6, 6),
@@ -157,7 +157,7 @@ class Questions:
             'manipulability_gain': lambda: 10.0**rng.uniform(-3, 3),
             'max_bias_iterations': lambda: int(rng.integers(0, 60)),
             'explore': lambda: bool(rng.integers(2)),
-            'select': lambda: self.pick(SELECTIONS),
+            'select': lambda: self.pick(SOLUTION_CHOICES),
             'max_jump': lambda: 10.0**rng.uniform(-3, 2),
             'nearest': lambda: bool(rng.integers(2)),
         }
@@ -220,7 +220,7 @@ def judge(name, questions, goal, seed, solver, result):
             begin = chain.middle if seed is None else np.atleast_2d(np.asarray(seed, float))[0]
             assert np.abs(q - begin).max() <= options.max_jump
     assert result.success == (result.status in (Reason.SOLVED, Reason.NEAREST))
-    if goal.tolerance is EXACT:
+    if goal.tolerance is EXACT_TOLERANCE:
         assert abs(result.position_error - position) <= slack * (1.0 + position)
         assert abs(result.orientation_error - orientation) <= (
             1e-7 + slack if orientation < 3.1 else 1e-2)

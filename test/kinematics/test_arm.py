@@ -36,8 +36,8 @@ def test_path_and_text_give_the_same_arm(tmp_path):
 
 
 @pytest.mark.parametrize('name', ['ur5', 'panda', 'kinova'])
-def test_the_arm_is_the_chain_with_its_tree(name):
-    """The chain is found as without the tree; links can be named; all fields come along."""
+def test_an_arm_is_a_chain_with_its_tree(name):
+    """All fields of the chain are those that make_chain gives; links can be chosen."""
     chain, arm = robots.chain(name), load_urdf(robots.ARMS[name].path)
     for field in chain.__dataclass_fields__:
         assert np.array_equal(getattr(arm, field), getattr(chain, field)), field
@@ -56,20 +56,20 @@ def test_the_arm_is_the_chain_with_its_tree(name):
     (b'arm.urdf', UrdfError, 'not a URDF: '),
     (None, ParameterError, "load_urdf got 'NoneType'; give the path"),
     (7, ParameterError, "load_urdf got 'int'; give the path")])
-def test_what_is_no_urdf_is_refused(source, error, words):
+def test_invalid_urdfs_are_refused(source, error, words):
     """A missing file, an empty text and other things are refused in one sentence."""
     with pytest.raises(error, match=words):
         load_urdf(source)
 
 
-def test_links_that_are_not_there_are_refused():
-    """The sentence of make_chain comes through."""
+def test_unknown_links_are_refused():
+    """The sentence is that of make_chain."""
     with pytest.raises(ChainError, match="'wrist_3_lnk' is not in the URDF; did you mean"):
         load_urdf(robots.ARMS['ur5'].path, 'base_link', 'wrist_3_lnk')
 
 
-def test_an_arm_can_be_sent_to_another_process(ur5):
-    """A pickled arm, caches and all, answers with the same bits."""
+def test_an_arm_can_be_pickled(ur5):
+    """A pickled arm, caches included, gives bitwise equal results."""
     arm = ur5.arm
     q, = ur5.postures(1, 20)
     J = arm.jacobian(q, 'forearm_link')
@@ -108,8 +108,8 @@ def test_jacobian_agrees_with_finite_differences(subject):
 
 
 @pytest.mark.parametrize('name', ['ur5', 'panda', 'kinova'])
-def test_forward_kinematics_takes_whole_turns(name):
-    """A whole turn of an angle does not move the tip."""
+def test_whole_turns_do_not_move_the_tip(name):
+    """Adding 2 pi to an angle gives the same pose."""
     chain = robots.chain(name)
     q = robots.random_postures(chain, 1, 5)[0]
     turned = q + 2.0 * np.pi * np.arange(chain.n)
@@ -117,7 +117,7 @@ def test_forward_kinematics_takes_whole_turns(name):
 
 
 def test_many_postures_at_once(subject):
-    """Each pose of a batch is, bit for bit, the pose of its posture alone."""
+    """Each pose of a batch is bitwise equal to that of a single call."""
     arm = subject.arm
     Q = subject.postures(50, 6)
     T = arm.fk(Q)
@@ -150,8 +150,8 @@ def test_no_layout_of_q_makes_the_compiler_run_again(ur5):
     assert len(module.kernels.tip_poses.signatures) == 1
 
 
-def test_answers_belong_to_the_caller(ur5):
-    """What is returned shares no memory with the arm or with a later answer."""
+def test_results_share_no_memory(ur5):
+    """Results share no memory with the arm or with later results."""
     arm = ur5.arm
     q = np.full(6, 0.3)
     answers = [arm.fk(q), arm.jacobian(q), arm.fk([q]), arm.jacobian(q, frame='tool'),
@@ -165,8 +165,8 @@ def test_answers_belong_to_the_caller(ur5):
     assert np.array_equal(q, np.full(6, 0.3))
 
 
-def test_singular_values_are_those_of_pinocchios_jacobian(ur5):
-    """The singular values come largest first and vanish where the wrist is straight."""
+def test_singular_values_agree_with_pinocchio(ur5):
+    """The largest comes first; the smallest vanishes with a straight wrist."""
     for q in ur5.postures(20, 6):
         J = ur5.jacobian(q, 'tool0', np.zeros(3), 'base')
         values = singular_values(ur5.arm, q)
@@ -191,7 +191,7 @@ CALLS = {
 
 @pytest.mark.parametrize('call', CALLS.values(), ids=CALLS)
 @pytest.mark.parametrize('q, words', [
-    (np.zeros(5), r'q.? needs 6 numbers, one a joint, got shape \(5,\)'),
+    (np.zeros(5), r'q.? needs 6 numbers, one per joint, got shape \(5,\)'),
     (np.zeros(7), r'got shape \(7,\)'), (np.zeros((1, 1, 6)), r'got shape \(1, 1, 6\)'),
     (0.0, r'got shape \(\)'), (None, 'q'), ('home', 'q.? needs numbers'),
     ([0, 0, np.nan, 0, 0, 0], "q.? has nan for the joint 'elbow_joint'"),
@@ -222,7 +222,7 @@ def test_a_batch_is_checked_row_by_row(ur5):
     ({'point': 'tip'}, "the point is 'tip'"),
     ({'frame': 'world'}, "the frame is 'world'; it is one of 'base', 'tool', 'link'"),
     ({'rows': ('x', 'w')}, "the row 'w' is unknown; there are 'x', 'y', 'z', 'rx'"),
-    ({'rows': ('x', 'x')}, 'name one twice'),
+    ({'rows': ('x', 'x')}, 'have a name twice'),
     ({'rows': 'x'}, "rows are given as a sequence of names, got the string 'x'"),
     ({'rows': ()}, 'rows is empty'),
     ({'locked': ('elbow',)}, "the locked joint 'elbow' is unknown; did you mean 'elbow_joint'"),
@@ -240,7 +240,7 @@ def test_wrong_options_are_refused(ur5, call, named, words):
 
 
 def test_wrong_forms_weights_and_locks_are_refused(ur5):
-    """What only one method has is checked there."""
+    """Arguments of a single method are checked by that method."""
     arm, q = ur5.arm, np.zeros(6)
     with pytest.raises(ParameterError, match="the form of the Jacobian is 'magic'; it is one of"):
         arm.jacobian(q, form='magic')
@@ -254,7 +254,7 @@ def test_wrong_forms_weights_and_locks_are_refused(ur5):
 
 
 def test_a_plain_chain_is_enough_for_the_tip():
-    """The functions take a chain without a tree, as the node has it."""
+    """The module functions take a chain without a tree, as the node does."""
     chain = make_chain(robots.tree('ur5'))
     q = np.full(6, 0.2)
     arm = load_urdf(robots.ARMS['ur5'].path)

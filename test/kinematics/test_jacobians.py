@@ -11,7 +11,7 @@ import pytest
 from ik_node import se3
 from ik_node.kinematics import jacobians
 from ik_node.kinematics.arm import load_urdf
-from ik_node.kinematics.jacobian_query import COMPILED, FORMS, FRAMES, ROWS
+from ik_node.kinematics.jacobian_query import COMPILED_FORM, FRAME_NAMES, JACOBIAN_FORMS, TASK_ROWS
 
 EXACT = 1e-12
 POINT = np.array([0.1, -0.2, 0.3])
@@ -26,28 +26,28 @@ def some_links(subject):
 
 # ---- against Pinocchio ------------------------------------------------------
 
-@pytest.mark.parametrize('form', [COMPILED, *FORMS])
+@pytest.mark.parametrize('form', [COMPILED_FORM, *JACOBIAN_FORMS])
 def test_any_point_of_any_link_in_any_axes(subject, form):
     """Each form is Pinocchio's Jacobian of the point, in base, tool and link axes."""
     arm = subject.arm
     q, = subject.postures(1, 21)
-    for link, frame in itertools.product(some_links(subject), FRAMES):
+    for link, frame in itertools.product(some_links(subject), FRAME_NAMES):
         J = arm.jacobian(q, link, POINT, frame, others=subject.others, form=form)
         expected = subject.jacobian(q, link, POINT, frame)
         assert np.abs(J - expected).max() < EXACT, (link, frame)
 
 
 def test_all_forms_agree_in_many_postures(subject):
-    """The readable forms are the compiled one, to rounding, all over the joints' ranges."""
+    """All forms agree to rounding over the whole range of the joints."""
     arm = subject.arm
     for q in subject.postures(20, 22):
         J = arm.jacobian(q)
-        for form in FORMS:
+        for form in JACOBIAN_FORMS:
             assert np.abs(arm.jacobian(q, form=form) - J).max() < EXACT
 
 
-def test_one_view_answers_all_questions(branched):
-    """What is asked first does not change what is answered next."""
+def test_a_view_can_be_used_repeatedly(branched):
+    """Results do not depend on the order of calls."""
     q, qd = np.array([[0.4, -0.7], [1.0, 2.0]])
     where = 'rod', POINT, 'tool'
     for questions in itertools.permutations([
@@ -58,18 +58,18 @@ def test_one_view_answers_all_questions(branched):
             assert np.array_equal(ask(view), ask(branched.arm.view(q, *where)))
 
 
-@pytest.mark.parametrize('form', FORMS)
-def test_the_form_is_the_one_that_is_asked_for(ur5, form, monkeypatch):
-    """Each name leads to its own function."""
-    assert FORMS[form] is getattr(jacobians, form)
-    monkeypatch.setitem(FORMS, form, lambda table, q: np.full((6, len(q)), 7.0))
-    others = {COMPILED, *FORMS} - {form}
+@pytest.mark.parametrize('form', JACOBIAN_FORMS)
+def test_each_form_calls_its_own_function(ur5, form, monkeypatch):
+    """Each name selects its own function."""
+    assert JACOBIAN_FORMS[form] is getattr(jacobians, form)
+    monkeypatch.setitem(JACOBIAN_FORMS, form, lambda table, q: np.full((6, len(q)), 7.0))
+    others = {COMPILED_FORM, *JACOBIAN_FORMS} - {form}
     assert (ur5.arm.jacobian(np.zeros(6), form=form) == 7.0).all()
     assert all((ur5.arm.jacobian(np.zeros(6), form=other) != 7.0).all() for other in others)
 
 
-def test_joints_off_the_way_to_a_link_have_zero_columns(subject):
-    """A link is moved by the joints between it and the base, and by no other."""
+def test_joints_off_the_path_have_zero_columns(subject):
+    """Only joints between the base and the link move it."""
     arm = subject.arm
     q, = subject.postures(1, 23)
     assert (arm.jacobian(q, arm.base_link) == 0.0).all()
@@ -80,7 +80,7 @@ def test_joints_off_the_way_to_a_link_have_zero_columns(subject):
 
 
 def test_links_beyond_other_joints(branched):
-    """The chain moves the finger as if its own joint were fixed where it stands."""
+    """The chain moves the finger as if the joint of the finger were fixed."""
     arm, q = branched.arm, np.array([0.4, -0.7])
     near, far = (arm.jacobian(q, 'finger', others={'grip': at}) for at in (0.0, 0.1))
     offset = 0.1 * arm.fk(q)[:3, 1]
@@ -95,16 +95,16 @@ def test_default_is_the_origin_of_the_tip_in_base_axes(subject):
     J = arm.jacobian(q)
     assert np.array_equal(J, arm.jacobian(q, arm.tip_link, (0, 0, 0), 'base'))
     assert np.array_equal(arm.jacobian(q, frame='tool'), arm.jacobian(q, frame='link'))
-    assert np.array_equal(arm.jacobian(q, rows=ROWS), J)
+    assert np.array_equal(arm.jacobian(q, rows=TASK_ROWS), J)
 
 
-@pytest.mark.parametrize('frame', FRAMES)
+@pytest.mark.parametrize('frame', FRAME_NAMES)
 @pytest.mark.parametrize('rows', [('x',), ('x', 'y', 'z'), ('rx', 'ry', 'rz'),
                                   ('x', 'y', 'z', 'rx', 'ry'), ('rz', 'x')])
-def test_trimmed_rows(branched, frame, rows):
+def test_selected_rows(branched, frame, rows):
     """Any rows in any order, of the Jacobian and of its derivatives."""
     arm, q, qd = branched.arm, np.array([0.4, -0.7]), np.array([1.0, 2.0])
-    keep = [ROWS.index(row) for row in rows]
+    keep = [TASK_ROWS.index(row) for row in rows]
     assert np.array_equal(arm.jacobian(q, 'rod', POINT, frame, rows=rows),
                           arm.jacobian(q, 'rod', POINT, frame)[keep])
     assert np.array_equal(arm.jacobian_derivative(q, qd, 'rod', POINT, frame, rows=rows),
@@ -114,7 +114,7 @@ def test_trimmed_rows(branched, frame, rows):
 
 
 def test_locked_joints_have_zero_columns(ur5):
-    """Locking two joints zeroes their columns everywhere and changes no other number."""
+    """Locking two joints zeroes their columns and changes no other number."""
     arm, locked = ur5.arm, ('elbow_joint', 'wrist_3_joint')
     free = [0, 1, 3, 4]
     q, qd = ur5.postures(2, 25)
@@ -160,7 +160,7 @@ AXES = {'x': (1, 0, 0), 'y': (0, 1, 0), 'z': (0, 0, 1)}
 
 @pytest.mark.parametrize('order', ['zxy', 'xyz', 'zyx', 'yxz', 'zyz', 'xyx'])
 def test_a_spherical_joint_as_three_revolute_axes(order):
-    """In any Euler order: an axis is turned by the axes left of it in the order, and no other."""
+    """In any Euler order: an axis is rotated by the axes before it and by no other."""
     joints = ''.join(
         f'<link name="l{k}"/><joint name="{k}" type="continuous"><parent link="l{k}"/>'
         f'<child link="l{k + 1}"/><axis xyz="{" ".join(map(str, AXES[axis]))}"/></joint>'
@@ -173,7 +173,7 @@ def test_a_spherical_joint_as_three_revolute_axes(order):
     left = [np.eye(3), R[0], R[0] @ R[1]]
     turns = np.array([left[k] @ AXES[axis] for k, axis in enumerate(order)]).T
     arms = np.cross(turns, R[0] @ R[1] @ R[2] @ p, axis=0)
-    for form in (COMPILED, *FORMS):
+    for form in (COMPILED_FORM, *JACOBIAN_FORMS):
         J = arm.jacobian(q, point=p, form=form)
         assert np.abs(J - np.vstack([arms, turns])).max() < EXACT
 
@@ -199,10 +199,10 @@ def test_time_derivative_agrees_with_pinocchio(subject):
 
 
 def test_derivatives_agree_with_finite_differences(subject):
-    """The rate of the very matrix that jacobian returns, in all axes; the Hessian gives it too."""
+    """The rate of the matrix that jacobian returns, in all axes, also from the Hessian."""
     arm = subject.arm
     q, qd = subject.postures(2, 29)
-    for link, frame in itertools.product(some_links(subject), FRAMES):
+    for link, frame in itertools.product(some_links(subject), FRAME_NAMES):
         where = link, POINT, frame
         known = {'others': subject.others}
         expected = central(lambda at: arm.jacobian(at, *where, **known), q, qd)  # noqa: B023
@@ -232,7 +232,7 @@ def test_acceleration_of_a_point(subject):
 
 
 def test_hessian_angular_rows_and_symmetry(ur5):
-    """Second derivatives of a position do not ask for the order; those of a turn do."""
+    """Second derivatives of a position are symmetric; those of a rotation are not."""
     q, = ur5.postures(1, 31)
     H = ur5.arm.hessian(q)
     assert np.abs(H[:3] - H[:3].transpose(0, 2, 1)).max() < EXACT

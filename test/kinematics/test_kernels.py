@@ -31,7 +31,7 @@ ANGLES = (0.0, 1e-300, 1e-12, 1e-9, 1e-8, 1e-6, 1e-3, 0.5, 1.5, np.pi / 2, 2.5, 
 
 @pytest.mark.parametrize('angle', ANGLES)
 def test_pose_error_is_the_logarithm(angle):
-    """The rotation vector turns the tip onto the goal, near 0 and near pi too."""
+    """The rotation vector rotates the tip onto the goal, also near 0 and near pi."""
     rng = np.random.default_rng(7)
     for _ in range(100):
         tip = random_pose(rng)
@@ -57,7 +57,7 @@ def test_pose_error_is_the_logarithm(angle):
     (1, 0, 0), (0, 1, 0), (0, 0, 1), (-1, 0, 0), (0, -1, 0), (0, 0, -1),
     (1, 1, 0), (0, 1, -1), (-1, 0, 1), (1, -1, 1), (0.2, -0.9, 0.3), (-0.1, 0.2, -0.9)])
 def test_pose_error_at_half_a_turn(axis):
-    """At exactly pi the error is a half turn about the axis, with one sign for both axes."""
+    """At exactly pi the error is a half turn, with the same sign for both axis directions."""
     axis = np.array(axis, dtype=float) / np.linalg.norm(axis)
     errors = []
     for a in (axis, -axis):
@@ -87,7 +87,7 @@ def sines_cosines(x, out):
 
 
 def test_sine_and_cosine():
-    """As numpy's to the last place or two, at multiples of pi / 4 and far turns too."""
+    """Within two units in the last place of numpy's, also at large angles and near pi / 4."""
     rng = np.random.default_rng(12)
     octants = np.arange(-200_000, 200_000, 37) * (np.pi / 4)
     x = np.concatenate([[0.0, -0.0, 1e-300, 1e-9], rng.uniform(-10.0, 10.0, 200_000), octants,

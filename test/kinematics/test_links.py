@@ -48,8 +48,8 @@ def test_link_pose_from_any_link_agrees_with_pinocchio(name):
         assert np.abs(difference).max() < EXACT, (base, link)
 
 
-def test_link_pose_of_the_arm_is_one_of_all(subject):
-    """One link alone stands where the pass over all puts it."""
+def test_link_pose_and_link_poses_agree(subject):
+    """The pose of a single link equals that from the pass over all links."""
     arm = subject.arm
     q, = subject.postures(1, 10)
     poses = arm.link_poses(q, subject.others)
@@ -59,7 +59,7 @@ def test_link_pose_of_the_arm_is_one_of_all(subject):
 
 
 def test_the_links_that_the_chain_moves(subject):
-    """Are those whose poses differ from posture to posture."""
+    """These are the links whose poses differ between postures."""
     arm = subject.arm
     moved = links_moved(arm.tree, arm.base_link, arm.joint_names)
     here, there = (arm.link_poses(q, subject.others) for q in subject.postures(2, 9))
@@ -69,7 +69,7 @@ def test_the_links_that_the_chain_moves(subject):
 
 
 def test_links_behind_unknown_joints_are_left_out(branched):
-    """Without positions of other joints, only what the chain determines is placed."""
+    """Without other joint positions, only the links that the chain determines have poses."""
     arm, others = branched.arm, branched.others
     q, = branched.postures(1, 11)
     # The chain's elbow moves `tilt` above the base, so the carriage is known too.
@@ -85,11 +85,12 @@ def test_links_behind_unknown_joints_are_left_out(branched):
 def test_unknown_joints_are_named(branched, link, missing):
     """The joint whose position is missing is named, and how to give it."""
     arm, q = branched.arm, np.zeros(2)
-    with pytest.raises(StateError, match=f"'{missing}' is not in the chain and has no known "
-                                         f"position; .*'{link}'.*others={{'{missing}'") as caught:
+    words = (f"'{link}' .*'{missing}', which is not in the chain and has no known position; "
+             f"give others={{'{missing}'")
+    with pytest.raises(StateError, match=words) as caught:
         arm.jacobian(q, link)
     assert caught.value.reason is Reason.STATE_INCOMPLETE
-    with pytest.raises(StateError, match=f"'{missing}' has no known position"):
+    with pytest.raises(StateError, match=f"'{missing}', which has no known position"):
         arm.link_pose(q, link)
 
 
@@ -100,24 +101,24 @@ def test_unknown_joints_are_named(branched, link, missing):
     ({'grip': 'open'}, "the position of 'grip' in others is 'open'"),
     ({'grip': [0.0]}, 'must be a finite number')])
 def test_wrong_positions_of_others_are_refused(branched, others, words):
-    """What is no position of a joint of its own is refused."""
+    """Unknown, mimic, fixed and floating joints and invalid numbers are refused."""
     for call in (branched.arm.link_poses, branched.arm.jacobian):
         with pytest.raises(ParameterError, match=words):
             call(np.zeros(2), others=others)
 
 
 def test_floating_links_have_no_jacobian(branched):
-    """Behind a floating joint nothing is known, and nobody is asked for its position."""
+    """Links beyond a floating joint have no pose and no Jacobian."""
     q, others = np.zeros(2), {'rail': 0.0}
     with pytest.raises(StateError, match="'loose' is floating, so the link 'pallet' has no known"):
         branched.arm.jacobian(q, 'pallet', others=others)
-    with pytest.raises(StateError, match="'loose' has no known position"):
+    with pytest.raises(StateError, match="'loose', which has no known position"):
         branched.arm.link_pose(q, 'pallet', others=others)
 
 
 @pytest.mark.parametrize('kind, leader', [('revolute', 'loose'), ('planar', 'elbow')])
-def test_no_mimic_makes_a_floating_joint_known(branched, kind, leader):
-    """What follows a joint of many freedoms, or is one and follows, has no single position."""
+def test_mimics_of_floating_joints_have_no_position(branched, kind, leader):
+    """A joint that mimics a floating joint, or a floating mimic joint, has no position."""
     lid = f"""<link name="lid"/><joint name="hinge" type="{kind}"><parent link="tip"/>
       <child link="lid"/><axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="1" velocity="1"/>
       <mimic joint="{leader}"/></joint></robot>"""
@@ -130,7 +131,7 @@ def test_no_mimic_makes_a_floating_joint_known(branched, kind, leader):
 
 
 def test_the_path_goes_up_and_down(branched):
-    """From the camera to the finger by way of their common ancestor, each joint once."""
+    """From the camera to the finger through their common ancestor, each joint once."""
     tree = branched.arm.tree
     way = [(joint.name, down) for joint, down in path_between(tree, 'camera', 'finger')]
     assert way == [('pan', False), ('rail', True), ('tilt', True), ('plate', True),
@@ -141,8 +142,8 @@ def test_the_path_goes_up_and_down(branched):
             path_between(tree, *wrong)
 
 
-def test_the_table_of_the_tip_is_the_chains(subject):
-    """Tabulated as any other link, the tip has the table of the chain."""
+def test_the_table_of_the_tip_is_that_of_the_chain(subject):
+    """The path to the tip has the table of the chain."""
     arm = subject.arm
     path = link_path(arm.tree, arm.base_link, arm.tip_link, arm.joint_names)
     assert path.others == () and path.table.shape == arm.table.shape
@@ -152,7 +153,7 @@ def test_the_table_of_the_tip_is_the_chains(subject):
 # ---- as the node calls it ---------------------------------------------------
 
 def test_link_pose_follows_mimic_joints():
-    """A joint that mimics another, itself a mimic, is computed from the head of the line."""
+    """Mimics of mimic joints are computed from the joint that they finally follow."""
     tree = parse_urdf(robots.SKEW)
     chain = make_chain(tree, 'base', 'tip')
     for q in robots.random_postures(chain, 20, 10):
@@ -165,13 +166,13 @@ def test_link_pose_without_a_position_is_refused(missing):
     """A moving joint without a known position is refused by name."""
     known = {'turn': 0.0, 'slide': 0.0, 'bend': 0.0, 'roll': 0.0}
     del known[missing]
-    with pytest.raises(StateError, match=f"'{missing}' has no known position") as caught:
+    with pytest.raises(StateError, match=f"'{missing}', which has no known position") as caught:
         link_pose(parse_urdf(robots.SKEW), 'tip', 'base', known)
     assert caught.value.reason is Reason.STATE_INCOMPLETE
 
 
-def test_link_pose_needs_only_the_joints_that_matter():
-    """Joints that do not move one link against the other need no position."""
+def test_link_pose_needs_only_the_joints_on_the_path():
+    """Joints that do not move one link relative to the other need no position."""
     tree = parse_urdf(robots.SKEW)
     assert np.array_equal(link_pose(tree, 'base', 'base', {}), np.eye(4))
     assert np.array_equal(link_pose(tree, 'tip', 'tip', {}), np.eye(4))
@@ -181,7 +182,7 @@ def test_link_pose_needs_only_the_joints_that_matter():
 
 @pytest.mark.parametrize('kind', ['floating', 'planar'])
 def test_link_pose_beyond_a_floating_joint_is_refused(kind):
-    """A joint of many freedoms has no single position."""
+    """A floating joint has no single position."""
     tree = parse_urdf(f'<robot name="r"><link name="a"/><link name="b"/><joint name="loose" '
                       f'type="{kind}"><parent link="a"/><child link="b"/></joint></robot>')
     assert tree.joints[0].type is JointType(kind)

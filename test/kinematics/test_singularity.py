@@ -7,7 +7,7 @@ import pytest
 import robots
 
 from ik_node.kinematics.arm import load_urdf
-from ik_node.kinematics.jacobian_query import ROWS
+from ik_node.kinematics.jacobian_query import TASK_ROWS
 from ik_node.kinematics.singularity import name_motion
 
 POSITION = ('x', 'y', 'z')
@@ -36,7 +36,7 @@ def test_manipulability_and_gradient(subject, options):
     options = dict(options)
     locked = [k for k in options.pop('lock', ()) if arm.n > 2]
     weight = options.get('metres_per_radian', 1.0)
-    keep = [ROWS.index(row) for row in options.get('rows', ROWS)]
+    keep = [TASK_ROWS.index(row) for row in options.get('rows', TASK_ROWS)]
     free = [k for k in range(arm.n) if k not in locked]
 
     def measure(q):
@@ -62,8 +62,8 @@ def test_manipulability_and_gradient(subject, options):
         assert (found.gradient[locked] == 0.0).all()
 
 
-def test_direction_is_the_motion_that_costs_most(subject):
-    """Of all twists of length 1 it asks for the greatest joint motion, 1 / smallest."""
+def test_direction_needs_most_joint_motion(subject):
+    """Of all twists of length 1 it needs the largest joint motion, 1 / smallest."""
     arm = subject.arm
     weights = np.array([1.0, 1.0, 1.0, 0.3, 0.3, 0.3])
     for q in subject.postures(3, 41):
@@ -88,7 +88,7 @@ def spherical():
 
 
 def test_straight_wrist_loses_a_rotation(spherical):
-    """With axes 4 and 6 in line, the wrist alone cannot turn about the axis square to 4 and 5."""
+    """With axes 4 and 6 in line, the wrist cannot rotate about the axis normal to 4 and 5."""
     arm, centre = spherical
     q = np.array([0.2, -0.4, 0.9, 0.7, 0.0, 0.0])
     wrist = arm.singularity(q, frame='tool', rows=('rx', 'ry', 'rz'), locked=arm.joint_names[:3])
@@ -105,7 +105,7 @@ def test_straight_wrist_loses_a_rotation(spherical):
 
 
 def test_the_gradient_leads_out_of_a_singularity(spherical):
-    """Only axis 5 straightened the wrist; bent to either side it gains at the same rate."""
+    """Only axis 5 straightens the wrist; the manipulability grows equally to both sides."""
     arm, centre = spherical
     q = np.array([0.2, -0.4, 0.9, 0.7, 0.0, 0.0])
     gradient = arm.singularity(q, point=centre).gradient
@@ -115,8 +115,8 @@ def test_the_gradient_leads_out_of_a_singularity(spherical):
         assert bent / 1e-6 == pytest.approx(abs(gradient[4]), rel=1e-5)
 
 
-def test_stretched_elbow_loses_the_way_out(ur5):
-    """With the elbow straight, shoulder and elbow move the wrist in two directions only."""
+def test_a_stretched_elbow_loses_the_radial_motion(ur5):
+    """With a straight elbow, shoulder and elbow move the wrist in two directions only."""
     q = np.array([0.0, -0.7, 0.0, 0.3, 1.0, 0.2])
     arm = ur5.arm
     found = arm.singularity(q, 'wrist_1_link', rows=POSITION)
@@ -130,7 +130,7 @@ def test_stretched_elbow_loses_the_way_out(ur5):
 
 
 def test_several_motions_lost_at_once(spherical):
-    """With elbow and wrist straight two motions are gone, and the sentence counts them."""
+    """With elbow and wrist straight two motions are lost, and the sentence says so."""
     arm, _ = spherical
     stretched = -np.arctan2(0.132 + 0.293, 0.03)  # forearm and its offset, from the URDF
     found = arm.singularity(np.array([0.2, -0.4, stretched, 0.0, 0.0, 0.1]))
@@ -139,8 +139,8 @@ def test_several_motions_lost_at_once(spherical):
     assert found.sentence.endswith(', and 2 independent motions are lost together')
 
 
-def test_close_to_a_singularity_the_arm_can_hardly_move(ur5):
-    """Between free and lost there is hard."""
+def test_weak_motions_near_a_singularity(ur5):
+    """Near a singularity the sentence names the motion that needs much joint motion."""
     q = np.array([0.3, -1.0, 1.2, 0.4, 0.01, 0.7])
     found = ur5.arm.singularity(q)
     assert found.lost == 0 and found.condition > 50.0
@@ -158,7 +158,7 @@ def test_close_to_a_singularity_the_arm_can_hardly_move(ur5):
     ((0.6, 0, 0.8, 0, 0, 0), 'move along (0.60, 0.00, 0.80) in base axes'),
     ((0, 0, 1, 1.5, 0, 0), 'move along base z and rotate about base x at once'),
     ((0, 0, 1, 2.5, 0, 0), 'rotate about base x and move along base z at once')])
-def test_motions_have_names(twist, words):
-    """The greater part first, a small part not at all; a rad counts half a metre here."""
+def test_names_of_motions(twist, words):
+    """The larger part comes first, a small part is left out; here a rad counts half a metre."""
     assert name_motion(np.array(twist, dtype=float), 'base', 0.5) == words
     assert name_motion(np.array(twist, dtype=float), 'tool', 0.5) == words.replace('base', 'tool')

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from ik_node.kinematics.arm import load_urdf
-from ik_node.kinematics.jacobian_query import COMPILED, FORMS
+from ik_node.kinematics.jacobian_query import COMPILED_FORM, JACOBIAN_FORMS
 
 A, B = 0.5, 0.3
 URDF = f"""
@@ -55,7 +55,7 @@ def test_pose(arm, q):
 
 
 @pytest.mark.parametrize('q', POSTURES)
-@pytest.mark.parametrize('form', [COMPILED, *FORMS])
+@pytest.mark.parametrize('form', [COMPILED_FORM, *JACOBIAN_FORMS])
 def test_jacobian(arm, q, form):
     """By hand in base axes and in tool axes; the elbow does not see the second joint."""
     s1, c1, s12, c12 = parts(q)
@@ -107,7 +107,7 @@ def test_manipulability(arm, q, frame):
     (0.6, 'cannot move along (0.83, 0.56) in base axes')])
 @pytest.mark.parametrize('q2', [0.0, np.pi])
 def test_stretched_and_folded(arm, q1, q2, words):
-    """Along its own line the arm cannot move; the kink is left at the rate a b to both sides."""
+    """It cannot move along its own line; manipulability grows at the rate a b to both sides."""
     found = arm.singularity((q1, q2), rows=PLANE)
     along = np.array([np.cos(q1), np.sin(q1), 0, 0, 0, 0])
     assert np.abs(found.direction - along).max() < 1e-9

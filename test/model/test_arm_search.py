@@ -103,6 +103,25 @@ def test_several_arms_are_all_named(file):
     assert sentence.count('->') == len(SEVERAL[file])
 
 
+@pytest.mark.parametrize('file', SEVERAL)
+def test_a_tip_chooses_the_arm(file):
+    """The tip of a candidate is enough: its base is found; another link of its tip is, too."""
+    tree = read_urdf(robots.REAL / file)
+    for base, tip, n in SEVERAL[file]:
+        if n <= 7:
+            assert find_arm(tree, '', tip) == (base, tip)
+            last = [joint for joint in tree.path_from_root(tip) if joint.moves][-1]
+            assert find_arm(tree, '', last.child) == (base, last.child)
+
+
+def test_a_tip_within_an_arm():
+    """Inside an arm or beyond a gripper joint the base is that of the first joint."""
+    tree = read_urdf(robots.REAL / 'tiago_description/robots/tiago_no_hand.urdf')
+    assert make_chain(tree, '', 'arm_7_link').n == 7
+    inside = make_chain(tree, '', 'arm_5_link')
+    assert inside.joint_names == ('torso_lift_joint', *(f'arm_{k}_joint' for k in range(1, 6)))
+
+
 def test_the_other_arm_is_not_offered_below_a_base():
     """With a base link, only chains below it are candidates, from it."""
     tree = read_urdf(robots.REAL / 'baxter_description/urdf/baxter.urdf')

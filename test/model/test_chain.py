@@ -45,7 +45,7 @@ def refused(tree, base, tip, *words):
 
 @pytest.mark.parametrize('name', robots.ARMS)
 def test_the_arm_is_found(name):
-    """Base, tip and joints are the ones that a person would name."""
+    """Base, tip and joints are those that a person would name."""
     arm, chain = robots.ARMS[name], robots.chain(name)
     assert (chain.base_link, chain.tip_link) == (arm.expected_base, arm.expected_tip)
     assert chain.n == arm.n == len(chain.joints)
@@ -78,7 +78,7 @@ def test_limits_are_those_of_the_urdf(name):
 
 @pytest.mark.parametrize('name', robots.ARMS)
 def test_the_reach_is_a_bound(name):
-    """No posture puts the tip farther from the first joint than the reach; some come near."""
+    """In no posture is the tip farther from the first joint than the reach; some come close."""
     chain = robots.chain(name)
     distances = [np.linalg.norm(forward_kinematics(chain, q)[:3, 3] - chain.offsets[0, 9:])
                  for q in robots.random_postures(chain, 2000, 40)]
@@ -99,13 +99,13 @@ def test_a_chain_cannot_be_changed():
 @pytest.mark.parametrize('tip, n', [('wrist_3_link', 6), ('ee_link', 6), ('tool0', 6),
                                     ('forearm_link', 3), ('shoulder_link', 1)])
 def test_a_named_tip(tip, n):
-    """With the tip named alone the base is found, and any length of chain is allowed."""
+    """With only the tip given the base is found; any number of joints is allowed."""
     chain = make_chain(robots.tree('ur5'), '', tip)
     assert (chain.base_link, chain.tip_link, chain.n) == ('base_link', tip, n)
 
 
 def test_a_named_base():
-    """With the base named alone the tip is found."""
+    """With only the base given the tip is found."""
     chain = make_chain(robots.tree('ur5'), 'world', '')
     assert (chain.base_link, chain.tip_link, chain.n) == ('world', 'tool0', 6)
     chain = make_chain(robots.tree('baxter'), 'right_arm_mount', '')
@@ -124,8 +124,8 @@ def test_the_base_of_a_named_tip_is_not_the_world():
 @pytest.mark.parametrize('role, name, near', [
     ('tip', 'tool', 'tool0'), ('tip', 'tol0', 'tool0'), ('tip', 'wrist3_link', 'wrist_3_link'),
     ('base', 'baselink', 'base_link')])
-def test_near_names_are_offered(role, name, near):
-    """A misspelt link is refused with the names that come near."""
+def test_similar_names_are_offered(role, name, near):
+    """An unknown link is refused with similar names."""
     ends = {'base': '', 'tip': '', role: name}
     refused(robots.tree('ur5'), ends['base'], ends['tip'], f"{role}_link '{name}'",
             'not in the URDF', 'did you mean', f"'{near}'")
@@ -133,7 +133,7 @@ def test_near_names_are_offered(role, name, near):
 
 @pytest.mark.fault('robot description', 'the tip lies above the base', 'refused: no path')
 def test_no_path():
-    """A tip above or beside the base is refused with both."""
+    """A tip above or beside the base is refused; both links are named."""
     refused(robots.tree('ur5'), 'tool0', 'base_link', "'tool0'", "'base_link'",
             'the tip must be below')
     refused(robots.tree('pr2'), 'l_shoulder_pan_link', 'r_wrist_roll_link',
@@ -196,7 +196,7 @@ def test_the_base_is_the_base_link(base):
 
 
 def test_prismatic_joints():
-    """A sliding joint is marked, counts in the reach, and does not turn."""
+    """A prismatic joint is marked as such, adds to the reach, and does not rotate."""
     tree = parse_urdf(arm(6, tail=more('slide', 'l6', 'tip', 'prismatic')))
     chain = make_chain(tree)
     assert chain.n == 7 and chain.joints[:, 0].tolist() == [0, 0, 0, 0, 0, 0, 1]
@@ -226,7 +226,7 @@ def with_mimic(*mimics, limits=(-1.0, 1.0), count=3):
 
 
 def test_mimic_joints_have_no_coordinate():
-    """A mimic on the path moves with its leader."""
+    """A mimic joint on the path moves with the joint that it follows."""
     chain = with_mimic((1, 'j0', 0.5, 0.1))
     assert chain.joint_names == ('j0', 'j2')
     assert chain.joints.tolist() == [[0, 0], [0, 0], [0, 1]]
@@ -238,7 +238,7 @@ def test_mimic_joints_have_no_coordinate():
 
 
 def test_mimic_of_a_mimic():
-    """Factors multiply and offsets add up along the line."""
+    """Factors are multiplied, and offsets are carried along."""
     chain = with_mimic((1, 'j0', -0.5, 0.1), (2, 'j1', 2.0, -0.3))
     assert chain.joint_names == ('j0',)
     assert np.allclose(chain.factors, [[1, 0], [-0.5, 0.1], [-1.0, -0.1]])
@@ -253,8 +253,8 @@ def test_mimic_of_a_mimic():
     ([(1, 'j0', 1.0, 0.5)], (-1.0, 1.0), (-1.0, 0.5)),
     ([(1, 'j0', 0.0, 0.5)], (-1.0, 1.0), (-1.0, 1.0)),
     ([(1, 'j0', 2.0, 0.0), (2, 'j1', 2.0, 0.0)], (-1.0, 1.0), (-0.25, 0.25))])
-def test_limits_are_cut_so_that_mimics_keep_theirs(mimics, limits, expected):
-    """The leader's range is what leaves every follower in its own."""
+def test_limits_keep_mimic_joints_within_theirs(mimics, limits, expected):
+    """The range of a joint keeps its mimic joints within their own limits."""
     chain = with_mimic(*mimics, limits=limits)
     assert (chain.lower[0], chain.upper[0]) == pytest.approx(expected)
     values = chain.factors[1, 0] * np.array(expected) + chain.factors[1, 1]
@@ -262,13 +262,13 @@ def test_limits_are_cut_so_that_mimics_keep_theirs(mimics, limits, expected):
 
 
 @pytest.mark.parametrize('factor, velocity', [(2.0, 0.5), (-4.0, 0.25), (0.5, 1.0), (0.0, 1.0)])
-def test_velocity_is_cut_as_well(factor, velocity):
-    """The leader is no faster than its followers allow."""
+def test_velocity_limits_of_mimic_joints(factor, velocity):
+    """A joint is no faster than its mimic joints allow."""
     assert with_mimic((1, 'j0', factor, 0.0)).velocity.tolist() == [velocity, 1.0]
 
 
 def test_mimics_that_leave_no_range():
-    """A leader that its followers leave no range is refused by name."""
+    """A joint whose mimic joints leave it no range is refused by name."""
     with pytest.raises(ChainError, match="mimic 'j0' leave it no range"):
         with_mimic((1, 'j0', 1.0, 5.0))
 
@@ -297,15 +297,15 @@ def test_the_skew_arm():
     assert 0.5 * chain.reach < max(distances) <= chain.reach
 
 
-def test_velocity_limits_that_the_urdf_does_not_give():
-    """Without a velocity limit the chain has an infinite one."""
+def test_missing_velocity_limits():
+    """Without a velocity limit in the URDF the limit is infinite."""
     text = arm(6).replace(' velocity="1"', '', 1)
     assert make_chain(parse_urdf(text)).velocity.tolist() == [np.inf, 1, 1, 1, 1, 1]
 
 
 @pytest.mark.parametrize('name', [*robots.ARMS, 'skew'])
-def test_the_offsets_of_the_kernels_table_turn_about_x_only(name):
-    """Behind the first row, of revolute joints; axes and origins stay where they are."""
+def test_offsets_in_the_table_rotate_about_x_only(name):
+    """For revolute joints after the first row; axes and origins do not change."""
     chain = make_chain(parse_urdf(robots.SKEW.encode()), 'base', 'tip') if name == 'skew' \
         else robots.chain(name)
     revolute = [k for k in range(1, len(chain.joints)) if not chain.joints[k, 0]]

@@ -15,8 +15,8 @@ URDF = Path(__file__).parents[2] / 'urdf'
 
 
 @pytest.mark.parametrize('name', ['six_axis_arm', 'parallel_axes_arm'])
-def test_every_visual_is_where_pinocchio_has_it(name):
-    """With its extent; in the order of the file within each link."""
+def test_visuals_agree_with_pinocchio(name):
+    """Pose and size agree, in the order of the file within each link."""
     path = URDF / f'{name}.urdf'
     by_link = link_shapes(read_urdf(path), 'visual')
     model = pin.buildModelFromUrdf(str(path))
@@ -41,7 +41,7 @@ def drawn(visual):
 
 
 def test_a_mesh():
-    """Its name is as the URDF has it, its scale 1 if none is given."""
+    """The file name is that of the URDF; the default scale is 1."""
     [visual] = drawn(
         '<origin xyz="1 2 3" rpy="0 0 1"/><geometry><mesh filename="package://p/a b.dae"/>'
         '</geometry>')
@@ -64,7 +64,7 @@ def test_a_mesh():
     ('<geometry><cylinder radius="0" length="1"/></geometry>', 'has the size'),
     ('<geometry><mesh/></geometry>', 'no filename'),
     ('<origin xyz="a b c"/><geometry><sphere radius="1"/></geometry>', "'a b c'")])
-def test_what_cannot_be_drawn(visual, words):
-    """It says why."""
+def test_invalid_shapes(visual, words):
+    """Each has a sentence that says why it cannot be drawn."""
     [shape] = drawn(visual)
     assert not shape.kind and words in shape.fault

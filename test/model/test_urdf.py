@@ -414,7 +414,7 @@ def test_missing_link(end):
      ['loop', "'c'", "'d'"]),
     ([joint(), joint('k', parent='a', child='b')], 'ab', ['two parents', "'j'", "'k'"])])
 def test_not_a_tree(parts, links, words):
-    """Two roots, two parents, rings and self-loops are refused by links and joints."""
+    """Two roots, two parents, loops and self-loops are refused by links and joints."""
     refused(robot(*parts, links=links), *words)
 
 
@@ -601,10 +601,10 @@ def mimics(*pairs):
     return robot(*parts, links='abcdef'[:len(pairs) + 1])
 
 
-@pytest.mark.fault('robot description', 'mimic of an unknown joint, of itself, in a ring',
+@pytest.mark.fault('robot description', 'mimic of an unknown joint, of itself, in a loop',
                    'refused with the joints')
 def test_mimic():
-    """Unknown leaders, itself and rings are refused, with the joints."""
+    """Unknown leaders, itself and loops are refused, with the joints."""
     refused(mimics('', 'ghost'), "'j1'", "'ghost'", 'does not exist')
     refused(mimics('j0'), 'ring', "'j0' -> 'j0'")
     refused(mimics('j1', 'j0'), 'ring', "'j0'", "'j1'")
@@ -626,7 +626,7 @@ def test_defaults():
     assert parse_urdf(mimics('j1', '')).joints[0].mimic.joint == 'j1'  # leader below
 
 
-@pytest.mark.fault('robot description', 'mimic with a factor that is no finite number',
+@pytest.mark.fault('robot description', 'mimic with a factor that is not a finite number',
                    'refused with the joint')
 @pytest.mark.parametrize('attribute', ['multiplier', 'offset'])
 @pytest.mark.parametrize('value', ['nan', 'inf', '-inf', 'x'])

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Many goals at once: the answers of single calls, wherever they are computed."""
+"""Batches of goals have the answers of single calls, on every executor."""
 
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
@@ -42,7 +42,7 @@ def singly(one, poses, seeds):
 
 
 class AtOnce(Executor):
-    """Runs a task when it is submitted, and hands out its futures."""
+    """Executor that runs each task when it is submitted."""
 
     def __init__(self):
         self.count, self.closed = 0, False
@@ -68,7 +68,7 @@ class AtOnce(Executor):
 @pytest.mark.parametrize('how', [{}, {'workers': 1}, {'workers': 3, 'chunk': 7}, {'chunk': 1},
                                  {'chunk': 10 ** 6, 'workers': 1}], ids=str)
 def test_the_answers_are_those_of_single_calls(name, how):
-    """Bit for bit, however the work is cut."""
+    """Bit for bit, for every chunk size."""
     poses, seeds = some_goals(name)
     one = solver(name)
     batch = one.solve_batch(poses, seeds, **how)
@@ -84,7 +84,7 @@ def test_the_answers_are_those_of_single_calls(name, how):
     {'nearest': True}, {'max_restarts': 0}, {'select': 'nearest', 'locked': ('panda_joint3',)}],
     ids=str)
 def test_options_hold_in_a_batch(options):
-    """Those that need more than one compiled call a goal as well."""
+    """Also options that need more than one compiled call per goal."""
     poses, seeds = some_goals('panda')
     one = solver('panda', **options)
     batch = one.solve_batch(poses[:40], seeds[:40], chunk=9)
@@ -94,7 +94,7 @@ def test_options_hold_in_a_batch(options):
 
 
 def test_seeds():
-    """One for all, one each, or none: the middle of the limits."""
+    """One for all goals, one for each, or none: the middle of the limits."""
     poses, seeds = some_goals('six_axis_arm')
     one, chain = solver('six_axis_arm'), robots.chain('six_axis_arm')
     assert_same(one.solve_batch(poses, seeds[3]), singly(one, poses, [seeds[3]] * COUNT))
@@ -110,7 +110,7 @@ def test_seeds():
 
 
 def test_quaternions():
-    """Position and quaternion x y z w; of either sign, of norm 1 to 1e-3."""
+    """Position and quaternion x, y, z, w, of either sign, of norm 1 to 1e-3."""
     poses, seeds = some_goals('ur5')
     rows = np.array([np.concatenate([T[:3, 3], pin.Quaternion(T[:3, :3]).coeffs()])
                      for T in poses])
@@ -125,6 +125,26 @@ def test_quaternions():
     with pytest.raises(GoalError, match='quaternion of goal 17 has norm 1.01') as caught:
         solver('ur5').solve_batch(rows, seeds)
     assert caught.value.reason is Reason.GOAL_ORIENTATION_NOT_UNIT
+
+
+def test_a_single_quaternion():
+    """`solve` and `solve_all` accept the same rows of position and quaternion, bit for bit."""
+    one, (poses, seeds) = solver('ur5'), some_goals('ur5')
+    rows = np.array([np.concatenate([T[:3, 3], 1.0005 * pin.Quaternion(T[:3, :3]).coeffs()])
+                     for T in poses[:20]])
+    assert_same(one.solve_batch(rows, seeds[:20]), singly(one, rows, seeds))
+    result = one.solve(rows[1].tolist(), seeds[1])
+    assert result.q.tobytes() == one.solve(rows[1], seeds[1]).q.tobytes()
+    assert np.abs(result.goal.T_base_tip - poses[1]).max() < 1e-12
+    assert [posture.q.tobytes() for posture in one.solve_all(rows[1], seeds[1])] == [
+        posture.q.tobytes() for posture in one.solve_all(result.goal, seeds[1])] != []
+    for bad, words in ((rows[1] * [1, 1, 1, 2, 2, 2, 2], 'quaternion of the goal has norm 2.001'),
+                       (rows[1] * [1, 1, 1, 0, 0, 0, 0], 'has norm 0'),
+                       (rows[1] * [np.nan, 1, 1, 1, 1, 1, 1], 'not finite'),
+                       (rows[1] * [1e11, 1, 1, 1, 1, 1, 1], 'more than 1e.10 m away')):
+        for call in (one.solve, one.solve_all):
+            with pytest.raises(GoalError, match=words):
+                call(bad)
 
 
 @pytest.mark.parametrize('shape', [(0, 4, 4), (0, 7)])
@@ -161,7 +181,7 @@ def test_a_batch_is_a_copy():
 
 @pytest.mark.parametrize('chunk', [1, 7, 50, 1000])
 def test_progress(chunk):
-    """Told after each chunk, rising to all of them."""
+    """Called after each chunk, up to the number of all goals."""
     poses, seeds = some_goals('ur5')
     calls = []
     solver('ur5').solve_batch(poses, seeds, chunk=chunk, workers=2,
@@ -193,8 +213,8 @@ def test_chunks_and_workers_that_are_refused(how):
 
 @pytest.mark.parametrize('executor', [None, AtOnce()], ids=['threads', 'executor'])
 @pytest.mark.parametrize('options', [{}, {'select': 'nearest'}], ids=str)
-def test_a_bad_goal_is_named_by_its_index(executor, options):
-    """Whatever chunk it is in."""
+def test_the_error_names_the_index_of_the_goal(executor, options):
+    """In every chunk."""
     poses, seeds = some_goals('ur5')
     for index in (0, 63, COUNT - 1):
         bad = poses.copy()
@@ -211,7 +231,7 @@ def test_a_bad_goal_is_named_by_its_index(executor, options):
 # ---- other processes --------------------------------------------------------
 
 def test_a_pool_of_processes():
-    """Started anew, with an arm and options that go there and back."""
+    """Spawned processes; the chain and the options are pickled."""
     poses, seeds = some_goals('ur5')
     arm = ik_node.load_urdf(robots.ARMS['ur5'].path)
     plain, choosy = Solver(arm, **PATIENT), Solver(arm, **PATIENT, select='centred',

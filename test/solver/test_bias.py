@@ -60,7 +60,7 @@ def distance(chain, q, preferred):
 @pytest.mark.parametrize('name, kind, count', [*((*case, 10) for case in CURVES),
                                                *((*case, 4) for case in SURFACES)])
 def test_the_best_posture_of_the_self_motion_is_found(name, kind, count):
-    """Within 5 % of the best that a sweep of the whole of it finds."""
+    """Within 5 % of the best posture of a sweep over the whole self-motion."""
     misses = []
     for k, (goal, seed) in enumerate(tasks(name, kind, count)):
         result, unbiased = (solver(name, **gains).solve(goal, seed)
@@ -75,7 +75,7 @@ def test_the_best_posture_of_the_self_motion_is_found(name, kind, count):
 
 @pytest.mark.parametrize('name, kind', [*CURVES, *SURFACES, *BOXES])
 def test_the_bias_costs_no_accuracy(name, kind):
-    """The distance never rises, mostly falls; the residual stays within the same tolerance."""
+    """The distance never rises and mostly falls; the error stays within tolerance."""
     chain = robots.chain(name)
     on, off = solver(name, **BIASED), solver(name, **UNBIASED)
     ratios = []
@@ -93,8 +93,8 @@ def test_the_bias_costs_no_accuracy(name, kind):
 
 @pytest.mark.parametrize('name, kind', [('xarm7', 'pose'), ('kinova', 'free z'),
                                         ('ur5', 'position')])
-def test_exploring_finds_what_descent_does_not(name, kind):
-    """Down from the first solution there are worse minima; exploring is never worse."""
+def test_exploring_finds_better_postures_than_descent(name, kind):
+    """Descent from the first solution finds worse minima; exploring is never worse."""
     chain = robots.chain(name)
     both, down = solver(name, **BIASED), solver(name, **BIASED, explore=False)
     ratios = []
@@ -133,7 +133,7 @@ def stationarity(name, goal, q, gradient):
 
 
 @pytest.mark.parametrize('name, kind', [*CURVES, *SURFACES, *BOXES])
-def test_nothing_is_left_to_gain(name, kind):
+def test_the_answer_is_a_minimum_of_the_bias(name, kind):
     """No motion that keeps the goal, the limits and the box lowers the bias (first order)."""
     chain = robots.chain(name)
     held, left = 0, []
@@ -144,14 +144,14 @@ def test_nothing_is_left_to_gain(name, kind):
         left.append(share)
         held += constraints > 0
     if kind == 'box':
-        # Between the borders of a box the descent may run out of steps, with a little to gain.
+        # Inside a box the descent may run out of steps just before the minimum.
         assert np.quantile(left, 0.7) < 1e-4 and held > 30
     else:
         assert np.quantile(left, 0.95) < 1e-4 and max(left) < 0.02
 
 
-def test_a_preferred_posture_that_meets_the_goal_is_found():
-    """With its preferred posture at the goal, a redundant arm ends there."""
+def test_a_preferred_posture_that_solves_the_goal_is_found():
+    """If the preferred posture solves the goal, a redundant arm ends there."""
     chain = robots.chain('panda')
     postures, poses = reachable('panda', 60)
     seeds = robots.random_postures(chain, 60, 53)
@@ -170,7 +170,7 @@ def test_a_preferred_posture_that_meets_the_goal_is_found():
 
 @pytest.mark.parametrize('name', ['panda', 'ur5'])
 def test_gain_zero_is_off(name):
-    """The answer is the one without bias steps, bit for bit, whatever is preferred."""
+    """The answer is that without bias steps, bit for bit, for any preferred posture."""
     zero = solver(name, **UNBIASED, preferred=(0.0, -0.1, 0.0, -0.2, 0.0, 0.1, 0.0)[:robots.chain(
         name).n])
     none = solver(name, **BIASED, max_bias_iterations=0)
@@ -192,7 +192,7 @@ def test_a_full_pose_on_six_axes_has_no_bias():
 
 @pytest.mark.parametrize('name, kind', [('panda', 'pose'), ('ur5', 'position')])
 def test_a_higher_gain_holds_a_joint_nearer(name, kind):
-    """To its preferred value; at the lowest sum a heavier term cannot be larger."""
+    """Nearer to its preferred position: at the lowest sum a heavier term is not larger."""
     chain = robots.chain(name)
     even = solver(name, **BIASED)
     for joint in range(chain.n):
@@ -211,7 +211,7 @@ def test_a_higher_gain_holds_a_joint_nearer(name, kind):
 
 
 def test_a_gain_on_one_joint_alone():
-    """That joint is brought to its preferred value wherever the goal allows it."""
+    """That joint is at its preferred position if the goal allows it."""
     chain = robots.chain('panda')
     one, off = solver('panda', gains=tuple(np.eye(7)[2])), solver('panda', **UNBIASED)
     away = np.array([[abs(each.solve(goal, chain.middle).q[2]) for each in (one, off)]
@@ -221,7 +221,7 @@ def test_a_gain_on_one_joint_alone():
 
 
 def test_two_postures_pull_together():
-    """Limits and posture add up: the same as one pull to the weighted mean of both."""
+    """Both biases add up: the same as one bias to the weighted mean of both postures."""
     chain = robots.chain('panda')
     rng = np.random.default_rng(54)
     a, b = chain.middle + 0.2 * rng.normal(size=7), chain.middle + 0.2 * rng.normal(size=7)
@@ -246,7 +246,7 @@ def log_measure(name, q):
 @pytest.mark.parametrize('name, kind', [('panda', 'pose'), ('ur5', 'position')])
 @pytest.mark.parametrize('gain', [0.0, 1.0])
 def test_manipulability(name, kind, gain):
-    """Raised to where its gradient, by finite differences, is balanced; alone and combined."""
+    """At the answer its gradient, by finite differences, is balanced; alone and combined."""
     chain = robots.chain(name)
     on = solver(name, gains=(gain,), manipulability_gain=0.1)
     raised, left = [], []

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The names of branches: each its own, and they change where the Jacobian changes its sign."""
+"""Branch labels: distinct for distinct solutions; they change where det J changes sign."""
 
 from answers import PATIENT, reachable, solver, tip_jacobian
 import numpy as np
@@ -23,7 +23,7 @@ def determinant(name, q):
 
 @pytest.mark.parametrize('name', LABELLED)
 def test_no_two_solutions_have_the_same_labels(name):
-    """Where there are eight, all eight combinations occur."""
+    """An arm with eight solutions has all eight combinations of labels."""
     full = 0
     for T in reachable(name, 60)[1]:
         labels = [tuple(posture.labels.values()) for posture in solver(name).solve_all(T)]
@@ -49,7 +49,7 @@ def test_the_labels_give_the_sign_of_the_jacobian(name):
 
 @pytest.mark.parametrize('name', LABELLED)
 def test_labels_change_at_singularities_only(name):
-    """Along straight motions, between any two samples where the determinant keeps its sign."""
+    """Along straight motions no label changes between samples with the same sign of det J."""
     chain = robots.chain(name)
     changes = {'shoulder': 0, 'elbow': 0, 'wrist': 0}
     ends = robots.random_postures(chain, 16, 71)
@@ -69,22 +69,22 @@ def test_labels_change_at_singularities_only(name):
 
 
 @pytest.mark.parametrize('name', ['ur5', 'six_axis_arm'])
-def test_the_wrist_flips_where_its_axes_align(name):
-    """The fifth joint through zero."""
+def test_the_wrist_label_flips_at_the_wrist_singularity(name):
+    """Moving the fifth joint through zero flips the wrist label."""
     for q in robots.random_postures(robots.chain(name), 50, 72):
         sides = []
         for angle in (0.2, -0.2):
             q[4] = angle
             sides.append(branch_labels(robots.chain(name), q))
         assert sides[0]['wrist'] != sides[1]['wrist']
-        if name == 'six_axis_arm':  # where the wrist turns about a point
+        if name == 'six_axis_arm':  # an arm with a spherical wrist
             assert sides[0]['elbow'] == sides[1]['elbow']
             assert sides[0]['shoulder'] == sides[1]['shoulder']
 
 
 @pytest.mark.parametrize('name', ['ur3', 'ur5', 'ur10', 'parallel_axes_arm'])
-def test_the_elbow_flips_where_it_is_straight(name):
-    """The third joint through zero: only that label changes."""
+def test_the_elbow_label_flips_at_the_straight_elbow(name):
+    """Moving the third joint through zero changes only the elbow label."""
     for q in robots.random_postures(robots.chain(name), 50, 73):
         sides = []
         for angle in (1e-3, -1e-3):
@@ -93,7 +93,7 @@ def test_the_elbow_flips_where_it_is_straight(name):
         assert [key for key in sides[0] if sides[0][key] != sides[1][key]] == ['elbow']
 
 
-def test_the_elbow_is_up_where_it_is_seen_up():
+def test_elbow_up_is_above_the_line_from_shoulder_to_wrist():
     """On a UR5 that reaches out to the front: the elbow above the line from shoulder to wrist."""
     chain, reference = robots.chain('ur5'), robots.reference('ur5')
     seen = set()
@@ -117,13 +117,13 @@ def test_the_elbow_is_up_where_it_is_seen_up():
 
 @pytest.mark.parametrize('name', ['panda', 'xarm7', 'pr2', 'baxter'])
 def test_arms_with_seven_axes_have_no_labels(name):
-    """Such names need six axes."""
+    """The labels are defined for six axes only."""
     for posture in solver(name).solve_all(reachable(name, 1)[1][0]):
         assert posture.labels == {}
 
 
-def test_an_arm_without_such_a_shape_has_no_labels():
-    """Four coordinates, skew and sliding."""
+def test_an_arm_of_another_shape_has_no_labels():
+    """An arm with four joints, skew axes and a prismatic joint."""
     chain = make_chain(parse_urdf(robots.SKEW), 'base', 'tip')
     T = robots.Reference(robots.SKEW).pose('base', 'tip', robots.skew_positions(np.zeros(4)))
     result = Solver(chain, **PATIENT).solve(T)

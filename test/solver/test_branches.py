@@ -28,7 +28,7 @@ from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
 
 SIX_AXES = [name for name, arm in robots.ARMS.items() if arm.n == 6]
-POSES = 100  # an arm: 1,100 in all
+POSES = 100  # per arm: 1,100 in all
 SAME = 1e-3  # rad
 
 # Wrists whose axes do not meet, which the closed forms refuse: after the shapes of a FANUC CRX
@@ -44,7 +44,7 @@ OFFSET_WRISTS = {
 
 
 def urdf(joints, tip):
-    """Return a URDF of six joints: origin, axis and limit, and where the tip is."""
+    """Return a URDF of six joints (origin, axis, limit) and the position of the tip."""
     links = ''.join(f'<link name="l{k}"/>' for k in range(8))
     body = ''.join(
         f'<joint name="j{k}" type="revolute"><parent link="l{k}"/><child link="l{k + 1}"/>'
@@ -59,7 +59,7 @@ def urdf(joints, tip):
 
 @pytest.mark.parametrize('name', SIX_AXES)
 def test_the_solutions_are_those_of_the_closed_form(name):
-    """All of EAIK's that lie inside the limits by some turn, none missing, none spurious."""
+    """Exactly the solutions of EAIK that some turn puts inside the limits."""
     chain, solve = robots.chain(name), closed_form(name)
     _, poses = reachable(name, POSES)
     known = missed = 0
@@ -79,8 +79,8 @@ def test_the_solutions_are_those_of_the_closed_form(name):
 
 
 @pytest.mark.parametrize('wrist', OFFSET_WRISTS)
-def test_the_solutions_are_all_that_brute_force_finds(wrist):
-    """On arms that have no closed form: single attempts from 400 seeds a pose."""
+def test_the_solutions_are_those_of_brute_force(wrist):
+    """For arms without a closed form: single attempts from 400 seeds per pose."""
     text = urdf(*OFFSET_WRISTS[wrist])
     chain, reference = make_chain(parse_urdf(text), 'l0', 'l7'), robots.Reference(text)
     alone, every = Solver(chain, **PATIENT, max_restarts=0), Solver(chain, **PATIENT)
@@ -105,7 +105,7 @@ def test_the_solutions_are_all_that_brute_force_finds(wrist):
 
 @pytest.mark.parametrize('name', ['ur5', 'kinova', 'six_axis_arm', 'pr2'])
 def test_turns(name):
-    """Each equal of a solution inside the limits, the nearest to the seed first."""
+    """All whole turns of a solution inside the limits, the nearest to the seed first."""
     chain = robots.chain(name)
     for T, seed in zip(reachable(name, 20)[1], robots.random_postures(chain, 20, 61)):
         for posture in solver(name).solve_all(T, seed):
@@ -126,7 +126,7 @@ def test_turns(name):
     ('z1', (0.0, 0.0, 0.0, FREE, FREE, FREE))])
 @pytest.mark.parametrize('gain', [0.0, 1.0])
 def test_samples_of_a_continuum(name, tolerance, gain):
-    """Where the goal leaves the arm free: several solutions, all valid and all distinct."""
+    """If the goal leaves the arm free: several solutions, all valid and distinct."""
     counts = []
     for T in reachable(name, 20)[1]:
         goal = Goal(T, tolerance)
@@ -141,7 +141,7 @@ def test_samples_of_a_continuum(name, tolerance, gain):
 
 
 def test_solutions_with_a_locked_joint():
-    """Only those that leave it where the seed has it."""
+    """Only those with the joint at its position in the seed."""
     chain = robots.chain('ur5')
     postures, poses = reachable('ur5', 30)
     for q, T in zip(postures, poses):
@@ -167,7 +167,7 @@ def test_no_solutions():
     ('manipulable', lambda p: -p.manipulability), (lambda p: p.q[1], lambda p: p.q[1])],
     ids=['nearest', 'centred', 'manipulable', 'callable'])
 def test_the_chosen_solution_is_the_best_of_all(name, select, worth):
-    """By the caller's measure; often it is another than the first."""
+    """By the measure of the caller; often it is not the first one."""
     chain, other = robots.chain(name), 0
     for T, seed in zip(reachable(name, 40)[1], robots.random_postures(chain, 40, 62)):
         result = solver(name, select=select).solve(T, seed)
@@ -204,8 +204,8 @@ def test_the_measures_of_a_solution():
 
 @pytest.mark.parametrize('name', ['ur5', 'z1', 'kinova'])
 @pytest.mark.parametrize('select', ['first', 'nearest', 'centred'])
-def test_a_jump_bound(name, select):
-    """Kept where any solution keeps it; else OTHER_BRANCH, with a solution all the same."""
+def test_max_jump(name, select):
+    """Kept if any solution keeps it; otherwise OTHER_BRANCH, with a solution."""
     chain = robots.chain(name)
     one, outcomes = solver(name, max_jump=1.5, select=select), set()
     for T, seed in zip(reachable(name, 100)[1], robots.random_postures(chain, 100, 64)):
@@ -225,7 +225,7 @@ def test_a_jump_bound(name, select):
 @pytest.mark.parametrize('name', ['ur5', 'panda', 'xarm7', 'pr2', 'baxter'])
 @pytest.mark.parametrize('gain', [0.0, 1.0])
 def test_from_a_near_seed_the_bound_is_kept(name, gain):
-    """Also where the bias would carry a redundant arm farther."""
+    """Also if the bias would move a redundant arm farther."""
     postures, poses = reachable(name, 100)
     one, beyond = solver(name, gains=(gain,), max_jump=0.5), 0
     for T, seed in zip(poses, near(name, postures, 0.1)):
@@ -236,7 +236,7 @@ def test_from_a_near_seed_the_bound_is_kept(name, gain):
     assert beyond > 20 or name == 'ur5'
 
 
-def test_the_pose_of_a_goal_may_be_turned_by_pi():
+def test_a_goal_rotated_by_pi():
     """Solutions of a goal whose rotation has an angle of exactly pi."""
     T = np.eye(4)
     T[:3, :3], T[:3, 3] = pin.exp3(np.array([0.0, np.pi, 0.0])), (0.4, 0.2, 0.3)

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The same question has the same answer, bit for bit, wherever and whenever it is asked."""
+"""The same call has the same answer, bit for bit, in every thread and process."""
 
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
@@ -48,8 +48,8 @@ def ask(chain, name):
 
 
 def bits(result):
-    """Return all that a result says."""
-    return (result.figures.tobytes(), result.status, result.excess)
+    """Return the answer, status and excess of a result."""
+    return (result.answer.tobytes(), result.status, result.excess)
 
 
 def fingerprint(results):
@@ -58,8 +58,8 @@ def fingerprint(results):
 
 
 @pytest.mark.parametrize('name', NAMES)
-def test_asked_again_in_another_order(name):
-    """Whatever was solved in between, and by another solver on a copy of the chain."""
+def test_another_order_of_calls(name):
+    """Whatever was solved before, and by another solver on a copy of the chain."""
     chain = robots.chain(name)
     first = ask(chain, name)
     assert sum(result.restarts > 0 for result in first) > 3
@@ -71,7 +71,7 @@ def test_asked_again_in_another_order(name):
 
 
 def test_several_threads_share_a_solver():
-    """Eight threads ask one solver at once; each gets the answers of one alone."""
+    """Eight threads use one solver at once; each gets the answers of a single thread."""
     for name in NAMES[:2]:
         alone = fingerprint(ask(robots.chain(name), name))
         one = Solver(robots.chain(name), **PATIENT)
@@ -83,7 +83,7 @@ def test_several_threads_share_a_solver():
 
 
 def test_another_process():
-    """A new interpreter finds the same bits."""
+    """A new interpreter gives the same bits."""
     code = CHILD.format(path=[path for path in sys.path if path], file=__file__)
     done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == [fingerprint(ask(robots.chain(name), name)) for name in NAMES]

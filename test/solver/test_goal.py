@@ -1,13 +1,13 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What may be asked, and what is refused in words."""
+"""Valid goals, and goals that are refused."""
 
 from answers import FREE, solver, tip_pose
 import numpy as np
 import pytest
 
 from ik_node.errors import GoalError, Reason
-from ik_node.solver.goal import EXACT, Goal
+from ik_node.solver.goal import EXACT_TOLERANCE, Goal
 
 Q = np.array([0.1, -1.0, 1.5, 0.3, 0.8, 0.0])
 
@@ -49,14 +49,14 @@ def test_tolerances_that_are_refused(tolerance):
 
 
 @pytest.mark.parametrize('frame', ['tool', '', None, 0, 'Tip'])
-@pytest.mark.parametrize('tolerance', [EXACT, (0.0, 0.0, 0.0, 0.0, 0.0, FREE)])
+@pytest.mark.parametrize('tolerance', [EXACT_TOLERANCE, (0.0, 0.0, 0.0, 0.0, 0.0, FREE)])
 def test_frames_that_are_refused(frame, tolerance):
-    """Only 'tip' and 'base', whether it matters or not."""
+    """Only 'tip' and 'base', also for exact goals."""
     with pytest.raises(GoalError, match='tip or base'):
         Goal(np.eye(4), tolerance, frame)
 
 
-def test_a_goal_that_asks_nothing_is_refused():
+def test_a_goal_with_six_free_axes_is_refused():
     """Six free axes are met by any posture."""
     with pytest.raises(GoalError, match='nothing to solve'):
         Goal(np.eye(4), (FREE,) * 6)
@@ -78,7 +78,7 @@ def test_orientations_that_are_refused(R):
         Goal.orientation(R)
 
 
-def test_short_forms():
+def test_position_and_orientation_goals():
     """A position leaves the orientation free, an orientation the position."""
     p, R = np.array([0.1, 0.2, 0.3]), np.diag([1.0, -1.0, -1.0])
     at, turned = Goal.position(p), Goal.orientation(R)
@@ -94,7 +94,7 @@ def test_short_forms():
 
 
 def test_a_goal_is_a_frozen_copy():
-    """Later changes of the caller's array do not reach it, nor those of a solver's answer."""
+    """Later changes of the caller's array or of a result do not change the goal."""
     T = tip_pose('ur5', Q)
     goal = Goal(T)
     before = solver('ur5').solve(goal, np.zeros(6))
@@ -107,7 +107,7 @@ def test_a_goal_is_a_frozen_copy():
 
 
 def test_a_result_is_a_copy():
-    """Changing an answer or its seed changes no later one."""
+    """Changing a result or its seed changes no later result."""
     T, seed = tip_pose('ur5', Q), np.zeros(6)
     result = solver('ur5').solve(T, seed)
     before = result.q.copy()

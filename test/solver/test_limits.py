@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Joint limits are hard: every answer lies inside, also where a solution lies on them."""
+"""Joint limits are hard: every answer is inside, also if a solution is at a limit."""
 
 from answers import assert_honest, assert_inside, assert_solves, solver, tip_pose
 import numpy as np
@@ -13,8 +13,8 @@ LIMITED = ['six_axis_arm', 'panda', 'z1', 'baxter']
 
 
 @pytest.mark.parametrize('name', LIMITED)
-def test_goals_made_beyond_the_limits_are_met_inside_them_or_not_at_all(name):
-    """The margins are those of the answer, and the sentence names the joints that are stuck."""
+def test_goals_beyond_the_limits_are_solved_inside_them_or_not_at_all(name):
+    """The margins are true, and the message names the joints at their limits."""
     chain = robots.chain(name)
     rng = np.random.default_rng(17)
     outcomes, named = set(), 0
@@ -44,7 +44,7 @@ def test_goals_made_beyond_the_limits_are_met_inside_them_or_not_at_all(name):
 
 @pytest.mark.parametrize('name', LIMITED)
 def test_postures_at_the_limits_are_found(name):
-    """A goal whose posture has joints exactly on their limits is solved, from near and far."""
+    """A goal at a posture with joints exactly at their limits is solved from near and far."""
     chain = robots.chain(name)
     rng = np.random.default_rng(18)
     close = 0

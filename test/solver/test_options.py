@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Every option changes the answer as it says, and what is not allowed is refused in words."""
+"""Every option has its effect, and wrong options are refused with a clear message."""
 
 from dataclasses import fields
 import logging
@@ -15,7 +15,7 @@ from ik_node.model.chain import make_chain
 from ik_node.model.joint_values import one_per_joint
 from ik_node.model.urdf import parse_urdf
 from ik_node.solver.goal import Goal
-from ik_node.solver.options import SolverOptions
+from ik_node.solver.options import OptionValues, SolverOptions
 from ik_node.solver.solver import Solver
 
 SEVEN = robots.chain('panda')
@@ -35,7 +35,7 @@ OTHER = {
 
 
 def outcome(one, count):
-    """Return what a solver answers to poses and positions, within reach and not."""
+    """Return the answers of a solver to poses and positions, reachable and not."""
     poses = reachable('panda', count)[1].copy()
     poses[::6, 0, 3] += 3.0
     poses[3::6, 0, 3] += 0.4
@@ -47,7 +47,7 @@ def outcome(one, count):
 
 @pytest.mark.parametrize('name', [field.name for field in fields(SolverOptions)])
 def test_no_option_is_ignored(name):
-    """Another value gives other answers, given to the solver or to one call of it."""
+    """Another value changes the answers, as an option of the solver and of one call."""
     base = {**PATIENT, **WITH.get(name, {})}
     changed = {**base, name: OTHER[name]}
     count = 6 if name == 'method' else 30  # the textbook methods are slow
@@ -58,11 +58,11 @@ def test_no_option_is_ignored(name):
         called, made = one.solve(T, seed, **{name: OTHER[name]}), \
             Solver(SEVEN, **changed).solve(T, seed)
         assert called.q.tobytes() == made.q.tobytes() and called.status is made.status
-    assert outcome(one, count) == before  # a call leaves the solver as it is
+    assert outcome(one, count) == before  # a call does not change the solver
 
 
-def test_tolerances_are_apart():
-    """Each error is as small as its own says, and no step is made for more."""
+def test_each_tolerance_holds_for_its_own_error():
+    """Each error meets its own tolerance, and no step is taken beyond that."""
     chain = robots.chain('ur5')
     steps = []
     for position, orientation in ((1e-3, 1e-3), (1e-3, 1e-11), (1e-11, 1e-3), (1e-11, 1e-11)):
@@ -81,18 +81,18 @@ def test_tolerances_are_apart():
     assert result.orientation_error <= 1e-11
 
 
-def test_iterations_are_those_of_one_attempt():
-    """A single attempt takes no more steps; each has as many."""
+def test_max_iterations_limits_one_attempt():
+    """No attempt takes more steps."""
     for T, seed in zip(reachable('ur5', 30)[1],
                        robots.random_postures(robots.chain('ur5'), 30, 12)):
         few = solver('ur5', max_iterations=4, max_restarts=20).solve(T, seed)
         if few.success:
-            # One attempt may be one more look near the seed.
+            # The attempts near the seed count as one.
             assert few.iterations <= 4 * (few.restarts + 2)
 
 
 def test_bias_steps_are_counted():
-    """As many as were allowed, at most."""
+    """At most as many as allowed."""
     T = reachable('panda', 1)[1][0]
     for most in (0, 1, 3):
         result = solver('panda', gains=(1.0,), max_bias_iterations=most, explore=False).solve(T)
@@ -100,8 +100,15 @@ def test_bias_steps_are_counted():
         assert_solves('panda', T, result)
 
 
+def test_the_keywords_of_a_solver_are_its_options():
+    """Editors and type checkers read the names from OptionValues."""
+    assert list(OptionValues.__annotations__) == [field.name for field in fields(SolverOptions)]
+    for method in (Solver.__init__, Solver.solve, Solver.changed):
+        assert method.__annotations__['options'] == 'Unpack[OptionValues]'
+
+
 def test_a_changed_solver_is_kept():
-    """The same options of a call find the same solver; only the last few are kept."""
+    """Calls with the same options share a solver; only the last few are kept."""
     one = Solver(robots.chain('ur5'), **PATIENT)
     assert one.changed(max_restarts=3) is one.changed(max_restarts=3)
     assert one.changed(max_restarts=3).options.deadline == PATIENT['deadline']
@@ -113,8 +120,8 @@ def test_a_changed_solver_is_kept():
     assert one.changed(preferred=preferred) is one.changed(preferred=np.array(preferred))
 
 
-def test_one_number_serves_all_joints():
-    """One number is given to each joint, n numbers to their own."""
+def test_one_number_is_used_for_all_joints():
+    """One number is used for all joints, n numbers for one each."""
     chain = robots.chain('ur5')
     assert one_per_joint(chain, (2.0,), 'x').tolist() == [2.0] * 6
     assert one_per_joint(chain, (1, 2, 3, 4, 5, 6), 'x').tolist() == [1, 2, 3, 4, 5, 6]
@@ -130,7 +137,7 @@ def test_one_number_serves_all_joints():
                                     'metres_per_radian', 'deadline'])
 @pytest.mark.parametrize('value', [0.0, -1.0, np.nan, np.inf, -np.inf, 'a', None, (1.0,)])
 def test_options_that_must_be_positive(option, value):
-    """Zero, negative and non-finite options are refused by name."""
+    """Zero, negative and non-finite options are refused, and the option is named."""
     with pytest.raises(ParameterError, match=option) as caught:
         Solver(robots.chain('ur5'), **{option: value})
     assert caught.value.reason is Reason.PARAMETER_INVALID
@@ -168,15 +175,15 @@ def test_options_that_must_be_positive(option, value):
     ({'speed': 3}, 'no option speed.*max_restarts'),
 ])
 def test_options_that_are_refused(options, words):
-    """Wrong kinds, counts, signs and names are refused in words, in a solver and in a call."""
+    """Wrong types, counts, signs and names are refused, by a solver and by a call."""
     with pytest.raises(ParameterError, match=words):
         Solver(robots.chain('ur5'), **options)
     with pytest.raises(ParameterError, match=words):
         solver('ur5').solve(np.eye(4), **options)
 
 
-def test_whole_numbers_of_any_kind_are_taken():
-    """Numpy's integers are whole numbers, and nothing is compiled anew for them."""
+def test_integers_of_any_type_are_accepted():
+    """NumPy integers are accepted, and nothing is recompiled for them."""
     chain, T = robots.chain('ur5'), reachable('ur5', 1)[1][0]
     result = Solver(chain, max_restarts=np.int32(9), max_iterations=np.uint8(50)).solve(T)
     assert_solves('ur5', T, result)
@@ -184,13 +191,13 @@ def test_whole_numbers_of_any_kind_are_taken():
 
 
 def test_manipulability_needs_six_joints():
-    """Its measure is that of all six motions."""
+    """The measure needs all six motions of the tip."""
     with pytest.raises(ParameterError, match='six joints'):
         Solver(make_chain(parse_urdf(robots.SKEW), 'base', 'tip'), manipulability_gain=1.0)
 
 
 def test_compiling_is_announced(caplog):
-    """Where the kernels are there already, nothing is said."""
+    """If the kernels are already compiled, nothing is logged."""
     with caplog.at_level(logging.DEBUG):
         Solver(robots.chain('ur5')).solve(Goal.position((0.3, 0.2, 0.4)))
     assert not caplog.records

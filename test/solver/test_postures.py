@@ -1,18 +1,19 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The fixed table of postures that attempts begin at."""
+"""The fixed table of postures from which attempts start."""
 
 from answers import tip_pose
 import numpy as np
 import pytest
 import robots
 
-from ik_node.solver.options import low_discrepancy, posture_table, SolverOptions, Tables
+from ik_node.solver.options import SolverOptions
+from ik_node.solver.tables import low_discrepancy, posture_table, Tables
 
 
 @pytest.mark.parametrize('n', [1, 6, 7])
 def test_the_sequence_fills_the_cube_evenly(n):
-    """Inside the cube, the same each time, a longer one begins alike, no region left out."""
+    """Inside the cube, repeatable, a prefix of a longer one, without empty regions."""
     points = low_discrepancy(100, n)
     assert points.shape == (100, n)
     assert (points >= 0.0).all() and (points < 1.0).all()
@@ -28,7 +29,7 @@ def test_the_sequence_fills_the_cube_evenly(n):
 
 @pytest.mark.parametrize('name', ['ur5', 'panda', 'kinova'])
 def test_the_table_spans_the_limits(name):
-    """One turn for joints without limits; with the pose of the tip at each posture."""
+    """One turn for continuous joints; with the pose of the tip at each posture."""
     chain = robots.chain(name)
     table = posture_table(chain, 400)
     Q = table[:chain.n].T
@@ -43,7 +44,7 @@ def test_the_table_spans_the_limits(name):
 
 
 def test_there_are_as_many_postures_as_restarts():
-    """So that each restart has its own."""
+    """Each restart has its own posture."""
     chain = robots.chain('ur5')
     assert Tables(chain, SolverOptions(max_restarts=5000)).postures.shape[1] >= 5000
     assert Tables(chain, SolverOptions(max_restarts=1)).postures.shape[1] >= 250

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Green, amber, red: each by numbers of Pinocchio, each with its sentence."""
+"""Green, amber and red, checked by Pinocchio, each with its sentence."""
 
 from pathlib import Path
 
@@ -31,15 +31,15 @@ def smallest(q):
 
 
 def at(seed=READY, **joints):
-    """Return the posture READY but for some joints, as seen from `seed`."""
+    """Return the posture READY with some joints changed, seen from `seed`."""
     q = READY.copy()
     for name, value in joints.items():
         q[int(name[-1]) - 1] = value
     return Posture(CHAIN, q, np.array(seed))
 
 
-def test_green_has_nothing_to_say_but_that_it_can_be_reached():
-    """Near, with room, away from singularities; the numbers are those of the posture."""
+def test_green_is_reachable_without_warnings():
+    """Near, with margin to the limits and to singularities; the numbers are true."""
     found = judge(at(joint_1=0.5), THRESHOLDS)
     assert (found.colour, found.reason, found.sentence) == (Colour.GREEN, Reason.SOLVED,
                                                            'reachable')
@@ -51,7 +51,7 @@ def test_green_has_nothing_to_say_but_that_it_can_be_reached():
 
 
 def test_amber_on_a_far_branch():
-    """Beyond the threshold, not below it; the sentence names the joint and how far it goes."""
+    """Only beyond the threshold; the sentence names the joint and how far it would move."""
     assert judge(at(joint_1=1.59), THRESHOLDS).colour is Colour.GREEN
     found = judge(at(joint_1=-1.7), THRESHOLDS)
     assert found.colour is Colour.AMBER and found.reason is Reason.SOLVED
@@ -73,7 +73,7 @@ def test_amber_close_to_a_limit(side):
 
 
 def test_amber_close_to_a_singularity():
-    """With the fifth joint stretched the wrist loses a freedom."""
+    """With the fifth joint straight the wrist is singular."""
     posture = at(joint_5=0.05)
     assert smallest(posture.q) < THRESHOLDS.singular_value < smallest(at(joint_5=0.3).q)
     found = judge(posture, THRESHOLDS)
@@ -82,8 +82,8 @@ def test_amber_close_to_a_singularity():
     assert judge(at(joint_5=0.3), THRESHOLDS).colour is Colour.GREEN
 
 
-def test_every_cause_is_told():
-    """One sentence for all of them."""
+def test_all_warnings_are_in_one_sentence():
+    """One sentence names all causes."""
     limit = MODEL.upperPositionLimit[5]
     found = judge(at(joint_1=2.0, joint_5=0.0, joint_6=limit), THRESHOLDS)
     assert found.sentence.count(' and ') == 2 and found.sentence.startswith('reachable, but on a')
@@ -91,7 +91,7 @@ def test_every_cause_is_told():
 
 
 def test_thresholds_decide():
-    """The same posture is judged by what is asked for; nonsense is refused."""
+    """The thresholds are used; negative numbers and NaN are refused."""
     assert judge(at(joint_1=0.5), Thresholds(far=0.4)).colour is Colour.AMBER
     assert judge(at(joint_1=0.5), Thresholds(limit_margin=3.0)).colour is Colour.AMBER
     assert judge(at(joint_1=0.5), Thresholds(singular_value=0.5)).colour is Colour.AMBER
@@ -100,7 +100,7 @@ def test_thresholds_decide():
             Thresholds(far=value)
 
 
-def test_red_with_the_words_of_the_solver():
+def test_red_has_the_message_of_the_solver():
     """Out of reach; the nearest pose is red, too."""
     solver = Solver(CHAIN)
     T = np.eye(4)
@@ -113,8 +113,8 @@ def test_red_with_the_words_of_the_solver():
     assert (found.colour, found.reason) == (Colour.RED, Reason.NEAREST)
 
 
-def test_red_names_the_joint_that_would_have_to_go_beyond_its_limit():
-    """Of several the one that is most beyond."""
+def test_red_names_the_joint_beyond_its_limit():
+    """If several would, the one farthest beyond its limit."""
     q = READY.copy()
     q[4] = MODEL.upperPositionLimit[4] + 0.3
     pin.framesForwardKinematics(MODEL, DATA, q)
@@ -127,8 +127,8 @@ def test_red_names_the_joint_that_would_have_to_go_beyond_its_limit():
     assert found.limiting_joint == max(result.excess, key=result.excess.get)
 
 
-def test_a_turn_about_z_is_no_error_of_a_pointing_goal():
-    """The error of a goal counts what is asked for, in m and rad."""
+def test_a_pointing_goal_ignores_rotation_about_z():
+    """The error of a goal ignores free axes; m and rad."""
     T = pin.SE3(pin.exp3(np.array([0.3, -0.4, 1.0])), np.array([0.4, 0.1, 0.5]))
     goal = Goal.pointing(T.homogeneous)
     for turn in (0.0, 1.0, -3.0, 3.14):
@@ -140,8 +140,8 @@ def test_a_turn_about_z_is_no_error_of_a_pointing_goal():
     assert Goal.position(T.translation).error(tilted.homogeneous) == pytest.approx((0.005, 0.0))
 
 
-def test_the_error_of_a_goal_is_what_the_solver_takes_for_it():
-    """Whatever the tolerances and the axes, near and far; the solver's boxes are a bit smaller."""
+def test_the_error_of_a_goal_is_that_of_the_solver():
+    """For all tolerances and axes, near and far; the boxes of the solver are slightly smaller."""
     rng = np.random.default_rng(3)
     solver, errors = Solver(CHAIN), []
     for k in range(60):

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is not finite or not numbers is refused in words, and never reaches compiled code."""
+"""Arguments that are not finite numbers are refused and never reach compiled code."""
 
 from answers import PATIENT, reachable, solver
 from hypothesis import example, given, settings, strategies as st
@@ -12,7 +12,7 @@ import robots
 from ik_node.errors import GoalError, IkNodeError, ParameterError, Reason
 from ik_node.solver import solver as solver_module
 from ik_node.solver.compiled import entry
-from ik_node.solver.compiled.damped import Q
+from ik_node.solver.compiled.layout import JOINT_VALUES
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
 
@@ -25,14 +25,14 @@ NUMBERS = st.one_of(
 
 @pytest.fixture(autouse=True)
 def entered(monkeypatch):
-    """Record what the compiled function is given: it must be plain, finite arrays."""
+    """Record the arguments of the compiled function: they must be plain, finite arrays."""
     solver_module.warm_up(bias=False)
     calls = []
     compiled = entry.solve_rows
 
     def record(table, joints, settings_, postures, packed, count, *rest):
         calls.append(count)
-        given = packed.reshape(count, -1)[:, :-(Q + joints.shape[1])]
+        given = packed.reshape(count, -1)[:, :-(JOINT_VALUES + joints.shape[1])]
         assert packed.dtype == np.float64 and packed.flags.c_contiguous
         assert given.shape[1] >= 16 + joints.shape[1] and np.isfinite(given).all()
         assert not np.isnan(joints).any() and not np.isnan(settings_).any()
@@ -51,7 +51,7 @@ def pose(value=None, where=(0, 3)):
 
 
 def broken(shape):
-    """Return what is no array of finite numbers of a shape."""
+    """Return values that are not arrays of finite numbers of a shape."""
     size = int(np.prod(shape))
     holed = np.full(shape, None, dtype=object)
     return [None, 'abc', b'abc', '1', [], {}, object, 3.0, np.zeros(0), np.zeros(size + 1),
@@ -61,8 +61,8 @@ def broken(shape):
 
 
 @pytest.mark.parametrize('T', broken((4, 4)), ids=repr)
-def test_goals_that_are_no_matrices(T, entered):
-    """A GoalError, whatever is asked, and the compiled function is not entered."""
+def test_goals_that_are_not_matrices(T, entered):
+    """A GoalError from every method, and the compiled function is not called."""
     one = Solver(robots.chain('ur5'), **PATIENT)
     for ask in (one.solve, one.solve_all, Goal, lambda T: one.solve(T, select='nearest'),
                 lambda T: one.solve(T, locked=('elbow_joint',))):
@@ -76,7 +76,7 @@ def test_goals_that_are_no_matrices(T, entered):
 @pytest.mark.parametrize('row', range(4))
 @pytest.mark.parametrize('column', range(4))
 def test_goals_with_a_number_that_is_not_finite(value, row, column, entered):
-    """Wherever it stands."""
+    """At any place of the matrix."""
     for ask in (solver('ur5').solve, solver('ur5').solve_all):
         with pytest.raises(GoalError, match='not finite') as caught:
             ask(pose(value, (row, column)))
@@ -96,7 +96,7 @@ def test_seeds_that_are_refused(seed, entered):
     for ask in (solver('ur5').solve, solver('ur5').solve_all):
         with pytest.raises(ParameterError, match='seed.* 6 finite numbers'):
             ask(pose(), seed)
-    with pytest.raises(ParameterError, match='seeds are 6 finite numbers'):
+    with pytest.raises(ParameterError, match='seeds must be 6 finite numbers'):
         solver('ur5').solve_batch(pose()[None], seed)
     assert not entered
 
@@ -116,7 +116,7 @@ def test_batches_that_are_refused(goals, entered):
     lambda a: np.repeat(a, 2, axis=0)[::2], lambda a: a.astype(object),
     lambda a: a.astype(np.longdouble), lambda a: np.ma.masked_invalid(a)],
     ids=['list', 'fortran', 'big endian', 'strided', 'object', 'long', 'masked'])
-def test_every_form_of_an_array_has_the_same_answer(turn):
+def test_every_memory_layout_has_the_same_answer(turn):
     """Bit for bit."""
     expected = solver('ur5').solve(pose(), SEED)
     for T, seed in ((turn(pose()), SEED), (pose(), turn(SEED)), (turn(pose()), turn(SEED))):
@@ -128,8 +128,8 @@ def test_every_form_of_an_array_has_the_same_answer(turn):
     assert np.array_equal(solver('ur5').solve(frozen, still).q, expected.q)
 
 
-def test_less_precise_numbers_are_taken_as_they_are():
-    """Integers are numbers; a rotation of single precision is orthonormal to 1e-6."""
+def test_integers_and_single_precision_are_accepted():
+    """Integers are accepted; a rotation of single precision is orthonormal to 1e-6."""
     T = pose().astype(np.float32)
     single, double = (solver('ur5').solve(t, SEED) for t in (T, T.astype(float)))
     assert single.success and np.array_equal(single.q, double.q)
@@ -141,8 +141,8 @@ def test_less_precise_numbers_are_taken_as_they_are():
 
 @pytest.mark.parametrize('name', ['ur5', 'kinova', 'panda'])
 @pytest.mark.parametrize('far', [1e3, 1e9, 1e30, 1e155, 1e200, 1e308])
-def test_goals_as_far_away_as_numbers_go(name, far):
-    """Out of reach, or refused; the posture is one of the arm's and its distance true."""
+def test_goals_at_any_distance(name, far):
+    """Out of reach, or refused; the posture is inside the limits and its distance true."""
     chain = robots.chain(name)
     T = reachable(name, 1)[1][0].copy()
     T[:3, 3] = far, -far, far
@@ -161,8 +161,8 @@ def test_goals_as_far_away_as_numbers_go(name, far):
 @pytest.mark.parametrize('name', ['ur5', 'kinova', 'panda'])
 @pytest.mark.parametrize('far', [1e3, 1e6, 1e9, 1e30, 1e308])
 @pytest.mark.parametrize('sign', [-1.0, 1.0])
-def test_seeds_as_far_away_as_numbers_go(name, far, sign):
-    """Solved, or refused in words; in no time."""
+def test_seeds_at_any_distance(name, far, sign):
+    """Solved or refused, quickly."""
     for T in reachable(name, 3)[1]:
         try:
             result = solver(name).solve(T, np.full(robots.chain(name).n, sign * far))
@@ -177,7 +177,7 @@ def test_seeds_as_far_away_as_numbers_go(name, far, sign):
        rigid=st.booleans())
 @example(T=np.eye(4), seed=np.zeros(6), rigid=False)
 def test_any_numbers(T, seed, rigid):
-    """An answer inside the limits or one sentence, never anything else."""
+    """A result inside the limits or one of our errors, never anything else."""
     if rigid:
         T[:3, :3], T[3] = pose()[:3, :3], (0.0, 0.0, 0.0, 1.0)
     finite = np.isfinite(T).all() and np.isfinite(seed).all()

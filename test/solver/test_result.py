@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The figures and the sentence of a result belong to its answer."""
+"""The metrics and the message of a result are those of its answer."""
 
 import re
 
@@ -11,10 +11,11 @@ import robots
 
 from ik_node.errors import Reason
 from ik_node.solver.goal import Goal
+from ik_node.solver.solver import Solver
 
 
 @pytest.mark.parametrize('name', ['ur5', 'panda', 'kinova'])
-def test_the_figures_of_a_result(name):
+def test_the_metrics_of_a_result(name):
     """Against Pinocchio's Jacobian and the definitions."""
     chain = robots.chain(name)
     for T, seed in zip(reachable(name, 20)[1], robots.random_postures(chain, 20, 12)):
@@ -33,8 +34,8 @@ def test_the_figures_of_a_result(name):
         assert 0.0 < result.time < 10.0
 
 
-def test_the_sentence_of_a_solution():
-    """Its errors, and how long it took."""
+def test_the_message_of_a_solution():
+    """Its errors and its time."""
     result = solver('ur5').solve(reachable('ur5', 1)[1][0])
     said = re.fullmatch(r'solved to (\S+) m and (\S+) rad in (\S+) ms', result.message)
     assert said
@@ -44,7 +45,7 @@ def test_the_sentence_of_a_solution():
 
 
 def test_the_goal_of_a_result():
-    """What was asked for, as a Goal; the one that was given if it was one."""
+    """A Goal; the same object if a Goal was given."""
     T = reachable('ur5', 1)[1][0]
     goal = Goal.position(T[:3, 3])
     assert solver('ur5').solve(goal).goal is goal
@@ -52,7 +53,7 @@ def test_the_goal_of_a_result():
     assert np.array_equal(asked.T_base_tip, T) and not any(asked.tolerance)
 
 
-def test_joints_on_their_limits_are_named():
+def test_joints_at_their_limits_are_named():
     """Within a micrometre or a microradian."""
     chain = robots.chain('six_axis_arm')
     q = chain.middle.copy()
@@ -62,7 +63,7 @@ def test_joints_on_their_limits_are_named():
     assert result.limiting_joints == (chain.joint_names[1], chain.joint_names[3])
 
 
-def test_success_is_what_can_be_used():
+def test_which_reasons_are_a_success():
     """SOLVED and NEAREST; the errors of the others are those of the nearest posture."""
     far = np.eye(4)
     far[0, 3] = 3.0
@@ -76,3 +77,21 @@ def test_success_is_what_can_be_used():
         assert np.allclose((result.position_error, result.orientation_error),
                            errors_of('ur5', T, result.q), rtol=1e-6, atol=1e-9)
         assert result.message and '\n' not in result.message
+
+
+def test_repr():
+    """One line with status, success, errors and rounded joint positions."""
+    one, T = solver('ur5'), reachable('ur5', 1)[1][0]
+    result = one.solve(T)
+    q = ', '.join(f'{value:.4f}' for value in result.q)
+    assert repr(result) == (
+        f'Result(SOLVED, success=True, position_error={result.position_error:.1e} m, '
+        f'orientation_error={result.orientation_error:.1e} rad, q=[{q}])')
+    far = T.copy()
+    far[0, 3] = 3.0
+    assert repr(one.solve(far)).startswith('Result(OUT_OF_REACH, success=False, position_error=')
+    posture = one.solve_all(T)[0]
+    assert repr(posture) == f'Posture(q=[{", ".join(f"{value:.4f}" for value in posture.q)}])'
+    assert repr(Solver(robots.chain('ur5'))) == 'Solver(base_link to tool0, 6 joints)'
+    assert repr(Solver(robots.chain('ur5'), gains=1.0, max_restarts=3)) == (
+        'Solver(base_link to tool0, 6 joints, max_restarts=3, gains=(1.0,))')

@@ -21,7 +21,7 @@ SEVEN = [('panda', {1: 0.0, 5: 0.0}), ('xarm7', {1: 0.0, 5: 0.0}), ('pr2', {3: -
 
 
 def assert_solved_from_anywhere(name, postures):
-    """Check goals made from postures: from afar, from near, and from the posture itself."""
+    """Check goals at postures, solved from far, from near, and from the posture itself."""
     chain = robots.chain(name)
     rng = np.random.default_rng(24)
     for q, seed in zip(postures, robots.random_postures(chain, len(postures), 24)):
@@ -34,7 +34,7 @@ def assert_solved_from_anywhere(name, postures):
 @pytest.mark.fault('goals', 'at a singularity of wrist or elbow', 'solved')
 @pytest.mark.parametrize('name, joints', WRIST + ELBOW + SEVEN, ids=str)
 def test_at_a_singularity(name, joints):
-    """Wrist, elbow, and those of seven-axis arms."""
+    """Wrist and elbow singularities, and those of seven-axis arms."""
     postures = robots.random_postures(robots.chain(name), 40, 23)
     for k, value in joints.items():
         postures[:, k] = value
@@ -77,7 +77,7 @@ def test_at_a_shoulder_singularity(name):
 @pytest.mark.fault('goals', 'at the edge of the reach, the arm stretched', 'solved')
 @pytest.mark.parametrize('name', ['ur5', 'ur10', 'panda', 'z1', 'six_axis_arm', 'kinova'])
 def test_at_full_stretch(name):
-    """The farthest point that the arm reaches, from which no step leads farther."""
+    """At the farthest point that the arm reaches."""
     goal = Goal.position(stretched(name) * (1.0 - 1e-9))
     for seed in robots.random_postures(robots.chain(name), 20, 91):
         result = solver(name).solve(goal, seed)
@@ -86,8 +86,8 @@ def test_at_full_stretch(name):
 
 
 @pytest.mark.parametrize('name', ['ur5', 'z1', 'panda'])
-def test_paths_through_a_singularity_are_followed(name):
-    """Small steps across a straight wrist or arm, each solved from the last one."""
+def test_paths_through_a_singularity_are_solved(name):
+    """Small steps across a straight wrist or arm, each seeded by the one before."""
     chain = robots.chain(name)
     joint = {'ur5': 4, 'z1': 4, 'panda': 5}[name]
     q = reachable(name, 1, 92)[0][0].copy()

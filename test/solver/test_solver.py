@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the solver promises, judged by Pinocchio's kinematics."""
+"""The guarantees of the solver, checked by Pinocchio's kinematics."""
 
 from answers import (
     assert_inside,
@@ -29,7 +29,7 @@ JUMP = 0.5  # rad or m
 
 @pytest.mark.parametrize('name', robots.ARMS)
 def test_every_reachable_pose_is_solved(name):
-    """From a random seed: solved, inside the limits, within tolerance, the figures true."""
+    """From a random seed: solved, inside the limits, within tolerance, with true errors."""
     _, poses = reachable(name, COUNT)
     for T, seed in zip(poses, robots.random_postures(robots.chain(name), COUNT, 12)):
         result = solver(name).solve(T, seed)
@@ -39,7 +39,7 @@ def test_every_reachable_pose_is_solved(name):
 
 @pytest.mark.parametrize('name', robots.ARMS)
 def test_every_reachable_pose_is_solved_without_a_seed(name):
-    """The search begins at the middle of the limits."""
+    """The search starts at the middle of the limits."""
     chain = robots.chain(name)
     _, poses = reachable(name, COUNT)
     middle = np.clip(chain.middle, chain.lower, chain.upper)
@@ -52,16 +52,16 @@ def test_every_reachable_pose_is_solved_without_a_seed(name):
 
 @pytest.mark.parametrize('name', robots.ARMS)
 def test_near_seeds_stay_near(name):
-    """A seed within 0.1 rad of a solution is not left for another branch."""
+    """From a seed within 0.1 rad of a solution, the answer is on the same branch."""
     postures, poses = reachable(name, MANY, 21)
     seeds = near(name, postures, 0.1)
-    # The bias moves redundant arms on purpose.
+    # The bias may move redundant arms away from the seed.
     unbiased = solver(name, **UNBIASED)
     results = [unbiased.solve(T, seed) for T, seed in zip(poses, seeds)]
     assert all(result.success for result in results)
     moved = np.array([np.abs(result.q - seed).max() for result, seed in zip(results, seeds)])
     assert moved.max() <= JUMP
-    if len(seeds[0]) == 6:  # the solution itself is met, not another that is near as well
+    if len(seeds[0]) == 6:  # this solution, not another one nearby
         assert np.quantile(moved, 0.98) <= 0.1 + 1e-3
 
 
@@ -81,7 +81,7 @@ def test_restarts_are_needed(name):
 
 
 def test_seeds_are_tried_in_their_order():
-    """Before any posture of the table; turns are chosen nearest to the first."""
+    """Before any posture of the table; the turns are those nearest to the first seed."""
     postures, poses = reachable('ur5', 200)
     alone = solver('ur5', max_restarts=0)
     tried = 0
@@ -93,7 +93,7 @@ def test_seeds_are_tried_in_their_order():
         assert_solves('ur5', T, result)
         assert result.restarts == 1
         assert np.array_equal(result.seed, seed)
-        # The second seed meets the goal, but for whole turns towards the first.
+        # The second seed solves the goal, up to whole turns towards the first.
         turns = (result.q - q) / (2.0 * np.pi)
         assert np.abs(turns - np.round(turns)).max() < 1e-9
         assert np.abs(result.q - seed).max() <= np.abs(q - seed).max() + 1e-9
@@ -103,8 +103,8 @@ def test_seeds_are_tried_in_their_order():
     assert tried > 5
 
 
-def test_seeds_need_not_lie_inside_the_limits():
-    """A joint that is out of its limits begins on them."""
+def test_seeds_may_be_outside_the_limits():
+    """A joint of the seed outside its limits starts at the limit."""
     chain = robots.chain('panda')
     _, poses = reachable('panda', 100)
     rng = np.random.default_rng(17)
@@ -112,7 +112,7 @@ def test_seeds_need_not_lie_inside_the_limits():
         assert_solves('panda', T, solver('panda').solve(T, rng.normal(scale=20.0, size=chain.n)))
 
 
-def test_a_goal_that_is_met_already_takes_no_step():
+def test_a_seed_that_solves_the_goal_takes_no_step():
     """The seed itself is the answer when it meets the goal."""
     postures, poses = reachable('ur5', 20)
     for q, T in zip(postures, poses):
@@ -121,8 +121,8 @@ def test_a_goal_that_is_met_already_takes_no_step():
         assert np.array_equal(result.q, q)
 
 
-def test_an_arm_with_mimic_skew_and_sliding_joints_is_solved():
-    """Fewer than six coordinates, prismatic and mimic joints: reachable poses are met."""
+def test_an_arm_with_mimic_skew_and_prismatic_joints_is_solved():
+    """Fewer than six joints, prismatic and mimic joints: reachable poses are solved."""
     chain = make_chain(parse_urdf(robots.SKEW), 'base', 'tip')
     reference = robots.Reference(robots.SKEW)
     skew = Solver(chain, **PATIENT)
@@ -140,7 +140,7 @@ def test_an_arm_with_mimic_skew_and_sliding_joints_is_solved():
 @pytest.mark.parametrize('name', ['ur3', 'ur5', 'ur10'])
 @pytest.mark.parametrize('axis', [0, 1, 2])
 def test_an_orientation_half_a_turn_away_is_solved(name, axis):
-    """The tip turned by exactly pi about one of its axes: solved, always the same way."""
+    """Rotated by exactly pi about an axis of the tip: solved, always with the same answer."""
     turn = np.diag([1.0 if k == axis else -1.0 for k in range(3)])
     base = np.array([0.4, -1.2, 1.6, 0.3, 1.1, 0.2])
     for q in base + np.random.default_rng(25).uniform(-0.1, 0.1, (20, 6)):

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Goals that leave axes free, wholly or within a box: the answers lie in the box."""
+"""Goals with free axes or a tolerance box: the answers are inside the box."""
 
 from dataclasses import replace
 from itertools import product
@@ -43,7 +43,7 @@ def goal_around(T, shift, tolerance, frame):
 
 
 def assert_in_box(name, goal, result):
-    """Check that an answer deviates no more than the goal allows, each axis by itself."""
+    """Check that an answer is within the tolerance of each axis."""
     assert_solves(name, goal, result)
     away = np.abs(deviation(goal, tip_pose(name, result.q)))
     least = np.where(np.array(goal.tolerance) > 1e-6, 1e-9, 1e-6)  # a box is met from inside
@@ -70,7 +70,7 @@ def test_every_reachable_orientation_is_solved(name):
 @pytest.mark.parametrize('name', NAMES)
 @pytest.mark.parametrize('frame', FRAMES)
 def test_any_axes_may_be_free(name, frame):
-    """Each of the 62 choices; the pose of the goal itself need not be within reach."""
+    """All 62 choices; the pose of the goal itself may be out of reach."""
     _, poses = reachable(name, 3 * len(MASKS))
     rng = np.random.default_rng(30)
     used = np.zeros(6)
@@ -84,8 +84,8 @@ def test_any_axes_may_be_free(name, frame):
 
 @pytest.mark.parametrize('name', NAMES)
 @pytest.mark.parametrize('frame', FRAMES)
-def test_answers_lie_inside_the_box(name, frame):
-    """Widths from a micrometre to a metre, and the answer may lie on the border."""
+def test_answers_are_inside_the_box(name, frame):
+    """Widths from a micrometre to a metre; the answer may be on the border."""
     _, poses = reachable(name, 150)
     rng = np.random.default_rng(31)
     inside = 0
@@ -102,7 +102,7 @@ def test_answers_lie_inside_the_box(name, frame):
 
 @pytest.mark.parametrize('name', NAMES)
 def test_the_two_frames_differ(name):
-    """A slot along the tool's z axis is another than one along the base's."""
+    """A slot along the z axis of the tool differs from one along that of the base."""
     _, poses = reachable(name, 50)
     seeds = robots.random_postures(robots.chain(name), 50, 33)
     slot = (0.0, 0.0, 0.05, FREE, FREE, FREE)
@@ -118,8 +118,8 @@ def test_the_two_frames_differ(name):
 
 @pytest.mark.parametrize('name', NAMES)
 @pytest.mark.parametrize('frame', FRAMES)
-def test_a_box_wide_open_is_a_free_axis(name, frame):
-    """And one of no width is an exact goal: the same answers where no restart comes between."""
+def test_an_infinite_box_is_a_free_axis(name, frame):
+    """A box of width 0 is an exact goal: the same answers if no restart is needed."""
     postures, poses = reachable(name, 60)
     compared = 0
     for T, seed in zip(poses, near(name, postures, 0.1)):
@@ -147,7 +147,7 @@ def test_a_box_wide_open_is_a_free_axis(name, frame):
 @pytest.mark.parametrize('frame', FRAMES)
 @pytest.mark.parametrize('angle', [3.0, np.pi - 1e-3, np.pi - 1e-7, np.pi])
 def test_deviations_near_half_a_turn(name, frame, angle):
-    """An axis that is free stays so where the rotation vector changes its sign."""
+    """A free axis stays free where the rotation vector changes its sign."""
     postures, poses = reachable(name, 40)
     for k, (T, seed) in enumerate(zip(poses, near(name, postures, 0.02))):
         axis = 3 + k % 3
@@ -156,18 +156,18 @@ def test_deviations_near_half_a_turn(name, frame, angle):
         goal = goal_around(T, shift, tolerance, frame)
         away = assert_in_box(name, goal, solver(name, **UNBIASED).solve(goal, seed))
         if len(seed) == 6:
-            assert away[axis] > 2.0  # the answer is still the near one, not one at angle 0
+            assert away[axis] > 2.0  # the near solution, not the one at angle 0
 
 
 @pytest.mark.parametrize('name', NAMES)
-def test_locked_joints_stay_where_the_seed_has_them(name):
-    """Exactly, also on a limit, and the other joints do the work."""
+def test_locked_joints_keep_the_position_of_the_seed(name):
+    """Exactly, also at a limit; the other joints solve the goal."""
     chain = robots.chain(name)
     postures, poses = reachable(name, 60)
     tolerance = (0.0, 0.0, 0.0, 0.0, 0.0, FREE) if chain.n == 6 else (0.0,) * 6
     moved = 0
     for k, (T, q) in enumerate(zip(poses, postures)):
-        joint = k % (chain.n - (chain.n == 6))  # the free axis is the last joint's on some
+        joint = k % (chain.n - (chain.n == 6))  # on some arms the last joint moves the free axis
         seed = robots.random_postures(chain, 1, 100 + k)[0]
         seed[joint] = q[joint]
         goal = Goal(T, tolerance)
@@ -179,7 +179,7 @@ def test_locked_joints_stay_where_the_seed_has_them(name):
 
 
 @pytest.mark.parametrize('side', [-1.0, 1.0])
-def test_a_locked_joint_outside_its_limits_is_held_on_them(side):
+def test_a_locked_joint_outside_its_limits_is_put_on_them(side):
     """The limits are hard for locked joints as well."""
     chain = robots.chain('panda')
     limit = chain.upper if side > 0.0 else chain.lower
@@ -210,7 +210,7 @@ def test_several_joints_may_be_locked():
 
 @pytest.mark.parametrize('name', ['panda', 'xarm7', 'pr2', 'baxter'])
 def test_a_heavy_joint_moves_less(name):
-    """On a redundant arm, from a near seed; by how much follows from its weight."""
+    """On a redundant arm, from a near seed; the higher the weight, the less."""
     chain = robots.chain(name)
     postures, poses = reachable(name, 150)
     seeds = near(name, postures, 0.1)
@@ -229,7 +229,7 @@ def test_a_heavy_joint_moves_less(name):
 
 
 def test_a_small_step_is_the_weighted_least_one():
-    """Near the seed the answer is where ``sum weight dq^2`` is least, by the closed form."""
+    """Near the seed ``sum weight dq^2`` is least, by the closed form."""
     chain = robots.chain('panda')
     weights = np.array([1.0, 5.0, 20.0, 1.0, 3.0, 1.0, 0.5])
     for q in robots.random_postures(chain, 40, 35):
@@ -254,14 +254,14 @@ def test_a_small_step_is_the_weighted_least_one():
                                                      max_size=14),
        aside=st.sampled_from([0.0, 0.01, 1.0, 10.0]))
 def test_any_box_any_limits_any_seed(name, frame, widths, shares, number, room, aside):
-    """Never a wrong word; from close by always an answer."""
+    """Never a wrong status; from a near seed always a solution."""
     chain = robots.chain(name)
     q = robots.random_postures(chain, 1, number)[0]
     low, high = np.array(room[:chain.n]), np.array(room[7:7 + chain.n])
     narrow = replace(chain, lower=np.maximum(chain.lower, q - low),
                      upper=np.minimum(chain.upper, q + high),
                      continuous=np.zeros(chain.n, dtype=bool))
-    # Not into the corners, where the solver keeps its own tolerance from the border.
+    # Not in the corners: the solver keeps its own tolerance from the border.
     shift = 0.98 * np.array(shares) * np.minimum(widths, 0.5) * (np.array(widths) > 1e-5)
     goal = goal_around(tip_pose(name, q), shift, widths, frame)
     rng = np.random.default_rng(number)

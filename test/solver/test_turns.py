@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which of the equal angles is answered: the nearest to the seed that the limits allow."""
+"""Angles are returned at the turn nearest to the seed that is inside the limits."""
 
 from answers import assert_solves, reachable, solver, tip_pose, UNBIASED
 import numpy as np
@@ -10,7 +10,7 @@ import robots
 
 @pytest.mark.parametrize('name', ['ur5', 'ur5_limited', 'panda', 'kinova', 'pr2'])
 def test_no_other_turn_inside_the_limits_is_nearer(name):
-    """Neither of joints with limits nor of those without, 40 turns away."""
+    """For joints with limits, and for continuous joints up to 40 turns away."""
     chain = robots.chain(name)
     _, poses = reachable(name, 300)
     seeds = robots.random_postures(chain, 300, 15)
@@ -18,7 +18,7 @@ def test_no_other_turn_inside_the_limits_is_nearer(name):
         -40, 40, (300, int(chain.continuous.sum())))
     moved = 0
     for T, seed in zip(poses, seeds):
-        # The bias comes after the turns.
+        # The bias acts after the turns are chosen.
         result = solver(name, **UNBIASED).solve(T, seed)
         assert_solves(name, T, result)
         for k, angle in enumerate(result.q):
@@ -31,7 +31,7 @@ def test_no_other_turn_inside_the_limits_is_nearer(name):
 
 
 def test_a_whole_turn_is_taken_towards_the_seed():
-    """On a UR5 (limits of two turns) the same pose is met one turn on, if the seed is there."""
+    """A UR5 (range of two turns) solves the pose one turn further if the seed is there."""
     q = np.array([0.5, -1.0, 1.2, 0.4, 0.9, 0.3])
     T = tip_pose('ur5', q)
     for turns in (np.array([0, 0, 0, 0, 0, -1]), np.array([-1, 1, 0, -1, -1, 0])):
@@ -40,8 +40,8 @@ def test_a_whole_turn_is_taken_towards_the_seed():
 
 
 @pytest.mark.parametrize('turns', [2, 1000, -(10 ** 5)])
-def test_a_seed_beyond_the_limits_draws_to_the_last_turn_inside(turns):
-    """However far it is away, at no cost."""
+def test_a_seed_beyond_the_limits_gives_the_last_turn_inside(turns):
+    """However far away the seed is, and as fast."""
     q = np.array([0.5, -1.0, 1.2, 0.4, 0.9, 0.3])
     T = tip_pose('ur5', q)
     result = solver('ur5').solve(T, q + 2.0 * np.pi * turns * np.eye(6)[0])
@@ -53,7 +53,7 @@ def test_a_seed_beyond_the_limits_draws_to_the_last_turn_inside(turns):
 
 
 def test_continuous_joints_have_no_false_limits():
-    """A joint that turns without limit is solved where it stands, 40 turns on."""
+    """A continuous joint 40 turns away is solved there."""
     chain = robots.chain('kinova')
     assert chain.continuous.sum() == 3
     postures, poses = reachable('kinova', 100)

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Goals that cannot be met: the reason is true, and so is the distance of the nearest posture."""
+"""Unreachable goals: the reason and the distance of the nearest posture are true."""
 
 from answers import (
     assert_honest,
@@ -21,8 +21,7 @@ import robots
 from ik_node.errors import Reason
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import parse_urdf
-from ik_node.solver.compiled.damped import ERROR
-from ik_node.solver.compiled.entry import solve_goals
+from ik_node.solver.compiled.layout import SQUARED_ERROR
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
 
@@ -33,7 +32,7 @@ from ik_node.solver.solver import Solver
 @pytest.mark.parametrize('name', ['ur5', 'panda', 'kinova', 'pr2'])
 @pytest.mark.parametrize('beyond', [1e-3, 1.0, 1e3, 1e5])
 def test_beyond_the_length_of_the_arm(name, beyond):
-    """OUT_OF_REACH, both distances said, units hinted at."""
+    """OUT_OF_REACH, with both distances, and a hint at the units if they look like mm."""
     chain = robots.chain(name)
     T = tip_pose(name, np.clip(chain.middle, chain.lower, chain.upper))
     T[:3, 3] = chain.offsets[0, 9:] + np.array([0.6, 0.0, 0.8]) * (chain.reach + beyond)
@@ -51,7 +50,7 @@ def test_beyond_the_length_of_the_arm(name, beyond):
                    'refused; a millimetre inside is solved')
 @pytest.mark.parametrize('name', ['ur5', 'panda', 'z1', 'six_axis_arm', 'kinova'])
 def test_at_the_edge_of_reach(name):
-    """A millimetre inside the farthest point there is an answer, a millimetre outside none."""
+    """Solved a millimetre inside the farthest point, not solved a millimetre outside."""
     first, edge = robots.chain(name).offsets[0, 9:], stretched(name)
     out = (edge - first) / np.linalg.norm(edge - first)
     inside, outside = (Goal.position(edge + way * out) for way in (-1e-3, 1e-3))
@@ -87,7 +86,7 @@ def test_inside_the_column(name, radius):
 
 @pytest.mark.parametrize('name', ['ur5', 'z1', 'six_axis_arm', 'panda', 'kinova'])
 def test_an_orientation_out_of_reach(name):
-    """The position alone is met inside the limits; the whole is not, even without limits."""
+    """The position can be reached inside the limits, the pose not even without limits."""
     poses, turned = reachable(name, 60)[1], reachable(name, 60, 84)[1]
     found = 0
     for p, R in zip(poses, turned):
@@ -108,8 +107,8 @@ def test_an_orientation_out_of_reach(name):
 
 
 @pytest.mark.parametrize('name', ['z1', 'six_axis_arm', 'panda', 'kinova'])
-def test_positions_out_of_the_limits_are_not_called_orientations(name):
-    """Of any goal: no sentence that the position could be reached where it could not."""
+def test_the_orientation_is_no_reason_if_the_position_is_out_of_reach(name):
+    """ORIENTATION_OUT_OF_REACH is given only if the position can be reached."""
     chain, seen = robots.chain(name), set()
     rng = np.random.default_rng(4)
     for T in reachable(name, 100, 78)[1]:
@@ -137,7 +136,7 @@ def excess_of(chain, q):
                    'refused with the joint and by how much')
 @pytest.mark.parametrize('name', ['z1', 'six_axis_arm', 'kinova', 'panda', 'baxter', 'pr2'])
 def test_a_joint_beyond_its_limit(name):
-    """A posture with one joint 0.1 rad beyond: named with so much, or another with less."""
+    """A posture with one joint 0.1 rad beyond its limit: it is named, or a smaller excess is."""
     chain, rng = robots.chain(name), np.random.default_rng(85)
     limited = np.flatnonzero(np.isfinite(chain.lower))
     closed = closed_form(name) if chain.n == 6 else None
@@ -147,12 +146,12 @@ def test_a_joint_beyond_its_limit(name):
         q[joint] = rng.choice([chain.upper[joint] + 0.1, chain.lower[joint] - 0.1])
         T = tip_pose(name, q)
         result = solver(name).solve(T)
-        if result.success:  # by another branch
+        if result.success:  # on another branch
             assert_solves(name, T, result)
             continue
         assert_honest(name, T, result)
         assert result.status is Reason.BEYOND_LIMIT
-        # Of the continuum of a seventh joint only samples are looked at.
+        # Of the continuum of a seventh joint only samples are checked.
         assert max(result.excess.values()) <= (0.1 + 1e-5 if closed else 0.15)
         for joint_name, amount in result.excess.items():
             assert f"'{joint_name}' by {amount:.3g} rad" in result.message
@@ -164,8 +163,8 @@ def test_a_joint_beyond_its_limit(name):
     assert by_name > (15 if chain.n == 6 else 1)
 
 
-def test_a_joint_that_slides_beyond_its_limit():
-    """It is named as the one at its limit; only limits of joints that turn are opened."""
+def test_a_prismatic_joint_beyond_its_limit():
+    """The joint is named as at its limit; only revolute joints are tried without limits."""
     chain, reference = make_chain(parse_urdf(robots.SKEW), 'base', 'tip'), \
         robots.Reference(robots.SKEW)
     q = np.array([0.3, 0.7, 0.4, -0.5])  # 'slide' ends at 0.6
@@ -176,8 +175,8 @@ def test_a_joint_that_slides_beyond_its_limit():
     assert result.limiting_joints == ('slide',) and "'slide' at the limit" in result.message
 
 
-def test_an_arm_with_a_locked_joint_is_judged_as_it_stands():
-    """What the lock forbids is no solution, and never called one beyond a limit."""
+def test_the_reason_takes_locked_joints_into_account():
+    """Solutions that need the locked joint do not count, and the reason is no limit of it."""
     chain = robots.chain('ur5')
     failed = 0
     for q, T in zip(*reachable('ur5', 40)):
@@ -196,7 +195,7 @@ def test_an_arm_with_a_locked_joint_is_judged_as_it_stands():
 # ---- the nearest posture ----------------------------------------------------
 
 def hopeless(name, count):
-    """Return poses of which most are out of reach, not far from the arm."""
+    """Return poses near the arm, most of them out of reach."""
     chain, rng = robots.chain(name), np.random.default_rng(87)
     poses = reachable(name, count, 88)[1].copy()
     poses[:, :3, 3] = chain.offsets[0, 9:] + 0.5 * chain.reach * rng.normal(size=(count, 3))
@@ -205,12 +204,12 @@ def hopeless(name, count):
 
 @pytest.mark.parametrize('name', ['ur5', 'z1', 'six_axis_arm', 'panda', 'pr2', 'kinova'])
 def test_the_nearest_posture_is_a_local_minimum(name):
-    """Scipy's bounded least squares goes on from it and gains less than a thousandth."""
+    """Scipy's bounded least squares, started there, gains less than a thousandth."""
     judged = 0
     for T in hopeless(name, 25):
         result = solver(name).solve(T)
         if result.success or result.orientation_error > 2.8:
-            continue  # at half a turn the distance has an edge
+            continue  # at half a turn the distance is not smooth
         assert_honest(name, T, result)
         away = np.hypot(result.position_error, LENGTH * result.orientation_error)
         assert improve(name, T, result.q) >= 0.999 * away
@@ -219,8 +218,8 @@ def test_the_nearest_posture_is_a_local_minimum(name):
 
 
 @pytest.mark.parametrize('name', ['ur5', 'z1', 'panda', 'kinova'])
-def test_nearest_answers_what_is_within_reach(name):
-    """Option `nearest`: the posture of the failure, as a success that says so."""
+def test_nearest_returns_the_nearest_pose_within_reach(name):
+    """With `nearest` the nearest posture of the failure is a success, with status NEAREST."""
     answered = 0
     for T in hopeless(name, 40):
         failed, given = solver(name).solve(T), solver(name, nearest=True).solve(T)
@@ -238,8 +237,8 @@ def test_nearest_answers_what_is_within_reach(name):
     assert answered > 10
 
 
-def test_the_weight_of_a_radian_decides_what_is_near():
-    """Each weight's answer is the nearest by its own measure."""
+def test_metres_per_radian_decides_which_pose_is_nearest():
+    """The answer for each weight is the nearest by that weight."""
     differ = 0
     for T in hopeless('ur5', 30):
         light, heavy = (solver('ur5', metres_per_radian=length).solve(T)
@@ -263,12 +262,11 @@ def column():
 
 
 def test_the_best_attempt_is_kept():
-    """More attempts never end farther from a goal that cannot be met."""
+    """More attempts never end farther from an unreachable goal."""
     tables, seed = solver('ur5').tables, np.full((1, 1, 6), 0.3)
-    ways = [solve_goals(tables.table, tables.joints, tables.settings, tables.postures,
-                        column()[None], seed, 0, attempts)[0, ERROR]
-            for attempts in (0, 1, 5, 20, 100, 150)]
-    assert (np.diff(ways) <= 0.0).all() and ways[-1] < 0.9 * ways[0]
+    errors = [tables.solve(column()[None], seed, 0, restarts)[0, SQUARED_ERROR]
+              for restarts in (0, 1, 5, 20, 100, 150)]
+    assert (np.diff(errors) <= 0.0).all() and errors[-1] < 0.9 * errors[0]
     for restarts in (0, 20, 300):
         result = solver('ur5', max_restarts=restarts).solve(column(), seed[0])
         assert_honest('ur5', column(), result)
@@ -291,7 +289,7 @@ def test_the_deadline_ends_the_search():
 
 
 def test_restarts_beyond_the_first_hundred_and_fifty():
-    """They solve what fewer did not, with steps too few for an attempt from afar."""
+    """They solve goals that fewer restarts did not, with few steps per attempt."""
     poses, seeds = reachable('panda', 60)[1], robots.random_postures(robots.chain('panda'), 60, 12)
     solved = [sum(solver('panda', max_iterations=1, max_restarts=restarts).solve(T, seed).success
                   for T, seed in zip(poses, seeds)) for restarts in (150, 3000)]
@@ -299,14 +297,14 @@ def test_restarts_beyond_the_first_hundred_and_fifty():
 
 
 @pytest.mark.parametrize('name', ['ur5', 'z1', 'panda'])
-def test_a_failure_is_found_out_quickly(name):
-    """In about a millisecond; the fastest of a few, on a machine that may be busy."""
+def test_a_failure_takes_little_time(name):
+    """In about a millisecond; the fastest of a few runs, since the machine may be busy."""
     times = [min(solver(name).solve(T).time for _ in range(5)) for T in hopeless(name, 10)]
     assert np.median(times) < 4e-3
 
 
-def test_free_axes_of_a_goal_that_cannot_be_met():
-    """The distance is that from the box."""
+def test_free_axes_of_an_unreachable_goal():
+    """The distance is measured from the box."""
     goal = Goal(column(), (0.002, 0.002, FREE, FREE, FREE, FREE), 'base')
     result = solver('ur5').solve(goal)
     assert_honest('ur5', goal, result)

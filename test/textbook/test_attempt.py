@@ -15,8 +15,8 @@ from ik_node.model.urdf import parse_urdf
 from ik_node.solver.goal import Goal
 from ik_node.textbook.attempt import descend, Ending
 from ik_node.textbook.locked_joints import hold
-from ik_node.textbook.methods import Method, METHODS
-from ik_node.textbook.options import ClassicOptions, POSITIVE
+from ik_node.textbook.methods import Method, TEXTBOOK_METHODS
+from ik_node.textbook.options import ClassicOptions, POSITIVE_OPTIONS
 from ik_node.textbook.task import Task
 
 INF = np.inf
@@ -65,10 +65,10 @@ def near_pairs(name, count, seed):
 
 
 @pytest.mark.parametrize('method, name', [
-    (method, name) for method in METHODS for name in ('ur5', 'kinova', 'panda')
-    if METHODS[method].most_spare > 0 or name != 'panda'])
-def test_most_goals_are_met_from_near(method, name):
-    """And what is called converged is, inside the limits."""
+    (method, name) for method in TEXTBOOK_METHODS for name in ('ur5', 'kinova', 'panda')
+    if TEXTBOOK_METHODS[method].most_spare > 0 or name != 'panda'])
+def test_most_goals_are_reached_from_near(method, name):
+    """Attempts that report convergence are within tolerance and limits."""
     chain = robots.chain(name)
     count = 4 if method in SLOW else 12
     met = 0
@@ -86,8 +86,8 @@ def test_most_goals_are_met_from_near(method, name):
 
 
 @pytest.mark.parametrize('method, kind', [
-    (method, kind) for method in METHODS for kind, (tolerance, _) in TOLERANCES.items()
-    if METHODS[method].most_spare >= 6 - np.isfinite(tolerance).sum()])
+    (method, kind) for method in TEXTBOOK_METHODS for kind, (tolerance, _) in TOLERANCES.items()
+    if TEXTBOOK_METHODS[method].most_spare >= 6 - np.isfinite(tolerance).sum()])
 def test_goals_of_every_kind(method, kind):
     tolerance, frame = TOLERANCES[kind]
     chain = robots.chain('ur5')
@@ -109,12 +109,12 @@ def test_goals_of_every_kind(method, kind):
         or (method, kind) == ('left_pseudo_inverse', 'box')
 
 
-@pytest.mark.parametrize('method', METHODS)
+@pytest.mark.parametrize('method', TEXTBOOK_METHODS)
 def test_a_chain_with_sliding_and_mimic_joints(method):
     """Four coordinates, six joints, six task rows."""
     chain = make_chain(parse_urdf(robots.SKEW.encode()), 'base', 'tip')
     reference = robots.Reference(robots.SKEW)
-    if METHODS[method].least_spare == 0:
+    if TEXTBOOK_METHODS[method].least_spare == 0:
         with pytest.raises(ParameterError, match='4 joints and 6 rows; .*left_pseudo_inverse'):
             descend(method, chain, Goal(np.eye(4)), np.zeros(4))
         return
@@ -132,7 +132,7 @@ def test_a_chain_with_sliding_and_mimic_joints(method):
 
 # ---- posture --------------------------------------------------------------------------
 
-def test_null_space_control_draws_the_joints_and_meets_the_goal():
+def test_null_space_control_moves_the_joints_to_the_middle():
     """The normalised distance to the middle falls, the residual does not rise."""
     chain = robots.chain('panda')
     width = chain.upper - chain.lower
@@ -150,8 +150,8 @@ def test_null_space_control_draws_the_joints_and_meets_the_goal():
     assert gained > 8
 
 
-def test_null_space_control_goes_on_until_the_posture_rests():
-    """No joint that is free to move would be drawn on by a step within the null space."""
+def test_null_space_control_continues_until_rest():
+    """At the end no free joint would move further within the null space."""
     chain = robots.chain('panda')
     resting = 0
     for q, seed in near_pairs('panda', 10, 5):
@@ -182,8 +182,8 @@ def test_a_higher_gain_is_a_stiffer_joint():
     assert nearer >= 7
 
 
-def test_the_bias_has_an_end():
-    """With fewer bias steps the joints come less far, and the goal is met all the same."""
+def test_the_bias_stops_after_its_iterations():
+    """With fewer bias steps the joints move less, and the goal is still reached."""
     chain = robots.chain('panda')
     q, seed = next(near_pairs('panda', 1, 5))
     goal = Goal.position(tip_pose('panda', q)[:3, 3])
@@ -218,8 +218,8 @@ def test_the_pair_weight():
 
 # ---- the loop -----------------------------------------------------------------------------
 
-@pytest.mark.parametrize('method', METHODS)
-def test_the_same_question_has_the_same_answer(method):
+@pytest.mark.parametrize('method', TEXTBOOK_METHODS)
+def test_attempts_are_deterministic(method):
     chain = robots.chain('ur5')
     q, seed = next(near_pairs('ur5', 1, 7))
     options = ClassicOptions(max_iterations=15)
@@ -234,7 +234,7 @@ def test_the_same_question_has_the_same_answer(method):
     assert a.iterations <= 15
 
 
-@pytest.mark.parametrize('method', METHODS)
+@pytest.mark.parametrize('method', TEXTBOOK_METHODS)
 def test_the_iteration_limit(method):
     chain = robots.chain('ur5')
     q, seed = list(near_pairs('ur5', 2, 7))[1]
@@ -246,7 +246,7 @@ def test_the_iteration_limit(method):
 
 @pytest.mark.parametrize('method', ['right_pseudo_inverse', 'left_pseudo_inverse',
                                     'pseudo_inverse_lu', 'extended_square'])
-def test_a_matrix_without_inverse_ends_the_attempt(method):
+def test_a_singular_matrix_ends_the_attempt(method):
     """Two links, stretched along x: the row of x is 0."""
     chain = make_chain(parse_urdf(STRETCHED), 'a', 'c')
     attempt = descend(method, chain, Goal(np.eye(4), (0.0, 0.0, INF, INF, INF, INF), 'base'),
@@ -269,19 +269,19 @@ def test_numbers_that_are_not_finite_end_the_attempt(monkeypatch):
         yield problem.at(point.x + 0.1)
         yield replace(point, x=np.full(6, np.nan))
 
-    monkeypatch.setitem(METHODS, 'broken', Method(broken, '', ''))
+    monkeypatch.setitem(TEXTBOOK_METHODS, 'broken', Method(broken, '', ''))
     record = []
     attempt = descend('broken', robots.chain('ur5'), Goal(np.eye(4)), np.zeros(6), record=record)
     assert attempt.ending is Ending.SINGULAR and not attempt.converged
     assert np.array_equal(attempt.q, np.full(6, 0.1)) and len(record) == 2
 
 
-def test_what_cannot_be_reached_stalls():
+def test_unreachable_goals_stall():
     chain = robots.chain('ur5')
     goal = Goal.position((0.5, 0.4, 2.0))
     endings = set()
-    for method in METHODS:
-        if METHODS[method].most_spare == 0:
+    for method in TEXTBOOK_METHODS:
+        if TEXTBOOK_METHODS[method].most_spare == 0:
             continue
         attempt = descend(method, chain, goal, np.array([0.3, -1.0, 0.5, 0.2, 0.4, 0.1]),
                           ClassicOptions(max_iterations=400))
@@ -290,7 +290,7 @@ def test_what_cannot_be_reached_stalls():
     assert Ending.STALLED in endings and Ending.CONVERGED not in endings
 
 
-def test_tolerances_are_met_apart():
+def test_tolerances_are_checked_separately():
     chain = robots.chain('ur5')
     q, seed = next(near_pairs('ur5', 1, 7))
     goal = Goal(tip_pose('ur5', q))
@@ -305,7 +305,7 @@ def test_tolerances_are_met_apart():
 
 
 def test_the_weight_of_the_orientation():
-    """In metres per radian: more of it, and less angle is left after a step."""
+    """In metres per radian: with a larger weight, less angle remains after a step."""
     chain = robots.chain('ur5')
     q, seed = next(near_pairs('ur5', 1, 7))
     left = [descend('transpose', chain, Goal(tip_pose('ur5', q)), seed,
@@ -314,7 +314,7 @@ def test_the_weight_of_the_orientation():
     assert left[1] < 0.5 * left[0]
 
 
-def test_a_seed_beyond_the_limits_is_put_inside():
+def test_a_seed_beyond_the_limits_is_clipped():
     chain = robots.chain('panda')
     record = []
     descend('pseudo_inverse', chain, Goal(np.eye(4)), chain.upper + 1.0,
@@ -322,9 +322,9 @@ def test_a_seed_beyond_the_limits_is_put_inside():
     assert np.array_equal(record[0], chain.upper)
 
 
-@pytest.mark.parametrize('method', METHODS)
-def test_locked_joints_stay(method):
-    """And the others meet the goal without them; gains are those of the others."""
+@pytest.mark.parametrize('method', TEXTBOOK_METHODS)
+def test_locked_joints_do_not_move(method):
+    """The other joints reach the goal, with their own gains."""
     chain = make_chain(parse_urdf(robots.SKEW.encode()), 'base', 'tip')
     reference = robots.Reference(robots.SKEW)
     rng = np.random.default_rng(1)
@@ -348,7 +348,7 @@ def test_locked_joints_stay(method):
     assert met >= (1 if method in ('ccd', 'alternative_jacobian') else 2)
 
 
-def test_a_chain_with_joints_held_is_the_same_arm():
+def test_a_chain_with_locked_joints_has_the_same_kinematics():
     chain = make_chain(parse_urdf(robots.SKEW.encode()), 'base', 'tip')
     reference = robots.Reference(robots.SKEW)
     for q in robots.random_postures(chain, 3, 2):
@@ -374,7 +374,7 @@ def test_seeds_that_are_refused(seed):
         descend('ccd', robots.chain('ur5'), Goal(np.eye(4)), seed)
 
 
-def test_a_method_that_is_not_known():
+def test_unknown_methods():
     with pytest.raises(ParameterError, match="'newton'; there are pseudo_inverse, "):
         descend('newton', robots.chain('ur5'), Goal(np.eye(4)), np.zeros(6))
 
@@ -393,7 +393,7 @@ def test_the_left_pseudo_inverse_of_a_redundant_arm():
         descend('left_pseudo_inverse', robots.chain('panda'), Goal(np.eye(4)), np.zeros(7))
 
 
-def test_limits_that_a_method_cannot_keep():
+def test_limits_that_a_method_does_not_support():
     with pytest.raises(ParameterError, match='ccd cannot keep limits by penalty; .* clamp'):
         descend('ccd', robots.chain('ur5'), Goal(np.eye(4)), np.zeros(6),
                 ClassicOptions(limits='penalty'))
@@ -411,7 +411,8 @@ def test_options_that_are_refused(name):
     sequence = name in ('gains', 'preferred')
     if name == 'locked':
         return  # needs the chain: test_joints_that_cannot_be_locked
-    bad = [np.nan] + ([0.0] if name in POSITIVE else []) + ([] if name == 'preferred' else [-1.0])
+    bad = [np.nan] + ([0.0] if name in POSITIVE_OPTIONS else [])
+    bad += [] if name == 'preferred' else [-1.0]
     bad += [1.5] if name in ('fraction', 'correction') else []
     for value in bad:
         with pytest.raises(ParameterError, match=name):

@@ -69,8 +69,8 @@ def nearness(problem, q):
 
 @pytest.mark.parametrize('tolerance', [POSE, POSITION, ORIENTATION])
 @pytest.mark.parametrize('name', ['ur5', 'panda', 'skew', 'geared', 'geared skew'])
-def test_each_joint_goes_to_its_own_best(name, tolerance):
-    """No other position inside the limits brings the tip nearer."""
+def test_each_joint_moves_to_its_best_position(name, tolerance):
+    """No other position within the limits brings the tip nearer."""
     made = {'skew': skew_chain, 'geared': geared_chain, 'geared skew': geared_skew_chain}
     chain = made[name]() if name in made else robots.chain(name)
     rng = np.random.default_rng(3)
@@ -94,8 +94,8 @@ def test_each_joint_goes_to_its_own_best(name, tolerance):
     assert on_limit > 0 or name == 'ur5'
 
 
-def test_a_joint_that_the_goal_does_not_concern_stays():
-    """A sliding joint cannot turn the tip; the last axis goes through a tip in line with it."""
+def test_a_joint_without_influence_does_not_move():
+    """A prismatic joint cannot rotate the tip; the last axis passes through the tip."""
     chain = skew_chain()
     q = robots.random_postures(chain, 1, 1)[0]
     goal = Goal(random_pose(np.random.default_rng(1)), ORIENTATION)
@@ -111,7 +111,7 @@ def test_a_joint_that_the_goal_does_not_concern_stays():
     assert best_position(problem, q, 5, 5) == q[5]
 
 
-def test_with_more_than_a_turn_of_range_the_short_way_is_taken():
+def test_the_shorter_rotation_is_taken():
     chain = robots.chain('ur5')
     assert chain.upper[0] > 6.0
     rng = np.random.default_rng(7)
@@ -125,7 +125,7 @@ def test_with_more_than_a_turn_of_range_the_short_way_is_taken():
 
 @pytest.mark.parametrize('frame', ['tip', 'base'])
 def test_the_nearest_allowed_pose(frame):
-    """Its deviation from the goal is the tip's, cut to the box."""
+    """Its deviation from the goal is that of the tip, clipped to the box."""
     chain = robots.chain('ur5')
     rng = np.random.default_rng(5)
     tolerance = np.array([0.0, 0.1, INF, 0.2, INF, 0.0])
@@ -146,8 +146,8 @@ def test_the_nearest_allowed_pose(frame):
 
 
 @pytest.mark.parametrize('tolerance', [POSE, POSITION, ORIENTATION])
-def test_sweeps_never_lose(tolerance):
-    """The coordinate with mimic joints lowers |e| instead, which near the goal is the same."""
+def test_sweeps_never_increase_the_cost(tolerance):
+    """The coordinate with mimic joints lowers |e| instead, which is the same near the goal."""
     rng = np.random.default_rng(3)
     for name in ('ur5', 'panda'):
         chain = robots.chain(name)
@@ -160,7 +160,7 @@ def test_sweeps_never_lose(tolerance):
 
 
 def test_a_sweep_goes_from_the_tip_to_the_base():
-    """The last joint alone could do it, and so it does."""
+    """A goal that the last joint alone can reach is reached by it."""
     chain = robots.chain('ur5')
     q = robots.random_postures(chain, 1, 1)[0]
     turned = q.copy()
@@ -171,7 +171,7 @@ def test_a_sweep_goes_from_the_tip_to_the_base():
     assert next(ccd(problem, problem.at(q), ClassicOptions())).x == pytest.approx(turned)
 
 
-def test_joints_that_move_nothing_stay():
+def test_joints_that_move_nothing_do_not_move():
     chain = geared_chain()
     q = robots.random_postures(chain, 1, 4)[0]
     problem = problem_of(chain, Goal(random_pose(np.random.default_rng(3))))
@@ -186,7 +186,7 @@ def test_joints_that_move_nothing_stay():
 
 
 def test_joints_that_move_together():
-    """One coordinate with a mimic joint and a sliding mimic of it: bend is moved, and gains."""
+    """A coordinate with a mimic joint and a prismatic mimic of it decreases the cost."""
     chain = skew_chain()
     assert (chain.joints[:, 1] == 2).sum() == 3
     moved = 0

@@ -11,9 +11,15 @@ import pytest
 import robots
 
 from ik_node.textbook import compare_plots
-from ik_node.textbook.compare import ALL, main
-from ik_node.textbook.compare_runs import compare, PRODUCTION, reachable_goals, RESTARTS, Runner
-from ik_node.textbook.methods import METHODS
+from ik_node.textbook.compare import ALL_METHODS, main
+from ik_node.textbook.compare_runs import (
+    compare,
+    PRODUCTION_METHOD,
+    reachable_goals,
+    RESTARTS_METHOD,
+    Runner,
+)
+from ik_node.textbook.methods import TEXTBOOK_METHODS
 from ik_node.textbook.options import ClassicOptions
 
 FAST = ['pseudo_inverse', 'damped_least_squares']
@@ -28,7 +34,7 @@ def tip_pose(name, q):
 # ---- goals and runs -----------------------------------------------------------------
 
 @pytest.mark.parametrize('near', [0.3, np.inf])
-def test_goals_are_reachable_and_seeds_as_near_as_asked(near):
+def test_goals_are_reachable_and_seeds_are_near(near):
     chain = robots.chain('panda')
     goals, seeds = reachable_goals(chain, 30, 4, near)
     again, same = reachable_goals(chain, 30, 4, near)
@@ -46,9 +52,10 @@ def test_goals_are_reachable_and_seeds_as_near_as_asked(near):
     assert np.abs(seeds - postures).max() > 0.2
 
 
-@pytest.mark.parametrize('method', ['pseudo_inverse', 'ccd', 'bfgs', PRODUCTION, RESTARTS])
-def test_a_run_says_what_the_arm_did(method):
-    """Errors and tip at each posture of the path, by Pinocchio."""
+@pytest.mark.parametrize('method', ['pseudo_inverse', 'ccd', 'bfgs', PRODUCTION_METHOD,
+                                    RESTARTS_METHOD])
+def test_a_run_records_the_motion(method):
+    """Errors and tip position at each posture of the path agree with Pinocchio."""
     chain = robots.chain('ur5')
     goals, seeds = reachable_goals(chain, 3, 1, 0.3)
     for goal, seed in zip(goals, seeds):
@@ -64,7 +71,7 @@ def test_a_run_says_what_the_arm_did(method):
             assert np.cos(orientation) == pytest.approx(cosine, abs=1e-9)
         assert run.met == (run.errors[-1] <= 1e-6).all()
         assert run.at[0] == 0 and run.at[-1] == run.steps and len(run.at) == len(run.path)
-        if method == RESTARTS:
+        if method == RESTARTS_METHOD:
             assert np.isnan(run.largest_jump)
         else:
             assert run.at.tolist() == list(range(run.steps + 1))
@@ -75,19 +82,20 @@ def test_a_run_says_what_the_arm_did(method):
 
 
 def test_the_production_solver_alone_and_with_restarts():
-    """From anywhere one attempt often fails, and with restarts none does."""
+    """A single attempt from anywhere often fails; with restarts none does."""
     chain = robots.chain('ur5')
     goals, seeds = reachable_goals(chain, 30, 2)
-    (alone, restarted), _ = compare(Runner(chain), [PRODUCTION, RESTARTS], goals, seeds)
+    (alone, restarted), _ = compare(Runner(chain), [PRODUCTION_METHOD, RESTARTS_METHOD],
+                                    goals, seeds)
     assert alone.met < 30 == restarted.met
 
 
-def test_the_path_of_the_production_solver_is_one_walk():
-    """Its errors fall and no joint leaps."""
+def test_the_path_of_the_production_solver():
+    """Its errors decrease and no joint jumps."""
     chain = robots.chain('ur5')
     goals, seeds = reachable_goals(chain, 20, 2, 0.1)
-    _, runs = compare(Runner(chain), [PRODUCTION], goals, seeds)
-    met = [run for run in runs[PRODUCTION] if run.met]
+    _, runs = compare(Runner(chain), [PRODUCTION_METHOD], goals, seeds)
+    met = [run for run in runs[PRODUCTION_METHOD] if run.met]
     assert len(met) >= 18
     for run in met:
         distance = run.distance(0.3)
@@ -97,14 +105,14 @@ def test_the_path_of_the_production_solver_is_one_walk():
         assert (run.at[0], run.at[-1]) == (0, run.steps) and (np.diff(run.at) > 0).all()
 
 
-def test_figures_are_those_of_the_runs():
+def test_metrics_summarise_the_runs():
     chain = robots.chain('panda')
     goals, seeds = reachable_goals(chain, 8, 3, 0.5)
     methods = ['damped_least_squares', 'left_pseudo_inverse', 'transpose']
-    figures, runs = compare(Runner(chain, ClassicOptions(max_iterations=30)), methods, goals,
+    metrics, runs = compare(Runner(chain, ClassicOptions(max_iterations=30)), methods, goals,
                             seeds)
-    assert [row.method for row in figures] == methods
-    damped, left, transpose = figures
+    assert [row.method for row in metrics] == methods
+    damped, left, transpose = metrics
     met = [run for run in runs['damped_least_squares'] if run.met]
     assert damped.met == len(met) >= 6 and damped.goals == 8
     assert damped.median_steps == np.median([run.steps for run in met])
@@ -130,7 +138,7 @@ def panels_of(figure):
     return {axes.get_title(): axes for axes in figure.get_axes() if axes.get_visible()}
 
 
-def test_the_pictures_of_an_arm_show_the_runs(figures):
+def test_the_plots_show_the_runs(figures):
     chain = robots.chain('panda')
     goals, seeds = reachable_goals(chain, 3, 3, 0.3)
     _, runs = compare(Runner(chain), FAST, goals, seeds)
@@ -140,7 +148,7 @@ def test_the_pictures_of_an_arm_show_the_runs(figures):
     for name in FAST:
         lines = panels_of(figures['a'])[name].get_lines()
         assert lines[1].get_ydata() == pytest.approx(
-            np.maximum(runs[name][1].distance(0.3), compare_plots.LEAST))
+            np.maximum(runs[name][1].distance(0.3), compare_plots.MIN_PLOTTED_ERROR_M))
         joints = panels_of(figures['b'])[name].get_lines()
         assert len(joints) == 7
         path = runs[name][0].path
@@ -159,12 +167,12 @@ def run(tmp_path, *arguments):
 
 
 def test_the_command_writes_table_numbers_and_pictures(tmp_path, capsys):
-    numbers = run(tmp_path, '--methods', *FAST, PRODUCTION, '--goals', '3')
+    numbers = run(tmp_path, '--methods', *FAST, PRODUCTION_METHOD, '--goals', '3')
     printed = capsys.readouterr().out
     assert (tmp_path / 'table.md').read_text() == printed
     assert numbers['arm']['tip_link'] == 'tool0'  # the arm of this package
     names = [row['method'] for row in numbers['methods']]
-    assert names == [*FAST, PRODUCTION, RESTARTS]
+    assert names == [*FAST, PRODUCTION_METHOD, RESTARTS_METHOD]
     for row in numbers['methods']:
         assert f'| {row["method"]} ' in printed
         assert row['met'] == sum(each['met'] for each in numbers['runs'][row['method']])
@@ -175,7 +183,7 @@ def test_the_command_writes_table_numbers_and_pictures(tmp_path, capsys):
         assert picture.startswith(b'\x89PNG') and 5_000 < len(picture) < 100_000
 
 
-def test_numbers_that_are_none_are_no_json(tmp_path, capsys):
+def test_nan_is_written_as_null(tmp_path, capsys):
     run(tmp_path, '--methods', 'transpose', '--goals', '2', '--max-iterations', '1',
         '--no-pictures')
     row = json.loads((tmp_path / 'numbers.json').read_text(), parse_constant=pytest.fail)
@@ -183,8 +191,8 @@ def test_numbers_that_are_none_are_no_json(tmp_path, capsys):
     assert '| transpose | 0 of 2    | -     |' in capsys.readouterr().out
 
 
-def test_one_goal_of_ones_own(tmp_path):
-    """By quaternion and by angles it is the same; alone, the position does not ask for either."""
+def test_a_single_goal(tmp_path):
+    """Quaternion and angles give the same result; a position alone leaves the orientation free."""
     seed = ['--seed', '0.1', '-0.3', '0.4', '0.2', '0.5', '0.1']
     goal = tip_pose('six_axis_arm', np.array([0.4, -0.1, 0.3, 0.5, 0.8, -0.3]))
     R, p = goal[:3, :3], goal[:3, 3]
@@ -243,7 +251,7 @@ def test_options_of_the_command_change_the_outcome(tmp_path):
     (['--urdf', '/nowhere/arm.urdf'], 'arm.urdf'),
     (['--tip-link', 'hand'], "'hand' is not in the URDF"),
 ])
-def test_what_the_command_refuses(tmp_path, capsys, arguments, sentence):
+def test_arguments_that_the_command_refuses(tmp_path, capsys, arguments, sentence):
     with pytest.raises(SystemExit) as exit_:
         main([*arguments, '--no-pictures', '--output', str(tmp_path)])
     assert exit_.value.code == 2
@@ -253,7 +261,7 @@ def test_what_the_command_refuses(tmp_path, capsys, arguments, sentence):
 
 @pytest.mark.parametrize('arguments', [['--goals', '0'], ['--methods', 'newton'],
                                        ['--max-iterations', '-1'], ['--limits', 'hard']])
-def test_what_the_command_line_refuses(tmp_path, capsys, arguments):
+def test_arguments_that_the_parser_refuses(tmp_path, capsys, arguments):
     with pytest.raises(SystemExit) as exit_:
         main([*arguments, '--output', str(tmp_path)])
     assert exit_.value.code == 2 and 'usage: compare_methods' in capsys.readouterr().err
@@ -271,4 +279,4 @@ def test_pictures_without_matplotlib(tmp_path, capsys, monkeypatch):
 
 
 def test_every_method_is_offered():
-    assert set(ALL) == {PRODUCTION, *METHODS}
+    assert set(ALL_METHODS) == {PRODUCTION_METHOD, *TEXTBOOK_METHODS}

@@ -18,7 +18,7 @@ from ik_node.solver.goal import Goal
 from ik_node.textbook import minimisers
 from ik_node.textbook.attempt import descend
 from ik_node.textbook.options import ClassicOptions, Limits
-from ik_node.textbook.problem import INSIDE, Problem
+from ik_node.textbook.problem import Problem, START_MARGIN
 from ik_node.textbook.task import Task
 
 
@@ -61,8 +61,8 @@ def test_levenberg_marquardt_takes_the_damped_step():
     assert 0 < taken < 10  # some are refused
 
 
-def test_levenberg_marquardt_never_loses_and_ends_in_a_minimum_of_scipy():
-    """A least cost beyond the reach, by scipy's trust-region method from where ours ended."""
+def test_levenberg_marquardt_ends_in_a_minimum():
+    """The cost never increases, and scipy's trust-region method finds no lower one nearby."""
     for problem, q in beyond_reach(5):
         point = problem.at(q)
         points = list(islice(minimisers.levenberg_marquardt(problem, point, ClassicOptions()),
@@ -73,7 +73,7 @@ def test_levenberg_marquardt_never_loses_and_ends_in_a_minimum_of_scipy():
         assert points[-1].cost == pytest.approx(best.cost, rel=1e-4)
 
 
-def test_levenberg_marquardt_ends_where_no_step_gains():
+def test_levenberg_marquardt_ends_where_no_step_helps():
     for problem, q in beyond_reach(3):
         with np.errstate(all='raise'):
             points = list(islice(minimisers.levenberg_marquardt(problem, problem.at(q),
@@ -92,7 +92,7 @@ def padded_residual(x, problem):
 @pytest.mark.parametrize('limits', ['variables', 'penalty'])
 @pytest.mark.parametrize('name, method', [('BFGS', 'bfgs'), ('CG', 'conjugate_gradient')])
 def test_scipy_gets_the_exact_gradient(name, method, limits):
-    """The iterates are those of scipy on the same cost with a gradient by differences."""
+    """The iterates are those of scipy with finite differences of the same cost."""
     chain = robots.chain('panda')
     q = robots.random_postures(chain, 1, 3)[0]
     T = Task(chain, Goal(np.eye(4)), 0.3).frames(np.clip(q + 0.1, chain.lower, chain.upper))[-1]
@@ -109,7 +109,7 @@ def test_scipy_gets_the_exact_gradient(name, method, limits):
 
 
 def test_scipy_gets_the_limits_when_they_are_clamped():
-    """The iterates are those of scipy's bounded sibling, on an arm with narrow limits."""
+    """The iterates are those of scipy's bounded method, on an arm with narrow limits."""
     chain = robots.chain('ur5_limited')
     q = 0.97 * chain.upper
     goal = Goal(random_pose(np.random.default_rng(9)))
@@ -124,7 +124,7 @@ def test_scipy_gets_the_limits_when_they_are_clamped():
     assert ((record[-1] == chain.lower) | (record[-1] == chain.upper)).any()
 
 
-def test_scipy_is_stopped_when_the_goal_is_met():
+def test_scipy_is_stopped_when_the_goal_is_reached():
     chain = robots.chain('ur5')
     q = robots.random_postures(chain, 1, 3)[0]
     row = Task(chain, Goal(np.eye(4)), 0.3).frames(q + 0.05)[-1]
@@ -167,7 +167,7 @@ def test_the_change_of_variables():
         assert point.J == pytest.approx(point.task.J * slope, abs=1e-6)
 
 
-def test_the_start_is_put_inside():
+def test_the_start_is_moved_off_the_limits():
     chain = robots.chain('panda')
     for limits in (Limits.CLAMP, Limits.PENALTY):
         problem = problem_of(chain, Goal(np.eye(4)), limits)
@@ -182,12 +182,12 @@ def test_the_change_of_variables_starts_off_the_limits():
     for end in (chain.lower, chain.upper + 5.0):
         q = problem.at(problem.unknowns(end)).task.q
         room = np.minimum(q - chain.lower, chain.upper - q)
-        assert room == pytest.approx(INSIDE * problem.half, rel=1e-6)
+        assert room == pytest.approx(START_MARGIN * problem.half, rel=1e-6)
         assert (problem.slope(problem.unknowns(end)) > 0.0).all()
 
 
 def test_the_penalty():
-    """sqrt(penalty) times what the limit was passed by, a turn counted in metres."""
+    """sqrt(penalty) times the excess over the limit, angles weighted in metres."""
     chain = robots.chain('panda')
     problem = problem_of(chain, Goal(np.eye(4)), Limits.PENALTY, penalty=4.0)
     x = chain.middle.copy()
@@ -204,8 +204,8 @@ def test_the_penalty():
 
 @pytest.mark.parametrize('method', ['pseudo_inverse', 'damped_least_squares', 'transpose',
                                     'alternative_jacobian', 'levenberg_marquardt', 'bfgs'])
-def test_limits_change_the_way_and_are_kept(method):
-    """Towards goals that other limits would allow, on an arm with narrow ones."""
+def test_limits_are_kept(method):
+    """Towards goals that wider limits would allow, on an arm with narrow limits."""
     chain = robots.chain('ur5_limited')
     rng = np.random.default_rng(9)
     ways = {limits: [] for limits in Limits}

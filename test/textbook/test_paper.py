@@ -10,7 +10,7 @@ import pytest
 from benchmarks.methods import paper, paper_plots
 from benchmarks.methods.__main__ import main, paper_table
 from ik_node.errors import ParameterError
-from ik_node.textbook.compare import ALL
+from ik_node.textbook.compare import ALL_METHODS
 
 LENGTHS = np.array([90.0, 60.0, 90.0, 150.0, 150.0, 90.0])
 
@@ -83,8 +83,8 @@ def test_the_pairwise_extended_jacobian_does_not_jump(name, weight):
     assert walk.distance.max() < 1e-3 and walk.jumps.max() < 0.17
 
 
-def test_the_pairwise_extended_jacobian_with_hardly_a_weight_jumps_again():
-    """The normal equations square the condition: w = 1e-5 is already near their rounding."""
+def test_the_pairwise_extended_jacobian_with_a_tiny_weight_jumps():
+    """The normal equations square the condition: w = 1e-5 is already near rounding."""
     walk = paper.walk('extended_pairwise, w = 1e-5', 1.0, 10)
     assert 5e-3 < walk.distance.max() < 0.1 and walk.jumps.max() > 0.4
 
@@ -98,23 +98,23 @@ def test_the_rank_of_the_extended_jacobian():
     assert min(expected) > 1.0
 
 
-def test_what_stays_at_the_start_does_not_follow():
+def test_methods_that_stay_at_the_start():
     walk = paper.walk('pseudo_inverse_lu', 1.0, 360)
     assert (walk.path == 0.0).all() and walk.steps_to_converge is None
     assert walk.follows_from is None  # though at the end the ellipse comes back to it
     assert walk.distance[180] == pytest.approx(0.8)
 
 
-def test_the_way_to_the_top_of_the_ellipse():
+def test_the_path_to_the_top_of_the_ellipse():
     walk = paper.walk('damped_least_squares', 1.0, 1)
     assert walk.steps_to_converge < 20
     assert 0.0 < walk.jump_to_converge < 2.0
 
 
-def test_all_that_can_walk_do():
-    done = paper.walks(list(ALL), 1.0, 2)
+def test_all_suitable_methods_follow_the_ellipse():
+    done = paper.walks(list(ALL_METHODS), 1.0, 2)
     names = [walk.method for walk in done]
-    assert names == [name for method in ALL if method != 'left_pseudo_inverse'
+    assert names == [name for method in ALL_METHODS if method != 'left_pseudo_inverse'
                      for name in (paper.WEIGHTS if method == 'extended_pairwise'
                                   else [method])]
     with pytest.raises(ParameterError, match='2 rows'):
@@ -135,7 +135,7 @@ def panels_of(figure):
     return {axes.get_title(): axes for axes in figure.get_axes() if axes.get_visible()}
 
 
-def test_the_pictures_of_the_paper_show_the_walks(figures):
+def test_the_plots_of_the_paper_show_the_runs(figures):
     walks = {walk.method: walk for walk in paper.walks(
         ['pseudo_inverse', 'extended_pairwise'], 1.0, 12)}
     paper_plots.figure_4(walks, 'a')
@@ -160,7 +160,7 @@ def test_the_pictures_of_the_paper_show_the_walks(figures):
 # ---- the command -----------------------------------------------------------------------------
 
 def test_the_table_of_the_paper():
-    """A walk made up: one joint steps by 0.1, 0.2, ... rad, 5, 4, ... mm away, then 2 and 9."""
+    """A made-up run: one joint steps by 0.1, 0.2, ... rad, 5, 4, ... mm away, then 2 and 9."""
     path = np.zeros((14, 6))
     path[:, 2] = np.cumsum([0.0, *np.arange(0.1, 0.55, 0.1), *[0.0] * 6, 1.0, 0.0])
     distance = 1e-3 * np.array([0.0, 5.0, 4.0, 3.0, 2.0, 1.5, 0.5, 0.4, 0.3, 0.2, 0.1, 0.1, 9.0,
@@ -191,7 +191,7 @@ def test_the_command_repeats_the_paper(tmp_path, capsys):
     (['--degrees', '0'], 'above 0'),
     (['--methods', 'left_pseudo_inverse'], '2 rows'),
 ])
-def test_what_the_command_refuses(tmp_path, capsys, arguments, sentence):
+def test_arguments_that_the_command_refuses(tmp_path, capsys, arguments, sentence):
     with pytest.raises(SystemExit) as exit_:
         main([*arguments, '--no-pictures', '--output', str(tmp_path)])
     assert exit_.value.code == 2

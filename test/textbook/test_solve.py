@@ -10,7 +10,7 @@ import robots
 from ik_node.errors import ParameterError, Reason
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
-from ik_node.textbook import METHODS
+from ik_node.textbook import TEXTBOOK_METHODS
 
 NEAR = 0.1
 
@@ -24,9 +24,9 @@ def task(name='six_axis_arm', count=8):
             for q, T in zip(postures, poses)]
 
 
-@pytest.mark.parametrize('method', METHODS)
+@pytest.mark.parametrize('method', TEXTBOOK_METHODS)
 def test_each_method_solves_with_restarts(method):
-    """What it calls solved is right by Pinocchio; the figures are its own."""
+    """Its solutions are correct by Pinocchio, and it reports its own metrics."""
     solver = Solver(robots.chain('six_axis_arm'), **PATIENT, method=method, max_restarts=5)
     steps = []
     for T, seed in task():
@@ -36,8 +36,8 @@ def test_each_method_solves_with_restarts(method):
     assert min(steps) >= 1
 
 
-def test_a_method_gives_up_honestly():
-    """Out of reach: no success, the best attempt, and the nearest only if asked for."""
+def test_unreachable_goals():
+    """No success, the best attempt, and the nearest pose only on request."""
     chain = robots.chain('six_axis_arm')
     T = np.eye(4)
     T[:3, 3] = 0.0, 0.0, 5.0
@@ -49,8 +49,8 @@ def test_a_method_gives_up_honestly():
     assert solver.solve(T, nearest=True).status is Reason.NEAREST
 
 
-def test_select_and_the_bound_on_jumps_hold_for_methods_too():
-    """The choice among the solutions does not depend on who found the first."""
+def test_select_and_max_jump_apply_to_all_methods():
+    """The choice among solutions does not depend on the method that found the first."""
     T, seed = task()[0]
     solver = Solver(robots.chain('six_axis_arm'), **PATIENT, method='pseudo_inverse')
     centred = solver.solve(T, seed, select='centred')
@@ -61,8 +61,8 @@ def test_select_and_the_bound_on_jumps_hold_for_methods_too():
 
 @pytest.mark.parametrize('option', [{'weights': 2.0}, {'manipulability_gain': 1.0},
                                     {'posture_gains': 1.0}, {'posture': (0.0,)}])
-def test_options_that_only_the_damped_method_knows_are_refused(option):
-    """Nothing is ignored in silence."""
+def test_options_of_the_damped_method_are_refused(option):
+    """No option is silently ignored."""
     name, = option
     with pytest.raises(ParameterError, match=f"{name} works with the method 'damped' only"):
         Solver(robots.chain('ur5'), method='ccd', **option)
@@ -71,7 +71,7 @@ def test_options_that_only_the_damped_method_knows_are_refused(option):
 
 
 def test_a_goal_with_a_free_axis():
-    """Boxes are the goal's, not the method's."""
+    """Tolerance boxes belong to the goal, not to the method."""
     T, seed = task()[1]
     solver = Solver(robots.chain('six_axis_arm'), **PATIENT, method='pseudo_inverse')
     result = solver.solve(Goal(T, (0.0, 0.0, 0.0, 0.0, 0.0, np.inf)), seed)

@@ -86,7 +86,7 @@ def test_inverses_for_more_rows_than_joints(step):
 
 
 def test_a_singular_posture():
-    """Stretched, the arm cannot move along x: SVD leaves that out, the formulas cannot go on."""
+    """Stretched, the arm cannot move along x: SVD leaves that out, the formulas fail."""
     chain = planar((1.0, 0.5))
     problem = problem_of(chain, plane_goal(1.4, 0.3))
     point = problem.at(np.zeros(2))
@@ -143,8 +143,8 @@ def test_the_alternative_jacobian_by_hand():
                                        (0.0, 0.0, 0.0, INF, INF, INF),
                                        (0.0, INF, 0.0, 0.0, INF, INF)])
 @pytest.mark.parametrize('name', ['ur5', 'panda'])
-def test_the_alternative_jacobian_is_how_a_goal_on_the_joints_would_move(name, tolerance):
-    """By central differences: the goal is turned about each joint axis, by Pinocchio."""
+def test_the_alternative_jacobian_moves_the_goal_with_the_joints(name, tolerance):
+    """By central differences: the goal is rotated about each joint axis, by Pinocchio."""
     chain = robots.chain(name)
     rng = np.random.default_rng(2)
     for q in robots.random_postures(chain, 10, 3):
@@ -169,7 +169,7 @@ def test_the_alternative_jacobian_is_how_a_goal_on_the_joints_would_move(name, t
 
 
 def test_near_the_goal_the_alternative_jacobian_is_the_jacobian():
-    """With the change of variables, too."""
+    """With the change of variables as well."""
     chain = robots.chain('panda')
     for q in robots.random_postures(chain, 3, 3):
         T = robots.reference('panda').pose(chain.base_link, chain.tip_link,
@@ -181,8 +181,8 @@ def test_near_the_goal_the_alternative_jacobian_is_the_jacobian():
             np.linalg.pinv(point.J) @ point.e, rel=1e-4, abs=1e-10)
 
 
-def test_damping_at_a_goal_that_is_a_singularity():
-    """There e = 0, and lambda with it; the step is 0 all the same."""
+def test_damping_at_a_singular_goal():
+    """There e and lambda are 0; the step is 0 and finite."""
     problem = problem_of(planar((1.0, 0.5)), plane_goal(1.5, 0.0))
     point = problem.at(np.zeros(2))
     assert steps.damped_least_squares(problem, point, ClassicOptions()).tolist() == [0.0, 0.0]
@@ -218,7 +218,7 @@ def test_an_error_step_of_fixed_length():
         == pytest.approx(np.linalg.inv(near.J) @ near.e)
 
 
-def test_clamping_puts_each_iterate_on_the_limits_that_it_passed():
+def test_clamping_clips_each_iterate_to_the_limits():
     chain = planar((1.0, 0.5), -0.1, 0.1)
     for limits, kept in ((Limits.CLAMP, True), (Limits.PENALTY, False)):
         problem = problem_of(chain, plane_goal(0.5, 1.0), limits=limits)
@@ -239,7 +239,7 @@ def test_a_bound_on_the_joint_step():
 
 # ---- transpose ---------------------------------------------------------------------
 
-def test_the_transpose_goes_to_the_minimum_of_the_linear_model():
+def test_the_transpose_step_minimises_the_linear_model():
     """One link of 1 m at 0, goal at angle 0.2: J = (0, 1), alpha = 1, dq = e_y = sin 0.2."""
     problem = problem_of(planar((1.0,)), plane_goal(cos(0.2), sin(0.2)))
     point = problem.at(np.zeros(1))
@@ -247,7 +247,7 @@ def test_the_transpose_goes_to_the_minimum_of_the_linear_model():
     assert after.x == pytest.approx([sin(0.2)])
 
 
-def test_the_transpose_goes_along_the_gradient_and_halves():
+def test_the_transpose_step_follows_the_gradient_and_is_halved():
     chain = planar((1.0, 1.0), -10.0, 10.0)
     halved = 0
     for seed in range(30):
@@ -270,8 +270,8 @@ def test_the_transpose_goes_along_the_gradient_and_halves():
     assert halved > 3
 
 
-def test_the_transpose_rests_where_the_gradient_vanishes():
-    """Stretched towards a goal beyond its reach the arm stays."""
+def test_the_transpose_stops_where_the_gradient_vanishes():
+    """Stretched towards a goal beyond its reach the arm does not move."""
     problem = problem_of(planar((1.0, 0.5)), plane_goal(2.0, 0.0))
     point = problem.at(np.zeros(2))
     with np.errstate(all='raise'):
@@ -295,7 +295,7 @@ def test_the_posture_gradient():
         assert problem.posture_gradient(point.x) == pytest.approx(slope, abs=1e-9)
 
 
-def test_the_control_expression_moves_the_joints_and_not_the_tip():
+def test_the_control_expression_does_not_move_the_tip():
     chain = robots.chain('panda')
     for q in robots.random_postures(chain, 10, 3):
         q = chain.middle + 0.5 * (q - chain.middle)  # so that no limit is met
@@ -315,12 +315,12 @@ def test_the_control_expression_moves_the_joints_and_not_the_tip():
         gradient = problem.posture_gradient(point.x)
         z = (np.linalg.pinv(point.J) @ point.J - np.eye(7)) @ gradient
         kappa = (z @ z) / (z @ (problem.weight * z))
-        kappa = min(kappa, iterations.BIAS_STEP / np.abs(z).max())
+        kappa = min(kappa, iterations.MAX_BIAS_STEP / np.abs(z).max())
         assert drift == pytest.approx(kappa * z, abs=1e-9)
 
 
 def test_a_joint_on_its_limit_is_left_out_of_the_control_expression():
-    """The others then still do not move the tip."""
+    """The other joints still do not move the tip."""
     chain = robots.chain('panda')
     held = 0
     for q in robots.random_postures(chain, 30, 1):
@@ -338,8 +338,8 @@ def test_a_joint_on_its_limit_is_left_out_of_the_control_expression():
     assert 0 < held < 30
 
 
-def test_a_joint_that_would_pass_its_limit_is_put_on_it():
-    """And the others take over what it leaves of the error."""
+def test_a_joint_that_would_pass_its_limit_stops_there():
+    """The other joints remove the rest of the error."""
     chain = robots.chain('panda')
     passed = 0
     rng = np.random.default_rng(1)
@@ -369,7 +369,7 @@ def null_criterion(problem, q, basis):
 
 @pytest.mark.parametrize('tolerance', [(0.0,) * 6, (0.0, 0.0, 0.0, INF, INF, INF)])
 def test_the_square_extended_jacobian_keeps_the_criterion(tolerance):
-    """After a short step e has gone and N^T grad g is as before, to first order."""
+    """After a short step e is 0 and N^T grad g has not changed, to first order."""
     for problem, point in points_of('panda', 5, tolerance):
         N = np.linalg.svd(point.J)[2][len(point.J):].T
         before = null_criterion(problem, point.x, N)
@@ -451,7 +451,7 @@ def test_the_pairwise_extended_jacobian_is_that_of_the_paper(weight):
 
 @pytest.mark.parametrize('tolerance, kinds', [
     ((0.0,) * 6, 6), ((0.0, 0.0, 0.0, INF, INF, INF), 3), ((INF, INF, INF, 0.0, 0.0, 0.0), 3)])
-def test_the_elements_of_a_spatial_arm_move_as_seen_from_their_start(tolerance, kinds):
+def test_element_rows_of_a_spatial_arm(tolerance, kinds):
     """By finite differences: frame k + 2 in the frame before joint k, in base axes."""
     chain = make_chain(parse_urdf(robots.SKEW.encode()), 'base', 'tip')
     for q in robots.random_postures(chain, 5, 4):

@@ -42,7 +42,7 @@ def random_pose(rng):
 
 @pytest.mark.parametrize('angle', [0.0, 1e-9, 9e-4, 1.1e-3, 0.4, 2.0, 3.1, np.pi])
 def test_the_rate_of_the_rotation_vector(angle):
-    """Pinocchio's is that in axes that turn with R: the transpose."""
+    """Pinocchio uses axes that move with R, which gives the transpose."""
     axis = np.array([2.0, -3.0, 6.0]) / 7.0
     expected = pin.Jlog3(pin.exp3(min(angle, np.pi - 1e-9) * axis)).T
     rounding = 1e-8 if angle > 3.0 else 1e-9  # Pinocchio's
@@ -97,7 +97,7 @@ def test_the_jacobian_is_exact_far_from_the_goal(name, frame):
             assert point.J[:, k] == pytest.approx(slope, abs=1e-7)
 
 
-def test_a_goal_that_is_met_has_no_rows_but_the_exact_ones():
+def test_a_reached_goal_has_only_the_exact_rows():
     chain = robots.chain('ur5')
     q = robots.random_postures(chain, 1, 5)[0]
     T = robots.reference('ur5').pose(chain.base_link, chain.tip_link, robots.positions(chain, q))

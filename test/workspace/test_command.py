@@ -14,7 +14,7 @@ import pytest
 import robots
 
 from ik_node.plotting import new_figure
-from ik_node.workspace.colours import COLOURS, share_colours
+from ik_node.workspace.colours import SHARE_COLOURS, share_colours
 from ik_node.workspace.command import main, Progress
 from ik_node.workspace.orientations import even_orientations
 from ik_node.workspace.plots import draw
@@ -35,7 +35,7 @@ def refused(capsys, *words, code=2):
 
 
 def test_writes_picture_and_numbers(tmp_path, capsys):
-    """In a folder that is made, under the name given; a line says what was found."""
+    """In a new folder, under the given name; one line reports the result."""
     main([*COARSE, '--out', str(tmp_path / 'new/ws.v1')])
     said = capsys.readouterr()
     made = Workspace.load(tmp_path / 'new/ws.v1.npz')
@@ -52,7 +52,7 @@ def test_writes_picture_and_numbers(tmp_path, capsys):
     (['--rpy', '3.14159265358979', '0', '0.5'], pin.rpy.rpyToMatrix(np.pi, 0.0, 0.5), False),
     (['--pointing', '0', '0', '-2'], None, True), (['--pointing', '3', '4', '0'], None, True)])
 def test_one_orientation(tmp_path, words, R, pointing):
-    """The tool down: cells are reached so or not."""
+    """The tool points down: each cell is reached or not."""
     main(['--urdf', str(robots.ARMS['ur5'].path), '--tip-link', 'tool0', '--box', '-0.9', '0.9',
           '-0.9', '0.9', '0.1', '0.1', '--spacing', '0.1', *words, '--no-picture', '--out',
           str(tmp_path / 'w')])
@@ -69,7 +69,7 @@ def test_one_orientation(tmp_path, words, R, pointing):
 
 
 def test_directions(tmp_path):
-    """Directions with the turn about them free are reached more often than orientations."""
+    """Directions with free rotation about them are reached more often than orientations."""
     shares = []
     for word in ('--directions', '--orientations'):
         main(['--box', '0.5', '0.9', '0', '0', '0.2', '0.8', '--spacing', '0.1', word, '20',
@@ -78,13 +78,13 @@ def test_directions(tmp_path):
     assert shares[0] > shares[1] > 0.0
 
 
-def test_what_is_refused(tmp_path, capsys):
+def test_bad_arguments(tmp_path, capsys):
     """One sentence, exit code 2, no traceback."""
     other = tmp_path / 'other.npz'
     np.savez(other, a=1)
     for words, sentence in (
             (['--urdf', '/none.urdf'], 'cannot read'), (['--spacing', '-1'], 'spacing'),
-            (['--tip-link', 'tool1'], 'tool1'), (['--load', str(other)], 'no workspace'),
+            (['--tip-link', 'tool1'], 'tool1'), (['--load', str(other)], 'not a workspace'),
             (['--load', '/none.npz'], 'No such file'), (['--limit-margin', '9'], 'no room'),
             (['--out', str(other / 'w')], 'exists'), (['--orientations', '0'], 'from 1 to'),
             (['--pointing', '0', '0', '0'], 'direction'),
@@ -94,7 +94,7 @@ def test_what_is_refused(tmp_path, capsys):
 
 
 def test_without_ros(tmp_path):
-    """Files are written; only --publish needs ROS, and says so."""
+    """Files are written; only --publish needs ROS, and its error says so."""
     out = str(tmp_path / 'w')
     done = subprocess.run([*NO_ROS, *COARSE, '--no-picture', '--out', out], timeout=300,
                           capture_output=True, text=True)
@@ -105,8 +105,8 @@ def test_without_ros(tmp_path):
     assert 'Traceback' not in done.stderr
 
 
-def test_ctrl_c_ends_it(tmp_path):
-    """Exit code 130, nothing is written, and it does not wait for the rest."""
+def test_ctrl_c(tmp_path):
+    """Exit code 130, nothing is written, and the rest is not waited for."""
     running = subprocess.Popen(
         [*COMMAND, '--spacing', '0.02', '--orientations', '50', '--out', str(tmp_path / 'w')],
         stderr=subprocess.PIPE, text=True)
@@ -135,7 +135,7 @@ class Terminal(io.StringIO):
 
 
 def test_progress_on_a_terminal_and_elsewhere():
-    """A bar in one line; elsewhere the ends of each part, and lines seldom between."""
+    """A bar in one line; elsewhere the end of each stage, and few lines between."""
     for stream in (Terminal(), io.StringIO()):
         progress = Progress(stream)
         for what in ('positions', 'orientations'):
@@ -144,7 +144,7 @@ def test_progress_on_a_terminal_and_elsewhere():
         progress.end()
         said = stream.getvalue()
         assert 'positions: 5000 of 5000 poses' in said and 'orientations: 5000 of 5000' in said
-        assert ' a second, ' in said and said.endswith('\n')
+        assert ' per second, ' in said and said.endswith('\n')
         if stream.isatty():
             assert said.count('\n') == 1 and '\r[' + 30 * '#' + '] orientations' in said
         else:
@@ -154,13 +154,14 @@ def test_progress_on_a_terminal_and_elsewhere():
 # ---- picture ----------------------------------------------------------------
 
 def test_colours():
-    """The ends and the way between."""
+    """The ends of the scale and a value between."""
     assert share_colours(np.array([0.0, 0.2, 0.3, 1.0])) == pytest.approx(
-        np.array([COLOURS[0], COLOURS[1], (COLOURS[1] + COLOURS[2]) / 2.0, COLOURS[-1]]))
+        np.array([SHARE_COLOURS[0], SHARE_COLOURS[1],
+                  (SHARE_COLOURS[1] + SHARE_COLOURS[2]) / 2.0, SHARE_COLOURS[-1]]))
 
 
 def test_the_picture_shows_the_share(tmp_path):
-    """What is out of reach is white; what is reached has the colour of its share."""
+    """Cells out of reach are white; reached cells have the colour of their share."""
     chain = robots.chain('six_axis_arm')
     made = sample_workspace(chain, spacing=0.2, orientations=even_orientations(20))
     blank = Workspace(**{**vars(made), 'reachable': np.zeros_like(made.reachable),
@@ -172,7 +173,7 @@ def test_the_picture_shows_the_share(tmp_path):
         draw(workspace, chain, tmp_path / f'{name}.png')
         with Image.open(tmp_path / f'{name}.png') as picture:
             pixels = np.asarray(picture.convert('RGB')).astype(int)[:, :1090]  # no colour bar
-        blue = np.abs(pixels - np.rint(255 * COLOURS[-1])).max(axis=2) <= 6
+        blue = np.abs(pixels - np.rint(255 * SHARE_COLOURS[-1])).max(axis=2) <= 6
         coloured = np.ptp(pixels, axis=2) > 12
         counts[name] = blue.mean(), coloured.mean()
     assert counts['blank'][1] < 0.005

@@ -12,9 +12,9 @@ import robots
 from ik_node.errors import GoalError, ParameterError
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import parse_urdf
-from ik_node.solver.goal import FREE, Goal
+from ik_node.solver.goal import FREE_AXIS, Goal
 from ik_node.workspace import sampling
-from ik_node.workspace.orientations import even_directions, even_orientations
+from ik_node.workspace.orientations import even_directions, even_orientations, Orientations
 from ik_node.workspace.sampling import sample_workspace, Workspace
 
 LENGTHS = 0.5, 0.3, 0.1  # of the planar arm
@@ -47,7 +47,7 @@ def sampled(name, **named):
 # ---- closed forms -----------------------------------------------------------
 
 def test_a_planar_arm():
-    """The cells and shares of three links are those of two rings, for every heading."""
+    """Cells and shares of three links are those of two rings, for each heading."""
     headings = np.linspace(0.0, 2.0 * np.pi, 9)[:-1]
     made = sample_workspace(
         planar_arm(), (-0.913, 1.1, -0.97, 1.0, 0.2, 0.2), 0.0407,
@@ -69,16 +69,16 @@ def test_a_planar_arm_out_of_its_plane():
     arm = planar_arm()
     assert not sample_workspace(arm, (-1, 1, -1, 1, 0.25, 0.45), 0.1).reachable.any()
     up, down = np.array([[0.0, 0.0, 0.0, 1.0]]), np.array([[1.0, 0.0, 0.0, 0.0]])
-    where = {'box': (-0.3, 0.5, -0.4, 0.4, 0.2, 0.2), 'spacing': 0.1, 'pointing': True}
-    upward = sample_workspace(arm, orientations=up, **where)
-    downward = sample_workspace(arm, orientations=down, **where)
+    where = {'box': (-0.3, 0.5, -0.4, 0.4, 0.2, 0.2), 'spacing': 0.1}
+    upward = sample_workspace(arm, orientations=Orientations(up, pointing=True), **where)
+    downward = sample_workspace(arm, orientations=Orientations(down, pointing=True), **where)
     assert (upward.share == upward.reachable).all() and upward.reachable.sum() > 70
     assert (downward.reachable == upward.reachable).all() and not downward.share.any()
 
 
 @pytest.mark.parametrize('name', ['six_axis_arm', 'ur5', 'panda'])
 def test_nothing_beyond_full_stretch(name):
-    """Without a box all is covered that the arm could reach, and none is reached beyond."""
+    """The default box contains the whole reach, and no cell beyond the reach is reached."""
     chain = robots.chain(name)
     made = sampled(name, spacing=0.25, orientations=even_orientations(4))
     postures = robots.random_postures(chain, 3000, 5)
@@ -96,8 +96,8 @@ def test_nothing_beyond_full_stretch(name):
     assert farthest <= chain.reach
 
 
-def test_shares_are_those_of_closed_forms():
-    """EAIK finds a solution for exactly those poses of a UR5 that were counted."""
+def test_shares_agree_with_closed_forms():
+    """EAIK finds a solution for exactly the poses of a UR5 that were counted."""
     solve = closed_form('ur5')
     orientations = even_orientations(20)
     made = sampled('ur5', box=(-0.95, 0.95, -0.7, 0.8, -0.4, 0.9), spacing=0.27,
@@ -112,13 +112,14 @@ def test_shares_are_those_of_closed_forms():
 
 @pytest.mark.parametrize('name', ['six_axis_arm', 'panda', 'kinova'])
 @pytest.mark.parametrize('pointing', [False, True])
-def test_shares_are_those_of_single_calls(name, pointing):
-    """Cell by cell, orientation by orientation."""
+def test_shares_agree_with_single_calls(name, pointing):
+    """Cell by cell and orientation by orientation."""
     one, rng = solver(name), np.random.default_rng(3)
     orientations = (even_directions if pointing else even_orientations)(12)
-    made = sampled(name, spacing=0.17, orientations=orientations, pointing=pointing)
+    made = sampled(name, spacing=0.17,
+                   orientations=Orientations(orientations, pointing))
     some = rng.permutation(np.flatnonzero(made.reachable))[:25]
-    tolerance = (0, 0, 0, 0, 0, FREE if pointing else 0)
+    tolerance = (0, 0, 0, 0, 0, FREE_AXIS if pointing else 0)
     share = [np.mean([one.solve(Goal(pose(point, o), tolerance)).success for o in orientations])
              for point in made.points[some]]
     assert made.share.ravel()[some] == pytest.approx(share, abs=1e-12)
@@ -129,8 +130,8 @@ def test_shares_are_those_of_single_calls(name, pointing):
 
 
 @pytest.mark.parametrize('name', ['six_axis_arm', 'panda', 'xarm7'])
-def test_what_forward_kinematics_hits_is_reached(name):
-    """No pose of cell and orientation that a posture meets, by Pinocchio, is left out."""
+def test_poses_of_random_postures_are_reached(name):
+    """No pose of a cell that a posture reaches, by Pinocchio, is missed."""
     chain, orientations = robots.chain(name), even_orientations(30)
     made = sampled(name, spacing=0.15, orientations=orientations)
     middles, frames = made.points, [pin.Quaternion(o).matrix() for o in orientations]
@@ -163,8 +164,8 @@ def walk(name, q, T_goal):
     return None
 
 
-def test_the_margin_draws_the_limits_in():
-    """As if the URDF had said so."""
+def test_the_margin_narrows_the_limits():
+    """The result is that of a URDF with narrower limits."""
     margin = 0.4
     where = {'box': (0.1, 0.8, -0.6, 0.6, 0.1, 1.0), 'spacing': 0.2,
              'orientations': even_orientations(20)}
@@ -182,12 +183,12 @@ def test_the_margin_draws_the_limits_in():
     assert (drawn_in.limit_margin, wide.limit_margin) == (margin, 0.0)
 
 
-def test_what_is_missed_is_found_from_beside(monkeypatch):
-    """With a single attempt for each pose, many are missed; most of them come back."""
+def test_missed_poses_are_found_from_neighbouring_cells(monkeypatch):
+    """With one attempt per pose many are missed; neighbours find most of them."""
     where = {'spacing': 0.12, 'orientations': even_orientations(10),
              'box': (0.1, 0.9, -0.6, 0.6, 0.0, 0.9)}
     thorough = sampled('ur5', **where)
-    monkeypatch.setattr(sampling, 'ATTEMPTS', 0)
+    monkeypatch.setattr(sampling, 'FIRST_ATTEMPTS', 0)
     hasty = sampled('ur5', **where)
     assert hasty.share.sum() > 0.95 * thorough.share.sum()
     monkeypatch.setattr(sampling, '_neighbours', lambda cells, shape: np.arange(len(cells))[None])
@@ -195,16 +196,16 @@ def test_what_is_missed_is_found_from_beside(monkeypatch):
     assert alone.share.sum() < 0.9 * thorough.share.sum()
 
 
-def test_the_answer_does_not_depend_on_how_the_work_is_cut():
-    """One worker or three."""
+def test_the_result_does_not_depend_on_the_workers():
+    """With one worker or three."""
     one, three = (sampled('panda', spacing=0.2, orientations=even_orientations(20),
                           workers=workers) for workers in (1, 3))
     assert np.array_equal(one.share, three.share)
     assert np.array_equal(one.reachable, three.reachable)
 
 
-def test_progress_is_told():
-    """From 0 to all, first of the positions, then of the orientations."""
+def test_progress_is_reported():
+    """From 0 to all, first for the positions, then for the orientations."""
     told = []
     made = sampled('ur5', spacing=0.3, orientations=even_orientations(10),
                    progress=lambda *what: told.append(what))
@@ -217,8 +218,8 @@ def test_progress_is_told():
 
 # ---- grid, orientations, files ----------------------------------------------
 
-def test_the_grid_is_that_of_the_box():
-    """From the lower ends, by the spacing, up to the upper ones."""
+def test_the_grid_covers_the_box():
+    """From the lower bounds by the spacing up to the upper bounds."""
     made = sampled('ur5', box=(0.1, 0.4, -0.3, -0.3, 0.0, 0.29), spacing=0.1,
                    orientations=even_orientations(2))
     assert made.x == pytest.approx([0.1, 0.2, 0.3, 0.4])
@@ -230,7 +231,7 @@ def test_the_grid_is_that_of_the_box():
 
 @pytest.mark.parametrize('count', [1, 2, 7, 60, 500])
 def test_even_orientations(count):
-    """Unit quaternions, distinct, and none is far from any orientation."""
+    """Unit quaternions, distinct, with no large gap between them."""
     rng = np.random.default_rng(0)
     quaternion = even_orientations(count)
     assert quaternion.shape == (count, 4)
@@ -258,7 +259,7 @@ def test_even_directions(count):
 
 
 def test_files(tmp_path):
-    """What is written is read again; what is none is called so."""
+    """A saved workspace is read again; other files are refused."""
     made = sampled('ur5', box=(0.1, 0.6, -0.3, 0.3, 0.0, 0.29), spacing=0.1,
                    orientations=even_orientations(5), limit_margin=0.1)
     path = tmp_path / 'a.npz'
@@ -275,9 +276,8 @@ def test_files(tmp_path):
     (tmp_path / 'rubbish.npz').write_bytes(b'rubbish')
     (tmp_path / 'empty.npz').write_bytes(b'')
     (tmp_path / 'cut.npz').write_bytes(path.read_bytes()[:-200])
-    for name, words in (('old', 'version 0'), ('other', 'no workspace'), ('cut', 'no workspace'),
-                        ('rubbish', 'no workspace'), ('empty', 'no workspace'),
-                        ('absent', 'No such file')):
+    refusals = dict.fromkeys(('other', 'cut', 'rubbish', 'empty'), 'not a workspace')
+    for name, words in {**refusals, 'old': 'version 0', 'absent': 'No such file'}.items():
         with pytest.raises(ParameterError, match=words):
             Workspace.load(tmp_path / f'{name}.npz')
 
@@ -290,13 +290,13 @@ def test_files(tmp_path):
     ({'orientations': even_orientations(300_000), 'spacing': 0.1}, 'fewer orientations'),
     ({'limit_margin': -0.1}, 'margin'), ({'limit_margin': 9.0}, 'no room'),
     ({'limit_margin': np.nan}, 'margin')])
-def test_what_makes_no_sense(named, words):
-    """One sentence, and no hours of work."""
+def test_invalid_arguments(named, words):
+    """One sentence, without starting hours of work."""
     with pytest.raises(ParameterError, match=words):
         sampled('six_axis_arm', **named)
 
 
-def test_orientations_that_are_none():
-    """Quaternions of norm 1."""
+def test_invalid_orientations():
+    """Quaternions must have norm 1."""
     with pytest.raises(GoalError, match='norm'):
         sampled('ur5', orientations=np.array([[0.0, 0.0, 0.0, 2.0]]))

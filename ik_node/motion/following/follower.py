@@ -40,9 +40,16 @@ from ik_node.motion.following.rates import FollowModel, rates_work
 from ik_node.motion.following.target import correct
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.trajectory import MotionState, Trajectory
-from ik_node.solver.compiled import nullspace, residual
-from ik_node.solver.compiled.residual import BASE, GOAL, PLAIN, TIP
-from ik_node.solver.goal import checked_pose, FREE
+from ik_node.solver.compiled import layout, nullspace, residual
+from ik_node.solver.compiled.layout import (
+    BASE_AXES,
+    EXACT_POSE,
+    GOAL_SIZE,
+    HALF_WIDTHS,
+    TIP_AXES,
+    TOLERANCE_AXES,
+)
+from ik_node.solver.goal import checked_pose, FREE_AXIS
 
 MAX_CYCLE_S = 0.05  # after a longer pause the arm is where the last plan took it
 
@@ -51,7 +58,7 @@ MAX_CYCLE_S = 0.05  # after a longer pause the arm is where the last plan took i
 def forget_stale_kernels() -> None:
     """Drop, once per process, compiled code that is older than its source."""
     forget_stale((follow_cycle, plan_states, plan_switches, correct),
-                 (kernels, nullspace, residual, brake, cycle, rates, target))
+                 (kernels, layout, nullspace, residual, brake, cycle, rates, target))
 
 
 class Follower:
@@ -85,9 +92,11 @@ class Follower:
             raise ParameterError(f'the bias is {list(bias)}; it must not be negative')
         preferred = one_per_joint(chain, options.preferred, 'the preferred positions') \
             if options.preferred else chain.middle
-        goal = np.zeros(GOAL)
-        goal[12:18] = [FREE if axis in options.free else 0.0 for axis in POSE_AXES]
-        goal[18] = PLAIN if not options.free else TIP if options.frame == 'tip' else BASE
+        goal = np.zeros(GOAL_SIZE)
+        goal[HALF_WIDTHS:TOLERANCE_AXES] = [FREE_AXIS if axis in options.free else 0.0
+                                            for axis in POSE_AXES]
+        goal[TOLERANCE_AXES] = (EXACT_POSE if not options.free
+                                else TIP_AXES if options.frame == 'tip' else BASE_AXES)
         self._model = FollowModel(
             chain.table, limits.for_streams(), np.array(preferred, dtype=float),
             np.array(bias, dtype=float), goal, float(options.gain),

@@ -21,8 +21,9 @@ import numpy as np
 from ik_node.kinematics.kernels import inner, jacobian_columns, joint_frames
 from ik_node.motion.following.brake import speed_to_stop
 from ik_node.motion.limits import LimitRows
+from ik_node.solver.compiled.layout import EXACT_POSE, HALF_WIDTHS, TOLERANCE_AXES
 from ik_node.solver.compiled.nullspace import from_preferred
-from ik_node.solver.compiled.residual import PLAIN, residual, task_columns
+from ik_node.solver.compiled.residual import residual, task_columns
 
 SINGULAR_VALUE = 0.08      # m per unit of q; smaller singular values are damped ...
 MAX_DAMPING = 0.04         # ... by up to this
@@ -48,7 +49,7 @@ class FollowModel(NamedTuple):
     preferred, bias : (n,) arrays
         Preferred positions (rad or m), and how fast the joints go there (1/s).
     goal : (19,) array
-        Row of :mod:`ik_node.solver.compiled.residual`, widths 0 or inf; its pose is written.
+        Row of :mod:`ik_node.solver.compiled.layout`, widths 0 or inf; its pose is written.
     gain : float
         1/s, at which the error decays.
     metres_per_radian : float
@@ -226,7 +227,7 @@ def linearize(model, twist, q, work):
     jacobian_columns(table, frames, 1.0, columns)
     for i in range(6):
         feed[i] = twist[i]
-    if goal[18] != PLAIN:
+    if goal[TOLERANCE_AXES] != EXACT_POSE:
         task_columns(work.task_map, columns)
         task_columns(work.task_map, feed.reshape((1, 6)))
     for i in range(3, 6):
@@ -247,7 +248,7 @@ def smallest_value(goal, work):
             squares[k] = squares[k - 1]
             k -= 1
         squares[k] = A[i, i]
-        exact += goal[12 + i] == 0.0
+        exact += goal[HALF_WIDTHS + i] == 0.0
     return sqrt(max(squares[6 - min(exact, work.columns.shape[0])], 0.0))
 
 

@@ -27,7 +27,7 @@ from ik_node.motion.tool_path.segments import (
     SEGMENT_COLUMNS,
 )
 from ik_node.se3 import distance, rotation_log
-from ik_node.solver.goal import checked_pose, FARTHEST
+from ik_node.solver.goal import checked_pose, FARTHEST_GOAL_M
 from ik_node.text import shown
 
 SAME_POSE = 1e-6         # m and rad; poses closer than this are one pose
@@ -255,7 +255,7 @@ def _checked_poses(poses: Sequence[np.ndarray]) -> np.ndarray:
     if good:
         R = T[:, :3, :3]
         good = (np.abs(R @ R.transpose(0, 2, 1) - np.eye(3)).max() < MAX_ROTATION_ERROR
-                and np.abs(T[:, :3, 3]).max() < FARTHEST
+                and np.abs(T[:, :3, 3]).max() < FARTHEST_GOAL_M
                 and (np.linalg.det(R) > 0.0).all() and (T[:, 3] == (0.0, 0.0, 0.0, 1.0)).all())
     if not good:
         for k in range(count):

@@ -39,8 +39,13 @@ from ik_node.motion.tool_path.timing import timed_trajectory
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.motion.validate import first_outside, validate
 from ik_node.se3 import distance
-from ik_node.solver.compiled import damped, residual
-from ik_node.solver.compiled.damped import LOWER, ORIENTATION, POSITION, UPPER
+from ik_node.solver.compiled import damped, layout, residual
+from ik_node.solver.compiled.layout import (
+    LOWER_ROW,
+    ORIENTATION_TOLERANCE,
+    POSITION_TOLERANCE,
+    UPPER_ROW,
+)
 from ik_node.solver.solver import Solver
 from ik_node.text import quote
 
@@ -199,10 +204,10 @@ def _traced(solver: Solver, q_start: np.ndarray, path: ToolPath, limits: MotionL
     """Return nodes (N,) along the path, joint positions (N, n) there, and why they end early."""
     chain, tables = solver.chain, solver.tables
     joints, settings = tables.joints.copy(), tables.settings.copy()
-    joints[LOWER], joints[UPPER] = limits.lower, limits.upper
+    joints[LOWER_ROW], joints[UPPER_ROW] = limits.lower, limits.upper
     for k in tables.locked:
-        joints[LOWER, k] = joints[UPPER, k] = q_start[k]
-    settings[POSITION] = settings[ORIENTATION] = tracing.TRACE_TOLERANCE
+        joints[LOWER_ROW, k] = joints[UPPER_ROW, k] = q_start[k]
+    settings[POSITION_TOLERANCE] = settings[ORIENTATION_TOLERANCE] = tracing.TRACE_TOLERANCE
     arm = tracing.TracedArm(chain.table, joints, settings,
                             float(options.max_joint_step * scale))
     targets = _targets(path, scale)
@@ -264,4 +269,4 @@ def forget_old_kernels() -> None:
         (tracing.trace, tracing.tip_channels, tracing.largest_deviation, averaging.sample,
          averaging.coordinates, pacing.lower_where_exceeded, pacing.peak_shares,
          path_segments.line_rows, first_outside),
-        (kernels, damped, residual, path_segments, quintic, splines, averaging, tracing))
+        (kernels, damped, layout, residual, path_segments, quintic, splines, averaging, tracing))

@@ -24,8 +24,14 @@ from ik_node.kinematics.kernels import (
 )
 from ik_node.motion import quintic
 from ik_node.motion.tool_path.segments import path_pose, path_poses, SEG_BEGIN
-from ik_node.solver.compiled.damped import descend, farthest, LATE, LOWER, SCALE, UPPER, workspace
-from ik_node.solver.compiled.residual import GOAL
+from ik_node.solver.compiled.damped import descend, farthest, LATE_STOP
+from ik_node.solver.compiled.layout import (
+    Attempt,
+    GOAL_SIZE,
+    joint_rows,
+    SCALE_ROW,
+    workspace,
+)
 
 TRACE_TOLERANCE = 1e-9       # m and rad
 MIN_STEP_M = 1e-7            # of the path; a jump within it leads to another branch
@@ -48,7 +54,7 @@ class TracedArm(NamedTuple):
     table : (m + 1, 16) array
         :attr:`ik_node.model.chain.Chain.table`.
     joints, settings : arrays
-        As in :func:`ik_node.solver.compiled.damped.solve_one`; the tolerances must be
+        As in :func:`ik_node.solver.compiled.entry.solve_rows`; the tolerances must be
         TRACE_TOLERANCE.
     max_step : float
         Largest motion of a joint from one node to the next, rad or m.
@@ -62,31 +68,29 @@ class TracedArm(NamedTuple):
 
 
 @inner
-def write_weights(joints, q, scale):
-    """Write the roots of the joints' weights: small near the limits."""
+def write_weights(rows, base_scale, q):
+    """Write the roots of the joints' weights into ``rows.scale``: small near the limits."""
+    scale = rows.scale
     for k in range(q.shape[0]):
-        lower, upper = joints[LOWER, k], joints[UPPER, k]
+        lower, upper = rows.lower[k], rows.upper[k]
         x = min(q[k] - lower, upper - q[k]) / (LIMIT_ZONE_SHARE * (upper - lower)) \
             if upper - lower < np.inf else 1.0
         x = min(max(x, 0.0), 1.0)
-        scale[k] = joints[SCALE, k] * (MIN_JOINT_WEIGHT
-                                       + (1.0 - MIN_JOINT_WEIGHT) * x * x * (3.0 - 2.0 * x))
+        scale[k] = base_scale[k] * (MIN_JOINT_WEIGHT
+                                    + (1.0 - MIN_JOINT_WEIGHT) * x * x * (3.0 - 2.0 * x))
 
 
 @inner
 def solve_at(arm, path, segment, s, q, work):
     """Move `q` by short steps to the pose at s on a segment; return whether it was reached."""
-    goal, zeros, scale, poses, solver_work = work
-    joints = arm.joints
+    goal, rows, poses, solver_work = work
     path_pose(path, segment, s, poses[0], poses[1], poses[2])
     for i in range(12):
         goal[i] = poses[0, i]
     if q.shape[0] > 6:
-        write_weights(joints, q, scale)
-    solved, _, _, _, _, _ = descend(arm.table, joints[LOWER], joints[UPPER], scale, zeros, goal,
-                                    arm.settings, LATE, arm.max_step, MAX_TRACE_ITERATIONS, q,
-                                    solver_work)
-    return solved
+        write_weights(rows, arm.joints[SCALE_ROW], q)
+    attempt = Attempt(LATE_STOP, arm.max_step, MAX_TRACE_ITERATIONS, False)
+    return descend(arm.table, rows, arm.settings, goal, attempt, q, solver_work).solved
 
 
 @compiled
@@ -115,9 +119,7 @@ def trace(arm, path, targets, segments, nodes, q):
 
     """
     n, max_step = q.shape[1], arm.max_step
-    scale = np.empty(n)
-    copy(arm.joints[SCALE], scale)
-    work = (np.zeros(GOAL), np.zeros(n), scale, np.empty((3, 12)),
+    work = (np.zeros(GOAL_SIZE), joint_rows(arm.joints.copy()), np.empty((3, 12)),
             workspace(n, arm.table.shape[0] - 1))
     nodes[0] = s = targets[0]
     count = 1
@@ -168,9 +170,8 @@ def bridge(arm, path, segment, interval, nodes, q, work):
         coordinate; s if there is no bridge.
 
     """
-    poses, solver_work = work[3], work[4]
-    frames, e = solver_work[0], solver_work[4]
-    joints = arm.joints
+    _, rows, poses, solver_work = work
+    frames, e = solver_work.frames, solver_work.e
     s, end = interval
     count = nodes.shape[0]
     for gap in BRIDGE_GAPS_M:
@@ -184,7 +185,7 @@ def bridge(arm, path, segment, interval, nodes, q, work):
         before, after = q[last], q[last + 1]
         for k in range(before.shape[0]):
             after[k] = min(max(before[k] + ahead * (before[k] - q[last - 1, k]),
-                               joints[LOWER, k]), joints[UPPER, k])
+                               rows.lower[k]), rows.upper[k])
         good = solve_at(arm, path, segment, there, after, work) \
             and farthest(before, after) <= arm.max_step
         between = q[last + 2] if last + 2 < q.shape[0] else after

@@ -4,12 +4,13 @@
 Compiled damped least squares with hard joint limits and restarts.
 
 One attempt walks from a seed by damped steps ``dq = J^T (J J^T + lambda^2 I)^-1 e``
-(Wampler 1986; Nakamura and Hanafusa 1986) whose damping vanishes with the error
-(Sugihara 2011, Chan and Lawrence 1988), so that it ends quadratically.  Joints
-that would pass a limit are put on it, leave the active set, and the step is
-solved again for the others; a joint that may turn by 2 pi goes round instead.
-An attempt that gains too little ends.  The next begins at the posture, of a
-table that covers the limits evenly, whose tip is nearest to the goal.
+(Wampler 1986; Nakamura and Hanafusa 1986).  The damping vanishes with the error
+(Sugihara 2011, Chan and Lawrence 1988), so that the convergence is quadratic at the
+end.  A joint that would pass a limit is put on it and leaves the active set, and the
+step is solved again for the others; a joint with a range of a turn or more goes round
+by 2 pi instead.  An attempt that makes too little progress is given up.  The next one
+starts from the posture whose tip is nearest to the goal, out of a table of postures
+spread evenly over the limits.
 """
 
 from __future__ import annotations
@@ -18,63 +19,59 @@ from math import pi
 
 import numpy as np
 
-from ik_node.kinematics.kernels import (
-    allocating,
-    copy,
-    inlined,
-    inner,
-    jacobian_columns,
-    joint_frames,
+from ik_node.kinematics.kernels import copy, inlined, inner, jacobian_columns, joint_frames
+from ik_node.solver.compiled.layout import (
+    ARM_REACH,
+    Attempt,
+    Descent,
+    EXACT_POSE,
+    GOAL_POSITION,
+    HALF_WIDTHS,
+    JOINT_VALUES,
+    LAST_ATTEMPT,
+    MAX_STEPS,
+    METRES_PER_RADIAN,
+    ORIENTATION_ERROR,
+    ORIENTATION_TOLERANCE,
+    POSITION_ERROR,
+    POSITION_TOLERANCE,
+    SOLVED_FLAG,
+    SQUARED_ERROR,
+    STEP_COUNT,
+    StopRule,
+    TOLERANCE_AXES,
+    WALK_TO_REST,
 )
-from ik_node.solver.compiled.residual import GOAL, PLAIN, residual, task_columns
+from ik_node.solver.compiled.residual import residual, task_columns
 
-DAMPING = 0.03         # lambda^2 = DAMPING * |e|^2 + DAMPING_FLOOR
-STRAIGHT = 1e-6        # m^2; with a smaller squared error the curvature does not count
-DAMPING_FLOOR = 1e-14  # m^2, keeps the normal matrix invertible at a singularity
-LONG_STEP = 1.5        # rad or m, largest joint change of one step
-SHORT_STEP = 0.2       # the same for an attempt that must stay near its seed
-NEAR = 0.3             # m, a goal with a smaller error at the seed counts as near
-JUMP = 0.5             # rad or m, an answer to a near goal is looked for within this of the seed
-RESCUES = 10           # attempts to find it
-ASIDE = 0.05           # they begin aside of the seed by this share of the joints' ranges
-POLISH_AFTER = 16      # of the attempts after these, every other one begins
-POLISH_ASIDE = 0.1     # aside of where the best one ended
-HASTY = (0.5, 2)       # an attempt goes on while the squared error falls to this share in so
-PATIENT = (0.9, 5)     # many steps: from afar, and near or with a box
-TO_REST = (1.0 - 1e-7, 12)  # and if settings[PERSISTENT]
-BEYOND_ATTEMPTS = 8    # to get near to a goal that is farther away than the arm is long
-STIFFER = 4.0           # times the damping where a step did not get nearer
-EARLY, LATE = 1.0, 0.0
-HASTY_ATTEMPTS = 8     # the attempts after these are patient in any case
+# lambda^2 = DAMPING_SHARE * |e|^2 + DAMPING_FLOOR_M2; the floor keeps the normal matrix
+# invertible at a singularity.
+DAMPING_SHARE = 0.03
+DAMPING_FLOOR_M2 = 1e-14
+DAMPING_INCREASE = 4.0  # factor on the damping after a step that did not get nearer
+MIN_BEND_ERROR_M2 = 1e-6  # below this squared error the second-order part of a step is left out
+LONG_STEP = 1.5   # largest joint change of one step, rad or m
+SHORT_STEP = 0.2  # the same for attempts that must stay near the seed
 
-# Rows of the table of joints, (7, n).
-LOWER, UPPER, WRAPS, TURNING, SCALE, PREFERRED, PULL = range(7)
-# Entries of the settings.
-(LENGTH, POSITION, ORIENTATION, ITERATIONS, BIAS_ITERATIONS, MANIPULABILITY, EXPLORE, REACH,
- PERSISTENT, BOX) = range(10)
-# Entries of an answer, before the n numbers of q.
-SOLVED, POSITION_ERROR, ORIENTATION_ERROR, STEPS, ATTEMPT, ERROR, BIAS_STEPS, Q = range(8)
+# EARLY_STOP: give up if the squared error has not halved in 2 steps.  LATE_STOP: the same near
+# the goal and for goals with a box.  REST_STOP: with settings[WALK_TO_REST].
+EARLY_STOP = StopRule(0.5, 2)
+LATE_STOP = StopRule(0.9, 5)
+REST_STOP = StopRule(1.0 - 1e-7, 12)
+EARLY_STOP_ATTEMPTS = 8  # later attempts use LATE_STOP in any case
 
+# If the goal is within NEAR_GOAL_M of the seed and the answer is farther than NEAR_JUMP from it,
+# NEAR_ATTEMPTS more attempts start within NEAR_SPREAD (share of the joint ranges) of the seed.
+NEAR_GOAL_M = 0.3
+NEAR_JUMP = 0.5  # rad or m
+NEAR_ATTEMPTS = 10
+NEAR_SPREAD = 0.05
 
-@allocating
-def workspace(n, m):
-    """Return the arrays that an attempt works in: frames, J^T, A, D, e, y, dq, bent, active."""
-    f, c = 12 * (m + 1), 6 * n
-    b = f + c + 66
-    space = np.empty(b + 2 * n)
-    return (space[:f].reshape((m + 1, 12)), space[f:f + c].reshape((n, 6)),
-            space[f + c:f + c + 36].reshape((6, 6)), space[f + c + 36:f + c + 54].reshape((6, 3)),
-            space[f + c + 54:f + c + 60], space[f + c + 60:b], space[b:b + n], space[b + n:],
-            np.empty(n, dtype=np.bool_))
+# From attempt POLISH_AFTER on every other attempt starts within POLISH_SPREAD of the best posture.
+POLISH_AFTER = 16
+POLISH_SPREAD = 0.1
 
-
-@allocating
-def goal_workspace(n, K):
-    """Return the arrays that a goal needs besides: goal, never (zeros), q, distances (K,)."""
-    space = np.empty(GOAL + 2 * n + K)
-    space[GOAL:GOAL + n] = 0.0
-    return (space[:GOAL], space[GOAL:GOAL + n], space[GOAL + n:GOAL + 2 * n],
-            space[GOAL + 2 * n:])
+DISTANT_ATTEMPTS = 8  # restarts for a goal farther away than the arm is long
 
 
 @inner
@@ -117,25 +114,26 @@ def substitute(A, b):
         b[i] = s * A[i, i]
 
 
-@inner
-def bend(columns, scale, length, A, y, bent, dq, active):
+@inlined
+def add_second_order(scale, length, work):
     """
-    Add to a step what the curvature of the tip's way along it asks for.
+    Add the second-order part of Chebyshev's method to the step ``work.dq``.
 
-    ``dq -= 1/2 W J^T (J W J^T + damping I)^-1 (dJ/dt) dq``, the second-order term of
-    Chebyshev's method, with the matrix that the step was solved with; as geodesic
-    acceleration in Transtrum and Sethna (2012).  A column turns with the joints
-    before its own, so that one pass over the columns gives ``(dJ/dt) dq``.
+    ``dq -= 1/2 W J^T (J W J^T + damping I)^-1 (dJ/dt) dq``: the curvature of the tip's
+    path along the step, with the matrix that the step was solved with; the geodesic
+    acceleration of Transtrum and Sethna (2012).  A column changes with the joints
+    before it only, so one pass over the columns gives ``(dJ/dt) dq``.
 
     Parameters
     ----------
-    columns, scale, A, dq, active :
-        As :func:`limited_step` left them; of a chain without mimic joints.
+    scale : (n,) array
     length : float
-        Of which the columns' angular parts are multiples, m per rad.
-    y, bent : (6,), (n,) arrays, written
+        Factor on the angular parts of the columns, m per rad.
+    work : Work
+        As :func:`limited_step` left it; of a chain without mimic joints.
 
     """
+    columns, y, dq, bent, active = work.columns, work.y, work.dq, work.bent, work.active
     n = dq.shape[0]
     wx = wy = wz = y0 = y1 = y2 = y3 = y4 = y5 = 0.0
     r = 1.0 / length
@@ -156,7 +154,7 @@ def bend(columns, scale, length, A, y, bent, dq, active):
         wy += ay
         wz += az
     y[0], y[1], y[2], y[3], y[4], y[5] = y0, y1, y2, y3, y4, y5
-    substitute(A, y)
+    substitute(work.A, y)
     y0, y1, y2, y3, y4, y5 = y[0], y[1], y[2], y[3], y[4], y[5]
     square = bound = 0.0
     for k in range(n):
@@ -214,20 +212,24 @@ def gram(columns, active, damping, A):
     A[4, 4], A[4, 5], A[5, 5] = a44, a45, a55
 
 
-@inner
-def limited_step(columns, e, q, lower, upper, scale, damping, longest, A, y, dq, active):
+@inlined
+def limited_step(q, lower, upper, scale, damping, longest, work):
     """
     Damped step ``dq = W J^T (J W J^T + damping I)^-1 e`` that ends inside the limits.
 
-    A joint that would pass a limit is put on it, its motion is taken off the
-    error, and the others are solved again, at most n times.
+    A joint that would pass a limit is put on it, its motion is subtracted from the
+    error, and the step is solved again for the others, at most n times.
 
     Parameters
     ----------
-    columns : (n, 6) array
-        J^T, each row times the root of the joint's weight in W (`scale`); changed.
+    q, lower, upper : (n,) arrays
+    scale : (n,) array
+        Roots of the joints' weights in W.
     longest : float
         Bound on each ``|dq|``, rad or m.
+    work : Work
+        The columns of J and the error e are given; the columns are multiplied by
+        `scale`, and A, y, dq and active are written.
 
     Returns
     -------
@@ -235,6 +237,7 @@ def limited_step(columns, e, q, lower, upper, scale, damping, longest, A, y, dq,
         Whether there is a step.
 
     """
+    columns, A, e, y, dq, active = work.columns, work.A, work.e, work.y, work.dq, work.active
     n = q.shape[0]
     for k in range(n):
         if scale[k] != 1.0:
@@ -242,7 +245,7 @@ def limited_step(columns, e, q, lower, upper, scale, damping, longest, A, y, dq,
                 columns[k, i] *= scale[k]
         active[k], dq[k] = True, 0.0
         if q[k] <= lower[k] or q[k] >= upper[k]:
-            # At its limit it takes part when the error pulls it inward.
+            # A joint at its limit takes part if the error pulls it inward.
             pull = 0.0
             for i in range(6):
                 pull += columns[k, i] * e[i]
@@ -281,81 +284,79 @@ def limited_step(columns, e, q, lower, upper, scale, damping, longest, A, y, dq,
 
 
 @inner
-def descend(table, lower, upper, scale, wraps, goal, settings, patience, longest, most, q,
-            work):
+def descend(table, joints, settings, goal, attempt, q, work):
     """
-    One attempt from `q`; leaves in `q` where it ended.
+    Walk one attempt from `q`; on return `q` is where it ended.
 
     Parameters
     ----------
-    wraps : (n,) array
-        Not 0 for a joint that may go round by 2 pi when it meets a limit; near a
-        goal none does.
-    patience : float
-        EARLY: it may give up early, if it is far from the goal and that has no box;
-        LATE.  (Floats, because numba compiles once more for every literal int or bool.)
-    longest : float
-        Bound on each ``|dq|`` of a step, rad or m.
-    most : float
-        Steps.
+    table, joints, settings :
+        See :class:`~ik_node.solver.compiled.layout.Problem`.
+    goal : (19,) array
+        See :mod:`ik_node.solver.compiled.layout`.
+    attempt : Attempt
+        Its stop rule becomes LATE_STOP if the goal is near or has a box, and
+        REST_STOP with settings[WALK_TO_REST].  Joints wrap only if the goal is far.
+    q : (n,) array, changed
+    work : Work
 
     Returns
     -------
-    (bool, int, float, float, float, bool)
-        Whether both tolerances are met; steps taken; position (m) and orientation
-        (rad) error; weighted squared error (m^2); whether the goal was far at `q`.
+    Descent
 
     """
-    frames, columns, A, D, e, y, dq, bent, active = work
-    length = settings[LENGTH]
+    frames, columns, D, e, dq, bent = (work.frames, work.columns, work.D, work.e, work.dq,
+                                       work.bent)
+    lower, upper, scale, wraps = joints.lower, joints.upper, joints.scale, joints.wraps
+    longest_step, max_steps, may_wrap = attempt.longest_step, attempt.max_steps, attempt.may_wrap
+    share, max_stalled = attempt.stop
+    length = settings[METRES_PER_RADIAN]
+    boxed = goal[TOLERANCE_AXES] != EXACT_POSE
+    to_rest = settings[WALK_TO_REST] != 0.0
+    if to_rest:
+        share, max_stalled = REST_STOP
+    second_order = not to_rest and not boxed and frames.shape[0] - 1 == q.shape[0]
+    far, damping_factor = True, 1.0
     best, stalled, step = np.inf, 0, 0
-    share, rounds = HASTY if patience == EARLY else PATIENT
-    stiffness = 1.0
-    persistent = settings[PERSISTENT] != 0.0
-    if persistent:
-        share, rounds = TO_REST
-    far = True
-    bends = not persistent and goal[18] == PLAIN and frames.shape[0] - 1 == q.shape[0]
     while True:
         joint_frames(table, q, frames)
         position, angle = residual(goal, frames[-1], length, e, D)
         error = position * position + length * length * angle * angle
-        if step == 0 and (error < NEAR * NEAR or goal[18] != PLAIN):
-            far = error >= NEAR * NEAR
-            if not persistent:
-                share, rounds = PATIENT
-        if position <= settings[POSITION] and angle <= settings[ORIENTATION]:
-            return True, step, position, angle, error, far
+        if step == 0 and (error < NEAR_GOAL_M * NEAR_GOAL_M or boxed):
+            far = error >= NEAR_GOAL_M * NEAR_GOAL_M
+            if not to_rest:
+                share, max_stalled = LATE_STOP
+        if position <= settings[POSITION_TOLERANCE] and angle <= settings[ORIENTATION_TOLERANCE]:
+            return Descent(True, step, position, angle, error, far)
         if error < share * best:
             best, stalled = error, 0
-            if persistent:
-                stiffness = max(1.0, 0.5 * stiffness)
+            if to_rest:
+                damping_factor = max(1.0, 0.5 * damping_factor)
                 copy(q, bent)
         else:
             stalled += 1
-            if persistent:
-                # Away from the goal the damping must outweigh the curvature that J leaves out:
-                # back to the best, and on with shorter steps (Levenberg and Marquardt).
-                stiffness *= STIFFER
+            if to_rest:
+                # Levenberg-Marquardt: far from a solution the damping must outweigh the
+                # curvature that J leaves out, so return to the best posture and step shorter.
+                damping_factor *= DAMPING_INCREASE
                 copy(bent, q)
                 joint_frames(table, q, frames)
                 position, angle = residual(goal, frames[-1], length, e, D)
                 error = best
-        if stalled >= rounds or step >= most:
-            return False, step, position, angle, error, far
+        if stalled >= max_stalled or step >= max_steps:
+            return Descent(False, step, position, angle, error, far)
         jacobian_columns(table, frames, length, columns)
-        if goal[18] != PLAIN:
+        if boxed:
             task_columns(D, columns)
-        damping = stiffness * DAMPING * error + DAMPING_FLOOR
-        if not limited_step(columns, e, q, lower, upper, scale, damping, longest, A, y, dq,
-                            active):
-            return False, step, position, angle, error, far
-        if bends and error > STRAIGHT:
-            bend(columns, scale, length, A, y, bent, dq, active)
+        damping = damping_factor * DAMPING_SHARE * error + DAMPING_FLOOR_M2
+        if not limited_step(q, lower, upper, scale, damping, longest_step, work):
+            return Descent(False, step, position, angle, error, far)
+        if second_order and error > MIN_BEND_ERROR_M2:
+            add_second_order(scale, length, work)
         step += 1
         for k in range(q.shape[0]):
             q[k] = min(max(q[k] + dq[k], lower[k]), upper[k])
-            if far and wraps[k] != 0.0:
+            if may_wrap and far and wraps[k] != 0.0:
                 if q[k] >= upper[k]:
                     q[k] -= 2.0 * pi
                 elif q[k] <= lower[k]:
@@ -365,11 +366,11 @@ def descend(table, lower, upper, scale, wraps, goal, settings, patience, longest
 @inner
 def measure_postures(goal, poses, length, distances):
     """
-    Write how far the tip of each posture of the table is from the goal: squared, less a constant.
+    Write the squared distance of the tip from the goal, less a constant, for each posture.
 
-    The rotation counts by the chord ``|R - R_goal|^2 / 2`` (of which ``-R : R_goal``
-    varies), the position by ``p . (p - 2 p_goal)``; a position or an orientation of
-    which an axis is free does not count.
+    The rotation contributes the chord ``|R - R_goal|^2 / 2`` (its variable part is
+    ``-R : R_goal``), the position ``p . (p - 2 p_goal)``; either is left out if one
+    of its axes is free.
 
     Parameters
     ----------
@@ -377,21 +378,24 @@ def measure_postures(goal, poses, length, distances):
     distances : (K,) array, written, m^2
 
     """
-    near, turn = 1.0, -length * length
-    if goal[18] != PLAIN:
-        if max(goal[12], goal[13], goal[14]) == np.inf:
-            near = 0.0
-        if max(goal[15], goal[16], goal[17]) == np.inf:
-            turn = 0.0
-    g0, g1, g2 = turn * goal[0], turn * goal[1], turn * goal[2]
-    g3, g4, g5 = turn * goal[3], turn * goal[4], turn * goal[5]
-    g6, g7, g8 = turn * goal[6], turn * goal[7], turn * goal[8]
-    x, y, z = 2.0 * goal[9], 2.0 * goal[10], 2.0 * goal[11]
-    # One pass, all in registers: a third of the time of a pass for each number.
+    position_weight, rotation_weight = 1.0, -length * length
+    if goal[TOLERANCE_AXES] != EXACT_POSE:
+        for i in range(3):
+            if goal[HALF_WIDTHS + i] == np.inf:
+                position_weight = 0.0
+            if goal[HALF_WIDTHS + 3 + i] == np.inf:
+                rotation_weight = 0.0
+    w = rotation_weight
+    g0, g1, g2 = w * goal[0], w * goal[1], w * goal[2]
+    g3, g4, g5 = w * goal[3], w * goal[4], w * goal[5]
+    g6, g7, g8 = w * goal[6], w * goal[7], w * goal[8]
+    x, y, z = (2.0 * goal[GOAL_POSITION], 2.0 * goal[GOAL_POSITION + 1],
+               2.0 * goal[GOAL_POSITION + 2])
+    # One pass with all of the goal in registers takes a third of the time of twelve passes.
     for i in range(distances.shape[0]):
         px, py, pz = poses[9, i], poses[10, i], poses[11, i]
         distances[i] = (
-            near * (px * (px - x) + py * (py - y) + pz * (pz - z))
+            position_weight * (px * (px - x) + py * (py - y) + pz * (pz - z))
             + (g0 * poses[0, i] + g1 * poses[1, i] + g2 * poses[2, i])
             + (g3 * poses[3, i] + g4 * poses[4, i] + g5 * poses[5, i])
             + (g6 * poses[6, i] + g7 * poses[7, i] + g8 * poses[8, i]))
@@ -399,7 +403,7 @@ def measure_postures(goal, poses, length, distances):
 
 @inner
 def take_nearest(distances):
-    """Return the index of the smallest distance, and strike it off."""
+    """Return the index of the smallest distance, and set that distance to infinity."""
     nearest = 0
     for i in range(distances.shape[0]):
         if distances[i] < distances[nearest]:
@@ -409,25 +413,32 @@ def take_nearest(distances):
 
 
 @inner
-def beyond(goal, origin, reach):
+def out_of_reach(goal, origin, reach):
     """Return whether an exact position is farther from `origin` (3,) than the arm is long."""
     square = 0.0
     for i in range(3):
-        square += (goal[9 + i] - origin[i]) ** 2
-    return square > reach * reach and goal[12] == goal[13] == goal[14] == 0.0
+        if goal[HALF_WIDTHS + i] != 0.0:
+            return False
+        square += (goal[GOAL_POSITION + i] - origin[i]) ** 2
+    return square > reach * reach
 
 
 @inner
-def nearest_turns(q, reference, lower, upper, turning):
-    """Move angles by whole turns as near to `reference` as limits allow; say if one moved."""
+def nearest_turns(q, reference, joints):
+    """
+    Move revolute joints by whole turns, inside the limits, as near to `reference` as possible.
+
+    Returns whether a joint was moved.
+    """
+    lower, upper, revolute = joints.lower, joints.upper, joints.revolute
     moved = False
     for k in range(q.shape[0]):
-        if turning[k] != 0.0 and not abs(reference[k] - q[k]) <= pi:
+        if revolute[k] != 0.0 and not abs(reference[k] - q[k]) <= pi:
             turns = np.round((reference[k] - q[k]) / (2.0 * pi))
             turns = max(turns, np.ceil((lower[k] - q[k]) / (2.0 * pi)))
             turns = min(turns, np.floor((upper[k] - q[k]) / (2.0 * pi)))
             if not lower[k] <= q[k] + 2.0 * pi * turns <= upper[k]:
-                turns -= np.sign(turns)  # by rounding
+                turns -= np.sign(turns)  # rounding put it just outside
             if turns != 0.0:
                 q[k] += 2.0 * pi * turns
                 moved = True
@@ -436,7 +447,7 @@ def nearest_turns(q, reference, lower, upper, turning):
 
 @inner
 def farthest(a, b):
-    """Return the largest ``|a_i - b_i|`` over a."""
+    """Return the largest ``|a_i - b_i|``."""
     largest = 0.0
     for k in range(a.shape[0]):
         largest = max(largest, abs(a[k] - b[k]))
@@ -444,103 +455,110 @@ def farthest(a, b):
 
 
 @inner
-def start_aside(start, postures, row, share, lower, upper, q):
-    """Write `start` moved by a share of the difference of two postures of the table, clipped."""
+def start_aside(start, postures, row, share, joints, q):
+    """
+    Write a start beside the posture `start` into `q`, inside the limits.
+
+    It is moved by a share of the difference between postures `row` and `row` + 1.
+    """
+    lower, upper = joints.lower, joints.upper
     for k in range(q.shape[0]):
         aside = share * (postures[k, row] - postures[k, row + 1])
         q[k] = min(max(start[k] + aside, lower[k]), upper[k])
 
 
 @inlined
-def stay_near(table, lower, upper, scale, never, goal, settings, start, postures, q, work):
+def stay_near(problem, goal, start, q, work):
     """
-    Look once more for an answer near `start`, where the goal is near and none was found.
+    Search for a solution near `start`, for a goal that is near it.
 
-    Short steps, no turns, from `start` and from points that lie closely around it.
+    Attempts with short steps and without wrapping, from `start` and from points
+    close around it.  `q` is the solution if the Descent says ``solved``.
 
     Returns
     -------
-    (bool, int, float, float)
-        Whether `q` is an answer within JUMP of `start`; steps; errors (m, rad).
+    Descent
+        Solved if within NEAR_JUMP of `start`; with the steps of all attempts.
 
     """
-    steps = 0
-    for rescue in range(RESCUES):
-        start_aside(start, postures, rescue, ASIDE if rescue > 0 else 0.0, lower, upper, q)
-        solved, taken, position, angle, _, _ = descend(
-            table, lower, upper, scale, never, goal, settings, LATE, SHORT_STEP,
-            settings[ITERATIONS], q, work)
-        steps += taken
-        if solved and farthest(q, start) <= JUMP:
-            return True, steps, position, angle
-    return False, steps, np.inf, np.inf
+    table, joints, settings, postures = problem
+    attempt = Attempt(LATE_STOP, SHORT_STEP, settings[MAX_STEPS], False)
+    steps, solved, position, angle, error = 0, False, np.inf, np.inf, np.inf
+    for row in range(NEAR_ATTEMPTS):
+        start_aside(start, postures, row, NEAR_SPREAD if row > 0 else 0.0, joints, q)
+        ended = descend(table, joints, settings, goal, attempt, q, work)
+        steps += ended.steps
+        if ended.solved and farthest(q, start) <= NEAR_JUMP:
+            solved, position, angle = True, ended.position_error, ended.orientation_error
+            error = ended.squared_error
+            break
+    return Descent(solved, steps, position, angle, error, False)
 
 
 @inner
-def solve_one(table, joints, settings, postures, goal, seeds, first, picks, distances, never, q,
-              work, answer):
+def solve_one(problem, goal_work, seeds, first, restarts, answer, work):
     """
-    Attempts from the given seeds, then from the `picks` nearest postures of the table.
+    Attempt from the given seeds, then from the nearest postures of the table.
 
     Parameters
     ----------
-    table : (m + 1, 16) array
-        :attr:`Chain.table`.
-    joints : (7, n) array
-        Rows LOWER to PULL.
-    settings : (16,) array
-        LENGTH to BOX.
-    postures : (n + 12, K) array
-        Columns: joint positions, and the pose of the tip there.
-    goal : (19,) array
-        See :mod:`ik_node.solver.compiled.residual`.
+    problem : Problem
+    goal_work : GoalWork
+        The goal is given.
     seeds : (s * n,) array
-        Turns are chosen nearest to the first; attempts begin at those from `first` on.
-    distances, never, q, work :
-        Workspace: (K,), (n,) zeros, (n,), and :func:`workspace`.
-    answer : (Q + n,) array, written
-        Of the solution; else of the attempt that came nearest.
+        Attempts begin at those from `first` on; a goal is near if it is near the
+        first seed.
+    restarts : int
+        Number of attempts after the seeds.
+    answer : (7 + n,) array, written
+        Of the solution, or else of the attempt that came nearest.
+    work : Work
 
     """
+    table, joints, settings, postures = problem
+    goal, q, distances = goal_work
+    lower, upper = joints.lower, joints.upper
     n = q.shape[0]
-    lower, upper, wraps, scale = joints[LOWER], joints[UPPER], joints[WRAPS], joints[SCALE]
+    if out_of_reach(goal, table[0, 9:12], settings[ARM_REACH]):
+        restarts = min(restarts, DISTANT_ATTEMPTS)
+    answer[SOLVED_FLAG], answer[SQUARED_ERROR], answer[STEP_COUNT] = 0.0, np.inf, 0.0
+    best = answer[JOINT_VALUES:]
     measured = False
-    if beyond(goal, table[0, 9:12], settings[REACH]):
-        picks = min(picks, BEYOND_ATTEMPTS)
-    answer[SOLVED], answer[ERROR], answer[STEPS] = 0.0, np.inf, 0.0
     given = seeds.shape[0] // n - first
-    for attempt in range(given + picks):
-        if attempt < given:
-            seed = (first + attempt) * n
+    for count in range(given + restarts):
+        if count < given:
+            seed = (first + count) * n
             for k in range(n):
                 q[k] = min(max(seeds[seed + k], lower[k]), upper[k])
-        elif attempt >= POLISH_AFTER and attempt % 2 == 1:
-            start_aside(answer[Q:], postures, attempt, POLISH_ASIDE, lower, upper, q)
+        elif count >= POLISH_AFTER and count % 2 == 1:
+            start_aside(best, postures, count, POLISH_SPREAD, joints, q)
         else:
             if not measured:
                 measured = True
-                measure_postures(goal, postures[n:], settings[LENGTH], distances)
+                measure_postures(goal, postures[n:], settings[METRES_PER_RADIAN], distances)
             nearest = take_nearest(distances)
             for k in range(n):
                 q[k] = min(max(postures[k, nearest], lower[k]), upper[k])
-        solved, steps, position, angle, error, far = descend(
-            table, lower, upper, scale, wraps, goal, settings,
-            EARLY if attempt < HASTY_ATTEMPTS else LATE, LONG_STEP, settings[ITERATIONS], q, work)
-        answer[STEPS] += steps
-        if solved or error < answer[ERROR]:
-            answer[POSITION_ERROR], answer[ORIENTATION_ERROR] = position, angle
-            answer[ERROR] = error
-            copy(q, answer[Q:])
-        if (first == 0 and attempt == 0 and not far
-                and not (solved and farthest(q, seeds) <= JUMP)):
-            near, steps, position, angle = stay_near(table, lower, upper, scale, never, goal,
-                                                     settings, seeds[:n], postures, q, work)
-            answer[STEPS] += steps
-            if near:
+        stop = EARLY_STOP if count < EARLY_STOP_ATTEMPTS else LATE_STOP
+        ended = descend(table, joints, settings, goal,
+                        Attempt(stop, LONG_STEP, settings[MAX_STEPS], True), q, work)
+        solved = ended.solved
+        answer[STEP_COUNT] += ended.steps
+        if solved or ended.squared_error < answer[SQUARED_ERROR]:
+            answer[POSITION_ERROR] = ended.position_error
+            answer[ORIENTATION_ERROR] = ended.orientation_error
+            answer[SQUARED_ERROR] = ended.squared_error
+            copy(q, best)
+        if (first == 0 and count == 0 and not ended.was_far
+                and not (solved and farthest(q, seeds) <= NEAR_JUMP)):
+            near = stay_near(problem, goal, seeds[:n], q, work)
+            answer[STEP_COUNT] += near.steps
+            if near.solved:
                 solved = True
-                answer[POSITION_ERROR], answer[ORIENTATION_ERROR] = position, angle
-                copy(q, answer[Q:])
-        answer[ATTEMPT] = attempt
+                answer[POSITION_ERROR] = near.position_error
+                answer[ORIENTATION_ERROR] = near.orientation_error
+                copy(q, best)
+        answer[LAST_ATTEMPT] = count
         if solved:
-            answer[SOLVED] = 1.0
+            answer[SOLVED_FLAG] = 1.0
             break

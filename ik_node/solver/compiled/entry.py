@@ -1,35 +1,31 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The compiled functions that Python calls to solve, one goal or many."""
+"""The compiled functions that Python calls to solve one goal or many."""
 
 from __future__ import annotations
 
-import numpy as np
-
 from ik_node.kinematics.kernels import compiled, inner
-from ik_node.solver.compiled.damped import (
-    BIAS_ITERATIONS,
-    BIAS_STEPS,
-    BOX,
+from ik_node.solver.compiled.damped import nearest_turns, solve_one
+from ik_node.solver.compiled.layout import (
+    BIAS_STEP_COUNT,
+    bias_workspace,
+    BOX_WIDTHS,
     goal_workspace,
-    LOWER,
-    nearest_turns,
-    ORIENTATION,
+    JOINT_VALUES,
+    NOT_RIGID,
     ORIENTATION_ERROR,
-    POSITION,
+    ORIENTATION_TOLERANCE,
     POSITION_ERROR,
-    Q,
-    solve_one,
-    SOLVED,
-    TURNING,
-    UPPER,
+    POSITION_TOLERANCE,
+    problem_of,
+    ProblemArrays,
+    SOLVED_FLAG,
     workspace,
 )
-from ik_node.solver.compiled.nullspace import bias_workspace, lower_bias, tip_error
+from ik_node.solver.compiled.nullspace import lower_bias, tip_error
 from ik_node.solver.compiled.residual import fill_goal
 
-NOT_RIGID = -1.0  # SOLVED of an answer to a goal that is no pose
-ORTHONORMAL = 1e-6
+ROTATION_TOLERANCE = 1e-6  # on each entry of R R^T - I
 
 
 @inner
@@ -42,7 +38,7 @@ def rigid(goal, T):
             d = -1.0 if i == j else 0.0
             for k in range(3):
                 d += goal[i + k] * goal[j + k]
-            if not abs(d) <= ORTHONORMAL:
+            if not abs(d) <= ROTATION_TOLERANCE:
                 return False
     return (goal[0] * (goal[4] * goal[8] - goal[5] * goal[7])
             - goal[1] * (goal[3] * goal[8] - goal[5] * goal[6])
@@ -50,98 +46,83 @@ def rigid(goal, T):
 
 
 @compiled
-def solve_rows(table, joints, settings, postures, packed, count, first, picks):
+def solve_rows(table, joints, settings, postures, packed, count, first, restarts):
     """
     Solve goals one by one; each answer depends on its own goal and seeds only.
 
     Parameters
     ----------
-    table, joints, settings, postures, first, picks :
-        As in :func:`ik_node.solver.compiled.damped.solve_one`.
+    table, settings, postures :
+        As in :class:`~ik_node.solver.compiled.layout.Problem`.
+    joints : (7, n) array
     packed : (count * W,) array, answers are written
-        A row each: the pose of the goal (16), seeds (s * n), the answer (Q + n).
-        One array, because each argument of a call from Python costs a tenth of a
-        microsecond; ``settings[BOX:]`` has the box of all the goals.
+        A row for each goal: its pose (16), seeds (s * n), answer (7 + n).  One array,
+        because each argument of a call from Python costs a tenth of a microsecond;
+        ``settings[BOX_WIDTHS:]`` is the box of all the goals.
+    first, restarts : int
+        As in :func:`ik_node.solver.compiled.damped.solve_one`.
 
     """
     n, m = joints.shape[1], table.shape[0] - 1
-    solve_each(table, joints, settings, postures, packed, count, first, picks,
+    solve_each(ProblemArrays(table, joints, settings, postures), packed, count, first, restarts,
                goal_workspace(n, postures.shape[1]), workspace(n, m))
 
 
 @inner
-def solve_each(table, joints, settings, postures, packed, count, first, picks, more, work):
-    """Do what :func:`solve_rows` promises, in a workspace."""
-    goal, never, q, distances = more
-    n, width = joints.shape[1], packed.shape[0] // count
-    start = width - Q - n
-    for first_of_row in range(0, packed.shape[0], width):
-        row = packed[first_of_row:first_of_row + width]
-        T, seeds, answer = row[:16], row[16:start], row[start:]
-        fill_goal(T, settings[BOX:], goal)
+def solve_each(arrays, packed, count, first, restarts, goal_work, work):
+    """Solve as :func:`solve_rows` does, in arrays that are given."""
+    problem = problem_of(arrays)
+    goal, joints, box = goal_work.goal, problem.joints, problem.settings[BOX_WIDTHS:]
+    n, width = goal_work.q.shape[0], packed.shape[0] // count
+    end = width - JOINT_VALUES - n
+    for start in range(0, packed.shape[0], width):
+        row = packed[start:start + width]
+        T, seeds, answer = row[:16], row[16:end], row[end:]
+        fill_goal(T, box, goal)
         if not rigid(goal, T):
-            answer[SOLVED] = NOT_RIGID
+            answer[SOLVED_FLAG] = NOT_RIGID
             continue
-        solve_one(table, joints, settings, postures, goal, seeds, first, picks, distances,
-                  never, q, work, answer)
-        answer[BIAS_STEPS] = 0.0
-        if answer[SOLVED] == 1.0 and nearest_turns(answer[Q:], seeds[:n], joints[LOWER],
-                                                   joints[UPPER], joints[TURNING]):
-            confirm(table, goal, settings, answer, work)
+        solve_one(problem, goal_work, seeds, first, restarts, answer, work)
+        answer[BIAS_STEP_COUNT] = 0.0
+        if (answer[SOLVED_FLAG] == 1.0
+                and nearest_turns(answer[JOINT_VALUES:], seeds[:n], joints)):
+            confirm(problem, goal, answer, work)
 
 
 @inner
-def confirm(table, goal, settings, answer, work):
-    """Compute what is claimed from the very numbers that are returned."""
-    answer[POSITION_ERROR], answer[ORIENTATION_ERROR] = tip_error(table, goal, settings,
-                                                                  answer[Q:], work)
-    if (answer[POSITION_ERROR] > settings[POSITION]
-            or answer[ORIENTATION_ERROR] > settings[ORIENTATION]):
-        answer[SOLVED] = 0.0
+def confirm(problem, goal, answer, work):
+    """Compute the errors from the joint positions that are returned; they decide on success."""
+    position, angle = tip_error(problem, goal, answer[JOINT_VALUES:], work)
+    answer[POSITION_ERROR], answer[ORIENTATION_ERROR] = position, angle
+    if (position > problem.settings[POSITION_TOLERANCE]
+            or angle > problem.settings[ORIENTATION_TOLERANCE]):
+        answer[SOLVED_FLAG] = 0.0
 
 
 @compiled
 def bias_rows(table, joints, settings, postures, packed, count):
     """
-    Lower the bias of the answers that :func:`solve_rows` left in its rows, where it solved.
+    Lower the bias of the solved answers that :func:`solve_rows` left in `packed`.
 
-    Compiled by itself, and only when a bias is asked for.
+    A function of its own, so that it is compiled only if a bias is used.
     """
     n, m = joints.shape[1], table.shape[0] - 1
-    bias_each(table, joints, settings, postures, packed, count,
+    bias_each(ProblemArrays(table, joints, settings, postures), packed, count,
               goal_workspace(n, postures.shape[1]), workspace(n, m), bias_workspace(n))
 
 
 @inner
-def bias_each(table, joints, settings, postures, packed, count, more, work, still_more):
-    """Do what :func:`bias_rows` promises, in a workspace."""
-    goal, never, q, distances = more
-    n, width = joints.shape[1], packed.shape[0] // count
-    start = width - Q - n
-    for first in range(0, packed.shape[0], width):
-        row = packed[first:first + width]
-        answer = row[start:]
-        if answer[SOLVED] == 1.0:
-            fill_goal(row[:16], settings[BOX:], goal)
-            answer[BIAS_STEPS] = lower_bias(table, joints, settings, goal, postures, distances,
-                                            never, answer[Q:], q, work, still_more)
-            confirm(table, goal, settings, answer, work)
-
-
-def solve_goals(table: np.ndarray, joints: np.ndarray, settings: np.ndarray,
-                postures: np.ndarray, T: np.ndarray, seeds: np.ndarray, first: int,
-                picks: int) -> np.ndarray:
-    """
-    Solve goals T (N, 4, 4) from seeds (N, s, n); return the answers (N, Q + n).
-
-    The rest as in :func:`solve_rows`.
-    """
-    count, n = len(T), joints.shape[1]
-    if count == 0:
-        return np.empty((0, Q + n))
-    packed = np.concatenate([T.reshape(count, 16), seeds.reshape(count, -1),
-                             np.zeros((count, Q + n))], axis=1)
-    solve_rows(table, joints, settings, postures, packed.ravel(), count, first, picks)
-    if settings[BIAS_ITERATIONS] > 0.0:
-        bias_rows(table, joints, settings, postures, packed.ravel(), count)
-    return packed[:, -(Q + n):]
+def bias_each(arrays, packed, count, goal_work, work, space):
+    """Lower the bias as :func:`bias_rows` does, in arrays that are given."""
+    problem = problem_of(arrays)
+    goal, box = goal_work.goal, problem.settings[BOX_WIDTHS:]
+    n, width = goal_work.q.shape[0], packed.shape[0] // count
+    end = width - JOINT_VALUES - n
+    for start in range(0, packed.shape[0], width):
+        row = packed[start:start + width]
+        answer = row[end:]
+        if answer[SOLVED_FLAG] == 1.0:
+            fill_goal(row[:16], box, goal)
+            answer[BIAS_STEP_COUNT] = lower_bias(problem, goal_work, answer[JOINT_VALUES:],
+                                                 space, work)
+            confirm(problem, goal, answer, work)

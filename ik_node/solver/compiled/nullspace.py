@@ -5,67 +5,98 @@ Compiled null-space bias: where a goal leaves the arm free, move it to its prefe
 
 Descent of ``h(q) = 1/2 sum pull_i (q_i - preferred_i)^2 - gain log m(q)`` (Liegeois
 1977; m: Yoshikawa 1985) on the set of postures that meet the goal.  Each step lies
-in the exact null space of the task Jacobian, and each is followed by damped steps
-back to tolerance, so that the bias costs no accuracy; why it does not go through
-the damped projector is told in docs/method.md.  The step is Newton's on the reduced
-Hessian of the Lagrangian, ``Z^T (grad^2 h - sum y_i grad^2 x_i) Z`` (Nocedal and
-Wright 2006, eq. 18.19), with the second derivatives of the pose from the columns
-of its Jacobian.
+in the exact null space of the task Jacobian and is followed by damped steps back to
+tolerance, so the bias costs no accuracy; docs/method.md explains why the damped
+projector is not used.  The step is Newton's on the reduced Hessian of the Lagrangian,
+``Z^T (grad^2 h - sum y_i grad^2 x_i) Z`` (Nocedal and Wright 2006, eq. 18.19), with
+the second derivatives of the pose from the columns of its Jacobian.
 """
 
 from __future__ import annotations
 
 from math import log, pi, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
-from ik_node.kinematics.kernels import (
-    allocating,
-    copy,
-    inlined,
-    inner,
-    jacobian_columns,
-    joint_frames,
-)
+from ik_node.kinematics.kernels import copy, inlined, inner, jacobian_columns, joint_frames
 from ik_node.solver.compiled.damped import (
-    BIAS_ITERATIONS,
     cholesky_solve,
     descend,
-    EXPLORE,
     farthest,
     gram,
-    ITERATIONS,
-    LATE,
-    LENGTH,
+    LATE_STOP,
     LONG_STEP,
-    LOWER,
-    MANIPULABILITY,
     measure_postures,
-    PREFERRED,
-    PULL,
-    REACH,
-    SCALE,
     take_nearest,
-    UPPER,
 )
-from ik_node.solver.compiled.residual import GOAL, PLAIN, residual, task_columns
+from ik_node.solver.compiled.layout import (
+    ARM_REACH,
+    Attempt,
+    EXACT_POSE,
+    EXPLORE_SELF_MOTION,
+    HALF_WIDTHS,
+    MANIPULABILITY_GAIN,
+    MAX_BIAS_STEPS,
+    MAX_STEPS,
+    METRES_PER_RADIAN,
+    TOLERANCE_AXES,
+)
+from ik_node.solver.compiled.residual import residual, task_columns
 
-STEP = 0.3           # rad or m, largest joint change of one step
-RESTING = 1e-6       # a shorter step ends the descent
-FLAT = 1e-7          # m, a row of the Jacobian that is so short is no constraint
-WIDE_BORDER = 0.1    # share of the width of a box
-BORDER = 3e-6        # m or rad, so near to its border an axis of a box may become a constraint
-WALK = 0.25          # rad or m, step along a one-dimensional self-motion
-SHORT_WALK = 0.02    # a shorter step ends the walk
-WALKS = 80           # steps each way
-STARTS = 6           # other postures to begin at where there is more than one dimension
-LESS = 1e-3          # another posture must have less bias by this share
-CORRECTIONS = 8.0    # damped steps back to the goal after a step
+BIAS_STEP = 0.3          # rad or m, largest joint change of one step
+RESTING_STEP = 1e-6      # rad or m, a shorter step ends the descent
+MIN_ROW_LENGTH_M = 1e-7  # a shorter row of the Jacobian is no constraint
+WIDE_BORDER = 0.1        # share of the width of a box that counts as its border, at first
+NARROW_BORDER = 3e-6     # m or rad, the narrowest border
+WALK_STEP = 0.25         # rad or m, step along a one-dimensional self-motion
+SHORT_WALK_STEP = 0.02   # rad or m, a shorter step ends the walk
+MAX_WALK_STEPS = 80      # in each direction
+OTHER_STARTS = 6         # other postures to start from if the self-motion has more dimensions
+MIN_IMPROVEMENT = 1e-3   # share by which another posture must lower the bias
+CORRECTION_STEPS = 8.0   # damped steps back to the goal after a step
+
+
+class NullStep(NamedTuple):
+    """
+    A step in the null space.
+
+    Attributes
+    ----------
+    longest : float
+        Largest change of a joint, rad or m.
+    room : float
+        Share of the step at which the first axis reaches the border of its box.
+
+    """
+
+    longest: float
+    room: float
+
+
+class Breach(NamedTuple):
+    """
+    The limit or the border that a step would break most.
+
+    Attributes
+    ----------
+    joint : int
+        The joint that would pass its limit, or -1.
+    axis : int
+        The axis of the goal that would leave its box, or -1.
+    room : float
+        As in :class:`NullStep`.
+
+    """
+
+    joint: int
+    axis: int
+    room: float
 
 
 @inner
 def from_preferred(value, preferred, lower, upper):
-    """Return a joint's way from its preferred position, the short one if it has no limits."""
+    """Return a joint's distance from its preferred position, modulo 2 pi if it has no limits."""
     d = value - preferred
     if lower == -np.inf and upper == np.inf:
         d -= 2.0 * pi * np.round(d / (2.0 * pi))
@@ -73,7 +104,7 @@ def from_preferred(value, preferred, lower, upper):
 
 
 @inner
-def manipulability_gradient(table, frames, columns, active, A, y, gradient):
+def manipulability_gradient(table, gradient, work):
     """
     Write the gradient (n,) of log m and return log m, ``m = sqrt(det J J^T)``.
 
@@ -82,11 +113,12 @@ def manipulability_gradient(table, frames, columns, active, A, y, gradient):
 
     Parameters
     ----------
-    columns : (n, 6) array, written
-        J^T, angular rows in rad.
-    active : (n,) array, becomes all True
+    work : Work
+        The frames are given; columns (J^T, angular parts in rad), A and y are written,
+        and all joints become active.
 
     """
+    frames, columns, A, y, active = work.frames, work.columns, work.A, work.y, work.active
     m = table.shape[0] - 1
     active[:] = True
     jacobian_columns(table, frames, 1.0, columns)
@@ -129,27 +161,28 @@ def path_column(table, frames, k):
 
 
 @inner
-def bias(table, joints, settings, frames, columns, active, A, y, q, gradient):
-    """Return h at `q`, whose joint frames are given, and write its gradient (n,)."""
-    n = q.shape[0]
+def bias(problem, q, gradient, work):
+    """Return h at `q`, whose frames are in `work`, and write its gradient (n,)."""
+    joints = problem.joints
+    preferred, pull, lower, upper = joints.preferred, joints.pull, joints.lower, joints.upper
     h = 0.0
-    gain = settings[MANIPULABILITY]
+    gain = problem.settings[MANIPULABILITY_GAIN]
     if gain > 0.0:
-        h = -gain * manipulability_gradient(table, frames, columns, active, A, y, gradient)
-    for k in range(n):
-        d = from_preferred(q[k], joints[PREFERRED, k], joints[LOWER, k], joints[UPPER, k])
-        h += 0.5 * joints[PULL, k] * d * d
-        gradient[k] = joints[PULL, k] * d - (gain * gradient[k] if gain > 0.0 else 0.0)
+        h = -gain * manipulability_gradient(problem.table, gradient, work)
+    for k in range(q.shape[0]):
+        d = from_preferred(q[k], preferred[k], lower[k], upper[k])
+        h += 0.5 * pull[k] * d * d
+        gradient[k] = pull[k] * d - (gain * gradient[k] if gain > 0.0 else 0.0)
     return h
 
 
 @inner
 def add_curvature(table, frames, f, B):
     """
-    Take ``f . d^2 x / dq_i dq_j`` off B (n, n), for a wrench f (6,) at the tip.
+    Subtract ``f . d^2 x / dq_i dq_j`` from B (n, n), for a wrench f (6,) at the tip.
 
-    Linear part ``a_i x v_j`` for i below j on the path, angular part, as second
-    derivative of the rotation vector, ``1/2 a_i x a_j``.
+    For i before j on the path the linear part is ``a_i x v_j`` and the angular part,
+    as the second derivative of the rotation vector, ``1/2 a_i x a_j``.
     """
     m = table.shape[0] - 1
     for j in range(m):
@@ -168,8 +201,8 @@ def add_curvature(table, frames, f, B):
 
 
 @inner
-def remainder(V, count, row):
-    """Take the first `count` rows of V off `row`, twice, and normalise; return its length."""
+def orthonormalise(V, count, row):
+    """Make `row` orthogonal to the first `count` rows of V and normalise it; return its length."""
     n = row.shape[0]
     for _ in range(2):
         for r in range(count):
@@ -193,8 +226,8 @@ def null_basis(columns, active, V):
     """
     Write orthonormal bases of the row space and the null space of J over the active joints.
 
-    Gram-Schmidt on the rows of J, then on unit vectors, the one that sticks out
-    farthest first.
+    Gram-Schmidt on the rows of J, then on unit vectors, the one with the longest
+    remainder first.
 
     Parameters
     ----------
@@ -216,7 +249,7 @@ def null_basis(columns, active, V):
     for i in range(6):
         for k in range(n):
             V[rank, k] = columns[k, i] if active[k] else 0.0
-        if remainder(V, rank, V[rank]) > FLAT:
+        if orthonormalise(V, rank, V[rank]) > MIN_ROW_LENGTH_M:
             rank += 1
     for count in range(rank, free):
         best, longest = 0, -1.0
@@ -229,18 +262,19 @@ def null_basis(columns, active, V):
                     best, longest = k, s
         V[count] = 0.0
         V[count, best] = 1.0
-        remainder(V, count, V[count])
+        orthonormalise(V, count, V[count])
     return rank, max(rank, free)
 
 
 @inner
-def newton_step(gradient, B, V, rank, end, H, s, dq):
+def newton_step(rank, end, space, dq):
     """
     Write ``dq = -Z^T (Z B Z^T + shift I)^-1 Z g``, Z = rows `rank` to `end` of V.
 
-    The shift is the first of 0 and powers of ten that makes the matrix positive.
+    The shift is 0, or the smallest power of ten that makes the matrix positive.
     Returns the largest ``|dq|``.
     """
+    gradient, B, V, H, s = space.gradient, space.B, space.V, space.H, space.s
     n, d = B.shape[0], end - rank
     heaviest = 0.0
     for k in range(n):
@@ -263,7 +297,7 @@ def newton_step(gradient, B, V, rank, end, H, s, dq):
         if positive_solve(H, s, d, 1e-9 * heaviest):
             break
         shift = max(10.0 * shift, 1e-2 * heaviest)
-        if not 0.0 < shift < 1e6 * heaviest:  # 0: of gains so small that products vanish
+        if not 0.0 < shift < 1e6 * heaviest:  # 0 if tiny gains underflow
             return 0.0
     longest = 0.0
     for k in range(n):
@@ -301,105 +335,151 @@ def positive_solve(H, s, d, least):
 
 
 @inner
-def pointed_goal(goal, pointed):
-    """Copy a goal with nothing between exact and free, to measure where in its box it is."""
+def goal_without_box(goal, pointed):
+    """Copy a goal, each axis exact or free: its residual tells where in its box the tip is."""
     copy(goal, pointed)
-    for i in range(12, 18):
-        pointed[i] = np.inf if goal[i] == np.inf else 0.0
+    for i in range(6):
+        pointed[HALF_WIDTHS + i] = np.inf if goal[HALF_WIDTHS + i] == np.inf else 0.0
 
 
-@inlined
-def null_step(table, joints, settings, goal, pointed, border, q, gradient, f, columns, full, B, V,
-              H, s, work):
+@inner
+def task_jacobian(problem, goal, space, work):
     """
-    Write the step of the bias at a solved `q` into the workspace's dq.
+    Write the columns of J at the present frames, and the error of the goal without its box.
 
-    Joints at a limit and axes at the border of their box stay out unless the step
-    would break them.
+    ``space.task`` has the rows of all axes of the goal, ``work.columns`` only those
+    of its exact axes; the others are 0.
+    """
+    table, length = problem.table, problem.settings[METRES_PER_RADIAN]
+    frames, columns, D, task = work.frames, work.columns, work.D, space.task
+    residual(space.pointed, frames[-1], length, work.e, D)
+    jacobian_columns(table, frames, length, columns)
+    if goal[TOLERANCE_AXES] != EXACT_POSE:
+        task_columns(D, columns)
+    for k in range(columns.shape[0]):
+        for i in range(6):
+            task[k, i] = columns[k, i]
+            if goal[HALF_WIDTHS + i] > 0.0:
+                columns[k, i] = 0.0
+
+
+@inner
+def lagrangian_hessian(problem, goal, space, work):
+    """
+    Write B, the Hessian of the Lagrangian over the active joints.
+
+    The multipliers y of the goal solve ``J^T y = gradient`` by least squares; as a
+    wrench at the tip they are ``D^T y``.
+    """
+    table, pull, length = problem.table, problem.joints.pull, problem.settings[METRES_PER_RADIAN]
+    columns, A, D, y, active = work.columns, work.A, work.D, work.y, work.active
+    gradient, wrench, B = space.gradient, space.wrench, space.B
+    n = columns.shape[0]
+    gram(columns, active, 1e-10, A)
+    for i in range(6):
+        y[i] = 0.0
+        for k in range(n):
+            if active[k]:
+                y[i] += columns[k, i] * gradient[k]
+    cholesky_solve(A, y)
+    for i in range(3):
+        wrench[i], wrench[3 + i] = y[i], length * y[3 + i]
+        if goal[TOLERANCE_AXES] != EXACT_POSE:
+            wrench[i] = D[0, i] * y[0] + D[1, i] * y[1] + D[2, i] * y[2]
+            wrench[3 + i] = length * (D[3, i] * y[3] + D[4, i] * y[4] + D[5, i] * y[5])
+    B[:] = 0.0
+    for k in range(n):
+        B[k, k] = pull[k]
+    add_curvature(table, work.frames, wrench, B)
+
+
+@inner
+def worst_breach(problem, goal, border, q, task, work):
+    """
+    Return the limit or border that the step ``work.dq`` would break most.
 
     Parameters
     ----------
     border : float
-        An axis within this share of its width of the border counts as there.
-
-    Returns
-    -------
-    (float, float)
-        The largest ``|dq|``; the share of the step after which the first axis
-        comes to the border of its box.
+        An axis counts as at its border within this share of its width.
+    task : (n, 6) array
+        From :func:`task_jacobian`.
 
     """
-    frames, _, A, D, e, y, dq, _, active = work
-    n, length = q.shape[0], settings[LENGTH]
+    joints, length = problem.joints, problem.settings[METRES_PER_RADIAN]
+    lower, upper = joints.lower, joints.upper
+    columns, e, dq, active = work.columns, work.e, work.dq, work.active
+    n = q.shape[0]
+    worst, joint, axis, room = 0.0, -1, -1, np.inf
     for k in range(n):
-        active[k] = joints[LOWER, k] < joints[UPPER, k]
-    residual(pointed, frames[-1], length, e, D)
-    jacobian_columns(table, frames, length, columns)
-    if goal[18] != PLAIN:
-        task_columns(D, columns)
-    for k in range(n):
-        for i in range(6):
-            full[k, i] = columns[k, i]
-            if goal[12 + i] > 0.0:
-                columns[k, i] = 0.0
-    for _ in range(n + 7):
-        # multipliers y: J^T y = g by least squares; as a wrench at the tip, f = D^T y
-        gram(columns, active, 1e-10, A)
-        for i in range(6):
-            y[i] = 0.0
+        if (active[k] and abs(dq[k]) > worst
+                and ((q[k] <= lower[k] and dq[k] < 0.0) or (q[k] >= upper[k] and dq[k] > 0.0))):
+            worst, joint = abs(dq[k]), k
+    for i in range(6):
+        width = goal[HALF_WIDTHS + i]
+        if 0.0 < width < np.inf:
+            moved, present = 0.0, 0.0
             for k in range(n):
-                if active[k]:
-                    y[i] += columns[k, i] * gradient[k]
-        cholesky_solve(A, y)
-        for i in range(3):
-            f[i], f[3 + i] = y[i], length * y[3 + i]
-            if goal[18] != PLAIN:
-                f[i] = D[0, i] * y[0] + D[1, i] * y[1] + D[2, i] * y[2]
-                f[3 + i] = length * (D[3, i] * y[3] + D[4, i] * y[4] + D[5, i] * y[5])
-        B[:] = 0.0
-        for k in range(n):
-            B[k, k] = joints[PULL, k]
-        add_curvature(table, frames, f, B)
-        rank, end = null_basis(columns, active, V)
-        longest = newton_step(gradient, B, V, rank, end, H, s, dq)
-        # Of the limits and borders that the step would break, only the worst joins at a
-        # time: with it there, the others may not be broken any more.
-        worst, joint, axis, room = 0.0, -1, -1, np.inf
-        for k in range(n):
-            if (active[k] and abs(dq[k]) > worst
-                    and ((q[k] <= joints[LOWER, k] and dq[k] < 0.0)
-                         or (q[k] >= joints[UPPER, k] and dq[k] > 0.0))):
-                worst, joint = abs(dq[k]), k
-        for i in range(6):
-            if 0.0 < goal[12 + i] < np.inf:
-                moved, present = 0.0, 0.0
-                for k in range(n):
-                    moved += full[k, i] * dq[k]
-                    present += abs(columns[k, i])
-                if present > 0.0 or moved == 0.0:
-                    continue
-                unit = length if i > 2 else 1.0
-                gap = goal[12 + i] * unit + (e[i] if moved > 0.0 else -e[i])
-                if gap > max(BORDER, border * goal[12 + i]) * unit:
-                    room = min(room, gap / abs(moved))
-                elif abs(moved) / unit > worst:
-                    worst, axis = abs(moved) / unit, i
-        if worst == 0.0:
-            return longest, room
-        if axis >= 0:
-            for k in range(n):
-                columns[k, axis] = full[k, axis]
-        else:
-            active[joint] = False
-    return 0.0, np.inf
+                moved += task[k, i] * dq[k]
+                present += abs(columns[k, i])
+            if present > 0.0 or moved == 0.0:
+                continue
+            unit = length if i > 2 else 1.0
+            gap = width * unit + (e[i] if moved > 0.0 else -e[i])
+            if gap > max(NARROW_BORDER, border * width) * unit:
+                room = min(room, gap / abs(moved))
+            elif abs(moved) / unit > worst:
+                worst, axis = abs(moved) / unit, i
+    return Breach(-1 if axis >= 0 else joint, axis, room)
 
 
 @inlined
-def settle(table, joints, settings, goal, pointed, never, most, q, trial, space, work):
+def null_step(problem, goal, border, q, space, work):
+    """
+    Write the step of the bias at a solved `q` into ``work.dq``.
+
+    Joints at a limit and axes at the border of their box become constraints only if
+    the step would break them.
+
+    Parameters
+    ----------
+    border : float
+        As in :func:`worst_breach`.
+
+    Returns
+    -------
+    NullStep
+
+    """
+    columns, dq, active, task = work.columns, work.dq, work.active, space.task
+    lower, upper = problem.joints.lower, problem.joints.upper
+    n = q.shape[0]
+    for k in range(n):
+        active[k] = lower[k] < upper[k]
+    task_jacobian(problem, goal, space, work)
+    # Each pass adds only the worst breach to the constraints: with it, the step may not break
+    # the others any more.
+    for _ in range(n + 7):
+        lagrangian_hessian(problem, goal, space, work)
+        rank, end = null_basis(columns, active, space.V)
+        longest = newton_step(rank, end, space, dq)
+        breach = worst_breach(problem, goal, border, q, task, work)
+        if breach.axis >= 0:
+            for k in range(n):
+                columns[k, breach.axis] = task[k, breach.axis]
+        elif breach.joint >= 0:
+            active[breach.joint] = False
+        else:
+            return NullStep(longest, breach.room)
+    return NullStep(0.0, np.inf)
+
+
+@inlined
+def settle(problem, goal, q, space, work):
     """
     Move a solved `q` down the bias without leaving the goal.
 
-    A step that does not lower the bias is shortened, at last undone.
+    A step that does not lower the bias is shortened, and in the end undone.
 
     Returns
     -------
@@ -407,66 +487,76 @@ def settle(table, joints, settings, goal, pointed, never, most, q, trial, space,
         The bias where it ends; steps taken.
 
     """
-    frames, _, A, D, e, y, dq, _, active = work
-    gradient, f, columns, full, B, V, H, s = space
-    # Borders are wide at first, so that the steps do not bounce from one to the next.
-    reach, step, cost, border = STEP, 0.0, np.inf, WIDE_BORDER
+    table, joints, settings, _ = problem
+    lower, upper = joints.lower, joints.upper
+    gradient, trial, dq = space.gradient, space.trial, work.dq
+    correction = Attempt(LATE_STOP, BIAS_STEP, CORRECTION_STEPS, False)
+    # The borders are wide at first, so that steps do not bounce from one to the next.
+    max_step, steps, cost, border = BIAS_STEP, 0.0, np.inf, WIDE_BORDER
     while True:
-        joint_frames(table, q, frames)
-        cost = bias(table, joints, settings, frames, columns, active, A, y, q, gradient)
-        if step >= most:
+        joint_frames(table, q, work.frames)
+        cost = bias(problem, q, gradient, work)
+        if steps >= settings[MAX_BIAS_STEPS]:
             break
-        longest, room = null_step(table, joints, settings, goal, pointed, border, q, gradient, f,
-                                  columns, full, B, V, H, s, work)
-        if longest < RESTING or reach < RESTING:
-            if goal[18] == PLAIN or border < BORDER:
+        step = null_step(problem, goal, border, q, space, work)
+        longest = step.longest
+        if longest < RESTING_STEP or max_step < RESTING_STEP:
+            if goal[TOLERANCE_AXES] == EXACT_POSE or border < NARROW_BORDER:
                 break
-            border, reach = 0.1 * border, STEP
+            border, max_step = 0.1 * border, BIAS_STEP
             continue
-        step += 1.0
-        scale = min(1.0, room, reach / longest)
+        steps += 1.0
+        scale = min(1.0, step.room, max_step / longest)
         for k in range(q.shape[0]):
-            trial[k] = min(max(q[k] + scale * dq[k], joints[LOWER, k]), joints[UPPER, k])
-        solved = descend(table, joints[LOWER], joints[UPPER], joints[SCALE], never, goal, settings,
-                         LATE, STEP, CORRECTIONS, trial, work)[0]
-        if solved and bias(table, joints, settings, frames, columns, active, A, y, trial,
-                           gradient) < cost:
+            trial[k] = min(max(q[k] + scale * dq[k], lower[k]), upper[k])
+        corrected = descend(table, joints, settings, goal, correction, trial, work)
+        if corrected.solved and bias(problem, trial, gradient, work) < cost:
             copy(trial, q)
-            reach = min(STEP, 2.0 * reach)
+            max_step = min(BIAS_STEP, 2.0 * max_step)
         else:
-            reach = 0.25 * min(reach, longest)
-    return cost, step
+            max_step = 0.25 * min(max_step, longest)
+    return cost, steps
 
 
 @inlined
-def walk(table, joints, settings, goal, never, way, q, trial, best, cost, space, work):
+def walk(problem, goal, direction, q, cost, space, work):
     """
-    Follow a one-dimensional self-motion from a solved `q`, one way, as far as it goes.
+    Follow a one-dimensional self-motion from a solved `q` in one direction, as far as it goes.
 
-    It ends at a limit, at the border of a box, or where it comes round to its
-    beginning.  Writes the posture of the lowest bias below `cost` into `best` and
+    It ends at a limit, at the border of a box, or where it closes on itself.
+    Writes the posture of the lowest bias below `cost` into ``space.best`` and
     returns that bias.
+
+    Parameters
+    ----------
+    direction : float
+        1 or -1.
+
     """
-    frames, _, A, D, e, y, dq, _, active = work
-    gradient, _, columns, _, _, V, H, ahead = space
-    n, lower, upper, start = q.shape[0], joints[LOWER], joints[UPPER], H[0]
+    table, joints, settings, _ = problem
+    lower, upper, length = joints.lower, joints.upper, settings[METRES_PER_RADIAN]
+    frames, columns, D, e, dq, active = (work.frames, work.columns, work.D, work.e, work.dq,
+                                         work.active)
+    V, ahead, trial, start = space.V, space.s, space.trial, space.start
+    correction = Attempt(LATE_STOP, BIAS_STEP, CORRECTION_STEPS, False)
+    n = q.shape[0]
     copy(q, start)
-    for step in range(WALKS):
+    for step in range(MAX_WALK_STEPS):
         for k in range(n):
             active[k] = lower[k] < upper[k]
         joint_frames(table, q, frames)
-        residual(goal, frames[-1], settings[LENGTH], e, D)
-        jacobian_columns(table, frames, settings[LENGTH], columns)
-        if goal[18] != PLAIN:
+        residual(goal, frames[-1], length, e, D)
+        jacobian_columns(table, frames, length, columns)
+        if goal[TOLERANCE_AXES] != EXACT_POSE:
             task_columns(D, columns)
         rank, end = null_basis(columns, active, V)
         if end == rank:
             break
-        # Straight on: the part of the last direction that is in the null space.
+        # Keep the direction: the part of the last step that is in the null space.
         for k in range(n):
             dq[k] = 0.0
         for i in range(rank, end):
-            c = way if step == 0 and i == rank else 0.0
+            c = direction if step == 0 and i == rank else 0.0
             if step > 0:
                 for k in range(n):
                     c += V[i, k] * ahead[k]
@@ -476,110 +566,99 @@ def walk(table, joints, settings, goal, never, way, q, trial, best, cost, space,
         for k in range(n):
             ahead[k] = dq[k]
             longest = max(longest, abs(dq[k]))
-        scale = WALK / longest
+        scale = WALK_STEP / longest
         for k in range(n):
             if dq[k] != 0.0:
                 room = (upper[k] - q[k] if dq[k] > 0.0 else lower[k] - q[k]) / dq[k]
                 scale = min(scale, room)
-        if scale * longest < SHORT_WALK:
+        if scale * longest < SHORT_WALK_STEP:
             break
         for k in range(n):
             trial[k] = min(max(q[k] + scale * dq[k], lower[k]), upper[k])
-        solved = descend(table, lower, upper, joints[SCALE], never, goal, settings, LATE, STEP,
-                         CORRECTIONS, trial, work)[0]
-        if not solved or not SHORT_WALK < farthest(trial, q) < 4.0 * WALK:
+        corrected = descend(table, joints, settings, goal, correction, trial, work)
+        if not corrected.solved or not SHORT_WALK_STEP < farthest(trial, q) < 4.0 * WALK_STEP:
             break
         copy(trial, q)
-        lowered = bias(table, joints, settings, frames, columns, active, A, y, q, gradient)
+        lowered = bias(problem, q, space.gradient, work)
         if lowered < cost:
             cost = lowered
-            copy(q, best)
-        apart = 0.0
+            copy(q, space.best)
+        from_start = 0.0
         for k in range(n):
-            apart = max(apart, abs(from_preferred(q[k], start[k], lower[k], upper[k])))
-        if step > 2 and apart < 0.6 * WALK:
+            from_start = max(from_start, abs(from_preferred(q[k], start[k], lower[k], upper[k])))
+        if step > 2 and from_start < 0.6 * WALK_STEP:
             break
     return cost
 
 
 @inlined
-def start_apart(table, joints, settings, goal, postures, never, distances, fresh, q, work):
+def start_elsewhere(problem, goal_work, first, q, work):
     """
     Solve the goal from a posture of the table that is near it and near the preferred one.
 
-    Says whether it was; `distances` are spent, and computed if `fresh`.
+    Returns whether it was solved.  Each call takes the next posture; the distances
+    are computed by the `first` call.
     """
-    n, reach = q.shape[0], settings[REACH]
-    if fresh:
-        measure_postures(goal, postures[n:], settings[LENGTH], distances)
+    table, joints, settings, postures = problem
+    goal, distances = goal_work.goal, goal_work.distances
+    lower, upper, preferred, pull = joints.lower, joints.upper, joints.preferred, joints.pull
+    n, reach = q.shape[0], settings[ARM_REACH]
+    if first:
+        measure_postures(goal, postures[n:], settings[METRES_PER_RADIAN], distances)
         for i in range(distances.shape[0]):
             distances[i] /= reach * reach
             for k in range(n):
-                d = postures[k, i] - joints[PREFERRED, k]
-                distances[i] += joints[PULL, k] * d * d
+                d = postures[k, i] - preferred[k]
+                distances[i] += pull[k] * d * d
     nearest = take_nearest(distances)
     for k in range(n):
-        q[k] = min(max(postures[k, nearest], joints[LOWER, k]), joints[UPPER, k])
-    return descend(table, joints[LOWER], joints[UPPER], joints[SCALE], never, goal, settings, LATE,
-                   LONG_STEP, settings[ITERATIONS], q, work)[0]
-
-
-@allocating
-def bias_workspace(n):
-    """Return the arrays that :func:`lower_bias` needs besides."""
-    rows = np.empty((6 + 6 * n, n))
-    return (rows[6 + 5 * n], np.empty(6), np.empty((n, 6)), np.empty((n, 6)),
-            rows[6 + n:6 + 2 * n], rows[:6 + n], rows[6 + 2 * n:6 + 3 * n], np.empty(n),
-            rows[6 + 3 * n], rows[6 + 4 * n], np.empty(GOAL))
+        q[k] = min(max(postures[k, nearest], lower[k]), upper[k])
+    return descend(table, joints, settings, goal,
+                   Attempt(LATE_STOP, LONG_STEP, settings[MAX_STEPS], False), q, work).solved
 
 
 @inner
-def lower_bias(table, joints, settings, goal, postures, distances, never, q, trial, work, more):
+def lower_bias(problem, goal_work, q, space, work):
     """
     Move a solved `q` to the posture of lowest bias that its goal allows; return the steps.
 
-    Down to the nearest minimum; then, if settings[EXPLORE], from the best posture
-    met along the whole of a one-dimensional self-motion, or from other postures
-    that meet a goal which leaves more than one dimension.
+    First down to the nearest minimum.  Then, with settings[EXPLORE_SELF_MOTION], from
+    the best posture along the whole of a one-dimensional self-motion, or from other
+    postures if the self-motion has more dimensions.
     """
-    n = q.shape[0]
-    most = settings[BIAS_ITERATIONS]
-    gradient, f, columns, full, B, V, H, ahead, best, walker, pointed = more
-    space = gradient, f, columns, full, B, V, H, ahead
-    pointed_goal(goal, pointed)
+    joints, settings = problem.joints, problem.settings
+    goal, walker = goal_work.goal, space.walker
+    goal_without_box(goal, space.pointed)
     freedom, cost, steps = 0, np.inf, 0.0
-    for k in range(n):
-        freedom += joints[LOWER, k] < joints[UPPER, k]
+    for k in range(q.shape[0]):
+        freedom += joints.lower[k] < joints.upper[k]
     for i in range(6):
-        freedom -= goal[12 + i] == 0.0
+        freedom -= goal[HALF_WIDTHS + i] == 0.0
     starts = 0
-    if settings[EXPLORE] != 0.0:
-        starts = 2 if freedom == 1 else STARTS
+    if settings[EXPLORE_SELF_MOTION] != 0.0:
+        starts = 2 if freedom == 1 else OTHER_STARTS
     for start in range(-1, starts):
         if start < 0 or freedom == 1:
             copy(q, walker)
         if start >= 0 and freedom == 1:
-            lowest = walk(table, joints, settings, goal, never, 1.0 - 2.0 * start, walker, trial,
-                          best, cost, space, work)
-            if not lowest < cost - LESS * abs(cost):
+            lowest = walk(problem, goal, 1.0 - 2.0 * start, walker, cost, space, work)
+            if not lowest < cost - MIN_IMPROVEMENT * abs(cost):
                 continue
-            copy(best, walker)
+            copy(space.best, walker)
         elif start >= 0:
-            if not start_apart(table, joints, settings, goal, postures, never, distances,
-                               start == 0, walker, work):
+            if not start_elsewhere(problem, goal_work, start == 0, walker, work):
                 continue
-        lowest, taken = settle(table, joints, settings, goal, pointed, never, most, walker, trial,
-                               space, work)
+        lowest, taken = settle(problem, goal, walker, space, work)
         steps += taken
-        if cost == np.inf or lowest < cost - LESS * abs(cost):
+        if cost == np.inf or lowest < cost - MIN_IMPROVEMENT * abs(cost):
             cost = lowest
             copy(walker, q)
     return steps
 
 
 @inner
-def tip_error(table, goal, settings, q, work):
+def tip_error(problem, goal, q, work):
     """Return how far the tip at `q` is from the goal: position (m) and orientation (rad)."""
-    frames, _, _, D, e, _, _, _, _ = work
-    joint_frames(table, q, frames)
-    return residual(goal, frames[-1], settings[LENGTH], e, D)
+    frames = work.frames
+    joint_frames(problem.table, q, frames)
+    return residual(goal, frames[-1], problem.settings[METRES_PER_RADIAN], work.e, work.D)

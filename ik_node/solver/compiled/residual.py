@@ -3,9 +3,7 @@
 """
 Compiled error of a pose against a goal with tolerances, and the Jacobian of that error.
 
-A goal is a row of 19: pose (12), half-widths of its box (6: m, rad), and which axes
-they are along: :data:`PLAIN` (no box: the whole pose, exactly), :data:`TIP` or
-:data:`BASE`.
+Layout of a goal, (19,): see :mod:`ik_node.solver.compiled.layout`.
 """
 
 from __future__ import annotations
@@ -13,32 +11,36 @@ from __future__ import annotations
 from math import cos, sin, sqrt
 
 from ik_node.kinematics.kernels import inner, pose_error
-
-GOAL = 19
-PLAIN, TIP, BASE = 0, 1, 2
+from ik_node.solver.compiled.layout import (
+    EXACT_POSE,
+    GOAL_POSITION,
+    HALF_WIDTHS,
+    TIP_AXES,
+    TOLERANCE_AXES,
+)
 
 
 @inner
 def fill_goal(T, box, goal):
-    """Write the row of a goal from its pose (16,), row by row, and box (7,): half-widths, axes."""
+    """Write a goal from its matrix (16,), row by row, and its box (7,): half-widths, axes."""
     for i in range(3):
         for j in range(3):
             goal[3 * i + j] = T[4 * i + j]
-        goal[9 + i] = T[4 * i + 3]
+        goal[GOAL_POSITION + i] = T[4 * i + 3]
     for i in range(7):
-        goal[12 + i] = box[i]
+        goal[HALF_WIDTHS + i] = box[i]
 
 
 @inner
 def residual(goal, tip, length, e, D):
     """
-    What is left to go, and how it changes with the twist of the tip.
+    Remaining error of the tip, and the map from a twist of the tip to its change.
 
     Without a box ``e = [p_goal - p; length * log(R_goal R^T)]`` in the base frame.
-    With one, ``d = -deviation`` in the goal's axes is cut to what is outside the box,
-    and `D` takes a twist in the base frame to the change of the deviation, its
+    With a box, e is the part of ``-deviation`` outside it, in the axes of the box,
+    and `D` maps a twist in the base frame to the change of the deviation, its
     rotation part by the inverse left Jacobian of SO(3) (Sola et al. 2018, eq. 146);
-    rows inside the box are zero.
+    rows of axes inside the box are zero.
 
     Parameters
     ----------
@@ -54,21 +56,22 @@ def residual(goal, tip, length, e, D):
     Returns
     -------
     (float, float)
-        Distance (m) and angle (rad) outside of the box.
+        Distance (m) and angle (rad) outside the box.
 
     """
+    axes = goal[TOLERANCE_AXES]
     position, angle = pose_error(goal, tip, e)
-    if goal[18] == PLAIN:
+    if axes == EXACT_POSE:
         for i in range(3, 6):
             e[i] *= length
         return position, angle
-    if goal[18] == TIP:
+    if axes == TIP_AXES:
         for h in range(0, 6, 3):
             x, y, z = e[h], e[h + 1], e[h + 2]
             for i in range(3):
                 e[h + i] = goal[i] * x + goal[3 + i] * y + goal[6 + i] * z
     x, y, z = e[3], e[4], e[5]
-    # 1/angle^2 - (1 + cos)/(2 angle sin), which stays finite at pi
+    # 1/angle^2 - (1 + cos)/(2 angle sin), in a form that stays finite at pi
     c = 1.0 / 12.0
     if angle > 1e-4:
         half = 0.5 * angle
@@ -80,7 +83,7 @@ def residual(goal, tip, length, e, D):
          (c * x * z - 0.5 * y, c * y * z + 0.5 * x, 1.0 + c * (z * z - square)))
     for i in range(3):
         for j in range(3):
-            if goal[18] == TIP:
+            if axes == TIP_AXES:
                 D[i, j] = goal[3 * j + i]
                 D[3 + i, j] = (L[i][0] * goal[3 * j] + L[i][1] * goal[3 * j + 1]
                                + L[i][2] * goal[3 * j + 2])
@@ -88,7 +91,7 @@ def residual(goal, tip, length, e, D):
                 D[i, j] = 1.0 if i == j else 0.0
                 D[3 + i, j] = L[i][j]
     for i in range(6):
-        width = goal[12 + i]
+        width = goal[HALF_WIDTHS + i]
         if abs(e[i]) > width:
             e[i] -= width if e[i] > 0.0 else -width
         elif width > 0.0:
@@ -103,7 +106,7 @@ def residual(goal, tip, length, e, D):
 
 @inner
 def task_columns(D, columns):
-    """Turn the columns (n, 6) of the Jacobian, in the base frame, to those of the residual."""
+    """Multiply the columns (n, 6) of the Jacobian by D: from twists to changes of the residual."""
     for k in range(columns.shape[0]):
         for h in range(0, 6, 3):
             x, y, z = columns[k, h], columns[k, h + 1], columns[k, h + 2]

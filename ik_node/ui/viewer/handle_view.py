@@ -11,8 +11,7 @@ import numpy as np
 from rclpy.node import Node
 import viser
 
-from ik_node.ros.rotations import rotation_from_quaternion
-from ik_node.se3 import pose
+from ik_node.se3 import pose, rotation_from_quaternion
 from ik_node.ui.handle import Entry, Handle, MENU
 from ik_node.ui.viewer.event_queue import Inbox
 from ik_node.ui.viewer.robot_view import place

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The compiled pieces of a damped step, each against an independent computation."""
+"""The compiled parts of a damped step, each against an independent computation."""
 
 import re
 
@@ -16,8 +16,16 @@ from ik_node.kinematics.arm import jacobian
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import parse_urdf
 from ik_node.solver.compiled import damped
-from ik_node.solver.compiled.residual import BASE, fill_goal, GOAL, PLAIN, TIP
-from ik_node.solver.options import SolverOptions, Tables
+from ik_node.solver.compiled.layout import (
+    BASE_AXES,
+    EXACT_POSE,
+    GOAL_SIZE,
+    TIP_AXES,
+    workspace,
+)
+from ik_node.solver.compiled.residual import fill_goal
+from ik_node.solver.options import SolverOptions
+from ik_node.solver.tables import Tables
 
 
 # The inner functions have no wrapper for Python.
@@ -32,15 +40,16 @@ def run_substitute(A, b):
 
 
 @njit
-def run_bend(table, q, length, e, scale, damping, dq, bent, active):
+def run_second_order(table, q, length, e, scale, damping, dq, bent, active):
     n = q.shape[0]
-    frames, columns = np.empty((table.shape[0], 12)), np.empty((n, 6))
-    kernels.joint_frames(table, q, frames)
-    kernels.jacobian_columns(table, frames, length, columns)
-    A, y, free = np.empty((6, 6)), np.empty(6), np.full(n, np.inf)
-    damped.limited_step(columns, e, q, -free, free, scale, damping, 1e9, A, y, dq, active)
-    straight = dq.copy()
-    damped.bend(columns, scale, length, A, y, bent, dq, active)
+    work, free = workspace(n, table.shape[0] - 1), np.full(n, np.inf)
+    kernels.joint_frames(table, q, work.frames)
+    kernels.jacobian_columns(table, work.frames, length, work.columns)
+    work.e[:] = e
+    damped.limited_step(q, -free, free, scale, damping, 1e9, work)
+    straight = work.dq.copy()
+    damped.add_second_order(scale, length, work)
+    dq[:], bent[:], active[:] = work.dq, work.bent, work.active
     return straight
 
 
@@ -51,13 +60,17 @@ def run_gram(columns, active, damping, A):
 
 @njit
 def run_limited_step(columns, e, q, lower, upper, scale, damping, longest, dq, active):
-    return damped.limited_step(columns, e, q, lower, upper, scale, damping, longest,
-                               np.empty((6, 6)), np.empty(6), dq, active)
+    n = q.shape[0]
+    work = workspace(n, n)
+    work.columns[:], work.e[:] = columns, e
+    solved = damped.limited_step(q, lower, upper, scale, damping, longest, work)
+    dq[:], active[:] = work.dq, work.active
+    return solved
 
 
 @njit
 def run_postures(T, box, poses, length, distances, order):
-    goal = np.empty(GOAL)
+    goal = np.empty(GOAL_SIZE)
     fill_goal(T, box, goal)
     damped.measure_postures(goal, poses, length, distances)
     before = distances.copy()
@@ -92,7 +105,7 @@ def test_gram():
 
 
 def test_substitute():
-    """A second right-hand side, with what the first solution left."""
+    """A second right-hand side, with the factors of the first solution."""
     rng = np.random.default_rng(42)
     for _ in range(50):
         M = rng.normal(size=(6, 6))
@@ -140,7 +153,7 @@ def test_a_long_step_is_shortened_as_a_whole():
 
 
 def boxed(rng, count):
-    """Yield Jacobians, errors and limits, of which some joints stand on or just before one."""
+    """Yield Jacobians, errors and limits, with some joints at or just before a limit."""
     for _ in range(count):
         J, e = rng.normal(size=(6, 7)), np.zeros(6)
         lower, upper = np.full(7, -1.0), np.full(7, 1.0)
@@ -152,14 +165,14 @@ def boxed(rng, count):
         yield J, e, lower, upper, stuck
 
 
-def test_a_joint_at_its_limit_gives_way_to_the_others():
-    """What a joint cannot do because of its limit, the others do in the same step."""
+def test_the_others_move_for_a_joint_at_its_limit():
+    """The motion that a limit takes from a joint is made by the others in the same step."""
     limited = released = 0
     for J, e, lower, upper, stuck in boxed(np.random.default_rng(19), 300):
-        J[3:] = 0.0  # three coordinates are asked for
+        J[3:] = 0.0  # a task of three coordinates
         ok, dq, active = step(J, e, np.zeros(7), lower, upper)
         assert ok and (dq >= lower).all() and (dq <= upper).all()
-        # With at least five joints free, three coordinates are met in full.
+        # With at least five free joints, the three coordinates are reached exactly.
         assert np.abs(J[:3] @ dq - e[:3]).max() < 1e-9
         assert np.abs(dq[~active]).max(initial=0.0) <= 1e-3
         limited += not active.all()
@@ -167,7 +180,7 @@ def test_a_joint_at_its_limit_gives_way_to_the_others():
     assert limited > 100 and released > 30
 
 
-def test_a_limited_step_is_as_good_as_the_best():
+def test_a_limited_step_is_near_the_optimum():
     """
     Against scipy's bounded least squares: over the active joints always, over all mostly.
 
@@ -188,8 +201,8 @@ def test_a_limited_step_is_as_good_as_the_best():
     assert 200 < best < 300
 
 
-def test_a_limit_met_under_weights_takes_off_the_true_motion():
-    """The error that is left for the others does not depend on the stuck joint's weight."""
+def test_a_limit_under_weights_subtracts_the_true_motion():
+    """The remaining error of the others does not depend on the weight of the stuck joint."""
     rng = np.random.default_rng(46)
     met = 0
     for _ in range(50):
@@ -215,7 +228,7 @@ def test_a_limit_met_under_weights_takes_off_the_true_motion():
 
 @pytest.mark.parametrize('name', ['ur5', 'panda', 'xarm7', 'slider'])
 @pytest.mark.parametrize('weighted', [False, True])
-def test_the_bend_of_a_step(name, weighted):
+def test_the_second_order_part_of_a_step(name, weighted):
     """``-1/2 W J^T (J W J^T + damping I)^-1 (dJ/dt) dq``, dJ/dt by central differences of J."""
     chain = sliding() if name == 'slider' else robots.chain(name)
     rng, length = np.random.default_rng(46), 0.3
@@ -225,14 +238,14 @@ def test_the_bend_of_a_step(name, weighted):
         J = rows @ jacobian(chain, q)
         e, damping = 0.05 * rng.normal(size=6), 1e-3
         dq, bent, active = np.empty(chain.n), np.empty(chain.n), np.empty(chain.n, dtype=bool)
-        straight = run_bend(chain.table, q, length, e, scale, damping, dq, bent, active)
+        straight = run_second_order(chain.table, q, length, e, scale, damping, dq, bent, active)
         h = 1e-5
         turned = rows @ (jacobian(chain, q + h * straight)
                          - jacobian(chain, q - h * straight)) / (2.0 * h)
         expected = -0.5 * W @ J.T @ np.linalg.solve(J @ W @ J.T + damping * np.eye(6),
                                                     turned @ straight)
         assert np.abs(bent - expected).max() < 1e-6 * max(1.0, np.abs(expected).max())
-        # A bend that is longer than the step itself is none.
+        # A second-order part longer than the step itself is left out.
         longer = np.linalg.norm(expected) > np.linalg.norm(straight)
         assert np.array_equal(dq, straight if longer else straight + bent)
         curved += not longer
@@ -248,11 +261,12 @@ def sliding():
 # ---- the table of postures --------------------------------------------------
 
 @pytest.mark.parametrize('box, counted', [
-    ([0.0] * 6 + [PLAIN], (True, True)), ([0.0, 0, 0, FREE, FREE, FREE, TIP], (True, False)),
-    ([FREE, FREE, FREE, 0.0, 0, 0, BASE], (False, True)),
-    ([0.0, 0, 0, 0, 0, FREE, TIP], (True, False)), ([0.1] * 6 + [TIP], (True, True))])
+    ([0.0] * 6 + [EXACT_POSE], (True, True)),
+    ([0.0, 0, 0, FREE, FREE, FREE, TIP_AXES], (True, False)),
+    ([FREE, FREE, FREE, 0.0, 0, 0, BASE_AXES], (False, True)),
+    ([0.0, 0, 0, 0, 0, FREE, TIP_AXES], (True, False)), ([0.1] * 6 + [TIP_AXES], (True, True))])
 def test_the_nearest_postures_of_the_table(box, counted):
-    """In the order of their distance, in which the free parts of a pose do not count."""
+    """In the order of their distance; free parts of the pose do not count."""
     chain = robots.chain('ur5')
     tables = Tables(chain, SolverOptions())
     T = reachable('ur5', 1)[1][0]
@@ -267,6 +281,6 @@ def test_the_nearest_postures_of_the_table(box, counted):
         expected += 0.3**2 * (3.0 - trace)
     distances, order = np.empty(len(poses)), np.empty(20, dtype=int)
     run_postures(T.ravel(), np.array(box, dtype=float), tables.postures[6:], 0.3, distances, order)
-    # What is the same for all is left out.
+    # A constant is left out.
     assert np.ptp(distances - expected) < 1e-12
     assert order.tolist() == np.argsort(expected, kind='stable')[:20].tolist()

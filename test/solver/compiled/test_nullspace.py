@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The compiled pieces of the null-space bias, each against an independent computation."""
+"""The compiled parts of the null-space bias, each against an independent computation."""
 
 from answers import tip_jacobian
 from numba import njit
@@ -10,6 +10,7 @@ import robots
 
 from ik_node.kinematics.kernels import joint_frames
 from ik_node.solver.compiled import nullspace
+from ik_node.solver.compiled.layout import workspace
 
 
 # The inner functions have no wrapper for Python.
@@ -20,11 +21,9 @@ def run_null_basis(columns, active, V):
 
 @njit
 def run_manipulability(table, q, gradient):
-    frames = np.empty((table.shape[0], 12))
-    joint_frames(table, q, frames)
-    return nullspace.manipulability_gradient(
-        table, frames, np.empty((q.shape[0], 6)), np.empty(q.shape[0], dtype=np.bool_),
-        np.empty((6, 6)), np.empty(6), gradient)
+    work = workspace(q.shape[0], table.shape[0] - 1)
+    joint_frames(table, q, work.frames)
+    return nullspace.manipulability_gradient(table, gradient, work)
 
 
 @njit
@@ -82,7 +81,7 @@ def test_the_curvature_of_the_pose(name):
         run_curvature(chain.table, q, f, B)
         slope = np.array([(tip_jacobian(name, q + d) - tip_jacobian(name, q - d)).T @ f / (2 * h)
                           for d in h * np.eye(chain.n)])
-        # The derivative of the angular Jacobian has a part that is no second derivative of a
-        # rotation vector: the commutator, which is its antisymmetric part.
+        # The antisymmetric part of the derivative of the angular Jacobian (the commutator) is not
+        # part of the second derivative of a rotation vector.
         expected = 0.5 * (slope + slope.T)
         assert np.abs(B + expected).max() < 1e-6

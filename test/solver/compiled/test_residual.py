@@ -8,24 +8,23 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from ik_node.solver.compiled.residual import (
-    BASE,
-    fill_goal,
-    GOAL,
-    PLAIN,
-    residual,
-    task_columns,
-    TIP,
+from ik_node.solver.compiled.layout import (
+    BASE_AXES,
+    EXACT_POSE,
+    GOAL_SIZE,
+    TIP_AXES,
+    TOLERANCE_AXES,
 )
+from ik_node.solver.compiled.residual import fill_goal, residual, task_columns
 
 
 # The inner functions have no wrapper for Python.
 @njit
 def run_residual(T, box, tip, length, e, D, columns):
-    goal = np.empty(GOAL)
+    goal = np.empty(GOAL_SIZE)
     fill_goal(T, box, goal)
     position, angle = residual(goal, tip, length, e, D)
-    if goal[18] != PLAIN:
+    if goal[TOLERANCE_AXES] != EXACT_POSE:
         task_columns(D, columns)
     return position, angle
 
@@ -48,9 +47,9 @@ def turned(T, twist):
     return np.block([[R, p[:, None]], [np.zeros((1, 3)), np.ones((1, 1))]])
 
 
-@pytest.mark.parametrize('axes', [TIP, BASE])
+@pytest.mark.parametrize('axes', [TIP_AXES, BASE_AXES])
 def test_the_residual_and_its_derivative(axes):
-    """Outside of a box, against Pinocchio's logarithm and finite differences of it."""
+    """Outside a box, against Pinocchio's logarithm and finite differences of it."""
     _, poses = reachable('ur5', 60)
     rng = np.random.default_rng(47)
     h = 1e-6
@@ -61,7 +60,7 @@ def test_the_residual_and_its_derivative(axes):
 
         def outside(T, T_goal=T_goal, box=box):
             R_goal = T_goal[:3, :3]
-            A = R_goal.T if axes == TIP else np.eye(3)
+            A = R_goal.T if axes == TIP_AXES else np.eye(3)
             d = np.concatenate([A @ (T[:3, 3] - T_goal[:3, 3]),
                                 A @ pin.log3(T[:3, :3] @ R_goal.T)])
             return np.sign(d) * np.maximum(np.abs(d) - box[:6], 0.0)
@@ -79,7 +78,7 @@ def test_the_residual_of_a_whole_pose():
     """Without a box: the error twist in the base frame, the angles weighted."""
     _, poses = reachable('ur5', 40)
     for T_goal, T in zip(poses[:20], poses[20:]):
-        errors, e, _ = evaluate(T_goal, T, [0.0] * 6 + [PLAIN], 0.7)
+        errors, e, _ = evaluate(T_goal, T, [0.0] * 6 + [EXACT_POSE], 0.7)
         twist = np.concatenate([T_goal[:3, 3] - T[:3, 3],
                                 pin.log3(T_goal[:3, :3] @ T[:3, :3].T)])
         assert np.abs(e - np.repeat([1.0, 0.7], 3) * twist).max() < 1e-9

@@ -1,0 +1,303 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The arrays that the compiled code reads: of a solver, and of one goal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import pi
+
+import numpy as np
+
+from ik_node.errors import ParameterError
+from ik_node.kinematics.kernels import tip_poses
+from ik_node.model.chain import Chain
+from ik_node.model.joint_values import one_per_joint
+from ik_node.solver.compiled import entry
+from ik_node.solver.compiled.layout import (
+    ARM_REACH,
+    BASE_AXES,
+    BOX_AXES,
+    BOX_WIDTHS,
+    EXACT_POSE,
+    EXPLORE_SELF_MOTION,
+    JOINT_VALUES,
+    MANIPULABILITY_GAIN,
+    MAX_BIAS_STEPS,
+    MAX_STEPS,
+    METRES_PER_RADIAN,
+    ORIENTATION_TOLERANCE,
+    POSITION_TOLERANCE,
+    SETTINGS_SIZE,
+    SOLVED_FLAG,
+    SQUARED_ERROR,
+    TIP_AXES,
+)
+from ik_node.solver.goal import EXACT_TOLERANCE, Goal
+from ik_node.solver.options import SolverOptions
+from ik_node.text import quote, shown
+
+FARTHEST_SEED = 1e6  # rad or m: larger numbers have too few digits for a tolerance of 1e-6
+KEPT_SETTINGS = 64  # of goals with boxes
+MIN_TABLE_POSTURES = 250
+DEFAULT_MAX_STEPS = 60
+
+
+class Tables:
+    """
+    The options of a solver for a chain, checked, as the compiled code reads them.
+
+    Attributes
+    ----------
+    chain : Chain
+    options : SolverOptions
+    table : (m + 1, 16) array
+        :attr:`Chain.table`.
+    joints : (7, n) array
+        Rows: see :class:`ik_node.solver.compiled.layout.JointRows`.
+    settings : (16,) array
+        For a goal without a box.
+    locked : tuple of int
+        Joints that keep their positions of the seed.
+    postures : (n + 12, K) array
+        See :class:`ik_node.solver.compiled.layout.Problem`.
+    preferred : (n,) array
+        Posture that the bias pulls to.
+
+    Raises
+    ------
+    ParameterError
+        If an option does not suit the chain.
+
+    """
+
+    def __init__(self, chain: Chain, options: SolverOptions) -> None:
+        self.chain, self.options = chain, options
+        self.table = chain.table
+        lower, upper = window(chain)
+        width = np.where(upper > lower, upper - lower, 1.0)
+        self.preferred = self._posture('preferred') if options.preferred else chain.middle
+        if not ((self.preferred >= chain.lower) & (self.preferred <= chain.upper)).all():
+            raise ParameterError(f'the preferred positions {list(self.preferred)} are not inside '
+                                 f'the joint limits {list(chain.lower)} .. {list(chain.upper)}')
+        posture = self._posture('posture') if options.posture else self.preferred
+        gains, posture_gains = self._positive('gains', 0.0), self._positive('posture_gains', 0.0)
+        both = gains + posture_gains
+        # Two quadratic pulls equal one pull to the weighted mean of their targets.
+        share = np.divide(posture_gains, both, out=np.zeros(chain.n), where=both > 0.0)
+        target = self.preferred + share * chain.difference(posture, self.preferred)
+        wraps = chain.turning & np.isfinite(chain.lower) & np.isfinite(chain.upper) \
+            & (chain.upper - chain.lower >= 2.0 * pi - 1e-9)
+        self.joints = np.array([chain.lower, chain.upper, wraps, chain.turning,
+                                1.0 / np.sqrt(self._positive('weights', 1e-6)), target,
+                                both / width**2])
+        if options.manipulability_gain > 0.0 and chain.n < 6:
+            raise ParameterError('manipulability_gain needs six joints at least, '
+                                 f'the chain has {chain.n}')
+        self.locked = self._locked()
+        self.biased = bool((both > 0.0).any()) or options.manipulability_gain > 0.0
+        self.settings = self._settings(EXACT_TOLERANCE, EXACT_POSE)
+        self._boxes: dict[tuple, np.ndarray] = {}
+        self.postures = posture_table(chain, max(MIN_TABLE_POSTURES, options.max_restarts + 2))
+
+    def nearest_postures(self, T: np.ndarray) -> np.ndarray:
+        """Return the postures of the table (K, n), that with the tip nearest to T (4, 4) first."""
+        n = self.chain.n
+        apart = self.postures[n:] - np.concatenate([T[:3, :3].ravel(), T[:3, 3]])[:, None]
+        square = 0.5 * self.options.metres_per_radian**2 * (apart[:9]**2).sum(axis=0) \
+            + (apart[9:]**2).sum(axis=0)
+        return self.postures[:n, np.argsort(square, kind='stable')].T
+
+    def of(self, goal: Goal) -> np.ndarray:
+        """Return the settings (16,) for a goal."""
+        if goal.tolerance is EXACT_TOLERANCE:
+            return self.settings
+        key = goal.tolerance, goal.frame
+        settings = self._boxes.get(key)
+        if settings is None:
+            axes = TIP_AXES if goal.frame == 'tip' else BASE_AXES
+            settings = self._settings(goal.tolerance, axes)
+            if len(self._boxes) >= KEPT_SETTINGS:
+                self._boxes.clear()
+            self._boxes[key] = settings
+        return settings
+
+    def solve(self, T: np.ndarray, seeds: np.ndarray, first: int, restarts: int, *,
+              settings: np.ndarray | None = None, joints: np.ndarray | None = None) -> np.ndarray:
+        """
+        Solve goals by the compiled method; return the answers (N, 7 + n).
+
+        Parameters
+        ----------
+        T : (N, 4, 4) array
+        seeds : (N, s, n) array
+        first, restarts : int
+            Attempts start from the seeds from `first` on, then follow the restarts.
+        settings, joints : arrays, optional
+            Default: the settings and joints of the tables.
+
+        """
+        settings = self.settings if settings is None else settings
+        joints = self.joints if joints is None else joints
+        count, size = len(T), JOINT_VALUES + self.chain.n
+        if count == 0:
+            return np.empty((0, size))
+        packed = np.concatenate([T.reshape(count, 16), seeds.reshape(count, -1),
+                                 np.zeros((count, size))], axis=1)
+        entry.solve_rows(self.table, joints, settings, self.postures, packed.ravel(), count,
+                         first, restarts)
+        if settings[MAX_BIAS_STEPS] > 0.0:
+            entry.bias_rows(self.table, joints, settings, self.postures, packed.ravel(), count)
+        return packed[:, -size:]
+
+    def _settings(self, tolerance: tuple[float, ...], axes: int) -> np.ndarray:
+        options = self.options
+        exact = sum(t == 0.0 for t in tolerance)
+        free = self.chain.n - len(self.locked) > exact
+        settings = np.zeros(SETTINGS_SIZE)
+        settings[METRES_PER_RADIAN] = options.metres_per_radian
+        settings[POSITION_TOLERANCE] = options.position_tolerance
+        settings[ORIENTATION_TOLERANCE] = options.orientation_tolerance
+        settings[MAX_STEPS] = options.max_iterations or DEFAULT_MAX_STEPS
+        settings[MAX_BIAS_STEPS] = options.max_bias_iterations if free and self.biased else 0
+        settings[MANIPULABILITY_GAIN] = options.manipulability_gain
+        settings[EXPLORE_SELF_MOTION] = options.explore
+        settings[ARM_REACH] = self.chain.reach + options.position_tolerance
+        # The box is smaller by the solver's tolerance, so that the answer is inside the goal's.
+        margins = 3 * (options.position_tolerance,) + 3 * (options.orientation_tolerance,)
+        settings[BOX_WIDTHS:BOX_AXES] = [max(t - m, 0.0) for t, m in zip(tolerance, margins)]
+        settings[BOX_AXES] = axes
+        return settings
+
+    def _positive(self, name: str, least: float) -> np.ndarray:
+        values = one_per_joint(self.chain, getattr(self.options, name), name)
+        if (values < least).any():
+            raise ParameterError(f'the {name.replace("_", " ")} {list(values)} must not be '
+                                 f'{"negative" if least == 0.0 else f"below {least:g}"}')
+        return values
+
+    def _posture(self, name: str) -> np.ndarray:
+        return one_per_joint(self.chain, getattr(self.options, name), f'{name} positions')
+
+    def _locked(self) -> tuple[int, ...]:
+        names = self.chain.joint_names
+        if not isinstance(self.options.locked, tuple):
+            raise ParameterError(f'locked is {shown(self.options.locked)}; it must be names of '
+                                 'joints')
+        for name in self.options.locked:
+            if name not in names:
+                raise ParameterError(f'the locked joint {quote(name)} is not in the chain, whose '
+                                     f'joints are {", ".join(map(quote, names))}')
+        if len(set(self.options.locked)) == self.chain.n:
+            raise ParameterError('all joints are locked; nothing could move')
+        return tuple(k for k, name in enumerate(names) if name in self.options.locked)
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """
+    One goal as the compiled code reads it.
+
+    Attributes
+    ----------
+    tables : Tables
+    T : (1, 4, 4) array
+        The pose of the goal.
+    settings : (16,) array
+        With the box of the goal.
+    joints : (7, n) array
+        With the limits of this call; a joint with equal limits is locked.
+    seeds : (1, s, n) array
+    answers : (1, 7 + n) array
+        The best answer found; written in place.
+
+    """
+
+    tables: Tables
+    T: np.ndarray
+    settings: np.ndarray
+    joints: np.ndarray
+    seeds: np.ndarray
+    answers: np.ndarray
+
+    @property
+    def chain(self) -> Chain:
+        """Return the chain."""
+        return self.tables.chain
+
+    @property
+    def seed(self) -> np.ndarray:
+        """Return the first seed, (n,)."""
+        return self.seeds[0, 0]
+
+    @property
+    def answer(self) -> np.ndarray:
+        """Return the best answer found, (7 + n,)."""
+        return self.answers[0]
+
+    @property
+    def q(self) -> np.ndarray:
+        """Return the joint positions of the best answer found, (n,)."""
+        return self.answers[0, JOINT_VALUES:]
+
+    @property
+    def solved(self) -> bool:
+        """Return whether the best answer found is a solution."""
+        return bool(self.answers[0, SOLVED_FLAG] == 1.0)
+
+    def solve(self, seeds: np.ndarray, first: int, restarts: int) -> np.ndarray:
+        """Solve from other seeds (s, n); return the answer (7 + n,)."""
+        return self.tables.solve(self.T, seeds[None], first, restarts, settings=self.settings,
+                                 joints=self.joints)[0]
+
+    def improves(self, answer: np.ndarray) -> bool:
+        """Return whether an answer is a solution, or nearer to the goal than the best found."""
+        return bool(answer[SOLVED_FLAG] == 1.0
+                    or answer[SQUARED_ERROR] < self.answer[SQUARED_ERROR])
+
+    def check(self, q: np.ndarray) -> np.ndarray:
+        """Return the answer (7 + n,) that a posture (n,) is, without moving it."""
+        still = self.with_settings({MAX_STEPS: 0.0, MAX_BIAS_STEPS: 0.0})
+        return still.solve(q[None], 0, 0)
+
+    def with_joints(self, joints: np.ndarray) -> Query:
+        """Return this query with another joint table (7, n)."""
+        return replace(self, joints=joints)
+
+    def with_settings(self, changes: dict[int, float]) -> Query:
+        """Return this query with other settings, by their entries."""
+        settings = self.settings.copy()
+        for index, value in changes.items():
+            settings[index] = value
+        return replace(self, settings=settings)
+
+
+def window(chain: Chain) -> tuple[np.ndarray, np.ndarray]:
+    """Return the limits; for joints without limits, one turn about 0."""
+    lower = np.where(np.isfinite(chain.lower), chain.lower, -pi)
+    upper = np.where(np.isfinite(chain.upper), chain.upper, pi)
+    return np.minimum(lower, upper), np.maximum(lower, upper)
+
+
+def posture_table(chain: Chain, count: int) -> np.ndarray:
+    """Return postures spread evenly over the limits, (n + 12, count): q and pose of the tip."""
+    lower, upper = window(chain)
+    Q = lower + (upper - lower) * low_discrepancy(count, chain.n)
+    poses = np.empty((count, 12))
+    tip_poses(chain.table, Q, poses)
+    return np.ascontiguousarray(np.hstack([Q, poses]).T)
+
+
+def low_discrepancy(count: int, n: int) -> np.ndarray:
+    """
+    Return `count` points spread evenly over the unit cube, (count, n), always the same.
+
+    The additive recurrence of Roberts (2018), "The unreasonable effectiveness of
+    quasirandom sequences": the steps are powers of the inverse of the root of
+    ``x^(n+1) = x + 1``.
+    """
+    root = 1.5
+    for _ in range(60):
+        root = (1.0 + root) ** (1.0 / (n + 1))
+    steps = root ** -np.arange(1.0, n + 1.0)
+    return (0.5 + np.arange(1, count + 1)[:, None] * steps) % 1.0
