@@ -102,23 +102,6 @@ def test_the_clock_is_set_back(arm):
     goes_on_from_here(arm, READY)
 
 
-@pytest.mark.fault('time and load', 'simulated time jumps ahead by seconds in motion',
-                   'the simulated arm continues its trajectory from where it was, no faster than '
-                   'planned; the next goal is reached')
-@pytest.mark.parametrize('jump', [2.0, 60.0])
-def test_the_clock_jumps_ahead(arm, jump):
-    """Nothing was simulated meanwhile, so the arm has not moved meanwhile."""
-    stamp = under_way(arm)
-    arm.simulation.time += jump
-    arm.final(stamp)
-    arm.wait(lambda: not any(arm.states[-1][1].velocity))
-    stamps = [stamp_of(message) for _, message in arm.states]
-    assert max(np.diff(stamps)) > 0.9 * jump
-    q = np.array([positions_of(message) for _, message in arm.states])
-    assert np.abs(np.diff(q, axis=0)).max() < 0.3
-    goes_on_from_here(arm, READY)
-
-
 @pytest.mark.fault('time and load', 'simulated time runs ten times as fast, or half as fast',
                    'goals are reached, also new ones on the way')
 @pytest.mark.parametrize('rate', [10.0, 0.5])
