@@ -214,8 +214,7 @@ def _goals(options: argparse.Namespace, chain: Chain) -> list[DemoGoal]:
     if file is None and options.urdf is None and not (options.base_link or options.tip_link):
         file = share_file('examples/goals.yaml')
     if file is None:
-        print('==> finding goals that this arm can reach (the first time on a machine this '
-              'compiles for some seconds)', flush=True)
+        print('==> finding goals that this arm can reach', flush=True)
     folder = Path() if file is None else file.parent
     try:
         return [demo_goal(fields, folder, chain.base_link)
