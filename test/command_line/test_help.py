@@ -11,8 +11,7 @@ import pytest
 
 from ik_node.command_line.compare_methods import LIMIT_MODES, METHOD_NAMES
 from ik_node.ros.parameters import IK_NODE, INTERACTIVE_GOAL, SIM_CONTROLLER, VIEWER
-from ik_node.textbook.compare_runs import PRODUCTION
-from ik_node.textbook.methods import METHODS
+from ik_node.textbook.compare import ALL_METHODS
 from ik_node.textbook.options import Limits
 
 ROOT = Path(__file__).parents[2]
@@ -85,5 +84,5 @@ def test_wrong_usage(script):
 
 def test_names_of_methods_and_limits():
     """The command line names them without importing them: its list is theirs."""
-    assert METHOD_NAMES == (PRODUCTION, *METHODS)
+    assert METHOD_NAMES == ALL_METHODS
     assert LIMIT_MODES == tuple(Limits)
