@@ -22,6 +22,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,8 @@ from ik_node.se3 import distance, pose, rotation_from_quaternion
 from ik_node.share import share_file
 from ik_node.text import printable, quote
 
-START_TIMEOUT_S = 300.0  # the first start compiles for a minute, on a slow machine for longer
+START_TIMEOUT_S = 300.0  # without progress; the first start compiles for a minute or longer
+PROGRESS_CHECK_S = 1.0
 EXIT_TIMEOUT_S = 5.0     # from SIGINT until a process is killed
 GOAL_PAUSE_S = 0.5       # between two goals, to notice whether somebody took over
 MAX_GOAL_ERROR = 1e-5    # m and rad, between the goal and the measured pose
@@ -212,8 +214,7 @@ def _goals(options: argparse.Namespace, chain: Chain) -> list[DemoGoal]:
     if file is None and options.urdf is None and not (options.base_link or options.tip_link):
         file = share_file('examples/goals.yaml')
     if file is None:
-        print('==> finding goals that this arm can reach (the first time on a machine this '
-              'compiles for some seconds)', flush=True)
+        print('==> finding goals that this arm can reach', flush=True)
     folder = Path() if file is None else file.parent
     try:
         return [demo_goal(fields, folder, chain.base_link)
@@ -249,8 +250,7 @@ class _Demonstration:
             def alive() -> bool:
                 return simulator.poll() is None and node.poll() is None
 
-            wait_for(self.witness, lambda: self.witness.ready() or not alive(), START_TIMEOUT_S)
-            if not self.witness.ready():
+            if not self._wait_until_ready(alive):
                 self._show_logs()
                 return 1
             if self._options.keep:
@@ -261,6 +261,22 @@ class _Demonstration:
             else:
                 print(f'==> to see the arm, and to drag it in the browser: {self._keep_command()}')
         return 0 if good else 1
+
+    def _wait_until_ready(self, alive: Callable[[], bool]) -> bool:
+        """Wait for the node, and show how its compilation goes on; return whether it is ready."""
+        log = self._logs / 'ik_node.log'
+        shown, last_progress = 0, monotonic()
+        while not wait_for(self.witness, lambda: self.witness.ready() or not alive(),
+                           PROGRESS_CHECK_S):
+            told = [line.rpartition(']: ')[2] for line in log.read_text().splitlines()
+                    if ']: compil' in line]
+            for line in told[shown:]:
+                print(f'    {line}', flush=True)
+            if len(told) > shown:
+                shown, last_progress = len(told), monotonic()
+            if monotonic() > last_progress + START_TIMEOUT_S:
+                break
+        return self.witness.ready()
 
     def _show_logs(self) -> None:
         print('the processes did not start:')

@@ -14,6 +14,7 @@ import urllib.request
 
 from harness import ARM, FINAL, latest, process, READY
 import numpy as np
+from process_tree import ProcessTree
 import pytest
 import robots
 
@@ -22,8 +23,14 @@ RUN = 'from ik_node.entry import {0}; {0}()'
 
 
 def run(name, *arguments, timeout=300):
-    return subprocess.run([sys.executable, '-c', RUN.format(name), *map(str, arguments)],
-                          capture_output=True, text=True, timeout=timeout)
+    """Run a program to its end; if it takes too long, nothing that it started is left."""
+    tree = ProcessTree([sys.executable, '-c', RUN.format(name), *map(str, arguments)],
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        said, complaints = tree.root.communicate(timeout=timeout)
+    finally:
+        tree.kill()
+    return subprocess.CompletedProcess(tree.root.args, tree.root.returncode, said, complaints)
 
 
 def test_demo_reaches_its_goals():
