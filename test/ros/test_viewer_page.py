@@ -364,13 +364,23 @@ def on_top(window, label):
     }""")
 
 
+def scroll_panel(window, to_end):
+    """Scroll the panel of the buttons to its end, or to its top."""
+    window.page.get_by_role('button', name='Stop', exact=True).evaluate("""(button, toEnd) => {
+        let panel = button;
+        while (!(panel.scrollHeight > panel.clientHeight + 1
+                 && /auto|scroll/.test(getComputedStyle(panel).overflowY)))
+            panel = panel.parentElement;
+        panel.scrollTop = toEnd ? panel.scrollHeight : 0;
+    }""", to_end)
+
+
 def test_stop_stays_in_view(window):
     """The button stays visible when the panel is scrolled to its end."""
-    window.page.mouse.move(SIZE['width'] - 150, 300)
-    window.page.mouse.wheel(0, -3000)
+    scroll_panel(window, to_end=False)
     window.wait(lambda: on_top(window, 'Move'), 'the top of the panel')
     assert on_top(window, 'Stop')
-    window.page.mouse.wheel(0, 3000)
+    scroll_panel(window, to_end=True)
     window.wait(lambda: not on_top(window, 'Move'), 'a scrolled panel')
     assert on_top(window, 'Stop')
 
