@@ -24,7 +24,8 @@ from ik_node.model.chain import Chain, make_chain
 from ik_node.model.urdf import read_urdf
 from ik_node.motion.following.follower import Follower
 from ik_node.motion.following.options import FollowOptions
-from ik_node.motion.trajectory import MotionLimits, MotionState, Trajectory
+from ik_node.motion.limits import MotionLimits
+from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.se3 import distance
 from ik_node.simulation.controller import ControllerOptions, SimulatedController
 
@@ -48,11 +49,11 @@ def main() -> None:
     parser.add_argument('--home', type=float, nargs='+', default=[0.0, 0.8, 0.4, 0.0, -1.5, 0.0])
     parser.add_argument('--gain', type=float, default=FollowOptions.gain)
     parser.add_argument('--memory', type=float, default=FollowOptions.memory)
-    parser.add_argument('--lead', type=float, default=FollowOptions.lead)
+    parser.add_argument('--lead', type=float, default=FollowOptions.look_ahead)
     parser.add_argument('--on-arrival', action='store_true')
     given = parser.parse_args()
     chain = make_chain(read_urdf(given.urdf))
-    options = FollowOptions(gain=given.gain, memory=given.memory, lead=given.lead)
+    options = FollowOptions(gain=given.gain, memory=given.memory, look_ahead=given.lead)
     print('| rate, Hz | jitter, ms | lost, % | noise, mm | stamps | command: rms, mm | worst, mm '
           '| rms, mrad | rms qdd | rms qdd excess | measured: worst, mm | largest step of qd '
           '| desired: worst, mm | largest step of qd | cycle, us: median | 99 % |')
@@ -103,7 +104,7 @@ def follow(chain: Chain, home: np.ndarray, options: FollowOptions, rate: float, 
             state = follower.step(now).state
             trajectory = follower.trajectory(now, joining)
             costs.append(1e6 * (perf_counter() - begin))
-            commands.append((now + options.lead, state))
+            commands.append((now + options.look_ahead, state))
             sent = message(trajectory, now if joining else 0.0)
             arrival = now + LATENCY * random.random()
         for controller, states in zip(controllers, joints):

@@ -10,6 +10,12 @@ Inverse kinematics for serial arms, from the URDF to the joint trajectory.
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # for type checkers and completion; at run time __getattr__ imports them
+    from ik_node.kinematics.arm import Arm as Arm, load_urdf as load_urdf
+    from ik_node.solver.goal import Goal as Goal
+    from ik_node.solver.solver import Solver as Solver
 
 # Imported on first use, so that importing the package does not load the compiler.
 _PUBLIC_MODULES = {

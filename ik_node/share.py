@@ -7,8 +7,6 @@ from __future__ import annotations
 from pathlib import Path
 import sys
 
-import ik_node
-
 
 def share_file(name: str) -> Path:
     """
@@ -22,7 +20,7 @@ def share_file(name: str) -> Path:
         If none of them has the file.
 
     """
-    places = [Path(ik_node.__file__).parents[1], Path(sys.prefix) / 'share/ik_node']
+    places = [Path(__file__).parents[1], Path(sys.prefix) / 'share/ik_node']
     try:
         from ament_index_python.packages import get_package_share_directory
         places.insert(0, Path(get_package_share_directory('ik_node')))

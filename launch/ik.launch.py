@@ -1,7 +1,7 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The arm, its node, a simulated controller, and RViz.
+Launch the arm, its node, a simulated controller, and RViz.
 
 ``ros2 launch ik_node ik.launch.py`` alone shows the arm and takes goals;
 ``ros2 launch ik_node ik.launch.py --show-args`` lists what can be chosen.
@@ -24,15 +24,15 @@ from ik_node.model.urdf import parse_urdf
 from ik_node.ui.rviz_config import adapted
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 
-SHARE = Path(get_package_share_directory('ik_node'))
-# 6x6 algebra is slower on many threads, and they disturb the neighbours.
+SHARE_FOLDER = Path(get_package_share_directory('ik_node'))
+# Algebra of 6x6 matrices is slower on many threads, and they slow other processes.
 ONE_THREAD = {'OPENBLAS_NUM_THREADS': '1', 'NUMBA_NUM_THREADS': '1'}
-# What a controller takes.  An action cannot be remapped as one, but what it is made of can.
-TAKEN = ('joint_trajectory', *(f'follow_joint_trajectory/_action/{part}' for part in (
+# Topics and services of a controller.  An action is remapped by its parts.
+CONTROLLER_TOPICS = ('joint_trajectory', *(f'follow_joint_trajectory/_action/{part}' for part in (
     'send_goal', 'cancel_goal', 'get_result', 'feedback', 'status')))
 
-ARGUMENTS = {
-    'urdf': (str(SHARE / 'urdf/six_axis_arm.urdf'),
+LAUNCH_ARGUMENTS = {
+    'urdf': (str(SHARE_FOLDER / 'urdf/six_axis_arm.urdf'),
              'the robot: a .urdf or .xacro file, or package://PACKAGE/PATH'),
     'base_link': ('', 'link that poses refer to; empty: found in the URDF'),
     'tip_link': ('', 'link to bring to the goal; empty: found in the URDF'),
@@ -47,24 +47,24 @@ ARGUMENTS = {
     'autostart': ('true', 'the node configures and activates itself; false: a lifecycle manager '
                   'does', ('true', 'false')),
     'namespace': ('', 'namespace of all nodes, for several arms'),
-    'frame_prefix': ('', 'what the names of the links have before them in TF, e.g. left/'),
+    'frame_prefix': ('', 'prefix of the link names in TF, e.g. left/'),
     'use_sim_time': ('false', 'take the time from /clock', ('true', 'false')),
-    'params_file': (str(SHARE / 'config/ik_node.yaml'), 'parameters of the nodes'),
+    'params_file': (str(SHARE_FOLDER / 'config/ik_node.yaml'), 'parameters of the nodes'),
 }
 
 
 def generate_launch_description() -> LaunchDescription:
-    """Declare the arguments; the nodes follow from their values."""
+    """Declare the arguments, and start the nodes by their values."""
     declarations = [
         DeclareLaunchArgument(name, default_value=row[0], description=row[1],
                               choices=row[2] if len(row) > 2 else None)
-        for name, row in ARGUMENTS.items()]
+        for name, row in LAUNCH_ARGUMENTS.items()]
     return LaunchDescription([*declarations, OpaqueFunction(function=start)])
 
 
 def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
-    """Return the nodes that the arguments ask for, and what belongs to them."""
-    value = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
+    """Return the nodes that the arguments ask for, and their event handlers."""
+    value = {name: LaunchConfiguration(name).perform(context) for name in LAUNCH_ARGUMENTS}
     urdf = robot_description(value['urdf'], context)
     try:
         chain = make_chain(parse_urdf(urdf), value['base_link'], value['tip_link'])
@@ -73,7 +73,7 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     description = {'robot_description': ParameterValue(urdf, value_type=str)}
     clock = {'use_sim_time': value['use_sim_time'] == 'true'}
 
-    # Only what was asked for here; the rest is left to the parameter file.
+    # Arguments that are given; the others are left to the parameter file.
     def asked(*names: str) -> dict[str, str]:
         return {name: value[name] for name in names if value[name]}
 
@@ -94,7 +94,7 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     if value['simulate'] == 'true':
         controller = value['controller'].strip('/')
         nodes.append(node('sim_controller', value['params_file'], description, links,
-                          remappings=[(name, f'{controller}/{name}') for name in TAKEN
+                          remappings=[(name, f'{controller}/{name}') for name in CONTROLLER_TOPICS
                                       if controller],
                           additional_env=ONE_THREAD))
     if value['rviz'] == 'true':
@@ -112,8 +112,8 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 
 
 def rviz_view(namespace: str, frame_prefix: str, base_link: str) -> Path:
-    """Return a new file with the view of this robot."""
-    text = (SHARE / 'config/ik_node.rviz').read_text(encoding='utf-8')
+    """Return a new RViz configuration file for this robot."""
+    text = (SHARE_FOLDER / 'config/ik_node.rviz').read_text(encoding='utf-8')
     try:
         text = adapted(text, namespace, frame_prefix, base_link)
     except IkNodeError as error:
@@ -125,7 +125,7 @@ def rviz_view(namespace: str, frame_prefix: str, base_link: str) -> Path:
 
 
 def robot_description(urdf: str, context: LaunchContext) -> str:
-    """Return the text of the robot; xacro is expanded by the xacro command."""
+    """Return the URDF text; a .xacro file is expanded by the xacro command."""
     path = Path(urdf).expanduser()
     if urdf.startswith('package://'):
         package, _, rest = urdf.removeprefix('package://').partition('/')

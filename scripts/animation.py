@@ -21,8 +21,10 @@ import trimesh
 import ik_node
 from ik_node.model.shapes import link_shapes, Shape
 from ik_node.motion.interpolation import state_at
-from ik_node.motion.point_to_point import Departure, plan_point_to_point
-from ik_node.motion.trajectory import MotionLimits, MotionState, Trajectory
+from ik_node.motion.limits import MotionLimits
+from ik_node.motion.point_to_point import plan_point_to_point
+from ik_node.motion.start_state import StartState
+from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.se3 import pose, rotation_from_rpy
 from ik_node.solver.reachability import judge, Thresholds
 
@@ -242,7 +244,7 @@ def plan(arm: ik_node.Arm, q: np.ndarray, q_goal: np.ndarray) -> Trajectory:
     """Return the motion that the node would send with its default parameters."""
     limits = MotionLimits(arm.lower, arm.upper, 0.5 * arm.velocity, np.full(arm.n, 2.0),
                           np.full(arm.n, 20.0))
-    return plan_point_to_point(arm.joint_names, Departure.from_state(MotionState.at_rest(q)),
+    return plan_point_to_point(arm.joint_names, StartState.from_state(MotionState.at_rest(q)),
                                q_goal, limits, 0.02)
 
 

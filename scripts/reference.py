@@ -58,7 +58,7 @@ def launch_arguments(source: str) -> dict[str, tuple[str, str]]:
 
     """
     table = next(node.value for node in ast.parse(source).body if isinstance(node, ast.Assign)
-                 and ast.unparse(node.targets[0]) == 'ARGUMENTS')
+                 and ast.unparse(node.targets[0]) == 'LAUNCH_ARGUMENTS')
     found = {}
     for key, row in zip(table.keys, table.values):
         default = row.elts[0]

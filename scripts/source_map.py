@@ -24,7 +24,8 @@ WAY = {
     'solver': 'goal choices options tables solver result compiled/layout compiled/entry '
               'compiled/damped compiled/nullspace compiled/residual compiled/solution_search '
               'branches unreachable',
-    'motion': 'trajectory interpolation point_to_point validate active_trajectory update_period '
+    'motion': 'trajectory limits quintic interpolation point_times start_state ruckig_motion '
+              'point_to_point validate active_trajectory update_period '
               'monitor path_tolerance controller_rules tip_speed',
     'ros': 'parameters description process qos clocks rotations messages joint_states '
            'status_messages',

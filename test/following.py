@@ -9,7 +9,8 @@ import ruckig
 
 from ik_node.motion.following.follower import Follower
 from ik_node.motion.following.options import FollowOptions
-from ik_node.motion.trajectory import MotionLimits, MotionState
+from ik_node.motion.limits import MotionLimits
+from ik_node.motion.trajectory import MotionState
 
 # Postures in whose surroundings the tip can go round a circle of 0.2 m.
 HOMES = {

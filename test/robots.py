@@ -56,6 +56,18 @@ ARMS = {
     'six_axis_arm': Arm(OWN / 'six_axis_arm.urdf'),
     'parallel_axes_arm': Arm(OWN / 'parallel_axes_arm.urdf'),
 }
+# A palletizer: the tool has no roll and no yaw of its own.
+FOUR_AXES = '<robot name="four_axes"><link name="foot"/>' + ''.join(
+    f'<link name="{child}"/><joint name="{name}" type="revolute"><parent link="{parent}"/>'
+    f'<child link="{child}"/><origin xyz="{xyz}"/><axis xyz="{axis}"/>'
+    f'<limit lower="{lower}" upper="{upper}" velocity="2" effort="50"/></joint>'
+    for name, parent, child, xyz, axis, lower, upper in (
+        ('waist', 'foot', 'body', '0 0 0.2', '0 0 1', -2.8, 2.8),
+        ('shoulder', 'body', 'upper_arm', '0 0 0.1', '0 1 0', -1.5, 1.9),
+        ('elbow', 'upper_arm', 'forearm', '0 0 0.4', '0 1 0', -0.3, 2.5),
+        ('wrist', 'forearm', 'hand', '0.4 0 0', '0 1 0', -2.0, 2.0))) + (
+    '<link name="grip"/><joint name="grip_mount" type="fixed"><parent link="hand"/>'
+    '<child link="grip"/><origin xyz="0.1 0 0"/></joint></robot>')
 
 
 @lru_cache(maxsize=None)

@@ -75,14 +75,14 @@ def test_show_args():
 
 
 def test_bare_launch_takes_goals(launched):
-    """Nothing but the launch, and the arm moves."""
+    """Without arguments but rviz:=false the arm moves."""
     launched('rviz:=false')
     done = send('--xyz', '0.4', '0.2', '0.4', '--rpy', '3.14', '0', '0')
     assert done.returncode == 0, done
 
 
 def test_without_autostart(launched):
-    """The node waits to be led."""
+    """The node is configured and activated by ros2 lifecycle."""
     launched('rviz:=false', 'autostart:=false')
     wait_for_state('unconfigured')
     for transition in ('configure', 'activate'):
@@ -94,14 +94,14 @@ def test_without_autostart(launched):
 
 
 def test_namespace(launched):
-    """All nodes move into the namespace, parameters included."""
+    """All nodes and their parameters are in the namespace."""
     launched('rviz:=false', 'namespace:=left')
     done = send('--xyz', '0.4', '0.2', '0.4', '--node', '/left/ik_node', '--rpy', '3.14', '0', '0')
     assert done.returncode == 0, done
 
 
 def test_frame_prefix(launched):
-    """TF and the goals have it."""
+    """The frames of TF and of goals have the prefix."""
     launched('rviz:=false', 'frame_prefix:=left/')
     done = send('--xyz', '0.4', '0.2', '0.4', '--frame', 'left/base_link', '--rpy', '3.14', '0',
                 '0')
@@ -116,6 +116,6 @@ def test_frame_prefix(launched):
     (['urdf:=package://no_such_package/a.urdf', 'rviz:=false'], 'not installed'),
     (['frame_prefix:=left_'], 'does not end with /')])
 def test_bad_arguments_are_one_sentence(arguments, words):
-    """What leads nowhere is said so."""
+    """Files, packages and prefixes that cannot be used are named."""
     done = subprocess.run([*LAUNCH, *arguments], capture_output=True, text=True, timeout=60)
     assert done.returncode != 0 and words in done.stdout + done.stderr

@@ -97,8 +97,8 @@ def mutations():
 
 @pytest.mark.parametrize('change, word', [pytest.param(change, word, id=name)
                                           for name, change, word in mutations()])
-def test_a_spoilt_motion_is_found(change, word):
-    """Each way to spoil a good message is told by its own word."""
+def test_a_faulty_motion_is_found(change, word):
+    """Each fault of a message is reported by its own word."""
     moved = motion(0.5, 1.0, CUTS)
     goal = 0.5 * np.array([1.0, -0.5])
     limits = bounds(0.5, 1.0, 1.01)
@@ -119,7 +119,7 @@ def test_a_start_outside_may_only_go_inward():
     assert len(swung) == 1 and swung[0].startswith('position')
 
 
-def test_where_a_motion_goes_on():
+def test_where_a_motion_continues():
     """The first point of one motion is found on the other, at the right time only."""
     old = motion(0.5, 1.0, CUTS)
     scale = 0.5 * np.array([1.0, -0.5])
@@ -134,7 +134,7 @@ def test_where_a_motion_goes_on():
     assert begins_on(message([0.1, 0.9], rows), old, 0.48, 0.05)[1][1] > 5e-3
 
 
-def test_where_a_motion_goes_on_that_turns_back():
+def test_where_a_reversing_motion_continues():
     """The same positions come twice, the second time with opposite velocities."""
     scale = np.array([1.0, -0.5])
     there = [[0.5 * t**2 * scale, t * scale, scale] for t in (-0.1, -0.05, 0.0, 0.05, 0.1)]

@@ -53,8 +53,9 @@ def test_colcon_installs_every_file(installed):
 
 
 def test_installed_executables_run(installed):
-    """What ros2 run would start starts."""
+    """The executables of ros2 run start."""
     folder, = installed.glob('lib/python*/site-packages')
+    assert (folder / 'ik_node/py.typed').is_file()
     environment = {**os.environ, 'PYTHONPATH': str(folder)}
     scripts = {path.name for path in (installed / 'lib/ik_node').iterdir()}
     assert scripts == {'ik_node', 'sim_controller', 'ik_viewer', 'interactive_goal', 'send_goal',
@@ -96,12 +97,46 @@ print(Solver(chain).solve(goal, chain.middle).message)
     assert ran.stdout.startswith('solved'), ran.stderr
 
 
+WRONG_LINES = ("arm: ik_node.Arm = ik_node.load_urdf(3)", "ik_node.Solver(arm).solv(arm.fk(0.0))",
+               "length: str = arm.reach")
+
+
+@pytest.fixture(scope='module')
+def mypy(tmp_path_factory):
+    """Return a function that checks a script as a user does who has installed the package."""
+    folder = tmp_path_factory.mktemp('mypy')
+
+    def check(script):
+        return run(sys.executable, '-m', 'mypy', '--strict', '--cache-dir', folder / 'cache',
+                   script, cwd=folder, env={**os.environ, 'PYTHONPATH': str(ROOT)})
+
+    return check
+
+
+def test_a_user_script_passes_mypy(mypy):
+    """Thirty lines with arm, solver, goal and results, in the strictest mode; and they run."""
+    script = ROOT / 'test/user_script.py'
+    checked = mypy(script)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    ran = run(sys.executable, script, env={**os.environ, 'PYTHONPATH': str(ROOT)})
+    assert ran.returncode == 0 and 'joint_6: moved' in ran.stdout, ran.stderr
+
+
+def test_mypy_sees_the_types(mypy, tmp_path):
+    """Wrong calls of the library are found: it is not all Any."""
+    script = tmp_path / 'wrong.py'
+    script.write_text('\n'.join(['import ik_node', *WRONG_LINES]) + '\n')
+    found = mypy(script).stdout
+    for number in range(2, 2 + len(WRONG_LINES)):
+        assert f'wrong.py:{number}: error: ' in found, found
+
+
 @pytest.mark.parametrize('module, words', [
     ('ruckig', 'pip install ruckig'), ('rclpy', 'source your ROS 2'),
     ('numba', 'pip install numba'),
     ('trajectory_msgs', 'ros-jazzy-common-interfaces')])
 def test_missing_dependency_is_one_sentence(module, words):
-    """What is absent is named with the way to get it."""
+    """It is named, with the command that installs it."""
     ran = run(sys.executable, '-c', f'import sys; sys.modules[{module!r}] = None; '
               'from ik_node.entry import ik_node; ik_node()')
     assert ran.returncode == 1
@@ -129,7 +164,7 @@ def test_manifest_declares_every_import():
 
 
 def test_manifest_agrees_with_setup():
-    """Name, version, licence and maintainer are said once each way, and alike."""
+    """Name, version, licence and maintainer are the same in both."""
     manifest = ET.parse(ROOT / 'package.xml').getroot()
     setup = (ROOT / 'setup.py').read_text()
     assert f"version='{manifest.findtext('version')}'" in setup
@@ -147,7 +182,7 @@ def test_pins_are_whole():
 
 
 def test_import_rules():
-    """One way through: groups import only from below, and the library knows no ROS."""
+    """Groups import only from groups below them, and the library does not import ROS."""
     ran = run(BIN / 'lint-imports', '--no-cache')
     assert ran.returncode == 0, ran.stdout
 

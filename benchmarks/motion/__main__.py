@@ -28,11 +28,13 @@ import path_checker as checker  # noqa: E402
 import robots  # noqa: E402
 
 from ik_node.errors import PathError  # noqa: E402
-from ik_node.motion.point_to_point import Departure, plan_point_to_point  # noqa: E402
+from ik_node.motion.limits import MotionLimits  # noqa: E402
+from ik_node.motion.point_to_point import plan_point_to_point  # noqa: E402
+from ik_node.motion.start_state import StartState  # noqa: E402
 from ik_node.motion.tool_path.options import PathOptions  # noqa: E402
 from ik_node.motion.tool_path.path import ToolPath  # noqa: E402
 from ik_node.motion.tool_path.plan import plan_path  # noqa: E402
-from ik_node.motion.trajectory import MotionLimits, MotionState  # noqa: E402
+from ik_node.motion.trajectory import MotionState  # noqa: E402
 from ik_node.se3 import pose, rotation_about  # noqa: E402
 from ik_node.solver.solver import Solver  # noqa: E402
 
@@ -186,7 +188,7 @@ def _path(name: str, solver: Solver, q: np.ndarray, path: object,
           radius: float) -> tuple[float, ...]:
     """Plan one path; return its figures in the order of the table."""
     limits, options = _limits(name), PathOptions(blend_radius=radius, period=PERIOD)
-    departure = Departure.from_state(MotionState.at_rest(q))
+    departure = StartState.from_state(MotionState.at_rest(q))
     plan, time = _timed(lambda: plan_path(solver, departure, path, limits, options))
     stiff = plan_path(solver, departure, path,
                       replace(limits, jerk=np.full(solver.chain.n, STIFF)), options)
@@ -225,7 +227,7 @@ def _goals(name: str, count: int) -> list[str]:
     postures = robots.random_postures(robot, 2 * count, 3)
     rows = []
     for start, goal in zip(postures[::2], postures[1::2]):
-        departure = Departure.from_state(MotionState.at_rest(start))
+        departure = StartState.from_state(MotionState.at_rest(start))
         motion, time = _timed(lambda d=departure, g=goal: plan_point_to_point(
             robot.joint_names, d, g, limits, PERIOD))
         optimum, alone = _timed(lambda a=start, b=goal: others.by_ruckig(a, b, limits))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ik_node.command_line.values import positive_count
 
-DESCRIPTION = """
+COMPARE_DESCRIPTION = """
 Compare methods of inverse kinematics side by side, on any arm.
 
 Writes a table (Markdown), the numbers (JSON) and pictures (PNG) into a folder.
@@ -20,13 +20,13 @@ METHOD_NAMES = (
     'pseudo_inverse_lu', 'damped_least_squares', 'null_space', 'transpose',
     'alternative_jacobian', 'extended_square', 'extended_pairwise', 'ccd', 'levenberg_marquardt',
     'bfgs', 'conjugate_gradient')
-LIMITS = ('clamp', 'penalty', 'variables')
+LIMIT_MODES = ('clamp', 'penalty', 'variables')
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(
-        prog='compare_methods', description=DESCRIPTION,
+        prog='compare_methods', description=COMPARE_DESCRIPTION,
         epilog=f'methods: {", ".join(METHOD_NAMES)}', allow_abbrev=True)
     arm = parser.add_argument_group('arm')
     arm.add_argument('--urdf', help='URDF file (default: the six-axis arm of this package)')
@@ -55,7 +55,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
     how = parser.add_argument_group('methods')
     how.add_argument('--methods', nargs='+', choices=METHOD_NAMES, default=METHOD_NAMES,
                      metavar='NAME', help='default: all')
-    how.add_argument('--limits', choices=LIMITS, default='',
+    how.add_argument('--limits', choices=LIMIT_MODES, default='',
                      help='how joint limits are kept (default: as each method does best)')
     how.add_argument('--max-iterations', type=positive_count, default=0, metavar='N',
                      help='steps of an attempt of a textbook method (default: by method)')

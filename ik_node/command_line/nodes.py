@@ -9,8 +9,8 @@ from textwrap import fill
 
 from ik_node.share import share_file
 
-LINE_WIDTH = 98  # characters
-DESCRIPTIONS = {
+LINE_CHARACTERS = 98
+NODE_DESCRIPTIONS = {
     'ik_node': 'Takes goal poses, solves inverse kinematics, and sends joint trajectories to a '
                'controller.',
     'sim_controller': 'Simulates a joint_trajectory_controller and the arm that it moves.',
@@ -37,10 +37,10 @@ def node_help(program: str, node: str) -> str:
     lines = [
         f'usage: {program} [--ros-args [-p NAME:=VALUE]... [--params-file FILE] '
         '[-r FROM:=TO]...]',
-        '', DESCRIPTIONS[node], '',
+        '', NODE_DESCRIPTIONS[node], '',
         'Parameters and their defaults; [] and \'\' are not set:']
     for value, description in parameters(node):
-        lines += [f'  {value}', fill(description, LINE_WIDTH, initial_indent=8 * ' ',
+        lines += [f'  {value}', fill(description, LINE_CHARACTERS, initial_indent=8 * ' ',
                                      subsequent_indent=8 * ' ')]
     return '\n'.join([*lines, '', 'Exit code: 0 after SIGINT or SIGTERM, 1 if it cannot start.'])
 

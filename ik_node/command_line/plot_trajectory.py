@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-DESCRIPTION = """
+PLOT_DESCRIPTION = """
 Draw a motion: joints and their limits, tool speed, manipulability over time.
 
 The motion is that of a goal, planned as the node would; of a recorded status (what "ros2 topic
@@ -19,7 +19,7 @@ echo /ik_node/status" writes), planned again; of points in a file (what "ros2 to
 def parse(argv: list[str]) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(
-        prog='plot_trajectory', description=DESCRIPTION,
+        prog='plot_trajectory', description=PLOT_DESCRIPTION,
         epilog='exit code: 0 drawn, 2 not drawn, with the reason')
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument('--xyz', nargs=3, type=float, metavar=('X', 'Y', 'Z'),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ik_node.command_line.values import finite
 
-DESCRIPTION = """
+WORKSPACE_DESCRIPTION = """
 Sample which poses an arm reaches, and in what share of all orientations.
 
 Writes a picture of slices and the numbers, and shows them in RViz and the browser. Joint limits
@@ -23,7 +23,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
     """Read the command line; what follows --ros-args is in `ros_arguments`."""
     ours, ros_arguments = _split(argv)
     parser = argparse.ArgumentParser(
-        prog='ik_workspace', description=DESCRIPTION,
+        prog='ik_workspace', description=WORKSPACE_DESCRIPTION,
         epilog='exit code: 0 done, 2 not done, with the reason, 130 interrupted')
     parser.add_argument('--urdf', help='URDF file (default: the six-axis arm of this package)')
     parser.add_argument('--base-link', default='', help='default: found')
@@ -69,7 +69,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
 
 
 def _split(argv: list[str]) -> tuple[list[str], list[str]]:
-    """Return our arguments and those of ROS, which are from --ros-args to -- or the end."""
+    """Return our arguments and the ROS arguments, from --ros-args to -- or the end."""
     if '--ros-args' not in argv:
         return argv, []
     start = argv.index('--ros-args')

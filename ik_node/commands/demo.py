@@ -223,7 +223,7 @@ def _goals(options: argparse.Namespace, chain: Chain) -> list[DemoGoal]:
 
 
 class _Demonstration:
-    """The processes, the goals that are sent to them, and who watches."""
+    """The processes, the goals that are sent to them, and the observing node."""
 
     def __init__(self, options: argparse.Namespace, urdf: Path, tree: Tree, chain: Chain,
                  goals: list[DemoGoal], logs: Path) -> None:

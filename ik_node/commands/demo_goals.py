@@ -22,16 +22,16 @@ MAX_ANGLE_FROM_MIDDLE_RAD = 1.2
 MAX_SLIDE_FROM_MIDDLE_M = 0.5
 TRIED_POSTURES = 300
 POSE_GOALS = 3
-# Lengths as a share of the arm's reach.
-MIN_GOAL_SPACING = 0.15
-LINE_LENGTHS = (0.15, 0.05)
-ARC_RADII = (0.06, 0.02)
-TOO_FAR = 3.0
+# Lengths divided by the reach of the arm.
+MIN_SPACING_RATIO = 0.15
+LINE_LENGTH_RATIOS = (0.15, 0.05)
+ARC_RADIUS_RATIOS = (0.06, 0.02)
+TOO_FAR_RATIO = 3.0
 # A straight line or an arc is offered if the joints stay continuous along it.
 PATH_SAMPLES = 25
 MAX_JOINT_STEP = 0.25  # rad or m, between two samples
 UNKNOWN_FRAME = 'no_such_frame'
-QUARTER_TURNS_RAD = (0.5 * np.pi, -0.5 * np.pi, 0.25 * np.pi, -0.25 * np.pi)
+TOOL_TURNS_RAD = (0.5 * np.pi, -0.5 * np.pi, 0.25 * np.pi, -0.25 * np.pi)
 
 NamedGoal = dict[str, Any]
 
@@ -41,7 +41,7 @@ def goals_for(chain: Chain) -> list[NamedGoal]:
     Return goals as :func:`ik_node.commands.pose_files.read_goals` does, for any chain.
 
     Poses that the arm can reach, one of them twice; a motion along the tool, a turn of the tool,
-    a straight line and an arc, each only if the solver finds it possible (an arm of less than
+    a straight line and an arc, each only if the solver finds it possible (an arm of fewer than
     six joints has few straight lines); a goal out of reach, and one in an unknown frame.
     The same chain always gets the same goals.
     """
@@ -66,7 +66,7 @@ def goals_for(chain: Chain) -> list[NamedGoal]:
 
 class _GoalMaker:
     """
-    Collects goals, and knows where the arm is after them.
+    Collects goals, and tracks where the arm is after each.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class _GoalMaker:
         self._q = chain.middle
 
     def add(self, name: str, T: np.ndarray, expected: str, **fields: Any) -> None:
-        """Add a goal at a pose (4, 4); `fields` are those of its file, such as line."""
+        """Add a goal at a pose (4, 4); `fields` are further entries of a file, such as line."""
         self.goals.append({
             'name': name, 'xyz': _rounded(T[:3, 3]),
             'quat': _rounded(quaternion_from_rotation(T[:3, :3])),
@@ -100,15 +100,15 @@ class _GoalMaker:
 
     def add_along_tool(self) -> None:
         """Add a goal that is relative to the tip, along its z axis."""
-        for share in (-LINE_LENGTHS[0], LINE_LENGTHS[0], -LINE_LENGTHS[1], LINE_LENGTHS[1]):
-            length = share * self._chain.reach
+        for sign, ratio in product((-1.0, 1.0), LINE_LENGTH_RATIOS):
+            length = sign * ratio * self._chain.reach
             shift = pose(np.eye(3), np.array([0.0, 0.0, length]))
             if self._add_relative(f'{100.0 * length:+.0f} cm along the tool', shift):
                 return
 
     def add_tool_turn(self) -> None:
         """Add a goal that is relative to the tip, turned about its z axis."""
-        for angle in QUARTER_TURNS_RAD:
+        for angle in TOOL_TURNS_RAD:
             turn = pose(rotation_about(np.array([0.0, 0.0, 1.0]), angle), np.zeros(3))
             if self._add_relative(f'the tool turned by {np.degrees(angle):+.0f} degrees', turn):
                 return
@@ -149,7 +149,7 @@ class _GoalMaker:
     def add_out_of_reach(self) -> None:
         """Add a goal that no posture reaches; an arm on an endless rail has none."""
         T = forward_kinematics(self._chain, self._q)
-        far = TOO_FAR * self._chain.reach + np.linalg.norm(self._chain.offsets[0, 9:])
+        far = TOO_FAR_RATIO * self._chain.reach + np.linalg.norm(self._chain.offsets[0, 9:])
         if np.isfinite(far):
             self.add('too far away', pose(T[:3, :3], np.array([far, 0.0, 0.0])), 'OUT_OF_REACH')
 
@@ -175,7 +175,7 @@ class _GoalMaker:
         tips = [forward_kinematics(chain, q)[:3, 3] for q in tried]
         above = [tip[2] > 0.1 * chain.reach for tip in tips]
         chosen: list[int] = []
-        for spacing in (MIN_GOAL_SPACING, 0.1 * MIN_GOAL_SPACING, 0.0):
+        for spacing in (MIN_SPACING_RATIO, 0.1 * MIN_SPACING_RATIO, 0.0):
             for k in sorted(range(TRIED_POSTURES), key=lambda k: not above[k]):
                 if len(chosen) < POSE_GOALS and k not in chosen and all(
                         np.linalg.norm(tips[k] - tips[other]) >= spacing * chain.reach
@@ -200,18 +200,18 @@ def _shifted(T: np.ndarray, shift: np.ndarray) -> np.ndarray:
 
 def _lines(T: np.ndarray, reach: float) -> Iterator[tuple[list[np.ndarray], NamedGoal]]:
     """Give straight lines from a pose: samples (4, 4), and the fields of the goal."""
-    for share, direction in product(LINE_LENGTHS, _directions(T)):
-        yield ([_shifted(T, s * share * reach * direction)
+    for ratio, direction in product(LINE_LENGTH_RATIOS, _directions(T)):
+        yield ([_shifted(T, s * ratio * reach * direction)
                 for s in np.linspace(0.0, 1.0, PATH_SAMPLES)], {'line': True})
 
 
 def _arcs(T: np.ndarray, reach: float) -> Iterator[tuple[list[np.ndarray], NamedGoal]]:
     """Give half circles from a pose: samples (4, 4), and the fields of the goal."""
     directions = _directions(T)
-    for share, a, b in product(ARC_RADII, directions, directions):
+    for ratio, a, b in product(ARC_RADIUS_RATIOS, directions, directions):
         if abs(a @ b) > 0.5:
             continue
-        radius = share * reach
+        radius = ratio * reach
         arc = [_shifted(T, radius * ((1.0 - np.cos(t)) * a + np.sin(t) * b))
                for t in np.linspace(0.0, np.pi, PATH_SAMPLES)]
         yield arc, {'through': _rounded(arc[PATH_SAMPLES // 2][:3, 3])}

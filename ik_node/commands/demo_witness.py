@@ -86,7 +86,7 @@ class Witness(Node):
                 self._health = status.message
 
     def fresh_positions(self, names: tuple[str, ...]) -> dict[str, float]:
-        """Return joint positions; those of `names` have a stamp that is newer than the call."""
+        """Return joint positions; the stamps for `names` are newer than the call."""
         # An old message may have waited while this process waited for another one.
         called = 1e-9 * self.get_clock().now().nanoseconds
         wait_for(self, lambda: self.states.age(names, called) < 0.0, JOINT_STATE_TIMEOUT_S)

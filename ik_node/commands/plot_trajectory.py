@@ -1,11 +1,10 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Draw a motion: joints and their limits, tool speed, manipulability over time.
+The command plot_trajectory: joints and their limits, tool speed, manipulability over time.
 
-Of a goal, planned as the node would; of a recorded status (what "ros2 topic echo
-/ik_node/status" writes), planned again; of points in a file (what "ros2 topic echo --once
---full-length joint_trajectory" writes, or CSV); or of the next trajectory on the topic.
+The motion is planned to a goal, planned again from a recorded status, read from a file of
+points, or received on the topic.
 """
 
 from __future__ import annotations
@@ -33,7 +32,8 @@ from ik_node.errors import GoalError, IkNodeError, ParameterError
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.urdf import read_urdf
 from ik_node.motion.interpolation import Point
-from ik_node.motion.point_to_point import Departure, plan_point_to_point
+from ik_node.motion.point_to_point import plan_point_to_point
+from ik_node.motion.start_state import StartState
 from ik_node.motion.tool_path.plan import plan_path
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.node.settings import make_settings, Settings
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SIZE = 11.0, 11.0  # inches
-LEGEND = 0.5
+FIGURE_SIZE_INCHES = 11.0, 11.0
+LEGEND_HEIGHT_INCHES = 0.5
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -117,12 +117,12 @@ def _flat(values: dict[str, Any], prefix: str = '') -> dict[str, Any]:
 def planned(options: argparse.Namespace, chain: Chain,
             settings: Settings) -> tuple[str, list[Point]]:
     """
-    Solve a goal and plan the way there, with the parameters of the node.
+    Solve a goal and plan the motion to it, with the parameters of the node.
 
     Raises
     ------
     GoalError, PathError, TrajectoryError, ParameterError
-        If there is no way, or no start.
+        If the goal has no solution or no motion, or the start is not usable.
 
     """
     q = chain.middle if options.start is None else np.array(options.start)
@@ -142,7 +142,7 @@ def planned(options: argparse.Namespace, chain: Chain,
     to = f'to {" ".join(f"{x:g}" for x in options.xyz)} m'
     if options.line:
         return f'straight {to}', _points(start, plan_path(
-            settings.solver, Departure.from_state(start), [T_goal], settings.planning,
+            settings.solver, StartState.from_state(start), [T_goal], settings.planning,
             settings.paths).trajectory)
     result = settings.solver.solve(Goal(T_goal), q)
     if not result.success:
@@ -152,10 +152,10 @@ def planned(options: argparse.Namespace, chain: Chain,
 
 def motion(chain: Chain, settings: Settings, start: MotionState,
            q_goal: np.ndarray) -> list[Point]:
-    """Plan from a state to rest at `q_goal` (n,); raise a TrajectoryError if there is no way."""
+    """Plan from a state to rest at `q_goal` (n,); raise TrajectoryError if that fails."""
     return _points(start, plan_point_to_point(
-        chain.joint_names, Departure.from_state(start), q_goal, settings.planning,
-        settings['motion.sample_period'], settings.tip_limits))
+        chain.joint_names, StartState.from_state(start), q_goal, settings.planning,
+        settings['motion.sample_period'], chain))
 
 
 def _points(start: MotionState, trajectory: Trajectory) -> list[Point]:
@@ -171,7 +171,7 @@ def listen(topic: str, timeout: float) -> Recording:
     Raises
     ------
     ParameterError
-        If there is no ROS, or no trajectory in `timeout` (s).
+        If ROS is not installed, or no trajectory arrives within `timeout` (s).
 
     """
     try:
@@ -207,8 +207,9 @@ def draw(chain: Chain, curves: Curves, settings: Settings, title: str, window: b
         If matplotlib is not installed, or there is no display for a window.
 
     """
-    figure = _window() if window else new_figure(*SIZE, otherwise='')
-    upper, lower = figure.subfigures(2, 1, height_ratios=(SIZE[1] - LEGEND, LEGEND))
+    figure = _window() if window else new_figure(*FIGURE_SIZE_INCHES, otherwise='')
+    upper, lower = figure.subfigures(2, 1, height_ratios=(
+        FIGURE_SIZE_INCHES[1] - LEGEND_HEIGHT_INCHES, LEGEND_HEIGHT_INCHES))
     grid = upper.subplots(4, 2, sharex=True)
     upper.suptitle(f'{quote(chain.base_link)} to {quote(chain.tip_link)}: {title}, '
                    f'{curves.times[-1] - curves.times[0]:.3g} s', fontsize=11)
@@ -228,9 +229,9 @@ def draw(chain: Chain, curves: Curves, settings: Settings, title: str, window: b
         if bound is not None:
             axes.axhline(bound, color='black', linewidth=0.9, linestyle=':')
     speed, dexterity = grid.flat[6:]
-    tip = settings.tip_limits
-    _pair(speed, curves, 'tool', ('speed (m/s)', curves.tool_speed, tip and tip.speed),
-          ('turn (rad/s)', curves.tool_turn, tip and tip.turn))
+    tip = settings.planning.tip
+    _pair(speed, curves, 'tool', ('speed (m/s)', curves.tool_speed, tip.speed),
+          ('turn (rad/s)', curves.tool_turn, tip.angular_speed))
     _pair(dexterity, curves, 'dexterity', ('manipulability', curves.manipulability, None),
           ('smallest singular value', curves.smallest_singular_value, None))
     upper.supxlabel('time  (s)', fontsize=9)
@@ -241,12 +242,12 @@ def draw(chain: Chain, curves: Curves, settings: Settings, title: str, window: b
 
 
 def _window() -> Figure:
-    new_figure(*SIZE, otherwise='')  # says how to get matplotlib
+    new_figure(*FIGURE_SIZE_INCHES, otherwise='')  # says how to get matplotlib
     from matplotlib import pyplot
     if pyplot.get_backend().lower() in ('agg', 'template'):
         raise ParameterError('there is no display for a window; leave out --show to write a '
                              'picture')
-    return pyplot.figure(figsize=SIZE, layout='constrained')
+    return pyplot.figure(figsize=FIGURE_SIZE_INCHES, layout='constrained')
 
 
 def _panel(axes: Axes, name: str, label: str) -> None:
@@ -272,5 +273,5 @@ def _line(joint: int) -> str:
 
 
 def _finite(values: np.ndarray) -> np.ndarray:
-    """Leave out what is infinite: joints without limits have no line."""
+    """Replace infinite values by NaN: joints without limits have no line."""
     return np.where(np.isfinite(values), values, np.nan)

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Files of poses: YAML as examples/goals.yaml has them, and CSV."""
+"""Files of poses: YAML as in examples/goals.yaml, and CSV."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import yaml
 from ik_node.errors import ParameterError
 from ik_node.ros.rotations import quaternion_from_rpy
 
-COLUMNS = {6: 'x,y,z,roll,pitch,yaw', 7: 'x,y,z,qx,qy,qz,qw'}
+CSV_COLUMNS = {6: 'x,y,z,roll,pitch,yaw', 7: 'x,y,z,qx,qy,qz,qw'}
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class FilePose:
     xyz : tuple of 3 floats
         Position, m.
     quaternion : tuple of 4 floats
-        Orientation, x, y, z, w; as it stands in the file, not normalised.
+        Orientation, x, y, z, w, as in the file: not normalised.
     frame : str
         Frame of the pose; empty if the file names none.
 
@@ -66,13 +66,13 @@ def read_poses(path: Path) -> list[FilePose]:
     """
     Read a path: CSV by its name, otherwise YAML.
 
-    CSV: COLUMNS, m and rad (fixed axes); a first row with these names may be there.
+    CSV: CSV_COLUMNS, m and rad (fixed axes); a first row with these names may be there.
     YAML: as :func:`read_goals`, and of each goal xyz, rpy or quat, and frame, if it has one.
 
     Raises
     ------
     ParameterError
-        If the file has no pose, or one is incomplete or not made of numbers.
+        If the file has no pose, or one is incomplete or not numeric.
     OSError
         If the file cannot be read.
 
@@ -86,12 +86,12 @@ def read_poses(path: Path) -> list[FilePose]:
 
 def file_pose(goal: Mapping[str, Any], where: str) -> FilePose:
     """
-    Return the pose of an entry of a YAML file; no rpy and no quat are no rotation.
+    Return the pose of an entry of a YAML file; without rpy and quat it has no rotation.
 
     Raises
     ------
     ParameterError
-        If it has no position, or not as many numbers as it takes.
+        If it has no position, or a wrong number of values.
 
     """
     xyz = _numbers(goal.get('xyz', ()), 3, f'xyz of {where}')
@@ -109,13 +109,13 @@ def _from_csv(path: Path) -> list[FilePose]:
             rows = [(reader.line_num, row) for row in reader if row]
     except (csv.Error, UnicodeDecodeError) as error:
         raise ParameterError(f'{path} is no CSV file: {error}') from None
-    if rows and ','.join(cell.strip() for cell in rows[0][1]) in COLUMNS.values():
+    if rows and ','.join(cell.strip() for cell in rows[0][1]) in CSV_COLUMNS.values():
         del rows[0]
     poses = []
     for line, row in rows:
-        if len(row) not in COLUMNS:
+        if len(row) not in CSV_COLUMNS:
             raise ParameterError(f'line {line} of {path} has {len(row)} columns; it takes '
-                                 f'{" or ".join(COLUMNS.values())}')
+                                 f'{" or ".join(CSV_COLUMNS.values())}')
         values = _numbers(row, len(row), f'line {line} of {path}')
         poses.append(FilePose(values[:3], _turned(values[3:]) if len(row) == 6 else values[3:]))
     return poses

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Send one goal to a running node, wait, and print what became of it."""
+"""The command send_goal: send one goal to a running node, wait, and print its answer."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from ik_node.ros.status_messages import GoalState
 from ik_node.text import printable
 from ik_node.ui.node_client import publish_stamped
 
-NOTICE_AFTER = 4.0  # s; discovery may take 3
+WAITING_NOTICE_S = 4.0  # discovery may take 3 s
 
 
 def make_goal(options: argparse.Namespace) -> tuple[str, Any]:
     """
-    Return the topic of a goal, and its message, not yet stamped.
+    Return the topic of a goal, and its message without a stamp.
 
     Raises
     ------
     ParameterError
-        If joints or a file make no goal.
+        If joint values or a file are not usable.
     OSError
         If a file cannot be read.
 
@@ -74,12 +74,12 @@ def make_goal(options: argparse.Namespace) -> tuple[str, Any]:
 
 def joint_goal(values: Sequence[str]) -> JointState:
     """
-    Return the goal of ``NAME=VALUE``s, or of values alone: all joints in the order of the chain.
+    Return the goal of ``NAME=VALUE`` texts, or of one value per joint in the order of the chain.
 
     Raises
     ------
     ParameterError
-        If some have a name and others have none, or a value is no number.
+        If only some values have a name, or a value is not a number.
 
     """
     goal = JointState()
@@ -116,7 +116,7 @@ def _quaternion(rpy: Sequence[float] | None,
 
 
 class Sender(Node):
-    """Publishes one goal and keeps the answers to it."""
+    """Publishes one goal and collects the answers to it."""
 
     def __init__(self, target: str, topic: str, kind: type) -> None:
         super().__init__('send_goal', start_parameter_services=False)
@@ -127,7 +127,7 @@ class Sender(Node):
             DiagnosticStatus, f'{target}/status', self._on_status, STATUS_QOS)
 
     def send(self, goal: Any) -> None:
-        """Stamp and publish the goal; the stamp is how its answers are known."""
+        """Stamp and publish the goal; its answers repeat the stamp."""
         self._stamp = publish_stamped(self, self.publisher, goal)
 
     def _on_status(self, message: DiagnosticStatus) -> None:
@@ -154,10 +154,10 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _run(node: Sender, goal: Any, options: argparse.Namespace) -> int:
-    there = greet(node, options.node, min(NOTICE_AFTER, options.wait), node.publisher)
-    if not there and options.wait > NOTICE_AFTER:
+    there = greet(node, options.node, min(WAITING_NOTICE_S, options.wait), node.publisher)
+    if not there and options.wait > WAITING_NOTICE_S:
         print(f'send_goal: waiting for {options.node} ...', file=sys.stderr)
-        there = greet(node, options.node, options.wait - NOTICE_AFTER, node.publisher)
+        there = greet(node, options.node, options.wait - WAITING_NOTICE_S, node.publisher)
     if not there:
         print(f'send_goal: no node listens on {node.publisher.topic_name}; is it running, in '
               'this ROS_DOMAIN_ID and namespace (--node)?', file=sys.stderr)

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers of a motion over time, between its points too."""
+"""Quantities of a motion over time, sampled between its points as well."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import numpy as np
 from ik_node.kinematics.arm import singular_values
 from ik_node.model.chain import Chain
 from ik_node.motion.interpolation import Point, Sampler
+from ik_node.motion.limits import MotionLimits
 from ik_node.motion.tip_speed import tip_rates
-from ik_node.motion.trajectory import MotionLimits
 
-INSTANTS = 1000
+SAMPLE_COUNT = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class Curves:
     """
-    A motion at k instants.
+    Quantities of a motion at k times.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Curves:
         Distance of each joint to its nearer position limit, rad or m; negative outside,
         infinite for a joint without limits.
     velocity_share, acceleration_share : (k, n) arrays
-        Of the limit, 1 = all of it.
+        Divided by the limit.
     tool_speed, tool_turn : (k,) arrays
         m/s, rad/s.
     manipulability, smallest_singular_value : (k,) arrays
@@ -55,17 +55,17 @@ class Curves:
 
 def make_curves(chain: Chain, points: list[Point], limits: MotionLimits) -> Curves:
     """
-    Return the numbers of a motion from its first point to its last.
+    Return the quantities of a motion from its first point to its last.
 
-    Between the points as a joint trajectory controller makes it from what they carry:
-    straight lines, cubics or quintics.
+    Between the points, positions are interpolated as a joint trajectory controller does:
+    linear, cubic or quintic, by what the points contain.
     """
     sampler = Sampler(points[1:], points[0], np.zeros(chain.n, dtype=bool))
     begin, end = points[0].time, points[-1].time
-    # Just before its end a motion still has the velocity that it ends with.
+    # At the last instant the sampler is at rest; just before, the final velocity is seen.
     last = np.nextafter(end, begin)
     times = np.unique(np.concatenate([
-        np.linspace(begin, last, INSTANTS), [p.time for p in points[:-1]]]))
+        np.linspace(begin, last, SAMPLE_COUNT), [p.time for p in points[:-1]]]))
     states = [sampler.sample(float(t)) for t in times]
     q, qd, qdd = (np.array([getattr(state, name) for state in states])
                   for name in ('q', 'qd', 'qdd'))

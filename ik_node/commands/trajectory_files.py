@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Recorded trajectories and goals: what ``ros2 topic echo`` writes, and CSV."""
+"""Recorded trajectories and goals, as ``ros2 topic echo`` writes them or as CSV."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from ik_node.motion.interpolation import Point
 from ik_node.motion.trajectory import MotionState
 from ik_node.text import quote
 
-MOTION = 'q_start', 'qd_start', 'q'
-QUANTITIES = 'position', 'velocity', 'acceleration'
+MOTION_KEYS = 'q_start', 'qd_start', 'q'
+POINT_QUANTITIES = 'position', 'velocity', 'acceleration'
 
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """Points of some joints in time; velocity and acceleration may be absent."""
+    """Points of a trajectory; velocities and accelerations may be absent."""
 
     joint_names: tuple[str, ...]
     points: tuple[Point, ...]
@@ -56,7 +56,7 @@ class Recording:
 
 @dataclass(frozen=True, eq=False)
 class RecordedGoal:
-    """What a status tells of a motion of the joints: where it began, and its goal (n,)."""
+    """A motion of the joints from a status: its start state, and its goal (n,)."""
 
     number: str
     start: MotionState
@@ -65,12 +65,12 @@ class RecordedGoal:
 
 def read_status(path: Path, n: int) -> RecordedGoal:
     """
-    Read the last ``~/status`` in a YAML file that tells of a motion of n joints.
+    Read the last ``~/status`` with a motion of n joints from a YAML file.
 
     Raises
     ------
     ParameterError
-        If there is none, or its numbers are no posture of the arm.
+        If there is none, or its joint positions do not fit the arm.
     OSError
         If the file cannot be read.
 
@@ -83,20 +83,20 @@ def read_status(path: Path, n: int) -> RecordedGoal:
     except (yaml.YAMLError, TypeError, KeyError):
         raise ParameterError(f'{path} is not what ros2 topic echo prints of ~/status: a '
                              'diagnostic_msgs/DiagnosticStatus with keys and values') from None
-    moves = [values for values in statuses if {'goal', *MOTION} <= values.keys()]
+    moves = [values for values in statuses if {'goal', *MOTION_KEYS} <= values.keys()]
     if not moves:
         raise ParameterError(f'{path}: none of its {len(statuses)} statuses has '
-                             f'{", ".join(MOTION)}; paths and streams have not: record their '
+                             f'{", ".join(MOTION_KEYS)}; paths and streams have not: record their '
                              'points')
     try:
         q_start, qd_start, q = (np.array([float(number) for number in moves[-1][key].split()])
-                                for key in MOTION)
+                                for key in MOTION_KEYS)
     except (ValueError, AttributeError):
         q_start = qd_start = q = np.empty(0)
     for values in (q_start, qd_start, q):
         if len(values) != n or not np.isfinite(values).all():
-            raise ParameterError(f'{path}: {", ".join(MOTION)} must be {n} finite numbers each; '
-                                 'is it the right --urdf and --tip-link?')
+            raise ParameterError(f'{path}: {", ".join(MOTION_KEYS)} must be {n} finite numbers '
+                                 'each; is it the right --urdf and --tip-link?')
     return RecordedGoal(moves[-1]['goal'], MotionState(q_start, qd_start, np.zeros(n)), q)
 
 
@@ -111,7 +111,7 @@ def read_recording(path: Path) -> Recording:
     Raises
     ------
     ParameterError
-        Saying what is wrong with the file, and where.
+        If the file is not a trajectory; says why, and where.
     OSError
         If it cannot be read.
 
@@ -159,7 +159,7 @@ def make_recording(names: Sequence[str], rows: Sequence[Sequence[Any]], where: s
     points: list[Point] = []
     for k, (time, *fields) in enumerate(rows):
         arrays = []
-        for quantity, values in zip(QUANTITIES, fields):
+        for quantity, values in zip(POINT_QUANTITIES, fields):
             if values is None or len(values) == 0:
                 arrays.append(None)
                 continue
@@ -192,7 +192,7 @@ def _from_csv(text: str, path: Path) -> Recording:
     for k, cell in enumerate(head):
         name, _, quantity = cell.rpartition('.')
         if cell != 'time':
-            columns[(name, quantity) if quantity in QUANTITIES else (cell, 'position')] = k
+            columns[(name, quantity) if quantity in POINT_QUANTITIES else (cell, 'position')] = k
     names = list(dict.fromkeys(name for name, _ in columns))
     rows = []
     for number, line in enumerate(lines[1:], start=2):
@@ -205,5 +205,5 @@ def _from_csv(text: str, path: Path) -> Recording:
                                  f'{len(head)}')
         rows.append((cells[head.index('time')],
                      *([cells[columns[name, quantity]] for name in names
-                        if (name, quantity) in columns] for quantity in QUANTITIES)))
+                        if (name, quantity) in columns] for quantity in POINT_QUANTITIES)))
     return make_recording(names, rows, str(path))

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""From what was observed to what is wrong: description, joint states, limits, TF."""
+"""Checks of the arm: robot description, joint states, limits, TF."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from ik_node.text import quote
 MIN_STATE_RATE_HZ = 10.0  # with fewer joint states a motion cannot be monitored well
 # In a few seconds no joint travels so many times its range: two publishers contradict each other.
 CONFLICT_TRAVEL_RATIO = 20.0
-NOISE_RANGE = 0.01  # rad or m; a smaller range is noise
-# Outside these a limit is probably in other units, by kind: rad or m, and s.
+NOISE_RANGE = 0.01  # rad or m; smaller movements are noise
+# Limits outside these bounds are probably in other units than rad, m and s.
 PLAUSIBLE_LIMITS = {'velocity': (1e-3, 50.0), 'acceleration': (1e-2, 1e3), 'jerk': (0.1, 1e6)}
 MIN_JOINT_RANGE = 1e-3  # rad or m
-MAX_SLIDE_RANGE_M = 50.0  # m
+MAX_SLIDE_RANGE_M = 50.0
 
 
 def check_description(seen: Observations, model: Model) -> Findings:
-    """Look for a robot, and which joints its arm has."""
+    """Check that there is a usable robot description, and tell which joints the arm has."""
     topic = seen.description_topic
     if model.complaint and model.source == topic.name and not seen.descriptions:
         if seen.target in seen.nodes and seen.values is None:
@@ -65,7 +65,7 @@ def check_description(seen: Observations, model: Model) -> Findings:
 
 
 def check_joint_states(seen: Observations, model: Model) -> Findings:
-    """Look whether they come, whole and fresh."""
+    """Check that joint states arrive, complete and recent."""
     topic = seen.states_topic
     publishers = listed(_publishers(seen))
     if not seen.states:
@@ -105,7 +105,7 @@ def check_joint_states(seen: Observations, model: Model) -> Findings:
 
 
 def check_sources(seen: Observations, model: Model) -> Findings:
-    """Look whether they have one source, and how it publishes."""
+    """Check that joint states have one publisher, a sufficient rate, and stamps."""
     if not seen.states:
         yield skipped('no joint states')
         return
@@ -155,19 +155,19 @@ def _publishers(seen: Observations) -> list[str]:
 
 
 def _names(model: Model, joints: JointStates) -> tuple[str, ...]:
-    """Return the joints of the arm; if it is not known, those that were heard."""
+    """Return the joints of the arm; those of the joint states while the arm is unknown."""
     return model.chain.joint_names if model.chain else tuple(joints.positions)
 
 
 def _rate(seen: Observations, names: tuple[str, ...]) -> float:
-    """Return how often the first joint of the arm, or any message, comes (Hz)."""
+    """Return the rate (Hz) of messages with the first joint; of all messages without names."""
     arrivals = [heard.arrival for heard in seen.states
                 if not names or names[0] in heard.message.name]
     return (len(arrivals) - 1) / (arrivals[-1] - arrivals[0]) if len(arrivals) > 1 else 0.0
 
 
 def _conflict(seen: Observations, names: tuple[str, ...]) -> str:
-    """Return the joint that goes to and fro as no joint can; '' if none does."""
+    """Return a joint whose values come from two contradicting publishers; '' if there is none."""
     for name in names:
         told = np.array([position for heard in seen.states for known, position
                          in zip(heard.message.name, heard.message.position) if known == name])
@@ -179,14 +179,14 @@ def _conflict(seen: Observations, names: tuple[str, ...]) -> str:
 
 
 def check_limits(seen: Observations, model: Model) -> Findings:
-    """Look whether the limits are those of an arm, and it stands inside them."""
+    """Check that the limits are plausible, and that the joints are inside them."""
     chain = model.chain
     if chain is None:
         yield skipped('there is no usable description')
         return
     findings = [warning(note, 'look at the URDF') for note in model.tree.notes]
     for kind, (low, high) in PLAUSIBLE_LIMITS.items():
-        findings += _odd(seen, chain, kind, low, high)
+        findings += _implausible(seen, chain, kind, low, high)
     for name, width in zip(chain.joint_names, chain.upper - chain.lower):
         if 0.0 < width < MIN_JOINT_RANGE:
             findings.append(warning(f'joint {quote(name)} may move by {width:.2g} only',
@@ -200,8 +200,9 @@ def check_limits(seen: Observations, model: Model) -> Findings:
                                'arm is inside')]
 
 
-def _odd(seen: Observations, chain: Chain, kind: str, low: float, high: float) -> list[Finding]:
-    """Return what is odd about the velocity, acceleration or jerk limits."""
+def _implausible(seen: Observations, chain: Chain, kind: str, low: float,
+                 high: float) -> list[Finding]:
+    """Return the implausible velocity, acceleration or jerk limits."""
     name = f'motion.{kind}_limits'
     try:
         limits = _limits(seen, chain, kind)
@@ -219,7 +220,7 @@ def _odd(seen: Observations, chain: Chain, kind: str, low: float, high: float) -
 
 def _limits(seen: Observations, chain: Chain, kind: str) -> np.ndarray:
     """
-    Return the limits (n,) that the node has for velocity, acceleration or jerk.
+    Return the limits (n,) of the node for velocity, acceleration or jerk.
 
     Raises
     ------
@@ -233,7 +234,7 @@ def _limits(seen: Observations, chain: Chain, kind: str) -> np.ndarray:
 
 
 def _outside(seen: Observations, chain: Chain) -> list[Finding]:
-    """Return the joints that stand outside their limits, or are faster than can be."""
+    """Return the joints outside their position limits, or faster than their velocity limits."""
     joints = JointStates()
     for heard in seen.states:
         joints.take(heard.message, heard.arrival)
@@ -243,7 +244,7 @@ def _outside(seen: Observations, chain: Chain) -> list[Finding]:
         return []
     try:
         velocity = _limits(seen, chain, 'velocity')
-    except ParameterError:  # which is said by _odd
+    except ParameterError:  # reported by _implausible
         velocity = np.full(chain.n, np.inf)
     tolerance, findings = seen.value('motion.start_tolerance'), []
     for k, name in enumerate(chain.joint_names):
@@ -262,7 +263,7 @@ def _outside(seen: Observations, chain: Chain) -> list[Finding]:
 
 
 def check_tf(seen: Observations, model: Model) -> Findings:
-    """Look whether TF knows the base link."""
+    """Check that TF knows the base link."""
     if seen.tf_knows is None:
         yield skipped(f'tf2_ros is not installed here, so TF is not looked at '
                       f'({seen.tf_publishers} publish it)')

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Look at a running system, say what is wrong and what to do; nothing is sent or written."""
+"""The command ik_doctor: observe a running system, and say what is wrong and what to do."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ ALL_CHECKS = {
 
 
 def diagnose(seen: Observations) -> dict[str, list[Finding]]:
-    """Return what each check finds."""
+    """Return the findings of each check."""
     model = read_model(seen)
     return {name: list(check(seen, model)) for name, check in ALL_CHECKS.items()}
 
 
 def report(found: dict[str, list[Finding]]) -> str:
-    """Return the findings in words, one line each, whatever others on the graph have said."""
+    """Return the findings, one printable line each."""
     lines = [printable(f'{finding.level.value:8} {name + ":":14} {finding.what}'
                        + (f'; {finding.remedy}' if finding.remedy else ''))
              for name, findings in found.items() for finding in findings]

@@ -1,10 +1,10 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-From what was observed to what is wrong: the node, its environment, controller and clock.
+Checks of the node, its environment, its controller, and the clock.
 
-A check is a generator of findings, from the observations and the arm; a new one is
-written below or in doctor_arm, and named in the table ``CHECKS`` of doctor.
+A check is a generator of findings, from the observations and the arm.  To add one, write it
+here or in arm_checks.py, and name it in ``ALL_CHECKS`` of command.py.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ START_CONTROLLER = 'start or activate the controller, or name it by the paramete
 
 
 class Level(str, Enum):
-    """How bad it is."""
+    """Severity of a finding."""
 
     OK = 'ok'
     SKIPPED = 'skipped'
@@ -58,9 +58,9 @@ class Model:
     Attributes
     ----------
     tree, chain : Tree or None, Chain or None
-        None if there is none, because of `complaint`.
+        None if there is none; `complaint` says why.
     source : str
-        Where it came from.
+        Where the description came from.
     size : int
         Bytes of the URDF.
 
@@ -77,33 +77,33 @@ Findings = Iterator[Finding]
 
 
 def ok(what: str) -> Finding:
-    """Return that all is well."""
+    """Return the finding that nothing is wrong."""
     return Finding(Level.OK, what)
 
 
 def skipped(what: str) -> Finding:
-    """Return that something cannot be looked at, and why."""
+    """Return the finding that something cannot be checked, and why."""
     return Finding(Level.SKIPPED, what)
 
 
 def warning(what: str, remedy: str) -> Finding:
-    """Return what is odd, but may be meant."""
+    """Return a finding that may be intended."""
     return Finding(Level.WARNING, what, remedy)
 
 
 def problem(what: str, remedy: str) -> Finding:
-    """Return what keeps goals from being reached."""
+    """Return a finding that keeps goals from being reached."""
     return Finding(Level.PROBLEM, what, remedy)
 
 
 def listed(names: list[str]) -> str:
-    """Return names in words, the first few."""
+    """Return the first few names, separated by commas."""
     more = f' and {len(names) - MAX_LISTED_NAMES} more' if len(names) > MAX_LISTED_NAMES else ''
     return ', '.join(names[:MAX_LISTED_NAMES]) + more
 
 
 def read_model(seen: Observations) -> Model:
-    """Return the arm, from where the node has it."""
+    """Return the arm, from the same source as the node."""
     tree, source = None, seen.description_topic.name
     text = seen.descriptions[-1] if seen.descriptions else ''
     try:
@@ -125,10 +125,10 @@ def read_model(seen: Observations) -> Model:
         return Model(tree, None, source, size, str(error))
 
 
-# ---- who is there -----------------------------------------------------------
+# ---- the node ---------------------------------------------------------------
 
 def check_environment(seen: Observations, _: Model) -> Findings:
-    """Look whether anybody is heard at all."""
+    """Check that any node is discovered."""
     where = environment(seen.domain)
     if seen.nodes:
         others = len(set(seen.nodes))
@@ -142,7 +142,7 @@ def check_environment(seen: Observations, _: Model) -> Findings:
 
 
 def check_node(seen: Observations, _: Model) -> Findings:
-    """Look whether the node is there, once, and answers."""
+    """Check that there is one node of this name, and that it answers."""
     count = seen.nodes.count(seen.target)
     alike = [name for name in seen.nodes if name.rpartition('/')[2] == 'ik_node']
     if not count and seen.health:
@@ -169,7 +169,7 @@ def check_node(seen: Observations, _: Model) -> Findings:
 
 
 def check_lifecycle(seen: Observations, _: Model) -> Findings:
-    """Look whether the node is active."""
+    """Check that the node is active."""
     lead = f'ros2 lifecycle set {seen.target}'
     if not seen.state:
         yield skipped('the node has not told its state')
@@ -187,7 +187,7 @@ def check_lifecycle(seen: Observations, _: Model) -> Findings:
 
 
 def check_parameters(seen: Observations, _: Model) -> Findings:
-    """Look which parameters the node really has."""
+    """Tell which parameters are not at their defaults."""
     if seen.values is None:
         yield skipped('the node has not told its parameters; defaults are assumed below')
         return
@@ -202,7 +202,7 @@ def check_parameters(seen: Observations, _: Model) -> Findings:
 
 
 def check_health(seen: Observations, _: Model) -> Findings:
-    """Look what the node says of itself."""
+    """Repeat what the node publishes on /diagnostics."""
     if not seen.health:
         yield skipped('nothing from the node on /diagnostics') \
             if seen.values is None or seen.state == 'unconfigured' else problem(
@@ -221,7 +221,7 @@ def check_health(seen: Observations, _: Model) -> Findings:
 
 
 def check_goals(seen: Observations, _: Model) -> Findings:
-    """Look what became of the last goals."""
+    """Tell how the last goals ended."""
     finals = []
     for status in seen.statuses:
         values = {pair.key: pair.value for pair in status.values}
@@ -245,7 +245,7 @@ def check_goals(seen: Observations, _: Model) -> Findings:
 # ---- the controller ---------------------------------------------------------
 
 def check_controller(seen: Observations, _: Model) -> Findings:
-    """Look whether one controller listens, and one node sends."""
+    """Check that exactly one controller listens, and exactly one node sends."""
     topic = seen.trajectory_topic
     if seen.value('output') == 'action':
         if not seen.servers:
@@ -294,7 +294,7 @@ def _redirect(seen: Observations, name: str) -> str:
 
 
 def check_qos(seen: Observations, _: Model) -> Findings:
-    """Look whether what is published can be heard, on every topic of the node."""
+    """Check that QoS and types match on every topic of the node."""
     found = False
     for topic in seen.topics:
         for publisher in topic.publishers:
@@ -314,7 +314,7 @@ def check_qos(seen: Observations, _: Model) -> Findings:
 # ---- time -------------------------------------------------------------------
 
 def check_clock(seen: Observations, _: Model) -> Findings:
-    """Look whether it is the same time everywhere."""
+    """Check that all clocks agree."""
     found = False
     if seen.simulated and len(seen.clock) < 2:
         found = True

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What can be seen of a running system from outside, as plain data."""
+"""Observations of a running system from outside, as plain data."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from rclpy.qos import QoSProfile
 from ik_node.ros import qos_mismatch
 from ik_node.ros.parameters import IK_NODE
 
-MIN_LOOK_S = 2.0  # s; so long at least it looks on, whatever was seen already
-MIN_LISTEN_S = 1.0  # s; so long at least after the first joint state and the first time on /clock
-MAX_KEPT_STATES = 5000  # joint states that are kept
+MIN_LOOK_S = 2.0    # shortest observation, even if nothing is missing
+MIN_LISTEN_S = 1.0  # after the first joint state and the first message on /clock
+MAX_KEPT_STATES = 5000  # joint states
 
 
 def seconds(stamp: Any) -> float:
-    """Return a time of a message, s."""
+    """Return the time of a stamp, s."""
     return stamp.sec + 1e-9 * stamp.nanosec
 
 
 @dataclass(frozen=True)
 class End:
-    """One end of a topic: whose, of which type, how."""
+    """A publisher or subscription of a topic: its node, type and QoS."""
 
     node: str
     kind: str
@@ -37,7 +37,7 @@ class End:
 
 @dataclass(frozen=True)
 class Topic:
-    """A topic, its publishers and who listens, without ourselves."""
+    """A topic with its publishers and subscriptions, without those of ik_doctor."""
 
     name: str
     publishers: tuple[End, ...] = ()
@@ -47,13 +47,13 @@ class Topic:
 @dataclass(frozen=True)
 class Heard:
     """
-    A message, and when it came.
+    A message, and the time of its arrival.
 
     Attributes
     ----------
     arrival, wall, clock : float
-        Seconds of the monotonic clock, of the system clock, and the last that /clock
-        said, None if it never came.
+        Seconds of the monotonic clock, of the system clock, and of the last message on
+        /clock, None without one.
 
     """
 
@@ -63,7 +63,7 @@ class Heard:
     clock: float | None
 
     def behind(self, stamp: Any, simulated: bool) -> float | None:
-        """Return how old a stamp was on arrival (s); None if no simulated time is known."""
+        """Return the age of a stamp at arrival (s); None if no simulated time is known."""
         now = self.clock if simulated else self.wall
         return None if now is None else now - seconds(stamp)
 
@@ -71,22 +71,22 @@ class Heard:
 @dataclass
 class Observations:
     """
-    What was seen.
+    Everything that was observed.
 
     Attributes
     ----------
     target, namespace : str
-        Full name of the node that is looked at, and its namespace, without a / at its end.
+        Full name of the observed node, and its namespace, without a / at its end.
     nodes : list of str
-        Full names of all nodes; what has one name twice is in it twice.
+        Full names of all nodes; a name that two nodes have is in it twice.
     values : dict or None
         Parameters of the node by name; None if it does not answer.
     state : str
-        Of the node in its life, as lifecycle_msgs names it; empty if it does not answer.
+        Lifecycle state of the node, as lifecycle_msgs names it; empty if it does not answer.
     states_topic, description_topic, trajectory_topic : Topic
-        By the names that the node really has for them.
+        By the names that they have after remapping.
     topics : list of Topic
-        All that the node listens on or publishes.
+        All topics that the node subscribes to or publishes.
     action, servers : str, int
         Name of the action to the controller, and how many serve it.
     other_trajectory_topics : list of Topic
@@ -94,15 +94,15 @@ class Observations:
     other_actions : list of str
         Actions of other names that a controller serves.
     descriptions : list of str
-        Different texts from the topic.
+        The different texts on the topic.
     health : list of Heard
-        DiagnosticArrays with what the node says of itself.
+        DiagnosticArrays of the node.
     clock : list of Heard
         Simulated times.
     tf_knows : callable or None
         Tells whether TF knows a frame; None without tf2_ros.
     began, end : float
-        From when to when was listened, s of the monotonic clock.  The end moves on.
+        Time of the observation, s of the monotonic clock; `end` is renewed.
 
     """
 
@@ -134,32 +134,32 @@ class Observations:
     end: float = 0.0
 
     def value(self, name: str) -> Any:
-        """Return a parameter of the node; its default, as far as is known."""
+        """Return a parameter of the node; its default while the node has not answered."""
         if self.values is not None and name in self.values:
             return self.values[name]
         return next((row.default for row in IK_NODE if row.name == name), None)
 
     @property
     def simulated(self) -> bool:
-        """Return whether the node takes its time from /clock."""
+        """Return whether the node uses simulated time."""
         return bool(self.value('use_sim_time'))
 
     def behind(self, heard: Sequence[Heard]) -> float | None:
-        """Return how old the stamps of messages were on arrival (median, s); None without any."""
+        """Return the median age of stamps at arrival (s); None without any."""
         ages = [age for one in heard if one.message.header.stamp.sec > 0
                 and (age := one.behind(one.message.header.stamp, self.simulated)) is not None]
         return median(ages) if ages else None
 
     @property
     def listeners(self) -> list[End]:
-        """Return who takes the trajectories of the node, QoS and type considered."""
+        """Return the subscriptions that receive the trajectories: QoS and type match."""
         ours = [end for end in self.trajectory_topic.publishers if end.node == self.target]
         return [end for end in self.trajectory_topic.listeners
                 if not ours or not mismatch(ours[0], end)]
 
     @property
     def complete(self) -> bool:
-        """Return whether there is nothing more to wait for."""
+        """Return whether everything has been observed that is expected."""
         def enough(heard: Sequence[Heard]) -> bool:
             return bool(heard) and self.end - heard[0].arrival > MIN_LISTEN_S
 
@@ -172,7 +172,7 @@ class Observations:
 
 
 def mismatch(publisher: End, listener: End) -> str:
-    """Return why nothing passes between two ends of a topic; '' if it does."""
+    """Return why a subscription cannot receive from a publisher; '' if it can."""
     if publisher.kind != listener.kind:
         return f'{publisher.kind} is not {listener.kind}'
     return qos_mismatch.mismatch(publisher.qos, listener.qos)

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Looks at a running system: gathers observations over DDS, and sends nothing."""
+"""Gathers observations of a running system over DDS; publishes nothing."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ DDS_PORT, DDS_DOMAIN_GAIN, DDS_UNICAST = 7400, 250, range(10, 40, 2)  # RTPS 2.5
 
 def observe(target: str, timeout: float) -> tuple[Node, Observations]:
     """
-    Look at a system, for as long as something is missing, but at most `timeout` (s).
+    Observe a system until nothing is missing, at most for `timeout` (s).
 
     Parameters
     ----------
@@ -48,12 +48,12 @@ def observe(target: str, timeout: float) -> tuple[Node, Observations]:
     Returns
     -------
     (Node, Observations)
-        The node that has looked, which is for the caller to end.
+        The observing node, which the caller destroys, and what it observed.
 
     """
     observer = Observer('/' + target.strip('/'), timeout)
     end = monotonic() + timeout
-    # The names that the node has for its topics, before they are listened on.
+    # The topic names after remapping must be known before subscribing.
     wait_for(observer, lambda: observer.name_of(JOINT_STATE_TYPE) is not None, 0.5 * timeout)
     observer.listen()
     observer.ask(end)
@@ -62,7 +62,7 @@ def observe(target: str, timeout: float) -> tuple[Node, Observations]:
 
 
 class Observer(Node):
-    """Listens; the node's parameters and its state are all that it asks for."""
+    """Subscribes to topics, and asks the node for its parameters and its state; no more."""
 
     def __init__(self, target: str, timeout: float) -> None:
         super().__init__('_ik_doctor', enable_rosout=False, start_parameter_services=False)
@@ -73,7 +73,7 @@ class Observer(Node):
     # ---- the graph ----------------------------------------------------------
 
     def _of_node(self, of: Callable[[str, str], list[tuple[str, list[str]]]]) -> dict[str, str]:
-        """Return topics of the node and their types."""
+        """Return the topics of the node with their types, from a query of the graph."""
         try:
             return {name: kinds[0] for name, kinds in of(self._target, self._space or '/')}
         except NodeNameNonExistentError:
@@ -101,7 +101,7 @@ class Observer(Node):
         return self._topic(self.name_of(kind, default) or default)
 
     def look(self) -> Observations:
-        """Renew what the graph says."""
+        """Renew the observations of the graph."""
         seen = self.seen
         seen.end = monotonic()
         names = (f'{space.rstrip("/")}/{name}' for name, space
@@ -133,13 +133,13 @@ class Observer(Node):
     # ---- messages -----------------------------------------------------------
 
     def listen(self) -> None:
-        """Subscribe as the node does, and to what it says."""
+        """Subscribe to the topics that the node subscribes to, and to those it publishes."""
         seen = self.look()
         seen.began = monotonic()
         self.create_subscription(JointState, seen.states_topic.name,
                                  lambda message: seen.states.append(self._heard(message)),
                                  QoSProfile(depth=100, reliability=LATEST.reliability))
-        # Deeper than the node's, in which the text of one publisher replaces that of another.
+        # Depth 10: the node has depth 1, where one publisher's text replaces another's.
         self.create_subscription(String, seen.description_topic.name, self._on_description,
                                  QoSProfile(depth=10, reliability=LATCHED.reliability,
                                             durability=LATCHED.durability))
@@ -165,15 +165,11 @@ class Observer(Node):
         if any(status.name.startswith(f'{self.seen.target}: ') for status in message.status):
             self.seen.health.append(self._heard(message))
 
-    # ---- what it asks for ---------------------------------------------------
+    # ---- services of the node -----------------------------------------------
 
     def ask(self, end: float) -> None:
-        """
-        Ask the node for its parameters and its state.
-
-        Until it answers, or the time (monotonic, s) is up.
-        """
-        # rclpy refuses to tell any of several if one of them is not set, so types come first.
+        """Ask the node for its parameters and its state, until `end` (monotonic, s)."""
+        # GetParameters fails as a whole if one parameter is not set, so types come first.
         listed = self._call(ListParameters, ListParameters.Request(), 'list_parameters', end)
         names = listed.result.names if listed else []
         typed = names and self._call(
@@ -199,12 +195,12 @@ class Observer(Node):
 
 
 def hidden(name: str) -> bool:
-    """Return whether a node does not want to be seen, by its full name."""
+    """Return whether a node is hidden, by its full name."""
     return '/_' in name
 
 
 def domains_here() -> list[int]:
-    """Return the ROS domains (1 to 100 and 0) in which somebody on this machine has ports open."""
+    """Return the ROS domains (0 to 100) with open DDS ports on this machine."""
     try:
         lines = Path('/proc/net/udp').read_text().splitlines()[1:]
     except OSError:
@@ -216,7 +212,7 @@ def domains_here() -> list[int]:
 
 
 def environment(domain: int) -> str:
-    """Return what decides who is heard, in words."""
+    """Return the settings that decide which nodes are discovered, as text."""
     told = [f'{name} {os.environ[name]}' for name in DISCOVERY_VARIABLES if name in os.environ]
     return ', '.join([f'ROS_DOMAIN_ID {domain}', *told,
                       rclpy.get_rmw_implementation_identifier()])

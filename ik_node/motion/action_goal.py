@@ -1,10 +1,9 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The goal of a follow_joint_trajectory action, on both sides, without messages.
+The goal of a follow_joint_trajectory action, for client and server, without messages.
 
-Result codes and what follows from them, tolerances, and the life of a goal:
-sent -> accepted -> one end.
+Result codes and their meaning, tolerances, and the states of a goal: sent -> accepted -> ended.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class GoalStatus(IntEnum):
     ABORTED = 6
 
 
-WORDS = {
+CODE_VERDICTS = {
     ResultCode.SUCCESSFUL: (Reason.REACHED, 'the controller reports the goal as reached'),
     ResultCode.INVALID_GOAL: (Reason.INTERRUPTED, 'the controller gave the motion up: another '
                               'client has sent one, or it was deactivated'),
@@ -60,7 +59,7 @@ WORDS = {
 
 def conclusion(status: int, code: int, text: str) -> Verdict:
     """
-    Say how a goal ended.
+    Return how a goal ended.
 
     Parameters
     ----------
@@ -69,7 +68,7 @@ def conclusion(status: int, code: int, text: str) -> Verdict:
     code : int
         ``error_code`` of the result.
     text : str
-        ``error_string`` of the result; the controller's own words are passed on.
+        ``error_string`` of the result; it is quoted.
 
     """
     said = f' (it says: {quote(text, 200)})' if text else ''
@@ -77,17 +76,17 @@ def conclusion(status: int, code: int, text: str) -> Verdict:
         return Verdict(Reason.INTERRUPTED,
                        f'the motion was cancelled; the arm holds where it was then{said}')
     if status == GoalStatus.ABORTED and code == ResultCode.SUCCESSFUL:
-        # A controller that does not fill in the code.
+        # Some controllers do not set the code.
         return Verdict(Reason.INTERRUPTED, f'the controller gave the motion up{said}')
     if status in (GoalStatus.SUCCEEDED, GoalStatus.ABORTED) and code in list(ResultCode):
-        reason, sentence = WORDS[ResultCode(code)]
+        reason, sentence = CODE_VERDICTS[ResultCode(code)]
         return Verdict(reason, sentence + said)
     return Verdict(Reason.INTERRUPTED, f'the controller ended the motion with status {status} '
                    f'and result code {code}, which are not known{said}')
 
 
 class Stage(Enum):
-    """Where a goal is in its life, seen by the client."""
+    """State of a goal, for the client."""
 
     SENT = 'sent'
     ACCEPTED = 'accepted'
@@ -96,7 +95,7 @@ class Stage(Enum):
 
 class Execution:
     """
-    One goal, seen by the client: it ends once, whatever comes later.
+    One goal, for the client.  It ends once; later results are ignored.
 
     Attributes
     ----------
@@ -104,7 +103,7 @@ class Execution:
     verdict : Verdict or None
         How it ended.
     cancelling : bool
-        Cancelling was asked for; before the acceptance it has to wait for it.
+        Cancelling was requested; it has to wait until the goal is accepted.
 
     """
 
@@ -114,7 +113,7 @@ class Execution:
         self.cancelling = False
 
     def answered(self, accepted: bool) -> None:
-        """Note the server's first answer."""
+        """Record the server's first answer."""
         if self.stage is not Stage.SENT:
             return
         if accepted:
@@ -134,9 +133,9 @@ class Execution:
 @dataclass(frozen=True, eq=False)
 class Tolerances:
     """
-    What a controller lets pass; 0 = everything.
+    Tolerances of a controller; 0 = not checked.
 
-    A controller of positions compares positions only (as the real one:
+    A position controller compares positions only (as the real one does:
     stopped_velocity_tolerance is for velocity and effort interfaces).
 
     Attributes
@@ -146,7 +145,7 @@ class Tolerances:
     goal : (n,) array
         Rad or m, after it.
     goal_time : float
-        s after the last point by which the goal tolerance must be kept; 0 = for ever.
+        Time (s) after the last point by which the goal tolerance must be met; 0 = no limit.
 
     """
 
@@ -156,15 +155,15 @@ class Tolerances:
 
     @staticmethod
     def none(n: int) -> Tolerances:
-        """Return the tolerances that let everything pass."""
+        """Return tolerances without any check."""
         return Tolerances(np.zeros(n), np.zeros(n))
 
     def of_goal(self, goal: Any, joints: Sequence[str]) -> Tolerances:
         """
-        Return the tolerances of a FollowJointTrajectory goal over these defaults.
+        Return these defaults, overridden by the tolerances of a FollowJointTrajectory goal.
 
-        0 means the default, -1 none; another negative number, or a joint that the
-        controller does not have, and all the defaults are kept.
+        0 means the default, -1 none.  With another negative number, or a joint that the
+        controller does not have, all defaults are kept.
         """
         try:
             arrays = {}
@@ -191,13 +190,13 @@ def _resolved(default: float, wanted: float) -> float:
 
 class ActiveGoal:
     """
-    One goal, seen by the controller.
+    One goal, for the controller.
 
     Attributes
     ----------
     goal : control_msgs/action/FollowJointTrajectory.Goal, or anything with its fields
     outcome : (GoalStatus, ResultCode, str) or None
-        How it ended; None while it is under way.
+        How it ended; None while it is active.
 
     """
 
@@ -206,5 +205,5 @@ class ActiveGoal:
         self.outcome: tuple[GoalStatus, ResultCode, str] | None = None
 
     def end(self, status: GoalStatus, code: ResultCode, text: str) -> None:
-        """Note how it ended."""
+        """Record how it ended."""
         self.outcome = status, code, text

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The motion that was last sent to the controller, and where the next one begins."""
+"""The trajectory that the controller executes, and where the next one starts."""
 
 from __future__ import annotations
 
@@ -10,31 +10,32 @@ import numpy as np
 
 from ik_node.model.chain import Chain
 from ik_node.motion.interpolation import state_at
-from ik_node.motion.point_to_point import Departure, ON_THE_WAY
-from ik_node.motion.trajectory import MotionLimits, MotionState, Trajectory
+from ik_node.motion.limits import MotionLimits
+from ik_node.motion.start_state import LEAD_POINT_SPACING_S, StartState
+from ik_node.motion.trajectory import MotionState, Trajectory
 
-REST_SPEED = 0.01   # rad/s or m/s; slower is noise of the measurement
-LAG = 0.1           # s, how far the measured state may be behind the plan
-LAGS = 11           # of them that are tried
-APART = 2e-3        # rad or m: motions so far apart can be told from one another
-SETTLED = 0.3       # s after the end of a motion a lagging arm has come to rest
-SAME_PLACE = 1e-4   # rad or m; so near to its commanded end a resting arm stands there
+REST_SPEED = 0.01         # rad/s or m/s; a lower measured speed is noise
+MAX_LAG_S = 0.1           # how far the measured state may be behind the plan
+LAG_SAMPLES = 11          # lags that are tried
+MIN_SEPARATION = 2e-3     # rad or m by which two motions must differ to be told apart
+SETTLING_TIME_S = 0.3     # after the end of a motion, until a lagging arm rests
+SAME_POSITION = 1e-4      # rad or m; an arm that rests this near to the commanded end is there
 
 
 @dataclass(frozen=True, eq=False)
-class Course:
+class ActiveTrajectory:
     """
-    A trajectory on its way.
+    A trajectory that was sent to the controller.
 
     Attributes
     ----------
     began : float
-        Monotonic time (s) at which the controller begins it.
+        Monotonic time (s) at which the controller starts it.
     limits : MotionLimits
-        Those that it was planned with.
+        The limits that it was planned with.
     stamp : int or None
-        Its time 0 on the controller's clock (ns); None if it began on arrival, so that it is
-        not known exactly where on it the controller is.
+        Its time 0 on the controller's clock (ns); None if it started on arrival, so that
+        the exact position of the controller on it is not known.
 
     """
 
@@ -44,131 +45,159 @@ class Course:
     stamp: int | None = None
 
     def moves(self, now: float) -> bool:
-        """Return whether the planned motion is still under way."""
+        """Return whether the planned motion has not ended."""
         return now < self.began + self.trajectory.duration
 
     @property
-    def fastest(self) -> np.ndarray:
-        """Return the highest speeds of the joints, (n,): where it begins, and on its points."""
+    def peak_velocity(self) -> np.ndarray:
+        """Return the highest speed of each joint, (n,), at the start and at the points."""
         return np.abs(np.vstack([self.trajectory.start.qd, self.trajectory.qd])).max(axis=0)
 
     def followed(self, chain: Chain, q: np.ndarray, now: float, tolerance: float) -> bool:
         """
-        Return whether the arm, measured at `q` (n,), is where this motion has it.
+        Return whether the arm, measured at `q` (n,), follows this trajectory.
 
-        A lagging arm may be as far behind as the plan moved within LAG.
+        A lagging arm may be as far behind as the plan moved within MAX_LAG_S.
         """
         elapsed = now - self.began
         plan = state_at(self.trajectory, elapsed)
-        behind = state_at(self.trajectory, elapsed - LAG)
-        room = tolerance + np.abs(chain.difference(plan.q, behind.q)) + LAG * np.abs(plan.qd)
-        return bool((np.abs(chain.difference(q, plan.q)) <= room).all())
+        behind = state_at(self.trajectory, elapsed - MAX_LAG_S)
+        allowed = (tolerance + np.abs(chain.difference(plan.q, behind.q))
+                   + MAX_LAG_S * np.abs(plan.qd))
+        return bool((np.abs(chain.difference(q, plan.q)) <= allowed).all())
 
 
-def depart(chain: Chain, course: Course | None, q: np.ndarray, qd: np.ndarray, now: float,
-           lead: float, cycle: float, tolerance: float, elapsed: float | None = None,
-           past: float = 0.0, age: float = 0.0) -> Departure:
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """Measured joint positions (rad or m) and velocities (per s), (n,), `age` seconds ago."""
+
+    q: np.ndarray
+    qd: np.ndarray
+    age: float = 0.0
+
+
+@dataclass(frozen=True)
+class SpliceTiming:
     """
-    Decide where a new motion begins.
+    When a new motion leaves the active trajectory.
 
-    During a motion of ours that the arm follows, and until it has come to the end of it:
-    on it, `lead` seconds ahead, because the commanded state is continuous and the
-    measured one lags.  After it: at its end, if the arm stands there.  Otherwise, and
-    whenever the arm is not where our motion has it, at the measured state.
+    Attributes
+    ----------
+    look_ahead : float
+        How long (s) the active trajectory is kept.
+    cycle : float
+        Controller period (s).
+    elapsed : float or None
+        How far (s) the active trajectory is by the controller's clock, if the controller
+        joins by the stamp; None if it starts on arrival.
+    backdating : float
+        How long (s) time 0 is before the present, if the controller joins by the stamp.
+
+    """
+
+    look_ahead: float
+    cycle: float
+    elapsed: float | None = None
+    backdating: float = 0.0
+
+
+def choose_start(chain: Chain, active: ActiveTrajectory | None, measured: Measurement,
+                 now: float, timing: SpliceTiming, tolerance: float) -> StartState:
+    """
+    Choose where a new motion starts.
+
+    While the arm follows the active trajectory, and until it has settled at its end: on that
+    trajectory, `look_ahead` seconds from now, because the commanded state is continuous and
+    the measured one lags.  Afterwards: at its end, if the arm rests there.  Otherwise: at
+    the measured state.
 
     Parameters
     ----------
-    course : Course or None
-        The last motion that was sent.
-    q, qd : (n,) arrays
-        Measured positions (rad or m) and velocities (per s).
+    active : ActiveTrajectory or None
+        The last trajectory that was sent.
     now : float
         Monotonic time (s).
-    lead : float
-        How long (s) a motion under way is kept.
-    cycle : float
-        Time (s) between two updates of the controller.
     tolerance : float
-        Rad or m, how far a followed motion may be off.
-    elapsed : float, optional
-        How far (s) the motion under way is by the controller's clock, if it joins by the stamp;
-        else it begins on arrival.
-    past : float
-        How long (s) before the present time 0 is for a controller that joins.
-    age : float
-        How long (s) ago q and qd were measured.
+        Rad or m; largest deviation of an arm that follows its trajectory.
 
     """
-    moving = bool(np.abs(qd).max() > REST_SPEED)
-    settles = course is not None and course.moves(now - SETTLED) \
-        and course.followed(chain, q, now - age, tolerance)
-    if settles and not moving and not course.moves(now):
-        # What was measured may be older than the end.
-        return Departure.from_state(MotionState.at_rest(course.trajectory.end))
-    if settles:
-        if elapsed is None:
-            return Departure.from_motion(course.trajectory, now - course.began, lead, cycle)
-        # Stamps are in ns; fractions of one would be felt between points that are close.
-        return replace(Departure.from_motion(course.trajectory, round(elapsed - past, 9),
-                                             lead + past), past=past)
+    moving = bool(np.abs(measured.qd).max() > REST_SPEED)
+    unsettled = active is not None and active.moves(now - SETTLING_TIME_S) \
+        and active.followed(chain, measured.q, now - measured.age, tolerance)
+    if unsettled and not moving and not active.moves(now):
+        # The measurement may be older than the end of the motion.
+        return StartState.from_state(MotionState.at_rest(active.trajectory.end))
+    if unsettled:
+        if timing.elapsed is None:
+            return StartState.from_motion(active.trajectory, now - active.began,
+                                          timing.look_ahead, timing.cycle)
+        # Whole nanoseconds, as in stamps: rounding would show in the acceleration between
+        # close points.
+        elapsed = round(timing.elapsed - timing.backdating, 9)
+        start = StartState.from_motion(active.trajectory, elapsed,
+                                       timing.look_ahead + timing.backdating)
+        return replace(start, backdating=timing.backdating)
     if moving:
-        return Departure.from_state(MotionState(q, qd, np.zeros(len(q))))
-    if course is not None and course.followed(chain, q, now, SAME_PLACE):
-        return Departure.from_state(MotionState.at_rest(course.trajectory.end))
-    return Departure.from_state(MotionState.at_rest(q))
+        return StartState.from_state(MotionState(measured.q, measured.qd,
+                                                 np.zeros(len(measured.q))))
+    if active is not None and active.followed(chain, measured.q, now, SAME_POSITION):
+        return StartState.from_state(MotionState.at_rest(active.trajectory.end))
+    return StartState.from_state(MotionState.at_rest(measured.q))
 
 
-def held(trajectory: Trajectory, rests: list[float]) -> Trajectory:
-    """Return a motion from rest with points of rest at times (s); it begins at the last."""
+def delayed(trajectory: Trajectory, rest_times: list[float]) -> Trajectory:
+    """Return a motion from rest that starts at the last of `rest_times` (s), with points there."""
     start = trajectory.start
-    times = np.append(rests, trajectory.times + rests[-1])
+    times = np.append(rest_times, trajectory.times + rest_times[-1])
 
     def rows(first: np.ndarray, others: np.ndarray) -> np.ndarray:
-        return np.vstack([*[first] * len(rests), others])
+        return np.vstack([*[first] * len(rest_times), others])
 
     return replace(trajectory, times=np.round(times, 9), q=rows(start.q, trajectory.q),
                    qd=rows(start.qd, trajectory.qd), qdd=rows(start.qdd, trajectory.qdd),
-                   handover=trajectory.handover + len(rests))
+                   lead_points=trajectory.lead_points + len(rest_times))
 
 
-def is_late(chain: Chain, before: Course, after: Course, q: np.ndarray, time: float) -> bool:
+def missed_splice(chain: Chain, before: ActiveTrajectory, after: ActiveTrajectory,
+                  q: np.ndarray, time: float) -> bool:
     """
-    Return whether the arm is still on the motion before, though it should have left it.
+    Return whether the arm is still on the trajectory that it should have left.
 
-    It was measured at `q` (n,) at a monotonic `time` (s).  A lagging arm is compared with
-    where it should have been within LAG.
+    It was measured at `q` (n,) at a monotonic `time` (s).  For a lagging arm, the plan of
+    the last MAX_LAG_S counts.
     """
-    since = time - after.began - float(after.trajectory.times[after.trajectory.handover - 1])
-    if since <= 0.0:
+    splice_time = float(after.trajectory.times[after.trajectory.lead_points - 1])
+    if time - after.began - splice_time <= 0.0:
         return False
 
-    def distance(course: Course) -> float:
+    def distance(active: ActiveTrajectory) -> float:
         return min(float(np.abs(chain.difference(
-            q, state_at(course.trajectory, time - course.began - lag).q)).max())
-            for lag in np.linspace(0.0, LAG, LAGS))
+            q, state_at(active.trajectory, time - active.began - lag).q)).max())
+            for lag in np.linspace(0.0, MAX_LAG_S, LAG_SAMPLES))
 
     new = distance(after)
-    return new > APART and distance(before) < 0.3 * new
+    return new > MIN_SEPARATION and distance(before) < 0.3 * new
 
 
-def postponed(trajectory: Trajectory, course: Course, assumed: float,
-              begin: float) -> Trajectory:
+def rescheduled(trajectory: Trajectory, active: ActiveTrajectory, assumed: float,
+                begin: float) -> Trajectory:
     """
-    Return a trajectory that leaves `course`, for a controller that begins it at another time.
+    Shift time 0 of a trajectory that leaves `active`; the splice point stays where it is.
 
-    The hand-over stays where and when it is on the course.
+    For a controller that starts it at another time than planned.
 
     Parameters
     ----------
     assumed, begin : float
-        Monotonic time (s) of its time 0, as it was planned and as it will be.
+        Monotonic time (s) of its time 0, as planned and as it will be.
 
     """
     shift = round(begin - assumed, 9)  # times in messages are in ns
     times = np.round(trajectory.times - shift, 9)
-    k = int(np.searchsorted(times, ON_THE_WAY))
-    if k >= trajectory.handover:  # nothing of the course would be left to follow
+    k = int(np.searchsorted(times, LEAD_POINT_SPACING_S))
+    if k >= trajectory.lead_points:  # no point of the active trajectory would be left
         return trajectory
-    start = state_at(course.trajectory, assumed - course.began + shift)
+    start = state_at(active.trajectory, assumed - active.began + shift)
     return replace(trajectory, start=start, times=times[k:], q=trajectory.q[k:],
-                   qd=trajectory.qd[k:], qdd=trajectory.qdd[k:], handover=trajectory.handover - k)
+                   qd=trajectory.qd[k:], qdd=trajectory.qdd[k:],
+                   lead_points=trajectory.lead_points - k)

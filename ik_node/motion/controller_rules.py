@@ -1,11 +1,11 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Which joint trajectories a joint_trajectory_controller takes.
+Which joint trajectories a joint_trajectory_controller accepts.
 
-The checks of ros2_controllers' joint_trajectory_controller (jazzy), in its
-order.  The node runs its own trajectories through them before it publishes,
-the simulated controller runs everybody's.
+The checks of ros2_controllers' joint_trajectory_controller (jazzy), in the same order.  The
+node checks its own trajectories before it publishes them, the simulated controller all
+that it receives.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ import numpy as np
 from ik_node.text import quote
 
 FLOAT_EPSILON = float(np.finfo(np.float32).eps)
-FIELDS = ('positions', 'velocities', 'accelerations')
+POINT_FIELDS = ('positions', 'velocities', 'accelerations')
 
 
 @dataclass(frozen=True)
 class AcceptanceOptions:
     """
-    The controller's switches, with the defaults of jazzy.
+    Parameters of the controller, with the defaults of jazzy.
 
     Attributes
     ----------
     allow_partial_joints_goal : bool
-        Take trajectories that move some of the joints only.
+        Accept trajectories for some of the joints only.
     allow_nonzero_velocity_at_trajectory_end : bool
-        Take trajectories that do not end at rest (the default on humble).
+        Accept trajectories that do not end at rest (the default on humble).
     allow_integration_in_goal_trajectories : bool
-        Take points without positions.
+        Accept points without positions.
 
     """
 
@@ -51,7 +51,7 @@ def seconds(stamp: Any) -> float:
 def refusal(message: Any, joints: Sequence[str], now: float,
             options: AcceptanceOptions = AcceptanceOptions()) -> str | None:
     """
-    Say why a controller would refuse a trajectory.
+    Return why a controller would reject a trajectory.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def refusal(message: Any, joints: Sequence[str], now: float,
     Returns
     -------
     str or None
-        The first rule that is broken, as a sentence; None if it is taken.
+        A sentence about the first rule that is broken; None if it is accepted.
 
     """
     names, points = message.joint_names, message.points
@@ -101,9 +101,9 @@ def _refusal_of_points(points: Sequence[Any], count: int,
             return f'time_from_start does not increase between the points {i - 1} and {i}'
         before = time
         integrated = options.allow_integration_in_goal_trajectories
-        if integrated and not any(len(getattr(point, field)) for field in FIELDS):
+        if integrated and not any(len(getattr(point, field)) for field in POINT_FIELDS):
             return f'point {i} has neither position, velocity nor acceleration'
-        for field in FIELDS:
+        for field in POINT_FIELDS:
             size = len(getattr(point, field))
             optional = integrated or field != 'positions'
             if size != count and not (optional and size == 0):

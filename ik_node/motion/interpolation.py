@@ -1,12 +1,11 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-How a joint_trajectory_controller turns points into motion.
+How a joint_trajectory_controller interpolates between points.
 
-Between two points the order of the polynomial follows what both of them carry:
-positions only -> straight line; with velocities -> cubic; with accelerations
-as well -> quintic.  Before the first point the motion starts from the state at
-arrival, after the last one it holds.
+The degree depends on what both points have: positions only -> line; with velocities ->
+cubic; with accelerations as well -> quintic.  Before the first point the motion starts from
+the state at arrival; after the last one it holds.
 """
 
 from __future__ import annotations
@@ -16,12 +15,13 @@ from math import pi
 
 import numpy as np
 
+from ik_node.motion import quintic
 from ik_node.motion.trajectory import MotionState, Trajectory
 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """One point: time (s) and, each (n,) or absent, position, velocity, acceleration."""
+    """A point: time (s) and position, velocity, acceleration, each (n,) or absent."""
 
     time: float
     q: np.ndarray | None
@@ -33,7 +33,7 @@ def coefficients(a: Point, b: Point) -> np.ndarray:
     """
     Return the polynomial from `a` to `b`, (6, n), lowest power of (t - t_a) first.
 
-    Straight line, cubic Hermite or quintic Hermite, by what both points carry.
+    Line, cubic Hermite or quintic Hermite, depending on what both points have.
     """
     T = b.time - a.time
     c = np.zeros((6, len(a.q)))
@@ -47,47 +47,27 @@ def coefficients(a: Point, b: Point) -> np.ndarray:
         c[2] = (3.0 * (b.q - a.q) - (2.0 * a.qd + b.qd) * T) / T**2
         c[3] = (2.0 * (a.q - b.q) + (a.qd + b.qd) * T) / T**3
     else:
-        c[:] = quintic(T, a.q, a.qd, a.qdd, b.q, b.qd, b.qdd)
+        c[:] = quintic.coefficients(T, a.q, a.qd, a.qdd, b.q, b.qd, b.qdd)
     return c
-
-
-def quintic(T, q0, qd0, qdd0, q1, qd1, qdd1) -> np.ndarray:
-    """
-    Return the quintic through both ends, (6, ...), lowest power first.
-
-    `T` (s) broadcasts against the states; all states have one shape.
-    """
-    dq = q1 - q0 - qd0 * T - 0.5 * qdd0 * T**2   # what is left to cover
-    dv = (qd1 - qd0 - qdd0 * T) * T
-    da = (qdd1 - qdd0) * T**2
-    return np.array([
-        q0, qd0, 0.5 * qdd0,
-        (10.0 * dq - 4.0 * dv + 0.5 * da) / T**3,
-        (-15.0 * dq + 7.0 * dv - da) / T**4,
-        (6.0 * dq - 3.0 * dv + 0.5 * da) / T**5,
-    ])
 
 
 def evaluate(c: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return position, velocity and acceleration of the polynomial `c` (6, ...) at `t` (s)."""
-    q = c[0] + t * (c[1] + t * (c[2] + t * (c[3] + t * (c[4] + t * c[5]))))
-    qd = c[1] + t * (2 * c[2] + t * (3 * c[3] + t * (4 * c[4] + t * 5 * c[5])))
-    qdd = 2 * c[2] + t * (6 * c[3] + t * (12 * c[4] + t * 20 * c[5]))
-    return q, qd, qdd
+    return quintic.position(c, t), quintic.velocity(c, t), quintic.acceleration(c, t)
 
 
 def segments(trajectory: Trajectory) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """
-    Return the quintics from the start through the points.
+    Return the quintics from the start to the last point.
 
     Returns
     -------
     begins : (k,) array
-        When each begins (s).
+        Begin of each segment (s).
     lengths : (k,) array
-        How long it lasts (s).
+        Duration of each segment (s).
     c : (6, k, n) array
-        Coefficients, lowest power of the time since its begin first.
+        Coefficients in the time since its begin, lowest power first.
 
     """
     start = trajectory.start
@@ -96,18 +76,18 @@ def segments(trajectory: Trajectory) -> tuple[np.ndarray, np.ndarray, np.ndarray
     qd = np.vstack([start.qd, trajectory.qd])
     qdd = np.vstack([start.qdd, trajectory.qdd])
     lengths = np.diff(times)
-    c = quintic(lengths[:, None], q[:-1], qd[:-1], qdd[:-1], q[1:], qd[1:], qdd[1:])
+    c = quintic.coefficients(lengths[:, None], q[:-1], qd[:-1], qdd[:-1], q[1:], qd[1:], qdd[1:])
     return times[:-1], lengths, c
 
 
-def dense(trajectory: Trajectory, per_segment: int) -> tuple[np.ndarray, ...]:
+def sample_segments(trajectory: Trajectory, per_segment: int) -> tuple[np.ndarray, ...]:
     """
-    Return the motion between the points too.
+    Sample the motion at and between the points.
 
     Parameters
     ----------
     per_segment : int
-        Instants per segment, the first of them its beginning.
+        Samples per segment, the first at its begin.
 
     Returns
     -------
@@ -165,19 +145,19 @@ def _point(trajectory: Trajectory, k: int) -> Point:
 
 class Sampler:
     """
-    Samples the points of a message from the state that the arm had at its arrival.
+    Samples the points of a message, from the state of the arm at its arrival.
 
     Parameters
     ----------
     points : list of Point
-        Times on the clock of the samples (s); positions may be absent where
-        they can be integrated from velocities or accelerations.
+        Times on the clock of the samples (s); positions may be absent where they can be
+        integrated from velocities or accelerations.
     before : Point
-        State and time at arrival.  Where the first point has a derivative that
-        `before` lacks, it starts from zero.
+        State and time at arrival.  A derivative that it lacks and the first point has
+        starts from zero.
     wrap : (n,) array of bool
-        Joints that turn without limit: `before` is moved by whole turns to the
-        nearest equivalent of the first point.
+        Joints without limits: `before` is shifted by whole turns to be nearest to the
+        first point.
 
     """
 
@@ -190,7 +170,7 @@ class Sampler:
             before = replace(before, qdd=np.zeros(n))
         if first.q is not None:
             turn = np.remainder(first.q - before.q + pi, 2.0 * pi) - pi
-            # Half a turn away: keep the direction that the numbers show.
+            # Half a turn away: keep the sign of the difference.
             half = np.abs(np.abs(turn) - pi) < 1e-9
             turn = np.where(half, np.copysign(pi, first.q - before.q), turn)
             before = replace(before, q=np.where(wrap, first.q - turn, before.q))
@@ -219,7 +199,7 @@ class Sampler:
 
 
 def _integrated(a: Point, b: Point) -> tuple[Point, Point]:
-    """Fill in, by the trapezoidal rule, what `b` leaves to integration from `a`."""
+    """Integrate the missing positions and velocities of `b` from `a`, by the trapezoidal rule."""
     if b.q is not None:
         return a, b
     T = max(b.time - a.time, 0.0)

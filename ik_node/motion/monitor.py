@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Watches whether the arm does what was planned, by its joint states alone."""
+"""Checks by the joint states whether the arm follows its trajectory."""
 
 from __future__ import annotations
 
@@ -13,22 +13,24 @@ import numpy as np
 from ik_node.errors import Reason
 from ik_node.model.chain import Chain
 from ik_node.motion.interpolation import state_at
-from ik_node.motion.path_tolerance import Corridor
+from ik_node.motion.path_tolerance import PathTolerance
 from ik_node.motion.trajectory import Trajectory
 from ik_node.text import quote
 
-SEEN_SHARE = 0.1     # of the joint tolerance: so much movement shows that the motion has begun
-STAND_SHARE = 0.02   # of the joint tolerance: an arm that moves less within WINDOW / 2 stands
-WINDOW = 0.1         # s of measurements that are looked at together
-FEWEST = 4           # measurements that show that the arm stands in spite of noise
-SETTLED = 0.5        # s within tolerance; then it has arrived although noise hides that it stands
-NOISE = 3.0          # standard deviations that noise explains
-OUTSIDE_COUNT = 3    # measurements in a row outside the tolerance of the path
+# As shares of the joint tolerance: a larger movement shows that the motion has begun; with a
+# smaller one between the halves of a window the arm is at rest.
+BEGIN_SHARE = 0.1
+REST_SHARE = 0.02
+WINDOW_S = 0.1             # of the measurements that are averaged
+MIN_MEASUREMENTS = 4       # before noise can be told from rest
+ARRIVAL_TIME_S = 0.5       # within tolerance; then it has arrived, even if noise hides the rest
+NOISE_DEVIATIONS = 3.0     # standard deviations that are attributed to noise
+MAX_VIOLATIONS = 3         # consecutive measurements that exceed the path tolerance
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a motion ended, with one sentence."""
+    """How a motion ended, and one sentence about it."""
 
     reason: Reason
     sentence: str
@@ -37,21 +39,21 @@ class Verdict:
 @dataclass(frozen=True)
 class MonitorOptions:
     """
-    Bounds of the watch.
+    Tolerances and timeouts of a :class:`Monitor`.
 
     Attributes
     ----------
     joint_tolerance : float
-        Rad or m: a joint so near to its end has arrived.
+        Rad or m; a joint this near to its end position has arrived.
     start_timeout : float
-        s: the motion must be seen to begin within it.
+        Time (s) within which the motion must be seen to begin.
     settle_timeout : float
-        s: without progress for so long after the planned end, it has failed.
+        Time (s) without progress after the planned end, after which the motion has failed.
     state_timeout : float
-        s: joint states older than this say nothing.
+        Age (s) above which joint states are not used.
     path_tolerance : (n,) array or None
-        Rad or m: a joint further from the planned path is off track, however late
-        or slow the arm is; infinite for a joint that may be anywhere, None for all.
+        Rad or m; a joint further from the planned path, regardless of time, is off track.
+        Infinite for a joint that is not checked, None for no check.
 
     """
 
@@ -64,11 +66,11 @@ class MonitorOptions:
 
 class Monitor:
     """
-    Follows one trajectory to its end.
+    Monitors one trajectory until it ends.
 
-    It judges by progress, not by duration, because controllers that scale
-    their speed are slower than planned on purpose; and by the mean of the last
-    measurements, because single ones are noisy.
+    It judges by progress, not by duration, because controllers that scale their speed are
+    slower than planned on purpose.  It averages the last measurements, because single ones
+    are noisy.
 
     Parameters
     ----------
@@ -83,15 +85,15 @@ class Monitor:
         self._trajectory = trajectory
         self._q_start = q_start
         self._options = options
-        self._corridor = None if options.path_tolerance is None else Corridor(
+        self._path_tolerance = None if options.path_tolerance is None else PathTolerance(
             chain, trajectory, q_start, options.path_tolerance)
         self._extent = float(np.abs(trajectory.q - q_start).max())
-        # Just above the noise of encoders: a controller may be much slower than planned.
-        self._seen_move = min(SEEN_SHARE * options.joint_tolerance, 0.25 * self._extent)
+        # Just above encoder noise: a controller may be much slower than planned.
+        self._least_move = min(BEGIN_SHARE * options.joint_tolerance, 0.25 * self._extent)
         self._begun = bool(np.any(trajectory.start.qd))
         self._latest: deque[tuple[float, np.ndarray]] = deque()
         self._noise = np.zeros(chain.n)
-        self._taken = self._outside = 0
+        self._count = self._violations = 0
         self._inside_since = np.inf
         self._nearest = np.inf
         self._last_progress = trajectory.duration
@@ -121,11 +123,11 @@ class Monitor:
                 return Verdict(Reason.STATE_LOST, f'joint states lost: they stopped {age:.1f} s '
                                'ago, so it is not known where the arm ended')
             return None
-        off_track = self._take(elapsed - age, q)
+        off_track = self._add(elapsed - age, q)
         if off_track is not None:
             return off_track
         seen = elapsed - age
-        if not self._begun and seen > options.start_timeout and self._taken >= FEWEST:
+        if not self._begun and seen > options.start_timeout and self._count >= MIN_MEASUREMENTS:
             due = self._extent if seen > trajectory.duration else np.abs(
                 state_at(trajectory, seen).q - self._q_start).max()
             if due > options.joint_tolerance:
@@ -136,22 +138,22 @@ class Monitor:
             return None
         return self._judge_end(elapsed)
 
-    def _take(self, measured_at: float, q: np.ndarray) -> Verdict | None:
-        """Take a measurement once, though it may be seen often."""
+    def _add(self, measured_at: float, q: np.ndarray) -> Verdict | None:
+        """Add a measurement unless it was added before; check the path tolerance."""
         latest = self._latest
         if latest and measured_at - latest[-1][0] < 1e-6:
             return None
-        self._taken += 1
-        # By the short way round, so that means can be taken.
+        self._count += 1
+        # Continuous joints: unwrapped, so that the mean makes sense.
         latest.append((measured_at, self._q_start + self._chain.difference(q, self._q_start)))
-        while len(latest) > 2 and measured_at - latest[1][0] > WINDOW - 1e-6:
+        while len(latest) > 2 and measured_at - latest[1][0] > WINDOW_S - 1e-6:
             latest.popleft()
         self._begun = self._begun or self._has_moved()
-        if self._corridor is None:
+        if self._path_tolerance is None:
             return None
-        off = self._corridor.departure(measured_at, q)
-        self._outside = 0 if off is None else self._outside + 1
-        if self._outside < OUTSIDE_COUNT:
+        off = self._path_tolerance.violation(measured_at, q)
+        self._violations = 0 if off is None else self._violations + 1
+        if self._violations < MAX_VIOLATIONS:
             return None
         k, distance = off
         return Verdict(Reason.OFF_TRACK, f'off track: joint {quote(self._chain.joint_names[k])} '
@@ -163,12 +165,12 @@ class Monitor:
         values = np.array([value for _, value in self._latest])
         if np.abs(values[-1] - self._q_start).max() >= self._options.joint_tolerance:
             return True
-        if len(values) < FEWEST:
+        if len(values) < MIN_MEASUREMENTS:
             return False
-        # Its largest estimate, because a few measurements may agree by chance.
+        # The largest estimate: a few measurements may agree by chance.
         self._noise = np.maximum(self._noise, values.std(axis=0, ddof=1))
         moved = np.abs(values.mean(axis=0) - self._q_start)
-        return bool((moved >= self._seen_move + NOISE * self._noise).any())
+        return bool((moved >= self._least_move + NOISE_DEVIATIONS * self._noise).any())
 
     def _judge_end(self, elapsed: float) -> Verdict | None:
         options = self._options
@@ -176,13 +178,13 @@ class Monitor:
         difference = np.abs(self._chain.difference(np.mean(values, axis=0),
                                                    self._trajectory.end))
         error = float(difference.max())
-        # A path that ends where it began is not reached by an arm that stood there.
+        # An arm that never moved has not followed a path that ends where it began.
         expected = self._begun or self._extent <= options.joint_tolerance
         if error > options.joint_tolerance or not expected:
             self._inside_since = np.inf
         else:
             self._inside_since = min(self._inside_since, elapsed)
-            if self._stands(times, values) or elapsed - self._inside_since >= SETTLED:
+            if self._rests(times, values) or elapsed - self._inside_since >= ARRIVAL_TIME_S:
                 return Verdict(Reason.REACHED, 'reached')
         if error < self._nearest - 0.1 * options.joint_tolerance:
             self._nearest, self._last_progress = error, elapsed
@@ -193,9 +195,9 @@ class Monitor:
                            'stopped, blocked, or moved by somebody else?')
         return None
 
-    def _stands(self, times: tuple[float, ...], values: tuple[np.ndarray, ...]) -> bool:
-        if times[-1] - times[0] < 0.75 * WINDOW:
+    def _rests(self, times: tuple[float, ...], values: tuple[np.ndarray, ...]) -> bool:
+        if times[-1] - times[0] < 0.75 * WINDOW_S:
             return False
         half = ceil(len(values) / 2)
         moved = np.abs(np.mean(values[:half], axis=0) - np.mean(values[-half:], axis=0)).max()
-        return bool(moved < STAND_SHARE * self._options.joint_tolerance)
+        return bool(moved < REST_SHARE * self._options.joint_tolerance)

@@ -1,10 +1,10 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The shapes of motion: a state, the limits, and a trajectory."""
+"""The data of a motion: a state and a trajectory."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -33,28 +33,6 @@ class MotionState:
 
 
 @dataclass(frozen=True, eq=False)
-class MotionLimits:
-    """
-    What the motion of n joints must keep, each (n,).
-
-    ``lower``, ``upper`` in rad or m (infinite for continuous joints),
-    ``velocity`` per s, ``acceleration`` per s^2, ``jerk`` per s^3, all positive and finite.
-    """
-
-    lower: np.ndarray
-    upper: np.ndarray
-    velocity: np.ndarray
-    acceleration: np.ndarray
-    jerk: np.ndarray
-
-    def widest(self, other: MotionLimits) -> MotionLimits:
-        """Return these limits, with the wider of both for velocity, acceleration and jerk."""
-        return replace(self, velocity=np.maximum(self.velocity, other.velocity),
-                       acceleration=np.maximum(self.acceleration, other.acceleration),
-                       jerk=np.maximum(self.jerk, other.jerk))
-
-
-@dataclass(frozen=True, eq=False)
 class Trajectory:
     """
     Points for a joint trajectory controller that interpolates by quintics.
@@ -62,13 +40,14 @@ class Trajectory:
     Attributes
     ----------
     start : MotionState
-        Where the arm is (or is commanded to be) at time 0.
+        Actual or commanded state of the arm at time 0.
     times : (k,) array
         Seconds from the start, positive, strictly increasing.
     q, qd, qdd : (k, n) arrays
         Rad or m, per s, per s^2; the last point is at rest.
-    handover : int
-        So many of the first points still belong to the motion before.
+    lead_points : int
+        How many of the first points repeat the active trajectory; the last of them is
+        the splice point.
 
     """
 
@@ -78,7 +57,7 @@ class Trajectory:
     q: np.ndarray
     qd: np.ndarray
     qdd: np.ndarray
-    handover: int = 0
+    lead_points: int = 0
 
     @property
     def duration(self) -> float:

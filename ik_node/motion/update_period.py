@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The rhythm of the controller: when it will take what is sent to it."""
+"""Estimate of the controller's update period from the stamps of its joint states."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ from collections import deque
 
 import numpy as np
 
-KEPT = 20             # stamps
-USUAL = 0.01          # s
-SLOWEST = 0.05        # s; a slower rhythm is not that of a controller
-SAME = 0.2            # of the period: so regular is a rhythm
-MOSTLY = 0.7          # of the steps are regular, or there is no rhythm
-AHEAD = 0.005         # s that the controller's clock may be ahead of ours
-AGES_KEPT = 200       # joint states whose delivery is looked at
-MOST_AGES = 0.95      # share of them that a message is expected to be as quick as
-FORGOTTEN = 0.5       # s without a stamp: the rhythm may have changed
+STAMP_HISTORY = 20            # stamps that the estimate uses
+DEFAULT_PERIOD_S = 0.01       # if the stamps are not periodic
+MAX_PERIOD_S = 0.05           # a longer period is not that of a controller
+PERIOD_TOLERANCE = 0.2        # largest deviation of a regular step, as a share of the period
+MIN_REGULAR_SHARE = 0.7       # of the steps; with fewer the stamps are not periodic
+MAX_CLOCK_LEAD_S = 0.005      # that the controller's clock may be ahead of ours
+AGE_HISTORY = 200             # joint states whose delivery time is kept
+SLOW_DELIVERY_QUANTILE = 0.95
+MAX_STAMP_AGE_S = 0.5         # without a stamp; the period may have changed
 
 
-class Beat:
+class UpdatePeriodEstimator:
     """
     Predicts the updates of a controller from the stamps of its joint states.
 
-    A trajectory begins at the first update after its arrival.  Where the joint
-    states have no rhythm, or not that of the controller, the prediction is at most
-    one of their periods late; where its `cycle` is known, half of that early or late.
+    A trajectory begins at the first update after its arrival.  If the joint states are not
+    published in step with the controller, the prediction is late by at most one of their
+    periods, or, if the controller period is known, early or late by half of that.
 
-    `cycle` (s) is the time between two of its updates; 0 = as between joint states.
+    `cycle` (s) is the controller period; 0 = the period of the joint states.
     """
 
     def __init__(self) -> None:
-        self._stamps: deque[float] = deque(maxlen=KEPT)
-        self._ages: deque[float] = deque(maxlen=AGES_KEPT)
+        self._stamps: deque[float] = deque(maxlen=STAMP_HISTORY)
+        self._ages: deque[float] = deque(maxlen=AGE_HISTORY)
 
-    def take(self, stamp: float, received: float) -> None:
+    def add(self, stamp: float, received: float) -> None:
         """
-        Take the stamp of a joint state, and when it was received by our clock (s).
+        Add the stamp of a joint state, and when it was received by our clock (s).
 
-        One that goes back begins anew.
+        A stamp that is not newer than the last one clears the history.
         """
         if self._stamps and stamp <= self._stamps[-1]:
             self._stamps.clear()
@@ -48,47 +48,49 @@ class Beat:
 
     def clocks_agree(self, within: float) -> bool:
         """
-        Return whether the controller's clock is ours, to `within` (s).
+        Return whether the controller's clock agrees with ours, to `within` (s).
 
-        By the joint state that took the shortest time; one of the future shows it at once.
+        Judged by the joint state with the shortest delivery time; a stamp from the future
+        shows a disagreement at once.
         """
-        return len(self._ages) >= KEPT // 2 and -AHEAD <= min(self._ages) <= within
+        return (len(self._ages) >= STAMP_HISTORY // 2
+                and -MAX_CLOCK_LEAD_S <= min(self._ages) <= within)
 
     @property
     def delivery(self) -> tuple[float, float]:
         """
-        Return how long (s) joint states take to us, the quickest and nearly the slowest.
+        Return the delivery time (s) of joint states, the shortest and nearly the longest.
 
-        If the clocks agree, what goes the other way is taken to be as slow.
+        If the clocks agree, messages in the other direction are assumed to take as long.
         """
         if not self._ages:
             return 0.0, 0.0
         ages = np.sort(self._ages)
-        return float(ages[0]), float(ages[int(MOST_AGES * (len(ages) - 1))])
+        return float(ages[0]), float(ages[int(SLOW_DELIVERY_QUANTILE * (len(ages) - 1))])
 
-    def next(self, time: float, cycle: float = 0.0) -> float:
-        """Return when (s, on the clock of the stamps) the first update after `time` is."""
-        period = self._period(cycle)
-        if period is None or not 0.0 <= time - self._stamps[-1] < FORGOTTEN:
+    def next_update(self, time: float, cycle: float = 0.0) -> float:
+        """Return the first update after `time`, both s on the clock of the stamps."""
+        period = self._estimate(cycle)
+        if period is None or not 0.0 <= time - self._stamps[-1] < MAX_STAMP_AGE_S:
             return time + 0.5 * cycle
         last = self._stamps[-1]
         return last + float(np.ceil((time - last) / period)) * period
 
     @property
-    def cycle(self) -> float:
-        """Return the time (s) between two joint states; a guess if there is no rhythm."""
-        return self._period(0.0) or USUAL
+    def period(self) -> float:
+        """Return the time (s) between joint states; DEFAULT_PERIOD_S if not periodic."""
+        return self._estimate(0.0) or DEFAULT_PERIOD_S
 
-    def _period(self, cycle: float) -> float | None:
+    def _estimate(self, cycle: float) -> float | None:
         steps = np.diff(self._stamps)
-        if len(steps) < KEPT // 2:
+        if len(steps) < STAMP_HISTORY // 2:
             return None
         period = float(np.median(steps))
-        if not 0.0 < period <= SLOWEST or abs(period - (cycle or period)) > SAME * period:
+        if not 0.0 < period <= MAX_PERIOD_S \
+                or abs(period - (cycle or period)) > PERIOD_TOLERANCE * period:
             return None
-        turns = np.rint(steps / period)
-        regular = (turns > 0.0) & (np.abs(steps - turns * period) < SAME * period)
-        if regular.mean() < MOSTLY:
+        counts = np.rint(steps / period)  # more than 1 where messages were lost
+        regular = (counts > 0.0) & (np.abs(steps - counts * period) < PERIOD_TOLERANCE * period)
+        if regular.mean() < MIN_REGULAR_SHARE:
             return None
-        # Lost messages leave whole periods out.
-        return float(steps[regular].sum() / turns[regular].sum())
+        return float(steps[regular].sum() / counts[regular].sum())

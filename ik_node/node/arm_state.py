@@ -17,8 +17,8 @@ from sensor_msgs.msg import JointState
 
 from ik_node.errors import Reason, StateError
 from ik_node.kinematics.arm import forward_kinematics
-from ik_node.motion.active_trajectory import Course
-from ik_node.motion.update_period import Beat
+from ik_node.motion.active_trajectory import ActiveTrajectory
+from ik_node.motion.update_period import UpdatePeriodEstimator
 from ik_node.node.callback_delay import CallbackDelay
 from ik_node.node.robot import Robot, RobotHolder
 from ik_node.node.stamp_check import message_age
@@ -82,7 +82,7 @@ class ArmState:
         self._prefix = values['frame_prefix']
         self._last_tip_pose = 0.0
         self.joints = JointStates()
-        self._beat = Beat()
+        self._beat = UpdatePeriodEstimator()
         self._transit = 0.0  # s that the latest joint state took to us
         self._later = 0.0  # s that a trajectory was later than joint states are ...
         self._later_time = -np.inf  # ... and when
@@ -135,7 +135,7 @@ class ArmState:
         received = 1e-9 * self._node.get_clock().now().nanoseconds \
             - self._jumps.since_stamp(round(1e9 * stamp))
         self._transit = received - stamp
-        self._beat.take(stamp, received)
+        self._beat.add(stamp, received)
         if now - self._last_tip_pose < self._tip_pose_period \
                 or not self._tip_poses.get_subscription_count():
             return
@@ -183,7 +183,7 @@ class ArmState:
         """Return the monotonic time (s) at which the controller begins what is sent now."""
         now = 1e-9 * self._node.get_clock().now().nanoseconds
         arrival = now + SEND_TIME + points * POINT_TIME
-        return monotonic() + self._beat.next(arrival, self._given()) - now
+        return monotonic() + self._beat.next_update(arrival, self._given()) - now
 
     def clocks_agree(self) -> bool:
         """Return whether the joint states show that the controller's clock is the node's."""
@@ -194,7 +194,7 @@ class ArmState:
         now, stamp = self._both_clocks()
         return Instant(now, stamp if self.clocks_agree() else None)
 
-    def elapsed(self, course: Course, at: Instant) -> float | None:
+    def elapsed(self, course: ActiveTrajectory, at: Instant) -> float | None:
         """
         Return how far (s) a motion is by its stamp.
 
@@ -244,7 +244,7 @@ class ArmState:
     @property
     def cycle(self) -> float:
         """Return the time (s) between two updates of the controller."""
-        return self._given() or self._beat.cycle
+        return self._given() or self._beat.period
 
     def _given(self) -> float:
         return self._holder.require().settings['controller_period']

@@ -20,7 +20,7 @@ from std_msgs.msg import Header
 
 from ik_node.errors import GoalError, Reason
 from ik_node.kinematics.arm import forward_kinematics
-from ik_node.motion.tool_path.path import MOST_POSES, ToolPath
+from ik_node.motion.tool_path.path import MAX_PATH_POSES, ToolPath
 from ik_node.motion.trajectory import MotionState
 from ik_node.node.arm_state import ArmState
 from ik_node.node.goal_conversion import Targets
@@ -42,7 +42,7 @@ except ImportError:  # Humble
 
 # With a depth the oldest would be dropped, and nobody told.  So the sender's queue fills up
 # instead, and what that loses is counted.
-MOST_BYTES = 2**18  # of a path: MOST_POSES with names of 50 letters; more is not even read
+MOST_BYTES = 2**18  # of a path: MAX_PATH_POSES with names of 50 letters; more is not even read
 SLICE = 0.01     # s, so long messages are taken in until others have their turn
 LONGEST = 1.0    # s, so long messages are taken in before a stop is answered
 PATIENCE = 0.5   # s after which a goal is looked at though more come faster than they are taken in
@@ -157,9 +157,9 @@ class Intake:
         self._motion.to_joints(task)
 
     def _along_path(self, message: Path, task: GoalTask, robot: Robot) -> None:
-        if len(message.poses) > MOST_POSES:
-            raise GoalError(f'the path has {len(message.poses)} poses, at most {MOST_POSES} are '
-                            'taken; send it in parts', Reason.PATH_INVALID)
+        if len(message.poses) > MAX_PATH_POSES:
+            raise GoalError(f'the path has {len(message.poses)} poses, at most {MAX_PATH_POSES} '
+                            'are taken; send it in parts', Reason.PATH_INVALID)
         poses = [
             self._targets.pose(Header(
                 frame_id=stamped.header.frame_id or message.header.frame_id,
@@ -238,7 +238,7 @@ def if_short(kind: type, take: Take) -> Read:
             # With which it begins.
             return kind(header=deserialize_message(data, Header)), refusing(
                 f'the goal has {len(data)} bytes, at most {MOST_BYTES} are taken '
-                f'({MOST_POSES} poses); send it in parts')
+                f'({MAX_PATH_POSES} poses); send it in parts')
         except RuntimeError:  # rclpy does not name the one of the middleware
             return kind(), refusing(f'the goal cannot be read as a {kind.__name__}; is its '
                                     'sender built for this version of the message?')

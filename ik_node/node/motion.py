@@ -13,20 +13,24 @@ from rclpy.node import Node
 from ik_node.errors import IkNodeError, PathError, Reason, TrajectoryError
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.motion.active_trajectory import (
-    Course,
-    depart,
-    held,
-    is_late,
-    postponed,
+    ActiveTrajectory,
+    choose_start,
+    delayed,
+    Measurement,
+    missed_splice,
+    rescheduled,
     REST_SPEED,
-    SAME_PLACE,
-    SETTLED,
+    SAME_POSITION,
+    SETTLING_TIME_S,
+    SpliceTiming,
 )
+from ik_node.motion.limits import MotionLimits
 from ik_node.motion.monitor import Monitor, MonitorOptions, Verdict
-from ik_node.motion.point_to_point import Departure, ON_THE_WAY, plan_point_to_point, plan_stop
+from ik_node.motion.point_to_point import plan_point_to_point, plan_stop
+from ik_node.motion.start_state import LEAD_POINT_SPACING_S, StartState
 from ik_node.motion.tool_path.path import ToolPath
 from ik_node.motion.tool_path.plan import plan_path
-from ik_node.motion.trajectory import MotionLimits, MotionState, Trajectory
+from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.motion.validate import validate
 from ik_node.node.arm_state import ArmState, Instant
 from ik_node.node.goal_queue import Goals
@@ -43,7 +47,7 @@ IN_TIME = 0.5      # of motion.handover_time may pass until the motion of a movi
 MOST_RAMPS = 3     # times a ramp is planned that is not ready in time, each time farther ahead
 MOST_LATE = 2      # times it was longer, and the arm is brought to rest first
 
-Plan = Callable[[Departure], Trajectory]
+Plan = Callable[[StartState], Trajectory]
 Way = Sequence[np.ndarray] | Callable[[MotionState], ToolPath]
 
 
@@ -58,7 +62,8 @@ class Motion:
         self._output = output
         self._goals = goals
         self._sent_for: GoalTask | None = None
-        self._joined: tuple[Course, Course] | None = None  # the motion before, and the present
+        # the motion before, and the present
+        self._joined: tuple[ActiveTrajectory, ActiveTrajectory] | None = None
         output.on_end = self._on_end
 
     # ---- to a goal ----------------------------------------------------------
@@ -87,14 +92,14 @@ class Motion:
         """Return how to plan the fastest way to ``task.q_goal``."""
         robot = self._holder.require()
 
-        def plan(departure: Departure) -> Trajectory:
-            settings, start = robot.settings, departure.handover
+        def plan(departure: StartState) -> Trajectory:
+            settings, start = robot.settings, departure.splice
             q_goal = robot.chain.nearest_turns(task.q_goal, start.q)
             task.figures |= {'q_start': numbers(start.q), 'qd_start': numbers(start.qd),
                              'q': numbers(q_goal)}
             return plan_point_to_point(robot.chain.joint_names, departure, q_goal,
                                        settings.planning, settings['motion.sample_period'],
-                                       settings.tip_limits)
+                                       robot.chain)
 
         return plan
 
@@ -120,9 +125,9 @@ class Motion:
         """Return how to plan the motion :meth:`along` a path."""
         robot = self._holder.require()
 
-        def plan(departure: Departure) -> Trajectory:
+        def plan(departure: StartState) -> Trajectory:
             settings = robot.settings
-            path = way(departure.handover) if callable(way) else way
+            path = way(departure.splice) if callable(way) else way
             planned = plan_path(settings.solver, departure, path, settings.planning,
                                 settings.paths)
             task.goal = Goal(planned.path.poses([planned.path.length * planned.fraction])[0])
@@ -174,7 +179,7 @@ class Motion:
         at = self._arm.instant()
         departure = self.departure(robot, q, qd, at)
         # An arm that did not follow may still begin to.
-        stands = departure.now.rests and not (departure.states or robot.astray)
+        stands = departure.initial.rests and not (departure.states or robot.astray)
         try:
             planned = plan(departure)
             trajectory = self._send(planned, robot, departure, at, settings.limits, np.inf
@@ -217,7 +222,8 @@ class Motion:
             return False
         moving = bool(np.abs(qd).max() > REST_SPEED)
         current = self._goals.current
-        if not course.moves(at.now - SETTLED if moving else at.now) and current in (None, task):
+        until = at.now - SETTLING_TIME_S if moving else at.now
+        if not course.moves(until) and current in (None, task):
             return False
         if current is not None and (current.ends_alone or current.halt is not None):
             self._goals.supersede(task)
@@ -245,7 +251,7 @@ class Motion:
         course = robot.course
 
         def when_it_rests() -> None:
-            if robot.course is course and course.moves(monotonic() - SETTLED):
+            if robot.course is course and course.moves(monotonic() - SETTLING_TIME_S):
                 self._goals.wait(task, when_it_rests, np.inf)
             else:
                 self.begin(task, plan, late)
@@ -253,7 +259,7 @@ class Motion:
         self._goals.wait(task, when_it_rests, np.inf)
 
     def departure(self, robot: Robot, q: np.ndarray, qd: np.ndarray, at: Instant,
-                  more: float = 0.0) -> Departure:
+                  more: float = 0.0) -> StartState:
         """
         Return where a new motion begins; q and qd (n,) are measured.
 
@@ -263,37 +269,38 @@ class Motion:
         course, lead = robot.course, self._handover(robot) + more
         tolerance = robot.settings['watch.joint_tolerance']
         elapsed = None if course is None else self._arm.elapsed(course, at)
-        if elapsed is None:
-            return depart(robot.chain, course, q, qd, at.now, lead, self._arm.cycle, tolerance,
-                          age=age)
-        return depart(robot.chain, course, q, qd, at.now, lead + self._arm.delivery(),
-                      self._arm.cycle, tolerance, elapsed, round(self._arm.past, 9), age)
+        timing = SpliceTiming(lead, self._arm.cycle) if elapsed is None else SpliceTiming(
+            lead + self._arm.delivery(), self._arm.cycle, elapsed, round(self._arm.past, 9))
+        return choose_start(robot.chain, course, Measurement(q, qd, age), at.now, timing,
+                            tolerance)
 
     def _handover(self, robot: Robot) -> float:
         """Return how long (s) a moving arm keeps its motion, but for the delivery."""
         return max(robot.settings['motion.handover_time'], LEAST_LEAD * self._arm.cycle)
 
-    def _send(self, trajectory: Trajectory, robot: Robot, departure: Departure, at: Instant,
+    def _send(self, trajectory: Trajectory, robot: Robot, departure: StartState, at: Instant,
               limits: MotionLimits, before: float = np.inf) -> Trajectory:
         """Send what was planned `at` an instant; return it as it was sent."""
-        if departure.past:
-            begin, stamp = at.now - departure.past, at.stamp - round(1e9 * departure.past)
+        if departure.backdating:
+            begin = at.now - departure.backdating
+            stamp = at.stamp - round(1e9 * departure.backdating)
             before -= self._arm.delivery(len(trajectory.times)) - self._arm.delivery()
             self._output.send(trajectory, stamp, before)
-        elif departure.now.rests and not departure.states and self._arm.clocks_agree():
+        elif departure.initial.rests and not departure.states and self._arm.clocks_agree():
             lead = self._arm.delivery(len(trajectory.times))
             # Where the arm stands at its last command, the controller goes on with that.
             stays = robot.course is not None \
-                and np.array_equal(departure.now.q, robot.course.trajectory.end)
+                and np.array_equal(departure.initial.q, robot.course.trajectory.end)
             past = self._arm.past if stays else 0.0
-            trajectory = held(trajectory, [ON_THE_WAY, past + lead] if past else [lead])
+            trajectory = delayed(trajectory, [LEAD_POINT_SPACING_S, past + lead] if past
+                                 else [lead])
             at = self._arm.instant()
             begin, stamp = at.now - past, at.stamp - round(1e9 * past)
             self._output.send(trajectory, stamp, before)
         else:
             begin, stamp = self._arm.next_update(len(trajectory.times)), None
             if robot.course is not None:
-                later = postponed(trajectory, robot.course, at.now, begin)
+                later = rescheduled(trajectory, robot.course, at.now, begin)
                 try:
                     validate(later, limits)
                     trajectory = later
@@ -302,9 +309,10 @@ class Motion:
             self._output.send(trajectory, before=before)
             # What took longer to send than was thought begins later.
             begin = max(begin, self._arm.next_update())
-        before, robot.course = robot.course, Course(trajectory, begin, limits, stamp)
+        before, robot.course = robot.course, ActiveTrajectory(trajectory, begin, limits, stamp)
         robot.astray = False
-        self._joined = (before, robot.course) if departure.past and departure.states else None
+        joins = departure.backdating and departure.states
+        self._joined = (before, robot.course) if joins else None
         return trajectory
 
     def _occupied(self, robot: Robot, q: np.ndarray) -> bool:
@@ -313,7 +321,7 @@ class Motion:
             return True
         return self._goals.current is not None and not (
             robot.course is not None
-            and robot.course.followed(robot.chain, q, monotonic(), SAME_PLACE))
+            and robot.course.followed(robot.chain, q, monotonic(), SAME_POSITION))
 
     def is_there(self, task: GoalTask, robot: Robot, q: np.ndarray) -> bool:
         """Return whether an arm at `q` (n,) does what the goal asks for."""
@@ -384,9 +392,9 @@ class Motion:
         time = monotonic() - self._arm.measured_ago(robot)
         if course is not robot.course or course is None \
                 or self._arm.jumped_since(course.began) \
-                or not is_late(robot.chain, before, course, q, time):
+                or not missed_splice(robot.chain, before, course, q, time):
             return 0.0
-        splice = course.began + float(course.trajectory.times[course.trajectory.handover - 1])
+        splice = course.began + float(course.trajectory.times[course.trajectory.lead_points - 1])
         late = time - splice
         self._arm.was_late(late)
         robot.course, self._joined = before, None

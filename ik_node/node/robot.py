@@ -12,8 +12,8 @@ import numpy as np
 from ik_node.errors import IkNodeError, Reason
 from ik_node.model.chain import Chain
 from ik_node.model.urdf import Tree
-from ik_node.motion.active_trajectory import Course
-from ik_node.motion.trajectory import MotionLimits
+from ik_node.motion.active_trajectory import ActiveTrajectory
+from ik_node.motion.limits import MotionLimits
 from ik_node.node.settings import Settings
 
 
@@ -29,7 +29,7 @@ class Robot:
         As the parameters are now.
     since : float
         Monotonic time (s) at which it was there.
-    course : Course or None
+    course : ActiveTrajectory or None
         The last motion that was sent to it; None if the arm does not follow it.
     astray : bool
         Whether the controller may still have a motion that the arm did not follow.
@@ -44,8 +44,8 @@ class Robot:
         self.joint_names = frozenset(joint.name for joint in tree.joints)
         self.settings = settings
         self.since = monotonic()
-        self.course: Course | None = None
-        self._lost: Course | None = None
+        self.course: ActiveTrajectory | None = None
+        self._lost: ActiveTrajectory | None = None
         self.astray = False
         self.last_answer: np.ndarray | None = None
 
@@ -64,7 +64,7 @@ class Robot:
     def fastest(self) -> np.ndarray:
         """Return how fast the joints may be, (n,); faster than a limit that was lowered since."""
         velocity, course = self.limits_under_way.velocity, self.course or self._lost
-        return velocity if course is None else np.maximum(velocity, course.fastest)
+        return velocity if course is None else np.maximum(velocity, course.peak_velocity)
 
     def lose_course(self) -> None:
         """Note that the arm does not follow what was sent; it may be as fast as that still."""

@@ -14,9 +14,8 @@ from ik_node.errors import ParameterError
 from ik_node.model.chain import Chain
 from ik_node.model.joint_values import one_per_joint
 from ik_node.motion.following.options import FollowOptions
-from ik_node.motion.tip_speed import TipLimits
+from ik_node.motion.limits import MotionLimits, TipLimits
 from ik_node.motion.tool_path.options import PathOptions
-from ik_node.motion.trajectory import MotionLimits
 from ik_node.solver.reachability import Thresholds
 from ik_node.solver.solver import Solver
 from ik_node.text import quote
@@ -31,7 +30,6 @@ class Settings:
     solver: Solver
     limits: MotionLimits
     planning: MotionLimits
-    tip_limits: TipLimits | None
     paths: PathOptions
     following: FollowOptions
     path_tolerance: np.ndarray | None
@@ -84,26 +82,24 @@ def make_settings(values: Mapping[str, Any], chain: Chain) -> Settings:
                                  'the parameter motion.velocity_limits')
     acceleration = _positive(chain, values, 'motion.acceleration_limits')
     jerk = _positive(chain, values, 'motion.jerk_limits')
-    hard = MotionLimits(chain.lower, chain.upper, velocity, acceleration, jerk)
-    planning = MotionLimits(chain.lower, chain.upper, values['motion.velocity_scale'] * velocity,
-                            values['motion.acceleration_scale'] * acceleration, jerk)
-    speed, turn = values['motion.tool_speed'] or np.inf, values['motion.tool_turn'] or np.inf
-    tip_limits = TipLimits(chain, speed, turn) if min(speed, turn) < np.inf else None
+    tip = TipLimits(*(values[name] or np.inf for name in (
+        'motion.tool_speed', 'motion.tool_turn', 'path.tool_acceleration',
+        'path.tool_turn_acceleration')))
+    hard = MotionLimits(chain.lower, chain.upper, velocity, acceleration, jerk, tip)
+    planning = hard.scaled(values['motion.velocity_scale'], values['motion.acceleration_scale'])
     paths = PathOptions(
-        tool_speed=speed, tool_rotation_speed=turn,
-        tool_acceleration=values['path.tool_acceleration'] or np.inf,
-        tool_rotation_acceleration=values['path.tool_turn_acceleration'] or np.inf,
         blend_radius=values['path.blend_radius'],
         max_joint_step=values['path.max_joint_step'],
         period=values['motion.sample_period'], partial=values['path.partial'])
     bias = _not_negative(chain, values, 'stream.null_space_gains')
     following = FollowOptions(
-        lead=values['stream.lead'], timeout=values['stream.timeout'], gain=values['stream.gain'],
+        look_ahead=values['stream.lead'], timeout=values['stream.timeout'],
+        gain=values['stream.gain'],
         memory=values['stream.memory'], metres_per_radian=values['solver.metres_per_radian'],
-        tool_speed=speed, free=tuple(axis for axis in values['stream.free_axes'] if axis),
+        free=tuple(axis for axis in values['stream.free_axes'] if axis),
         bias=tuple(bias), preferred=tuple(solver.preferred))
     tolerance = _not_negative(chain, values, 'watch.path_tolerance')
-    return Settings(dict(values), solver, hard, planning, tip_limits, paths, following,
+    return Settings(dict(values), solver, hard, planning, paths, following,
                     np.where(tolerance > 0.0, tolerance, np.inf) if tolerance.any() else None,
                     Thresholds(values['markers.far'], values['markers.limit_margin'],
                                values['markers.singular_value']))

@@ -14,9 +14,9 @@ import numpy as np
 from rclpy.node import Node
 
 from ik_node.errors import GoalError, IkNodeError, ParameterError, Reason
-from ik_node.motion.active_trajectory import Course
+from ik_node.motion.active_trajectory import ActiveTrajectory
 from ik_node.motion.following.follower import Follower
-from ik_node.motion.following.options import Follow, Phase
+from ik_node.motion.following.options import FollowerOutput, Phase
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.motion.validate import validate
 from ik_node.node.active_flag import Gate
@@ -58,7 +58,7 @@ class Session:
         That of the last pose that was taken.
     clocks_agree : bool
         The controller's clock is ours, so that it can join a motion by its stamp.
-    last : Follow or None
+    last : FollowerOutput or None
         The last cycle that had a target.
     begin : float
         Monotonic time (s) at which it leaves the motion before.
@@ -70,13 +70,13 @@ class Session:
     """
 
     def __init__(self, task: GoalTask, robot: Robot, begin: MotionState, time: float,
-                 lead: float, before: Course | None = None) -> None:
+                 lead: float, before: ActiveTrajectory | None = None) -> None:
         self.task = task
         self.lead = lead
         self.poses = 0
         self.last_stamp = task.stamp
         self.clocks_agree = False
-        self.last: Follow | None = None
+        self.last: FollowerOutput | None = None
         self.on_course = self.begin = time
         self.rest = np.inf
         self.settings = robot.settings
@@ -85,7 +85,7 @@ class Session:
 
     def _made(self, robot: Robot) -> Follower:
         return Follower(robot.chain, robot.settings.planning,
-                        replace(robot.settings.following, lead=self.lead))
+                        replace(robot.settings.following, look_ahead=self.lead))
 
     def renew(self, robot: Robot, lead: float) -> None:
         """Go on with the settings as they are now."""
@@ -229,9 +229,9 @@ class Stream:
         if not len(departure.times):
             # The controller may hold the arm a little beside: it has the lead to get there.
             begin = now + lead if self._commands is None else now
-            return Session(task, robot, departure.handover, begin, lead)
-        begin = now - departure.past + float(departure.times[-1])
-        return Session(task, robot, departure.handover, begin, lead, robot.course)
+            return Session(task, robot, departure.splice, begin, lead)
+        begin = now - departure.backdating + float(departure.times[-1])
+        return Session(task, robot, departure.splice, begin, lead, robot.course)
 
     def _lead(self, robot: Robot) -> float:
         """Return how far (s) ahead is commanded: so far that trajectories are in time."""
@@ -292,7 +292,7 @@ class Stream:
             self._commands.send(wanted)
             begin -= session.lead  # it is carried out at once
             stamp = self._arm.stamp_of(begin)
-        robot.course = Course(trajectory, begin, robot.settings.limits, stamp)
+        robot.course = ActiveTrajectory(trajectory, begin, robot.settings.limits, stamp)
         if found.phase is Phase.FOLLOWING:
             session.last = found
         if found.phase is Phase.FOLLOWING or not found.state.rests:
@@ -370,8 +370,8 @@ class Stream:
 
 def from_handover(trajectory: Trajectory) -> Trajectory:
     """Return a trajectory without the points of those before, which were looked at before."""
-    k = trajectory.handover - 1
+    k = trajectory.lead_points - 1
     start = MotionState(trajectory.q[k], trajectory.qd[k], trajectory.qdd[k])
     k += 1
     return replace(trajectory, start=start, times=trajectory.times[k:] - trajectory.times[k - 1],
-                   q=trajectory.q[k:], qd=trajectory.qd[k:], qdd=trajectory.qdd[k:], handover=0)
+                   q=trajectory.q[k:], qd=trajectory.qd[k:], qdd=trajectory.qdd[k:], lead_points=0)

@@ -17,6 +17,7 @@ from rclpy.node import Node
 from rclpy.task import Future
 from trajectory_msgs.msg import JointTrajectory
 
+from ik_node.command_line.packages import how_to_install
 from ik_node.errors import ParameterError, Reason, TrajectoryError
 from ik_node.motion.action_goal import conclusion, Execution
 from ik_node.motion.monitor import Verdict
@@ -70,7 +71,8 @@ class TrajectoryAction:
         self._kind = action_type() if kind is None else kind
         if self._kind is None:
             raise ParameterError('the output "action" needs the ROS package control_msgs, which '
-                                 'is not installed; install it, or set the output to "topic"')
+                                 f'is not installed here: {how_to_install("control_msgs")}; or '
+                                 'set the output to "topic"')
         self._client = ActionClient(node, self._kind, name)
         self._name = node.resolve_topic_name(name)
         self._on_end = on_end

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The action follow_joint_trajectory of the simulated controller."""
+"""Action server follow_joint_trajectory of the simulated controller."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from ik_node.motion.trajectory import MotionState
 from ik_node.ros.action_client import ACTION
 from ik_node.simulation.controller import Feedback, SimulatedController
 
-RESULT_TIMEOUT = 10  # s that the server keeps a result
+RESULT_TIMEOUT_S = 10  # for which the server keeps a result
 
 
 class TrajectoryServer:
     """
     Serves the action for a simulated controller.
 
-    rclpy's handle of a goal is executed when its end is known, because a waiting
+    rclpy executes the handle of a goal only when the goal has ended, because a waiting
     coroutine would keep the executor busy; until then its status is ACCEPTED.
 
     Parameters
     ----------
     offer : callable
-        Takes the trajectory and its ActiveGoal; returns why it is refused, or None.
+        Takes a trajectory and its ActiveGoal; returns why it is rejected, or None.
     cancel : callable
-        Gives an ActiveGoal up.
+        Cancels an ActiveGoal.
 
     """
 
@@ -47,8 +47,8 @@ class TrajectoryServer:
         self._server = ActionServer(
             node, kind, ACTION, execute_callback=self._finish, goal_callback=self._on_goal,
             handle_accepted_callback=self._on_accepted,
-            # update() sees it once the handle is cancelling.
-            cancel_callback=lambda handle: CancelResponse.ACCEPT, result_timeout=RESULT_TIMEOUT)
+            # update() cancels the goal once the handle is cancelling.
+            cancel_callback=lambda handle: CancelResponse.ACCEPT, result_timeout=RESULT_TIMEOUT_S)
 
     def _on_goal(self, goal: Any) -> GoalResponse:
         offered = ActiveGoal(goal)
@@ -61,7 +61,7 @@ class TrajectoryServer:
         self._open.append((handle, self._offered))
 
     def update(self, controller: SimulatedController) -> None:
-        """Send feedback of the last cycle, and the results of goals that have ended."""
+        """Publish the feedback of the last cycle and the results of goals that have ended."""
         for handle, goal in self._open[:]:
             if goal.outcome is None and handle.is_cancel_requested:
                 self._cancel(goal)

@@ -3,8 +3,8 @@
 """
 A joint_trajectory_controller on simulated joints, without ROS.
 
-Takes and refuses what the real one (ros2_controllers, jazzy) does, turns
-points into commands as it does, and gives up where it does.
+It accepts and rejects the same trajectories as the real one (ros2_controllers, jazzy),
+interpolates as it does, and aborts for the same reasons.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from ik_node.motion.trajectory import MotionState
 from ik_node.simulation.joints import LaggingPlant, Plant, Sensors
 from ik_node.text import quote
 
-LONGEST_STEP = 0.1  # s that the joints go on after a pause of the process or a jump of the clock
+MAX_CATCH_UP_S = 1.0  # of missed cycles that are made up; a longer step is a jump of the clock
 
 
 @dataclass(frozen=True)
 class ControllerOptions(AcceptanceOptions):
     """
-    The controller's switches, with the defaults of jazzy.
+    Parameters of the controller, with the defaults of jazzy.
 
     Attributes
     ----------
     interpolate_from_desired_state : bool
-        A new trajectory starts from the last command, acceleration included,
-        rather than from the measured state.
+        A new trajectory starts from the last command, with its acceleration, instead of
+        the measured state.
     allow_trajectory_replacement : bool
-        A trajectory with a stamp ahead waits while the present one goes on (as
-        on master); otherwise it replaces the present one at once.
+        A trajectory with a stamp in the future waits while the active one continues (as on
+        master); otherwise it replaces the active one immediately.
     speed_scaling : float
-        Share of the planned speed, 0 = stands.
+        Share of the planned speed; 0 = at rest.
     silent : bool
-        Takes nothing, says nothing, and holds, as an inactive controller does.
+        Accepts nothing, reports nothing and holds, like an inactive controller.
 
     """
 
@@ -62,29 +62,31 @@ class Feedback:
 
 class SimulatedController:
     """
+    Samples trajectories and commands simulated joints, one control cycle at a time.
+
     Parameters
     ----------
     joints : sequence of str
         The controller's joints.
     continuous : (n,) array of bool
-        Joints that turn without limit.
+        Joints without limits.
     q : (n,) array
-        Posture at start.
+        Joint positions at the start.
     options : ControllerOptions
-        May be set while it runs.
+        May be changed while it runs.
     plant : Plant, optional
-        The joints; without it they follow their commands at once.
+        The joints; by default they follow their commands immediately.
     sensors : Sensors, optional
-        Without them it is measured exactly.
+        By default measurements are exact.
 
     Attributes
     ----------
     state : MotionState
-        What was measured in the last cycle.
+        Measured state of the last cycle.
     feedback : Feedback or None
-        Of the last cycle, while a trajectory is followed.
+        Feedback of the last cycle, while a trajectory is executed.
     complaint : str
-        Why the controller gave up a trajectory last; a topic's sender is not told.
+        Why the controller aborted a trajectory last; publishers on the topic get no answer.
 
     """
 
@@ -102,18 +104,18 @@ class SimulatedController:
         self._defaults = self._tolerances = Tolerances.none(len(self.joints))
         self._command = MotionState.at_rest(q)
         self._command_time = self._last = 0.0
-        # Seconds of the time of day are too many for times between close points.
-        self._origin = 0        # s; path and points count from here
-        self._path_time = 0.0   # falls behind the clock where the speed is scaled
+        # Path time and points count from here: seconds since 1970 would be too coarse.
+        self._origin = 0        # s
+        self._path_time = 0.0   # falls behind the clock if the speed is scaled
         self._sampler: Sampler | None = None
-        self._watched = False   # whether tolerances apply: not while the arm just holds
-        self._new: tuple[Any, ActiveGoal | None] | None = None
-        self._later = self._new
+        self._monitored = False  # whether tolerances apply; not while the arm holds
+        self._received: tuple[Any, ActiveGoal | None] | None = None
+        self._deferred: tuple[Any, ActiveGoal | None] | None = None
         self._goal: ActiveGoal | None = None
 
     @property
     def tolerances(self) -> Tolerances:
-        """Return the default tolerances; setting them replaces those of the last goal too."""
+        """Return the default tolerances; setting them also overrides the last goal's."""
         return self._defaults
 
     @tolerances.setter
@@ -124,26 +126,25 @@ class SimulatedController:
 
     def offer(self, message: Any, now: float, goal: ActiveGoal | None = None) -> str | None:
         """
-        Take a trajectory_msgs/JointTrajectory at the controller's time `now` (s).
+        Receive a trajectory_msgs/JointTrajectory at the controller's time `now` (s).
 
         Parameters
         ----------
         goal : ActiveGoal, optional
-            That of an action.  It ends the one before; a message from the topic
-            does not, and the goal is judged by the new path from then on.
+            The goal of an action.  It ends the previous goal.  A message from the topic does
+            not; that goal is then judged by the new trajectory.
 
         Returns
         -------
         str or None
-            Why it is refused; None if it replaces what the controller does, from
-            the next update on.
+            Why it is rejected; None if it is accepted and starts at the next update.
 
         """
         if self.options.silent:
             return 'the controller is not active'
         why = refusal(message, self.joints, now, self.options)
         if why is None:
-            self._new = message, goal
+            self._received = message, goal
             if goal is not None:
                 self._end_goal(GoalStatus.ABORTED, ResultCode.INVALID_GOAL,
                                'Current goal preempted by new incoming action.')
@@ -153,54 +154,59 @@ class SimulatedController:
 
     @property
     def busy(self) -> bool:
-        """Return whether there is a trajectory that has not come to its end."""
-        return self._new is not None or self._later is not None or (
+        """Return whether a trajectory is being executed or waits to be."""
+        return self._received is not None or self._deferred is not None or (
             self._sampler is not None and self._path_time < self._sampler.end_time)
 
     def leave(self, text: str) -> None:
-        """Give an action's goal up, because another controller takes over."""
+        """Abort the goal of an action, because another controller takes over."""
         self._end_goal(GoalStatus.ABORTED, ResultCode.INVALID_GOAL, text)
 
     def is_judging(self, goal: ActiveGoal) -> bool:
-        """Return whether the trajectory that is followed is that of the goal, or in its place."""
-        waits = self._later is not None and self._later[1] is goal
-        return goal is self._goal and not waits
+        """Return whether the goal is judged by the active trajectory."""
+        deferred = self._deferred is not None and self._deferred[1] is goal
+        return goal is self._goal and not deferred
 
     def cancel(self, goal: ActiveGoal) -> None:
-        """Give an action's goal up and hold at the measured position at once."""
+        """Cancel the goal of an action and hold at the measured position."""
         if goal is self._goal:
             self._end_goal(GoalStatus.CANCELED, ResultCode.SUCCESSFUL, '')
-            self._new = self._later = None
+            self._received = self._deferred = None
             self._hold()
 
     def update(self, now: float, period: float) -> MotionState:
         """
-        Do one control cycle at time `now` (s); the command is sampled one `period` ahead.
+        Run one control cycle at time `now` (s); the command is sampled one `period` ahead.
 
-        A process that comes late makes up for the cycles that it missed: a real controller
-        keeps its time.
+        A process that is late makes up the cycles that it missed, up to MAX_CATCH_UP_S: a real
+        controller would have run them.  After a longer step, and after a step back, the clock
+        has jumped and nothing was simulated meanwhile: the arm continues its trajectory from
+        where it was, so that it never moves faster than commanded.
 
         Returns
         -------
         MotionState
-            What the joints measure at `now`, after the command of the cycle before.
+            Measured state at `now`, after the command of the previous cycle.
 
         """
-        while 1.5 * period < now - self._last <= LONGEST_STEP:
-            self._cycle(self._last + period, period, takes=False)
-        return self._cycle(now, period, takes=True)
+        step = now - self._last
+        if step > MAX_CATCH_UP_S:
+            self._last = now - period
+        while 1.5 * period < now - self._last:
+            self._cycle(self._last + period, period, receives=False)
+        return self._cycle(now, period, receives=True)
 
-    def _cycle(self, now: float, period: float, takes: bool) -> MotionState:
-        elapsed = min(max(now - self._last, 0.0), LONGEST_STEP)
+    def _cycle(self, now: float, period: float, receives: bool) -> MotionState:
+        elapsed = max(now - self._last, 0.0)  # a clock may be set back
         scale = self.options.speed_scaling
         self.plant.step(MotionState(self._command.q, scale * self._command.qd,
                                     scale**2 * self._command.qdd), elapsed)
         self.state = self._sensors.measure(self.plant.state)
         if self.options.silent:
             self._fall_silent()
-        self._path_time += max(now - self._last, 0.0) * scale  # a clock may be set back
+        self._path_time += elapsed * scale
         self._last = now
-        started = takes and self._take_new(now)
+        started = receives and self._start_received(now)
         self.feedback = None
         if self._sampler is not None:
             desired = self._sampler.sample(self._path_time)
@@ -211,23 +217,23 @@ class SimulatedController:
         self._command_time = now
         return self.state
 
-    def _take_new(self, now: float) -> bool:
-        """Begin what has come, if it is time; return whether something has begun."""
-        new, self._new = self._new, None
+    def _start_received(self, now: float) -> bool:
+        """Start the received trajectory when it is due; return whether one has started."""
+        new, self._received = self._received, None
         if new is not None and self.options.allow_trajectory_replacement \
                 and seconds(new[0].header.stamp) > now:
-            self._later = new
+            self._deferred = new
             return False
-        if new is None and self._later is not None \
-                and seconds(self._later[0].header.stamp) <= now:
-            new = self._later
+        if new is None and self._deferred is not None \
+                and seconds(self._deferred[0].header.stamp) <= now:
+            new = self._deferred
         if new is None:
             return False
-        self._later = None
+        self._deferred = None
         self._origin = int(now)
-        self._sampler = self._begin(new[0], now - self._origin)
+        self._sampler = self._sampler_of(new[0], now - self._origin)
         self._path_time = now - self._origin
-        self._watched = True
+        self._monitored = True
         return True
 
     def _error(self, desired: MotionState) -> np.ndarray:
@@ -235,15 +241,15 @@ class SimulatedController:
         return np.where(self._continuous, np.remainder(error + np.pi, 2.0 * np.pi) - np.pi, error)
 
     def _within_tolerance(self, error: np.ndarray, started: bool) -> bool:
-        """Judge the cycle, end the goal if it is over; on a violation hold and return False."""
-        if not self._watched:
+        """Check the tolerances, end a goal that is over; hold and return False on a violation."""
+        if not self._monitored:
             return True
         goal = self._goal if self._goal is not None and self.is_judging(self._goal) else None
         late = self._path_time - self._sampler.end_time
         if late < 0.0 or started:
             outside = _violations(error, self._tolerances.path)
             if outside.any():
-                self._give_up(goal, ResultCode.PATH_TOLERANCE_VIOLATED,
+                self._abort(goal, ResultCode.PATH_TOLERANCE_VIOLATED,
                               'Aborted due to path tolerance violation', error, outside)
                 return False
         if late < 0.0:
@@ -253,15 +259,15 @@ class SimulatedController:
             if goal is not None:
                 self._end_goal(GoalStatus.SUCCEEDED, ResultCode.SUCCESSFUL,
                                'Goal successfully reached!')
-                self._watched = False
+                self._monitored = False
         elif 0.0 < self._tolerances.goal_time < late:
-            self._give_up(goal, ResultCode.GOAL_TOLERANCE_VIOLATED, 'Aborted due to '
+            self._abort(goal, ResultCode.GOAL_TOLERANCE_VIOLATED, 'Aborted due to '
                           f'goal_time_tolerance exceeding by {late:f} seconds', error, outside)
             return False
         return True
 
-    def _give_up(self, goal: ActiveGoal | None, code: ResultCode, text: str, error: np.ndarray,
-                 outside: np.ndarray) -> None:
+    def _abort(self, goal: ActiveGoal | None, code: ResultCode, text: str, error: np.ndarray,
+               outside: np.ndarray) -> None:
         k = int(np.argmax(np.where(outside, np.abs(error), 0.0)))
         self.complaint = f'{text}: joint {quote(self.joints[k])} is {abs(error[k]):.4g} off'
         if goal is not None:
@@ -274,32 +280,32 @@ class SimulatedController:
             self._goal = None
 
     def _hold(self) -> None:
-        """Stay at the measured position, at once."""
+        """Hold at the measured position."""
         self._sampler = None
-        self._watched = False
+        self._monitored = False
         self._command = MotionState.at_rest(self.state.q)
 
     def _fall_silent(self) -> None:
         self._end_goal(GoalStatus.ABORTED, ResultCode.INVALID_GOAL,
                        'Current goal cancelled during deactivate transition.')
-        self._new = self._later = None
+        self._received = self._deferred = None
         if self._sampler is not None:
             self._hold()
 
-    def _begin(self, message: Any, now: float) -> Sampler:
+    def _sampler_of(self, message: Any, now: float) -> Sampler:
         if self.options.interpolate_from_desired_state:
             command = self._command
             before = Point(self._command_time - self._origin if self._command_time else now,
                            command.q, command.qd, command.qdd)
         else:
-            # Hardware without an acceleration interface, as usual.
+            # Most hardware has no acceleration interface.
             before = Point(now, self.state.q, self.state.qd)
         stamp = message.header.stamp
         start = stamp.sec - self._origin + 1e-9 * stamp.nanosec if seconds(stamp) else now
         columns = [self.joints.index(name) for name in message.joint_names]
 
         def full(values: Sequence[float], rest: np.ndarray) -> np.ndarray | None:
-            """Put the values in the controller's order; joints left out hold."""
+            """Return the values in the controller's order; joints that are left out hold."""
             if not len(values):
                 return None
             row = rest.copy()

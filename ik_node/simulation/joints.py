@@ -1,9 +1,9 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Simulated joints: how an arm follows its commands, and what is measured of it.
+Simulated joints: how they follow their commands, and how they are measured.
 
-All randomness comes from a seed, so that what was seen can be seen again.
+All randomness comes from a seed, so that runs can be repeated.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class Plant(Protocol):
     Attributes
     ----------
     state : MotionState
-        Where the joints truly are.
+        True state of the joints.
     blocked : (n,) array of bool
-        Joints that stand still, whatever they are told.
+        Joints that do not move, whatever is commanded.
 
     """
 
@@ -35,22 +35,22 @@ class Plant(Protocol):
     blocked: np.ndarray
 
     def step(self, command: MotionState, dt: float) -> None:
-        """Follow `command` for `dt` seconds, at the end of which it is due."""
+        """Move towards `command`, which is due in `dt` seconds, for that time."""
 
 
 @dataclass(frozen=True)
 class Following:
     """
-    How joints follow their commands.
+    How simulated joints follow their commands.
 
     Attributes
     ----------
     lag : float
-        s that the joints are behind in a motion of constant speed; 0 = none.
+        Time (s) that the joints lag behind at constant speed; 0 = none.
     order : int
-        1: first-order lag, the speed steps with the command; 2: critically damped.
+        1: first-order lag, whose speed may jump; 2: critically damped.
     friction : float
-        Rad or m by which the joints stay behind the command, in motion and at rest.
+        Rad or m that the joints stay behind the command, in motion and at rest.
 
     """
 
@@ -61,12 +61,11 @@ class Following:
 
 class LaggingPlant:
     """
-    Joints that follow with a lag and stick; perfect ones without both.
+    Joints with lag and friction; without both they follow exactly.
 
-    Friction is the play operator: a joint does not move until the command is
-    further away than the friction, then follows at this distance, and stays
-    there at the end.  The lag comes behind it, solved exactly for a command that
-    moves evenly over each step.
+    Friction is the play operator: a joint does not move until the command is further away than
+    the friction, then follows at this distance, and stays there at the end.  The lag comes
+    after it, solved exactly for a command of constant speed in each step.
     """
 
     def __init__(self, q: np.ndarray, following: Following = Following()) -> None:
@@ -76,7 +75,7 @@ class LaggingPlant:
         self._target = self.state.q
 
     def step(self, command: MotionState, dt: float) -> None:
-        """Follow `command` for `dt` seconds, at the end of which it is due."""
+        """Move towards `command`, which is due in `dt` seconds, for that time."""
         q, qd, how = self.state.q, self.state.qd, self.following
         before = self._target
         self._target = np.clip(before, command.q - how.friction, command.q + how.friction)
@@ -98,12 +97,12 @@ def _response(e: np.ndarray, e_rate: np.ndarray, slope: np.ndarray, how: Followi
     """
     Return position and rate relative to a target that moves at `slope`, after `dt`.
 
-    `e` and `e_rate` are those at its begin.  Closed forms of
+    `e` and `e_rate` are the values at its begin.  Closed forms of
     ``lag e' + e = -lag slope`` and ``e'' + 2 w e' + w^2 e = -2 w slope``, w = 2 / lag.
     """
     if how.lag == 0.0:
         return np.zeros_like(e), np.zeros_like(e)
-    a = e + how.lag * slope   # beyond the steady state of a ramp
+    a = e + how.lag * slope   # deviation from the steady state of a ramp
     if how.order == 1:
         a = a * np.exp(-dt / how.lag)
         return a - how.lag * slope, -a / how.lag
@@ -116,7 +115,7 @@ def _response(e: np.ndarray, e_rate: np.ndarray, slope: np.ndarray, how: Followi
 @dataclass(frozen=True)
 class Measuring:
     """
-    What is wrong with the measurement.
+    Errors of the measurement.
 
     Attributes
     ----------
@@ -125,9 +124,9 @@ class Measuring:
     velocity_noise : float
         Standard deviation of the measured velocities (per s).
     delay : float
-        s from the measurement to the message.
+        Time (s) from the measurement to the message.
     dropped : float
-        Share of the messages that get lost, 0 to 1.
+        Share of the messages that are lost, 0 to 1.
 
     """
 
@@ -139,20 +138,20 @@ class Measuring:
 
 class Sensors:
     """
-    Measures the joints with noise, and passes measurements on, late or never.
+    Measures the joints with noise, and delivers measurements with delays and losses.
 
-    One draw of each kind is made for each measurement and each message,
-    whatever the options are, so that a seed fixes what happens at which cycle.
+    Each measurement and each message draws one random number of each kind, whatever the
+    options are, so that a seed determines what happens in which cycle.
     """
 
     def __init__(self, seed: int, measuring: Measuring = Measuring()) -> None:
         self.measuring = measuring
         self._noise, self._losses = (np.random.default_rng([seed, k]) for k in range(2))
-        self._under_way: deque[tuple[float, MotionState]] = deque()
+        self._in_delivery: deque[tuple[float, MotionState]] = deque()
 
     def forget(self) -> None:
-        """Pass nothing on that was measured until now: the joints are others."""
-        self._under_way.clear()
+        """Drop measurements that are not delivered yet: the joints are others now."""
+        self._in_delivery.clear()
 
     def measure(self, state: MotionState) -> MotionState:
         """Return `state` with noise on position and velocity."""
@@ -160,13 +159,13 @@ class Sensors:
         return MotionState(state.q + self.measuring.noise * e_q,
                            state.qd + self.measuring.velocity_noise * e_qd, state.qdd)
 
-    def pass_on(self, now: float, state: MotionState) -> Sequence[tuple[float, MotionState]]:
-        """Return what arrives at `now` (s): times and states of measurements, oldest first."""
+    def deliver(self, now: float, state: MotionState) -> Sequence[tuple[float, MotionState]]:
+        """Return the measurements that arrive at `now` (s), times and states, oldest first."""
         if self._losses.random() >= self.measuring.dropped:
-            self._under_way.append((now, state))
+            self._in_delivery.append((now, state))
         arrived = []
-        # Half a nanosecond: clocks count in whole ones.
-        while self._under_way and (self._under_way[0][0] + self.measuring.delay
+        # Half a nanosecond of tolerance: clocks count whole ones.
+        while self._in_delivery and (self._in_delivery[0][0] + self.measuring.delay
                                    <= now + 0.5e-9):
-            arrived.append(self._under_way.popleft())
+            arrived.append(self._in_delivery.popleft())
         return arrived

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated joint_trajectory_controller and arm, as a process of its own."""
+"""The node sim_controller: a simulated joint_trajectory_controller and arm."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from ik_node.simulation.joints import Following, LaggingPlant, Measuring, Sensor
 from ik_node.simulation.physics import PhysicsPlant
 from ik_node.text import quote
 
-MOVES = 1e-3  # rad/s or m/s
+MIN_MOVING_SPEED = 1e-3  # rad/s or m/s
 
 
 class SimController(Node):
-    """Takes ``joint_trajectory``, publishes ``joint_states``, says what it refused."""
+    """Executes ``joint_trajectory``, publishes ``joint_states``, reports rejected trajectories."""
 
     def __init__(self) -> None:
         super().__init__('sim_controller')
@@ -46,10 +46,10 @@ class SimController(Node):
         self._chain: Chain | None = None
         self._controller: SimulatedController | None = None
         self._sensors = Sensors(self._values['measuring.seed'])
-        self._standing: dict[str, float] = {}
+        self._fixed_joints: dict[str, float] = {}
         self._counts: Counter[str] = Counter()
         self._complaint = ''
-        self._given_up = ''
+        self._last_abort = ''
         self._states = self.create_publisher(JointState, 'joint_states', 10)
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self._subscription = self.create_subscription(
@@ -58,7 +58,7 @@ class SimController(Node):
         self._server = None if kind is None else TrajectoryServer(
             self, kind, self._offer, lambda goal: self._controller.cancel(goal))
         self._period = 1.0 / self._values['rate']
-        # The time of day may be set back; simulated time is what a simulation goes by.
+        # System time may be set back, so timers use the steady clock, or simulated time.
         clock = self.get_clock() if self.get_parameter('use_sim_time').value \
             else steady_clock()
         self.create_timer(self._period, self._update, clock=clock)
@@ -69,11 +69,11 @@ class SimController(Node):
     def _take_model(self, tree: Tree) -> None:
         chain = make_chain(tree, self._values['base_link'], self._values['tip_link'])
         q = self._start(chain)
-        # Joints beside the chain (a gripper) stand, so that every link has a pose.
-        standing = {
+        # Other joints (a gripper) are fixed and published, so that every link has a pose.
+        fixed_joints = {
             joint.name: float(np.clip(0.0, joint.lower, joint.upper)) for joint in tree.joints
             if joint.moves and joint.mimic is None and joint.name not in chain.joint_names}
-        plant = PhysicsPlant(tree, chain, q, standing) if self._values['physics'] \
+        plant = PhysicsPlant(tree, chain, q, fixed_joints) if self._values['physics'] \
             else LaggingPlant(q)
         controller = SimulatedController(chain.joint_names, chain.continuous & chain.turning, q,
                                          plant=plant, sensors=self._sensors)
@@ -81,19 +81,21 @@ class SimController(Node):
         if self._controller is not None:
             self._controller.leave('The robot description has changed.')
             self._sensors.forget()
-        self._chain, self._controller, self._standing = chain, controller, standing
+        self._chain, self._controller, self._fixed_joints = chain, controller, fixed_joints
         forget_garbage()
         self.get_logger().info(
             f'simulates {", ".join(map(quote, chain.joint_names))} at {self._values["rate"]:g} '
             f'Hz; listens on {self._subscription.topic_name}')
 
     def _moves(self) -> bool:
-        return self._controller is not None and (
-            self._controller.busy or bool(np.abs(self._controller.plant.state.qd).max() > MOVES))
+        if self._controller is None:
+            return False
+        speed = np.abs(self._controller.plant.state.qd).max()
+        return self._controller.busy or bool(speed > MIN_MOVING_SPEED)
 
     def _start(self, chain: Chain) -> np.ndarray:
-        """Return where the arm begins; joints that are simulated already stay, if they can."""
-        q = _posture(chain, self._values['initial_positions'])
+        """Return the start positions; joints that are simulated already keep theirs, if valid."""
+        q = _start_positions(chain, self._values['initial_positions'])
         if self._controller is None:
             return q
         there = dict(zip(self._controller.joints, self._controller.plant.state.q))
@@ -138,20 +140,20 @@ class SimController(Node):
         state = controller.update(now, self._period)
         if self._server is not None:
             self._server.update(controller)
-        if controller.complaint != self._given_up:
-            self._given_up = controller.complaint
-            self._complaint = f'last given up: {controller.complaint}'
+        if controller.complaint != self._last_abort:
+            self._last_abort = controller.complaint
+            self._complaint = f'last aborted: {controller.complaint}'
             self.get_logger().error(f'holding position: {controller.complaint}')
             self._report()
-        for measured_at, measured in self._sensors.pass_on(now, state):
+        for measured_at, measured in self._sensors.deliver(now, state):
             self._publish(measured_at, measured)
 
     def _publish(self, measured_at: float, state: MotionState) -> None:
         message = JointState()
         message.header.stamp = Time(nanoseconds=round(1e9 * measured_at)).to_msg()
-        message.name = [*self._controller.joints, *self._standing]
-        rest = [0.0] * len(self._standing)
-        message.position = [*state.q.tolist(), *self._standing.values()]
+        message.name = [*self._controller.joints, *self._fixed_joints]
+        rest = [0.0] * len(self._fixed_joints)
+        message.position = [*state.q.tolist(), *self._fixed_joints.values()]
         message.velocity = [*state.qd.tolist(), *rest]
         self._states.publish(message)
 
@@ -170,13 +172,13 @@ class SimController(Node):
         self._diagnostics.publish(array)
 
     def close(self) -> None:
-        """Nothing to say."""
+        """Nothing to close."""
 
 
 def _apply(values: Mapping[str, Any], chain: Chain, controller: SimulatedController,
            sensors: Sensors) -> None:
     """
-    Give the parameters to those whom they concern; all or none.
+    Apply the parameters; all or none.
 
     Raises
     ------
@@ -211,7 +213,7 @@ def _apply(values: Mapping[str, Any], chain: Chain, controller: SimulatedControl
         'noise', 'velocity_noise', 'delay', 'dropped')))
 
 
-def _posture(chain: Chain, values: tuple[float, ...]) -> np.ndarray:
+def _start_positions(chain: Chain, values: tuple[float, ...]) -> np.ndarray:
     if not values:
         return chain.middle
     q = one_per_joint(chain, values, 'the parameter initial_positions')

@@ -1,10 +1,10 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The joints of a URDF under gravity and position servos, simulated by MuJoCo.
+The joints of a URDF with gravity and position servos, simulated by MuJoCo.
 
-The servos are what industrial drives are without their integral part: they sag
-under load and lag in motion.  Nothing collides; meshes are not read.
+The servos behave like industrial drives without integral action: they sag under load and lag
+in motion.  There are no collisions; meshes are not read.
 """
 
 from __future__ import annotations
@@ -22,29 +22,31 @@ from ik_node.motion.trajectory import MotionState
 from ik_node.se3 import pose, rotation_about, rotation_from_rpy, rotation_to_axis
 from ik_node.text import quote
 
-TIME_STEP = 1e-3       # s
-BANDWIDTH = 80.0       # rad/s of the servos, critically damped: 2 / BANDWIDTH behind
-ROTOR_SHARE = 0.1      # of a joint's inertia, which the rotor behind the gear adds at least
-LEAST_ROTOR = 0.02     # kg m^2 or kg; a small arm's drive at the joint
-ROD = 5.0              # kg/m of a link without inertial element, from its joint to the next
-ROD_END = 0.5          # kg more
-ROD_RADIUS = 0.05      # m
-STIFF = 2.0 * TIME_STEP, 1.0   # time constant (s) and damping of stops and mimic joints
-SETTLING = 1.0         # s, until the arm hangs in its servos
-POSTURES = 32          # in which the inertia of each joint is looked up
+TIME_STEP_S = 1e-3
+SERVO_BANDWIDTH = 80.0     # rad/s, critically damped: a lag of 2 / SERVO_BANDWIDTH
+ROTOR_SHARE = 0.1          # of a joint's inertia; the rotor adds at least this ...
+MIN_ROTOR_INERTIA = 0.02   # ... and this, kg m^2 or kg at the joint
+ROD_DENSITY_KG_PER_M = 5.0  # of a link without inertial element, from its joint to the next
+ROD_END_MASS_KG = 0.5
+ROD_RADIUS_M = 0.05
+STIFF_CONSTRAINT = 2.0 * TIME_STEP_S, 1.0  # time constant (s), damping of stops and mimic joints
+SETTLE_DURATION_S = 1.0    # at the start, until the servos carry the arm
+INERTIA_SAMPLES = 32       # configurations in which the inertia of each joint is computed
 
 
 class PhysicsPlant:
     """
+    An arm in MuJoCo; see :class:`ik_node.simulation.joints.Plant`.
+
     Parameters
     ----------
     tree : Tree
     chain : Chain
-        Its joints are driven; mimic joints follow them.
+        Its joints are driven; mimic joints follow.
     q : (n,) array
-        Posture that the servos hold at start.
-    standing : mapping
-        Where the joints beside the chain are fixed, by name.
+        Positions that the servos hold at the start.
+    fixed_joints : mapping
+        Positions of the joints outside the chain, by name.
 
     Attributes
     ----------
@@ -56,24 +58,24 @@ class PhysicsPlant:
     ParameterError
         If MuJoCo is not installed.
     UrdfError
-        If an inertial element makes no sense.
+        If an inertial element is invalid.
 
     """
 
     def __init__(self, tree: Tree, chain: Chain, q: np.ndarray,
-                 standing: Mapping[str, float]) -> None:
+                 fixed_joints: Mapping[str, float]) -> None:
         self._mujoco = mujoco = _mujoco()
         self.blocked = np.zeros(chain.n, dtype=bool)
-        spec = _specification(mujoco, tree, standing)
+        spec = _specification(mujoco, tree, fixed_joints)
         self.model = spec.compile()
         self._data = mujoco.MjData(self.model)
         joints = [self.model.joint(name) for name in chain.joint_names]
         self._q = np.array([joint.qposadr[0] for joint in joints])
         self._v = np.array([joint.dofadr[0] for joint in joints])
         inertia = self._largest_inertia(chain)
-        rotor = np.maximum(ROTOR_SHARE * inertia, LEAST_ROTOR)
-        stiffness = BANDWIDTH**2 * (inertia + rotor)
-        damping = 2.0 * BANDWIDTH * (inertia + rotor)
+        rotor = np.maximum(ROTOR_SHARE * inertia, MIN_ROTOR_INERTIA)
+        stiffness = SERVO_BANDWIDTH**2 * (inertia + rotor)
+        damping = 2.0 * SERVO_BANDWIDTH * (inertia + rotor)
         for name, k, d, m in zip(chain.joint_names, stiffness, damping, rotor):
             spec.joint(name).armature = m
             servo = spec.add_actuator(name=name, target=name,
@@ -85,13 +87,13 @@ class PhysicsPlant:
         self._data.ctrl[:] = q
         self._owed = 0.0
         self.state = MotionState.at_rest(q)
-        self.step(self.state, SETTLING)
+        self.step(self.state, SETTLE_DURATION_S)
 
     def step(self, command: MotionState, dt: float) -> None:
-        """Follow `command` for `dt` seconds, at the end of which it is due."""
+        """Move towards `command`, which is due in `dt` seconds, for that time."""
         data, before, begin = self._data, self.state, self._data.ctrl.copy()
-        steps = int((self._owed + dt) / TIME_STEP)
-        self._owed += dt - steps * TIME_STEP
+        steps = int((self._owed + dt) / TIME_STEP_S)
+        self._owed += dt - steps * TIME_STEP_S
         still = self.blocked
         end = np.where(still, before.q, command.q)
         begin[still] = before.q[still]
@@ -104,7 +106,7 @@ class PhysicsPlant:
                                  data.qacc[self._v].copy())
 
     def _pose(self, q: np.ndarray) -> None:
-        """Put the joints, and those that mimic them, where they belong."""
+        """Set the positions of the joints and of those that mimic them."""
         data, model = self._data, self.model
         data.qpos[self._q] = q
         placed = set(self._q.tolist())
@@ -118,13 +120,13 @@ class PhysicsPlant:
                     placed.add(int(follower))
 
     def _largest_inertia(self, chain: Chain) -> np.ndarray:
-        """Return the largest inertia (kg m^2 or kg) that each joint sees over the postures."""
+        """Return the largest inertia (kg m^2 or kg) of each joint over sampled configurations."""
         mujoco, model, data = self._mujoco, self.model, self._data
         lower = np.where(np.isfinite(chain.lower), chain.lower, -np.pi)
         upper = np.where(np.isfinite(chain.upper), chain.upper, np.pi)
         column = np.zeros(model.nv)
         largest = np.zeros(chain.n)
-        for q in np.random.default_rng(0).uniform(lower, upper, (POSTURES, chain.n)):
+        for q in np.random.default_rng(0).uniform(lower, upper, (INERTIA_SAMPLES, chain.n)):
             self._pose(q)
             mujoco.mj_forward(model, data)
             for k, v in enumerate(self._v):
@@ -142,10 +144,10 @@ def _mujoco() -> Any:
     return mujoco
 
 
-def _specification(mujoco: Any, tree: Tree, standing: Mapping[str, float]) -> Any:
+def _specification(mujoco: Any, tree: Tree, fixed_joints: Mapping[str, float]) -> Any:
     """Return the mechanism without servos; gravity acts along -z of the root link."""
     spec = mujoco.MjSpec()
-    spec.option.timestep = TIME_STEP
+    spec.option.timestep = TIME_STEP_S
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     spec.option.disableflags = mujoco.mjtDisableBit.mjDSBL_CONTACT
     spec.compiler.degree = False
@@ -155,7 +157,7 @@ def _specification(mujoco: Any, tree: Tree, standing: Mapping[str, float]) -> An
     inertias = {link.get('name'): _inertia_of(link)
                 for link in etree.fromstring(tree.source).iterchildren('link')}
     bodies = {tree.root: spec.worldbody}
-    fixed = _with_followers(tree, standing)
+    fixed = _with_mimics(tree, fixed_joints)
     for joint in tree.joints:
         T = joint.T_parent_joint
         if joint.name in fixed:
@@ -163,7 +165,7 @@ def _specification(mujoco: Any, tree: Tree, standing: Mapping[str, float]) -> An
         body = bodies[joint.child] = bodies[joint.parent].add_body(
             name=joint.child, pos=T[:3, 3], quat=_quaternion(mujoco, T[:3, :3]))
         drives = joint.moves and joint.name not in fixed
-        # A link that is fixed to another, and has no inertia, is a frame without mass.
+        # A fixed link without inertia is a massless frame.
         inertia = inertias[joint.child] or (_rod(tree.joints_below(joint.child)) if drives
                                             else None)
         if inertia is not None:
@@ -176,7 +178,7 @@ def _specification(mujoco: Any, tree: Tree, standing: Mapping[str, float]) -> An
                 mujoco.mjtJoint.mjJNT_SLIDE if slides else mujoco.mjtJoint.mjJNT_HINGE))
             if joint.type is not JointType.CONTINUOUS and joint.mimic is None:
                 axis.range = joint.lower, joint.upper
-                axis.solref_limit = STIFF
+                axis.solref_limit = STIFF_CONSTRAINT
     for joint in tree.joints:
         if joint.mimic is not None and joint.name not in fixed:
             ratio = spec.add_equality(type=mujoco.mjtEq.mjEQ_JOINT, name1=joint.name,
@@ -184,17 +186,17 @@ def _specification(mujoco: Any, tree: Tree, standing: Mapping[str, float]) -> An
                                       objtype=mujoco.mjtObj.mjOBJ_JOINT)
             ratio.data[:] = 0.0
             ratio.data[:2] = joint.mimic.offset, joint.mimic.multiplier
-            ratio.solref = STIFF
+            ratio.solref = STIFF_CONSTRAINT
     return spec
 
 
-def _with_followers(tree: Tree, standing: Mapping[str, float]) -> dict[str, float]:
-    """Add the joints that mimic a standing one."""
-    fixed = dict(standing)
-    followers = [joint for joint in tree.joints if joint.mimic is not None]
-    for _ in followers:  # each may follow one that comes after it
+def _with_mimics(tree: Tree, fixed_joints: Mapping[str, float]) -> dict[str, float]:
+    """Add the joints that mimic a fixed joint."""
+    fixed = dict(fixed_joints)
+    mimics = [joint for joint in tree.joints if joint.mimic is not None]
+    for _ in mimics:  # each may mimic one that is fixed later
         fixed |= {joint.name: joint.mimic.multiplier * fixed[joint.mimic.joint]
-                  + joint.mimic.offset for joint in followers if joint.mimic.joint in fixed}
+                  + joint.mimic.offset for joint in mimics if joint.mimic.joint in fixed}
     return fixed
 
 
@@ -202,7 +204,7 @@ def _inertia_of(link: Any) -> tuple[float, np.ndarray, np.ndarray, np.ndarray] |
     """
     Return mass (kg), centre (m), axes (3, 3) and moments (kg m^2) of a link element.
 
-    None where the URDF gives none.
+    None if the URDF has none.
     """
     element = link.find('inertial')
     if element is None:
@@ -224,20 +226,20 @@ def _inertia_of(link: Any) -> tuple[float, np.ndarray, np.ndarray, np.ndarray] |
             R = R * [1.0, 1.0, -1.0]
         centre, R = np.array(xyz), rotation_from_rpy(*rpy) @ R
     except (AttributeError, TypeError, ValueError, np.linalg.LinAlgError):
-        raise UrdfError(f'the inertial element of link {quote(link.get("name"))} makes no sense; '
+        raise UrdfError(f'the inertial element of link {quote(link.get("name"))} is invalid; '
                         'correct it, or set physics to false') from None
     return (mass, centre, R, np.maximum(moments, 0.0)) if mass > 0.0 else None
 
 
 def _rod(below: list[Joint]) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """Return what :func:`_inertia_of` does for a rod from a joint to those below it."""
+    """Return mass, centre, axes and moments of a rod from a joint to its child joints."""
     end = np.mean([joint.T_parent_joint[:3, 3] for joint in below], axis=0) if below \
         else np.zeros(3)
     length = float(np.linalg.norm(end))
-    mass = ROD * length + ROD_END
-    across = mass * (length**2 / 12.0 + ROD_RADIUS**2 / 4.0)
+    mass = ROD_DENSITY_KG_PER_M * length + ROD_END_MASS_KG
+    across = mass * (length**2 / 12.0 + ROD_RADIUS_M**2 / 4.0)
     return (mass, end / 2.0, rotation_to_axis(end / length) if length else np.eye(3),
-            np.array([across, across, mass * ROD_RADIUS**2 / 2.0]))
+            np.array([across, across, mass * ROD_RADIUS_M**2 / 2.0]))
 
 
 def _quaternion(mujoco: Any, R: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from ik_node.command_line.compare_methods import LIMITS, METHOD_NAMES
+from ik_node.command_line.compare_methods import LIMIT_MODES, METHOD_NAMES
 from ik_node.ros.parameters import IK_NODE, INTERACTIVE_GOAL, SIM_CONTROLLER, VIEWER
 from ik_node.textbook.compare_runs import PRODUCTION
 from ik_node.textbook.methods import METHODS
@@ -86,4 +86,4 @@ def test_wrong_usage(script):
 def test_names_of_methods_and_limits():
     """The command line names them without importing them: its list is theirs."""
     assert METHOD_NAMES == (PRODUCTION, *METHODS)
-    assert LIMITS == tuple(Limits)
+    assert LIMIT_MODES == tuple(Limits)

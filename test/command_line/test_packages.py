@@ -17,6 +17,8 @@ from ik_node.command_line.packages import (
     ROS_MODULES_ON_PYPI,
     ROS_ON_PYPI,
 )
+from ik_node.errors import ParameterError
+from ik_node.ros.action_client import TrajectoryAction
 
 ROOT = Path(__file__).parents[2]
 
@@ -67,6 +69,15 @@ def test_what_pypi_lacks_is_told_by_its_apt_name(monkeypatch):
     monkeypatch.setenv('ROS_DISTRO', 'kilted')
     assert how_to_install('tf2_ros').endswith('sudo apt install ros-kilted-tf2-ros-py')
     assert how_to_install('rclpy').endswith('pip install ' + ' '.join(ROS_ON_PYPI))
+
+
+def test_output_by_action_without_control_msgs(monkeypatch):
+    """The package of apt is named, and the other output."""
+    monkeypatch.delenv('ROS_DISTRO', raising=False)
+    monkeypatch.setitem(sys.modules, 'control_msgs', None)
+    monkeypatch.setitem(sys.modules, 'control_msgs.action', None)
+    with pytest.raises(ParameterError, match='install ros-jazzy-control-msgs; or set the output'):
+        TrajectoryAction(None, 'follow_joint_trajectory', print)
 
 
 @pytest.mark.parametrize('program, arguments', [

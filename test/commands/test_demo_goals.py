@@ -11,31 +11,19 @@ from ik_node.commands.demo_goals import goals_for
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import parse_urdf
 
-# A palletizer: the tool has no roll and no yaw of its own.
-FOUR_AXES = '<robot name="four_axes"><link name="foot"/>' + ''.join(
-    f'<link name="{child}"/><joint name="{name}" type="revolute"><parent link="{parent}"/>'
-    f'<child link="{child}"/><origin xyz="{xyz}"/><axis xyz="{axis}"/>'
-    f'<limit lower="{lower}" upper="{upper}" velocity="2" effort="50"/></joint>'
-    for name, parent, child, xyz, axis, lower, upper in (
-        ('waist', 'foot', 'body', '0 0 0.2', '0 0 1', -2.8, 2.8),
-        ('shoulder', 'body', 'upper_arm', '0 0 0.1', '0 1 0', -1.5, 1.9),
-        ('elbow', 'upper_arm', 'forearm', '0 0 0.4', '0 1 0', -0.3, 2.5),
-        ('wrist', 'forearm', 'hand', '0.4 0 0', '0 1 0', -2.0, 2.0))) + (
-    '<link name="grip"/><joint name="grip_mount" type="fixed"><parent link="hand"/>'
-    '<child link="grip"/><origin xyz="0.1 0 0"/></joint></robot>')
-NAMES = ('six_axis_arm', 'ur5', 'panda', 'xarm7', 'z1', 'kinova', 'baxter')
+NAMES = ('six_axis_arm', 'panda', 'xarm7', 'z1', 'kinova')
 
 
 def arm(name):
     """Return a chain, and Pinocchio's model of it."""
     if name != 'four_axes':
         return robots.chain(name), robots.reference(name)
-    return (make_chain(parse_urdf(FOUR_AXES.encode()), 'foot', 'grip'),
-            robots.Reference(FOUR_AXES))
+    return (make_chain(parse_urdf(robots.FOUR_AXES.encode()), 'foot', 'grip'),
+            robots.Reference(robots.FOUR_AXES))
 
 
 def nearest_error(reference, chain, T_goal, tries=60):
-    """Return how near (m and rad, the larger) SciPy-free Newton steps of Pinocchio get."""
+    """Return how near (m and rad, the larger) damped steps by the Jacobians of Pinocchio get."""
     random, best = np.random.default_rng(1), np.inf
     lower, upper = (np.where(np.isfinite(bound), bound, default) for bound, default in (
         (chain.lower, -np.pi), (chain.upper, np.pi)))

@@ -48,7 +48,7 @@ def run(folder, command):
     (f'{VIEWER} ik_node:="a+b"', 1, 'Invalid topic name'),
     (f'{VIEWER} host:="999.1.1.1"', 1, 'cannot listen on 999.1.1.1')])
 def test_arguments(tmp_path, command, code, words):
-    """The exit code that the help names, and what is wrong."""
+    """The documented exit code, and a message that names the error."""
     if command.startswith('viewer'):
         pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
     ended, said = run(tmp_path, command)

@@ -83,8 +83,8 @@ def assert_numbers(panels):
     return times, q, qd, qdd
 
 
-def test_a_line(drawn):
-    """The tip stays on the segment, where the fastest way leaves it by centimetres."""
+def test_straight_line(drawn):
+    """With --line the tip stays on the segment; without, it leaves it by centimetres."""
     goal = ['--xyz', '0.4', '-0.25', '0.4', '--rpy', '2.6', '0', '0', '--start', *map(str, START)]
     off = []
     for options in ([], ['--line']):
@@ -102,8 +102,8 @@ def test_a_line(drawn):
     assert off[0] > 0.01 and off[1] < 1e-4
 
 
-def test_a_goal_is_planned_as_the_node_would(drawn):
-    """From the start at rest to the goal at rest, at half the velocity limits."""
+def test_goal_is_planned_as_by_the_node(drawn):
+    """From rest at the start to rest at the goal, at half the velocity limits."""
     times, q, qd, qdd = assert_numbers(drawn(*GOAL))
     assert times[0] == 0.0 and np.array_equal(q[0], START)
     pin.framesForwardKinematics(MODEL, DATA, q[-1])
@@ -116,7 +116,7 @@ def test_a_goal_is_planned_as_the_node_would(drawn):
 
 
 def test_parameters_come_from_a_file(drawn, tmp_path):
-    """Scales and the limit of the tool's speed are the node's; the limit is drawn."""
+    """Acceleration scale and tool speed limit are taken from it; the limit is drawn."""
     config = tmp_path / 'mine.yaml'
     config.write_text('/**/ik_node:\n  ros__parameters:\n    motion.tool_speed: 0.1\n'
                       '    motion:\n      acceleration_scale: 0.25\n')
@@ -147,8 +147,8 @@ def words_of(numbers):
     return ' '.join(f'{number:.9f}' for number in numbers)
 
 
-def test_a_recorded_status_is_planned_again(drawn, tmp_path):
-    """From the state, moving too, in which the goal found the arm; the last one counts."""
+def test_recorded_status_is_planned_again(drawn, tmp_path):
+    """From its start state, also a moving one; the last status counts."""
     moving = [0.1, 0.0, -0.2, 0.0, 0.0, 0.0]
     file = tmp_path / 'status.yaml'
     file.write_text(
@@ -167,7 +167,7 @@ def test_a_recorded_status_is_planned_again(drawn, tmp_path):
     (status(goal='1', q_start='0 0', qd_start='0 0', q='0 0'), '6 finite numbers'),
     (status(goal='1', q_start='a', qd_start='0', q='0'), '6 finite numbers')])
 def test_bad_statuses_are_one_sentence(tmp_path, capsys, text, words):
-    """What is wrong; no picture."""
+    """The error in one sentence, and no picture."""
     file = tmp_path / 'status.yaml'
     file.write_text(text)
     refused(tmp_path, capsys, ['--status', file], words)
@@ -176,7 +176,7 @@ def test_bad_statuses_are_one_sentence(tmp_path, capsys, text, words):
 @pytest.mark.parametrize('what, middle', [
     ('positions', (0.25, 0.25, 0.0)), ('velocities', (0.25, 0.375, 0.0)),
     ('accelerations', (0.25, 0.46875, 0.0))])
-def test_recorded_points_are_joined_as_the_controller_does(drawn, tmp_path, what, middle):
+def test_recorded_points_are_interpolated_as_by_the_controller(drawn, tmp_path, what, middle):
     """Line, cubic or quintic over 2 s: known position, velocity, acceleration at half time."""
     qd = [] if what == 'positions' else ZERO
     qdd = ZERO if what == 'accelerations' else []
@@ -191,7 +191,7 @@ def test_recorded_points_are_joined_as_the_controller_does(drawn, tmp_path, what
 
 
 def test_csv_and_yaml_draw_the_same(drawn, tmp_path):
-    """The same numbers by either kind of file; further joints are left out."""
+    """Both kinds of file give the same curves; joints of others are ignored."""
     points = [(0.0, START, ZERO, ZERO), (1.0, LATER, [0.1] * 6, ZERO), (2.0, START, ZERO, ZERO)]
     text, table = tmp_path / 'points.yaml', tmp_path / 'points.csv'
     text.write_text(echo(points))
@@ -233,7 +233,7 @@ CSV = 'time,' + ','.join(NAMES) + '\n0,' + '0,' * 5 + '0\n'
     ('a.csv', CSV, 'at least 2 points'),
 ])
 def test_bad_files_are_one_sentence(tmp_path, capsys, name, text, words):
-    """What is wrong, where; no picture."""
+    """The error and its place in one sentence, and no picture."""
     file = tmp_path / name
     if text is not None:
         file.write_text(text)
@@ -251,7 +251,7 @@ def test_bad_files_are_one_sentence(tmp_path, capsys, name, text, words):
     (['--xyz', '.4', '0', '.4', '--config', str(ARM)], 'no ros__parameters of ik_node'),
     (['--xyz', '.4', '.3', '.3', '--rpy', '3.1', '0', '0', '--show'], 'no display'),
 ])
-def test_what_the_command_refuses(tmp_path, capsys, monkeypatch, arguments, words):
+def test_refused_arguments(tmp_path, capsys, monkeypatch, arguments, words):
     """One sentence and exit code 2."""
     monkeypatch.setenv('MPLBACKEND', 'agg')
     refused(tmp_path, capsys, arguments, words)
@@ -267,7 +267,7 @@ def refused(tmp_path, capsys, arguments, words):
 
 
 def test_wrong_usage(capsys):
-    """Nothing to draw, or an orientation of nothing."""
+    """No input, two inputs, or an orientation without a goal."""
     for arguments in ([], ['--points', 'a', '--listen'], ['--listen', '--rpy', '0', '0', '0']):
         with pytest.raises(SystemExit) as exit_:
             main(arguments)
@@ -276,8 +276,8 @@ def test_wrong_usage(capsys):
 
 @pytest.mark.parametrize('module, arguments, words', [
     ('matplotlib', GOAL, 'pip install matplotlib"\n'), ('rclpy', ['--listen'], 'source your ROS')])
-def test_what_is_missing_is_named(tmp_path, capsys, monkeypatch, module, arguments, words):
-    """Without matplotlib or ROS: how to get it."""
+def test_missing_packages_are_named(tmp_path, capsys, monkeypatch, module, arguments, words):
+    """Without matplotlib or ROS: how to install it."""
     for name in [*(each for each in sys.modules if each.split('.')[0] == module), module]:
         monkeypatch.setitem(sys.modules, name, None)
     refused(tmp_path, capsys, arguments, words)

@@ -30,15 +30,15 @@ def row(values):
     ('a.txt', f'goals: [{{xyz: {list(XYZ)}, quat: {QUATERNION.tolist()}, frame: tool0}}]',
      'tool0')])
 def test_one_pose_in_every_form(tmp_path, name, text, frame):
-    """The same pose, whether by angles or quaternion; Pinocchio converts between them."""
+    """The same pose by angles and by quaternion; Pinocchio converts between them."""
     (tmp_path / name).write_text(text, encoding='utf-8')
     found, = read_poses(tmp_path / name)
     assert found.xyz == XYZ and found.frame == frame
     assert abs(abs(np.dot(found.quaternion, QUATERNION)) - 1.0) < 1e-12
 
 
-def test_all_rows_in_their_order(tmp_path):
-    """Rows of either form may follow one another; no orientation is no rotation."""
+def test_rows_keep_their_order(tmp_path):
+    """Rows of both forms may be mixed; without an orientation there is no rotation."""
     file = tmp_path / 'a.csv'
     file.write_text(''.join(row([k, 0, 0, 0, 0, 0]) for k in range(5))
                     + row([5, 0, 0, 0, 0, 0, 1]))
@@ -48,8 +48,8 @@ def test_all_rows_in_their_order(tmp_path):
     assert read_poses(file)[0].quaternion == (0.0, 0.0, 0.0, 1.0)
 
 
-def test_the_examples():
-    """The shipped files are such files."""
+def test_shipped_examples():
+    """They can be read."""
     assert len(read_poses(EXAMPLES / 'corners.csv')) == 4
     assert len(read_goals(EXAMPLES / 'goals.yaml')) == 13
 
@@ -69,16 +69,16 @@ def test_the_examples():
     ('a.yaml', 'goals: [{xyz: [0, 0, 0], rpy: 1}]', 'rpy of goal 1'),
     ('a.yaml', 'goals: [{xyz: [0, 0, 0], quat: [0, 0, 1]}]', 'must be 4 finite'),
     ('a.yaml', 'goals: [{xyz: [0, 0, up]}]', 'xyz of goal 1')])
-def test_a_bad_file_is_one_sentence(tmp_path, name, text, words):
-    """What is wrong, and where."""
+def test_bad_files_are_one_sentence(tmp_path, name, text, words):
+    """The error and its place."""
     (tmp_path / name).write_text(text)
     with pytest.raises(ParameterError, match=words) as caught:
         read_poses(tmp_path / name)
     assert '\n' not in str(caught.value)
 
 
-def test_bytes_that_are_no_text(tmp_path):
-    """Neither form fails over them."""
+def test_files_that_are_not_text(tmp_path):
+    """Neither reader fails with another error."""
     for name in ('a.csv', 'a.yaml'):
         (tmp_path / name).write_bytes(b'\xff\xfe\x00x')
         with pytest.raises(ParameterError):

@@ -58,26 +58,26 @@ def heard(message, at=0.0):
 
 # ---- the node ---------------------------------------------------------------
 
-def test_no_ik_node_at_all():
-    """There is none to name, so it is to be started."""
+def test_no_ik_node_runs():
+    """Without another ik_node to name, the remedy is to start one."""
     assert_only(found('node', nodes=['/driver'], values=None, state=''), 'problem',
                 'there is no node /ik_node', 'start it: ros2 run ik_node ik_node')
 
 
-def test_another_ik_node():
-    """It is named, and what is no ik_node is not."""
+def test_ik_node_of_another_name_is_suggested():
+    """Only nodes that are an ik_node are suggested."""
     finding, = found('node', nodes=['/driver', '/left/ik_node'], values=None, state='')
     assert finding.remedy == 'name it: --node /left/ik_node'
 
 
-def test_no_state_was_told():
-    """Nothing is concluded from it."""
+def test_unknown_lifecycle_state():
+    """An unknown state is skipped, not judged."""
     assert_only(found('lifecycle', state=''), 'skipped', 'has not told its state')
 
 
 @pytest.mark.parametrize('state', ['finalized', 'activating', 'errorprocessing'])
-def test_other_states(state):
-    """To wait, or to start it again."""
+def test_other_lifecycle_states(state):
+    """The remedy is to wait, or to start the node again."""
     assert_only(found('lifecycle', state=state), 'problem', f'{NAME} is {state}',
                 'wait', 'start it again')
 
@@ -86,15 +86,15 @@ def test_other_states(state):
     ({}, 'problem'), ({'state': 'inactive'}, 'problem'), ({'state': 'unconfigured'}, 'skipped'),
     ({'values': None}, 'skipped')], ids=['active', 'inactive', 'unconfigured', 'no answer'])
 def test_nothing_on_diagnostics(seen, level):
-    """From a node that would say something it is a problem."""
+    """A problem for an active or inactive node; skipped for others."""
     words = ['preparing its solver', 'log'] if level == 'problem' else []
     assert_only(found('health', **seen), level, 'nothing from the node on /diagnostics', *words)
 
 
 # ---- the last goals ---------------------------------------------------------
 
-def test_the_last_goal_was_reached():
-    """It is well, whatever came before; goals under way are not counted."""
+def test_last_goal_reached():
+    """Earlier failures are no warning; goals under way are not counted."""
     assert_only(found('goals', statuses=[
         answer('rejected', 'OUT_OF_REACH'), answer('reached', 'NONE'),
         answer('accepted', 'ACCEPTED')]), 'ok', 'the last 2: 1 rejected, 1 reached')
@@ -102,8 +102,8 @@ def test_the_last_goal_was_reached():
 
 @pytest.mark.parametrize('reason, meaning', [
     ('OUT_OF_REACH', 'the goal is farther'), ('OF_A_NEWER_NODE', 'OF_A_NEWER_NODE')])
-def test_the_last_goal_failed(reason, meaning):
-    """A reason that is not known here is told as it came."""
+def test_last_goal_failed(reason, meaning):
+    """An unknown reason is repeated as it is."""
     assert_only(found('goals', statuses=[
         answer('reached', 'NONE'), answer('failed', reason, 'as the node says it')]), 'warning',
         f'failed ({reason}): as the node says it', f'it means: {meaning}')
@@ -115,14 +115,14 @@ def test_the_last_goal_failed(reason, meaning):
     (0, 'problem', 'nobody serves the action /arm/follow'),
     (1, 'ok', 'the action /arm/follow is served'),
     (3, 'warning', '3 serve the action /arm/follow; end all but one')])
-def test_servers_of_the_action(servers, level, words):
-    """One is as it should be."""
+def test_number_of_action_servers(servers, level, words):
+    """Exactly one server is expected."""
     assert_only(found('controller', values={**ARM, 'output': 'action'}, action='/arm/follow',
                       servers=servers), level, words)
 
 
-def test_qos():
-    """What does not fit is told of the topics of the node alone; none are known at times."""
+def test_qos_of_topics_of_the_node():
+    """Mismatches on topics of other nodes are ignored."""
     assert_only(found('QoS'), 'skipped', 'the topics of the node are not known')
     latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
     ends = (End('/other', 'a/B', QoSProfile(depth=1)),), (End('/third', 'a/B', latched),)
@@ -135,14 +135,14 @@ def test_qos():
 @pytest.mark.parametrize('times, words', [
     ([], 'no time has arrived on /clock'), ([5], '/clock has come only once'),
     ([5, 5], '/clock stands at 5 s')])
-def test_a_clock_that_does_not_run(times, words):
-    """Simulated time needs a clock that goes on."""
+def test_clock_that_does_not_run(times, words):
+    """Simulated time needs a /clock that advances."""
     assert_only(found('clock', values=SIMULATED, clock=[
         heard(Clock(clock=Time(sec=sec))) for sec in times]), 'problem', words)
 
 
-def test_nothing_with_a_stamp():
-    """Clocks cannot be compared; with one message they can."""
+def test_clocks_without_stamped_messages():
+    """Clocks are compared by stamps; without any, the check is skipped."""
     assert_only(found('clock'), 'skipped', 'nothing with a stamp was heard')
     state = JointState()
     state.header.stamp.sec = 1000
@@ -155,8 +155,8 @@ def test_nothing_with_a_stamp():
 
 # ---- description and limits -------------------------------------------------
 
-def test_a_description_whose_source_is_not_known():
-    """A node that does not answer may have it from a parameter."""
+def test_description_of_unknown_source():
+    """A node that does not answer may have its description from a parameter."""
     topic = Topic('/robot_description')
     assert_only(found('description', values=None, description_topic=topic), 'skipped',
                 'has not told where its description comes from')
@@ -164,8 +164,8 @@ def test_a_description_whose_source_is_not_known():
                 'no robot description on /robot_description', 'nobody publishes it')
 
 
-def test_a_bad_description_in_a_parameter():
-    """Its size and why are told; it goes before the file, as in the node."""
+def test_bad_description_in_a_parameter():
+    """The size and the error are given; the parameter has priority over the file."""
     assert_only(found('description', values={**ARM, 'robot_description': '<robot'}), 'problem',
                 'the parameter robot_description (6 bytes) is not usable: not a URDF')
     assert_only(found('description', values={
@@ -175,8 +175,8 @@ def test_a_bad_description_in_a_parameter():
 
 @pytest.mark.parametrize('kind, odd', [
     ('acceleration', 2000.0), ('acceleration', 0.001), ('jerk', 1e7), ('jerk', 0.01)])
-def test_odd_limits(kind, odd):
-    """Of one joint; it is named, and the parameter."""
+def test_implausible_limits(kind, odd):
+    """The joint and the parameter are named."""
     name = f'motion.{kind}_limits'
     plausible = [100.0] * 6
     assert_only(found('limits', values={**ARM, name: plausible}), 'ok', 'plausible')
@@ -189,7 +189,7 @@ def test_odd_limits(kind, odd):
     (0.5, 200, "the velocity limit of joint 'slide' is 200; give rad or m")],
     ids=['position', 'velocity'])
 def test_limits_in_millimetres(upper, velocity, words):
-    """Half a metre is well, 500 m are not."""
+    """A slide of half a metre is plausible, one of 500 m is not."""
     values = {'tip_link': 'tip', 'motion.acceleration_limits': [10.0],
               'motion.jerk_limits': [10.0]}
     assert_only(found('limits', values={
@@ -214,8 +214,8 @@ def listening(name, node='/joint_trajectory_controller'):
     ('/left', {}, '/right/arm/joint_trajectory',
      'remap: -r /left/joint_trajectory:=/right/arm/joint_trajectory'),
     ('', {}, '/trajectories', 'remap: -r /joint_trajectory:=/trajectories')])
-def test_a_controller_listens_elsewhere(namespace, values, heard_on, remedy):
-    """Who listens, on which topic, and what to set so that it gets the trajectories."""
+def test_controller_listens_on_another_topic(namespace, values, heard_on, remedy):
+    """The listener, its topic, and the value to set are named."""
     assert_only(found('controller', values={**ARM, **values}, namespace=namespace,
                       trajectory_topic=Topic(f'{namespace}/joint_trajectory'),
                       other_trajectory_topics=[listening(heard_on)]), 'problem',
@@ -223,15 +223,15 @@ def test_a_controller_listens_elsewhere(namespace, values, heard_on, remedy):
                 f'/joint_trajectory_controller listens on {heard_on}', remedy)
 
 
-def test_other_topics_are_not_told_where_a_controller_listens():
-    """Of two arms each has its own."""
+def test_controllers_of_other_arms_are_not_reported():
+    """With a listener of its own, an arm has no finding about others."""
     assert_only(found('controller', trajectory_topic=listening('/joint_trajectory'),
                       other_trajectory_topics=[listening('/arm/joint_trajectory')]), 'ok',
                 '/joint_trajectory_controller listens on /joint_trajectory')
 
 
-def test_an_action_is_served_elsewhere():
-    """The parameter that names its controller."""
+def test_action_is_served_by_another_controller():
+    """The parameter that selects that controller is named."""
     assert_only(found('controller', values={**ARM, 'output': 'action'},
                       action='/follow_joint_trajectory',
                       other_actions=['/arm_controller/follow_joint_trajectory']), 'problem',
@@ -244,7 +244,7 @@ def test_an_action_is_served_elsewhere():
     (['shoulder_pan', 'elbow'], 'of this arm'),
     ([f'left_joint_{k}' for k in range(1, 7)], "; the URDF lacks the prefix 'left_'")])
 def test_joint_states_of_another_robot(names, hint):
-    """Both are named, and a prefix by which they differ; it is told once."""
+    """Joints of both are named, and a common prefix; there is no second finding."""
     message = JointState(name=names, position=[0.0] * len(names))
     message.header.stamp.sec = 1
     seen = {'states': [heard(message, 0.02 * k) for k in range(100)],
@@ -258,8 +258,8 @@ def test_joint_states_of_another_robot(names, hint):
     assert_only(found('state source', **seen), 'ok', '/driver, 50 Hz')
 
 
-def test_one_joint_of_the_arm_is_enough():
-    """Then others are missing, and the robot is not another one."""
+def test_joint_states_with_one_joint_of_the_arm():
+    """Other joints are missing, but it is not another robot."""
     message = JointState(name=['joint_1', 'finger'], position=[0.0, 0.0])
     finding, = found('joint states', states=[heard(message)], end=0.1)
     assert 'another robot' not in finding.what and "lack 'joint_2'" in finding.what

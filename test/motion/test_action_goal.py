@@ -34,14 +34,14 @@ SUCCEEDED, CANCELED, ABORTED = GoalStatus
     (ABORTED, -17, Reason.INTERRUPTED, 'code -17'),
     (2, 0, Reason.INTERRUPTED, 'status 2'),
 ])
-def test_ends_in_words(status, code, reason, words):
+def test_each_result_has_a_reason_and_a_sentence(status, code, reason, words):
     """Each code has a reason and a sentence."""
     verdict = conclusion(status, code, '')
     assert verdict.reason is reason and words in verdict.sentence
     assert 'it says' not in verdict.sentence
 
 
-def test_the_numbers_are_those_of_the_messages():
+def test_codes_are_those_of_the_messages():
     """Codes 0 to -5, and the states of action_msgs."""
     from action_msgs.msg import GoalStatus as Message
     assert [int(code) for code in ResultCode] == [0, -1, -2, -3, -4, -5]
@@ -50,13 +50,13 @@ def test_the_numbers_are_those_of_the_messages():
 
 
 @pytest.mark.parametrize('status, code', list(product(GoalStatus, ResultCode)))
-def test_the_controllers_own_words_are_passed_on(status, code):
+def test_the_error_string_is_quoted(status, code):
     """Escaped and cut, whatever the end is."""
     verdict = conclusion(status, code, 'joint 3\nis off' + 'x' * 1000)
     assert r'joint 3\nis off' in verdict.sentence and len(verdict.sentence) < 450
 
 
-def test_life_of_a_goal():
+def test_states_of_a_goal():
     """Sent, accepted, ended once."""
     goal = Execution()
     assert goal.stage is Stage.SENT and goal.verdict is None
@@ -70,7 +70,7 @@ def test_life_of_a_goal():
 
 
 def test_a_refused_goal_has_ended():
-    """The sender is sent to the log, because the action gives no reason."""
+    """The action gives no reason, so the message refers to the log."""
     goal = Execution()
     goal.answered(False)
     assert goal.stage is Stage.ENDED and goal.verdict.reason is Reason.REFUSED
@@ -99,7 +99,7 @@ def goal(path=(), end=(), time=0.0, velocity=0.0):
     (goal(time=-1.0), [0.1, 0.2, 0.3], [0.01, 0.02, 0.03], 0.0),
 ])
 def test_tolerances_of_a_goal(message, path, end, time):
-    """0 is the default, -1 none, anything else what it says."""
+    """0 is the default, -1 none, other values are used."""
     found = DEFAULTS.of_goal(message, JOINTS)
     assert found.path.tolist() == path and found.goal.tolist() == end
     assert found.goal_time == time

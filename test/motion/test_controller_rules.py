@@ -95,8 +95,8 @@ RULES = [(extra_joint, '4 joints, the controller has 3'),
          (effort, 'point 2 has effort')]
 
 
-def test_a_good_trajectory_is_taken():
-    """None means taken."""
+def test_a_good_trajectory_is_accepted():
+    """None means accepted."""
     assert refusal(good(), JOINTS, NOW) is None
 
 
@@ -132,7 +132,7 @@ def test_rule_1_joint_count(names):
 
 
 def test_rule_1_option():
-    """With allow_partial_joints_goal a part of the joints is taken."""
+    """With allow_partial_joints_goal a trajectory of some joints is accepted."""
     message = good()
     message.joint_names = ['c']
     message.points = [point(1.0, [0.0])]
@@ -154,7 +154,7 @@ def test_rule_2_no_joint_names():
 # ---- rule 4: names ----------------------------------------------------------
 
 def test_rule_4_any_order_is_allowed():
-    """The order of the names is the sender's choice."""
+    """The sender may order the names as it likes."""
     message = good()
     message.joint_names = ['c', 'a', 'b']
     assert refusal(message, JOINTS, NOW) is None

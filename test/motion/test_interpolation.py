@@ -9,12 +9,12 @@ import numpy as np
 from numpy.polynomial import Polynomial
 import pytest
 
+from ik_node.motion import quintic
 from ik_node.motion.interpolation import (
     coefficients,
-    dense,
     evaluate,
     Point,
-    quintic,
+    sample_segments,
     Sampler,
     state_at,
     states_at,
@@ -58,8 +58,8 @@ def expected(a, b, k, t):
 # ---- the polynomials --------------------------------------------------------
 
 @pytest.mark.parametrize('orders', [(a, b) for a in range(3) for b in range(3)])
-def test_the_order_follows_what_both_ends_carry(orders):
-    """Line, cubic or quintic, by the end that carries less; against a fit by numpy."""
+def test_the_degree_depends_on_both_ends(orders):
+    """Line, cubic or quintic, by the end that has fewer derivatives; against a fit by numpy."""
     for seed in range(20):
         a, b = random_points(seed, orders)
         c = coefficients(a, b)
@@ -84,7 +84,7 @@ def test_a_segment_without_length_stays():
 def test_quintic_meets_both_ends(T, ends):
     """The quintic has position, velocity and acceleration of both ends."""
     q0, v0, a0, q1, v1, a1 = map(np.array, ends)
-    c = quintic(T, q0, v0, a0, q1, v1, a1)
+    c = quintic.coefficients(T, q0, v0, a0, q1, v1, a1)
     assert np.allclose(evaluate(c, 0.0), (q0, v0, a0), atol=1e-12)
     scale = 1e-9 * max(1.0, 1.0 / T**2)
     assert np.allclose(evaluate(c, T), (q1, v1, a1), atol=1e-7 + scale)
@@ -93,8 +93,8 @@ def test_quintic_meets_both_ends(T, ends):
 # ---- the sampler ------------------------------------------------------------
 
 @pytest.mark.parametrize('order', [0, 1, 2])
-def test_samples_run_through_the_points(order):
-    """From the state at arrival over every point, by the order that they carry."""
+def test_samples_pass_the_points(order):
+    """From the state at arrival through every point, for each degree."""
     before, *points = random_points(30 + order, [order] * 5)
     sampler = Sampler(points, before, NEVER)
     every = [before, *points]
@@ -107,7 +107,7 @@ def test_samples_run_through_the_points(order):
     assert sampler.end_time == points[-1].time
 
 
-def test_mixed_orders_are_decided_segment_by_segment():
+def test_each_segment_has_its_own_degree():
     """A point without velocities makes both its segments straight."""
     before, *points = random_points(40, [2, 2, 0, 2, 1])
     sampler = Sampler(points, before, NEVER)
@@ -120,7 +120,7 @@ def test_mixed_orders_are_decided_segment_by_segment():
         assert residues[0] < 1e-9 and residues[1] > 1e-6
 
 
-def test_a_start_without_derivatives_gets_zero_ones():
+def test_missing_derivatives_of_the_start_are_zero():
     """Where the first point has derivatives, the start gets zeros to match."""
     _, first = random_points(50, [2, 2])
     start = Point(0.0, np.array([0.3, -0.3]))
@@ -161,13 +161,13 @@ def test_after_the_last_point_it_holds():
     assert np.array_equal(held.q, end.q) and not held.qd.any() and not held.qdd.any()
 
 
-def test_before_the_arrival_it_stands():
-    """Before the time of arrival the position is that of the arrival."""
+def test_before_the_arrival_it_holds():
+    """Before the arrival the position is the one at arrival."""
     before, *points = random_points(61, [2, 2])
     assert np.array_equal(Sampler(points, before, NEVER).sample(before.time - 1.0).q, before.q)
 
 
-def test_points_in_the_past_are_passed_over():
+def test_points_in_the_past_are_skipped():
     """A trajectory whose first points are past is joined in its middle."""
     points = random_points(62, [1, 1, 1, 1])
     arrival = 0.5 * (points[1].time + points[2].time)
@@ -204,7 +204,7 @@ def test_accelerations_are_integrated_twice():
 
 
 def test_integration_from_a_start_without_derivatives():
-    """What the start lacks counts as zero."""
+    """Missing derivatives of the start count as zero."""
     start = Point(0.0, np.ones(2))
     assert np.allclose(Sampler([Point(1.0, None, np.array([1.0, 2.0]))], start,
                                NEVER).sample(1.0).q, [1.5, 2.0])
@@ -219,7 +219,7 @@ def test_integration_from_a_start_without_derivatives():
     (-3.1, 3.1, -3.1 + 2 * np.pi), (80 * np.pi + 0.1, 0.2, 0.1), (0.0, np.pi, 0.0),
     (np.pi, 0.0, np.pi), (0.0, -np.pi, 0.0)])
 def test_continuous_joints_start_from_the_nearest_turn(start, goal, shifted):
-    """The start is moved by whole turns, so that the way is the short one."""
+    """The start is shifted by whole turns, so that the motion is the short one."""
     wrap = np.array([True, False])
     sampler = Sampler([Point(1.0, np.array([goal, goal]))],
                       Point(0.0, np.array([start, start])), wrap)
@@ -229,7 +229,7 @@ def test_continuous_joints_start_from_the_nearest_turn(start, goal, shifted):
     assert sampler.sample(1.0).q.tolist() == [goal, goal]
 
 
-# ---- dense() and state_at() -------------------------------------------------
+# ---- sample_segments() and state_at() -------------------------------------------------
 
 def trajectory_of(seed, k=4, n=3):
     """Return a trajectory through random states to rest."""
@@ -242,10 +242,10 @@ def trajectory_of(seed, k=4, n=3):
 
 @pytest.mark.parametrize('seed', range(5))
 @pytest.mark.parametrize('per_segment', [1, 3, 8])
-def test_dense_agrees_with_state_at_and_with_numpy(seed, per_segment):
+def test_samples_agree_with_state_at_and_with_numpy(seed, per_segment):
     """Both give the quintics that numpy fits through the points."""
     trajectory = trajectory_of(70 + seed)
-    times, *values = dense(trajectory, per_segment)
+    times, *values = sample_segments(trajectory, per_segment)
     assert len(times) == 4 * per_segment + 1
     assert times[0] == 0.0 and times[-1] == trajectory.duration
     assert (np.diff(times) > 0.0).all() and set(trajectory.times) <= set(times)
@@ -281,7 +281,7 @@ def test_state_at_outside_the_motion():
         assert not state.qd.any() and not state.qdd.any()
 
 
-def test_states_at_are_those_of_state_at():
+def test_states_at_agrees_with_state_at():
     """Before, within and after the motion."""
     trajectory = trajectory_of(82)
     times = np.array([-0.2, 0.0, 0.01, *trajectory.times[:2], trajectory.duration - 1e-6,
@@ -292,8 +292,8 @@ def test_states_at_are_those_of_state_at():
                            [expected.q, expected.qd, expected.qdd], rtol=0.0, atol=1e-12)
 
 
-def test_the_sampler_runs_a_trajectory_as_state_at_does():
-    """What is planned is what the controller does with the points."""
+def test_the_sampler_agrees_with_state_at():
+    """The controller interpolates the points as planned."""
     trajectory = trajectory_of(81, n=2)
     start = trajectory.start
     sampler = Sampler([Point(t + 7.0, *each) for t, *each in zip(

@@ -11,9 +11,11 @@ import robots
 
 from ik_node.errors import Reason
 from ik_node.motion.interpolation import state_at
+from ik_node.motion.limits import MotionLimits
 from ik_node.motion.monitor import Monitor, MonitorOptions
-from ik_node.motion.point_to_point import Departure, plan_point_to_point
-from ik_node.motion.trajectory import MotionLimits, MotionState
+from ik_node.motion.point_to_point import plan_point_to_point
+from ik_node.motion.start_state import StartState
+from ik_node.motion.trajectory import MotionState
 
 OPTIONS = MonitorOptions(joint_tolerance=0.01, start_timeout=1.0, settle_timeout=2.0,
                          state_timeout=0.5)
@@ -27,7 +29,7 @@ def plan(name, start, goal):
     limits = MotionLimits(chain.lower, chain.upper, np.full(n, 1.0), np.full(n, 3.0),
                           np.full(n, 30.0))
     start = MotionState.at_rest(np.asarray(start, dtype=float))
-    return chain, plan_point_to_point(chain.joint_names, Departure.from_state(start),
+    return chain, plan_point_to_point(chain.joint_names, StartState.from_state(start),
                                       np.asarray(goal, dtype=float), limits, 0.1)
 
 
@@ -59,8 +61,8 @@ def test_reached(motion):
     assert trajectory.duration <= t < trajectory.duration + 0.3
 
 
-def test_within_tolerance_and_standing(motion):
-    """Arrived means within the tolerance and standing still, not passing by."""
+def test_reached_means_at_rest_within_tolerance(motion):
+    """An arm that passes through the tolerance has not arrived."""
     _, trajectory, monitor = motion
     assert monitor.observe(trajectory.duration + 0.1, GOAL + 0.009, 0.0) is None  # just come
     assert monitor.observe(trajectory.duration + 0.2, GOAL + 0.002, 0.0) is None  # moves
@@ -68,7 +70,7 @@ def test_within_tolerance_and_standing(motion):
 
 
 def test_outside_tolerance_is_not_reached(motion):
-    """Standing just outside the tolerance ends as OFF_TARGET, by joint and distance."""
+    """At rest just outside the tolerance: OFF_TARGET, with joint and distance."""
     _, trajectory, monitor = motion
     off = np.zeros(6)
     off[3] = 0.015
@@ -88,8 +90,8 @@ def test_not_moving(motion):
     assert 'controller' in verdict.sentence and f'{t:.1f} s' in verdict.sentence
 
 
-def test_old_news_of_a_resting_arm(motion):
-    """It is where it was seen to stand that counts, and when: not that nothing was heard since."""
+def test_an_old_measurement_of_a_resting_arm(motion):
+    """The time of the measurement counts, not the time without one."""
     chain, trajectory, monitor = motion
     verdict, t = watch(monitor, lambda t: START, lambda t: min(t, 0.4))
     assert verdict.reason is Reason.NOT_MOVING
@@ -97,7 +99,7 @@ def test_old_news_of_a_resting_arm(motion):
 
 
 def test_a_late_start_is_waited_for(motion):
-    """A controller that begins within the start timeout is not blamed."""
+    """A start within the start timeout is no fault."""
     _, trajectory, monitor = motion
     verdict, _ = watch(monitor, lambda t: state_at(trajectory, t - 0.7).q)
     assert verdict.reason is Reason.REACHED
@@ -111,8 +113,8 @@ def test_a_slow_controller_is_waited_for(motion):
     assert t > 8.0 * trajectory.duration
 
 
-def test_blocked_half_way(motion):
-    """An arm that stops on its way is reported after the settle timeout."""
+def test_blocked_in_motion(motion):
+    """An arm that stops before the end is reported after the settle timeout."""
     _, trajectory, monitor = motion
     half = 0.5 * trajectory.duration
     verdict, t = watch(monitor, lambda t: state_at(trajectory, min(t, half)).q)
@@ -121,7 +123,7 @@ def test_blocked_half_way(motion):
     assert t == pytest.approx(trajectory.duration + OPTIONS.settle_timeout, abs=0.1)
 
 
-def test_taken_away_by_somebody_else(motion):
+def test_moved_away_by_others(motion):
     """An arm that drifts away from the end makes no progress."""
     _, trajectory, monitor = motion
     verdict, t = watch(monitor, lambda t: state_at(trajectory, t).q + 0.05 * t)
@@ -155,16 +157,16 @@ def test_stale_states_are_no_arrival(motion):
         assert monitor.observe(trajectory.duration + t, GOAL, 0.6) is None
 
 
-def test_a_motion_that_begins_moving_needs_no_sign():
-    """After a preemption the arm moves already; standing shortly is no fault."""
+def test_a_motion_that_starts_moving_has_begun():
+    """After a preemption the arm moves already; a short rest is no fault."""
     chain, trajectory = plan('ur5', START, GOAL)
     moving = replace(trajectory, start=MotionState(START, np.full(6, 0.1), np.zeros(6)))
     monitor = Monitor(chain, moving, START, OPTIONS)
     assert monitor.observe(1.2, START, 0.0) is None
 
 
-def test_a_tiny_motion_is_not_called_standing():
-    """A motion smaller than the tolerance is simply reached."""
+def test_a_tiny_motion_is_reached():
+    """A motion smaller than the tolerance is reached at once."""
     chain, trajectory = plan('ur5', START, START + 0.004)
     monitor = Monitor(chain, trajectory, START, OPTIONS)
     verdict, t = watch(monitor, lambda t: START)
@@ -185,7 +187,7 @@ def test_whole_turns_of_continuous_joints_do_not_count(turns):
 
 
 def test_whole_turns_of_limited_joints_do_count(motion):
-    """A joint with limits is not where it is wanted one turn on."""
+    """One turn away, a joint with limits is not at its goal."""
     _, trajectory, monitor = motion
     turn = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 2.0 * np.pi])
     verdict, _ = watch(monitor, lambda t: state_at(trajectory, t).q + turn * min(1.0, t))
@@ -213,7 +215,7 @@ def test_noise_does_not_hide_an_arrival(motion, sigma, seed):
 @pytest.mark.parametrize('sigma', [1e-4, 5e-4])
 @pytest.mark.parametrize('seed', range(10))
 def test_noise_is_not_taken_for_motion(motion, sigma, seed):
-    """A silent controller is found out although its encoders are noisy."""
+    """A silent controller is detected although its encoders are noisy."""
     chain, trajectory, _ = motion
     error = noisy(sigma, seed)
     monitor = Monitor(chain, trajectory, START + error(), OPTIONS)
@@ -222,7 +224,7 @@ def test_noise_is_not_taken_for_motion(motion, sigma, seed):
 
 
 def test_an_arm_that_still_creeps_has_not_arrived(motion):
-    """The error that is told is that of the arm at rest, not of one on its last millimetres."""
+    """The reported error is that of the arm at rest."""
     _, trajectory, monitor = motion
     T = trajectory.duration
 
@@ -236,14 +238,14 @@ def test_an_arm_that_still_creeps_has_not_arrived(motion):
 
 
 def test_a_measurement_counts_once(motion):
-    """That joint states came too slowly to have changed does not mean that the arm stands."""
+    """Slow joint states that have not changed yet do not mean that the arm rests."""
     _, trajectory, monitor = motion
     T = trajectory.duration
     seen = [monitor.observe(T + 0.3 + age, GOAL + 0.005, age) for age in np.arange(0, 0.4, 0.02)]
     assert seen == [None] * len(seen)
 
 
-def test_what_was_measured_before_the_end_is_no_arrival(motion):
+def test_a_measurement_before_the_end_is_no_arrival(motion):
     """Joint states that stopped shortly before the end do not show where it ended."""
     _, trajectory, monitor = motion
     T = trajectory.duration
@@ -264,12 +266,12 @@ def test_noise_is_rarely_taken_for_motion(motion):
     assert found > 30
 
 
-def test_a_slow_short_motion_is_not_called_silent():
-    """Less than the tolerance away: an arm that is not seen to move has arrived."""
+def test_a_slow_short_motion_is_reached():
+    """Less than the tolerance away: an arm without visible motion has arrived."""
     chain = robots.chain('ur5')
     slow = MotionLimits(chain.lower, chain.upper, np.full(6, 0.002), np.full(6, 3.0),
                         np.full(6, 30.0))
-    trajectory = plan_point_to_point(chain.joint_names, Departure.from_state(
+    trajectory = plan_point_to_point(chain.joint_names, StartState.from_state(
         MotionState.at_rest(START)), START + 0.004, slow, 0.1)
     assert trajectory.duration > OPTIONS.start_timeout
     monitor = Monitor(chain, trajectory, START, OPTIONS)
@@ -277,10 +279,10 @@ def test_a_slow_short_motion_is_not_called_silent():
     assert verdict.reason is Reason.REACHED
 
 
-def test_a_closed_path_is_not_reached_by_standing(motion):
+def test_a_closed_path_is_not_reached_at_rest(motion):
     """It ends where it began, and nothing has moved: the controller is silent."""
     chain, there, _ = motion
-    back = plan_point_to_point(chain.joint_names, Departure.from_state(
+    back = plan_point_to_point(chain.joint_names, StartState.from_state(
         MotionState.at_rest(GOAL)), START, MotionLimits(
             chain.lower, chain.upper, np.full(6, 9.0), np.full(6, 90.0), np.full(6, 9e3)), 0.01)
     closed = replace(back, start=there.start, times=np.append(0.1, 0.1 + back.times),
@@ -347,8 +349,8 @@ def test_inside_the_tolerance_is_on_track(tracked, joint, offset):
     assert verdict.reason is Reason.REACHED
 
 
-def test_an_outlier_that_is_seen_often_is_no_departure(tracked):
-    """Slow joint states: one measurement, looked at again and again."""
+def test_a_repeated_outlier_is_no_violation(tracked):
+    """Slow joint states: the same measurement is observed several times."""
     trajectory, monitor = tracked
     for t in np.arange(0.0, 1.0, PERIOD):
         monitor.observe(t, state_at(trajectory, t).q, 0.0)
@@ -357,7 +359,7 @@ def test_an_outlier_that_is_seen_often_is_no_departure(tracked):
                                + 0.3 * np.eye(6)[1], age) is None
 
 
-def test_outliers_now_and_then_are_no_departure(tracked):
+def test_separate_outliers_are_no_violation(tracked):
     """Only several in a row are."""
     trajectory, monitor = tracked
     verdict, _ = watch(monitor, lambda t: state_at(trajectory, t).q
@@ -366,7 +368,7 @@ def test_outliers_now_and_then_are_no_departure(tracked):
     assert verdict.reason is Reason.REACHED
 
 
-def test_a_single_outlier_is_no_departure(tracked):
+def test_a_single_outlier_is_no_violation(tracked):
     """One measurement, or two, far off are noise."""
     trajectory, monitor = tracked
     verdict, _ = watch(monitor, lambda t: state_at(trajectory, t).q
@@ -377,8 +379,8 @@ def test_a_single_outlier_is_no_departure(tracked):
 @settings(max_examples=40, deadline=None)
 @given(late=st.floats(0.0, 0.9), speed=st.floats(0.1, 1.0), pause=st.floats(0.0, 1.0),
        wobble=st.floats(0.0, 0.02))
-def test_late_slow_and_paused_is_on_track(late, speed, pause, wobble):
-    """However late and slow the arm goes along its path, it is not off track."""
+def test_late_slow_or_paused_is_on_track(late, speed, pause, wobble):
+    """However late and slow the arm follows its path, it is not off track."""
     chain, trajectory = plan('ur5', START, GOAL)
     monitor = Monitor(chain, trajectory, START, TRACKED)
 
@@ -391,13 +393,13 @@ def test_late_slow_and_paused_is_on_track(late, speed, pause, wobble):
     assert verdict is None or verdict.reason is not Reason.OFF_TRACK
 
 
-def test_a_lagging_arm_after_a_hand_over_is_on_track():
-    """The new plan begins where the command was; the arm is still on its way there."""
+def test_a_lagging_arm_after_a_splice_is_on_track():
+    """The new plan begins at the command, which the arm has not reached yet."""
     chain, first = plan('ur5', START, GOAL)
     now, lag = 0.7, 0.25
     limits = MotionLimits(chain.lower, chain.upper, np.full(6, 1.0), np.full(6, 3.0),
                           np.full(6, 30.0))
-    second = plan_point_to_point(chain.joint_names, Departure.from_motion(first, now, 0.1, 0.01),
+    second = plan_point_to_point(chain.joint_names, StartState.from_motion(first, now, 0.1, 0.01),
                                  START, limits, 0.02)
     q_sent = state_at(first, now - lag).q
     assert np.abs(q_sent - second.start.q).max() > 2.0 * TOLERANCE[0]
@@ -407,7 +409,7 @@ def test_a_lagging_arm_after_a_hand_over_is_on_track():
     assert verdict.reason is Reason.REACHED
 
 
-def test_joints_without_tolerance_may_be_anywhere(motion):
+def test_joints_without_tolerance_are_not_checked(motion):
     """An infinite tolerance is none; the others keep theirs."""
     chain, trajectory, _ = motion
     free = TOLERANCE.copy()
@@ -419,7 +421,7 @@ def test_joints_without_tolerance_may_be_anywhere(motion):
     assert verdict.reason is Reason.REACHED
 
 
-def test_without_path_tolerance_the_path_is_not_watched(motion):
+def test_without_path_tolerance_the_path_is_not_checked(motion):
     """Only the end counts then."""
     _, trajectory, monitor = motion
     verdict, _ = watch(monitor, lambda t: state_at(trajectory, t).q

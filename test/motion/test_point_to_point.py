@@ -11,8 +11,10 @@ import ruckig
 
 from ik_node.errors import TrajectoryError
 from ik_node.motion import point_to_point
-from ik_node.motion.point_to_point import Departure, plan_point_to_point, plan_stop
-from ik_node.motion.trajectory import MotionLimits, MotionState
+from ik_node.motion.limits import MotionLimits
+from ik_node.motion.point_to_point import plan_point_to_point, plan_stop
+from ik_node.motion.start_state import StartState
+from ik_node.motion.trajectory import MotionState
 
 COUNT = 300
 NAMES = ('a', 'b', 'c')
@@ -21,7 +23,7 @@ PERIOD = 0.1
 
 def at(state):
     """Begin at once from a state."""
-    return Departure.from_state(state)
+    return StartState.from_state(state)
 
 
 def sampled(trajectory):
@@ -36,7 +38,7 @@ def check(trajectory, limits, start, goal=None):
         assert np.isfinite(array).all()
     assert trajectory.joint_names == NAMES[:len(start.q)]
     steps = np.diff(trajectory.times, prepend=0.0)
-    assert (steps[trajectory.handover:] >= 0.9e-3).all() and (steps >= 0.99e-4).all()
+    assert (steps[trajectory.lead_points:] >= 0.9e-3).all() and (steps >= 0.99e-4).all()
     assert steps.max() <= PERIOD + 3e-3
     assert np.array_equal(trajectory.start.q, start.q)
     assert np.array_equal(trajectory.start.qd, start.qd)
@@ -47,7 +49,7 @@ def check(trajectory, limits, start, goal=None):
     bounds = Bounds(limits.lower, limits.upper, limits.velocity, limits.acceleration, None)
     assert not faults(trajectory, bounds, goal=goal)
     # The motion itself keeps the jerk as well, from the hand-over on.
-    k = trajectory.handover
+    k = trajectory.lead_points
     if k:
         trajectory = replace(
             trajectory, start=MotionState(*(array[k - 1] for array in (
@@ -79,7 +81,7 @@ def by_ruckig(start, goal, limits):
 
 
 @pytest.mark.parametrize('seed', range(COUNT))
-def test_from_rest_and_on_the_way(seed):
+def test_from_rest_and_in_motion(seed):
     """From rest, then to another goal from any instant of the motion, then to a stop."""
     rng = np.random.default_rng(1000 + seed)
     limits = random_limits(rng)
@@ -91,10 +93,10 @@ def test_from_rest_and_on_the_way(seed):
     assert fastest - 1e-6 <= first.duration <= 1.01 * fastest
 
     elapsed, lead = rng.uniform(0.0, 1.05 * first.duration), rng.uniform(0.005, PERIOD)
-    departure = Departure.from_motion(first, elapsed, lead, rng.uniform(0.001, 0.02))
+    departure = StartState.from_motion(first, elapsed, lead, rng.uniform(0.001, 0.02))
     assert abs(departure.times[-1] - lead) <= 1e-3
     lead = departure.times[-1]
-    now = departure.now
+    now = departure.initial
     second = plan_point_to_point(NAMES, departure, goals[1], limits, PERIOD)
     check(second, limits, now, goals[1])
     # It begins where the first motion is, and leaves it at the end of the lead.
@@ -134,7 +136,7 @@ def test_stop_from_any_moving_state(seed):
     check(away, wide, start, middle + 1.0)
 
 
-def test_a_switch_of_jerk_next_to_a_point_leaves_room():
+def test_a_jerk_switch_next_to_a_point_keeps_the_limits():
     """A ramp whose jerk switches within a millisecond of a point keeps the acceleration."""
     far = np.full(3, 50.0)
     limits = MotionLimits(
@@ -149,21 +151,21 @@ def test_a_switch_of_jerk_next_to_a_point_leaves_room():
 
 @pytest.mark.parametrize('seed', range(300))
 def test_velocity_limit_below_the_speed_in_motion(seed):
-    """Turned down below the present, still rising speed: no refusal, and no more than must be."""
+    """Lowered below the present, still rising speed: accepted, and not exceeded further."""
     rng = np.random.default_rng(4000 + seed)
     limits = random_limits(rng)
     start = MotionState.at_rest(0.3 * rng.uniform(limits.lower, limits.upper))
     goals = 0.3 * rng.uniform(limits.lower, limits.upper, (2, 3))
     first = plan_point_to_point(NAMES, at(start), goals[0], limits, PERIOD)
     lowered = replace(limits, velocity=0.3 * limits.velocity)
-    departure = Departure.from_motion(first, rng.uniform(0.0, first.duration), 0.05, 0.01)
+    departure = StartState.from_motion(first, rng.uniform(0.0, first.duration), 0.05, 0.01)
     for motion in (plan_point_to_point(NAMES, departure, goals[1], lowered, PERIOD),
                    plan_stop(NAMES, departure, lowered, PERIOD)):
-        check(motion, limits, departure.now, None)
+        check(motion, limits, departure.initial, None)
 
 
 @pytest.mark.parametrize('seed', range(100))
-def test_limits_turned_down_in_motion(seed):
+def test_limits_lowered_in_motion(seed):
     """With lower limits from now on, a motion slows down to what braking allows."""
     rng = np.random.default_rng(3000 + seed)
     limits = random_limits(rng)
@@ -221,7 +223,7 @@ ONE = MotionLimits(np.array([-1.0]), np.array([1.0]), np.array([1.0]), np.array(
 
 
 def test_a_joint_that_moves_fast_towards_its_limit_is_braked():
-    """Where braking at once just keeps the limits, every goal is reached within them."""
+    """If immediate braking just keeps the limits, every goal is reached within them."""
     checked = 0
     for seed in range(200):
         rng = np.random.default_rng(4000 + seed)
@@ -243,12 +245,12 @@ def test_a_joint_that_moves_fast_towards_its_limit_is_braked():
     assert checked > 100
 
 
-def test_where_the_direct_way_is_not_valid_the_arm_stops_first(monkeypatch):
-    """To rest, and from there to the goal; from rest there is no other way."""
+def test_if_the_direct_motion_is_invalid_the_arm_stops_first(monkeypatch):
+    """To rest, and from there to the goal; from rest there is no alternative."""
     def rests_on_its_way(trajectory):
         return (np.abs(trajectory.qd[:-1]).max(axis=1) < 1e-9).any()
 
-    def refuse_the_direct_way(trajectory, limits):
+    def refuse_the_direct_motion(trajectory, limits):
         if not rests_on_its_way(trajectory):
             raise TrajectoryError('over the limit')
 
@@ -257,7 +259,7 @@ def test_where_the_direct_way_is_not_valid_the_arm_stops_first(monkeypatch):
     goal = np.array([0.5, -0.5, 0.9])
     direct = plan_point_to_point(NAMES, at(start), goal, limits, PERIOD)
     assert not rests_on_its_way(direct)
-    monkeypatch.setattr(point_to_point, 'validate', refuse_the_direct_way)
+    monkeypatch.setattr(point_to_point, 'validate', refuse_the_direct_motion)
     trajectory = plan_point_to_point(NAMES, at(start), goal, limits, PERIOD)
     check(trajectory, limits, start, goal)
     assert rests_on_its_way(trajectory) and trajectory.duration > direct.duration
@@ -309,7 +311,7 @@ def test_all_joints_arrive_together():
     assert (q[late][0] < trajectory.end - 1e-6).all()
 
 
-def test_a_continuous_joint_goes_the_way_of_the_numbers():
+def test_a_continuous_joint_may_turn_several_times():
     """Without limits a joint may turn many times."""
     limits = MotionLimits(np.array([-np.inf]), np.array([np.inf]), np.array([3.0]),
                           np.array([9.0]), np.array([60.0]))

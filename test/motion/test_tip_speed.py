@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The limits of the tip's speed, by Pinocchio and the independent checker."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import given, settings, strategies as st
@@ -15,9 +16,11 @@ from ik_node.errors import ParameterError
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import read_urdf
 from ik_node.motion.interpolation import state_at
-from ik_node.motion.point_to_point import Departure, plan_point_to_point, plan_stop
-from ik_node.motion.tip_speed import MOST_POINTS, tip_path, tip_rates, TipLimits
-from ik_node.motion.trajectory import MotionLimits, MotionState
+from ik_node.motion.limits import MotionLimits, TipLimits
+from ik_node.motion.point_to_point import plan_point_to_point, plan_stop
+from ik_node.motion.start_state import StartState
+from ik_node.motion.tip_speed import MAX_TIP_POINTS, tip_path, tip_rates
+from ik_node.motion.trajectory import MotionState
 
 ARM = Path(__file__).parents[2] / 'urdf/six_axis_arm.urdf'
 CHAIN = make_chain(read_urdf(ARM))
@@ -64,10 +67,10 @@ def test_from_rest_the_tip_keeps_its_limits(seed, speed, turn):
     rng = np.random.default_rng(seed)
     start = MotionState.at_rest(inside(rng))
     goal = start.q + rng.uniform(0.01, 1.0) * (inside(rng) - start.q)
-    at = Departure.from_state(start)
+    at = StartState.from_state(start)
     free = plan_point_to_point(CHAIN.joint_names, at, goal, LIMITS, PERIOD)
-    held = plan_point_to_point(CHAIN.joint_names, at, goal, LIMITS, PERIOD,
-                               TipLimits(CHAIN, speed, turn))
+    held = plan_point_to_point(CHAIN.joint_names, at, goal, tip_limited(speed, turn), PERIOD,
+                               CHAIN)
     assert not faults(held, BOUNDS, goal=goal)
     _, v, w = looked_at(held)
     assert v.max() <= speed and w.max() <= turn
@@ -87,12 +90,12 @@ def test_in_motion_the_tip_is_slowed_without_a_step(seed, phase, speed):
     """From any phase of a faster motion: under the limit as soon as the arm can be at rest."""
     rng = np.random.default_rng(seed)
     start = MotionState.at_rest(inside(rng, 0.5))
-    first = plan_point_to_point(CHAIN.joint_names, Departure.from_state(start),
+    first = plan_point_to_point(CHAIN.joint_names, StartState.from_state(start),
                                 inside(rng, 0.5), LIMITS, PERIOD)
-    departure = Departure.from_motion(first, phase * first.duration, 0.1, 0.01)
+    departure = StartState.from_motion(first, phase * first.duration, 0.1, 0.01)
     goal = inside(rng, 0.5)
-    held = plan_point_to_point(CHAIN.joint_names, departure, goal, LIMITS, PERIOD,
-                               TipLimits(CHAIN, speed))
+    held = plan_point_to_point(CHAIN.joint_names, departure, goal, tip_limited(speed), PERIOD,
+                               CHAIN)
     assert not faults(held, BOUNDS, goal=goal)
     stop = plan_stop(CHAIN.joint_names, departure, LIMITS, PERIOD)
     times, v, _ = looked_at(held)
@@ -115,7 +118,7 @@ def test_within_one_percent_of_the_optimum(seed, steepness, moving):
     start = MotionState(np.zeros(n), qd, np.zeros(n))
     goal = rng.uniform(-3.0, 3.0, n)
     names = tuple('abcdefg'[:n])
-    planned = plan_point_to_point(names, Departure.from_state(start), goal, limits, PERIOD)
+    planned = plan_point_to_point(names, StartState.from_state(start), goal, limits, PERIOD)
     request = ruckig.InputParameter(n)
     request.current_position, request.target_position = [0.0] * n, list(goal)
     request.current_velocity = list(qd)
@@ -128,22 +131,29 @@ def test_within_one_percent_of_the_optimum(seed, steepness, moving):
                       goal=goal)
 
 
-@pytest.mark.parametrize('values', [dict(speed=0.0), dict(turn=-1.0), dict(speed=np.nan)])
-def test_limits_that_are_none(values):
+def tip_limited(*speeds):
+    """Return the limits with speeds of the tip (m/s, rad/s)."""
+    return replace(LIMITS, tip=TipLimits(*speeds))
+
+
+@pytest.mark.parametrize('values', [
+    dict(speed=0.0), dict(angular_speed=-1.0), dict(acceleration=0.0),
+    dict(angular_acceleration=-1.0), dict(speed=np.nan)])
+def test_limits_must_be_positive(values):
     """A limit that is not positive is refused."""
     with pytest.raises(ParameterError, match='must be positive'):
-        TipLimits(CHAIN, **values)
+        TipLimits(**values)
 
 
 @pytest.mark.parametrize('period, far', [(0.002, 0.02), (0.05, 1.0), (1.0, -1.2)])
-def test_the_path_of_the_tip_is_evenly_in_time(period, far):
-    """From the start to the end, by Pinocchio; not more points than it may have, or needs."""
+def test_the_tip_path_is_evenly_spaced_in_time(period, far):
+    """From the start to the end, by Pinocchio; with no more points than allowed or needed."""
     start = np.array([0.1, 0.3, -0.4, 0.2, 1.0, 0.0])
     trajectory = plan_point_to_point(
-        CHAIN.joint_names, Departure.from_state(MotionState.at_rest(start)), start + far,
+        CHAIN.joint_names, StartState.from_state(MotionState.at_rest(start)), start + far,
         LIMITS, period)
     points = tip_path(CHAIN, trajectory)
-    assert 2 <= len(points) <= min(MOST_POINTS, 2 + trajectory.duration / 0.01)
+    assert 2 <= len(points) <= min(MAX_TIP_POINTS, 2 + trajectory.duration / 0.01)
     for point, t in zip(points, np.linspace(0.0, trajectory.duration, len(points))):
         pin.framesForwardKinematics(MODEL, DATA, state_at(trajectory, t).q)
         assert np.allclose(point, DATA.oMf[TIP].translation, atol=1e-9)

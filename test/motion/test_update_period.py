@@ -10,10 +10,12 @@ from motion_checker import Bounds, faults, path_of, state_at
 import numpy as np
 import pytest
 
-from ik_node.motion.active_trajectory import Course, postponed
-from ik_node.motion.point_to_point import Departure, plan_point_to_point, plan_stop
-from ik_node.motion.trajectory import MotionLimits, MotionState
-from ik_node.motion.update_period import Beat
+from ik_node.motion.active_trajectory import ActiveTrajectory, rescheduled
+from ik_node.motion.limits import MotionLimits
+from ik_node.motion.point_to_point import plan_point_to_point, plan_stop
+from ik_node.motion.start_state import StartState
+from ik_node.motion.trajectory import MotionState
+from ik_node.motion.update_period import UpdatePeriodEstimator
 from ik_node.motion.validate import validate
 from ik_node.simulation.controller import ControllerOptions, SimulatedController
 
@@ -23,36 +25,36 @@ LIMITS = MotionLimits(*(np.full(2, value) for value in (-9.0, 9.0, 2.0, 2.0, 20.
 FAR, BACK = np.array([6.0, -3.0]), np.array([-1.0, 4.0])
 
 
-def beat_of(stamps):
-    """Return a beat that has heard these stamps."""
-    beat = Beat()
+def estimator_of(stamps):
+    """Return a estimator that has heard these stamps."""
+    estimator = UpdatePeriodEstimator()
     for stamp in stamps:
-        beat.take(stamp, stamp)
-    return beat
+        estimator.add(stamp, stamp)
+    return estimator
 
 
 @pytest.mark.parametrize('ahead, agree', [
     (0.0, True), (0.004, True), (0.02, False), (-0.02, True), (-0.05, False), (1e9, False)])
-def test_clocks_agree_by_the_quickest_state(ahead, agree):
-    """Whatever the others took; and nothing is said by a few."""
-    beat, rng = Beat(), np.random.default_rng(5)
+def test_clocks_are_compared_by_the_fastest_state(ahead, agree):
+    """However long the others took; a few messages are not enough."""
+    estimator, rng = UpdatePeriodEstimator(), np.random.default_rng(5)
     for k in range(20):
-        assert not (k < 5 and beat.clocks_agree(0.03))
+        assert not (k < 5 and estimator.clocks_agree(0.03))
         sent = 0.01 * k
         took = 0.0005 if k % 7 == 3 else rng.uniform(0.001, 0.2)
-        beat.take(sent + ahead, sent + took)
-    assert beat.clocks_agree(0.03) == agree
-    beat.take(ahead, 0.3)  # back in time: anew
-    assert not beat.clocks_agree(0.03)
+        estimator.add(sent + ahead, sent + took)
+    assert estimator.clocks_agree(0.03) == agree
+    estimator.add(ahead, 0.3)  # back in time: anew
+    assert not estimator.clocks_agree(0.03)
 
 
-def test_delivery_is_that_of_nearly_the_slowest():
-    """Not of the one in a hundred that something else held up."""
-    beat = Beat()
-    assert beat.delivery == (0.0, 0.0)
+def test_delivery_is_the_95th_percentile():
+    """One delayed message in a hundred does not count."""
+    estimator = UpdatePeriodEstimator()
+    assert estimator.delivery == (0.0, 0.0)
     for k in range(200):
-        beat.take(0.01 * k, 0.01 * k + (0.03 if k % 2 else 0.002) + 0.5 * (k % 100 == 50))
-    assert np.allclose(beat.delivery, (0.002, 0.03))
+        estimator.add(0.01 * k, 0.01 * k + (0.03 if k % 2 else 0.002) + 0.5 * (k % 100 == 50))
+    assert np.allclose(estimator.delivery, (0.002, 0.03))
 
 
 @given(st.floats(1e-3, 0.045), st.floats(0.0, 100.0), st.floats(0.0, 0.4),
@@ -64,7 +66,7 @@ def test_the_next_update_is_predicted(period, begin, after, lost, seed):
     time = stamps[-1] + after
     turns = after / period
     expected = begin + period * (29 + math.ceil(turns))
-    found = beat_of(stamps).next(time)
+    found = estimator_of(stamps).next_update(time)
     assert found >= time
     room = period * (0.05 + 0.02 * turns)  # the period is known to some per cent
     if room < 0.3 * period and abs(turns - round(turns)) * period > room:
@@ -72,39 +74,41 @@ def test_the_next_update_is_predicted(period, begin, after, lost, seed):
 
 
 @pytest.mark.fault('joint states', 'stamps that are zero, irregular or begin anew',
-                   'no rhythm is taken from them')
+                   'no period is derived from them')
 @pytest.mark.parametrize('stamps', [
     [], [1.0], [0.0] * 30, [0.1 * k for k in range(30)], np.cumsum([0.001, 0.03] * 15),
     [0.01 * k for k in range(30)] + [0.05]])
-def test_without_a_rhythm_it_is_now(stamps):
+def test_without_a_period_it_is_now(stamps):
     """None, one, unset, slow, irregular, or just begun anew."""
-    assert beat_of(stamps).next(4.0) == 4.0
+    assert estimator_of(stamps).next_update(4.0) == 4.0
     last = max(stamps, default=0.0)
-    assert beat_of(stamps).next(last + 0.004) == last + 0.004
+    assert estimator_of(stamps).next_update(last + 0.004) == last + 0.004
 
 
-def test_an_old_rhythm_is_forgotten():
+def test_an_old_period_is_dropped():
     """Half a second without a stamp: nothing is known of the next update."""
-    assert beat_of([]).cycle == 0.01 and beat_of(0.004 * np.arange(9.0, 39.0)).cycle \
+    assert estimator_of([]).period == 0.01 and estimator_of(0.004 * np.arange(9.0, 39.0)).period \
         == pytest.approx(0.004)
-    beat = beat_of(0.01 * np.arange(30))
-    assert beat.next(0.293) == pytest.approx(0.30) and beat.next(0.9) == 0.9
+    estimator = estimator_of(0.01 * np.arange(30))
+    assert estimator.next_update(0.293) == pytest.approx(0.30)
+    assert estimator.next_update(0.9) == 0.9
 
 
 def test_a_known_cycle():
-    """Where the joint states have another rhythm, the controller begins within its cycle."""
-    beat = beat_of(0.03 * np.arange(30))
-    assert beat.next(0.881) == pytest.approx(0.90) and beat.cycle == pytest.approx(0.03)
-    assert beat.next(0.881, 0.001) == pytest.approx(0.8815)
-    assert beat.next(0.881, 0.031) == pytest.approx(0.90)
-    assert beat_of([]).next(4.0, 0.02) == 4.01
+    """If the joint states have another period, the controller begins within its cycle."""
+    estimator = estimator_of(0.03 * np.arange(30))
+    assert estimator.next_update(0.881) == pytest.approx(0.90)
+    assert estimator.period == pytest.approx(0.03)
+    assert estimator.next_update(0.881, 0.001) == pytest.approx(0.8815)
+    assert estimator.next_update(0.881, 0.031) == pytest.approx(0.90)
+    assert estimator_of([]).next_update(4.0, 0.02) == 4.01
 
 
-def plan(departure, goal):
-    return plan_point_to_point(NAMES, departure, goal, LIMITS, 0.02)
+def plan(start, goal):
+    return plan_point_to_point(NAMES, start, goal, LIMITS, 0.02)
 
 
-FIRST = plan(Departure.from_state(MotionState.at_rest(np.zeros(2))), FAR)
+FIRST = plan(StartState.from_state(MotionState.at_rest(np.zeros(2))), FAR)
 
 
 def message(trajectory):
@@ -138,12 +142,12 @@ class Lagging(SimulatedController):
         """Return what the joints are told."""
         return self._command
 
-    def _begin(self, new, now):
+    def _sampler_of(self, message, now):
         self.state = self.commands[-1 - self._lag]
-        return super()._begin(new, now)
+        return super()._sampler_of(message, now)
 
 
-def hand_over(phase, plan_next, lag=0, from_desired=False, rhythm=True, close=True, seed=0,
+def splice(phase, plan_next, lag=0, from_desired=False, periodic=True, close=True, seed=0,
               period=PERIOD):
     """
     Send FIRST, and the next motion at a share `phase` of it; return what the joints were told.
@@ -152,29 +156,30 @@ def hand_over(phase, plan_next, lag=0, from_desired=False, rhythm=True, close=Tr
     joint states, or not.  It sends points for each of its cycles until the hand-over, or not.
     """
     rng = np.random.default_rng(seed)
-    controller, beat = Lagging(lag, from_desired), Beat()
+    controller, estimator = Lagging(lag, from_desired), UpdatePeriodEstimator()
     sent_first = 0.5 + rng.uniform(0.0, period)
     planned_at = sent_first + phase * FIRST.duration
     sent_next = planned_at + rng.uniform(0.002, 0.012)
-    course = trajectory = None
+    active = trajectory = None
     told = []
     k = 0
     while trajectory is None or k * period < sent_next + trajectory.duration + 2.0 * period:
         t = k * period
         k += 1
-        if course is None and t >= sent_first:
-            course = Course(FIRST, beat.next(sent_first) if rhythm else sent_first, LIMITS)
+        if active is None and t >= sent_first:
+            began = estimator.next_update(sent_first) if periodic else sent_first
+            active = ActiveTrajectory(FIRST, began, LIMITS)
             controller.offer(message(FIRST), t)
         if trajectory is None and t >= sent_next:
-            begin = beat.next(sent_next) if rhythm else sent_next
-            trajectory = plan_next(Departure.from_motion(
-                FIRST, planned_at - course.began, LEAD, beat.cycle if close else LEAD))
-            if rhythm:
-                trajectory = postponed(trajectory, course, planned_at, begin)
+            begin = estimator.next_update(sent_next) if periodic else sent_next
+            trajectory = plan_next(StartState.from_motion(
+                FIRST, planned_at - active.began, LEAD, estimator.period if close else LEAD))
+            if periodic:
+                trajectory = rescheduled(trajectory, active, planned_at, begin)
                 validate(trajectory, LIMITS)
             controller.offer(message(trajectory), t)
         controller.update(t, period)
-        beat.take(t, t)
+        estimator.add(t, t)
         told.append([controller.command.q, controller.command.qd])
     return np.array(told), trajectory
 
@@ -186,15 +191,15 @@ def kick(told, period=PERIOD):
 
 @settings(max_examples=30, deadline=None)
 @given(st.floats(0.0, 1.0), st.booleans(), st.integers(0, 10**6))
-def test_a_hand_over_keeps_the_limits(phase, stops, seed):
+def test_a_splice_keeps_the_limits(phase, stops, seed):
     """From any phase, to a new goal or to a stop: as if it had been one motion."""
     if stops:
-        def plan_next(departure):
-            return plan_stop(NAMES, departure, LIMITS, 0.02)
+        def plan_next(start):
+            return plan_stop(NAMES, start, LIMITS, 0.02)
     else:
-        def plan_next(departure):
-            return plan(departure, BACK)
-    told, trajectory = hand_over(phase, plan_next, seed=seed)
+        def plan_next(start):
+            return plan(start, BACK)
+    told, trajectory = splice(phase, plan_next, seed=seed)
     # The controller takes up the motion without the acceleration that it had.
     assert kick(told) <= 1.5 * LIMITS.acceleration[0]
     step = np.diff(told[:, 0], axis=0) / PERIOD - 0.5 * (told[1:, 1] + told[:-1, 1])
@@ -205,41 +210,41 @@ def test_a_hand_over_keeps_the_limits(phase, stops, seed):
 
 @pytest.mark.parametrize('lag, from_desired', [
     (0, False), (1, False), (3, False), (10, False), (0, True), (3, True)])
-def test_what_rhythm_and_close_points_are_good_for(lag, from_desired):
-    """Without them a hand-over at full speed is beside the motion."""
+def test_the_estimate_and_close_points_are_needed(lag, from_desired):
+    """Without them a splice at full speed leaves the trajectory."""
     def worst(**named):
-        return max(kick(hand_over(phase, lambda at: plan(at, BACK), lag, from_desired,
+        return max(kick(splice(phase, lambda at: plan(at, BACK), lag, from_desired,
                                   seed=seed, **named)[0])
                    for seed, phase in enumerate(np.linspace(0.02, 0.98, 17)))
 
     # Whether the controller begins where the arm is measured, or at its last command,
     # which it dates back by one cycle.
     assert worst() < 1.02 * LIMITS.acceleration[0]
-    assert worst(rhythm=False) > 10.0
+    assert worst(periodic=False) > 10.0
     if lag > 0 or from_desired:
         assert worst(close=False) > 10.0
 
 
 @pytest.mark.parametrize('from_desired', [False, True])
 @pytest.mark.parametrize('period', [0.02, 0.004, 0.002, 0.001])
-def test_a_hand_over_to_slow_and_fast_controllers(period, from_desired):
-    """Of an arm that is three cycles behind: none is beside the motion."""
+def test_splices_for_slow_and_fast_controllers(period, from_desired):
+    """With an arm that lags by three cycles: none leaves the trajectory."""
     for seed, phase in enumerate(np.linspace(0.05, 0.95, 5)):
-        told, _ = hand_over(phase, lambda at: plan(at, BACK), 3, from_desired, seed=seed,
+        told, _ = splice(phase, lambda at: plan(at, BACK), 3, from_desired, seed=seed,
                             period=period)
         assert kick(told, period) < 1.02 * LIMITS.acceleration[0]
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.floats(0.0, 1.0), st.floats(-0.02, 0.08), st.floats(0.001, 0.05))
-def test_postponed_motion_meets_the_same_hand_over(phase, delay, cycle):
-    """The same states at the same instants of the course; nothing beyond the limits."""
-    course = Course(FIRST, 50.0, LIMITS)
+def test_a_rescheduled_motion_keeps_its_splice_point(phase, delay, cycle):
+    """The same states at the same times of the active trajectory, within the limits."""
+    active = ActiveTrajectory(FIRST, 50.0, LIMITS)
     assumed = 50.0 + phase * FIRST.duration
-    first = plan(Departure.from_motion(FIRST, assumed - 50.0, LEAD, cycle), BACK)
-    later = postponed(first, course, assumed, assumed + delay)
+    first = plan(StartState.from_motion(FIRST, assumed - 50.0, LEAD, cycle), BACK)
+    later = rescheduled(first, active, assumed, assumed + delay)
     k = len(first.times) - len(later.times)
-    assert first.handover - later.handover == k and later.handover > 0
+    assert first.lead_points - later.lead_points == k and later.lead_points > 0
     assert np.abs(later.times + delay - first.times[k:]).max() < 1e-9
     assert np.array_equal(later.q, first.q[k:]) and np.array_equal(later.qdd, first.qdd[k:])
     old = path_of(FIRST)
@@ -251,28 +256,28 @@ def test_postponed_motion_meets_the_same_hand_over(phase, delay, cycle):
     assert not faults(later, bounds, goal=BACK)
 
 
-def test_goals_faster_than_hand_overs():
-    """A motion that has hardly begun gives way to the next, again and again."""
+def test_goals_that_come_faster_than_splice_points():
+    """Each motion is replaced by the next just after it began."""
     rng = np.random.default_rng(1)
     bounds = Bounds(LIMITS.lower, LIMITS.upper, LIMITS.velocity, LIMITS.acceleration, None)
     for _ in range(300):
-        course = Course(FIRST, 0.0, LIMITS)
+        active = ActiveTrajectory(FIRST, 0.0, LIMITS)
         now = rng.uniform(0.0, FIRST.duration)
         for _ in range(5):
             planned = now + rng.uniform(0.0, 0.5 * LEAD)
             now = planned + rng.uniform(0.003, 0.03)
             begin = (now // PERIOD + 1.0) * PERIOD
-            following = plan(Departure.from_motion(
-                course.trajectory, planned - course.began, LEAD, PERIOD), rng.uniform(-6, 6, 2))
-            following = postponed(following, course, planned, begin)
+            following = plan(StartState.from_motion(
+                active.trajectory, planned - active.began, LEAD, PERIOD), rng.uniform(-6, 6, 2))
+            following = rescheduled(following, active, planned, begin)
             validate(following, LIMITS)
             assert not faults(following, bounds)
-            course = Course(following, begin, LIMITS)
+            active = ActiveTrajectory(following, begin, LIMITS)
 
 
-def test_a_motion_that_begins_elsewhere_is_not_postponed():
-    """From rest, or when the hand-over is past, it stays as it is."""
-    course = Course(FIRST, 0.0, LIMITS)
-    assert postponed(FIRST, course, 9.0, 9.01) is FIRST
-    second = plan(Departure.from_motion(FIRST, 1.0, LEAD, PERIOD), BACK)
-    assert postponed(second, course, 1.0, 1.0 + LEAD) is second
+def test_a_motion_without_lead_points_is_not_rescheduled():
+    """From rest, or after the splice point, it is unchanged."""
+    active = ActiveTrajectory(FIRST, 0.0, LIMITS)
+    assert rescheduled(FIRST, active, 9.0, 9.01) is FIRST
+    second = plan(StartState.from_motion(FIRST, 1.0, LEAD, PERIOD), BACK)
+    assert rescheduled(second, active, 1.0, 1.0 + LEAD) is second

@@ -9,7 +9,8 @@ import pytest
 
 from ik_node.errors import Reason, TrajectoryError
 from ik_node.motion.interpolation import states_at
-from ik_node.motion.trajectory import MotionLimits, MotionState, Trajectory
+from ik_node.motion.limits import MotionLimits
+from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.motion.validate import validate
 
 NAMES = ('shoulder', 'elbow')
@@ -117,8 +118,8 @@ def test_rest_just_inside_a_limit():
                             np.array([[end, 0.0]]), np.zeros((1, 2)), np.zeros((1, 2))), LIMITS)
 
 
-def test_how_far_a_swing_comes():
-    """What is between two points is found to a nanometre, in position and in velocity."""
+def test_peaks_between_points_are_exact():
+    """Extrema between two points are found to a nanometre, in position and in velocity."""
     swing = two_points([0.95, 0.0], [2.0, 0.0])
     fine = states_at(swing, np.linspace(0.0, 1.0, 200001))
     for name, field in (('upper', 'q'), ('velocity', 'qd')):
@@ -170,7 +171,7 @@ def test_a_start_beyond_a_limit_may_come_back():
 
 
 def test_a_start_that_is_too_fast_may_slow_down():
-    """Limits turned down in motion bind from the start's own speed on."""
+    """Limits lowered in motion apply from the speed of the start on."""
     slow = replace(LIMITS, velocity=np.array([0.5, 0.5]), acceleration=np.array([3.0, 3.0]))
     start = MotionState(np.zeros(2), np.array([1.0, 0.0]), np.zeros(2))
     zero = np.zeros((1, 2))

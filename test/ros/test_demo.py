@@ -2,18 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demonstration and the command line that it uses, as a user runs them."""
 
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 import json
 import os
+from pathlib import Path
 import re
 import signal
 import subprocess
 import sys
 import urllib.request
 
-from harness import ARM, process, READY
+from harness import ARM, FINAL, latest, process, READY
+import numpy as np
 import pytest
+import robots
 
+ROOT = Path(__file__).parents[2]
 RUN = 'from ik_node.entry import {0}; {0}()'
 
 
@@ -22,8 +26,8 @@ def run(name, *arguments, timeout=300):
                           capture_output=True, text=True, timeout=timeout)
 
 
-def test_demo_ends_well():
-    """All example goals end as their file expects, measured from the joint states."""
+def test_demo_reaches_its_goals():
+    """All example goals end as expected, measured from the joint states."""
     done = run('demo')
     assert done.returncode == 0, done.stdout + done.stderr
     assert '13 of 13 goals ended as expected' in done.stdout
@@ -31,6 +35,49 @@ def test_demo_ends_well():
     for option in ('--line', '--through', '--path'):
         assert f'send_goal {option} ' in done.stdout
     assert done.stdout.count('m of path, planned within') == 3
+    assert "6 joints from the base 'base_link' to the tip 'tool0'" in done.stdout
+    assert done.stdout.splitlines()[-1].endswith('in the browser: ik_demo --keep')
+
+
+def ended_well(said):
+    """Return whether all goals ended as expected, and how many there were."""
+    good, count = re.search(r'(\d+) of (\d+) goals ended as expected', said).groups()
+    return good == count, int(count)
+
+
+def test_demo_of_another_arm():
+    """Its goals are made from its chain, in its own base, and all end as expected."""
+    done = run('demo', '--urdf', robots.ARMS['panda'].path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert ended_well(done.stdout) == (True, 11)
+    assert "7 joints from the base 'panda_link0' to the tip 'panda_hand_tcp'" in done.stdout
+    assert '--frame panda_link0' in done.stdout and 'base_link' not in done.stdout
+    assert done.stdout.count('measured error') >= 8
+    for words in ('--line', '--through', 'OUT_OF_REACH', 'FRAME_UNKNOWN'):
+        assert words in done.stdout
+
+
+def test_demo_of_a_xacro_file_between_named_links(tmp_path):
+    """An arm of four axes with an argument; base and tip are passed to all processes."""
+    text = robots.FOUR_AXES.replace('<robot', '<robot xmlns:xacro="http://ros.org/wiki/xacro"', 1)
+    file = tmp_path / 'palletizer.xacro'
+    file.write_text(text.replace('xyz="0.1 0 0"', 'xyz="$(arg tool_length) 0 0"'))
+    done = run('demo', '--urdf', file, '--base-link', 'body', '--tip-link', 'grip',
+               '--xacro-args', 'tool_length:=0.15')
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert ended_well(done.stdout)[0]
+    assert "3 joints from the base 'body' to the tip 'grip'" in done.stdout
+    assert '--xacro-args tool_length:=0.15 --keep' in done.stdout.splitlines()[-1]
+
+
+def test_make_passes_its_variables():
+    """URDF, BASE, TIP, XACRO_ARGS and KEEP of make are options of ik_demo."""
+    made = subprocess.run(
+        ['make', '-n', 'demo', 'KEEP=1', 'URDF=an arm.urdf', 'BASE=foot', 'TIP=hand',
+         'XACRO_ARGS=a:=1 b:=2'], cwd=ROOT, capture_output=True, text=True)
+    words = ' '.join(made.stdout.replace('\\\n', ' ').split())
+    assert words.endswith("/ik_demo --keep --urdf 'an arm.urdf' --base-link 'foot' --tip-link "
+                          "'hand' --xacro-args a:=1 b:=2"), words
 
 
 def test_demo_notices_an_unexpected_end(tmp_path):
@@ -48,7 +95,7 @@ def test_demo_notices_an_unexpected_end(tmp_path):
     lambda demo: demo.send_signal(signal.SIGINT),
     lambda demo: demo.terminate()])
 def test_demo_stays_up_until_it_is_ended(tmp_path, end):
-    """With --keep the system takes more goals; whatever signal ends all of it, with code 0."""
+    """With --keep it takes more goals; any signal ends all processes, with exit code 0."""
     goals = tmp_path / 'goals.yaml'
     goals.write_text('goals: []\n')
     demo = subprocess.Popen([sys.executable, '-c', RUN.format('demo'), '--goals', str(goals),
@@ -70,7 +117,7 @@ def test_demo_stays_up_until_it_is_ended(tmp_path, end):
 
 
 def test_demo_shows_the_arm_until_somebody_takes_over(tmp_path, probe):
-    """With --keep there is a page, and the goals come again until another one is sent."""
+    """With --keep there is a page, and the goals are repeated until another one is sent."""
     pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
     goals = tmp_path / 'goals.yaml'
     goals.write_text('goals:\n' + ''.join(
@@ -101,8 +148,60 @@ def test_demo_shows_the_arm_until_somebody_takes_over(tmp_path, probe):
             os.killpg(demo.pid, signal.SIGKILL)
 
 
+@contextmanager
+def kept(goals):
+    """Run the demo with --keep until the block ends; give its process and what it said."""
+    demo = subprocess.Popen([sys.executable, '-c', RUN.format('demo'), '--goals', str(goals),
+                             '--keep'], stdout=subprocess.PIPE, text=True,
+                            start_new_session=True)
+    try:
+        said = ''
+        for line in demo.stdout:
+            said += line
+            if 'staying up' in line:
+                break
+        yield demo, said
+        os.killpg(demo.pid, signal.SIGINT)
+        assert demo.wait(20) == 0
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(demo.pid, signal.SIGKILL)
+
+
+def test_demo_follows_the_handle(tmp_path, probe):
+    """With --keep the box is checked from the start: the arm moves during the drag."""
+    pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
+    pytest.importorskip('playwright', reason='playwright is not installed')
+    from browser import browser, SIZE, Window
+
+    from scripts.screenshot import CHROMIUM, HANDLE
+    if CHROMIUM is None:
+        pytest.skip('no Chromium is installed')
+    goals = tmp_path / 'goals.yaml'
+    goals.write_text('goals: []\n')
+    with kept(goals) as (_, said), browser() as chromium:
+        assert 'it follows the hand' in said
+        port = int(re.search(r'http://127\.0\.0\.1:(\d+)', said)[1])
+        context = chromium.new_context(viewport=SIZE)
+        window = Window(context.new_page(), port, probe)
+        assert window.box('Follow while dragging').is_checked()
+        window.reads('drag the handle: the arm follows')
+        window.wait(lambda: probe.states and window.visible(HANDLE), 'the handle')
+        start = np.array(latest(probe))
+        origin, grip = (np.array(window.pixel(HANDLE, [0.0, 0.0, z])) for z in (0.0, 0.13))
+        window.page.mouse.move(*grip)
+        window.page.mouse.down()
+        window.page.mouse.move(*(0.7 * grip + 0.3 * origin))
+        window.wait(lambda: np.abs(latest(probe) - start).max() > 0.01, 'the arm')
+        window.page.mouse.up()
+        window.wait(lambda: probe.statuses and probe.statuses[-1]['state'] in FINAL, 'its end')
+        assert probe.statuses[-1]['reason'] == 'STREAM_ENDED'
+        assert not window.complaints
+        context.close()
+
+
 def test_demo_says_when_it_cannot_start(tmp_path):
-    """A bad arm ends the demo with the sentence of the node, not with a wait."""
+    """A bad URDF ends the demo with one sentence and no delay."""
     done = run('demo', '--urdf', tmp_path / 'none.urdf')
     assert done.returncode == 1
     assert 'cannot read' in done.stdout + done.stderr
@@ -110,14 +209,14 @@ def test_demo_says_when_it_cannot_start(tmp_path):
 
 
 def test_send_goal_without_a_node():
-    """Nobody there: a sentence and exit code 2."""
+    """One sentence and exit code 2."""
     done = run('send_goal', '--xyz', 0.4, 0, 0.4, '--node', '/nobody', '--wait', 3)
     assert done.returncode == 2
     assert '/nobody/goal_pose' in done.stderr and 'Traceback' not in done.stderr
 
 
 def test_send_goal_in_a_namespace(tmp_path, probe):
-    """Two arms in two namespaces do not hear each other."""
+    """A goal for one of two arms does not reach the other."""
     named = {'urdf_file': ARM, 'initial_positions': READY}
     for side in ('left', 'right'):
         (tmp_path / side).mkdir()

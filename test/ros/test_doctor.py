@@ -187,8 +187,8 @@ def healthy(tmp_path_factory, recorded):
     return Answer(running), (probe.statuses, counts)
 
 
-def test_a_system_without_fault(healthy):
-    """Exit code 0, by the names that its topics really have."""
+def test_healthy_system(healthy):
+    """Exit code 0, and all topics by their names after remapping."""
     answer, _ = healthy
     assert answer.code == 0
     for check, words in (('description', "'base_link' to 'tool0' by 'joint_1'"),
@@ -203,14 +203,14 @@ def test_a_system_without_fault(healthy):
             if finding['check'] != 'TF'} == {'ok'}
 
 
-def test_nothing_is_sent(healthy):
-    """No goal, no trajectory."""
+def test_no_goal_and_no_trajectory_is_sent(healthy):
+    """The node gets no goal, the controller no trajectory."""
     _, came = healthy
     assert came == ([], {'accepted': '0', 'refused': '0'})
 
 
-def test_nothing_could_be_sent(nodes):
-    """It asks for what is, and has no publisher but rclpy's own."""
+def test_there_is_no_publisher_to_send_with(nodes):
+    """ik_doctor calls services of the node, and has no publisher but that of rclpy."""
     asked = {f'/ik_node/{name}' for name in ('list_parameters', 'get_parameter_types',
                                              'get_parameters', 'get_state')}
     with graph() as has:
@@ -228,8 +228,8 @@ def test_nothing_could_be_sent(nodes):
     assert had == {'/parameter_events', *asked}
 
 
-def test_tf_is_not_looked_at_without_tf2_ros(healthy):
-    """It says so; with tf2_ros it says that nobody publishes the base link."""
+def test_tf_is_skipped_without_tf2_ros(healthy):
+    """With tf2_ros, a base link that nobody publishes is a warning."""
     answer, _ = healthy
     if importlib.util.find_spec('tf2_ros') is None:
         answer.has('TF', 'skipped', 'tf2_ros is not installed')
@@ -238,7 +238,7 @@ def test_tf_is_not_looked_at_without_tf2_ros(healthy):
 
 
 def test_base_link_in_tf(nodes, play):
-    """A base link that TF knows is said to be known."""
+    """A base link that TF knows is ok."""
     tf2_ros = pytest.importorskip('tf2_ros', reason='tf2_ros is not on PyPI; it comes with ROS 2')
     from geometry_msgs.msg import TransformStamped
     broadcaster = play('robot_state_publisher')
@@ -269,25 +269,25 @@ def without(nodes):
 
 
 def test_no_joint_states(without):
-    """Nobody publishes them."""
+    """There is no publisher."""
     without['alone'].has('joint states', 'problem', 'nobody publishes /joint_states', 'start')
     assert without['alone'].of('state source') == ['skipped']
 
 
 def test_no_controller(without):
-    """Nobody listens."""
+    """There is no subscription."""
     without['alone'].has('controller', 'problem', 'nobody takes trajectories on /joint_trajectory')
 
 
 def test_not_ready(without):
-    """What the node says of itself is told, and what it has is well."""
+    """The health of the node is repeated, and the checks of its own parts are ok."""
     without['alone'].has('health', 'problem', 'joint states are missing or old')
     for check in ('environment', 'node', 'lifecycle', 'description', 'limits', 'QoS', 'clock'):
         assert without['alone'].of(check) == ['ok'], without['alone'].findings
 
 
 def test_no_description(without):
-    """Nobody publishes it."""
+    """There is no publisher."""
     without['bare'].has('description', 'problem', '/bare/robot_description',
                         'nobody publishes it', 'robot_state_publisher')
     without['bare'].has('health', 'warning', 'no robot description')
@@ -300,21 +300,21 @@ def test_no_clock(without):
 
 
 def test_no_node_of_that_name(without):
-    """Those that there are are named."""
+    """Other ik_nodes are suggested."""
     without['nowhere'].has('node', 'problem', 'no node /nowhere/ik_node', '--node /')
     assert without['nowhere'].of('parameters') == ['skipped']
 
 
-def test_nobody_in_this_domain(without):
-    """The domains that are in use here are named."""
+def test_no_node_in_this_domain(without):
+    """The domains in use on this machine are named."""
     answer = without['elsewhere']
     answer.has('environment', 'problem', f'ROS_DOMAIN_ID {OTHER_DOMAIN}', 'RMW')
     told = answer.findings[0]['what'].partition('the domains ')[2]
     assert os.environ['ROS_DOMAIN_ID'] in told.replace(',', '').split() or 'more' in told, told
 
 
-def test_the_words(without):
-    """Without --json a line for each finding, and the exit code is the same."""
+def test_output_as_text(without):
+    """One line for each finding, with the exit code of --json."""
     code, text = without['words']
     assert code == 1
     line, = [line for line in text.splitlines() if line.startswith('problem  controller:')]
@@ -325,7 +325,7 @@ def test_the_words(without):
 # ---- description ------------------------------------------------------------
 
 def test_description_that_is_not_latched(nodes, play):
-    """A volatile publisher is not heard by the node, and named."""
+    """A volatile publisher does not match the node, and is named."""
     publisher = play('careless', '/bare')
     publisher.create_publisher(String, 'robot_description', 1).publish(
         String(data=ARM.read_text()))
@@ -336,7 +336,7 @@ def test_description_that_is_not_latched(nodes, play):
 
 
 def test_description_that_is_no_urdf(nodes, play):
-    """Why not is told, and that there are two."""
+    """The error is given, and that there are two texts."""
     for name, text in (('one', '<robot name="a">'), ('two', '<sdf/>')):
         publisher = play(name, '/bare').create_publisher(String, 'robot_description', LATCHED)
         publisher.publish(String(data=text))
@@ -349,7 +349,7 @@ def test_description_that_is_no_urdf(nodes, play):
 # ---- joint states -----------------------------------------------------------
 
 def test_joint_states_that_stop(nodes, play):
-    """How old the last are is told."""
+    """The age of the last joint states is given."""
     driver = play('driver')
     timer = tell_states(driver)
     take(driver)
@@ -376,6 +376,21 @@ def test_two_sources_that_contradict(nodes, play):
                '/driver, /joint_state_publisher')
     assert not any("'joint_1'" in f['what'] for f in answer.findings
                    if f['check'] == 'state source')
+
+
+def test_controller_on_another_topic_and_another_robot(nodes, play):
+    """The listener and the value to set, and the joints of both robots."""
+    controller, driver = play('joint_trajectory_controller'), play('driver')
+    controller.create_subscription(JointTrajectory, '/arm_controller/joint_trajectory',
+                                   lambda message: None, 10)
+    tell_states(driver, ['shoulder', 'elbow'], [0.0, 0.0])
+    answer = ask(nodes=[nodes, controller, driver])
+    answer.has('controller', 'problem', 'nobody takes trajectories on /joint_trajectory, but '
+               '/joint_trajectory_controller listens on /arm_controller/joint_trajectory',
+               'set controller:=arm_controller')
+    answer.has('joint states', 'problem', 'from /driver, are those of another robot',
+               "'shoulder', 'elbow'", "the arm has 'joint_1', 'joint_2'", 'load the URDF')
+    assert answer.of('state source') == ['ok']
 
 
 @pytest.fixture(scope='module')
@@ -419,7 +434,7 @@ def odd(nodes):
 ], ids=['old stamps', 'clock that is not used', 'two publishers', 'slow', 'some make no sense',
         'slightly outside', 'two controllers', 'two senders', 'last goal', 'two of a name'])
 def test_warnings(odd, check, words):
-    """What may be meant is a warning, and the exit code stays 0."""
+    """What may be intended is a warning, and the exit code stays 0."""
     odd.has(check, 'warning', *words)
     assert not [finding for finding in odd.findings if finding['level'] == 'problem']
     assert odd.code == 0
@@ -471,18 +486,18 @@ def deaf(nodes):
     ('/ik_node/goal_pose gets from /sender to /ik_node', 'eliab')],
     ids=['controller', 'type', 'sender of goals'])
 def test_what_cannot_be_heard(deaf, words):
-    """Both ends are named, and why."""
+    """Both ends and the reason are named."""
     deaf.has('QoS', 'problem', *words)
 
 
-def test_who_cannot_hear_is_no_controller(deaf):
-    """It does not count."""
+def test_subscription_that_does_not_match_is_no_controller(deaf):
+    """It does not count as a listener."""
     deaf.has('controller', 'problem', 'nobody takes trajectories', '/late, /other cannot')
 
 
 @pytest.mark.fault('start, end and middleware', 'two nodes of one name', 'ik_doctor says so')
 def test_two_nodes_of_a_name(nodes, play):
-    """Neither can be told from the other."""
+    """They cannot be told apart."""
     play('ik_node', start_parameter_services=False)
     ask(nodes=[nodes]).has('node', 'problem', '2 nodes are named /ik_node', 'end one')
 
@@ -490,7 +505,7 @@ def test_two_nodes_of_a_name(nodes, play):
 @pytest.mark.fault('start, end and middleware', 'a node is deaf: what is sent does not get to it',
                    'ik_doctor says so, and what to do')
 def test_a_node_that_hears_nobody(nodes, play):
-    """It is heard on /diagnostics; what it is in the graph, it would tell to who asks."""
+    """It is on /diagnostics but not in the graph."""
     other = play('other', '/deaf')
     tell_health(other, 'deaf')
     ask('--node', '/deaf/ik_node', nodes=[nodes, other]).has(
@@ -500,7 +515,7 @@ def test_a_node_that_hears_nobody(nodes, play):
 # ---- time -------------------------------------------------------------------
 
 def test_simulated_time(nodes, play):
-    """With a /clock that stands, and with one that runs."""
+    """With a /clock that stands still, and with one that runs."""
     arguments = '--node', '/sim/ik_node'
     gazebo, time = play('gazebo', '/sim'), [100.0, 0.0]
     tell_states(gazebo, age=None)
@@ -518,8 +533,8 @@ def test_simulated_time(nodes, play):
     answer.has('clock', 'ok', '/clock, alike')
 
 
-def test_a_node_that_is_not_active(nodes):
-    """What it is, and the command that makes it active."""
+def test_node_that_is_not_active(nodes):
+    """Its state, and the command that activates it."""
     manager, lead = onlooker('/bare/ik_node'), 'ros2 lifecycle set /bare/ik_node '
     assert manager.state() == 'active'
     for transition, state, remedy in (('deactivate', 'inactive', 'activate'),
@@ -651,8 +666,8 @@ def played(nodes, tmp_path_factory):
                                            '/silent/driver may publish it', 'activate')),
     ('no_stamps', 'state source', 'warning', ('no stamp',)),
 ])
-def test_what_is_found(played, space, check, level, words):
-    """Each fault is named, and it is the only one."""
+def test_each_fault_is_found(played, space, check, level, words):
+    """Each fault is named, and nothing else is found."""
     answer = played[space]
     answer.has(check, level, *words)
     others = {finding['check'] for finding in answer.findings
@@ -674,7 +689,7 @@ def test_usage(arguments, words, capsys):
 
 
 def test_what_others_say_is_escaped(play):
-    """Nothing of it controls the terminal."""
+    """They cannot control the terminal."""
     liar = play('liar', '/lies')
     publisher = liar.create_publisher(DiagnosticArray, '/diagnostics', 10)
     said = DiagnosticArray(status=[DiagnosticStatus(name='/lies/ik_node: health',
@@ -687,7 +702,7 @@ def test_what_others_say_is_escaped(play):
 
 
 def test_interrupted(nodes):
-    """Ctrl-C ends it without a trace."""
+    """Ctrl-C ends it without a traceback."""
     running = subprocess.Popen([*COMMAND, '--timeout', PATIENCE, '--node', '/none'], text=True,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     spin([nodes], lambda: ('_ik_doctor', '/') in nodes.get_node_names_and_namespaces())

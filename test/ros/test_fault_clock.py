@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated time that does not come, stands still, is set back, or runs fast."""
+"""Simulated time that does not come, stops, jumps, or runs fast."""
 
 from threading import Event, Thread
 from time import monotonic
@@ -133,6 +133,23 @@ def test_the_clock_is_set_back(arm):
     assert reasons(arm, stamp) == ['ACCEPTED', 'REACHED'], arm.answers(stamp)
     stamps = [stamp_of(message) for _, message in arm.states]
     assert min(np.diff(stamps)) < -50.0
+    q = np.array([positions_of(message) for _, message in arm.states])
+    assert np.abs(np.diff(q, axis=0)).max() < 0.3
+    goes_on_from_here(arm, READY)
+
+
+@pytest.mark.fault('time and load', 'simulated time jumps ahead by seconds in motion',
+                   'the simulated arm continues its trajectory from where it was, no faster than '
+                   'planned; the next goal is reached')
+@pytest.mark.parametrize('jump', [2.0, 60.0])
+def test_the_clock_jumps_ahead(arm, jump):
+    """Nothing was simulated meanwhile, so the arm has not moved meanwhile."""
+    stamp = under_way(arm)
+    arm.simulation.time += jump
+    arm.final(stamp)
+    arm.wait(lambda: not any(arm.states[-1][1].velocity))
+    stamps = [stamp_of(message) for _, message in arm.states]
+    assert max(np.diff(stamps)) > 0.9 * jump
     q = np.array([positions_of(message) for _, message in arm.states])
     assert np.abs(np.diff(q, axis=0)).max() < 0.3
     goes_on_from_here(arm, READY)

@@ -42,13 +42,13 @@ def system(shared_system):
 
 
 def test_some_joints_by_name(system):
-    """The others stay."""
+    """The other joints stay."""
     assert send(system, '--joints', 'joint_5=0.8', 'joint_1=-0.3')['state'] == 'reached'
     assert np.abs(latest(system) - [-0.3, *READY[1:4], 0.8, READY[5]]).max() < 1e-5
 
 
-def test_a_line(system):
-    """Straight, where without the option it would bend."""
+def test_straight_line(system):
+    """The path is straight; without the option it is not."""
     target = HERE.translation + [0.05, -0.25, -0.1]
     for options, low, high in ((['--line'], 0.0, 1e-4), ([], 1e-3, 1.0)):
         send(system, '--joints', *READY)
@@ -58,24 +58,24 @@ def test_a_line(system):
         assert np.linalg.norm(points[-1] - target) < 1e-4
 
 
-def test_a_line_along_the_tool(system):
-    """In the frame of the tip a goal is relative, and keeps the orientation."""
+def test_straight_line_along_the_tool(system):
+    """A goal in the frame of the tip is relative, and keeps the orientation."""
     assert send(system, '--line', '--xyz', 0, 0, -0.1, '--frame', 'tool0')['state'] == 'reached'
     there = tip(latest(system))
     assert np.linalg.norm(there.translation - HERE.act(np.array([0.0, 0.0, -0.1]))) < 1e-5
     assert np.linalg.norm(pin.log3(HERE.rotation.T @ there.rotation)) < 1e-5
 
 
-def test_a_position(system):
-    """No orientation is asked for, none is judged."""
+def test_position_only(system):
+    """The orientation is neither requested nor judged."""
     answer = send(system, '--position', '--xyz', 0.2, 0.5, 0.3)
     assert answer['state'] == 'reached', answer
     assert np.linalg.norm(tip(latest(system)).translation - [0.2, 0.5, 0.3]) < 1e-5
     assert 'measured_orientation_error_rad' not in answer
 
 
-def test_a_direction(system):
-    """The z axis is as asked for; the turn about it is where the arm likes it."""
+def test_pointing(system):
+    """The z axis is as requested; the angle about it is free."""
     answer = send(system, '--pointing', '--xyz', 0.45, 0.1, 0.4, '--rpy', np.pi, 0, 2.0)
     assert answer['state'] == 'reached', answer
     there = tip(latest(system))
@@ -85,8 +85,8 @@ def test_a_direction(system):
     assert abs(turn - 2.0) > 0.1
 
 
-def test_an_arc(system):
-    """On the circle, and over the pose on the way in its own orientation."""
+def test_arc(system):
+    """The tip stays on the circle, and passes the given pose in its orientation."""
     centre, radius = HERE.translation + [0.0, -0.1, 0.0], 0.1
     through, end = centre - [0.0, 0.0, radius], centre - [0.0, radius, 0.0]
     R = HERE.rotation @ pin.exp3(np.array([0.0, 0.0, 0.3]))
@@ -102,8 +102,8 @@ def test_an_arc(system):
     assert np.linalg.norm(points[-1] - end) < 1e-4
 
 
-def test_an_arc_without_an_orientation_on_the_way(system):
-    """It has that of the end there."""
+def test_arc_without_an_orientation_on_the_way(system):
+    """The orientation there is that of the end."""
     through, end = HERE.translation + [0.0, -0.1, -0.1], HERE.translation + [0.0, -0.2, 0.0]
     R = HERE.rotation @ pin.exp3(np.array([0.0, 0.0, 0.3]))
     quat = ['--quat', *pin.Quaternion(R).coeffs()]
@@ -113,8 +113,8 @@ def test_an_arc_without_an_orientation_on_the_way(system):
     assert np.linalg.norm(pin.log3(R.T @ rotations[nearest])) < 0.03
 
 
-def test_a_path_by_csv_and_by_yaml(system, tmp_path):
-    """The same corners from both; frames are taken from the YAML, or from --frame."""
+def test_path_by_csv_and_by_yaml(system, tmp_path):
+    """The same corners from both; the frame is from the YAML file or --frame."""
     steps = np.array([[0.0, -0.1, 0.0], [0.0, -0.1, -0.1], [0.0, 0.05, -0.1]])
     csv, yaml = tmp_path / 'a.csv', tmp_path / 'a.yaml'
     csv.write_text(''.join(f'{x},{y},{z},0,0,0\n' for x, y, z in steps))
@@ -134,14 +134,14 @@ def test_a_path_by_csv_and_by_yaml(system, tmp_path):
 
 
 def test_a_path_that_cannot_be_followed(system):
-    """The exit code is 1, the answer says how far it goes, and nothing moves."""
+    """Exit code 1, the answer gives the share that is possible, and nothing moves."""
     answer = send(system, '--line', '--xyz', 0.9, 0, 0, '--frame', 'tool0')
     assert answer['state'] == 'rejected' and '% of its length' in answer['message']
     assert np.abs(positions_of(system.states[-1][1]) - READY).max() < 1e-5
 
 
 def test_an_answer_is_escaped():
-    """Whoever answers: nothing of it controls the terminal."""
+    """An answer cannot control the terminal."""
     liar = rclpy.create_node('liar')
     answers = liar.create_publisher(DiagnosticStatus, '~/status', STATUS_QOS)
 
@@ -161,7 +161,7 @@ def test_an_answer_is_escaped():
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_interrupted(number):
-    """It was not reached: code 130, without a trace."""
+    """Exit code 130, without a traceback."""
     process = tool('send_goal', '--xyz', 0.4, 0, 0.4, '--node', '/none', errors=True)
     assert 'waiting for /none' in process.stderr.readline()
     process.send_signal(number)

@@ -18,7 +18,7 @@ def at(q, qd=0.0, qdd=0.0):
     return MotionState(*(np.zeros(3) + value for value in (q, qd, qdd)))
 
 
-def test_perfect_joints_are_where_they_are_told():
+def test_perfect_joints_follow_exactly():
     """Without lag and friction: position, velocity and acceleration of the command."""
     plant = LaggingPlant(HOME)
     command = at([1.0, 2.0, 3.0], 0.5, -0.1)
@@ -119,7 +119,7 @@ def measured(sensors, count=4000):
     return np.array([s.q for s in states]), np.array([s.qd for s in states])
 
 
-def test_noise_has_the_deviation_that_is_asked_for():
+def test_noise_has_its_standard_deviation():
     """Mean, deviation of positions and of velocities, and no correlation between joints."""
     q, qd = measured(Sensors(1, Measuring(noise=1e-3, velocity_noise=2e-2)))
     assert q.mean(axis=0) == pytest.approx(HOME, abs=1e-4)
@@ -151,7 +151,7 @@ def test_options_do_not_shift_the_draws():
 def arrivals(sensors, count=1000, period=0.01):
     """Return (time of arrival, time of measurement) of all that arrives."""
     return [(k * period, sent) for k in range(count)
-            for sent, _ in sensors.pass_on(k * period, at(HOME))]
+            for sent, _ in sensors.deliver(k * period, at(HOME))]
 
 
 @pytest.mark.parametrize('delay', [0.0, 0.01, 0.105, 0.3])
@@ -163,14 +163,14 @@ def test_delay(delay):
     assert len(got) == 1000 - int(np.ceil(delay / 0.01))
 
 
-def test_what_is_forgotten_does_not_arrive():
-    """What is measured afterwards does."""
+def test_dropped_measurements_are_not_delivered():
+    """Later measurements are."""
     sensors = Sensors(0, Measuring(delay=0.1))
     one, two = (MotionState.at_rest(np.array(q)) for q in ([1.0], [1.0, 2.0]))
-    assert not sensors.pass_on(0.0, one) and not sensors.pass_on(0.05, one)
+    assert not sensors.deliver(0.0, one) and not sensors.deliver(0.05, one)
     sensors.forget()
-    assert not sensors.pass_on(0.1, two)
-    assert [at for at, _ in sensors.pass_on(0.2, two)] == [0.1]
+    assert not sensors.deliver(0.1, two)
+    assert [at for at, _ in sensors.deliver(0.2, two)] == [0.1]
 
 
 @pytest.mark.parametrize('share', [0.0, 0.3, 0.9, 1.0])

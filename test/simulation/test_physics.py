@@ -16,12 +16,12 @@ from ik_node.errors import ParameterError, UrdfError
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import parse_urdf
 from ik_node.motion.trajectory import MotionState
-from ik_node.simulation.physics import BANDWIDTH, PhysicsPlant
+from ik_node.simulation.physics import PhysicsPlant, SERVO_BANDWIDTH
 
 ARMS = ['six_axis_arm', 'ur5', 'panda']
 
 
-def standing(name):
+def fixed_joints(name):
     """Return where the joints beside the chain stand."""
     tree, chain = robots.tree(name), robots.chain(name)
     return {joint.name: float(np.clip(0.0, joint.lower, joint.upper)) for joint in tree.joints
@@ -32,7 +32,7 @@ def plant(name, q=None):
     """Return a plant at a posture, in the middle of its ranges without one."""
     chain = robots.chain(name)
     return PhysicsPlant(robots.tree(name), chain, chain.middle if q is None else q,
-                        standing(name))
+                        fixed_joints(name))
 
 
 def gravity(name, q):
@@ -40,7 +40,7 @@ def gravity(name, q):
     chain, model = robots.chain(name), robots.reference(name).model
     data = model.createData()
     full = robots.reference(name)._configuration(
-        {**standing(name), **robots.positions(chain, q)})
+        {**fixed_joints(name), **robots.positions(chain, q)})
     torques = pin.computeGeneralizedGravity(model, data, full)
     return np.array([torques[model.joints[model.getJointId(joint)].idx_v]
                      for joint in chain.joint_names])
@@ -91,8 +91,8 @@ def pinocchio_inertia(reference, chain, q, fixed):
     ('ur5', None), ('z1', None), ('xarm7', None), ('kinova', None), ('panda', 0.0),
     ('panda', 0.03)])
 def test_inertia_is_that_of_the_urdf(name, finger):
-    """The mass matrix is Pinocchio's, wherever the joints beside the chain stand."""
-    chain, fixed = robots.chain(name), standing(name)
+    """The mass matrix is Pinocchio's, for any positions of the fixed joints."""
+    chain, fixed = robots.chain(name), fixed_joints(name)
     if finger is not None:
         fixed['panda_finger_joint1'] = finger
     both = {**fixed, **({'panda_finger_joint2': finger} if finger is not None else {})}
@@ -102,7 +102,7 @@ def test_inertia_is_that_of_the_urdf(name, finger):
         assert joint_inertia(made, chain, q) == pytest.approx(expected, abs=2e-5)
 
 
-def test_inertia_in_turned_axes():
+def test_inertia_in_rotated_axes():
     """The origin of an inertial element may have a rotation."""
     root = etree.fromstring(robots.text('ur5'))
     for element in root.iter('inertial'):
@@ -142,7 +142,7 @@ def test_it_stays_stable(name):
 
 @pytest.mark.parametrize('name', ARMS)
 def test_it_lags(name):
-    """In a slow motion at constant speed the joints are 2 / BANDWIDTH behind, besides the sag."""
+    """At a slow constant speed the joints are 2 / SERVO_BANDWIDTH behind, besides the sag."""
     chain = robots.chain(name)
     speed, dt = 0.1, 0.01
     made = plant(name)
@@ -155,7 +155,7 @@ def test_it_lags(name):
         assert (behind > 0.0).any()
         return
     behind = q - made.state.q - gravity(name, made.state.q) / stiffness(made)
-    assert behind == pytest.approx(np.full(chain.n, speed * 2.0 / BANDWIDTH), abs=1.5e-3)
+    assert behind == pytest.approx(np.full(chain.n, speed * 2.0 / SERVO_BANDWIDTH), abs=1.5e-3)
 
 
 def test_it_stops_at_its_limits():
@@ -234,7 +234,7 @@ def test_without_mujoco_there_is_one_sentence(monkeypatch):
     '<mass value="nan"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>',
     '<mass value="1"/><inertia ixx="-1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>',
     '<mass value="1"/>', '<mass value="x"/>', '<mass/>'])
-def test_a_senseless_inertia_is_refused(bad):
+def test_an_invalid_inertia_is_refused(bad):
     """The link is named."""
     tree = robots.tree('six_axis_arm')
     link = tree.links[2]

@@ -1,28 +1,48 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Compiled jerk-limited stopping of one joint, and what may be done before it.
+Compiled jerk-limited stop of one joint, and which jerk still allows a stop within the limits.
 
-The stop is the fastest one: the acceleration goes to ``-p``, stays, and returns
-to zero, each at the jerk limit (Haschke, Weitnauer and Ritter 2008, "On-line
-planning of time-optimal, jerk-limited trajectories").  A state is safe if its
-stop keeps the limits.  A joint that goes from safe states to safe states never
-breaks a limit, because its stop is always at hand (the viability kernel of
-Decre, Smits et al. for limits of the third order).
+The fastest stop: the acceleration goes to ``-p``, stays there, and returns to zero, each at
+the jerk limit (Haschke, Weitnauer and Ritter 2008, "On-line planning of time-optimal,
+jerk-limited trajectories").  A state is safe if its fastest stop keeps the limits.  A joint
+that goes from safe state to safe state never exceeds a limit, because it can always stop
+(the viability kernel of Decre, Smits et al. for limits of third order).
+
+A state is a tuple ``(q, v, a)``: rad or m, per s, per s^2.
 """
 
 from __future__ import annotations
 
 from math import sqrt
+from typing import NamedTuple
 
 from ik_node.kinematics.kernels import inner
 
-HALVINGS = 14  # of a cycle, to find how long the wanted jerk may last
+CYCLE_BISECTIONS = 14  # of a cycle, to find how long the desired jerk may last
+
+
+class JointBounds(NamedTuple):
+    """Limits of one joint, in the units of :class:`ik_node.motion.limits.MotionLimits`."""
+
+    lower: float
+    upper: float
+    velocity: float
+    acceleration: float
+    jerk: float
 
 
 @inner
-def advance(q, v, a, j, t):
-    """Return position, velocity and acceleration after `t` seconds of jerk `j`."""
+def bounds_of(limits, k):
+    """Return the JointBounds of joint k of LimitRows."""
+    return JointBounds(limits.lower[k], limits.upper[k], limits.velocity[k],
+                       limits.acceleration[k], limits.jerk[k])
+
+
+@inner
+def advance(state, j, t):
+    """Return the state after `t` seconds of jerk `j`."""
+    q, v, a = state
     return (q + t * (v + t * (0.5 * a + t * j / 6.0)), v + t * (a + 0.5 * t * j), a + t * j)
 
 
@@ -31,6 +51,11 @@ def stop_phases(v, a, A, J):
     """
     Return the fastest stop from velocity `v` and acceleration `a`.
 
+    Parameters
+    ----------
+    A, J : float
+        Limits of acceleration and jerk.
+
     Returns
     -------
     (float, float, float, float, float)
@@ -38,56 +63,63 @@ def stop_phases(v, a, A, J):
         jerk, duration and jerk of the third.
 
     """
-    way = 1.0 if v + 0.5 * a * abs(a) / J > 0.0 else -1.0
-    w, b = way * v, way * a
+    sign = 1.0 if v + 0.5 * a * abs(a) / J > 0.0 else -1.0
+    w, b = sign * v, sign * a
     p = min(A, sqrt(max(0.5 * b * b + J * w, 0.0)))
     first = -J if b > -p else J
     t2 = 0.0
     if p > 0.0:
         t2 = max((w + 0.5 * (p * p - b * b) / first) / p - 0.5 * p / J, 0.0)
-    return abs(b + p) / J, way * first, t2, p / J, way * J
+    return abs(b + p) / J, sign * first, t2, p / J, sign * J
 
 
 @inner
-def stop_reach(q, v, a, A, J):
-    """Return the lowest and the highest position on the way of the fastest stop."""
+def stop_positions(state, bounds):
+    """Return the lowest and the highest position during the fastest stop."""
+    q, v, a = state
+    A, J = bounds.acceleration, bounds.jerk
     t1, j1, t2, t3, j3 = stop_phases(v, a, A, J)
-    end, w, b = advance(q, v, a, j1, t1)
-    end, w, b = advance(end, w, b, 0.0, t2)
-    end, w, b = advance(end, w, b, j3, t3)
+    end = advance(advance(advance(state, j1, t1), 0.0, t2), j3, t3)[0]
     turn = q
     if v * (v + 0.5 * a * abs(a) / J) < 0.0:
         # It moves away first: back at v + a t - J t^2 / 2 = 0.
         t = (abs(a) - sqrt(max(a * a - 2.0 * J * abs(v), 0.0))) / J
-        turn, w, b = advance(q, v, a, j1, t)
+        turn = advance(state, j1, t)[0]
     return min(q, end, turn), max(q, end, turn)
 
 
 @inner
-def top_speeds(v, a, J):
-    """Return the lowest and the highest velocity on the way of the fastest stop."""
+def stop_velocities(v, a, J):
+    """Return the lowest and the highest velocity during the fastest stop."""
     ramp = 0.5 * a * abs(a) / J
     return min(v, v + ramp, 0.0), max(v, v + ramp, 0.0)
 
 
 @inner
-def safe_after(q, v, a, j, t, lower, upper, V, most, A, J):
-    """Whether `t` seconds of jerk `j`, to `most` acceleration, and the stop keep the limits."""
-    q1, v1, a1 = advance(q, v, a, j, t)
-    if abs(a1) > most:
+def is_safe(state, j, t, bounds, peak_acceleration):
+    """
+    Return whether `t` seconds of jerk `j`, and the fastest stop after them, keep the bounds.
+
+    The acceleration may go up to `peak_acceleration` meanwhile.
+    """
+    q, v, a = state
+    lower, upper, V, J = bounds.lower, bounds.upper, bounds.velocity, bounds.jerk
+    after = advance(state, j, t)
+    _, v1, a1 = after
+    if abs(a1) > peak_acceleration:
         return False
-    slowest, fastest = top_speeds(v1, a1, J)
+    slowest, fastest = stop_velocities(v1, a1, J)
     if fastest > V or slowest < -V:
         return False
     if a * a1 < 0.0:
-        # The velocity turns at a + j t = 0.
+        # The velocity is extreme at a + j t = 0.
         peak = v - 0.5 * a * a / j
         if abs(peak) > V:
             return False
-    lowest, highest = stop_reach(q1, v1, a1, A, J)
+    lowest, highest = stop_positions(after, bounds)
     if highest > upper or lowest < lower:
         return False
-    # The position turns where v + a t + j t^2 / 2 = 0.
+    # The position is extreme where v + a t + j t^2 / 2 = 0.
     root = a * a - 2.0 * v * j
     if root >= 0.0 and v != 0.0:
         far = -(a + (sqrt(root) if a > 0.0 else -sqrt(root)))
@@ -98,30 +130,32 @@ def safe_after(q, v, a, j, t, lower, upper, V, most, A, J):
             elif k == 1 and far != 0.0:
                 turn = 2.0 * v / far
             if 0.0 < turn < t:
-                at, _, _ = advance(q, v, a, j, turn)
+                at = advance(state, j, turn)[0]
                 if at > upper or at < lower:
                     return False
     return True
 
 
 @inner
-def time_allowed(q, v, a, j, t, lower, upper, V, A, J):
+def max_jerk_time(state, j, t, bounds):
     """
     Return how much of `t` seconds the jerk `j` may last before the fastest stop must begin.
 
-    Limits that the stop from the present state breaks already (a joint that stood
-    outside, limits that were lowered in motion) may not be broken further.
+    Bounds that the stop from the present state exceeds already (a joint was outside, limits
+    were lowered in motion) may not be exceeded further.
     """
-    lowest, highest = stop_reach(q, v, a, A, J)
-    slowest, fastest = top_speeds(v, a, J)
-    lower, upper = min(lower, lowest), max(upper, highest)
-    V, most = max(V, fastest, -slowest), max(A, abs(a))
-    if safe_after(q, v, a, j, t, lower, upper, V, most, A, J):
+    lowest, highest = stop_positions(state, bounds)
+    slowest, fastest = stop_velocities(state[1], state[2], bounds.jerk)
+    widened = JointBounds(min(bounds.lower, lowest), max(bounds.upper, highest),
+                          max(bounds.velocity, fastest, -slowest), bounds.acceleration,
+                          bounds.jerk)
+    peak = max(bounds.acceleration, abs(state[2]))
+    if is_safe(state, j, t, widened, peak):
         return t
     low, high = 0.0, t
-    for _ in range(HALVINGS):
+    for _ in range(CYCLE_BISECTIONS):
         middle = 0.5 * (low + high)
-        if safe_after(q, v, a, j, middle, lower, upper, V, most, A, J):
+        if is_safe(state, j, middle, widened, peak):
             low = middle
         else:
             high = middle
@@ -129,32 +163,31 @@ def time_allowed(q, v, a, j, t, lower, upper, V, A, J):
 
 
 @inner
-def state_after(q, v, a, j, tau, t, A, J):
-    """Return the state at `t`: jerk `j` for `tau` seconds, then the fastest stop."""
-    if t <= tau:
-        return advance(q, v, a, j, t)
-    q, v, a = advance(q, v, a, j, tau)
-    t1, j1, t2, t3, j3 = stop_phases(v, a, A, J)
-    t -= tau
-    step = min(t, t1)
-    q, v, a = advance(q, v, a, j1, step)
+def state_after(state, j, jerk_time, t, bounds):
+    """Return the state at `t`: jerk `j` for `jerk_time` seconds, then the fastest stop."""
+    if t <= jerk_time:
+        return advance(state, j, t)
+    state = advance(state, j, jerk_time)
+    t1, j1, t2, t3, j3 = stop_phases(state[1], state[2], bounds.acceleration, bounds.jerk)
+    t -= jerk_time
+    state = advance(state, j1, min(t, t1))
     step = min(t - t1, t2)
     if step > 0.0:
-        q, v, a = advance(q, v, a, 0.0, step)
+        state = advance(state, 0.0, step)
     step = min(t - t1 - t2, t3)
     if step > 0.0:
-        q, v, a = advance(q, v, a, j3, step)
+        state = advance(state, j3, step)
     if t >= t1 + t2 + t3:
-        return q, 0.0, 0.0
-    return q, v, a
+        return state[0], 0.0, 0.0
+    return state
 
 
 @inner
 def speed_to_stop(distance, A, J):
     """
-    Return the velocity from which a stop needs `distance`, from and to no acceleration.
+    Return the velocity from which a stop needs `distance`, starting without acceleration.
 
-    ``d = v^2 / 2A + v A / 2J`` where the acceleration comes to its limit, else
+    ``d = v^2 / 2A + v A / 2J`` if the acceleration reaches its limit A, else
     ``d = v^1.5 / J^0.5``.
     """
     half = 0.5 * A * A / J

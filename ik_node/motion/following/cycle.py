@@ -3,108 +3,131 @@
 """
 Compiled control cycle that follows a moving target.
 
-The wanted rates are approached by all joints in step, with limited acceleration and
-jerk; where a joint could not stop in time any more, it begins to stop.
+All joints approach the desired rates in step, with limited acceleration and jerk; a joint
+that could otherwise not stop within its limits begins to stop.
 """
 
 from __future__ import annotations
 
 from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 
 from ik_node.kinematics.kernels import compiled
-from ik_node.motion.following.brake import state_after, stop_phases, time_allowed
-from ik_node.motion.following.rates import GAIN, JERK, LOWER, MOST, rates, SPEED, UPPER
-from ik_node.motion.following.target import ACCELERATION, predict, VELOCITY
+from ik_node.motion.following.brake import bounds_of, max_jerk_time, state_after, stop_phases
+from ik_node.motion.following.rates import resolved_rates
+from ik_node.motion.following.target import predict
 
-RAMP = 0.6  # share of the jerk with which changes of speed are foreseen
+RAMP_JERK_SHARE = 0.6  # of the jerk, with which changes of speed are planned
+
+
+class CycleTiming(NamedTuple):
+    """
+    Times of one cycle.
+
+    Attributes
+    ----------
+    ahead : float
+        From the time of the target to that of the state (s).
+    target_share : float
+        Share of its velocity with which the target is assumed to go on, 0 (at rest) to 1.
+    duration : float
+        Of the cycle (s).
+
+    """
+
+    ahead: float
+    target_share: float
+    duration: float
+
+
+class CyclePlan(NamedTuple):
+    """Jerk of each joint and how long (s) it lasts, (n,); then follows the fastest stop."""
+
+    jerk: np.ndarray
+    jerk_time: np.ndarray
 
 
 @compiled
-def follow_cycle(table, joints, settings, goal, target, ahead, moves, dt, state, plan, wanted,
-                 found):
+def follow_cycle(model, target, timing, state, plan, work):
     """
-    Choose the motion of the next `dt` seconds.
+    Choose the motion of the next cycle.
 
     Parameters
     ----------
-    table : (m + 1, 16) array
-        :attr:`ik_node.model.chain.Chain.table`.
-    joints : (7, n) array
-    settings : (4,) array
-    goal : (19,) array, changed
-        Its pose is written; see :mod:`ik_node.solver.compiled.layout`.
-    target : (24,) array
-        See :mod:`ik_node.motion.following.target`.
-    ahead : float
-        s from the time of the target to that of the state.
-    moves : float
-        Share of its movement with which the target goes on, 0 (it stands) to 1.
+    model : FollowModel
+    target : TargetState
+    timing : CycleTiming
     state : (3, n) array
         q, qd, qdd.
-    plan : (2, n) array, written
-        Jerk of each joint and how long it lasts; then comes the fastest stop.
-    wanted : (n,) array, written
-        Rates that are aimed at.
-    found : (4,) array, written
+    plan : CyclePlan, written
+    work : RatesWork
+
+    Returns
+    -------
+    (float, float, float, float)
+        As :func:`ik_node.motion.following.rates.resolved_rates`.
 
     """
-    n, m = state.shape[1], table.shape[0] - 1
-    work = (np.empty((m + 1, 12)), np.empty((n, 6)), np.empty((6, 6)), np.empty((6, 6)),
-            np.empty((6, 3)), np.empty(6), np.empty(6), np.empty(6), np.empty(6), np.empty(n),
-            np.empty(n), np.empty(n, dtype=np.bool_))
-    # The rates are followed with a lag, and so are chosen for the time at which they are reached.
-    lag = max(0.25 / settings[GAIN], 1.5 * dt)
+    n, dt = state.shape[1], timing.duration
+    acceleration, jerk = model.limits.acceleration, model.limits.jerk
+    jerks, jerk_times = plan.jerk, plan.jerk_time
+    q, twist, wanted = work.q, work.twist, work.wanted
+    # The joints reach the rates with a lag, so these are chosen for that time.
+    lag = max(0.25 / model.gain, 1.5 * dt)
     look = lag + 0.5 * dt
-    q, twist = np.empty(n), np.empty(6)
     for k in range(n):
         q[k] = state[0, k] + look * (state[1, k] + 0.5 * look * state[2, k])
-    ahead = moves * (ahead + look)
-    predict(target, ahead, goal[:12])
+    ahead = timing.target_share * (timing.ahead + look)
+    predict(target, ahead, model.goal[:12])
     for i in range(6):
-        twist[i] = moves * (target[VELOCITY + i] + ahead * target[ACCELERATION + i])
-    rates(table, joints, settings, goal, twist, q, wanted, found, work)
-    # All joints change their speed in step, so that the tip goes where the rates would take it.
+        twist[i] = timing.target_share * (target.velocity[i] + ahead * target.acceleration[i])
+    report = resolved_rates(model, twist, q, work)
+    # All joints change their speed in step, so that the direction of the tip is kept.
     share = 1.0 / lag
     for k in range(n):
-        more = abs(wanted[k] - state[1, k])
-        if more > 0.0:
-            share = min(share, joints[MOST, k] / more, sqrt(2.0 * RAMP * joints[JERK, k] / more))
+        change = abs(wanted[k] - state[1, k])
+        if change > 0.0:
+            share = min(share, acceleration[k] / change,
+                        sqrt(2.0 * RAMP_JERK_SHARE * jerk[k] / change))
     step = 1.0 / dt
     for k in range(n):
-        plan[0, k] = share * (wanted[k] - state[1, k]) - state[2, k]
-        if plan[0, k] != 0.0:
-            step = min(step, joints[JERK, k] / abs(plan[0, k]))
+        jerks[k] = share * (wanted[k] - state[1, k]) - state[2, k]
+        if jerks[k] != 0.0:
+            step = min(step, jerk[k] / abs(jerks[k]))
     for k in range(n):
-        plan[0, k] *= step
-        plan[1, k] = time_allowed(state[0, k], state[1, k], state[2, k], plan[0, k], dt,
-                                  joints[LOWER, k], joints[UPPER, k], joints[SPEED, k],
-                                  joints[MOST, k], joints[JERK, k])
+        jerks[k] *= step
+        jerk_times[k] = max_jerk_time((state[0, k], state[1, k], state[2, k]), jerks[k], dt,
+                                      bounds_of(model.limits, k))
+    return report
 
 
 @compiled
-def plan_states(joints, state, plan, times, states):
-    """Write the states (K, 3, n) of a plan at some times (K,) since its begin."""
-    for i in range(times.shape[0]):
-        for k in range(state.shape[1]):
+def plan_states(limits, state, plan, times, states):
+    """Write the states (K, 3, n) of a plan at times (K,), s since it began in `state` (3, n)."""
+    jerks, jerk_times = plan.jerk, plan.jerk_time
+    for k in range(state.shape[1]):
+        bounds = bounds_of(limits, k)
+        begin = state[0, k], state[1, k], state[2, k]
+        for i in range(times.shape[0]):
             states[i, 0, k], states[i, 1, k], states[i, 2, k] = state_after(
-                state[0, k], state[1, k], state[2, k], plan[0, k], plan[1, k], times[i],
-                joints[MOST, k], joints[JERK, k])
+                begin, jerks[k], jerk_times[k], times[i], bounds)
 
 
 @compiled
-def plan_switches(joints, state, plan):
-    """Return when (4 n,) the jerk of a plan switches, in order; the last is its end."""
+def plan_switches(limits, state, plan):
+    """Return when (4 n,) the jerk of a plan switches, ascending; the last is its end."""
     n = state.shape[1]
     switches = np.empty(4 * n)
     for k in range(n):
-        q, v, a = state_after(state[0, k], state[1, k], state[2, k], plan[0, k], plan[1, k],
-                              plan[1, k], joints[MOST, k], joints[JERK, k])
-        t1, _, t2, t3, _ = stop_phases(v, a, joints[MOST, k], joints[JERK, k])
-        switches[4 * k] = plan[1, k]
-        switches[4 * k + 1] = plan[1, k] + t1
-        switches[4 * k + 2] = plan[1, k] + t1 + t2
-        switches[4 * k + 3] = plan[1, k] + t1 + t2 + t3
+        bounds, jerk_time = bounds_of(limits, k), plan.jerk_time[k]
+        _, v, a = state_after((state[0, k], state[1, k], state[2, k]), plan.jerk[k], jerk_time,
+                              jerk_time, bounds)
+        t1, _, t2, t3, _ = stop_phases(v, a, bounds.acceleration, bounds.jerk)
+        switches[4 * k] = jerk_time
+        switches[4 * k + 1] = jerk_time + t1
+        switches[4 * k + 2] = jerk_time + t1 + t2
+        switches[4 * k + 3] = jerk_time + t1 + t2 + t3
     switches.sort()
     return switches

@@ -1,46 +1,100 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Compiled joint rates that take the tip after a moving target.
+Compiled joint rates that make the tip follow a moving target.
 
-Resolved rates (Whitney 1969), ``J qd = v_target + K e``, by damped least squares
-in the eigenvectors of ``J J^T``: near a singularity only the direction that is
-lost is damped (Maciejewski and Klein 1988).  Damping that grows with the error
-stands in for the second derivatives of the pose, by which alone an arm that is
-stretched towards a target out of reach has a nearest posture to come to rest at.
-A joint that its limit stops leaves the active set, and the rates are solved again
-for the others.  The null-space bias goes through the exact null space.
+Resolved rates (Whitney 1969), ``J qd = v_target + K e``, by damped least squares in the
+eigenvectors of ``J J^T``: near a singularity only the lost direction is damped
+(Maciejewski and Klein 1988).  Damping that grows with the error stands in for the second
+derivatives of the pose; without it, an arm that is stretched towards a target out of reach
+would not come to rest.  A joint that is stopped by its limit leaves the active set, and the
+rates are solved again for the others.  The null-space bias goes through the exact null space.
 """
 
 from __future__ import annotations
 
 from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 
-from ik_node.kinematics.kernels import inlined, inner, jacobian_columns, joint_frames
+from ik_node.kinematics.kernels import inner, jacobian_columns, joint_frames
 from ik_node.motion.following.brake import speed_to_stop
+from ik_node.motion.limits import LimitRows
 from ik_node.solver.compiled.layout import EXACT_POSE, HALF_WIDTHS, TOLERANCE_AXES
 from ik_node.solver.compiled.nullspace import from_preferred
 from ik_node.solver.compiled.residual import residual, task_columns
 
-# Rows of the table of joints, (7, n).
-LOWER, UPPER, SPEED, MOST, JERK, PREFERRED, PULL = range(7)
-# Entries of the settings.
-GAIN, LENGTH, REACH, TOOL_SPEED = range(4)
-# Entries of what a cycle finds out.
-POSITION_ERROR, ORIENTATION_ERROR, SMALLEST, SCALED = range(4)
+SINGULAR_VALUE = 0.08      # m per unit of q; smaller singular values are damped ...
+MAX_DAMPING = 0.04         # ... by up to this
+SLOW_VALUE = 0.15          # m per unit of q; from twice this down the joints slow down ...
+MAX_OVERRUN = 0.1          # rad or m; ... so that they can stop within this distance
+CURVATURE_SHARE = 0.3      # of the arm's reach; stands for the curvature of its boundary
+SMALL_ERROR_M = 0.02       # below it the damping falls faster than the error
+MAX_ERROR_M = 0.3          # a larger error is treated as one of this length
+MIN_SQUARED_VALUE = 1e-12  # m^2, added to squared singular values
+BRAKE_SHARE = 0.6          # of acceleration and jerk, with which stops are planned
+JACOBI_SWEEPS = 12         # at most; usual are four to six
 
-SINGULAR = 0.08      # m per unit of q; smaller singular values are damped ...
-DAMPING = 0.04       # ... by up to this
-SLOW = 0.15          # m per unit of q; from twice this down the joints slow down ...
-BEYOND = 0.1         # rad or m, ... so that a stop takes no longer way than this
-CURVATURE = 0.3      # share of the arm's reach that stands for the curvature of its boundary
-SMALL_ERROR = 0.02   # m, below it the damping vanishes faster than the error
-LARGEST_ERROR = 0.3  # m, a longer way is begun as one of this length
-NO_DIRECTION = 1e-12  # m^2, square of a singular value below which nothing is left of a motion
-ROOM = 0.6           # share of acceleration and jerk with which stops are foreseen
-SWEEPS = 12          # of Jacobi's method; it ends after four to six
+
+class FollowModel(NamedTuple):
+    """
+    What does not change between control cycles.
+
+    Attributes
+    ----------
+    table : (m + 1, 16) array
+        :attr:`ik_node.model.chain.Chain.table`.
+    limits : LimitRows
+    preferred, bias : (n,) arrays
+        Preferred positions (rad or m), and how fast the joints go there (1/s).
+    goal : (19,) array
+        Row of :mod:`ik_node.solver.compiled.layout`, widths 0 or inf; its pose is written.
+    gain : float
+        1/s, at which the error decays.
+    metres_per_radian : float
+    reach : float
+        Largest distance (m) of the tip from the base.
+
+    """
+
+    table: np.ndarray
+    limits: LimitRows
+    preferred: np.ndarray
+    bias: np.ndarray
+    goal: np.ndarray
+    gain: float
+    metres_per_radian: float
+    reach: float
+
+
+class RatesWork(NamedTuple):
+    """Workspace, and results of its functions; see :func:`rates_work` for the shapes."""
+
+    frames: np.ndarray
+    columns: np.ndarray       # of the task Jacobian, weighted
+    eigenvalues: np.ndarray   # of J J^T, on the diagonal
+    eigenvectors: np.ndarray
+    task_map: np.ndarray      # derivative of the error by the rotation vector
+    error: np.ndarray
+    target_twist: np.ndarray  # as a task velocity
+    correction: np.ndarray    # task velocity that reduces the error
+    task: np.ndarray
+    bias_rates: np.ndarray
+    fixed_rates: np.ndarray   # of joints at their limits
+    active: np.ndarray        # joints that are not
+    q: np.ndarray
+    twist: np.ndarray         # of the target, base frame
+    wanted: np.ndarray        # joint rates, the result
+
+
+def rates_work(n: int, m: int) -> RatesWork:
+    """Return the workspace for n joints and m + 1 rows of the chain's table."""
+    return RatesWork(np.empty((m + 1, 12)), np.empty((n, 6)), np.empty((6, 6)),
+                     np.empty((6, 6)), np.empty((6, 3)), np.empty(6), np.empty(6), np.empty(6),
+                     np.empty(6), np.empty(n), np.empty(n), np.empty(n, dtype=np.bool_),
+                     np.empty(n), np.empty(6), np.zeros(n))
+
 
 @inner
 def eigen(A, W):
@@ -51,7 +105,7 @@ def eigen(A, W):
     trace = 1e-300
     for i in range(6):
         trace += abs(A[i, i])
-    for _ in range(SWEEPS):
+    for _ in range(JACOBI_SWEEPS):
         largest = 0.0
         for p in range(5):
             for q in range(p + 1, 6):
@@ -79,8 +133,9 @@ def eigen(A, W):
 
 
 @inner
-def decompose(columns, active, A, W):
-    """Write the eigenvalues of ``J J^T`` over the active joints (A's diagonal), the vectors W."""
+def decompose(work):
+    """Write eigenvalues and eigenvectors of ``J J^T`` over the active joints."""
+    columns, active, A = work.columns, work.active, work.eigenvalues
     for i in range(6):
         for j in range(6):
             s = 0.0
@@ -88,197 +143,275 @@ def decompose(columns, active, A, W):
                 if active[k]:
                     s += columns[k, i] * columns[k, j]
             A[i, j] = s
-    eigen(A, W)
+    eigen(A, work.eigenvectors)
 
 
 @inner
-def damped_rates(columns, active, A, W, u, least, feed, slow, steep, qd):
+def damped_rates(work, correction, feed, min_square, stop_speed, rates):
     """
-    Write the rates (n,) of the active joints for the task velocity ``u + feed``.
+    Write the rates (n,) of the active joints for the task velocity ``correction + feed``.
 
     Parameters
     ----------
-    u, feed : (6,) arrays
-        To correct the error, damped as if no singular value squared were below `least`;
-        to go with the target.
-    slow, steep : float
-        ``slow^2 + steep sigma`` is the square of the speed in a direction of singular
-        value sigma from which the joints can stop before they are carried far beyond
-        the singularity.
+    correction : (6,) array
+        Reduces the error; damped as if no squared singular value were below `min_square`.
+    feed : (6,) array
+        Follows the target.
+    stop_speed : (float, float)
+        ``(a, b)``: ``sqrt(a^2 + b sigma)`` is the speed in a direction of singular value
+        sigma from which the joints can stop within MAX_OVERRUN beyond the singularity.
 
     """
+    columns, active = work.columns, work.active
+    A, W = work.eigenvalues, work.eigenvectors
+    at_singularity, growth = stop_speed
     n = columns.shape[0]
     for k in range(n):
         if active[k]:
-            qd[k] = 0.0
+            rates[k] = 0.0
     for i in range(6):
         square = max(A[i, i], 0.0)
-        root = sqrt(square)
-        lost = max(0.0, 1.0 - root / SINGULAR)
-        damping = DAMPING * DAMPING * lost * lost + NO_DIRECTION
+        value = sqrt(square)
+        lost = max(0.0, 1.0 - value / SINGULAR_VALUE)
+        damping = MAX_DAMPING * MAX_DAMPING * lost * lost + MIN_SQUARED_VALUE
         x, y = 0.0, 0.0
         for r in range(6):
-            x += W[r, i] * u[r]
+            x += W[r, i] * correction[r]
             y += W[r, i] * feed[r]
-        along = x / (max(square, least) + damping) + y / (square + damping)
-        near = min(1.0, 2.0 - root / SLOW)
+        along = x / (max(square, min_square) + damping) + y / (square + damping)
+        near = min(1.0, 2.0 - value / SLOW_VALUE)
         if near > 0.0:
-            most = sqrt(slow * slow + steep * root)
-            if abs(along) * root * near > most:
-                along = most / (root * near) if along > 0.0 else -most / (root * near)
+            limit = sqrt(at_singularity * at_singularity + growth * value)
+            if abs(along) * value * near > limit:
+                along = limit / (value * near) if along > 0.0 else -limit / (value * near)
         for k in range(n):
             if active[k]:
                 s = 0.0
                 for r in range(6):
                     s += columns[k, r] * W[r, i]
-                qd[k] += s * along
+                rates[k] += s * along
 
 
 @inner
-def take_off_task(columns, active, A, W, z, u):
-    """Take off z (n,) what moves the task: the exact null space of the active joints is left."""
+def project_to_null_space(work, rates):
+    """Remove from rates (n,) what moves the tip: the active joints' exact null space is left."""
+    columns, active, task = work.columns, work.active, work.task
+    A, W = work.eigenvalues, work.eigenvectors
     n = columns.shape[0]
     for r in range(6):
-        u[r] = 0.0
+        task[r] = 0.0
         for k in range(n):
             if active[k]:
-                u[r] += columns[k, r] * z[k]
+                task[r] += columns[k, r] * rates[k]
     for i in range(6):
         along = 0.0
         for r in range(6):
-            along += W[r, i] * u[r]
-        along /= max(A[i, i], 0.0) + NO_DIRECTION
+            along += W[r, i] * task[r]
+        along /= max(A[i, i], 0.0) + MIN_SQUARED_VALUE
         for k in range(n):
             if active[k]:
                 s = 0.0
                 for r in range(6):
                     s += columns[k, r] * W[r, i]
-                z[k] -= s * along
+                rates[k] -= s * along
 
 
-@inlined
-def rates(table, joints, settings, goal, twist, q, wanted, found, work):
-    """
-    Write the wanted rates (n,) at a posture q (n,).
-
-    Parameters
-    ----------
-    goal : (19,) array
-        See :mod:`ik_node.solver.compiled.layout`; widths are 0 or inf.
-    twist : (6,) array
-        Velocity of the goal in the base frame (m/s, rad/s).
-
-    """
-    frames, columns, A, W, D, e, u, feed, y, z, fixed, active = work
-    n, length = q.shape[0], settings[LENGTH]
+@inner
+def linearize(model, twist, q, work):
+    """Write error, Jacobian and target velocity in task space; return the errors (m, rad)."""
+    table, goal, length = model.table, model.goal, model.metres_per_radian
+    frames, columns, feed = work.frames, work.columns, work.target_twist
     joint_frames(table, q, frames)
-    found[POSITION_ERROR], found[ORIENTATION_ERROR] = residual(goal, frames[-1], length, e, D)
+    position_error, orientation_error = residual(goal, frames[-1], length, work.error,
+                                                 work.task_map)
     jacobian_columns(table, frames, 1.0, columns)
-    for k in range(n):
-        active[k] = True
     for i in range(6):
         feed[i] = twist[i]
     if goal[TOLERANCE_AXES] != EXACT_POSE:
-        task_columns(D, columns)
-        task_columns(D, feed.reshape((1, 6)))
+        task_columns(work.task_map, columns)
+        task_columns(work.task_map, feed.reshape((1, 6)))
     for i in range(3, 6):
         feed[i] *= length
-        for k in range(n):
+        for k in range(columns.shape[0]):
             columns[k, i] *= length
-    decompose(columns, active, A, W)
+    return position_error, orientation_error
+
+
+@inner
+def smallest_value(goal, work):
+    """Return the smallest singular value (m per unit of q) of the axes that are followed."""
+    A, squares = work.eigenvalues, work.task
     exact = 0
-    for i in range(6):
-        y[i] = A[i, i]
+    for i in range(6):  # insertion sort, ascending
+        k = i
+        while k > 0 and squares[k - 1] > A[i, i]:
+            squares[k] = squares[k - 1]
+            k -= 1
+        squares[k] = A[i, i]
         exact += goal[HALF_WIDTHS + i] == 0.0
-    y.sort()
-    found[SMALLEST] = sqrt(max(y[6 - min(exact, n)], 0.0))
-    size = 0.0
+    return sqrt(max(squares[6 - min(exact, work.columns.shape[0])], 0.0))
+
+
+@inner
+def closing_gain(model, shortened, min_square, work):
+    """Return the gain (1/s) for the error at which all joints can still stop at the goal."""
+    acceleration, jerk = model.limits.acceleration, model.limits.jerk
+    task, none, distances = work.task, work.correction, work.wanted
     for i in range(6):
-        size += e[i] * e[i]
-    size = sqrt(size)
-    short = min(1.0, LARGEST_ERROR / size) if size > 0.0 else 1.0
-    near = size * short
-    curved = CURVATURE * settings[REACH] * near * near / (SMALL_ERROR + near)
-    # Where a motion is lost, the null space turns over within a hair's breadth: no bias there.
-    fade = min(1.0, found[SMALLEST] / SINGULAR)
-    # the way that is left for each joint, and how fast it may be begun
-    for i in range(6):
-        y[i] = e[i] * short
-    for i in range(6):
-        u[i] = 0.0
-    damped_rates(columns, active, A, W, y, curved, u, np.inf, 0.0, wanted)
-    gain = settings[GAIN]
+        task[i] = work.error[i] * shortened
+        none[i] = 0.0
+    damped_rates(work, task, none, min_square, (np.inf, 0.0), distances)
+    gain = model.gain
+    for k in range(distances.shape[0]):
+        distance = abs(distances[k])
+        if distance > 0.0:
+            gain = min(gain, speed_to_stop(distance / shortened, BRAKE_SHARE * acceleration[k],
+                                           BRAKE_SHARE * jerk[k]) / distance)
+    return gain
+
+
+@inner
+def singular_stop_speed(model):
+    """Return the `stop_speed` of :func:`damped_rates`."""
+    acceleration, jerk = model.limits.acceleration, model.limits.jerk
+    at_singularity = growth = np.inf
+    for k in range(acceleration.shape[0]):
+        growth = min(growth, 2.0 * BRAKE_SHARE * acceleration[k]
+                     / (CURVATURE_SHARE * model.reach))
+        at_singularity = min(at_singularity, speed_to_stop(
+            MAX_OVERRUN, BRAKE_SHARE * acceleration[k], BRAKE_SHARE * jerk[k]))
+    return at_singularity, growth
+
+
+@inner
+def add_bias(model, q, fade, work):
+    """Add the null-space bias, as fast as the velocity limits of the active joints allow."""
+    limits, wanted = model.limits, work.wanted
+    lower, upper, velocity = limits.lower, limits.upper, limits.velocity
+    active, bias_rates = work.active, work.bias_rates
+    n = q.shape[0]
     for k in range(n):
-        way = abs(wanted[k])
-        if way > 0.0:
-            gain = min(gain, speed_to_stop(way / short, ROOM * joints[MOST, k],
-                                           ROOM * joints[JERK, k]) / way)
-    for i in range(6):
-        u[i] = gain * short * e[i]
-    slow = steep = np.inf
+        bias_rates[k] = 0.0
+        if active[k]:
+            bias_rates[k] = -fade * fade * model.bias[k] * from_preferred(
+                q[k], model.preferred[k], lower[k], upper[k])
+    project_to_null_space(work, bias_rates)
+    share = 1.0
     for k in range(n):
-        fixed[k] = 0.0
-        steep = min(steep, 2.0 * ROOM * joints[MOST, k] / (CURVATURE * settings[REACH]))
-        slow = min(slow, speed_to_stop(BEYOND, ROOM * joints[MOST, k], ROOM * joints[JERK, k]))
-    for _ in range(n + 1):
-        for i in range(6):
-            y[i] = u[i]
-            for k in range(n):
-                if not active[k]:
-                    y[i] -= columns[k, i] * fixed[k]
-        damped_rates(columns, active, A, W, y, curved, feed, slow, steep, wanted)
-        # the bias takes what speed is left
-        for k in range(n):
-            z[k] = 0.0
-            if active[k]:
-                z[k] = -fade * fade * joints[PULL, k] * from_preferred(
-                    q[k], joints[PREFERRED, k], joints[LOWER, k], joints[UPPER, k])
-        take_off_task(columns, active, A, W, z, y)
-        share = 1.0
-        for k in range(n):
-            if active[k] and z[k] != 0.0:
-                share = min(share, max(0.0, joints[SPEED, k] - abs(wanted[k])) / abs(z[k]))
-        worst, joint, bound = 0.0, -1, 0.0
-        for k in range(n):
-            if not active[k]:
-                wanted[k] = fixed[k]
-                continue
-            wanted[k] += share * z[k]
-            low = inward(joints, settings, q[k] - joints[LOWER, k], k)
-            high = inward(joints, settings, joints[UPPER, k] - q[k], k)
-            if wanted[k] - high > worst:
-                worst, joint, bound = wanted[k] - high, k, high
-            if -low - wanted[k] > worst:
-                worst, joint, bound = -low - wanted[k], k, -low
-        if joint < 0:
-            break
-        active[joint] = False
-        fixed[joint] = bound
-        decompose(columns, active, A, W)
-    # as a whole no faster than the slowest joint and the tool may be
+        if active[k] and bias_rates[k] != 0.0:
+            share = min(share, max(0.0, velocity[k] - abs(wanted[k])) / abs(bias_rates[k]))
+    for k in range(n):
+        if active[k]:
+            wanted[k] += share * bias_rates[k]
+        else:
+            wanted[k] = work.fixed_rates[k]
+
+
+@inner
+def worst_violation(model, q, work):
+    """Return the active joint that moves too fast towards its limit (-1: none), and its bound."""
+    lower, upper = model.limits.lower, model.limits.upper
+    active, wanted = work.active, work.wanted
+    worst, joint, bound = 0.0, -1, 0.0
+    for k in range(q.shape[0]):
+        if not active[k]:
+            continue
+        low, high = approach_speed(model, q[k] - lower[k], k), \
+            approach_speed(model, upper[k] - q[k], k)
+        if wanted[k] - high > worst:
+            worst, joint, bound = wanted[k] - high, k, high
+        if -low - wanted[k] > worst:
+            worst, joint, bound = -low - wanted[k], k, -low
+    return joint, bound
+
+
+@inner
+def approach_speed(model, distance, k):
+    """Return the highest velocity of joint k towards a limit that is `distance` away."""
+    if distance == np.inf:
+        return np.inf
+    if distance < 0.0:
+        return model.gain * distance
+    return min(model.gain * distance,
+               speed_to_stop(distance, BRAKE_SHARE * model.limits.acceleration[k],
+                             BRAKE_SHARE * model.limits.jerk[k]))
+
+
+@inner
+def scale_to_limits(model, work):
+    """Scale the rates to the slowest joint and the tip's speed; return the factor."""
+    velocity, tip_speed, wanted = model.limits.velocity, model.limits.tip[0], work.wanted
+    n = wanted.shape[0]
     scale = 1.0
     for k in range(n):
-        scale = min(scale, joints[SPEED, k] / max(abs(wanted[k]), 1e-300))
-    if settings[TOOL_SPEED] < np.inf:
-        jacobian_columns(table, frames, 1.0, columns)
-        tool = 0.0
+        scale = min(scale, velocity[k] / max(abs(wanted[k]), 1e-300))
+    if tip_speed < np.inf:
+        columns = work.columns
+        jacobian_columns(model.table, work.frames, 1.0, columns)
+        square = 0.0
         for i in range(3):
             s = 0.0
             for k in range(n):
                 s += columns[k, i] * wanted[k]
-            tool += s * s
-        scale = min(scale, settings[TOOL_SPEED] / max(sqrt(tool), 1e-300))
+            square += s * s
+        scale = min(scale, tip_speed / max(sqrt(square), 1e-300))
     for k in range(n):
         wanted[k] *= scale
-    found[SCALED] = scale
+    return scale
 
 
 @inner
-def inward(joints, settings, room, k):
-    """Return the highest velocity of a joint towards a limit that is `room` away."""
-    if room == np.inf:
-        return np.inf
-    if room < 0.0:
-        return settings[GAIN] * room
-    return min(settings[GAIN] * room,
-               speed_to_stop(room, ROOM * joints[MOST, k], ROOM * joints[JERK, k]))
+def resolved_rates(model, twist, q, work):
+    """
+    Write the desired rates ``work.wanted`` (n,) at the configuration q (n,).
+
+    Parameters
+    ----------
+    model : FollowModel
+    twist : (6,) array
+        Velocity of the goal in the base frame (m/s, rad/s).
+
+    Returns
+    -------
+    (float, float, float, float)
+        Position error (m), orientation error (rad), smallest singular value of the
+        followed axes (m per unit of q), share of the rates that the limits allow.
+
+    """
+    n = q.shape[0]
+    columns, active, error = work.columns, work.active, work.error
+    correction, fixed_rates, task = work.correction, work.fixed_rates, work.task
+    position_error, orientation_error = linearize(model, twist, q, work)
+    for k in range(n):
+        active[k] = True
+        fixed_rates[k] = 0.0
+    decompose(work)
+    smallest = smallest_value(model.goal, work)
+    size = 0.0
+    for i in range(6):
+        size += error[i] * error[i]
+    size = sqrt(size)
+    shortened = min(1.0, MAX_ERROR_M / size) if size > 0.0 else 1.0
+    length = size * shortened
+    min_square = CURVATURE_SHARE * model.reach * length * length / (SMALL_ERROR_M + length)
+    # At a singularity the null space rotates abruptly: no bias there.
+    fade = min(1.0, smallest / SINGULAR_VALUE)
+    gain = closing_gain(model, shortened, min_square, work)
+    for i in range(6):
+        correction[i] = gain * shortened * error[i]
+    stop_speed = singular_stop_speed(model)
+    for _ in range(n + 1):
+        for i in range(6):
+            task[i] = correction[i]
+            for k in range(n):
+                if not active[k]:
+                    task[i] -= columns[k, i] * fixed_rates[k]
+        damped_rates(work, task, work.target_twist, min_square, stop_speed, work.wanted)
+        add_bias(model, q, fade, work)
+        joint, bound = worst_violation(model, q, work)
+        if joint < 0:
+            break
+        active[joint] = False
+        fixed_rates[joint] = bound
+        decompose(work)
+    return position_error, orientation_error, smallest, scale_to_limits(model, work)

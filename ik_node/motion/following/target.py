@@ -1,25 +1,38 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Compiled estimate of where a streamed target is, and how it moves.
-
-A target is a row of 24: pose in the base frame (12), velocity (6) and
-acceleration (6), linear (m) and angular (rad) parts, in the axes of the base.
-"""
+"""Compiled estimate of the pose, velocity and acceleration of a streamed target."""
 
 from __future__ import annotations
 
 from math import cos, exp, sin, sqrt
+from typing import NamedTuple
+
+import numpy as np
 
 from ik_node.kinematics.kernels import compiled, copy, inner, pose_error
 
-TARGET = 24
-VELOCITY, ACCELERATION = 12, 18
+
+class TargetState(NamedTuple):
+    """
+    Motion of the target in the base frame.
+
+    Attributes
+    ----------
+    pose : (12,) array
+        See :mod:`ik_node.kinematics.kernels`.
+    velocity, acceleration : (6,) arrays
+        Linear (m) and angular (rad) parts, per s and s^2, in the axes of the base.
+
+    """
+
+    pose: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
 
 
 @inner
-def turn(pose, x, y, z):
-    """Turn a pose (12,) about its origin by a rotation vector in the base frame, in place."""
+def rotate(pose, x, y, z):
+    """Rotate a pose (12,) about its origin by a rotation vector in the base frame, in place."""
     angle = sqrt(x * x + y * y + z * z)
     if angle < 1e-12:
         return
@@ -35,28 +48,28 @@ def turn(pose, x, y, z):
 
 @inner
 def predict(target, t, pose):
-    """Write the pose (12,) of the target `t` seconds on, at constant acceleration."""
-    copy(target[:12], pose)
-    v, a = target[VELOCITY:], target[ACCELERATION:]
+    """Write the pose (12,) of the target after `t` seconds of constant acceleration."""
+    copy(target.pose, pose)
+    v, a = target.velocity, target.acceleration
     h = 0.5 * t
     for i in range(3):
         pose[9 + i] += t * (v[i] + h * a[i])
-    turn(pose, t * (v[3] + h * a[3]), t * (v[4] + h * a[4]), t * (v[5] + h * a[5]))
+    rotate(pose, t * (v[3] + h * a[3]), t * (v[4] + h * a[4]), t * (v[5] + h * a[5]))
 
 
 @compiled
-def take_pose(target, measured, dt, memory, jump, pose, e):
+def correct(target, measured, dt, memory, jump, pose, e):
     """
     Correct the target by a pose that was measured `dt` seconds after the last.
 
-    The fading-memory polynomial filter of the second degree (Morrison 1969,
-    "Introduction to Sequential Smoothing and Prediction"): the best parabola
-    through the past, in which a pose counts less by e each `memory` seconds.  A pose
-    farther from the prediction than `jump` (m, rad) begins a new past, at rest.
+    The fading-memory polynomial filter of the second degree (Morrison 1969, "Introduction to
+    Sequential Smoothing and Prediction"): the best parabola through the past poses, whose
+    weight falls by a factor of e every `memory` seconds.  A pose farther from the
+    prediction than `jump` (m, rad) restarts the filter there, at rest.
 
     Parameters
     ----------
-    target : (24,) array, changed
+    target : TargetState, changed
     measured : (12,) array
     jump : (float, float)
     pose : (12,) array, e : (6,) array
@@ -70,19 +83,21 @@ def take_pose(target, measured, dt, memory, jump, pose, e):
     """
     predict(target, dt, pose)
     distance, angle = pose_error(measured, pose, e)
+    velocity, acceleration = target.velocity, target.acceleration
     if distance > jump[0] or angle > jump[1]:
-        copy(measured, target[:12])
-        target[12:] = 0.0
+        copy(measured, target.pose)
+        for i in range(6):
+            velocity[i] = acceleration[i] = 0.0
         return True
     theta = exp(-dt / memory)
     left = 1.0 - theta
     alpha, beta, gamma = (1.0 - theta**3, 1.5 * left * left * (1.0 + theta) / dt,
                           left**3 / (dt * dt))
     for i in range(6):
-        target[VELOCITY + i] += dt * target[ACCELERATION + i] + beta * e[i]
-        target[ACCELERATION + i] += gamma * e[i]
+        velocity[i] += dt * acceleration[i] + beta * e[i]
+        acceleration[i] += gamma * e[i]
     for i in range(3):
         pose[9 + i] += alpha * e[i]
-    turn(pose, alpha * e[3], alpha * e[4], alpha * e[5])
-    copy(pose, target[:12])
+    rotate(pose, alpha * e[3], alpha * e[4], alpha * e[5])
+    copy(pose, target.pose)
     return False

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Geometry of tool paths: straight lines, arcs, and how they follow one another."""
+"""Geometry of tool paths: lines, arcs, and the corners between them."""
 
 from __future__ import annotations
 
@@ -14,34 +14,28 @@ import numpy as np
 from ik_node.errors import GoalError, ParameterError, PathError, Reason
 from ik_node.model.joint_values import real_array
 from ik_node.motion.tool_path.segments import (
-    BEGIN,
-    COLUMNS,
-    CURVATURE,
-    CUT_AFTER,
-    CUT_BEFORE,
-    E1,
-    E2,
-    LENGTH,
+    arc_row,
     line_rows,
     METRES_PER_RADIAN,
-    P0,
     path_poses,
-    R0,
-    TANGENT,
-    V0,
-    V1,
-    V2,
+    SEG_BEGIN,
+    SEG_CUT_AFTER,
+    SEG_CUT_BEFORE,
+    SEG_LENGTH,
+    SEG_ROTATION,
+    SEG_TANGENT,
+    SEGMENT_COLUMNS,
 )
 from ik_node.se3 import distance, rotation_log
 from ik_node.solver.goal import checked_pose, FARTHEST_GOAL_M
 from ik_node.text import shown
 
-SAME = 1e-6          # m and rad: poses so near to each other are one pose
-HALF_TURN = pi - 1e-3  # rad: a larger rotation could go either way round
-ALIGNED = 1e-3       # m/m and rad/m: lines that differ more are no straight line
-COLLINEAR = 1e-6     # sine of an angle: an arc needs more
-ROUNDED = 1e-6       # how orthonormal a rotation must be
-MOST_POSES = 2000
+SAME_POSE = 1e-6         # m and rad; poses closer than this are one pose
+MAX_ROTATION_RAD = pi - 1e-3  # a larger rotation is ambiguous
+CORNER_CHANGE = 1e-3     # m/m and rad/m; lines that differ more make a corner
+COLLINEAR_SINE = 1e-6    # of an angle; an arc needs more
+MAX_ROTATION_ERROR = 1e-6  # largest error of a rotation matrix
+MAX_PATH_POSES = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +45,8 @@ class ToolPath:
 
     Attributes
     ----------
-    table : (k, COLUMNS) array
-        The segments, one after the other.
+    table : (k, SEGMENT_COLUMNS) array
+        The segments in order; see :mod:`ik_node.motion.tool_path.segments`.
 
     """
 
@@ -64,23 +58,23 @@ class ToolPath:
         """
         Return straight segments between poses ``T_base_tip`` (4, 4), m.
 
-        The position goes straight, the orientation by the shortest rotation, both
-        at even rates.  A pose that equals the one before it to 1e-6 m and rad, or
-        that the line between its neighbours passes as nearly, is left out.
+        The position moves along a line, the orientation by the shortest rotation, both at
+        constant rates.  A pose within 1e-6 m and rad of the one before it, or of the line
+        between its neighbours, is left out.
 
         Parameters
         ----------
         blend_radius : float
-            So near to a corner (m) the path may leave the lines; at most half of
-            either segment is taken.  0: stop at each corner.
+            Distance (m) from a corner within which the path may leave the lines; at most
+            half of either segment is used.  0: stop at each corner.
         start : (4, 4) array, optional
             A pose before the first.
 
         Raises
         ------
         PathError
-            If there are no two different poses, one is not finite or no pose, or a
-            rotation between two is a half turn, which could go either way.
+            If there are no two different poses, one is not finite or not a pose, or a
+            rotation between two is a half turn, whose direction is ambiguous.
         ParameterError
             If the radius is negative or not finite.
 
@@ -97,7 +91,7 @@ class ToolPath:
             raise PathError('the path goes nowhere: its poses are the same to 1e-6 m and rad; '
                             'give one that is elsewhere', Reason.ALREADY_THERE)
         table, angles = _segments(rows[kept])
-        if angles.max() > HALF_TURN:
+        if angles.max() > MAX_ROTATION_RAD:
             k = int(angles.argmax())
             raise PathError(f'the orientation turns by {angles[k]:.4f} rad, half a turn, from '
                             f'{names[kept[k]]} to {names[kept[k + 1]]} of the path, which could '
@@ -108,13 +102,13 @@ class ToolPath:
         return _laid_out(table, blend_radius)
 
     @classmethod
-    def arc(cls, T_begin: np.ndarray, T_on_the_way: np.ndarray, T_end: np.ndarray) -> ToolPath:
+    def arc(cls, T_begin: np.ndarray, T_between: np.ndarray, T_end: np.ndarray) -> ToolPath:
         """
         Return the arc from one pose through a second to a third, each (4, 4).
 
-        The position goes along the circle through the three.  The orientation is
-        the second's, turned by a rotation vector that is quadratic in the length
-        and meets the other two.
+        The position moves on the circle through the three.  The orientation is the second
+        one, rotated by a rotation vector that is quadratic in the length and meets the other
+        two.
 
         Raises
         ------
@@ -123,19 +117,19 @@ class ToolPath:
             orientation is half a turn.
 
         """
-        rows = _checked_poses([T_begin, T_on_the_way, T_end])
+        rows = _checked_poses([T_begin, T_between, T_end])
         p0, p1, p2 = rows[:, 9:]
         normal = np.cross(p1 - p0, p2 - p1)
         sides = [float(np.linalg.norm(b - a)) for a, b in ((p0, p1), (p1, p2), (p2, p0))]
-        if min(sides) < SAME:
+        if min(sides) < SAME_POSE:
             raise PathError('two of the three positions of the arc are the same; a circle needs '
                             'three different ones, for a full circle use arc_about')
-        if np.linalg.norm(normal) < COLLINEAR * sides[0] * sides[1]:
+        if np.linalg.norm(normal) < COLLINEAR_SINE * sides[0] * sides[1]:
             raise PathError('the three positions of the arc are on one line; give a line, or '
                             'positions on a circle')
         v0, v2 = (rotation_log((R @ rows[1, :9].reshape(3, 3).T))
                   for R in (rows[0, :9].reshape(3, 3), rows[2, :9].reshape(3, 3)))
-        if max(np.linalg.norm(v0), np.linalg.norm(v2)) > HALF_TURN:
+        if max(np.linalg.norm(v0), np.linalg.norm(v2)) > MAX_ROTATION_RAD:
             raise PathError('the orientation turns by half a turn from one pose of the arc to '
                             'the next, which could go either way round; give nearer ones')
         n = normal / np.linalg.norm(normal)
@@ -150,30 +144,28 @@ class ToolPath:
         length = max(phi2 * float(np.linalg.norm(e1)),
                      METRES_PER_RADIAN * float(np.linalg.norm(v0) + np.linalg.norm(v2)))
         middle = length * phi1 / phi2
-        row = np.zeros(COLUMNS)
-        row[P0:P0 + 3], row[E1:E1 + 3], row[E2:E2 + 3] = centre, e1, e2
-        row[CURVATURE], row[LENGTH], row[R0:R0 + 9] = phi2 / length, length, rows[1, :9]
+        row = arc_row(e1, e2, phi2, length, np.append(rows[1, :9], centre))
         # Lagrange through (0, v0), (middle, 0), (length, v2)
         late = v2 / (length * (length - middle))
-        row[V0:V0 + 3] = v0
-        row[V1:V1 + 3] = -v0 * (middle + length) / (middle * length) - late * middle
-        row[V2:V2 + 3] = v0 / (middle * length) + late
+        row[SEG_ROTATION:SEG_ROTATION + 9] = np.concatenate([
+            v0, -v0 * (middle + length) / (middle * length) - late * middle,
+            v0 / (middle * length) + late])
         return _laid_out(row[None], 0.0)
 
     @classmethod
     def arc_about(cls, T_begin: np.ndarray, centre: np.ndarray, axis: np.ndarray, angle: float,
                   turning: bool = True) -> ToolPath:
         """
-        Return the arc that begins at a pose and goes round an axis.
+        Return the arc about an axis that begins at a pose.
 
         Parameters
         ----------
         centre, axis : (3,) arrays
             A point on the axis (m) and its direction, in the base frame.
         angle : float
-            Rad, right-handed; ``2 pi`` is a full circle, more are more turns.
+            Rad, right-handed; ``2 pi`` is a full circle, more is several turns.
         turning : bool
-            Whether the tool turns with the motion; otherwise it keeps its orientation.
+            Whether the tool rotates with the motion; otherwise it keeps its orientation.
 
         Raises
         ------
@@ -194,13 +186,12 @@ class ToolPath:
         off = rows[0, 9:] - numbers[:3]
         e1 = off - n * (n @ off)
         radius = float(np.linalg.norm(e1))
-        if radius < SAME:
+        if radius < SAME_POSE:
             raise PathError('the arc begins on its own axis; give a centre that is elsewhere')
         length = angle * max(radius, METRES_PER_RADIAN * turning)
-        row = np.zeros(COLUMNS)
-        row[P0:P0 + 3], row[E1:E1 + 3], row[E2:E2 + 3] = rows[0, 9:] - e1, e1, np.cross(n, e1)
-        row[CURVATURE], row[LENGTH], row[R0:R0 + 9] = angle / length, length, rows[0, :9]
-        row[V1:V1 + 3] = n * (angle / length * turning)
+        row = arc_row(e1, np.cross(n, e1), angle, length,
+                      np.append(rows[0, :9], rows[0, 9:] - e1))
+        row[SEG_ROTATION + 3:SEG_ROTATION + 6] = n * (angle / length * turning)
         return _laid_out(row[None], 0.0)
 
     @classmethod
@@ -218,7 +209,7 @@ class ToolPath:
             raise PathError('there is no path to join; give one at least')
         for k, (before, after) in enumerate(zip(paths[:-1], paths[1:])):
             gap, angle = distance(before.poses([before.length])[0], after.poses([0.0])[0])
-            if max(gap, angle) > SAME:
+            if max(gap, angle) > SAME_POSE:
                 raise PathError(f'path {k + 1} begins {1e3 * gap:.3g} mm and {angle:.3g} rad away '
                                 f'from the end of path {k}; they must meet')
         return _laid_out(np.vstack([path.table for path in paths]), blend_radius)
@@ -226,12 +217,12 @@ class ToolPath:
     @property
     def length(self) -> float:
         """Return the largest path coordinate."""
-        return float(self.table[-1, BEGIN] + self.table[-1, LENGTH])
+        return float(self.table[-1, SEG_BEGIN] + self.table[-1, SEG_LENGTH])
 
     @property
     def stops(self) -> np.ndarray:
-        """Return the path coordinates at which the tip rests, the begin and the end among them."""
-        inside = self.table[1:, BEGIN][self.table[1:, CUT_BEFORE] == 0.0]
+        """Return the path coordinates at which the tip rests, with the begin and the end."""
+        inside = self.table[1:, SEG_BEGIN][self.table[1:, SEG_CUT_BEFORE] == 0.0]
         return np.concatenate([[0.0], inside, [self.length]])
 
     def poses(self, s: Sequence[float]) -> np.ndarray:
@@ -243,7 +234,7 @@ class ToolPath:
         return T
 
     def sampled(self, count: int) -> np.ndarray:
-        """Return `count` poses (count, 4, 4), evenly spaced, the begin and the end among them."""
+        """Return `count` poses (count, 4, 4), evenly spaced from the begin to the end."""
         if count < 2:
             raise ParameterError(f'{count} poses make no path; ask for two at least')
         return self.poses(np.linspace(0.0, self.length, count))
@@ -257,13 +248,13 @@ def _checked_poses(poses: Sequence[np.ndarray]) -> np.ndarray:
         count = 0
     if count == 0:
         raise PathError('the path is empty; give one pose at least')
-    if count > MOST_POSES:
-        raise PathError(f'the path has {count} poses; {MOST_POSES} are allowed, split it')
+    if count > MAX_PATH_POSES:
+        raise PathError(f'the path has {count} poses; {MAX_PATH_POSES} are allowed, split it')
     T = real_array(poses)
     good = T is not None and T.shape == (count, 4, 4) and np.isfinite(T).all()
     if good:
         R = T[:, :3, :3]
-        good = (np.abs(R @ R.transpose(0, 2, 1) - np.eye(3)).max() < ROUNDED
+        good = (np.abs(R @ R.transpose(0, 2, 1) - np.eye(3)).max() < MAX_ROTATION_ERROR
                 and np.abs(T[:, :3, 3]).max() < FARTHEST_GOAL_M
                 and (np.linalg.det(R) > 0.0).all() and (T[:, 3] == (0.0, 0.0, 0.0, 1.0)).all())
     if not good:
@@ -276,33 +267,35 @@ def _checked_poses(poses: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _segments(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the line segments between poses (N, 12), and by how much each turns (rad)."""
-    table, angles = np.empty((len(rows) - 1, COLUMNS)), np.empty(len(rows) - 1)
+    """Return the line segments between poses (N, 12), and the rotation angle (rad) of each."""
+    table, angles = np.empty((len(rows) - 1, SEGMENT_COLUMNS)), np.empty(len(rows) - 1)
     line_rows(rows, table, angles)
     return table, angles
 
 
 def _equal(a: np.ndarray, b: np.ndarray) -> bool:
-    """Return whether two poses (12) are the same to SAME; the chord of a small angle is it."""
-    return bool(np.abs(a[9:] - b[9:]).max() < SAME and np.abs(a[:9] - b[:9]).max() < SAME)
+    """Return whether two poses (12) agree to SAME_POSE; entries of R differ by small angles."""
+    return bool(np.abs(a[9:] - b[9:]).max() < SAME_POSE
+                and np.abs(a[:9] - b[:9]).max() < SAME_POSE)
 
 
 def _without_straight(rows: np.ndarray, kept: list[int], table: np.ndarray) -> list[int]:
-    """Return the poses that are left when the lines pass all others within SAME."""
-    twists = np.hstack([table[:, TANGENT:TANGENT + 3], table[:, V1:V1 + 3]])
-    bends = np.abs(np.diff(twists, axis=0)).max(axis=1) > ALIGNED
+    """Return the indices of poses that are not on the line between their neighbours."""
+    twists = np.hstack([table[:, SEG_TANGENT:SEG_TANGENT + 3],
+                        table[:, SEG_ROTATION + 3:SEG_ROTATION + 6]])
+    bends = np.abs(np.diff(twists, axis=0)).max(axis=1) > CORNER_CHANGE
     left, between = [kept[0]], []
     for k in range(1, len(kept)):
         if between:
             line, angles = _segments(rows[[left[-1], kept[k]]])
             along = np.linalg.norm(rows[between, 9:] - rows[left[-1], 9:], axis=1)
-            if np.linalg.norm(line[0, TANGENT:TANGENT + 3]) > 0.0:
-                along /= np.linalg.norm(line[0, TANGENT:TANGENT + 3])
+            if np.linalg.norm(line[0, SEG_TANGENT:SEG_TANGENT + 3]) > 0.0:
+                along /= np.linalg.norm(line[0, SEG_TANGENT:SEG_TANGENT + 3])
             else:
-                along = np.cumsum(table[k - 1 - len(between):k - 1, LENGTH])
+                along = np.cumsum(table[k - 1 - len(between):k - 1, SEG_LENGTH])
             there = np.empty((len(between), 12))
             path_poses(line, along, there)
-            if angles[0] > HALF_TURN or np.abs(there - rows[between]).max() > SAME:
+            if angles[0] > MAX_ROTATION_RAD or np.abs(there - rows[between]).max() > SAME_POSE:
                 left.append(between[-1])
                 between = []
         if k < len(kept) - 1 and not bends[k - 1]:
@@ -314,14 +307,14 @@ def _without_straight(rows: np.ndarray, kept: list[int], table: np.ndarray) -> l
 
 
 def _laid_out(table: np.ndarray, blend_radius: float) -> ToolPath:
-    """Return the path of segments one after the other, with their corners blended."""
+    """Return the path through segments in order, with blended corners."""
     if not (isinstance(blend_radius, Real) and 0.0 <= blend_radius < float('inf')):
         raise ParameterError(f'the blend radius is {shown(blend_radius)}; it must be a length in '
                              'm, 0 = stop at corners')
     table = np.array(table)
-    lengths = table[:, LENGTH]
-    table[:, BEGIN] = np.concatenate([[0.0], np.cumsum(lengths)[:-1]])
+    lengths = table[:, SEG_LENGTH]
+    table[:, SEG_BEGIN] = np.concatenate([[0.0], np.cumsum(lengths)[:-1]])
     cuts = np.minimum(blend_radius, 0.5 * np.minimum(lengths[:-1], lengths[1:]))
-    table[1:, CUT_BEFORE] = table[:-1, CUT_AFTER] = cuts
-    table[0, CUT_BEFORE] = table[-1, CUT_AFTER] = 0.0
+    table[1:, SEG_CUT_BEFORE] = table[:-1, SEG_CUT_AFTER] = cuts
+    table[0, SEG_CUT_BEFORE] = table[-1, SEG_CUT_AFTER] = 0.0
     return ToolPath(table)

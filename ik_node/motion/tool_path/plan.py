@@ -3,10 +3,10 @@
 """
 Motion of the tip along a path: straight lines, blended corners, arcs.
 
-The path is solved on one branch (:mod:`ik_node.motion.tool_path.tracing`), timed within every
-limit and given points for the controller's quintics (:mod:`ik_node.motion.tool_path.timing`).
-Between the points, too, the tip is compared with the path; where it is too far off, nodes and
-points are taken closer together.
+The path is solved on one branch (:mod:`ik_node.motion.tool_path.tracing`), timed within the
+limits and sampled for the controller's quintics (:mod:`ik_node.motion.tool_path.timing`).  The
+tip is compared with the path at and between the points; if it deviates too much, nodes and
+points are placed closer together.
 """
 
 from __future__ import annotations
@@ -17,18 +17,27 @@ from functools import lru_cache
 
 import numpy as np
 
-from ik_node.errors import IkNodeError, ParameterError, PathError, Reason
+from ik_node.errors import IkNodeError, PathError, Reason
 from ik_node.kinematics import kernels
 from ik_node.kinematics.arm import forward_kinematics, singular_values
+from ik_node.motion import quintic
 from ik_node.motion.interpolation import segments
-from ik_node.motion.point_to_point import Departure, plan_stop
+from ik_node.motion.limits import MotionLimits
+from ik_node.motion.point_to_point import plan_stop
+from ik_node.motion.start_state import StartState
 from ik_node.motion.tool_path import averaging, pacing, segments as path_segments, splines, tracing
 from ik_node.motion.tool_path.options import PathOptions
-from ik_node.motion.tool_path.path import SAME, ToolPath
-from ik_node.motion.tool_path.segments import BEGIN, CURVATURE, CUT_AFTER, CUT_BEFORE, LENGTH
-from ik_node.motion.tool_path.timing import timed
-from ik_node.motion.trajectory import MotionLimits, MotionState, Trajectory
-from ik_node.motion.validate import validate
+from ik_node.motion.tool_path.path import SAME_POSE, ToolPath
+from ik_node.motion.tool_path.segments import (
+    SEG_BEGIN,
+    SEG_CURVATURE,
+    SEG_CUT_AFTER,
+    SEG_CUT_BEFORE,
+    SEG_LENGTH,
+)
+from ik_node.motion.tool_path.timing import timed_trajectory
+from ik_node.motion.trajectory import MotionState, Trajectory
+from ik_node.motion.validate import first_outside, validate
 from ik_node.se3 import distance
 from ik_node.solver.compiled import damped, layout, residual
 from ik_node.solver.compiled.layout import (
@@ -40,16 +49,16 @@ from ik_node.solver.compiled.layout import (
 from ik_node.solver.solver import Solver
 from ik_node.text import quote
 
-CELL = 0.015         # m of the path: largest distance between targets
-CELL_ANGLE = 0.075   # rad on an arc
-LEAST_CELLS = 6      # of a line, or of half a blend
-REFINEMENTS = 5
-AIMED_AT = 0.5       # share of the deviation, which is measured at the same place of the path
-BACK_OFF = 1e-3      # m: a part of a path ends so far before where the arm cannot go on
-NEAR_SINGULAR = 0.02  # smallest singular value
-LIMIT_ROOM = 2e-3    # rad or m that the solutions keep from the joint limits, for the spline
-AT_LIMIT = 1e-4      # rad or m
-MOST_NODES = 200_000
+MAX_CELL_M = 0.015         # of the path, between targets
+MAX_CELL_ANGLE_RAD = 0.075  # on an arc
+MIN_CELLS = 6              # of a line, or of half a blend
+MAX_REFINEMENTS = 5        # each halves cells, joint steps and point periods
+DEVIATION_SHARE = 0.5      # of the allowed deviation; it is measured at equal path coordinates
+BACK_OFF_M = 1e-3          # a partial path ends this far before the point of interruption
+NEAR_SINGULAR_VALUE = 0.02  # smallest singular value
+LIMIT_MARGIN = 2e-3        # rad or m between solutions and joint limits, for the spline
+AT_LIMIT_TOLERANCE = 1e-4  # rad or m
+MAX_NODES = 200_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,13 +70,13 @@ class PathPlan:
     ----------
     trajectory : Trajectory
     path : ToolPath
-        From the pose of the tip at the start of the path on.
+        The path, from the pose of the tip at its start.
     fraction : float
-        How much of the length of the path is followed, 0 to 1.
+        Share of the path's length that is followed, 0 to 1.
     interruption : PathError or None
-        Why it ends before the end.
+        Why the motion ends early.
     deviation : (float, float)
-        Largest distance of the tip from where it should be, between points too: m and rad.
+        Largest deviation of the tip, at and between points: m and rad.
 
     """
 
@@ -78,24 +87,23 @@ class PathPlan:
     deviation: tuple[float, float]
 
 
-def plan_path(solver: Solver, departure: Departure, path: ToolPath | Sequence[np.ndarray],
+def plan_path(solver: Solver, start: StartState, path: ToolPath | Sequence[np.ndarray],
               limits: MotionLimits, options: PathOptions = PathOptions()) -> PathPlan:
     """
-    Plan the motion of the tip along a path, from and to rest.
+    Plan the motion of the tip along a path, from rest to rest.
 
-    An arm in motion is first brought to rest.
+    A moving arm is first brought to rest.
 
     Parameters
     ----------
     solver : Solver
-        Its chain, weights and locked joints count.
-    departure : Departure
+        Its chain, weights and locked joints are used.
+    start : StartState
         Where the arm is and how it moves.
     path : ToolPath or sequence of (4, 4) arrays
-        Poses ``T_base_tip`` are followed by straight lines.  A path that does not
-        begin where the tip is gets a line to its begin.
+        Poses ``T_base_tip`` are connected by lines.  If the path does not begin at the pose of
+        the tip, a line to its begin is added.
     limits : MotionLimits
-        The timing keeps velocity, acceleration and jerk.
 
     Returns
     -------
@@ -105,94 +113,85 @@ def plan_path(solver: Solver, departure: Departure, path: ToolPath | Sequence[np
     Raises
     ------
     PathError
-        If the path makes no sense, or the arm cannot follow it to its end: with the
-        fraction that it could, and the reason.
+        If the path is invalid, or the arm cannot follow it to its end: with the fraction
+        that it can follow, and the reason.
     ParameterError
         If a limit is not positive and finite.
     TrajectoryError
-        If an arm in motion cannot be stopped within its limits.
+        If a moving arm cannot be stopped within its limits.
 
     """
     forget_old_kernels()
-    _check(limits)
-    names, start, ramp = solver.chain.joint_names, departure.handover, None
-    if len(departure.times) or not start.rests:
-        ramp = plan_stop(names, departure, limits, options.period)
-        start = MotionState.at_rest(ramp.end)
-    limits = replace(limits, velocity=options.velocity_scale * limits.velocity,
-                     acceleration=options.acceleration_scale * limits.acceleration)
-    tool_path = _from_tip(forward_kinematics(solver.chain, start.q), path, options)
-    # What the start breaks already may not be broken further.
-    room = np.minimum(LIMIT_ROOM, 0.25 * (limits.upper - limits.lower))
-    inside = replace(limits, lower=np.minimum(limits.lower + room, start.q),
-                     upper=np.maximum(limits.upper - room, start.q))
-    for refinement in range(REFINEMENTS):
-        finer = 0.5**refinement
-        nodes, q, interruption = _traced(solver, start.q, tool_path, inside, options, finer)
+    limits.require_positive()
+    names, q_start, ramp = solver.chain.joint_names, start.splice.q, None
+    if len(start.times) or not start.splice.rests:
+        ramp = plan_stop(names, start, limits, options.period)
+        q_start = ramp.end
+    tool_path = _from_tip(forward_kinematics(solver.chain, q_start), path, options)
+    # A limit that the start exceeds already may not be exceeded further.
+    margin = np.minimum(LIMIT_MARGIN, 0.25 * (limits.upper - limits.lower))
+    inside = replace(limits, lower=np.minimum(limits.lower + margin, q_start),
+                     upper=np.maximum(limits.upper - margin, q_start))
+    for refinement in range(MAX_REFINEMENTS):
+        scale = 0.5**refinement
+        nodes, q, interruption = _traced(solver, q_start, tool_path, inside, options, scale)
         fraction = float(nodes[-1]) / tool_path.length if interruption else 1.0
-        trajectory, places = timed(names, tool_path, nodes, q, limits, options.tool,
-                                   finer * options.period)
-        off = _deviation(solver, tool_path, trajectory, places)
-        if (off[0] <= AIMED_AT * options.position_deviation
-                and off[1] <= AIMED_AT * options.orientation_deviation):
+        trajectory, coordinates = timed_trajectory(tool_path, nodes, q, limits,
+                                                   scale * options.period, names)
+        _, lengths, c = segments(trajectory)
+        deviation = tracing.largest_deviation(solver.chain.table, tool_path.table, c, lengths,
+                                              coordinates)
+        if (deviation[0] <= DEVIATION_SHARE * options.position_deviation
+                and deviation[1] <= DEVIATION_SHARE * options.orientation_deviation):
             break
     else:
-        raise PathError(f'the tip would leave the path by {1e3 * off[0]:.3g} mm and '
-                        f'{off[1]:.3g} rad; allow more, or lead the path farther from '
+        raise PathError(f'the tip would leave the path by {1e3 * deviation[0]:.3g} mm and '
+                        f'{deviation[1]:.3g} rad; allow more, or lead the path farther from '
                         'singularities', Reason.PATH_INTERRUPTED)
     validate(trajectory, limits)
     if ramp is not None:
-        trajectory = _after(ramp, trajectory)
-    return PathPlan(trajectory, tool_path, fraction, interruption, off)
+        trajectory = _concatenated(ramp, trajectory)
+    return PathPlan(trajectory, tool_path, fraction, interruption, deviation)
 
 
 def warm_up(solver: Solver) -> None:
-    """Load or compile what :func:`plan_path` needs, so that the first path is not late."""
+    """Load or compile all kernels of :func:`plan_path`, so that the first path is not late."""
     chain = solver.chain
     ones = np.ones(chain.n)
     q = np.clip(chain.middle, chain.lower, chain.upper)
     there = np.clip(q + 1e-3, chain.lower, chain.upper)
     try:
-        planned = plan_path(solver, Departure.from_state(MotionState.at_rest(q)),
+        planned = plan_path(solver, StartState.from_state(MotionState.at_rest(q)),
                             [forward_kinematics(chain, there)],
                             MotionLimits(chain.lower, chain.upper, ones, ones, 10.0 * ones))
         planned.path.poses([0.0])
     except IkNodeError:
-        pass  # an arm that cannot go straight there will say so when it is asked to
-
-
-def _check(limits: MotionLimits) -> None:
-    """Refuse limits that would divide by zero."""
-    for name in ('velocity', 'acceleration', 'jerk'):
-        values = getattr(limits, name)
-        if not (np.isfinite(values).all() and (values > 0.0).all()):
-            raise ParameterError(f'the {name} limits are {list(values)}; they must be positive '
-                                 'and finite')
+        pass  # an arm that cannot follow this line has loaded what it can
 
 
 def _from_tip(T_base_tip: np.ndarray, path: ToolPath | Sequence[np.ndarray],
               options: PathOptions) -> ToolPath:
-    """Return the path from where the tip is."""
+    """Return the path from the pose of the tip."""
     if not isinstance(path, ToolPath):
         return ToolPath.lines(path, options.blend_radius, start=T_base_tip)
     begin = path.poses([0.0])[0]
-    if max(distance(T_base_tip, begin)) <= SAME:
+    if max(distance(T_base_tip, begin)) <= SAME_POSE:
         return path
     return ToolPath.joined([ToolPath.lines([T_base_tip, begin]), path], options.blend_radius)
 
 
-def _targets(path: ToolPath, finer: float) -> np.ndarray:
-    """Return path coordinates at which the path is solved: ends, blends, and cells between."""
+def _targets(path: ToolPath, scale: float) -> np.ndarray:
+    """Return the path coordinates to solve at: ends, borders of blends, and cells between them."""
     table = path.table
-    begin, end = table[:, BEGIN], table[:, BEGIN] + table[:, LENGTH]
+    begin, end = table[:, SEG_BEGIN], table[:, SEG_BEGIN] + table[:, SEG_LENGTH]
     marks = np.unique(np.concatenate([
-        begin, begin + table[:, CUT_BEFORE], end - table[:, CUT_AFTER], [path.length]]))
-    marks = marks[np.append(True, np.diff(marks) > SAME * 1e-3)]
+        begin, begin + table[:, SEG_CUT_BEFORE], end - table[:, SEG_CUT_AFTER], [path.length]]))
+    marks = marks[np.append(True, np.diff(marks) > SAME_POSE * 1e-3)]
     marks[-1] = path.length
     lengths = np.diff(marks)
     k = np.clip(np.searchsorted(begin, 0.5 * (marks[1:] + marks[:-1])) - 1, 0, None)
-    cells = np.maximum(LEAST_CELLS, np.ceil(np.maximum(
-        lengths / CELL, lengths * table[k, CURVATURE] / CELL_ANGLE))) / finer
+    cells = np.maximum(MIN_CELLS, np.ceil(np.maximum(
+        lengths / MAX_CELL_M, lengths * table[k, SEG_CURVATURE] / MAX_CELL_ANGLE_RAD))) / scale
     cells = cells.astype(int)
     inside = np.arange(cells.sum()) - np.repeat(np.cumsum(cells) - cells, cells)
     return np.append(np.repeat(marks[:-1], cells) + inside * np.repeat(lengths / cells, cells),
@@ -201,31 +200,32 @@ def _targets(path: ToolPath, finer: float) -> np.ndarray:
 
 def _traced(solver: Solver, q_start: np.ndarray, path: ToolPath, limits: MotionLimits,
             options: PathOptions,
-            finer: float) -> tuple[np.ndarray, np.ndarray, PathError | None]:
+            scale: float) -> tuple[np.ndarray, np.ndarray, PathError | None]:
     """Return nodes (N,) along the path, joint positions (N, n) there, and why they end early."""
     chain, tables = solver.chain, solver.tables
     joints, settings = tables.joints.copy(), tables.settings.copy()
     joints[LOWER_ROW], joints[UPPER_ROW] = limits.lower, limits.upper
     for k in tables.locked:
         joints[LOWER_ROW, k] = joints[UPPER_ROW, k] = q_start[k]
-    settings[POSITION_TOLERANCE] = settings[ORIENTATION_TOLERANCE] = tracing.EXACT
-    targets = _targets(path, finer)
+    settings[POSITION_TOLERANCE] = settings[ORIENTATION_TOLERANCE] = tracing.TRACE_TOLERANCE
+    arm = tracing.TracedArm(chain.table, joints, settings,
+                            float(options.max_joint_step * scale))
+    targets = _targets(path, scale)
     middles = 0.5 * (targets[1:] + targets[:-1])
-    which = np.append(0, np.searchsorted(path.table[:, BEGIN], middles) - 1)
+    which = np.append(0, np.searchsorted(path.table[:, SEG_BEGIN], middles) - 1)
     room = 8 * len(targets) + 1000
     while True:
         nodes, q = np.empty(room), np.empty((room, chain.n))
         q[0] = q_start
-        count, whole = tracing.trace(chain.table, joints, settings, path.table, targets, which,
-                                     options.max_joint_step * finer, nodes, q)
-        if whole or count < room or room > MOST_NODES:
+        count, whole = tracing.trace(arm, path.table, targets, which, nodes, q)
+        if whole or count < room or room > MAX_NODES:
             break
         room *= 8
     nodes, q = nodes[:count], q[:count]
     if whole:
         return nodes, q, None
     error = _interruption(solver, path, nodes[-1], q[-1], limits)
-    kept = nodes <= nodes[-1] - BACK_OFF
+    kept = nodes <= nodes[-1] - BACK_OFF_M
     if not options.partial or np.count_nonzero(kept) < 5:
         raise error
     return nodes[kept], q[kept], error
@@ -233,15 +233,16 @@ def _traced(solver: Solver, q_start: np.ndarray, path: ToolPath, limits: MotionL
 
 def _interruption(solver: Solver, path: ToolPath, s: float, q: np.ndarray,
                   limits: MotionLimits) -> PathError:
-    """Say why the arm cannot go on along the path from s, where it stands at q."""
+    """Return why the arm cannot follow the path beyond s, where it is at q."""
     chain = solver.chain
     fraction = s / path.length
-    T, T_next = path.poses([s, min(s + BACK_OFF, path.length)])
+    T, T_next = path.poses([s, min(s + BACK_OFF_M, path.length)])
     p = ', '.join(f'{x:.4g}' for x in T[:3, 3])
     where = f'the path can be followed for {100.0 * fraction:.1f} % of its length, to ({p}) m'
     ahead = solver.solve(T_next, q)
     margin = np.minimum(q - limits.lower, limits.upper - q)
-    stuck = [quote(name) for name, room in zip(chain.joint_names, margin) if room < AT_LIMIT]
+    stuck = [quote(name) for name, distance_left in zip(chain.joint_names, margin)
+             if distance_left < AT_LIMIT_TOLERANCE]
     if stuck:
         return PathError(f'{where}: there {", ".join(stuck)} is at its limit',
                          Reason.BEYOND_LIMIT, fraction)
@@ -249,22 +250,13 @@ def _interruption(solver: Solver, path: ToolPath, s: float, q: np.ndarray,
         return PathError(f'{where}: {ahead.message}', ahead.status, fraction)
     least = singular_values(chain, q)[-1]
     why = f'the arm is singular there (smallest singular value {least:.2g})' \
-        if least < NEAR_SINGULAR else 'its branch ends there'
-    return PathError(f'{where}: {why}, and to go on it would have to change its posture',
+        if least < NEAR_SINGULAR_VALUE else 'its branch ends there'
+    return PathError(f'{where}: {why}, and it could only continue in another configuration',
                      Reason.PATH_INTERRUPTED, fraction)
 
 
-def _deviation(solver: Solver, path: ToolPath, trajectory: Trajectory,
-               places: np.ndarray) -> tuple[float, float]:
-    """Return how far the tip gets off its places on the path (m, rad), between points too."""
-    _, lengths, c = segments(trajectory)
-    off = np.empty(2)
-    tracing.deviation(solver.chain.table, path.table, c, lengths, places, off)
-    return float(off[0]), float(off[1])
-
-
-def _after(ramp: Trajectory, trajectory: Trajectory) -> Trajectory:
-    """Return one motion after the other."""
+def _concatenated(ramp: Trajectory, trajectory: Trajectory) -> Trajectory:
+    """Return a ramp to rest and then a trajectory."""
     return replace(ramp, times=np.append(ramp.times, ramp.duration + trajectory.times),
                    **{name: np.vstack([getattr(ramp, name), getattr(trajectory, name)])
                       for name in ('q', 'qd', 'qdd')})
@@ -272,8 +264,9 @@ def _after(ramp: Trajectory, trajectory: Trajectory) -> Trajectory:
 
 @lru_cache(maxsize=None)
 def forget_old_kernels() -> None:
-    """Have compiled anew, once in a process, what was compiled from older files."""
+    """Drop, once per process, compiled code that is older than its source."""
     kernels.forget_stale(
-        (tracing.trace, tracing.tip_channels, tracing.deviation, averaging.sample,
-         pacing.measure, path_segments.line_rows),
-        (kernels, damped, layout, residual, path_segments, splines, averaging, tracing))
+        (tracing.trace, tracing.tip_channels, tracing.largest_deviation, averaging.sample,
+         averaging.coordinates, pacing.lower_where_exceeded, pacing.peak_shares,
+         path_segments.line_rows, first_outside),
+        (kernels, damped, layout, residual, path_segments, quintic, splines, averaging, tracing))

@@ -4,35 +4,53 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ik_node.kinematics.kernels import compiled, inner
 
 
+class Spline(NamedTuple):
+    """
+    Cubic splines of c channels through N nodes.
+
+    Attributes
+    ----------
+    s : (N,) array
+        Path coordinates of the nodes.
+    values, first, second : (N, c) arrays
+        Values at the nodes, first and second derivatives by s.
+
+    """
+
+    s: np.ndarray
+    values: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+
+
 @compiled
-def fit(s, first, y, slopes, bends):
+def fit(spline, part_starts):
     """
     Fit cubic splines, one for each part between two stops.
 
     Parameters
     ----------
-    s : (N,) array
-        Where the nodes are.
-    first : (k + 1,) int array
-        At which node each part begins, and where the last ends; a node at a stop
-        belongs to two parts and is there twice.
-    y : (N, c) array
-        Values at the nodes; four in a part at least.
-    slopes, bends : (N, c) arrays, written
-        First and second derivatives by s there.
+    spline : Spline
+        Its `first` and `second` are written.
+    part_starts : (k + 1,) int array
+        The first node of each part, and the end of the last part; a node at a stop belongs
+        to two parts and appears twice.  A part has at least four nodes.
 
     """
+    s, y, first, second = spline.s, spline.values, spline.first, spline.second
     channels = y.shape[1]
     factor, right = np.empty(s.shape[0]), np.empty(s.shape[0])
-    for part in range(first.shape[0] - 1):
-        a, b = first[part], first[part + 1] - 1
+    for part in range(part_starts.shape[0] - 1):
+        a, b = part_starts[part], part_starts[part + 1] - 1
         for c in range(channels):
-            # Slopes at the ends, of the cubic through the four nodes there.
+            # End slopes: those of the cubic through the four nodes there.
             left_slope = end_slope(s, y, c, a, 1)
             right_slope = end_slope(s, y, c, b, -1)
             h = s[a + 1] - s[a]
@@ -49,36 +67,51 @@ def fit(s, first, y, slopes, bends):
                 pivot = 2.0 * (h0 + h1) - h0 * factor[i - 1]
                 factor[i] = h1 / pivot
                 right[i] = (6.0 * (d1 - d0) - h0 * right[i - 1]) / pivot
-            bends[b, c] = right[b]
+            second[b, c] = right[b]
             for i in range(b - 1, a - 1, -1):
-                bends[i, c] = right[i] - factor[i] * bends[i + 1, c]
+                second[i, c] = right[i] - factor[i] * second[i + 1, c]
             for i in range(a, b):
                 h = s[i + 1] - s[i]
-                slopes[i, c] = (y[i + 1, c] - y[i, c]) / h \
-                    - h / 6.0 * (2.0 * bends[i, c] + bends[i + 1, c])
-            slopes[b, c] = right_slope
+                first[i, c] = (y[i + 1, c] - y[i, c]) / h \
+                    - h / 6.0 * (2.0 * second[i, c] + second[i + 1, c])
+            first[b, c] = right_slope
 
 
 @inner
-def end_slope(s, y, c, i, way):
-    """Return the slope at node i of the cubic through it and the next three that way."""
+def end_slope(s, y, c, i, direction):
+    """Return the slope at node i of the cubic through it and the next three nodes."""
     total = 0.0
     for j in range(1, 4):
         # Derivative at x_i of the Lagrange polynomials, in terms of y_j - y_i.
-        weight = 1.0 / (s[i + j * way] - s[i])
+        weight = 1.0 / (s[i + j * direction] - s[i])
         for k in range(1, 4):
             if k != j:
-                weight *= (s[i] - s[i + k * way]) / (s[i + j * way] - s[i + k * way])
-        total += weight * (y[i + j * way, c] - y[i, c])
+                weight *= (s[i] - s[i + k * direction]) / (s[i + j * direction]
+                                                           - s[i + k * direction])
+        total += weight * (y[i + j * direction, c] - y[i, c])
     return total
 
 
 @inner
-def spline_at(s, y, bends, cell, at, c):
+def cell_of(s, at, k):
+    """Return the cell between nodes, of positive length, that contains `at`; search from k."""
+    last = s.shape[0] - 2
+    while k < last and at >= s[k + 1]:
+        k += 1
+    while k > 0 and at < s[k]:
+        k -= 1
+    while k > 0 and s[k + 1] <= s[k]:
+        k -= 1
+    return k
+
+
+@inner
+def spline_at(spline, cell, at, c):
     """Return value, first and second derivative of channel c at a coordinate in a cell."""
+    s, y, second = spline.s, spline.values, spline.second
     h = s[cell + 1] - s[cell]
     a, b = (s[cell + 1] - at) / h, (at - s[cell]) / h
-    m0, m1 = bends[cell, c], bends[cell + 1, c]
+    m0, m1 = second[cell, c], second[cell + 1, c]
     value = a * y[cell, c] + b * y[cell + 1, c] \
         + ((a * a * a - a) * m0 + (b * b * b - b) * m1) * h * h / 6.0
     slope = (y[cell + 1, c] - y[cell, c]) / h \

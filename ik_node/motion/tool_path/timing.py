@@ -1,124 +1,136 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Time for a joint path: from nodes along a tool path to a trajectory within the limits."""
+"""Timing of a joint path: from nodes along a tool path to a trajectory within the limits."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ik_node.motion.interpolation import segments
+from ik_node.motion.limits import LimitRows, MotionLimits
 from ik_node.motion.tool_path import averaging, pacing, splines, tracing
+from ik_node.motion.tool_path.averaging import BoxFilter, PathMotion
 from ik_node.motion.tool_path.path import ToolPath
-from ik_node.motion.trajectory import MotionLimits, MotionState, Trajectory
+from ik_node.motion.tool_path.splines import Spline
+from ik_node.motion.trajectory import MotionState, Trajectory
 
-GRID = 48            # nodes of the timing between two stops at least
-ROOM = 0.95, 0.999, 0.998  # shares of jerk, velocity and acceleration that are planned with
-SHORTEST_RAMP = 0.03  # s: the first box is as wide as a joint's ramp to full acceleration, and
-NARROW = 0.2         # this at least; the second is this share of it, the points are as close
-PHASES = 0.0, 0.5, 0.25, 0.75  # where the looks of a round are, of half a step
-ROUNDS = 6           # of lowering limits
-ENOUGH = 1.005       # a motion that need not be slower than this in time gets no more rounds
-ROUNDING = 1e-9      # m
-CHECKS = 2           # instants between two points at which the tip is compared with the path
+MIN_TIMING_NODES = 48        # between two stops
+MIN_WIDE_BOX_S = 0.03        # the wide box is a joint's ramp to full acceleration, or this
+NARROW_BOX_SHARE = 0.2       # of the wide box; points are at most as far apart
+SAMPLE_OFFSETS = 0.0, 0.5, 0.25, 0.75  # of the samples of each round, in half point periods
+MAX_LOWERING_ROUNDS = 6      # of lowering limits
+GOOD_SLOWDOWN = 1.005        # no more rounds if the motion need not be slowed down more
+COORDINATE_SLACK_M = 1e-9    # for rounding
+CHECKS_PER_SEGMENT = 2       # instants at which the tip is compared with the path
 
 
-def timed(names: tuple[str, ...], path: ToolPath, nodes: np.ndarray, q: np.ndarray,
-          limits: MotionLimits, tool: np.ndarray,
-          period: float) -> tuple[Trajectory, np.ndarray]:
+def timed_trajectory(path: ToolPath, nodes: np.ndarray, q: np.ndarray, limits: MotionLimits,
+                     period: float, names: tuple[str, ...]) -> tuple[Trajectory, np.ndarray]:
     """
-    Return the fastest motion through nodes of a path that was found within the limits.
+    Return the fastest motion through the nodes of a path within the limits.
 
     Parameters
     ----------
     nodes, q : (N,), (N, n) arrays
         Path coordinates and joint positions; all stops of the path are among them.
-    tool : (4,) array
-        As in :func:`ik_node.motion.tool_path.pacing.limit_rows`.
     period : float
         Largest time between points (s).
 
     Returns
     -------
     trajectory : Trajectory
-    places : (k, CHECKS) array
-        Path coordinates where the tip should be, evenly between two points.
+    coordinates : (k, CHECKS_PER_SEGMENT) array
+        Path coordinates where the tip should be, evenly in time between two points.
 
     """
+    rows = limits.for_paths()
+    spline, part_starts = _spline_through(path, nodes, q)
+    grid = _timing_grid(spline, part_starts)
+    wide = max(float((rows.acceleration / rows.jerk).max()), MIN_WIDE_BOX_S)
+    boxes = BoxFilter(wide, NARROW_BOX_SHARE * wide)
+    period = min(period, boxes.narrow)
+    motion, slowdown = _motion_within(spline, grid, rows, boxes, period)
+    times, rests = _point_times(motion, grid.s, sum(boxes), period / slowdown)
+    states = np.empty((3, len(times), q.shape[1]))
+    averaging.sample(motion, boxes, spline, times, states)
+    states[0, -1] = q[-1]
+    states[1:, rests] = 0.0
+    coordinates = _check_coordinates(motion, boxes, spline.s, times)
+    trajectory = Trajectory(names, MotionState.at_rest(q[0]), times, *states)
+    _, lengths, c = segments(trajectory)
+    # The planned shares of the limits leave room for the quintics; the jerk may use all.
+    slowdown = max(slowdown, _slowdown(pacing.peak_shares(
+        lengths, c, rows._replace(jerk=limits.jerk))))
+    return (Trajectory(names, trajectory.start, slowdown * times, states[0],
+                       states[1] / slowdown, states[2] / slowdown**2), coordinates)
+
+
+def _slowdown(shares: tuple[float, float, float]) -> float:
+    """Return the factor on time that brings shares of the limits to at most 1."""
+    velocity, acceleration, jerk = shares
+    return max(1.0, velocity, acceleration ** 0.5, jerk ** (1.0 / 3.0))
+
+
+def _spline_through(path: ToolPath, nodes: np.ndarray,
+                    q: np.ndarray) -> tuple[Spline, np.ndarray]:
+    """Return the spline of joints and tip through the nodes, and where its parts start."""
     n = q.shape[1]
     # A node at a stop ends one part and begins the next.
-    twice = np.ones(len(nodes), dtype=int)
-    inner = path.stops[1:-1]
-    at_stop = np.searchsorted(nodes, inner[inner < nodes[-1] - ROUNDING] - ROUNDING)
-    twice[at_stop] = 2
-    s = np.repeat(nodes, twice)
-    first = np.concatenate([[0], at_stop + np.arange(1, len(at_stop) + 1), [len(s)]])
+    count = np.ones(len(nodes), dtype=int)
+    stops = path.stops[1:-1]
+    at_stop = np.searchsorted(nodes, stops[stops < nodes[-1] - COORDINATE_SLACK_M]
+                              - COORDINATE_SLACK_M)
+    count[at_stop] = 2
+    s = np.repeat(nodes, count)
+    part_starts = np.concatenate([[0], at_stop + np.arange(1, len(at_stop) + 1), [len(s)]])
     y = np.empty((len(s), n + 6))
-    y[:, :n] = np.repeat(q, twice, axis=0)
+    y[:, :n] = np.repeat(q, count, axis=0)
     tracing.tip_channels(path.table, s, y, n)
-    slopes, bends = np.empty_like(y), np.empty_like(y)
-    splines.fit(s, first, y, slopes, bends)
-    grid, grid_slopes, grid_bends = _grid(s, slopes, bends, first)
-    M = len(grid)
-    A, B = np.empty((2, M, n + pacing.TOOL_ROWS))
-    C, fastest = np.empty(n + pacing.TOOL_ROWS), np.empty(M)
-    jerk, velocity, acceleration = (share * limit for share, limit in zip(
-        ROOM, (limits.jerk, limits.velocity, limits.acceleration)))
-    pacing.limit_rows(grid, grid_slopes, grid_bends, velocity, acceleration, jerk, tool, A, B, C,
-                      fastest)
-    wide = max(float((acceleration / jerk).max()), SHORTEST_RAMP)
-    narrow = NARROW * wide
-    period = min(period, narrow)
-    ease = np.ones(M)
-    x, K = np.empty((2, M))
-    motion = np.empty((6, M))
-    for looks in range(ROUNDS):
-        pacing.fastest_motion(grid, A, B, C, fastest, ease, x, K)
-        averaging.in_time(grid, x, wide + narrow, motion)
-        shares = pacing.measure(motion, wide, narrow, s, y, bends, velocity, acceleration, jerk,
-                                tool, 0.5 * period, PHASES[looks % len(PHASES)], fastest, ease)
-        slower = max(1.0, shares[0], shares[1] ** 0.5, shares[2] ** (1.0 / 3.0))
-        if slower <= ENOUGH:
-            break
-    times, rests = _instants(motion, grid, wide + narrow, period / slower)
-    Q, Qd, Qdd = np.empty((3, len(times), n))
-    averaging.sample(motion, wide, narrow, s, y, bends, times, Q, Qd, Qdd)
-    Q[-1] = q[-1]
-    Qd[rests] = Qdd[rests] = 0.0
-    steps = np.diff(times, prepend=0.0)
-    between = (np.append(0.0, times[:-1])[:, None]
-               + steps[:, None] * (np.arange(CHECKS) / CHECKS)).ravel()
-    places = np.empty(len(between))
-    averaging.places(motion, wide, narrow, s, between, places)
-    start = MotionState.at_rest(q[0])
-    _, lengths, c = segments(Trajectory(names, start, times, Q, Qd, Qdd))
-    shares = pacing.peaks(lengths, c, velocity, acceleration, limits.jerk)
-    slower = max(slower, shares[0], shares[1] ** 0.5, shares[2] ** (1.0 / 3.0))
-    return (Trajectory(names, start, slower * times, Q, Qd / slower, Qdd / slower**2),
-            places.reshape(-1, CHECKS))
+    spline = Spline(s, y, np.empty_like(y), np.empty_like(y))
+    splines.fit(spline, part_starts)
+    return spline, part_starts
 
 
-def _grid(s: np.ndarray, slopes: np.ndarray, bends: np.ndarray,
-          first: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the nodes of the timing, GRID between two stops at least, and the splines there."""
-    counts = np.diff(first)
-    cells = np.repeat(np.ceil(GRID / counts).astype(int), counts)[:-1]
-    cells[first[1:-1] - 1] = 1  # of no length
+def _timing_grid(spline: Spline, part_starts: np.ndarray) -> Spline:
+    """Return the spline at the timing nodes, MIN_TIMING_NODES at least between two stops."""
+    s, first, second = spline.s, spline.first, spline.second
+    counts = np.diff(part_starts)
+    cells = np.repeat(np.ceil(MIN_TIMING_NODES / counts).astype(int), counts)[:-1]
+    cells[part_starts[1:-1] - 1] = 1  # of no length
     k = np.repeat(np.arange(len(cells)), cells)
     share = (np.arange(len(k)) - np.repeat(np.cumsum(cells) - cells, cells)) / cells[k]
     h, share = (s[k + 1] - s[k])[:, None], share[:, None]
-    grid = s[k] + (share * h)[:, 0]
-    rise = bends[k + 1] - bends[k]
-    return (np.append(grid, s[-1]),
-            np.vstack([slopes[k] + h * share * (bends[k] + 0.5 * share * rise), slopes[-1:]]),
-            np.vstack([bends[k] + share * rise, bends[-1:]]))
+    rise = second[k + 1] - second[k]
+    return Spline(
+        np.append(s[k] + (share * h)[:, 0], s[-1]), np.empty((0, 0)),
+        np.vstack([first[k] + h * share * (second[k] + 0.5 * share * rise), first[-1:]]),
+        np.vstack([second[k] + share * rise, second[-1:]]))
 
 
-def _instants(motion: np.ndarray, grid: np.ndarray, pause: float,
-              period: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return times of points (s), evenly between two rests, and which of them are at rest."""
-    stops = np.flatnonzero(np.diff(grid) <= 0.0)
-    marks = np.concatenate([[0.0], motion[averaging.TIME, stops] + pause,
-                            [motion[averaging.TIME, -1] + pause]])
+def _motion_within(spline: Spline, grid: Spline, rows: LimitRows, boxes: BoxFilter,
+                   period: float) -> tuple[PathMotion, float]:
+    """Return the fastest motion along the path, and how much it must be slowed down."""
+    M = len(grid.s)
+    constraints = pacing.empty_constraints(M, len(rows.velocity))
+    pacing.write_constraints(grid, rows, constraints)
+    reachable, x = np.empty((2, M))
+    motion = PathMotion(*np.empty((6, M)))
+    for k in range(MAX_LOWERING_ROUNDS):
+        pacing.fastest_motion(grid.s, constraints, reachable, x)
+        averaging.pass_in_time(grid.s, x, sum(boxes), motion)
+        samples = 0.5 * period, SAMPLE_OFFSETS[k % len(SAMPLE_OFFSETS)]
+        slowdown = _slowdown(pacing.lower_where_exceeded(motion, boxes, spline, rows, samples,
+                                                         constraints))
+        if slowdown <= GOOD_SLOWDOWN:
+            break
+    return motion, slowdown
+
+
+def _point_times(motion: PathMotion, s: np.ndarray, rest: float,
+                 period: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return times of points (s), evenly spaced between two rests, and the indices of rests."""
+    stops = np.flatnonzero(np.diff(s) <= 0.0)
+    marks = np.concatenate([[0.0], motion.time[stops] + rest, [motion.time[-1] + rest]])
     counts = np.ceil(np.diff(marks) / period).astype(int)
     rests = np.cumsum(counts) - 1
     k = np.repeat(np.arange(len(counts)), counts)
@@ -126,3 +138,14 @@ def _instants(motion: np.ndarray, grid: np.ndarray, pause: float,
     times = marks[k] + number * (np.diff(marks) / counts)[k]
     times[rests] = marks[1:]
     return times, rests
+
+
+def _check_coordinates(motion: PathMotion, boxes: BoxFilter, s: np.ndarray,
+                       times: np.ndarray) -> np.ndarray:
+    """Return path coordinates (k, CHECKS_PER_SEGMENT), evenly in time from each point on."""
+    steps = np.diff(times, prepend=0.0)
+    between = (np.append(0.0, times[:-1])[:, None]
+               + steps[:, None] * (np.arange(CHECKS_PER_SEGMENT) / CHECKS_PER_SEGMENT)).ravel()
+    at = np.empty(len(between))
+    averaging.coordinates(motion, boxes, s, between, at)
+    return at.reshape(-1, CHECKS_PER_SEGMENT)

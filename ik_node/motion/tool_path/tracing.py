@@ -1,16 +1,17 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Compiled inverse kinematics along a tool path, and how far a motion is off it.
+Compiled inverse kinematics along a tool path, and the deviation of a motion from it.
 
-Each pose is solved from the answer to the one before it, by the damped steps of
-the solver and without restarts, so that the arm stays on its branch; a step on
-which a joint would move too far is halved.  With more joints than
-a pose needs, each step is the least motion that serves, weighted so that a joint
-gives way before it comes to a limit (after Chan and Dubey 1995).
+Each pose is solved from the previous solution, by the damped steps of the solver and without
+restarts, so that the arm stays on its branch; a step on which a joint would move too far is
+halved.  With more joints than a pose needs, each step is the smallest motion that serves,
+weighted so that joints stay away from their limits (after Chan and Dubey 1995).
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,66 +22,114 @@ from ik_node.kinematics.kernels import (
     joint_frames,
     pose_error,
 )
-from ik_node.motion.tool_path.segments import BEGIN, path_pose, path_poses
+from ik_node.motion import quintic
+from ik_node.motion.tool_path.segments import path_pose, path_poses, SEG_BEGIN
 from ik_node.solver.compiled.damped import descend, farthest, LATE_STOP
 from ik_node.solver.compiled.layout import (
     Attempt,
     GOAL_SIZE,
     joint_rows,
+    JointRows,
     SCALE_ROW,
+    Work,
     workspace,
 )
 
-EXACT = 1e-9         # m and rad, how near to the path an answer must be
-SMALLEST_STEP = 1e-7 # m of the path; what still moves a joint too far there is another branch
-SOFT = 0.1           # share of a joint's range within which it gives way to the others
-SOFTEST = 0.1        # its weight at the limit
-ITERATIONS = 30
-BRIDGES = 1e-4, 3e-4, 1e-3  # m: so far before and behind a singularity it may be bridged,
-BRIDGE_OFF = 2e-5    # m and rad: if the tip stays so near to the path
-BRIDGE_LOOKS = 8
+TRACE_TOLERANCE = 1e-9       # m and rad
+MIN_STEP_M = 1e-7            # of the path; a jump within it leads to another branch
+LIMIT_ZONE_SHARE = 0.1       # of a joint's range, near a limit, in which its weight falls
+MIN_JOINT_WEIGHT = 0.1       # at the limit
+MAX_TRACE_ITERATIONS = 30
+BRIDGE_GAPS_M = 1e-4, 3e-4, 1e-3  # distances before and after a singularity that are bridged
+MAX_BRIDGE_DEVIATION = 2e-5  # m and rad of the tip from the path, on a bridge
+BRIDGE_SAMPLES = 8
+
+position_at = inner(quintic.position)
+
+
+class TracedArm(NamedTuple):
+    """
+    The arm, and how it follows the path.
+
+    Attributes
+    ----------
+    table : (m + 1, 16) array
+        :attr:`ik_node.model.chain.Chain.table`.
+    joints, settings : arrays
+        As in :func:`ik_node.solver.compiled.entry.solve_rows`; the tolerances must be
+        TRACE_TOLERANCE.
+    max_step : float
+        Largest motion of a joint from one node to the next, rad or m.
+
+    """
+
+    table: np.ndarray
+    joints: np.ndarray
+    settings: np.ndarray
+    max_step: float
+
+
+class TraceWork(NamedTuple):
+    """
+    What :func:`trace` works in.
+
+    Attributes
+    ----------
+    goal : (GOAL_SIZE,) array
+    poses : (3, 12) array
+    joints : JointRows
+        A copy: its scale is written.
+    base_scale : (n,) array
+        The scale that it had.
+    solver : Work
+
+    """
+
+    goal: np.ndarray
+    poses: np.ndarray
+    joints: JointRows
+    base_scale: np.ndarray
+    solver: Work
 
 
 @inner
-def give_way(joints, base_scale, q):
+def write_weights(joints, base_scale, q):
     """Write the roots of the joints' weights into ``joints.scale``: small near the limits."""
     for k in range(q.shape[0]):
         lower, upper = joints.lower[k], joints.upper[k]
-        x = min(q[k] - lower, upper - q[k]) / (SOFT * (upper - lower)) \
+        x = min(q[k] - lower, upper - q[k]) / (LIMIT_ZONE_SHARE * (upper - lower)) \
             if upper - lower < np.inf else 1.0
         x = min(max(x, 0.0), 1.0)
-        joints.scale[k] = base_scale[k] * (SOFTEST + (1.0 - SOFTEST) * x * x * (3.0 - 2.0 * x))
+        joints.scale[k] = base_scale[k] * (
+            MIN_JOINT_WEIGHT + (1.0 - MIN_JOINT_WEIGHT) * x * x * (3.0 - 2.0 * x))
 
 
 @inner
-def solve_at(table, path, joints, settings, s, segment, longest, goal, base_scale, q, poses,
-             work):
-    """Move `q` from its place to the pose at s by short steps; say whether that was done."""
+def solve_at(arm, path, segment, s, q, work):
+    """Move `q` by short steps to the pose at s on a segment; return whether it was reached."""
+    goal, poses = work.goal, work.poses
     path_pose(path, segment, s, poses[0], poses[1], poses[2])
     for i in range(12):
         goal[i] = poses[0, i]
     if q.shape[0] > 6:
-        give_way(joints, base_scale, q)
-    attempt = Attempt(LATE_STOP, longest, ITERATIONS, False)
-    return descend(table, joints, settings, goal, attempt, q, work).solved
+        write_weights(work.joints, work.base_scale, q)
+    attempt = Attempt(LATE_STOP, arm.max_step, MAX_TRACE_ITERATIONS, False)
+    return descend(arm.table, work.joints, arm.settings, goal, attempt, q, work.solver).solved
 
 
 @compiled
-def trace(table, joints, settings, path, targets, segments, longest, nodes, q):
+def trace(arm, path, targets, segments, nodes, q):
     """
     Solve along the path, at least at the targets.
 
     Parameters
     ----------
-    table, joints, settings : arrays
-        As in :func:`ik_node.solver.compiled.entry.solve_rows`; the tolerances must be EXACT.
-    path : (k, COLUMNS) array
+    arm : TracedArm
+    path : (k, SEGMENT_COLUMNS) array
     targets : (N,) array
-        Increasing path coordinates, the first of which is that of the start.
+        Increasing path coordinates; the first is that of the start.
     segments : (N,) int array
         On which segment of the path each target ends.
-    longest : float
-        Largest motion of a joint from one node to the next, rad or m.
     nodes : (M,) array, written
         Path coordinates, the targets among them.
     q : (M, n) array, written
@@ -89,14 +138,13 @@ def trace(table, joints, settings, path, targets, segments, longest, nodes, q):
     Returns
     -------
     (int, bool)
-        How many nodes there are, and whether they go to the last target; if not,
-        and there is room, the arm cannot go on.
+        The number of nodes, and whether they go to the last target; if not, and there is
+        room for more, the arm cannot continue.
 
     """
-    n = q.shape[1]
-    work = workspace(n, table.shape[0] - 1)
-    goal, poses = np.zeros(GOAL_SIZE), np.empty((3, 12))
-    rows, base_scale = joint_rows(joints.copy()), joints[SCALE_ROW]
+    n, max_step = q.shape[1], arm.max_step
+    work = TraceWork(np.zeros(GOAL_SIZE), np.empty((3, 12)), joint_rows(arm.joints.copy()),
+                     arm.joints[SCALE_ROW], workspace(n, arm.table.shape[0] - 1))
     nodes[0] = s = targets[0]
     count = 1
     for target in range(1, targets.shape[0]):
@@ -105,19 +153,17 @@ def trace(table, joints, settings, path, targets, segments, longest, nodes, q):
         while s < end:
             if count == nodes.shape[0]:
                 return count, False
-            # No step is left over that is shorter than the smallest.
-            there = s + step if s + step < end - SMALLEST_STEP else end
+            # No rest shorter than the smallest step is left over.
+            there = s + step if s + step < end - MIN_STEP_M else end
             copy(q[count - 1], q[count])
-            if (solve_at(table, path, rows, settings, there, segment, longest, goal,
-                         base_scale, q[count], poses, work)
-                    and farthest(q[count - 1], q[count]) <= longest):
+            if (solve_at(arm, path, segment, there, q[count], work)
+                    and farthest(q[count - 1], q[count]) <= max_step):
                 step *= 2.0
             else:
                 step = 0.5 * (there - s)
-                if step >= SMALLEST_STEP:
+                if step >= MIN_STEP_M:
                     continue
-                count, there = bridge(table, path, rows, settings, s, end, segment, longest,
-                                      goal, base_scale, nodes, q, count, poses, work)
+                count, there = bridge(arm, path, segment, (s, end), nodes[:count], q, work)
                 if there == s:
                     return count, False
                 step = end - there
@@ -127,48 +173,57 @@ def trace(table, joints, settings, path, targets, segments, longest, nodes, q):
 
 
 @inner
-def bridge(table, path, joints, settings, s, end, segment, longest, goal, base_scale, nodes, q,
-           count, poses, work):
+def bridge(arm, path, segment, interval, nodes, q, work):
     """
-    Go through a singularity, at which no small step is solved, straight on in the joints.
+    Cross a singularity, where no small step is solved, by a straight line in joint space.
 
-    From a node some way before s to as far behind it, if in between the tip stays
-    within BRIDGE_OFF of the path.
+    From a node shortly before s to a coordinate as far after it, if the tip stays within
+    MAX_BRIDGE_DEVIATION of the path in between.
+
+    Parameters
+    ----------
+    interval : (float, float)
+        s, and how far the bridge may go.
+    nodes : (count,) array
+        The nodes until s.
 
     Returns
     -------
     (int, float)
-        How many nodes are kept, after which q has the one behind the singularity,
-        and where that is; s if there is no way.
+        How many nodes are kept, after which q has the one behind the singularity, and its
+        coordinate; s if there is no bridge.
 
     """
-    frames, e = work.frames, work.e
-    for gap in BRIDGES:
+    poses, joints = work.poses, work.joints
+    frames, e = work.solver.frames, work.solver.e
+    s, end = interval
+    count = nodes.shape[0]
+    for gap in BRIDGE_GAPS_M:
         last = count - 1
         while last > 0 and nodes[last] > s - gap:
             last -= 1
         there = min(s + gap, end)
-        if last < 1 or nodes[last] < path[segment, BEGIN] or there - s < 0.5 * gap:
+        if last < 1 or nodes[last] < path[segment, SEG_BEGIN] or there - s < 0.5 * gap:
             continue
         ahead = (there - nodes[last]) / (nodes[last] - nodes[last - 1])
         before, after = q[last], q[last + 1]
         for k in range(before.shape[0]):
             after[k] = min(max(before[k] + ahead * (before[k] - q[last - 1, k]),
                                joints.lower[k]), joints.upper[k])
-        good = solve_at(table, path, joints, settings, there, segment, longest, goal,
-                        base_scale, after, poses, work) and farthest(before, after) <= longest
+        good = solve_at(arm, path, segment, there, after, work) \
+            and farthest(before, after) <= arm.max_step
         between = q[last + 2] if last + 2 < q.shape[0] else after
-        for i in range(1, BRIDGE_LOOKS):
-            share = i / BRIDGE_LOOKS
+        for i in range(1, BRIDGE_SAMPLES):
+            share = i / BRIDGE_SAMPLES
             at = nodes[last] + share * (there - nodes[last])
             good = good and last + 2 < q.shape[0]
             if good:
                 for k in range(before.shape[0]):
                     between[k] = before[k] + share * (after[k] - before[k])
-                joint_frames(table, between, frames)
+                joint_frames(arm.table, between, frames)
                 path_pose(path, segment, at, poses[0], poses[1], poses[2])
                 position, angle = pose_error(poses[0], frames[-1], e)
-                good = max(position, angle) <= BRIDGE_OFF
+                good = max(position, angle) <= MAX_BRIDGE_DEVIATION
         if good:
             return last + 1, there
     return count, s
@@ -177,10 +232,10 @@ def bridge(table, path, joints, settings, s, end, segment, longest, goal, base_s
 @compiled
 def tip_channels(path, s, y, n):
     """
-    Write how far the tip has gone, into channels n to n + 5 of y (N, n + 6).
+    Write the motion of the tip along the path into channels n to n + 5 of y (N, n + 6).
 
-    Its position (m), and the rotation vectors from node to node added up (rad),
-    whose slope is its angular velocity by s.
+    Its position (m), and the sum of the rotation vectors from node to node (rad), whose
+    slope is its angular velocity by s.
     """
     poses, e = np.empty((s.shape[0], 12)), np.empty(6)
     path_poses(path, s, poses)
@@ -195,32 +250,36 @@ def tip_channels(path, s, y, n):
 
 
 @compiled
-def deviation(table, path, c, lengths, places, off):
+def largest_deviation(table, path, c, lengths, coordinates):
     """
-    Compare the tip, as the controller interpolates between points, with the path.
+    Compare the tip with the path, as the controller interpolates between points.
 
     Parameters
     ----------
     c : (6, k, n) array
-        Quintics of :func:`ik_node.motion.interpolation.segments`, and
+        Quintics of :func:`ik_node.motion.interpolation.segments`.
     lengths : (k,) array
-        how long they last (s).
-    places : (k, m) array
-        Path coordinates where the tip should be, evenly from the begin of each on.
-    off : (2,) array, written
+        Their durations (s).
+    coordinates : (k, m) array
+        Path coordinates where the tip should be, evenly in time from the begin of each.
+
+    Returns
+    -------
+    (float, float)
         Largest distance, m and rad.
 
     """
     frames, e, q = np.empty((table.shape[0], 12)), np.empty(6), np.empty(c.shape[2])
-    ideal = np.empty((places.shape[1], 12))
-    off[:] = 0.0
-    for i in range(places.shape[0]):
-        path_poses(path, places[i], ideal)
-        for m in range(places.shape[1]):
-            t = lengths[i] * m / places.shape[1]
+    ideal = np.empty((coordinates.shape[1], 12))
+    worst_position = worst_angle = 0.0
+    for i in range(coordinates.shape[0]):
+        path_poses(path, coordinates[i], ideal)
+        for m in range(coordinates.shape[1]):
+            t = lengths[i] * m / coordinates.shape[1]
             for j in range(q.shape[0]):
-                q[j] = c[0, i, j] + t * (c[1, i, j] + t * (c[2, i, j] + t * (
-                    c[3, i, j] + t * (c[4, i, j] + t * c[5, i, j]))))
+                q[j] = position_at((c[0, i, j], c[1, i, j], c[2, i, j], c[3, i, j], c[4, i, j],
+                                    c[5, i, j]), t)
             joint_frames(table, q, frames)
             position, angle = pose_error(ideal[m], frames[-1], e)
-            off[0], off[1] = max(off[0], position), max(off[1], angle)
+            worst_position, worst_angle = max(worst_position, position), max(worst_angle, angle)
+    return worst_position, worst_angle

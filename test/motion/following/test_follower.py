@@ -7,6 +7,7 @@ The checker (following.py) shares no code with ik_node: finite differences of th
 commands, stops by ruckig, poses by Pinocchio.
 """
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 from following import (
@@ -29,16 +30,23 @@ import pinocchio as pin
 import pytest
 import robots
 
-from ik_node.motion.active_trajectory import Course
+from ik_node.motion.active_trajectory import ActiveTrajectory
 from ik_node.motion.following.follower import Follower
 from ik_node.motion.following.options import FollowOptions, Phase
 from ik_node.motion.interpolation import state_at
-from ik_node.motion.point_to_point import Departure, plan_point_to_point
-from ik_node.motion.trajectory import MotionLimits, MotionState
+from ik_node.motion.limits import MotionLimits, TipLimits
+from ik_node.motion.point_to_point import plan_point_to_point
+from ik_node.motion.start_state import StartState
+from ik_node.motion.trajectory import MotionState
 
 PERIOD = 0.01
 ARMS = sorted(HOMES)
-LEAD = FollowOptions.lead
+LEAD = FollowOptions.look_ahead
+
+
+def bounds_of(limits):
+    """Return the limits of the joints by name."""
+    return {name: value for name, value in vars(limits).items() if name != 'tip'}
 
 
 def quintic_extremes(trajectory):
@@ -95,7 +103,7 @@ def test_every_limit_at_every_cycle(data):
         min(push, 1.0) * random.uniform(-1.0, 1.0, n) * most)
     lead = data.draw(st.sampled_from([0.005, 0.03, 0.1]))
     made = Follower(chain, limits, FollowOptions(
-        lead=lead, gain=10.0**random.uniform(0.0, 1.5), bias=(random.uniform(0.0, 3.0),),
+        look_ahead=lead, gain=10.0**random.uniform(0.0, 1.5), bias=(random.uniform(0.0, 3.0),),
         free=data.draw(st.sampled_from([(), ('rz',), ('rx', 'ry', 'rz'), ('x', 'ry')])),
         frame=data.draw(st.sampled_from(['tip', 'base']))))
     made.begin(start, 0.0)
@@ -116,8 +124,8 @@ def test_every_limit_at_every_cycle(data):
             check_alone(made.trajectory(now), now, checker)
 
 
-def test_what_is_sent_keeps_its_limits_from_its_first_point_on():
-    """To be joined or not, late in a session: also the jerk, as a controller interpolates."""
+def test_trajectories_keep_the_limits_from_their_first_point_on():
+    """Joined or not, late in a session, jerk included, as a controller interpolates."""
     name, begin, most = 'six_axis_arm', 28000.123, np.zeros(6)
     limits = limits_of(robots.chain(name), 0.5)
     target = circle(tip(name, HOMES[name]))
@@ -135,7 +143,7 @@ def test_what_is_sent_keeps_its_limits_from_its_first_point_on():
             motion = SimpleNamespace(
                 joint_names=whole.joint_names, times=whole.times[1:] - whole.times[0],
                 q=whole.q[1:], qd=whole.qd[1:], qdd=whole.qdd[1:])
-            assert not faults(motion, Bounds(**vars(limits)),
+            assert not faults(motion, Bounds(**bounds_of(limits)),
                               (whole.q[0], whole.qd[0], whole.qdd[0])), i
         most = np.maximum(most, np.abs(sent.qdd).max(0))
         if before is not None:
@@ -168,19 +176,19 @@ def test_a_late_cycle_beyond_the_end_of_the_ramp():
             motion = SimpleNamespace(
                 joint_names=sent.joint_names, times=sent.times[1:] - sent.times[0],
                 q=sent.q[1:], qd=sent.qd[1:], qdd=sent.qdd[1:])
-            assert not faults(motion, Bounds(**vars(limits)),
+            assert not faults(motion, Bounds(**bounds_of(limits)),
                               (sent.q[0], sent.qd[0], sent.qdd[0])), (late, i)
             ends += rests and bool(sent.qdd[0].any())
     assert ends > 5
 
 
-def test_a_motion_before_is_left_without_a_step():
-    """What is sent goes along it until the hand-over."""
+def test_the_active_trajectory_is_left_without_a_step():
+    """The new trajectory repeats it until the splice point."""
     name = 'ur5'
     chain, limits = robots.chain(name), limits_of(robots.chain(name))
-    motion = plan_point_to_point(chain.joint_names, Departure.from_state(
+    motion = plan_point_to_point(chain.joint_names, StartState.from_state(
         MotionState.at_rest(HOMES[name])), HOMES[name] + 0.8, limits, 0.02)
-    course = Course(motion, 100.0, limits)
+    course = ActiveTrajectory(motion, 100.0, limits)
     made = Follower(chain, limits)
     handover = state_at(motion, 0.4)
     made.begin(handover, 100.4, course)
@@ -196,13 +204,13 @@ def test_a_motion_before_is_left_without_a_step():
 
 
 @pytest.mark.parametrize('uptime', [10.0, 1e5, 1e7])
-def test_a_motion_before_keeps_its_limits_however_long_the_machine_runs(uptime):
+def test_lead_points_keep_the_limits_after_months_of_uptime(uptime):
     """Points of it may be 0.1 ms apart, and after months a float has its seconds to 2 ns."""
     name = 'six_axis_arm'
     chain, limits = robots.chain(name), limits_of(robots.chain(name), 0.5)
-    motion = plan_point_to_point(chain.joint_names, Departure.from_state(
+    motion = plan_point_to_point(chain.joint_names, StartState.from_state(
         MotionState.at_rest(HOMES[name])), HOMES[name] + 0.8, limits, 0.02)
-    course, close = Course(motion, uptime + 1.0 / 3.0, limits), 0
+    course, close = ActiveTrajectory(motion, uptime + 1.0 / 3.0, limits), 0
     for point in motion.times[3:40]:
         for ahead in (1.2e-4, 1.5e-4, 2e-4, 3e-4):  # until that point
             now = course.began + point - 1e-4 - ahead
@@ -214,14 +222,14 @@ def test_a_motion_before_keeps_its_limits_however_long_the_machine_runs(uptime):
             motion_on = SimpleNamespace(
                 joint_names=sent.joint_names, times=sent.times[1:] - sent.times[0],
                 q=sent.q[1:], qd=sent.qd[1:], qdd=sent.qdd[1:])
-            found = faults(motion_on, Bounds(**vars(limits) | {'jerk': None}),
+            found = faults(motion_on, Bounds(**bounds_of(limits) | {'jerk': None}),
                            (sent.q[0], sent.qd[0], sent.qdd[0]))
             assert not found, (point, ahead)
     assert close > 100
 
 
-def test_options_may_change_on_the_way():
-    """A follower that takes over goes on with target and motion as they are."""
+def test_options_may_change_in_motion():
+    """A follower that takes over continues target and motion."""
     target = circle(tip('ur5', HOMES['ur5']))
     limits = limits_of(robots.chain('ur5'))
     made = follower('ur5', limits=limits)
@@ -292,8 +300,8 @@ def test_a_circle_is_followed_within_a_millimetre(name, rate, jitter, drop):
     assert position < 1.1e-3 and angle < 1.5e-3
 
 
-def test_prediction_is_what_makes_it_follow_closely():
-    """The same circle with a target that is told to stand still at each pose is followed late."""
+def test_prediction_is_needed_to_follow_closely():
+    """The same circle, with a target assumed at rest at each pose, is followed late."""
     target = circle(tip('ur5', HOMES['ur5']))
     messages = stream(target, 100.0, 5.0, np.random.default_rng(3))
     lags = []
@@ -368,7 +376,7 @@ def test_the_stop_after_the_timeout_is_the_fastest():
 
 
 @pytest.mark.parametrize('name', ARMS)
-def test_out_of_reach_is_approached_and_rests_without_chatter(name):
+def test_a_target_out_of_reach_is_approached_without_chatter(name):
     """At the edge of the reach the arm comes to rest; the tip is as near as a search finds."""
     made = follower(name)
     T = tip(name, HOMES[name])
@@ -434,7 +442,7 @@ def singular_posture(name):
 @pytest.mark.parametrize('name, joint', [('ur5', 4), ('ur5', 2), ('six_axis_arm', 4),
                                          ('panda', None), ('xarm7', None)])
 def test_singular_postures_are_passed(name, joint):
-    """A target whose way leads through a singularity is followed through it and beyond."""
+    """A target that moves through a singularity is followed through it and beyond."""
     limits = limits_of(robots.chain(name))
     if joint is None:
         middle = singular_posture(name)
@@ -525,7 +533,7 @@ def test_the_bias_moves_the_arm_not_the_tip(name):
 
 
 @pytest.mark.parametrize('name', ['panda', 'xarm7'])
-def test_a_bias_that_cannot_be_had_costs_no_accuracy(name):
+def test_a_bias_that_cannot_be_satisfied_costs_no_accuracy(name):
     """It goes on pulling at rest, where the target does not allow the preferred posture."""
     q = HOMES[name] + 0.3 * np.sin(np.arange(7))
     made = follower(name, FollowOptions(bias=(1.0,), preferred=tuple(HOMES[name])), q=q)
@@ -552,9 +560,9 @@ def test_free_axes_are_left_to_the_bias():
     assert state.q[5] > HOMES[name][5] + 0.8
 
 
-def test_the_tool_is_as_fast_as_allowed():
+def test_the_tip_keeps_its_speed_limit():
     """The speed of the tip stays under its limit but for the lag of the joints."""
-    made = follower('ur5', FollowOptions(tool_speed=0.1))
+    made = follower('ur5', limits=replace(limits_of(robots.chain('ur5')), tip=TipLimits(0.1)))
     goal = shifted(tip('ur5', HOMES['ur5']), 0.0, 0.3, 0.0)
     path = []
     for i in range(600):

@@ -22,16 +22,17 @@ import robots
 
 from ik_node.errors import GoalError, ParameterError, Reason, TrajectoryError
 from ik_node.motion.following.follower import Follower
-from ik_node.motion.following.options import FollowOptions, Phase, Taken
-from ik_node.motion.trajectory import MotionLimits, MotionState
+from ik_node.motion.following.options import FollowOptions, Phase, PoseStatus
+from ik_node.motion.limits import MotionLimits
+from ik_node.motion.trajectory import MotionState
 from ik_node.simulation.controller import ControllerOptions, SimulatedController
 
 PERIOD = 0.01
-LEAD = FollowOptions.lead
+LEAD = FollowOptions.look_ahead
 
 
 def test_the_same_stream_gives_the_same_bits():
-    """No clock, no chance."""
+    """It depends neither on a clock nor on chance."""
     target = circle(tip('panda', HOMES['panda']))
     messages = stream(target, 250.0, 1.0, np.random.default_rng(1), 0.008, 0.1)
     first, second = ([step.state.q for _, step in run(follower('panda'), messages, 1.0, PERIOD)]
@@ -40,27 +41,27 @@ def test_the_same_stream_gives_the_same_bits():
 
 
 def test_late_poses_are_ignored_and_counted():
-    """What is older than the last taken does not move the arm."""
+    """A pose older than the last one does not move the arm."""
     made, clean = follower('ur5'), follower('ur5')
     target = circle(tip('ur5', HOMES['ur5']))
     for i in range(100):
         now = PERIOD * i
         for one in (made, clean):
-            assert one.feed(target(now), now, now) is Taken.FOLLOWED
+            assert one.feed(target(now), now, now) is PoseStatus.FOLLOWED
         if i % 10 == 9:
-            assert made.feed(target(now - 0.05), now, now - 0.05) is Taken.OUT_OF_ORDER
+            assert made.feed(target(now - 0.05), now, now - 0.05) is PoseStatus.OUT_OF_ORDER
         assert np.array_equal(made.step(now).state.q, clean.step(now).state.q)
     assert made.out_of_order == 10 and clean.out_of_order == 0
 
 
-def test_a_sender_that_begins_again_is_followed():
+def test_a_sender_that_restarts_is_followed():
     """Stamps that fall back are out of order only until the stream is stale."""
     made = follower('ur5')
     goal = tip('ur5', HOMES['ur5'])
-    assert made.feed(goal, 0.0, 1000.0) is Taken.FOLLOWED
-    assert made.feed(goal, 0.05, 3.0) is Taken.OUT_OF_ORDER
-    assert made.feed(goal, 0.11, 3.06) is Taken.FOLLOWED
-    assert made.feed(goal, 0.12, 3.07) is Taken.FOLLOWED
+    assert made.feed(goal, 0.0, 1000.0) is PoseStatus.FOLLOWED
+    assert made.feed(goal, 0.05, 3.0) is PoseStatus.OUT_OF_ORDER
+    assert made.feed(goal, 0.11, 3.06) is PoseStatus.FOLLOWED
+    assert made.feed(goal, 0.12, 3.07) is PoseStatus.FOLLOWED
     made.step(0.12)
     assert made.step(0.13).phase is Phase.FOLLOWING
 
@@ -90,7 +91,7 @@ def test_two_senders_are_noticed_and_do_not_jerk_the_arm():
         taken.append(made.feed((here, there)[i % 2], now, now))
         step = made.step(now)
         checker.see(now + LEAD, step.state)
-    assert taken[0] is Taken.FOLLOWED and set(taken[1:]) == {Taken.JUMPED}
+    assert taken[0] is PoseStatus.FOLLOWED and set(taken[1:]) == {PoseStatus.JUMPED}
     assert made.jumps == 499
     y = tip('ur5', step.state.q)[1, 3]
     assert here[1, 3] - 0.01 < y < there[1, 3] + 0.01
@@ -114,8 +115,8 @@ def after_silence(poses, timeout=2.0):
 
 @pytest.mark.fault('goals', 'a stream that is silent, long before stream.timeout',
                    'the target is thought to stand where it was seen last')
-def test_a_target_that_falls_silent_in_motion_is_where_it_was_seen_last():
-    """It is not foreseen for long, and the arm comes to rest there."""
+def test_a_silent_target_is_assumed_at_rest_where_it_was_seen():
+    """It is predicted for a short time only, and the arm comes to rest there."""
     target = circle(tip('ur5', HOMES['ur5']))
     far = after_silence([(0.005 * i, target(0.005 * i)) for i in range(400)])
     assert max(far) < 0.06 and far[-1] < 1e-4
@@ -123,8 +124,8 @@ def test_a_target_that_falls_silent_in_motion_is_where_it_was_seen_last():
 
 @pytest.mark.fault('goals', 'a last pose of a stream, far from all others',
                    'the arm is not carried past it')
-def test_a_last_pose_that_seems_a_fast_movement_carries_nothing_away():
-    """Of two senders the last word of the second, late: as if a target had moved at 4 m/s."""
+def test_a_last_pose_that_seems_a_fast_movement_is_not_extrapolated():
+    """The last pose of a second sender, late: as if the target had moved at 4 m/s."""
     here = tip('ur5', HOMES['ur5'])
     far = after_silence([*((0.005 * i, here) for i in range(200)), (1.02, shifted(here, z=-0.09))])
     assert max(far) < 0.1 and far[-1] < 0.03
@@ -152,9 +153,9 @@ def test_bad_poses_are_refused_and_change_nothing(bad, reason):
 
 
 @pytest.mark.parametrize('change', [
-    {'lead': -0.1}, {'timeout': 0.0}, {'gain': np.nan}, {'memory': 0.0}, {'frame': 'tool'},
-    {'free': ('w',)}, {'free': ('x', 'y', 'z', 'rx', 'ry', 'rz')}, {'tool_speed': 0.0}])
-def test_options_that_make_no_sense_are_refused(change):
+    {'look_ahead': -0.1}, {'timeout': 0.0}, {'gain': np.nan}, {'memory': 0.0}, {'frame': 'tool'},
+    {'free': ('w',)}, {'free': ('x', 'y', 'z', 'rx', 'ry', 'rz')}])
+def test_invalid_options_are_refused(change):
     """With the option's name and value."""
     with pytest.raises(ParameterError, match=next(iter(change))):
         FollowOptions(**change)
@@ -162,7 +163,7 @@ def test_options_that_make_no_sense_are_refused(change):
 
 @pytest.mark.parametrize('name', ['velocity', 'acceleration', 'jerk'])
 @pytest.mark.parametrize('value', [0.0, -1.0, np.inf, np.nan])
-def test_limits_that_make_no_sense_are_refused(name, value):
+def test_invalid_limits_are_refused(name, value):
     """Following needs them all."""
     chain = robots.chain('ur5')
     limits = vars(limits_of(chain)) | {name: np.full(6, value)}
@@ -176,7 +177,7 @@ def test_a_start_that_is_not_finite_is_refused():
         follower('ur5', q=np.append(HOMES['ur5'][:5], np.nan))
 
 
-def test_a_late_step_goes_on_where_the_last_trajectory_led():
+def test_a_late_step_continues_from_the_last_trajectory():
     """After a pause of the process the arm has come to rest by what was sent last."""
     made = follower('ur5')
     target = circle(tip('ur5', HOMES['ur5']))

@@ -10,7 +10,7 @@ import pinocchio as pin
 import pytest
 
 from ik_node.errors import ParameterError, PathError, Reason
-from ik_node.motion.tool_path.path import MOST_POSES, ToolPath
+from ik_node.motion.tool_path.path import MAX_PATH_POSES, ToolPath
 from ik_node.motion.tool_path.segments import METRES_PER_RADIAN
 
 
@@ -132,7 +132,7 @@ def test_an_arc_goes_through_its_three_poses_on_a_circle(seed):
     assert chords < 2.0 * pi * radius
 
 
-def test_a_tool_that_turns_with_the_circle_turns_evenly():
+def test_a_tool_that_rotates_with_the_circle_rotates_evenly():
     poses = [pose([np.cos(a), np.sin(a), 0], [0, 0, a]) for a in (0.0, 0.7, 2.1)]
     path = ToolPath.arc(*poses)
     for a in np.linspace(0.0, 2.1, 30):
@@ -192,7 +192,7 @@ SKEWED = np.diag([1.0, 1.0, 1.1, 1.0])
      'from pose 1 to pose 2.*either way'),
     (lambda: ToolPath.lines([pose([1, 1, 0], [pi - 1e-5, 0, 0])], start=GOOD[0]),
      Reason.PATH_INVALID, 'from the start to pose 0'),
-    (lambda: ToolPath.lines([GOOD[0]] * (MOST_POSES + 1)), Reason.PATH_INVALID, 'split it'),
+    (lambda: ToolPath.lines([GOOD[0]] * (MAX_PATH_POSES + 1)), Reason.PATH_INVALID, 'split it'),
     (lambda: ToolPath.arc(*GOOD, pose([2, 0, 0])), Reason.PATH_INVALID, 'on one line'),
     (lambda: ToolPath.arc(*GOOD, GOOD[1]), Reason.PATH_INVALID, 'the same'),
     (lambda: ToolPath.arc(*GOOD, GOOD[0]), Reason.PATH_INVALID, 'the same'),
@@ -215,6 +215,6 @@ def test_bad_input_is_refused_in_one_sentence(make, reason, words):
 
 
 @pytest.mark.parametrize('radius', (-0.1, nan, float('inf'), 'wide', None))
-def test_a_senseless_blend_radius_is_refused(radius):
+def test_an_invalid_blend_radius_is_refused(radius):
     with pytest.raises(ParameterError, match='blend radius'):
         ToolPath.lines(GOOD, radius)

@@ -14,11 +14,13 @@ import pytest
 import robots
 
 from ik_node.errors import ParameterError, PathError, Reason
-from ik_node.motion.point_to_point import Departure, plan_point_to_point
+from ik_node.motion.limits import MotionLimits, TipLimits
+from ik_node.motion.point_to_point import plan_point_to_point
+from ik_node.motion.start_state import StartState
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.tool_path.path import ToolPath
 from ik_node.motion.tool_path.plan import plan_path, warm_up
-from ik_node.motion.trajectory import MotionLimits, MotionState
+from ik_node.motion.trajectory import MotionState
 from ik_node.solver.solver import Solver
 
 ARMS = ('six_axis_arm', 'ur5', 'panda', 'xarm7')
@@ -47,7 +49,7 @@ def tip(name, q):
 
 
 def at_rest(q):
-    return Departure.from_state(MotionState.at_rest(np.array(q, dtype=float)))
+    return StartState.from_state(MotionState.at_rest(np.array(q, dtype=float)))
 
 
 def moved(T, offset=(0.0, 0.0, 0.0), rotation_vector=(0.0, 0.0, 0.0)):
@@ -76,7 +78,7 @@ def check_line(name, trajectory, T_a, T_b, limits, per_segment=5):
 @pytest.mark.parametrize('offset, turned', (
     ((0.05, 0.1, -0.1), (0.0, 0.0, 0.0)), ((0.08, -0.05, 0.02), (0.3, -0.2, 0.5)),
     ((0.0, 0.0, 0.0), (0.2, 0.1, -0.6))))
-def test_the_tip_goes_straight_between_the_points_too(name, offset, turned):
+def test_the_tip_moves_straight_between_the_points_too(name, offset, turned):
     T = tip(name, POSTURES[name])
     goal = moved(T, offset, turned)
     result = plan(name, [goal])
@@ -187,7 +189,7 @@ def test_a_path_elsewhere_gets_a_line_to_its_begin():
 @pytest.mark.parametrize('aside', (0.0, 1e-8, 1e-5, 1e-3, 1e-2))
 @pytest.mark.parametrize('singular', ((0.3, -0.4, 0.9, 0.0, 0.0, 0.0),
                                       (-0.5, -0.6, 1.0, -0.9, 0.0, 0.3)))
-def test_past_a_wrist_singularity_it_goes_slower_not_beyond_the_limits(aside, singular):
+def test_near_a_wrist_singularity_it_slows_down_within_the_limits(aside, singular):
     """A line that passes the stretched wrist by so much (m)."""
     name = 'six_axis_arm'
     robot, limits = robots.chain(name), limits_of(name)
@@ -211,7 +213,7 @@ def test_past_a_wrist_singularity_it_goes_slower_not_beyond_the_limits(aside, si
 
 @pytest.mark.fault('goals', 'a line with an unreachable middle',
                    'refused as a whole, with the fraction')
-def test_an_unreachable_middle_refuses_the_whole_and_tells_how_far_it_goes():
+def test_an_unreachable_middle_refuses_the_path_with_its_fraction():
     """A line straight out: the end is where two links are stretched, by their lengths."""
     name = 'six_axis_arm'
     T = tip(name, POSTURES[name])
@@ -238,7 +240,7 @@ def test_an_unreachable_middle_refuses_the_whole_and_tells_how_far_it_goes():
 
 
 @pytest.mark.fault('goals', 'a line that passes a joint limit', 'refused with the joint')
-def test_a_joint_limit_on_the_way_is_named():
+def test_a_joint_limit_on_the_path_is_named():
     name = 'six_axis_arm'
     robot, q = robots.chain(name), np.array(POSTURES[name])
     limits = replace(limits_of(name), lower=np.where(np.arange(6) == 0, q - 0.05, robot.lower),
@@ -257,28 +259,30 @@ def test_tool_limits_hold():
     T = tip(name, POSTURES[name])
     goal = moved(T, (0.1, 0.15, -0.1), (0.0, 0.4, 0.0))
     free = plan(name, [goal]).trajectory
-    for options in ({'tool_speed': 0.1}, {'tool_rotation_speed': 0.15},
-                    {'tool_acceleration': 0.2}, {'tool_rotation_acceleration': 0.3},
-                    {'tool_speed': 0.08, 'tool_acceleration': 0.15, 'blend_radius': 0.05}):
+    for options in ({'speed': 0.1}, {'angular_speed': 0.15},
+                    {'acceleration': 0.2}, {'angular_acceleration': 0.3},
+                    {'speed': 0.08, 'acceleration': 0.15, 'blend_radius': 0.05}):
         options = {'blend_radius': 0.0, **options}
         path = [goal, moved(goal, (0.0, -0.1, 0.0))] if options['blend_radius'] else [goal]
-        trajectory = plan(name, path, **options).trajectory
+        radius = options.pop('blend_radius')
+        trajectory = plan(name, path, limits=replace(limits_of(name), tip=TipLimits(**options)),
+                          blend_radius=radius).trajectory
         times, (q, _, _, _) = checker.sampled(trajectory, 4)
         poses = checker.tip_poses(robots.reference(name), robots.chain(name), q)
         speed, turning = checker.tool_speeds(times, poses)
-        assert speed.max() <= 1.001 * options.get('tool_speed', inf)
-        assert turning.max() <= 1.001 * options.get('tool_rotation_speed', inf)
+        assert speed.max() <= 1.001 * options.get('speed', inf)
+        assert turning.max() <= 1.001 * options.get('angular_speed', inf)
         keep = np.append(True, np.diff(times) > 1e-9)
         p, t = poses[keep, :3, 3], times[keep]
         v, middle = np.diff(p, axis=0) / np.diff(t)[:, None], 0.5 * (t[1:] + t[:-1])
         a = np.linalg.norm(np.diff(v, axis=0), axis=1) / np.diff(middle)
-        assert a.max() <= 1.01 * options.get('tool_acceleration', inf)
-        if 'tool_rotation_acceleration' in options:
+        assert a.max() <= 1.01 * options.get('acceleration', inf)
+        if 'angular_acceleration' in options:
             assert np.abs(np.diff(turning) / np.diff(middle)).max() <= 1.01 * 0.3
         assert trajectory.duration > 1.05 * free.duration
     # The limit is used, not only kept.
-    assert 0.95 * 0.1 < checker.tool_speeds(*seen(name, plan(name, [goal], tool_speed=0.1)))[
-        0].max()
+    limited = plan(name, [goal], limits=replace(limits_of(name), tip=TipLimits(0.1)))
+    assert 0.95 * 0.1 < checker.tool_speeds(*seen(name, limited))[0].max()
 
 
 def seen(name, result):
@@ -292,8 +296,8 @@ def test_scales_slow_the_motion():
     goal = [moved(tip(name, POSTURES[name]), (0.1, 0.3, -0.1))]
     limits = limits_of(name)
     whole = plan(name, goal).trajectory
-    slow = plan(name, goal, velocity_scale=0.2).trajectory
-    soft = plan(name, goal, acceleration_scale=0.25).trajectory
+    slow = plan(name, goal, limits=limits.scaled(velocity=0.2)).trajectory
+    soft = plan(name, goal, limits=limits.scaled(acceleration=0.25)).trajectory
     assert slow.duration > 1.5 * whole.duration and soft.duration > 1.2 * whole.duration
     checker.check_limits(slow, replace(limits, velocity=0.2 * limits.velocity))
     checker.check_limits(soft, replace(limits, acceleration=0.25 * limits.acceleration))
@@ -304,19 +308,19 @@ def test_a_moving_arm_is_brought_to_rest_first():
     limits, q = limits_of(name), np.array(POSTURES[name])
     names = robots.chain(name).joint_names
     motion = plan_point_to_point(names, at_rest(q), q + 0.5, limits, 0.02)
-    departure = Departure.from_motion(motion, 0.5, 0.05, 0.01)
-    now = departure.now
+    departure = StartState.from_motion(motion, 0.5, 0.05, 0.01)
+    now = departure.initial
     assert np.abs(now.qd).max() > 0.1
     goal = moved(tip(name, q + 0.3), (0.0, 0.05, -0.05))
     result = plan_path(solver(name), departure, [goal], limits)
     trajectory = result.trajectory
     assert np.array_equal(trajectory.start.q, now.q)
-    assert trajectory.handover == len(departure.times)
+    assert trajectory.lead_points == len(departure.times)
     checker.check_limits(trajectory, limits, jerk_slack=1.0)
     rest = np.flatnonzero(np.abs(trajectory.qd).max(axis=1) < 1e-9)[0]
     assert 0 < rest < len(trajectory.times) - 1
     T = tip(name, trajectory.q[rest])
-    after = replace(trajectory, start=MotionState.at_rest(trajectory.q[rest]), handover=0,
+    after = replace(trajectory, start=MotionState.at_rest(trajectory.q[rest]), lead_points=0,
                     times=trajectory.times[rest + 1:] - trajectory.times[rest],
                     q=trajectory.q[rest + 1:], qd=trajectory.qd[rest + 1:],
                     qdd=trajectory.qdd[rest + 1:])
@@ -324,7 +328,7 @@ def test_a_moving_arm_is_brought_to_rest_first():
 
 
 @pytest.mark.parametrize('name', ('panda', 'xarm7'))
-def test_a_seventh_joint_moves_no_more_than_it_must(name):
+def test_a_seventh_joint_moves_no_more_than_needed(name):
     """Out and back: it comes back to where it was, and the joints go evenly."""
     q = np.array(POSTURES[name])
     T = tip(name, q)
@@ -382,7 +386,7 @@ def toppra_duration(name, T_a, T_b, limits):
 
 
 @pytest.mark.parametrize('name', ('six_axis_arm', 'ur5'))
-def test_duration_is_that_of_toppra_and_the_time_of_the_ramps(name):
+def test_duration_is_toppras_plus_the_ramps(name):
     """Without much of a jerk limit it is toppra's optimum, and never faster."""
     T = tip(name, POSTURES[name])
     goal = moved(T, (0.05, 0.2, -0.1), (0.2, 0.0, 0.3))
@@ -399,10 +403,6 @@ GOOD = PathOptions()
 
 
 @pytest.mark.parametrize('name, value', (
-    *((name, value) for name in ('velocity_scale', 'acceleration_scale')
-      for value in (0.0, -0.5, 1.0001, nan, inf, 'half')),
-    *((name, value) for name in ('tool_speed', 'tool_acceleration', 'tool_rotation_speed',
-                                 'tool_rotation_acceleration') for value in (0.0, -1.0, nan)),
     *((name, value) for name in ('position_deviation', 'orientation_deviation', 'period',
                                  'max_joint_step') for value in (0.0, -1.0, nan, inf)),
     ('blend_radius', -0.1), ('blend_radius', nan), ('blend_radius', inf)))
@@ -413,7 +413,7 @@ def test_options_out_of_range_are_refused_by_name(name, value):
 
 @pytest.mark.parametrize('name', ('velocity', 'acceleration', 'jerk'))
 @pytest.mark.parametrize('value', (0.0, -1.0, nan, inf))
-def test_senseless_limits_are_refused_by_name(name, value):
+def test_invalid_limits_are_refused_by_name(name, value):
     limits = replace(limits_of('ur5'), **{name: np.array([1.0, 1.0, value, 1.0, 1.0, 1.0])})
     with pytest.raises(ParameterError, match=name):
         plan('ur5', [moved(tip('ur5', POSTURES['ur5']), (0.1, 0, 0))], limits=limits)
@@ -438,11 +438,18 @@ def test_one_pose_and_doubled_poses_are_one_line():
     assert np.array_equal(one.trajectory.times, doubled.trajectory.times)
 
 
+@pytest.mark.parametrize('name', ['velocity', 'acceleration'])
+@pytest.mark.parametrize('value', [0.0, -0.5, 1.0001, nan, inf])
+def test_scales_out_of_range_are_refused_by_name(name, value):
+    with pytest.raises(ParameterError, match=name):
+        limits_of('ur5').scaled(**{name: value})
+
+
 @pytest.mark.parametrize('name', robots.ARMS)
 def test_warming_up_serves_every_arm(name):
     """It compiles for a path that the arm can follow, or at least raises nothing."""
     warm_up(Solver(robots.chain(name)))
     from ik_node.motion.tool_path import averaging, pacing, tracing
-    for kernel in (tracing.trace, tracing.deviation, averaging.sample, pacing.measure,
-                   pacing.peaks):
+    for kernel in (tracing.trace, tracing.largest_deviation, averaging.sample,
+                   pacing.lower_where_exceeded, pacing.peak_shares):
         assert len(kernel.signatures) == 1

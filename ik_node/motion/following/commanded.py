@@ -1,0 +1,156 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The commanded motion of a follower: what was and will be commanded at each time.
+
+All times are integer nanoseconds.  Float seconds of a machine that has run for months are
+exact to 1e-9 s only, which would show as acceleration between points 0.1 ms apart.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil
+
+import numpy as np
+
+from ik_node.motion.active_trajectory import ActiveTrajectory
+from ik_node.motion.following.cycle import CyclePlan, plan_states, plan_switches
+from ik_node.motion.interpolation import state_at
+from ik_node.motion.limits import LimitRows, MIN_STREAM_SPACING_S
+
+SEGMENT_HISTORY = 1000  # segments; only those within the look-ahead are needed
+
+
+def nanoseconds(time: float) -> int:
+    """Return seconds as integer nanoseconds."""
+    return round(1e9 * time)
+
+
+MIN_SPACING_NS = nanoseconds(MIN_STREAM_SPACING_S)
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """
+    The decision of one cycle: the motion from a time on, to rest.
+
+    Attributes
+    ----------
+    begin : int
+        Time (ns).
+    limits : LimitRows
+        Limits of that cycle.
+    state : (3, n) array
+        State at its begin.
+    plan : CyclePlan
+
+    """
+
+    begin: int
+    limits: LimitRows
+    state: np.ndarray
+    plan: CyclePlan
+
+    def at(self, time: int) -> np.ndarray:
+        """Return the state (3, n) at a time (ns)."""
+        states = np.empty((1, *self.state.shape))
+        plan_states(self.limits, self.state, self.plan, np.array([1e-9 * (time - self.begin)]),
+                    states)
+        return states[0]
+
+    def switches(self) -> list[int]:
+        """Return when (ns) its jerk switches; the last is its end."""
+        return [self.begin + ceil(1e9 * t)
+                for t in plan_switches(self.limits, self.state, self.plan)]
+
+
+class CommandedMotion:
+    """
+    Segments of the cycles until now, after the trajectory that was active before.
+
+    Parameters
+    ----------
+    limits : LimitRows
+    state : (3, n) array
+        State at `begin`, unless `before` is given.
+    begin : int
+        Time (ns).
+    before : ActiveTrajectory, optional
+        What the arm follows until `begin`.
+
+    Attributes
+    ----------
+    state : (3, n) array
+        The last state that is decided.
+    head : int
+        Its time (ns).
+
+    """
+
+    def __init__(self, limits: LimitRows, state: np.ndarray, begin: int,
+                 before: ActiveTrajectory | None = None) -> None:
+        self._before = before
+        self.state = state if before is None else _state_on(before, begin)
+        self.head = begin
+        self._segments = deque(
+            [Segment(begin, limits, self.state, CyclePlan(*np.zeros((2, state.shape[1]))))],
+            maxlen=SEGMENT_HISTORY)
+
+    @property
+    def last_begin(self) -> int:
+        """Return when (ns) the last segment begins."""
+        return self._segments[-1].begin
+
+    def advance(self, head: int) -> None:
+        """Move the head along the last segment to a time (ns)."""
+        self.state, self.head = self._segments[-1].at(head), head
+
+    def append(self, limits: LimitRows, plan: CyclePlan) -> None:
+        """Add a segment that begins at the head."""
+        self._segments.append(Segment(self.head, limits, self.state, plan))
+
+    def at(self, time: int) -> np.ndarray:
+        """Return the state (3, n) that is commanded at a time (ns)."""
+        for segment in reversed(self._segments):
+            if segment.begin <= time:
+                return segment.at(time)
+        if self._before is None:
+            return segment.state
+        return _state_on(self._before, time)
+
+    def point_times(self, first: int) -> list[int]:
+        """
+        Return the times (ns) of points from `first` to the end, where the jerk switches.
+
+        A point that would be closer than MIN_SPACING_NS to the one before is delayed.
+        """
+        found = [*self._segments[-1].switches()]
+        found += [self.head, max(*found, self.head + MIN_SPACING_NS)]
+        for segment, after in pairwise(self._segments):
+            if after.begin > first:
+                found += [*(t for t in segment.switches() if t < after.begin), after.begin]
+        begin = self._segments[0].begin
+        if self._before is not None and first < begin:
+            began, trajectory = nanoseconds(self._before.began), self._before.trajectory
+            found += [began + t for t in map(nanoseconds, [0.0, *trajectory.times])
+                      if began + t < begin]
+        elif self._before is None:
+            first = max(first, begin)
+        return _spaced([first, *(t for t in sorted(found) if t > first)])
+
+
+def _spaced(times: list[int]) -> list[int]:
+    spaced = times[:1]
+    for t in times[1:]:
+        if t > spaced[-1]:
+            spaced.append(max(t, spaced[-1] + MIN_SPACING_NS))
+    return spaced
+
+
+def _state_on(active: ActiveTrajectory, time: int) -> np.ndarray:
+    """Return the state (3, n) on a trajectory at a time (ns)."""
+    state = state_at(active.trajectory, 1e-9 * (time - nanoseconds(active.began)))
+    return np.array([state.q, state.qd, state.qdd])

@@ -1,0 +1,107 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The stream of target poses: stamps, pauses and jumps, and the estimate of the target."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+
+from ik_node.motion.following.options import PoseStatus
+from ik_node.motion.following.target import correct, TargetState
+
+# A pose that is farther from the prediction than this (m, rad) starts a new movement, ...
+MAX_JUMP = 0.05, 0.3
+# ... plus how far the target may have got at these speeds (m/s, rad/s) since the last pose.
+MAX_TARGET_SPEED = 2.0, 6.0
+TRUSTED_INTERVALS = 4.0    # usual intervals without a pose for which the velocity is trusted
+MIN_INTERVAL_S = 1e-4      # between two poses
+MAX_CLOCK_DRIFT = 1e-3     # s per s, of the sender's clock against the receiver's
+
+
+class PoseStream:
+    """
+    Estimates the target from the poses of a stream.
+
+    Times are seconds on the receiver's monotonic clock, stamps on the sender's.
+
+    Parameters
+    ----------
+    timeout : float
+        Time (s) without a pose after which the stream is stale.
+    memory : float
+        Time constant (s) of the estimate.
+
+    Attributes
+    ----------
+    target : TargetState
+    out_of_order, jumps : int
+        See :class:`ik_node.motion.following.follower.Follower`.
+
+    """
+
+    def __init__(self, timeout: float, memory: float) -> None:
+        self.timeout, self.memory = timeout, memory
+        self.target = TargetState(np.zeros(12), np.zeros(6), np.zeros(6))
+        self.out_of_order = self.jumps = 0
+        self._work = np.zeros(12), np.zeros(6)
+        self.clear()
+
+    def clear(self) -> None:
+        """Drop the target."""
+        self._received = -inf     # when the last pose was received
+        self._shown = -inf        # when the target was there, by the receiver's clock
+        self._stamp: float | None = None
+        self._offset = inf        # of the receiver's clock against the sender's
+        self._interval = 0.0      # usual time between two poses
+
+    @property
+    def started(self) -> bool:
+        """Return whether a pose was received since the last :meth:`clear`."""
+        return self._received > -inf
+
+    def fresh(self, now: float) -> bool:
+        """Return whether a pose was received within the timeout."""
+        return now - self._received <= self.timeout
+
+    def add(self, pose: np.ndarray, now: float, stamp: float | None) -> PoseStatus:
+        """
+        Correct the estimate by a pose (12,) that was received `now`.
+
+        The offset between the clocks is that of the message with the shortest delivery time.
+        """
+        fresh = self.fresh(now)
+        if stamp is not None:
+            if self._stamp is not None and stamp <= self._stamp and fresh:
+                self.out_of_order += 1
+                return PoseStatus.OUT_OF_ORDER
+            if self._stamp is None or stamp < self._stamp:
+                self._offset = inf
+            self._offset = min(self._offset + MAX_CLOCK_DRIFT * (now - self._received),
+                               now - stamp)
+        shown = now if stamp is None else stamp + self._offset
+        interval = max(shown - self._shown, MIN_INTERVAL_S)
+        jump = tuple(j + speed * interval for j, speed in zip(MAX_JUMP, MAX_TARGET_SPEED)) \
+            if fresh else (-1.0, -1.0)
+        jumped = correct(self.target, pose, min(interval, 1e9), self.memory, jump, *self._work)
+        if not fresh:
+            self._interval = 0.0
+        elif jumped:
+            self.jumps += 1
+        elif self._interval:
+            self._interval += 0.2 * (min(interval, self.timeout) - self._interval)
+        else:
+            self._interval = interval
+        self._received, self._shown, self._stamp = now, shown, stamp
+        return PoseStatus.JUMPED if fresh and jumped else PoseStatus.FOLLOWED
+
+    def prediction(self, now: float) -> tuple[float, float]:
+        """
+        Return for how long (s) to predict the target until now, and the share of its velocity.
+
+        A target that falls silent is soon assumed to rest where it was seen last.
+        """
+        age = now - self._shown
+        longest = max(TRUSTED_INTERVALS * self._interval, MIN_INTERVAL_S)
+        return min(age, longest), min(max(2.0 - age / longest, 0.0), 1.0)

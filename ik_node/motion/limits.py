@@ -1,0 +1,184 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Limits of a motion, and the reduced limits that each planner works with.
+
+Controllers interpolate quintics between points, which deviate a little from the planned
+motion.  So each planner keeps a margin to the limits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+
+from ik_node.errors import ParameterError
+
+MIN_POINT_SPACING_S = 1e-3     # between points of a planned motion
+RAMP_SHARE = 0.1               # points are no further apart than this share of the shortest ramp
+MAX_JERK_RATIO_PER_S = 1e3     # jerk per acceleration; a higher jerk limit is not used
+SPACING_OVERSHOOT = 0.05       # acceleration error per jerk and spacing, of merged jerk switches
+VELOCITY_MARGIN = 1e-3         # share of the velocity limits that is not used
+
+MIN_STREAM_SPACING_S = 1e-4    # between points of a streamed motion
+STREAM_OVERSHOOT = 0.5         # as SPACING_OVERSHOOT; the jerk may switch between such points
+POSITION_MARGIN = 1e-6         # rad or m inside the position limits
+
+PATH_ACCELERATION_SHARE = 0.998
+PATH_JERK_SHARE = 0.95
+
+
+class LimitRows(NamedTuple):
+    """
+    Limits as arrays, for compiled code.
+
+    Each (n,), in the units of :class:`MotionLimits`; `tip` (4,) as :attr:`TipLimits.row`.
+    """
+
+    lower: np.ndarray
+    upper: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
+    jerk: np.ndarray
+    tip: np.ndarray
+
+
+@dataclass(frozen=True)
+class TipLimits:
+    """
+    How fast the tip may move; infinite = not limited.
+
+    Tool paths keep all of these, motions to a goal the two speeds, and streams `speed`.
+
+    Attributes
+    ----------
+    speed, angular_speed : float
+        m/s and rad/s.
+    acceleration, angular_acceleration : float
+        m/s^2 and rad/s^2.
+
+    Raises
+    ------
+    ParameterError
+        If one is not positive.
+
+    """
+
+    speed: float = inf
+    angular_speed: float = inf
+    acceleration: float = inf
+    angular_acceleration: float = inf
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not value > 0.0:
+                raise ParameterError(f"the limit of the tip's {name.replace('_', ' ')} is "
+                                     f'{value:g}; it must be positive')
+
+    @property
+    def limits_speed(self) -> bool:
+        """Return whether one of the speeds is limited."""
+        return min(self.speed, self.angular_speed) < inf
+
+    @property
+    def row(self) -> np.ndarray:
+        """Return the limits in the order of the attributes, (4,)."""
+        return np.array(list(vars(self).values()), dtype=float)
+
+    def __str__(self) -> str:
+        return f'{self.speed:g} m/s and {self.angular_speed:g} rad/s'
+
+
+@dataclass(frozen=True, eq=False)
+class MotionLimits:
+    """
+    Limits of n joints, each (n,), and of the tip.
+
+    Attributes
+    ----------
+    lower, upper : (n,) arrays
+        Rad or m; infinite for continuous joints.
+    velocity, acceleration, jerk : (n,) arrays
+        Per s, s^2 and s^3, positive and finite.
+    tip : TipLimits
+
+    """
+
+    lower: np.ndarray
+    upper: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
+    jerk: np.ndarray
+    tip: TipLimits = field(default_factory=TipLimits)
+
+    def require_positive(self) -> None:
+        """
+        Check velocity, acceleration and jerk.
+
+        Raises
+        ------
+        ParameterError
+            If one is not positive and finite.
+
+        """
+        for name in ('velocity', 'acceleration', 'jerk'):
+            values = getattr(self, name)
+            if not (np.isfinite(values).all() and (values > 0.0).all()):
+                raise ParameterError(f'the {name} limits are {list(values)}; they must be '
+                                     'positive and finite')
+
+    def widest(self, other: MotionLimits) -> MotionLimits:
+        """Return these limits, with the larger velocity, acceleration and jerk of both."""
+        return replace(self, velocity=np.maximum(self.velocity, other.velocity),
+                       acceleration=np.maximum(self.acceleration, other.acceleration),
+                       jerk=np.maximum(self.jerk, other.jerk))
+
+    def scaled(self, velocity: float = 1.0, acceleration: float = 1.0) -> MotionLimits:
+        """
+        Return these limits with shares of the velocities and accelerations.
+
+        Raises
+        ------
+        ParameterError
+            If a share is not above 0 and at most 1.
+
+        """
+        for name, share in (('velocity', velocity), ('acceleration', acceleration)):
+            if not 0.0 < share <= 1.0:
+                raise ParameterError(f'the {name} scale is {share}; it must be above 0 and at '
+                                     'most 1')
+        return replace(self, velocity=velocity * self.velocity,
+                       acceleration=acceleration * self.acceleration)
+
+    @property
+    def min_spacing(self) -> float:
+        """Return the smallest time (s) between points of a planned motion."""
+        shortest_ramp = float((self.acceleration / self.jerk).min())
+        return min(MIN_POINT_SPACING_S, RAMP_SHARE * max(shortest_ramp,
+                                                         1.0 / MAX_JERK_RATIO_PER_S))
+
+    def for_goals(self) -> LimitRows:
+        """Return the limits that ruckig plans with; jerk switches closer than a point merge."""
+        jerk = np.minimum(self.jerk, MAX_JERK_RATIO_PER_S * self.acceleration)
+        return LimitRows(
+            self.lower, self.upper, (1.0 - VELOCITY_MARGIN) * self.velocity,
+            self.acceleration - SPACING_OVERSHOOT * jerk * self.min_spacing, jerk, self.tip.row)
+
+    def for_streams(self) -> LimitRows:
+        """Return the limits that the follower keeps; the jerk may switch between two points."""
+        overshoot = np.minimum(STREAM_OVERSHOOT * self.jerk * MIN_STREAM_SPACING_S,
+                               0.5 * self.acceleration)
+        return LimitRows(
+            self.lower + POSITION_MARGIN, self.upper - POSITION_MARGIN,
+            (1.0 - VELOCITY_MARGIN) * self.velocity, self.acceleration - overshoot, self.jerk,
+            self.tip.row)
+
+    def for_paths(self) -> LimitRows:
+        """Return the limits that tool paths are timed with."""
+        return LimitRows(
+            self.lower, self.upper, (1.0 - VELOCITY_MARGIN) * self.velocity,
+            PATH_ACCELERATION_SHARE * self.acceleration, PATH_JERK_SHARE * self.jerk,
+            self.tip.row)

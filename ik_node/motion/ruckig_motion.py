@@ -1,0 +1,106 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Time-optimal, jerk-limited motions of all joints, by ruckig.
+
+Berscheid and Kroeger (2021), "Jerk-limited Real-time Trajectory Generation with
+Arbitrary Target States".
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import ruckig
+
+from ik_node.errors import TrajectoryError
+from ik_node.motion.limits import MotionLimits
+from ik_node.motion.point_times import TIME_RESOLUTION_S
+from ik_node.motion.trajectory import MotionState
+
+SAMPLE_PERIOD_S = 2e-3       # of the samples in which peaks are looked for
+SAMPLE_COUNTS = 50, 5000     # fewest and most of them
+SAMPLES_PER_PHASE = 8        # of constant jerk, at least
+
+
+def motion_to_goal(start: MotionState, q_goal: np.ndarray,
+                   limits: MotionLimits) -> ruckig.Trajectory:
+    """
+    Return the fastest motion to rest at `q_goal` (n,), all joints arriving together.
+
+    Raises
+    ------
+    TrajectoryError
+        If ruckig finds none.
+
+    """
+    request = _request(start, limits)
+    request.target_position = list(q_goal)
+    return _calculate(request)
+
+
+def motion_to_rest(start: MotionState, limits: MotionLimits) -> ruckig.Trajectory:
+    """Return the fastest stop of each joint; errors as in :func:`motion_to_goal`."""
+    request = _request(start, limits)
+    request.control_interface = ruckig.ControlInterface.Velocity
+    request.synchronization = ruckig.Synchronization.No
+    return _calculate(request)
+
+
+def _request(start: MotionState, limits: MotionLimits) -> ruckig.InputParameter:
+    request, rows = ruckig.InputParameter(len(start.q)), limits.for_goals()
+    request.current_position = list(start.q)
+    request.current_velocity = list(start.qd)
+    request.current_acceleration = list(start.qdd)
+    request.max_velocity = list(rows.velocity)
+    request.max_acceleration = list(rows.acceleration)
+    request.max_jerk = list(rows.jerk)
+    return request
+
+
+def _calculate(request: ruckig.InputParameter) -> ruckig.Trajectory:
+    motion = ruckig.Trajectory(request.degrees_of_freedom)
+    try:
+        outcome = ruckig.Ruckig(request.degrees_of_freedom).calculate(request, motion)
+    except (ruckig.RuckigError, ValueError) as error:
+        raise TrajectoryError(f'no motion could be planned: {error}') from None
+    if outcome not in (ruckig.Result.Working, ruckig.Result.Finished):
+        raise TrajectoryError(f'no motion could be planned: ruckig says {outcome.name}')
+    return motion
+
+
+def jerk_switches(motion: ruckig.Trajectory) -> list[float]:
+    """Return the instants (s) at which the jerk of a joint may switch, ascending."""
+    return sorted(t for profile in motion.profiles[0]
+                  for t in np.cumsum([*profile.brake.t, *profile.t]).tolist())
+
+
+def sample_peaks(motion: ruckig.Trajectory,
+                 *more: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """
+    Sample a motion closely enough to find all peaks of the tip's speed.
+
+    Parameters
+    ----------
+    *more : float
+        Further times (s) that must be among the samples.
+
+    Returns
+    -------
+    times, q, qd : (N,), (N, n), (N, n) arrays
+        s, rad or m, and per s.
+
+    """
+    end = max(motion.duration, TIME_RESOLUTION_S)
+    knots = np.unique([0.0, *jerk_switches(motion), *more, end])
+    knots = knots[knots <= end]
+    q, qd, qdd = (np.array(column) for column in zip(*map(motion.at_time, knots)))
+    count = int(np.clip(motion.duration / SAMPLE_PERIOD_S, *SAMPLE_COUNTS))
+    parts = np.linspace(0.0, 1.0, SAMPLES_PER_PHASE + 1)[:-1]
+    times = np.unique(np.concatenate((
+        np.linspace(0.0, end, count + 1),
+        (knots[:-1, None] + np.diff(knots)[:, None] * parts).ravel())))
+    k = np.clip(np.searchsorted(knots, times, side='right') - 1, 0, len(knots) - 2)
+    t = (times - knots[k])[:, None]
+    jerk = (np.diff(qdd, axis=0) / np.diff(knots)[:, None])[k]
+    return (times, q[k] + t * (qd[k] + t * (qdd[k] / 2.0 + t * jerk / 6.0)),
+            qd[k] + t * (qdd[k] + t * jerk / 2.0))

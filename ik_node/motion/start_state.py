@@ -1,0 +1,87 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Where a planned motion starts: at a state, or at a splice point on the active trajectory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ik_node.motion.interpolation import states_at
+from ik_node.motion.limits import MIN_POINT_SPACING_S
+from ik_node.motion.point_times import merge_close, subdivide
+from ik_node.motion.trajectory import MotionState, Trajectory
+
+LEAD_POINT_SPACING_S = 1e-4  # smallest time between points that repeat the active trajectory
+
+
+@dataclass(frozen=True, eq=False)
+class StartState:
+    """
+    Where a planned motion starts.
+
+    Attributes
+    ----------
+    initial : MotionState
+        The commanded state at time 0.
+    times : (k,) array
+        Times (s) at which the arm still follows the active trajectory; empty at rest.
+    states : tuple of MotionState, length k
+        States of the active trajectory at these times; the last is the splice point.
+    backdating : float
+        How long (s) time 0 is before the present, for a controller that joins the active
+        trajectory by the stamp; 0 if it starts on arrival.
+
+    """
+
+    initial: MotionState
+    times: np.ndarray
+    states: tuple[MotionState, ...]
+    backdating: float = 0.0
+
+    @staticmethod
+    def from_state(state: MotionState) -> StartState:
+        """Start at once from a state."""
+        return StartState(state, np.empty(0), ())
+
+    @staticmethod
+    def from_motion(trajectory: Trajectory, elapsed: float, look_ahead: float,
+                    cycle: float = np.inf) -> StartState:
+        """
+        Follow the active trajectory for `look_ahead` seconds more, then start.
+
+        The points of the active trajectory until then are kept.  A controller that joins
+        by the stamp samples between them, so the first is LEAD_POINT_SPACING_S after time
+        0.  A controller that starts on arrival begins at the measured state or at its last
+        command; it gets at least two points per `cycle`, so that its first command is on
+        the trajectory again.
+
+        Parameters
+        ----------
+        elapsed : float
+            Time (s) since `trajectory` began; negative if it is about to.
+        look_ahead : float
+            Time (s) until the splice point, to within MIN_POINT_SPACING_S.
+        cycle : float
+            Controller period (s); infinite if the controller joins by the stamp.
+
+        """
+        ahead = np.round(np.append(0.0, trajectory.times) - elapsed, 9)
+        ahead = ahead[(ahead > 0.0) & (ahead < look_ahead + MIN_POINT_SPACING_S)]
+        # The jerk switches at the points: splice at a point rather than just beside it.
+        if len(ahead) and ahead[-1] > max(look_ahead - MIN_POINT_SPACING_S, MIN_POINT_SPACING_S):
+            splice = float(ahead[-1])
+        else:
+            splice = round(look_ahead, 9)
+        first = [LEAD_POINT_SPACING_S] if np.isinf(cycle) else []
+        knots = np.array([0.0, *merge_close([*first, *ahead[ahead < splice]], splice,
+                                            LEAD_POINT_SPACING_S)])
+        times = np.round(subdivide(knots, 0.5 * max(cycle, MIN_POINT_SPACING_S)), 9)
+        initial, *states = states_at(trajectory, elapsed + np.append(0.0, times))
+        return StartState(initial, times, tuple(states))
+
+    @property
+    def splice(self) -> MotionState:
+        """Return the state from which the new motion is planned."""
+        return self.states[-1] if self.states else self.initial
