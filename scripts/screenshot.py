@@ -1,7 +1,7 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Make docs/images/viewer.png: the viewer's page in Chromium, before a simulated arm.
+Make docs/images/viewer.png: the page of the viewer in Chromium, with a simulated arm.
 
 Run in the source folder: ``.venv/bin/python scripts/screenshot.py [--output FILE]``.
 Needs ``pip install playwright`` and Debian's chromium.
@@ -56,7 +56,7 @@ def dismiss_warning(page: Page) -> None:
 
 
 def drag(page: Page, start: np.ndarray, by: np.ndarray) -> None:
-    """Press the mouse at a pixel (2,), draw it on by some pixels (2,), and let go."""
+    """Press the mouse at a pixel (2,), move it by some pixels (2,), and release it."""
     page.mouse.move(*start)
     page.mouse.down()
     for share in np.linspace(0.0, 1.0, 6)[1:]:

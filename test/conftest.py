@@ -14,8 +14,11 @@ from hypothesis import settings
 import pytest
 
 HERE = Path(__file__).parent
-# Files that take longest, by far: several processes work on them from the start.
-LONGEST_FIRST = ()
+# Files that take longest, minutes of motion in real time: processes begin with them.
+LONGEST_FIRST = tuple(f'ros/test_{name}.py' for name in (
+    'stream', 'takeover', 'lifecycle', 'viewer_page', 'doctor', 'demo', 'fault_restart',
+    'joint_states', 'watching', 'soak', 'interruption', 'fault_states', 'fault_process',
+    'interactive_goal', 'start_and_end', 'send_goal', 'fuzz_messages', 'fuzz_parameters'))
 
 settings.register_profile('same', derandomize=True)
 settings.register_profile('explore', derandomize=False, print_blob=True)

@@ -1,10 +1,10 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Looks at trajectories, and shares no code with what made them.
+Checks trajectories without sharing code with the planners.
 
-Takes a ``trajectory_msgs/JointTrajectory`` or whatever looks like one, or has
-``times``, ``q``, ``qd``, ``qdd`` and a ``start``.  Every finding is a sentence.
+Accepts a ``trajectory_msgs/JointTrajectory``, or anything with its fields or with ``times``,
+``q``, ``qd``, ``qdd`` and a ``start``.  Each fault is reported as a sentence.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ ENDS = np.array([[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0], [0, 0, 2, 0, 0, 0],
 
 @dataclass(frozen=True)
 class Bounds:
-    """Limits of n joints, each (n,); a jerk of None is not promised."""
+    """Limits of n joints, each (n,); a jerk of None is not checked."""
 
     lower: np.ndarray
     upper: np.ndarray
@@ -45,7 +45,7 @@ class Path3:
 
 def path_of(thing, start=None) -> Path3:
     """
-    Return what is to be looked at, from time 0 if the start is known.
+    Return the points of a trajectory, from time 0 if the start is known.
 
     `start` is a triple of q, qd, qdd; a planned trajectory has its own.
     """
@@ -68,7 +68,7 @@ def path_of(thing, start=None) -> Path3:
 
 def dense(path: Path3, samples: int = SAMPLES):
     """
-    Return the motion as a controller makes it from points with accelerations.
+    Return the motion as a controller interpolates points with accelerations.
 
     Returns times (k, samples) and, (4, k, samples, n), position, velocity, acceleration
     and jerk of the quintics, one for each of the k steps.
@@ -89,7 +89,7 @@ def dense(path: Path3, samples: int = SAMPLES):
 
 def faults(thing, bounds: Bounds, start=None, goal=None) -> list[str]:
     """
-    Return what is wrong with a motion; an empty list if nothing is.
+    Return the faults of a motion; an empty list if there are none.
 
     Parameters
     ----------
@@ -151,11 +151,11 @@ def _outside(path: Path3, bounds: Bounds) -> list[str]:
 
 def begins_on(thing, other, elapsed: float, room: float, start=None):
     """
-    Return the state of the motion `other` from which `thing` goes on, or None.
+    Return the state of the motion `other` from which `thing` continues, or None.
 
-    `elapsed` (s) lies between the beginnings, by a clock that is right within `room` (s):
+    `elapsed` (s) is the time between their begins, by a clock that is exact to `room` (s):
     the first point of `thing` has to be a state of `other`, or `other` has to have ended.
-    `start` is that of `other`, if it is known.  Returns how far off the first point is, too.
+    `start` is the start of `other`, if known.  Also returns the distance of the first point.
     """
     path, old = path_of(thing), path_of(other, start)
     t1, first = path.times[0], path.states[0]
@@ -177,8 +177,8 @@ def states_at(path: Path3, t: np.ndarray) -> np.ndarray:
     """
     Return q, qd, qdd (N, 3, n) at times t (N); at rest at its last point afterwards.
 
-    Before it began, it is where the acceleration of its start would have come from: it
-    may be about to leave a motion that goes on until then.
+    Before its begin it is extrapolated backwards with the acceleration of its start: it may
+    be about to leave another motion.
     """
     k = np.clip(np.searchsorted(path.times, t, side='right') - 1, 0, len(path.times) - 2)
     T = (path.times[k + 1] - path.times[k])[:, None, None]

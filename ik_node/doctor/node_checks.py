@@ -22,7 +22,7 @@ from ik_node.errors import IkNodeError, Reason
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.urdf import parse_urdf, read_urdf, Tree
 from ik_node.node.outputs import prefix_of
-from ik_node.node.stamp_check import FUTURE_SLACK
+from ik_node.node.stamp_check import FUTURE_SLACK_S
 from ik_node.ros.action_client import ACTION
 from ik_node.ros.parameters import IK_NODE
 from ik_node.ros.status_messages import GoalState
@@ -335,7 +335,7 @@ def check_clock(seen: Observations, _: Model) -> Findings:
             ('the node', seen.health, problem),
             ('whoever stamps the joint states', seen.states, warning)):
         age = seen.behind(stamps)
-        if age is not None and abs(age) > FUTURE_SLACK:
+        if age is not None and abs(age) > FUTURE_SLACK_S:
             found = True
             yield tell(f'the clock of {whose} is {abs(age):.1f} s '
                        f'{"behind" if age > 0 else "ahead of"} '

@@ -113,9 +113,8 @@ def state_at(trajectory: Trajectory, t: float) -> MotionState:
     """
     Return the commanded state at `t` seconds after the start.
 
-    Before 0 the arm still follows what it did before, which the start continues
-    backwards: at rest it stands there, from a hand-over it comes with its acceleration.
-    After the last point it rests at the end.
+    Before 0 the start is extrapolated backwards with its acceleration, because the arm still
+    follows the previous trajectory.  After the last point it rests at the end.
     """
     if t <= 0.0:
         q, qd, qdd = trajectory.start.q, trajectory.start.qd, trajectory.start.qdd

@@ -114,7 +114,7 @@ class Monitor:
         Returns
         -------
         Verdict or None
-            None while the motion goes on.
+            None while the motion continues.
 
         """
         options, trajectory = self._options, self._trajectory

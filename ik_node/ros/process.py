@@ -53,8 +53,12 @@ def leave(node: Node | None, code: int) -> NoReturn:
     node says good-bye, and the process ends without destroying the rest.
     """
     if node is not None:
-        rclpy.create_node('_leaving', enable_rosout=False, start_parameter_services=False)
-        node.destroy_node()
+        try:
+            rclpy.create_node('_leaving', enable_rosout=False, start_parameter_services=False)
+            node.destroy_node()
+        except RuntimeError:
+            if rclpy.ok():
+                raise  # else a signal shuts rclpy down at this moment
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

@@ -131,9 +131,9 @@ def goal_matrix(goal: np.ndarray) -> np.ndarray:
         If it is neither; else as :func:`checked_pose` and :func:`goal_matrices`.
 
     """
-    if np.shape(goal) != (7,):
-        return checked_pose(goal)
-    values = _numbers(goal, (7,), 'a goal pose of seven numbers is position and quaternion')
+    values = real_array(goal)
+    if values is None or values.shape != (7,):
+        return checked_pose(goal, 'a goal is a 4x4 matrix, or position and quaternion x y z w')
     if not np.isfinite(values).all():
         raise GoalError('the goal pose is not finite')
     norm = np.linalg.norm(values[3:])
@@ -175,9 +175,10 @@ def goal_matrices(goals: np.ndarray) -> np.ndarray:
     return T
 
 
-def checked_pose(T: np.ndarray) -> np.ndarray:
+def checked_pose(T: np.ndarray,
+                 what: str = 'a goal pose is a 4x4 matrix of numbers') -> np.ndarray:
     """
-    Return a read-only copy (4, 4) of a rigid pose.
+    Return a read-only copy (4, 4) of a rigid pose; `what` begins the message on a wrong shape.
 
     Raises
     ------
@@ -185,7 +186,7 @@ def checked_pose(T: np.ndarray) -> np.ndarray:
         If it is not finite, or not a rotation (orthonormal to 1e-6) and a position.
 
     """
-    T = _numbers(T, (4, 4), 'a goal pose is a 4x4 matrix of numbers')
+    T = _numbers(T, (4, 4), what)
     if not np.isfinite(T).all():
         raise GoalError('the goal pose is not finite')
     if np.abs(T).max() > FARTHEST_GOAL_M:

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Solving by a textbook method, with the seeds, restarts and checks of the compiled solver."""
+"""Solve by a textbook method, with the seeds, restarts and checks of the compiled solver."""
 
 from __future__ import annotations
 
@@ -25,19 +25,20 @@ from ik_node.solver.tables import Query
 from ik_node.textbook.attempt import descend
 from ik_node.textbook.options import ClassicOptions
 
-SHARED = {field.name for field in fields(ClassicOptions)} & set(SolverOptions.__dataclass_fields__)
+SHARED_OPTIONS = ({field.name for field in fields(ClassicOptions)}
+                  & set(SolverOptions.__dataclass_fields__))
 
 
 def solve_by_method(options: SolverOptions, goal: Goal, query: Query, began: float) -> Reason:
     """
-    Attempt from the seeds, then from the postures of the table nearest to the goal.
+    Try the seeds, then the postures of the table whose tips are nearest to the goal.
 
     A solution of the method is checked by the compiled kinematics.
 
     Parameters
     ----------
     query : Query
-        Its answer is written: the solution, or the attempt that came nearest.
+        Its answer is written: the solution, or the best attempt.
     began : float
         When the call began, by the performance counter (s).
 
@@ -47,7 +48,7 @@ def solve_by_method(options: SolverOptions, goal: Goal, query: Query, began: flo
         SOLVED, NO_SOLUTION or DEADLINE.
 
     """
-    classic = ClassicOptions(**{name: getattr(options, name) for name in SHARED})
+    classic = ClassicOptions(**{name: getattr(options, name) for name in SHARED_OPTIONS})
     chain, answer, rows = query.chain, query.answer, JointRows(*query.joints)
     steps, status = 0, Reason.NO_SOLUTION
     answer[SQUARED_ERROR] = np.inf

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The goal as something to take hold of: dragged in RViz or in the browser, with one menu."""
+"""The handle by which a goal is dragged, in RViz or in the browser, and its menu."""
 
 from __future__ import annotations
 
@@ -21,22 +21,24 @@ from ik_node.ros.messages import matrix_from_pose
 from ik_node.se3 import distance
 from ik_node.ui.node_client import Answer, Commands, Kind
 
-STREAM_PERIOD = 0.02           # s; the ik_node waits stream.timeout for the next pose
-STILL = 0.04                   # s without being pulled on; pages and RViz draw 30 times a second
-REST_TIME = 0.4                # s without more than this the tip is at rest:
-REST_SHIFT, REST_TURN = 1e-3, 0.004     # m, rad
-MOVED_SHIFT, MOVED_TURN = 5e-3, 0.025   # m, rad: so far from where it rested, it has moved
+STREAM_PERIOD_S = 0.02  # must be shorter than stream.timeout of the ik_node
+STILL_TIME_S = 0.04     # after which a held handle stands still; RViz and pages draw at 30 Hz
+# The tip is at rest if it moves less than this during REST_TIME_S.
+REST_TIME_S = 0.4
+REST_SHIFT_M, REST_TURN_RAD = 1e-3, 0.004
+# It has moved if it is farther than this from where it last rested.
+MOVED_SHIFT_M, MOVED_TURN_RAD = 5e-3, 0.025
 FREE_AXES = {Kind.POSE: [''], Kind.POSITION: ['rx', 'ry', 'rz'], Kind.POINTING: ['rz']}
 
 
 class View(Protocol):
-    """What shows a handle."""
+    """Displays a handle."""
 
     def show_pose(self, frame: str, T_frame_tip: np.ndarray) -> None:
-        """Put the handle to a pose (4, 4) in `frame`."""
+        """Move the handle to a pose (4, 4) in `frame`."""
 
     def show_colour(self, colour: str, sentence: str) -> None:
-        """Show how reachable the pose is: green, amber or red, and why; '' while not known."""
+        """Show how reachable the pose is (green, amber, red; '' if unknown), and why."""
 
     def show_checks(self) -> None:
         """Show the check marks of the menu as they are now."""
@@ -44,30 +46,30 @@ class View(Protocol):
 
 class Handle:
     """
-    A pose in a person's hand, and what the menu does with it.
+    A goal pose that a person drags, and the commands of its menu.
 
-    It starts at the tip, and goes there again after each motion, unless it was dragged
-    meanwhile.  Dragging previews the goal, or streams it if `following`.
+    It starts at the tip and returns there after each motion, unless it was dragged during
+    the motion.  Dragging previews the goal, or streams it if `following`.
 
     Parameters
     ----------
     node : Node
-        Ours.
+        Publishes, subscribes and calls services.
     target : str
         Name of the ik_node, as for :class:`Commands`.
     view : View
-        Shows the handle.
+        Displays the handle.
     say : callable
-        Takes the outcome of what was chosen: whether it went well, and a sentence.
+        Takes the outcome of a command: whether it succeeded, and a sentence.
 
     Attributes
     ----------
     kind : Kind
-        What of the pose counts.
+        Which part of the pose the arm must reach.
     following : bool
-        The arm follows while the handle is dragged.
+        Whether the arm follows while the handle is dragged.
     dragging : bool
-        Somebody has it in hand.
+        Whether somebody is dragging it.
     frame : str
         Frame of the pose; empty before the first pose of the tip.
     T : (4, 4) array
@@ -84,20 +86,22 @@ class Handle:
         self.T = np.eye(4)
         self._view = view
         self._tip = TipWatch()
-        self._kept = False      # dragged during a motion, which is not to take it away
-        self._previews: deque[str] = deque(maxlen=100)  # stamps, of where it is or was dragged
-        self._plans = ''        # stamp of the preview after which to plan
+        self._T_tip = np.eye(4)  # latest pose of the tip, in _tip_frame
+        self._tip_frame = ''
+        self._kept = False       # dragged during a motion: does not return to the tip after it
+        self._previews: deque[str] = deque(maxlen=100)  # stamps of the previews asked for
+        self._plans = ''         # stamp of the preview after which to plan
         node.create_subscription(PoseStamped, f'{target}/tip_pose', self._on_tip_pose, 1)
         node.create_subscription(DiagnosticStatus, f'{target}/preview', self._on_preview, 1)
-        self._pulled = 0.0      # when it was last dragged, s
-        self._timer = node.create_timer(STREAM_PERIOD, self._hold,
+        self._pulled = 0.0       # time of the last drag (monotonic, s)
+        self._timer = node.create_timer(STREAM_PERIOD_S, self._hold,
                                         clock=steady_clock())
         self._timer.cancel()
 
-    # ---- the hand -----------------------------------------------------------
+    # ---- dragging -----------------------------------------------------------
 
     def drag(self, frame: str, T_frame_tip: np.ndarray) -> None:
-        """Take the handle, or pull it on, to a pose (4, 4) in `frame`."""
+        """Start or continue dragging the handle to a pose (4, 4) in `frame`."""
         self.frame, self.T = frame, T_frame_tip
         self._kept = self._tip.moves and not self.following
         if not self.following:
@@ -112,7 +116,7 @@ class Handle:
             self._timer.reset()
 
     def release(self) -> None:
-        """Let the handle go where it is."""
+        """Stop dragging; the handle stays where it is."""
         if not self.dragging:
             return
         self.dragging = False
@@ -121,37 +125,37 @@ class Handle:
             self._show()
 
     def _hold(self) -> None:
-        # The same pose again between two of a movement would be a target that stops and goes.
-        if monotonic() - self._pulled > STILL:
+        # While the handle moves, repeated poses would make the target stop and go.
+        if monotonic() - self._pulled > STILL_TIME_S:
             self.commands.stream(self.frame, self.T)
 
     def _show(self) -> None:
         self._previews.append(self.commands.preview(self.kind, self.frame, self.T))
 
     def _forget(self) -> None:
-        """Let previews be of no more meaning."""
+        """Ignore the answers to all earlier previews."""
         self._previews.clear()
         self._view.show_colour('', '')
 
     # ---- the menu -----------------------------------------------------------
 
     def plan(self) -> None:
-        """Plan the motion to where the handle is, and show it."""
+        """Plan the motion to the handle and show it; nothing moves."""
         self._show()
         self._plans = self._previews[-1]
 
     def move(self) -> None:
-        """Go to where the handle is."""
+        """Move the tip to the handle."""
         self._leave()
         self.commands.move(self.kind, self.frame, self.T)
 
     def line(self) -> None:
-        """Go to where the handle is by a straight line of the tip, in its full pose."""
+        """Move the tip to the full pose of the handle in a straight line."""
         self._leave()
         self.commands.line(self.frame, self.T)
 
     def home(self) -> None:
-        """Go to the preferred posture."""
+        """Move to the preferred posture."""
         self._leave()
         self.commands.home()
 
@@ -160,23 +164,30 @@ class Handle:
         self._leave()
         self.commands.stop()
 
+    def to_tip(self) -> None:
+        """Bring the handle back to the tip; nothing moves."""
+        self._leave()
+        self._move_to_tip()
+        # Its answer is ignored; it replaces the ghost of the pose that was given up.
+        self.commands.preview(self.kind, self.frame, self.T)
+
     def _leave(self) -> None:
-        """End what the hand does: another command is to come, and the motion to be shown."""
+        """Stop dragging before another command; the handle returns to the tip after it."""
         self.release()
         self._kept = False
 
     def toggle_following(self) -> None:
-        """Have the arm follow while the handle is dragged, or no longer."""
+        """Switch between following the handle while it is dragged, and previews."""
         self._leave()
         self.following = not self.following
         self._view.show_checks()
 
     def toggle_position(self) -> None:
-        """Leave the orientation free, or take the full pose again."""
+        """Switch between a free orientation and the full pose."""
         self._toggle(Kind.POSITION)
 
     def toggle_pointing(self) -> None:
-        """Leave the turn about the tool axis free, or take the full pose again."""
+        """Switch between a free rotation about the tool axis and the full pose."""
         self._toggle(Kind.POINTING)
 
     def _toggle(self, kind: Kind) -> None:
@@ -186,7 +197,7 @@ class Handle:
         if self._previews:
             self._show()
 
-    # ---- what the ik_node says ----------------------------------------------
+    # ---- messages of the ik_node --------------------------------------------
 
     def _on_tip_pose(self, message: PoseStamped) -> None:
         try:
@@ -194,12 +205,16 @@ class Handle:
         except GoalError:
             return
         arrived = self._tip.take(T, monotonic())
+        self._T_tip, self._tip_frame = T, message.header.frame_id
         if not self.frame or arrived and not self.dragging and not self._kept:
-            self.frame, self.T = message.header.frame_id, T
-            self._view.show_pose(self.frame, T)
-            self._forget()
+            self._move_to_tip()
         if arrived:
             self._kept = False
+
+    def _move_to_tip(self) -> None:
+        self.frame, self.T = self._tip_frame, self._T_tip
+        self._view.show_pose(self.frame, self.T)
+        self._forget()
 
     def _on_preview(self, message: DiagnosticStatus) -> None:
         values = {pair.key: pair.value for pair in message.values}
@@ -214,52 +229,70 @@ class Handle:
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry of the menu: what it says and does, and whether it is checked, if it can be."""
+    """
+    One entry of the menu.
+
+    Attributes
+    ----------
+    label : str
+    do : callable
+        The command.
+    checked : callable or None
+        Returns whether the entry is checked; None for entries without a check mark.
+    hint : str
+        An explanation, shown when the mouse points at the entry.
+
+    """
 
     label: str
     do: Callable[[Handle], None]
     checked: Callable[[Handle], bool] | None = None
+    hint: str | None = None
 
 
-MENU = (
+MENU_ENTRIES = (
     Entry('plan', Handle.plan),
     Entry('move', Handle.move),
     Entry('move in a line', Handle.line),
-    Entry('follow while dragging', Handle.toggle_following, lambda handle: handle.following),
+    Entry('handle to tip', Handle.to_tip),
+    Entry('follow while dragging', Handle.toggle_following, lambda handle: handle.following,
+          'The arm moves while the handle is dragged.'),
     Entry('home', Handle.home),
     Entry('stop', Handle.stop),
-    Entry('position only', Handle.toggle_position,
-          lambda handle: handle.kind is Kind.POSITION),
+    Entry('position only', Handle.toggle_position, lambda handle: handle.kind is Kind.POSITION,
+          'The orientation of the tool is free.'),
     Entry('free about the tool axis', Handle.toggle_pointing,
-          lambda handle: handle.kind is Kind.POINTING),
+          lambda handle: handle.kind is Kind.POINTING,
+          'The tool may rotate about its z axis.'),
 )
 
 
 class TipWatch:
     """
-    When the tip has come to rest after a motion, by its poses alone.
+    Detects from the poses of the tip when a motion has ended.
 
     Attributes
     ----------
     moves : bool
-        It is away from where it last rested, or on its way.
+        Whether the tip moves, or is away from where it last rested.
 
     """
 
     def __init__(self) -> None:
         self.moves = False
         self._rested: np.ndarray | None = None
-        self._about: np.ndarray | None = None  # where it is, within REST_SHIFT and REST_TURN,
-        self._since = 0.0                      # and since when (s)
+        # A pose within REST_SHIFT_M and REST_TURN_RAD of all poses since a time (s).
+        self._about: np.ndarray | None = None
+        self._since = 0.0
 
     def take(self, T: np.ndarray, now: float) -> bool:
         """Take the pose (4, 4) of the tip at a time (s); return whether a motion has ended."""
         if self._rested is None:
             self._rested = T
-        if self._about is None or _apart(T, self._about, REST_SHIFT, REST_TURN):
+        if self._about is None or _apart(T, self._about, REST_SHIFT_M, REST_TURN_RAD):
             self._about, self._since = T, now
-        self.moves = self.moves or _apart(T, self._rested, MOVED_SHIFT, MOVED_TURN)
-        if not self.moves or now - self._since < REST_TIME:
+        self.moves = self.moves or _apart(T, self._rested, MOVED_SHIFT_M, MOVED_TURN_RAD)
+        if not self.moves or now - self._since < REST_TIME_S:
             return False
         self._rested, self.moves = T, False
         return True

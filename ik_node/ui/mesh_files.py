@@ -1,12 +1,12 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Where the meshes of a URDF are.
+Finds the mesh files of a URDF.
 
-A mesh is looked for in folders only: those of the search paths, the share folders of the
-packages in the ament index (as AMENT_PREFIX_PATH names them), and the folder of the URDF.
-No ``..`` leads out of them.  Links in the file system are followed: ``colcon build
---symlink-install`` makes a package of them.
+Meshes are searched for in the search paths, in the share folders of packages in the ament
+index (AMENT_PREFIX_PATH), and in the folder of the URDF.  A path with ``..`` that leaves
+these folders is refused.  Symbolic links are followed, because ``colcon build
+--symlink-install`` creates them.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from xml.parsers import expat
 from ik_node.errors import UrdfError
 from ik_node.text import quote
 
-SUFFIXES = ('.stl', '.dae', '.obj', '.ply', '.glb', '.gltf')
+MESH_SUFFIXES = ('.stl', '.dae', '.obj', '.ply', '.glb', '.gltf')
 MAX_MESH_BYTES = 256 * 2**20
-MAX_URI = 1_000
+MAX_URI_LENGTH = 1_000
 URDF_FOLDERS = ('urdf', 'robots')  # beside which a checkout has its meshes
-POINTER = b'version https://git-lfs'
-HINT = 'name the folder that has it in mesh_paths'
+LFS_HEADER = b'version https://git-lfs'
+PATHS_HINT = 'name the folder that has it in mesh_paths'
 
 
 def resolve(uri: str, search_paths: Sequence[str | Path] = (),
             urdf_folder: str | Path | None = None) -> tuple[Path | None, str]:
     """
-    Return the file of a mesh and ``''``, or None and the sentence that says why there is none.
+    Return the file of a mesh and ``''``, or None and a sentence that says why it was not found.
 
     Parameters
     ----------
     uri : str
         ``package://NAME/PATH``, ``file:///PATH``, or a relative or absolute path.
     search_paths : sequence of paths
-        Folders that have packages, or what follows the package's name.  They come first.
+        Folders with packages, or with what follows the package name.  They are tried first.
     urdf_folder : path, optional
-        Where the URDF lies; None if it came as text.  Relative paths start here.  A
-        package may be a folder above it, by the folder's name or by its package.xml.
+        Folder of the URDF; None if it came as text.  Relative paths start here.  A package
+        may be a parent of this folder, by the name of the folder or by its package.xml.
 
     """
-    if len(uri) > MAX_URI:
-        return None, f'the mesh {quote(uri)} has a name of more than {MAX_URI} characters'
+    if len(uri) > MAX_URI_LENGTH:
+        return None, f'the mesh {quote(uri)} has a name of more than {MAX_URI_LENGTH} characters'
     what = f'the mesh {quote(uri, 300)}'
     search_paths = [Path(path).expanduser().absolute() for path in search_paths]
     folder = None if urdf_folder is None else Path(os.path.abspath(urdf_folder))
@@ -60,7 +60,7 @@ def resolve(uri: str, search_paths: Sequence[str | Path] = (),
 
 
 def _split(uri: str) -> tuple[str | None, list[str]]:
-    """Return the package ('' for a relative, None for an absolute path) and spellings of it."""
+    """Return the package ('' for a relative, None for an absolute path) and possible paths."""
     scheme = re.match(r'([A-Za-z][A-Za-z0-9+.-]*):/', uri)
     package, path = '', uri
     if scheme is not None:
@@ -84,14 +84,14 @@ def _split(uri: str) -> tuple[str | None, list[str]]:
     paths = list(dict.fromkeys([path, unquote(path)] if scheme else [path]))
     if any('\0' in path for path in paths):
         raise UrdfError('has a NUL character in its name')
-    if not paths[-1].lower().endswith(SUFFIXES):
-        raise UrdfError(f'is no mesh by its name; known are {", ".join(SUFFIXES)}')
+    if not paths[-1].lower().endswith(MESH_SUFFIXES):
+        raise UrdfError(f'is no mesh by its name; known are {", ".join(MESH_SUFFIXES)}')
     return package, paths
 
 
 def _places(package: str | None, search_paths: list[Path],
             folder: Path | None) -> Iterator[tuple[Path, Path]]:
-    """Give the folders to look from, each with the folder that must not be left."""
+    """Yield the folders to start from, each with the folder that must not be left."""
     shares = [Path(prefix).absolute() / 'share'
               for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep) if prefix]
     for path in search_paths:
@@ -114,7 +114,7 @@ def _places(package: str | None, search_paths: list[Path],
 
 
 def _tree_of(folder: Path) -> Path:
-    """Return the folder in which the meshes of a URDF may lie: that of its package."""
+    """Return the folder that may have the meshes of a URDF: its package."""
     for above in (folder, *folder.parents):
         if _is_package(above):
             return above
@@ -122,7 +122,7 @@ def _tree_of(folder: Path) -> Path:
 
 
 def _is_package(folder: Path, name: str | None = None) -> bool:
-    """Return whether a folder has a package.xml, of that name if one is given."""
+    """Return whether a folder has a package.xml, for a package of that name if one is given."""
     manifest = folder / 'package.xml'
     try:
         if not manifest.is_file() or name is None:
@@ -135,19 +135,20 @@ def _is_package(folder: Path, name: str | None = None) -> bool:
 
 
 def _look(paths: list[str], places: list[tuple[Path, Path]], package: str | None) -> Path:
-    """Return the first file; raise UrdfError, with the reason, if there is none."""
+    """Return the first file found; raise UrdfError, with the reason, if there is none."""
     if not places:
         raise UrdfError('is missing: ' + (
             f'no package {quote(package)} is in the ament index; source the workspace that has '
-            f'it, or {HINT}' if package else f'the URDF came without a folder; {HINT}'))
+            f'it, or {PATHS_HINT}' if package
+            else f'the URDF came without a folder; {PATHS_HINT}'))
     complaint = ''
     for start, root in places:
         for path in paths:
-            # By name, before links are followed: so a link may lead out, and `..` may not.
+            # Checked before links are resolved: a link may lead outside, `..` may not.
             file = Path(os.path.normpath(start / path.lstrip('/') if package is not None
                                          else path))
             if root not in file.parents:
-                complaint = complaint or f'lies outside {quote(root, 200)}; {HINT}'
+                complaint = complaint or f'lies outside {quote(root, 200)}; {PATHS_HINT}'
                 continue
             fault = _fault(file)
             if fault is None:
@@ -159,7 +160,7 @@ def _look(paths: list[str], places: list[tuple[Path, Path]], package: str | None
 
 
 def _fault(file: Path) -> str | None:
-    """Return what is wrong with a file: None if nothing, '' if it is not there."""
+    """Return the fault of a file: None if it is good, '' if it does not exist."""
     try:
         status = file.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -168,12 +169,12 @@ def _fault(file: Path) -> str | None:
             return (f'has {status.st_size / 2**20:.0f} MiB; at most '
                     f'{MAX_MESH_BYTES // 2**20} MiB are read')
         with file.open('rb') as opened:
-            head = opened.read(len(POINTER))
+            head = opened.read(len(LFS_HEADER))
     except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: not encodable
         return ''
     except OSError as error:
         return f'cannot be read: {error.strerror}'
-    if head == POINTER:
+    if head == LFS_HEADER:
         return 'is a Git LFS pointer; run `git lfs pull` in its checkout'
     if not head:
         return 'is an empty file'
@@ -182,9 +183,9 @@ def _fault(file: Path) -> str | None:
 
 def _fault_of_xml(file: Path) -> str | None:
     """
-    Return that an XML file has a document type, whose entities may grow without an end.
+    Return a fault if an XML file has a document type, whose entities could expand without end.
 
-    What else is wrong with it is for its reader to say; only what is before the root is read.
+    Other faults are left to the reader of the mesh; only the part before the root is read.
     """
     def refuse(*_args: object) -> None:
         raise UrdfError('has a document type (<!DOCTYPE ...>), which is refused for safety')
@@ -206,11 +207,11 @@ def _fault_of_xml(file: Path) -> str | None:
 
 
 def _other_case(file: Path) -> str:
-    """Return the hint that a file of this name is there in other case."""
+    """Return a hint if a file exists whose name differs only in case."""
     try:
         for name in os.listdir(file.parent):
             if name.lower() == file.name.lower():
                 return f', but {quote(name)}: upper and lower case must agree'
     except (OSError, ValueError):
         pass
-    return f'; {HINT}'
+    return f'; {PATHS_HINT}'

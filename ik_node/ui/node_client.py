@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a person can have an ik_node do: the same topics and services as for anyone else."""
+"""Non-blocking client for one ik_node, by its public topics and services."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from ik_node.ros.clocks import steady_clock
 from ik_node.ros.messages import KINDS, line_to, point_stamped, pose_stamped
 from ik_node.ros.status_messages import stamp_text
 
-PATIENCE = 10.0  # s, for the answer of a service
-DEPTH = 10       # goals that may be on their way
+SERVICE_TIMEOUT_S = 10.0
+GOAL_DEPTH = 10  # depth of the publishers of goals
 
 Answer = Callable[[bool, str], None]
 
 
 class Kind(str, Enum):
-    """What of a pose counts, by the name of its topics: goal_<kind>, preview_<kind>."""
+    """Which part of a pose must be reached, as in the topics goal_<kind>, preview_<kind>."""
 
     POSE = 'pose'
     POSITION = 'position'
@@ -46,20 +46,20 @@ def publish_stamped(node: Node, publisher: Publisher, message: Any) -> str:
 
 class Commands:
     """
-    The deeds of one ik_node, each a method; none of them waits.
+    Non-blocking client for one ik_node: one method per topic or service.
 
-    Goals, previews and the stream return the text of their stamp, by which their answers on
-    ~/status and ~/preview are known, '' if nobody listens.  Services and parameters answer to
-    `say`, or to what is given instead, from the executor of `node`.
+    Goals, previews and streamed poses return their stamp as text, which identifies their
+    answers on ~/status and ~/preview; '' if nobody subscribes.  Answers of services and
+    parameters go to `say`, or to the callable that is given instead.
 
     Parameters
     ----------
     node : Node
-        Ours; the methods are called from its executor.
+        Node of the caller; all methods are called from its executor.
     target : str
         Name of the ik_node; without a leading / it is in the namespace of `node`.
     say : callable
-        Takes whether something went well, and a sentence.
+        Takes whether a request succeeded, and a sentence.
 
     """
 
@@ -70,10 +70,10 @@ class Commands:
         topics = {f'{what}_{kind}': message for what in ('goal', 'preview')
                   for kind, message in KINDS.items()}
         topics |= {'goal_path': Path, 'goal_stream': PoseStamped, 'goal_joints': JointState}
-        # A preview or a pose of the stream that is not the latest is of no use.
+        # Of previews and streamed poses only the latest is useful.
         self._publishers = {
             name: node.create_publisher(message, f'{target}/{name}',
-                                        DEPTH if name.startswith('goal_') else 1)
+                                        GOAL_DEPTH if name.startswith('goal_') else 1)
             for name, message in topics.items()}
         self._triggers = {name: node.create_client(Trigger, f'{target}/{name}')
                           for name in ('plan', 'home', 'stop')}
@@ -83,11 +83,11 @@ class Commands:
     # ---- goals and previews -------------------------------------------------
 
     def move(self, kind: Kind, frame: str, T_frame_tip: np.ndarray) -> str:
-        """Go to a pose (4, 4) in `frame`, or to what `kind` leaves of it."""
+        """Move the tip to a pose (4, 4) in `frame`, or to the part of it given by `kind`."""
         return self._publish(f'goal_{kind.value}', _goal(kind, frame, T_frame_tip))
 
     def line(self, frame: str, T_frame_tip: np.ndarray) -> str:
-        """Go to a pose (4, 4) in `frame` by a straight line of the tip."""
+        """Move the tip to a pose (4, 4) in `frame` in a straight line."""
         return self._publish('goal_path', line_to(pose_stamped(T_frame_tip, frame).pose, frame))
 
     def stream(self, frame: str, T_frame_tip: np.ndarray) -> str:
@@ -95,12 +95,12 @@ class Commands:
         return self._publish('goal_stream', pose_stamped(T_frame_tip, frame))
 
     def joints(self, names: Sequence[str], positions: Sequence[float]) -> str:
-        """Go to joint positions, rad or m; joints left out stay."""
+        """Move to joint positions, rad or m; joints that are not named stay."""
         return self._publish('goal_joints', JointState(
             name=list(names), position=[float(position) for position in positions]))
 
     def preview(self, kind: Kind, frame: str, T_frame_tip: np.ndarray) -> str:
-        """Ask what :meth:`move` would come to; nothing moves."""
+        """Ask whether and how :meth:`move` would reach a pose; nothing moves."""
         return self._publish(f'preview_{kind.value}', _goal(kind, frame, T_frame_tip))
 
     def _publish(self, topic: str, message: Any) -> str:
@@ -114,11 +114,11 @@ class Commands:
     # ---- services -----------------------------------------------------------
 
     def plan(self, answer: Answer | None = None) -> None:
-        """Plan the motion to what was last previewed, to be looked at."""
+        """Plan and show the motion to the last preview; nothing moves."""
         self._trigger('plan', answer)
 
     def home(self, answer: Answer | None = None) -> None:
-        """Go to the preferred posture."""
+        """Move to the preferred posture."""
         self._trigger('home', answer)
 
     def stop(self, answer: Answer | None = None) -> None:
@@ -140,7 +140,7 @@ class Commands:
 
     def _call(self, client: Client, name: str, request: Any,
               read: Callable[[Any], tuple[bool, str]], answer: Answer) -> None:
-        """Call a service; there is exactly one answer, after PATIENCE at the latest."""
+        """Call a service; there is exactly one answer, after SERVICE_TIMEOUT_S at the latest."""
         if not client.service_is_ready():
             answer(False, f'nobody offers {self._target}/{name}; is {self._target} running, in '
                    'this ROS_DOMAIN_ID and namespace?')
@@ -151,7 +151,8 @@ class Commands:
             if not future.done():
                 end()
                 client.remove_pending_request(future)
-                answer(False, f'{self._target}/{name} did not answer within {PATIENCE:g} s')
+                answer(False, f'{self._target}/{name} did not answer within '
+                       f'{SERVICE_TIMEOUT_S:g} s')
 
         def take(_future: Any) -> None:
             end()
@@ -161,7 +162,7 @@ class Commands:
             timer.cancel()
             self._node.destroy_timer(timer)
 
-        timer = self._node.create_timer(PATIENCE, give_up,
+        timer = self._node.create_timer(SERVICE_TIMEOUT_S, give_up,
                                         clock=steady_clock())
         future.add_done_callback(take)
 

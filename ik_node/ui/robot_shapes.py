@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What of a robot can be drawn: its shapes, and primitives where a mesh is missing."""
+"""The shapes of a robot that can be drawn, with primitives for missing meshes."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from ik_node.model.shapes import link_shapes, PRIMITIVE_KINDS, Shape
 from ik_node.model.urdf import Tree
 from ik_node.text import quote
 
-GREY = (0.6, 0.6, 0.62, 1.0)
-THICKNESS = 0.12  # radius of a stand-in, as a share of the distance between its joints
-SMALLEST = 1e-3  # m; what is shorter is not drawn
-TYPICAL = 0.1  # m; the length of a link in a robot whose joints all share a point
+STAND_IN_COLOUR = (0.6, 0.6, 0.62, 1.0)
+STAND_IN_RADIUS = 0.12   # times the distance between the joints of the link
+MIN_LENGTH_M = 1e-3      # shorter links are not drawn
+DEFAULT_LENGTH_M = 0.1   # of a link, in a robot whose joints are all at one point
 
 
 @dataclass(frozen=True, eq=False)
 class Drawable:
     """
-    The looks of a robot, each of which can be drawn.
+    The shapes of a robot, all of which can be drawn.
 
     Attributes
     ----------
     shapes : dict of link name to list of Shape
         A mesh that is missing has been replaced by primitives.
     warnings : tuple of str
-        A sentence for each mesh that is missing and each visual that makes no sense.
+        A sentence for each missing mesh and each invalid visual.
 
     """
 
@@ -41,7 +41,7 @@ class Drawable:
 
 def drawable(tree: Tree, resolve: Callable[[str], tuple[Path | None, str]]) -> Drawable:
     """
-    Return what of a robot can be drawn.
+    Return the shapes of a robot that can be drawn.
 
     Parameters
     ----------
@@ -75,18 +75,18 @@ def stand_ins(tree: Tree, link: str, collisions: list[Shape]) -> list[Shape]:
     """
     Return primitives for a link whose mesh is missing.
 
-    Those of its collision geometry; without one, a cylinder from the link's frame to each
-    joint below it, and a ball at the frame.
+    They are the primitives of its collision geometry; if it has none, a cylinder from the
+    frame of the link to each child joint, and a ball at the frame.
     """
-    primitives = [replace(shape, rgba=GREY) for shape in collisions
+    primitives = [replace(shape, rgba=STAND_IN_COLOUR) for shape in collisions
                   if shape.kind in PRIMITIVE_KINDS]
     if primitives:
         return primitives
     ends = [joint.T_parent_joint[:3, 3] for joint in tree.joints_below(link)]
-    ends = [end for end in ends if np.linalg.norm(end) > SMALLEST]
+    ends = [end for end in ends if np.linalg.norm(end) > MIN_LENGTH_M]
     longest = max(map(np.linalg.norm, ends), default=_typical_length(tree))
-    radius = THICKNESS * float(longest)
-    return [Shape('sphere', (1.2 * radius,), rgba=GREY),
+    radius = STAND_IN_RADIUS * float(longest)
+    return [Shape('sphere', (1.2 * radius,), rgba=STAND_IN_COLOUR),
             *(_rod(end, radius) for end in ends)]
 
 
@@ -94,10 +94,11 @@ def _rod(end: np.ndarray, radius: float) -> Shape:
     """Return the cylinder from the origin of a frame to a point in it."""
     x, y, z = end.tolist()
     return Shape('cylinder', (radius, float(np.linalg.norm(end))), (x / 2.0, y / 2.0, z / 2.0),
-                 (0.0, atan2(hypot(x, y), z), atan2(y, x)), rgba=GREY)
+                 (0.0, atan2(hypot(x, y), z), atan2(y, x)), rgba=STAND_IN_COLOUR)
 
 
 def _typical_length(tree: Tree) -> float:
     """Return the median distance between joints, m."""
     lengths = [np.linalg.norm(joint.T_parent_joint[:3, 3]) for joint in tree.joints]
-    return float(np.median([length for length in lengths if length > SMALLEST] or [TYPICAL]))
+    return float(np.median([length for length in lengths if length > MIN_LENGTH_M]
+                           or [DEFAULT_LENGTH_M]))

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The view config/ik_node.rviz for a namespace, a frame prefix and a base link."""
+"""Adapts config/ik_node.rviz to a namespace, a frame prefix and a base link."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import yaml
 
 from ik_node.errors import ParameterError
 
-MARKERS = 'Interactive Markers Namespace'
+MARKERS_SETTING = 'Interactive Markers Namespace'
 
 
 def adapted(view: str, namespace: str, frame_prefix: str, base_link: str) -> str:
@@ -22,7 +22,7 @@ def adapted(view: str, namespace: str, frame_prefix: str, base_link: str) -> str
     namespace : str
         With or without slashes at its ends; empty for none.
     frame_prefix : str
-        What robot_state_publisher puts before link names.
+        The prefix of robot_state_publisher for link names.
     base_link : str
         Becomes the fixed frame, with the prefix.
 
@@ -45,7 +45,7 @@ def adapted(view: str, namespace: str, frame_prefix: str, base_link: str) -> str
         for name, value in display.items():
             if isinstance(value, dict) and 'Durability Policy' in value:
                 value['Value'] = root + value['Value']
-            elif name == MARKERS:
+            elif name == MARKERS_SETTING:
                 display[name] = root + value
             elif name == 'TF Prefix':
                 display[name] = frame_prefix.removesuffix('/')

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The goal as a handle in RViz: six ways to drag it, and a menu."""
+"""The node interactive_goal: the handle of the goal in RViz, with a menu."""
 
 from __future__ import annotations
 
@@ -26,43 +26,44 @@ from ik_node.ros.markers import COLOURS
 from ik_node.ros.messages import fill_pose, matrix_from_pose
 from ik_node.ros.parameters import declare, INTERACTIVE_GOAL
 from ik_node.se3 import distance
-from ik_node.ui.handle import Entry, Handle, MENU
+from ik_node.ui.handle import Entry, Handle, MENU_ENTRIES
 
-NAME = 'goal'
-MENU_CONTROL = 'menu'   # the sphere
-SPHERE = 0.25           # of the scale of the handle
-TOUCH = 1e-5            # m and rad: RViz counts in single precision
-RVIZ_CHECK = 1.0        # s
-AGAIN_AFTER = 5.0       # s until the same complaint is logged again
-PAINTS = {colour.value: ColorRGBA(r=r, g=g, b=b, a=1.0) for colour, (r, g, b) in COLOURS.items()}
-UNKNOWN = ColorRGBA(r=0.6, g=0.7, b=0.9, a=1.0)
+MARKER_NAME = 'goal'
+MENU_CONTROL = 'menu'      # the sphere
+SPHERE_DIAMETER = 0.25     # times the scale of the handle
+MIN_DRAG = 1e-5            # m and rad; RViz has single precision
+RVIZ_CHECK_PERIOD_S = 1.0
+REPEAT_PERIOD_S = 5.0      # after which the same warning is logged again
+SPHERE_COLOURS = {colour.value: ColorRGBA(r=r, g=g, b=b, a=1.0)
+                  for colour, (r, g, b) in COLOURS.items()}
+UNKNOWN_SPHERE = ColorRGBA(r=0.6, g=0.7, b=0.9, a=1.0)
 
 
 class InteractiveGoal(Node):
-    """Shows the handle in every RViz that listens; what is done with it goes to an ik_node."""
+    """Shows the handle in RViz and passes drags and menu commands on to an ik_node."""
 
     def __init__(self) -> None:
         super().__init__('interactive_goal')
         values = declare(self, INTERACTIVE_GOAL)
         self._complaint = '', 0.0  # the last one, and when (s)
-        # Nothing that a hand does is overwritten by what it does next.
+        # A queue this deep keeps every feedback: with depth 1 the latest would replace others.
         self._server = InteractiveMarkerServer(self, 'interactive_goal',
                                                feedback_sub_qos=QoSProfile(depth=100))
         self._marker = make_marker(values['scale'])
         self._menu = MenuHandler()
         self._entries = {entry: self._menu.insert(entry.label, callback=self._chosen(entry))
-                         for entry in MENU}
+                         for entry in MENU_ENTRIES}
         self._handle = Handle(self, values['ik_node'], self, self._say)
-        self.create_timer(RVIZ_CHECK, self._release_if_alone,
+        self.create_timer(RVIZ_CHECK_PERIOD_S, self._release_if_alone,
                           clock=steady_clock())
 
-    # ---- what the handle shows ----------------------------------------------
+    # ---- the View of a handle -----------------------------------------------
 
     def show_pose(self, frame: str, T_frame_tip: np.ndarray) -> None:
-        """Put the handle to a pose (4, 4) in `frame`."""
+        """Move the handle to a pose (4, 4) in `frame`."""
         fill_pose(self._marker.pose, T_frame_tip)
         if frame == self._marker.header.frame_id:
-            self._server.setPose(NAME, self._marker.pose)
+            self._server.setPose(MARKER_NAME, self._marker.pose)
             self._server.applyChanges()
             return
         self._marker.header.frame_id = frame
@@ -72,7 +73,7 @@ class InteractiveGoal(Node):
     def show_colour(self, colour: str, _sentence: str) -> None:
         """Colour the sphere; the sentence is in the markers of the ik_node."""
         sphere = self._marker.controls[0].markers[0]
-        paint = PAINTS.get(colour, UNKNOWN)
+        paint = SPHERE_COLOURS.get(colour, UNKNOWN_SPHERE)
         if paint != sphere.color:
             sphere.color = paint
             self._show_anew()
@@ -83,7 +84,7 @@ class InteractiveGoal(Node):
             if entry.checked is not None:
                 self._menu.setCheckState(number, MenuHandler.CHECKED if entry.checked(self._handle)
                                          else MenuHandler.UNCHECKED)
-        self._menu.apply(self._server, NAME)
+        self._menu.apply(self._server, MARKER_NAME)
         self._server.applyChanges()
 
     def _show_anew(self) -> None:
@@ -96,11 +97,11 @@ class InteractiveGoal(Node):
             self.get_logger().info(sentence)
             return
         said, when = self._complaint
-        if sentence != said or monotonic() > when + AGAIN_AFTER:
+        if sentence != said or monotonic() > when + REPEAT_PERIOD_S:
             self._complaint = sentence, monotonic()
             self.get_logger().warning(sentence)
 
-    # ---- what the hand does -------------------------------------------------
+    # ---- feedback of RViz ---------------------------------------------------
 
     def _on_feedback(self, feedback: InteractiveMarkerFeedback) -> None:
         if feedback.event_type == InteractiveMarkerFeedback.MOUSE_UP:
@@ -110,11 +111,11 @@ class InteractiveGoal(Node):
         try:
             T = matrix_from_pose(feedback.pose)
         except GoalError as error:
-            self._say(False, f'a pose of the handle is left out: {error}')
+            self._say(False, f'ignored a pose of the handle: {error}')
             self._show_anew()  # the server has taken it already
             return
         # RViz sends the pose at a mere click, too.
-        moved = max(distance(T, self._handle.T)) > TOUCH
+        moved = max(distance(T, self._handle.T)) > MIN_DRAG
         if feedback.control_name == MENU_CONTROL:
             if moved:
                 self._show_anew()
@@ -128,24 +129,24 @@ class InteractiveGoal(Node):
         return choose
 
     def _release_if_alone(self) -> None:
-        """Let go when the RViz that held the handle is gone."""
+        """Release the handle if the RViz that held it is gone."""
         if self._handle.dragging and not self.count_publishers('interactive_goal/feedback'):
-            self._say(False, 'RViz is gone while the handle was dragged; it is let go')
+            self._say(False, 'RViz closed while the handle was dragged; the handle was released')
             self._handle.release()
 
     def close(self) -> None:
-        """Let go, and take the handle away."""
+        """Release and remove the handle."""
         self._handle.release()
         self._server.clear()
         self._server.applyChanges()
 
 
 def make_marker(scale: float) -> InteractiveMarker:
-    """Return the handle: a sphere with the menu, and to move along and turn about each axis."""
+    """Return the handle: a sphere with the menu, an arrow and a ring for each axis."""
     sphere = Marker(type=Marker.SPHERE)
-    sphere.scale.x = sphere.scale.y = sphere.scale.z = SPHERE * scale
-    sphere.color = UNKNOWN
-    marker = InteractiveMarker(name=NAME, scale=scale, controls=[InteractiveMarkerControl(
+    sphere.scale.x = sphere.scale.y = sphere.scale.z = SPHERE_DIAMETER * scale
+    sphere.color = UNKNOWN_SPHERE
+    marker = InteractiveMarker(name=MARKER_NAME, scale=scale, controls=[InteractiveMarkerControl(
         name=MENU_CONTROL, interaction_mode=InteractiveMarkerControl.MENU, always_visible=True,
         markers=[sphere])])
     half = sqrt(0.5)

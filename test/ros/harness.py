@@ -76,8 +76,8 @@ class Process:
         given += arguments
         self.log = log
         with log.open('w') as file:
-            if not (fresh or inside or script) and _warm_server().serves(os.environ):
-                self._popen = _warm_server().start(name, given, os.environ, file.fileno(),
+            if not (fresh or inside or script) and warm_server().serves(os.environ):
+                self._popen = warm_server().start(name, given, os.environ, file.fileno(),
                                                    file.fileno())
             else:
                 script += PROGRAM.format(name=name)
@@ -123,7 +123,7 @@ class Process:
 
 
 @cache
-def _warm_server() -> WarmServer:
+def warm_server() -> WarmServer:
     """Return the process from which those under test are forked, started once."""
     return WarmServer()
 
@@ -136,13 +136,13 @@ def tool(name: str, *arguments: object, errors: bool = False,
     Its output can be read from ``stdout``, and with `errors` what else it says from ``stderr``.
     """
     given, known = [*map(str, arguments)], {**os.environ, **environment}
-    if not _warm_server().serves(known):
+    if not warm_server().serves(known):
         return subprocess.Popen([sys.executable, '-c', PROGRAM.format(name=name), *given],
                                 stdout=subprocess.PIPE, env=known, text=True,
                                 stderr=subprocess.PIPE if errors else None)
     out, into = os.pipe()
     said, saying = os.pipe() if errors else (None, os.dup(2))
-    child = _warm_server().start(name, given, known, into, saying)
+    child = warm_server().start(name, given, known, into, saying)
     os.close(into)
     os.close(saying)
     child.stdout, child.stderr = os.fdopen(out), said and os.fdopen(said)

@@ -185,7 +185,7 @@ def test_demo_follows_the_handle(tmp_path, probe):
         context = chromium.new_context(viewport=SIZE)
         window = Window(context.new_page(), port, probe)
         assert window.box('Follow while dragging').is_checked()
-        window.reads('drag the handle: the arm follows')
+        window.reads('Drag the handle at the tip: the arm follows.')
         window.wait(lambda: probe.states and window.visible(HANDLE), 'the handle')
         start = np.array(latest(probe))
         origin, grip = (np.array(window.pixel(HANDLE, [0.0, 0.0, z])) for z in (0.0, 0.13))

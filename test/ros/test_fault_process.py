@@ -15,6 +15,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PointStamped, PoseArray, PoseStamped
 from harness import (
     ARM,
+    COLD_START,
     DOWN,
     goes_on_from_here,
     latest,
@@ -251,7 +252,7 @@ def test_no_threads_of_blas(tmp_path, probe, monkeypatch):
         else:
             monkeypatch.delenv('OPENBLAS_NUM_THREADS', raising=False)
         with process('ik_node', tmp_path, {'urdf_file': ARM}, fresh=True) as node:
-            probe.wait(lambda node=node: 'ready for goals' in node.output)
+            probe.wait(lambda node=node: 'ready for goals' in node.output, COLD_START)
             counts.append(len(list(Path(f'/proc/{node.pid}/task').iterdir())))
     assert counts[0] == counts[1]
 

@@ -69,7 +69,7 @@ def found():
 
 @pytest.mark.skipif(not CHROMIUM, reason='there is no Chromium')
 def test_messages(tmp_path, probe):
-    """The viewer lives and draws; markup is text."""
+    """The viewer keeps running and drawing; markup is shown as text."""
     port = free_port()
     with process('viewer', tmp_path, {'urdf_file': ARM, 'port': port}) as viewer, \
             browser() as chromium:

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The handle in RViz, which the test stands for: what it sends and shows."""
+"""The handle in RViz; the test takes the place of RViz."""
 
 from importlib.util import find_spec
 import subprocess
@@ -37,8 +37,8 @@ from visualization_msgs.srv import GetInteractiveMarkers
 HERE = tip(READY)
 NEAR = pin.SE3(pin.rpy.rpyToMatrix(0.1, 0.0, 0.1) @ HERE.rotation,
                HERE.translation + [0.02, -0.1, -0.05])
-LABELS = ['plan', 'move', 'move in a line', '[ ] follow while dragging', 'home', 'stop',
-          '[ ] position only', '[ ] free about the tool axis']
+LABELS = ['plan', 'move', 'move in a line', 'handle to tip', '[ ] follow while dragging', 'home',
+          'stop', '[ ] position only', '[ ] free about the tool axis']
 # A busy machine is not what is tested here.
 PATIENT = {'state__timeout': 10.0, 'watch__start_timeout': 10.0, 'stream__timeout': 0.5}
 
@@ -48,7 +48,7 @@ needs_package = pytest.mark.skipif(
 
 
 class RViz:
-    """What RViz does with an interactive marker: it shows the last, and sends feedback."""
+    """Acts as RViz for an interactive marker: keeps the latest one and sends feedback."""
 
     def __init__(self, probe, topics='interactive_goal'):
         self.marker = None
@@ -197,7 +197,7 @@ def final_of_last(rviz):
 
 @needs_package
 def test_starts_at_the_tip(shared_rviz):
-    """In the frame of ~/tip_pose, to be moved along and turned about each axis once."""
+    """The handle is in the frame of ~/tip_pose, with an arrow and a ring for each axis."""
     marker = shared_rviz.marker
     assert marker.header.frame_id == 'base_link'
     assert marker.header.stamp.sec == marker.header.stamp.nanosec == 0  # moves with its frame
@@ -216,7 +216,7 @@ def test_starts_at_the_tip(shared_rviz):
 
 @needs_package
 def test_a_drag_is_previewed(rviz):
-    """Nothing moves; the sphere has the colour of the answer."""
+    """The arm does not move; the sphere has the colour of the answer."""
     away = pin.SE3(HERE.rotation, HERE.translation + [3.0, 0.0, 0.0])
     previews = rviz.heard['preview_pose']
     for T, colour in ((NEAR, 'green'), (away, 'red'), (NEAR, 'green')):
@@ -235,7 +235,7 @@ def test_a_drag_is_previewed(rviz):
 
 @needs_package
 def test_a_click_is_no_drag(rviz):
-    """RViz sends the pose, in single precision, with each click."""
+    """RViz sends the pose, in single precision, with each click: that is not a drag."""
     for control in ('move_x', 'menu'):
         rviz.press(control)
         rviz.let_go(se3(rviz.marker.pose), control)
@@ -253,7 +253,7 @@ def test_a_click_is_no_drag(rviz):
 
 @needs_package
 def test_a_menu_does_not_move_it(rviz):
-    """Whatever pose its click comes with, the handle is shown where it is, and nothing asked."""
+    """The pose sent with a click on the menu is ignored, and nothing is previewed."""
     rviz.poses.clear()
     rviz.send(InteractiveMarkerFeedback.POSE_UPDATE, 'menu', pose(NEAR.translation, NEAR.rotation))
     rviz.probe.wait(lambda: rviz.poses and rviz.shows(HERE))
@@ -263,7 +263,7 @@ def test_a_menu_does_not_move_it(rviz):
 
 @needs_package
 def test_move(rviz):
-    """The arm goes where the handle is."""
+    """The tip moves to the handle."""
     rviz.drag(NEAR)
     rviz.choose('move')
     assert final_of_last(rviz)['state'] == 'reached'
@@ -272,8 +272,18 @@ def test_move(rviz):
 
 
 @needs_package
+def test_handle_to_tip(rviz):
+    """The handle is at the tip again; nothing moves."""
+    rviz.drag(NEAR)
+    rviz.choose('handle to tip')
+    rviz.probe.wait(lambda: rviz.shows(HERE, 1e-4), what='the handle at the tip')
+    assert not rviz.probe.statuses
+    assert np.abs(latest(rviz.probe) - READY).max() < 1e-5
+
+
+@needs_package
 def test_move_in_a_line(rviz):
-    """By a straight line of the tip."""
+    """The tip moves in a straight line."""
     rviz.drag(NEAR)
     rviz.choose('move in a line')
     assert final_of_last(rviz)['state'] == 'reached'
@@ -284,7 +294,7 @@ def test_move_in_a_line(rviz):
 
 @needs_package
 def test_plan(rviz):
-    """Looked at first, then planned; nothing moves."""
+    """A preview comes first, then the plan; the arm does not move."""
     rviz.drag(NEAR)
     before = rviz.log.output
     rviz.choose('plan')
@@ -294,7 +304,7 @@ def test_plan(rviz):
 
 @needs_package
 def test_home_and_stop(rviz):
-    """Home goes away from READY; stop ends it on the way, and the handle comes along."""
+    """Stop ends the motion to home; the handle then returns to the tip."""
     rviz.choose('home')
     rviz.probe.wait(lambda: rviz.probe.states and np.abs(positions_of(
         rviz.probe.states[-1][1]) - READY).max() > 0.02, what='a motion')
@@ -306,7 +316,7 @@ def test_home_and_stop(rviz):
 
 @needs_package
 def test_follow_while_dragging(rviz):
-    """One session from the first pull to the release, while the mouse rests, too."""
+    """There is one stream from the first drag to the release, also while the mouse rests."""
     rviz.probe.change('/ik_node', stream__timeout=1.0)
     rviz.choose('follow while dragging')
     rviz.probe.wait(lambda: '[x] follow while dragging' in rviz.titles())
@@ -329,7 +339,7 @@ def test_follow_while_dragging(rviz):
 
 @needs_package
 def test_follow_in_position_only(rviz):
-    """The orientation of the hand is not followed, and afterwards the handle is as the tip is."""
+    """The orientation of the handle is ignored; afterwards the handle is at the tip."""
     target = pin.SE3(HERE.rotation @ pin.rpy.rpyToMatrix(0.5, 0.0, 0.0), NEAR.translation)
     for label in ('position only', 'follow while dragging'):
         rviz.choose(label)
@@ -346,7 +356,7 @@ def test_follow_in_position_only(rviz):
 
 @needs_package
 def test_a_movement_does_not_halt(rviz):
-    """A pose is not sent again while the next may be on its way, as if the mouse rested."""
+    """A pose is repeated only if the mouse rests, not while the next one may arrive."""
     rviz.choose('follow while dragging')
     rviz.probe.wait(lambda: '[x] follow while dragging' in rviz.titles())
     rviz.press()
@@ -369,7 +379,7 @@ def test_a_movement_does_not_halt(rviz):
 
 @needs_package
 def test_kinds(rviz):
-    """Position only and free about the tool axis: checks, previews, goals and stream."""
+    """Position only and free about the tool axis change checks, previews, goals and streams."""
     def free_axes():
         client = rviz.probe.create_client(GetParameters, '/ik_node/get_parameters')
         assert client.wait_for_service(10.0)
@@ -400,7 +410,7 @@ def test_kinds(rviz):
 
 @needs_package
 def test_follows_the_tip_after_a_motion(rviz):
-    """Whoever moved the arm; but what was dragged meanwhile is not taken away."""
+    """The handle follows any motion, unless it was dragged meanwhile."""
     q = np.array(READY) + [0.4, 0.0, 0.0, 0.0, 0.0, 0.0]
     rviz.probe.final(rviz.probe.send_joints(q))
     rviz.probe.wait(lambda: rviz.shows(tip(q), 1e-4), what='the handle at the tip')
@@ -420,7 +430,7 @@ def test_follows_the_tip_after_a_motion(rviz):
     (lambda p: [setattr(p.orientation, name, 0.0) for name in 'xyzw'], 'is not set')])
 @pytest.mark.parametrize('control', ['move_x', 'menu'])
 def test_a_bad_pose(rviz, control, spoil, words):
-    """It is left out, with one warning; the handle stays where it is."""
+    """It is ignored with one warning; the handle stays where it is."""
     before = rviz.log.output
     bad = pose(NEAR.translation, NEAR.rotation)
     spoil(bad)
@@ -436,14 +446,14 @@ def test_a_bad_pose(rviz, control, spoil, words):
         assert np.isfinite(shown.position.x)
         assert np.linalg.norm([o.x, o.y, o.z, o.w]) == pytest.approx(1.0, abs=1e-6)
     said = rviz.log.output[len(before):]
-    assert said.count('a pose of the handle is left out') == 1 and words in said
+    assert said.count('ignored a pose of the handle') == 1 and words in said
 
 
 @needs_package
 @pytest.mark.fault('goals', 'any well-typed feedback of an interactive marker',
                    'the handle is shown at a pose that makes sense, and can be dragged')
 def test_any_feedback(rviz):
-    """As no RViz sends it, between what one does send; nothing moves that was not asked to."""
+    """Odd feedback between normal feedback moves nothing by itself."""
     probe, kinds = rviz.probe, InteractiveMarkerFeedback
     good = kinds(header=rviz.marker.header, client_id='rviz', marker_name='goal',
                  control_name='move_x', event_type=kinds.POSE_UPDATE, pose=rviz.marker.pose)
@@ -494,7 +504,7 @@ def follow(rviz, system):
 
 @needs_package
 def test_rviz_goes_away(other, shared_system):
-    """A handle that nobody holds any more is let go; the arm comes to rest."""
+    """The handle is released if its RViz is gone; the arm stops."""
     assert other.marker.scale == pytest.approx(0.3)
     follow(other, shared_system)
     other.probe.destroy_node()
@@ -504,7 +514,7 @@ def test_rviz_goes_away(other, shared_system):
 
 @needs_package
 def test_end(other, shared_system):
-    """The handle is taken away, and the arm comes to rest."""
+    """At the end of the node the handle is removed and the arm stops."""
     follow(other, shared_system)
     assert other.log.stop() == 0
     other.probe.wait(lambda: other.erased, what='the end of the handle')
@@ -513,7 +523,7 @@ def test_end(other, shared_system):
 
 
 def test_without_the_package():
-    """One sentence, exit code 1."""
+    """Without interactive_markers the node ends with one sentence and exit code 1."""
     done = subprocess.run(
         [sys.executable, '-c', "import sys; sys.modules['interactive_markers'] = None\n"
          'from ik_node.entry import interactive_goal; interactive_goal()'],

@@ -48,7 +48,7 @@ def system(shared_system):
 
 
 def test_the_ghost_is_the_robot(system, eyes):
-    """Every visual of the links that move, where Pinocchio has it, and as large."""
+    """Each visual of the moving links has the pose by Pinocchio and the right size."""
     answer = eyes.preview('pose', at(joint_1=0.7, joint_4=-0.5, joint_6=1.0))
     eyes.see(lambda: eyes.there('ghost'))
     ghost = eyes.there('ghost')
@@ -63,7 +63,7 @@ def test_the_ghost_is_the_robot(system, eyes):
 
 
 def test_a_link_without_a_pose_is_not_drawn():
-    """As those behind a joint that nobody has heard of; what was drawn of it is deleted."""
+    """A link behind a joint of unknown position is deleted."""
     box = Shape('box', (0.1, 0.1, 0.1))
     visuals = {'a': [box, box], 'b': [box, box]}
     ghost = Ghost(visuals, 'base', at_least=6)
@@ -74,7 +74,7 @@ def test_a_link_without_a_pose_is_not_drawn():
 
 
 def test_a_late_joiner_sees_what_is_there(system):
-    """Also of what was previewed while nobody looked; and the next one sees the same."""
+    """Late subscribers get the last preview, also if it was made without subscribers."""
     publisher = system.publisher(PoseStamped, 'preview_pose')
     message = PoseStamped(pose=FAR_AWAY)
     stamped(system, message)
@@ -97,7 +97,7 @@ def test_a_late_joiner_sees_what_is_there(system):
 
 
 def test_the_path_is_the_motion(system, eyes):
-    """Of a goal under way: the arm then moves along it, to the ghost; then both are gone."""
+    """The arm moves along the path to the ghost; then both are removed."""
     eyes.preview('pose', FAR_AWAY)
     stamp = system.send(HERE.translation + [0.05, 0.25, -0.1], QUAT)
     eyes.see(lambda: eyes.there('path'))
@@ -121,7 +121,7 @@ def test_the_path_is_the_motion(system, eyes):
 
 
 def test_a_goal_that_is_refused_is_red(system, eyes):
-    """With the reason of its answer; those of lines too."""
+    """It is shown with the reason of its answer, for poses and lines."""
     answer = system.final(system.send((2.0, 0.0, 0.4)))
     eyes.see(lambda: eyes.there('reason'))
     assert colour(eyes.there('goal')[3]) == 'red'
@@ -149,7 +149,7 @@ def test_a_goal_that_is_refused_is_red(system, eyes):
 
 
 def test_a_goal_that_fails_is_red(system, eyes):
-    """The joint that does not move keeps the arm from it."""
+    """A goal that a blocked joint prevents is shown in red."""
     system.change('/sim_controller', following__blocked_joints=['joint_1'])
     system.change('/ik_node', watch__settle_timeout=0.3)
     answer = system.final(system.send_joints([0.3, *READY[1:]]))
@@ -164,7 +164,7 @@ def test_a_goal_that_fails_is_red(system, eyes):
 
 
 def test_a_preview_during_a_motion_stays(system, eyes):
-    """It does not touch the motion; the end of that does not touch it; the next goal does."""
+    """Preview and motion do not affect each other; the next goal replaces the preview."""
     stamp = system.send(HERE.translation + [0.0, 0.3, 0.0], QUAT)
     eyes.see(lambda: eyes.there('path'))
     sent = len(system.trajectories)
@@ -184,7 +184,7 @@ def test_a_preview_during_a_motion_stays(system, eyes):
 
 
 def test_the_next_goal_takes_the_place_of_the_last(system, eyes):
-    """What is superseded is not shown as failed."""
+    """A superseded goal is not shown as failed."""
     system.send(HERE.translation + [0.0, 0.3, 0.0], QUAT)
     eyes.see(lambda: eyes.there('path'))
     second = system.send(HERE.translation + [0.0, -0.3, 0.0], QUAT)
@@ -197,7 +197,7 @@ def test_the_next_goal_takes_the_place_of_the_last(system, eyes):
 
 
 def test_a_stream_clears_the_preview(system, eyes):
-    """Where it goes is not known."""
+    """A stream has no known goal, so nothing is shown."""
     eyes.preview('pose', pose(HERE.translation + [0.0, 0.1, 0.0]))
     eyes.see(lambda: eyes.there('goal'))
     stream = system.publisher(PoseStamped, 'goal_stream')

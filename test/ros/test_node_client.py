@@ -59,14 +59,14 @@ def system(shared_system, hand):
 
 
 def test_some_joints(system, hand):
-    """The others stay."""
+    """Joints that are not named stay."""
     stamp = hand.commands.joints(['joint_5', 'joint_1'], [0.8, -0.3])
     assert system.final(stamp)['state'] == 'reached'
     assert np.abs(latest(system) - [-0.3, *READY[1:4], 0.8, READY[5]]).max() < 1e-5
 
 
 def test_a_pose(system, hand):
-    """The tip goes there in any frame, and not in a line."""
+    """The tip moves to a pose in any frame, not in a straight line."""
     T_tip_goal = HERE.inverse() * FAR
     assert system.final(hand.commands.move(Kind.POSE, 'tool0', T_tip_goal.homogeneous))[
         'state'] == 'reached'
@@ -76,7 +76,7 @@ def test_a_pose(system, hand):
 
 
 def test_a_line(system, hand):
-    """As the pose, in a line."""
+    """The tip moves to a pose in a straight line."""
     assert system.final(hand.commands.line('base_link', FAR.homogeneous))['state'] == 'reached'
     assert np.linalg.norm(pin.log6(FAR.actInv(tip(latest(system)))).vector) < 1e-5
     points, _ = way(system)
@@ -84,7 +84,7 @@ def test_a_line(system, hand):
 
 
 def test_a_position(system, hand):
-    """An orientation that the arm cannot have there is not asked for."""
+    """A position is reached whose orientation is out of reach."""
     goal = pin.SE3(pin.rpy.rpyToMatrix(0.0, np.pi, 0.0), np.array([0.2, 0.5, 1.0]))
     assert system.final(hand.commands.move(Kind.POSE, 'base_link', goal.homogeneous))[
         'state'] == 'rejected'
@@ -94,7 +94,7 @@ def test_a_position(system, hand):
 
 
 def test_a_stream(system, hand):
-    """The arm follows, and has one answer: to the first pose."""
+    """The arm follows; only the first pose is answered."""
     # A busy machine is not what is tested here.
     hand.commands.set({'stream.timeout': 1.0, 'state.timeout': 10.0, 'watch.start_timeout': 10.0})
     assert hand.answer()[0]
@@ -112,7 +112,7 @@ def test_a_stream(system, hand):
 
 
 def test_home_and_stop(system, hand):
-    """Home goes away from READY, stop ends it on the way; both answer."""
+    """Home starts a motion, stop ends it; both services answer."""
     hand.commands.home()
     good, words = hand.answer()
     assert good and words.startswith('goal ')
@@ -129,7 +129,7 @@ def test_home_and_stop(system, hand):
 
 
 def test_parameters(system, hand):
-    """They are set together or not at all, and answered in words."""
+    """Parameters are set all or none; the answer is a sentence."""
     hand.commands.set({'motion.velocity_scale': 0.25, 'stream.free_axes': ['rz']})
     assert hand.answer() == (True, "motion.velocity_scale is 0.25, stream.free_axes is ['rz']")
     hand.commands.set({'motion.velocity_scale': 0.5, 'stream.free_axes': ['up']})
@@ -145,7 +145,7 @@ def test_parameters(system, hand):
 
 
 def test_previews_and_pointing(probe):
-    """A kind has its own topic and message, stamped as returned."""
+    """Each kind has its topic and message, with the stamp that is returned."""
     hand = Hand(probe, 'elsewhere')
     heard = {}
     for name, kind in (('preview_pose', PoseStamped), ('preview_position', PointStamped),
@@ -175,7 +175,7 @@ def test_previews_and_pointing(probe):
 
 
 def test_nobody_there(probe):
-    """Each deed says that nobody takes it, at once."""
+    """Each method reports immediately that nobody listens."""
     hand = Hand(probe, 'nowhere')
     deeds = hand.commands
     for deed in (lambda: deeds.move(Kind.POSE, 'base_link', np.eye(4)),
@@ -189,8 +189,8 @@ def test_nobody_there(probe):
 
 
 def test_a_service_that_does_not_answer(probe, monkeypatch):
-    """It is given up, with one answer; what comes too late is not taken for another."""
-    monkeypatch.setattr(under_test, 'PATIENCE', 0.5)
+    """It times out with one answer; a late response is ignored."""
+    monkeypatch.setattr(under_test, 'SERVICE_TIMEOUT_S', 0.5)
     other = Node('asleep', start_parameter_services=False)
     other.create_service(Trigger, 'asleep/plan', lambda _request, response: response)
     hand = Hand(probe, 'asleep')
@@ -204,7 +204,7 @@ def test_a_service_that_does_not_answer(probe, monkeypatch):
 
 
 def test_a_node_in_a_namespace(tmp_path, probe):
-    """A name without a leading slash is in the namespace of the hand."""
+    """A name without a leading slash is in the namespace of the caller."""
     with process('ik_node', tmp_path, {'urdf_file': ARM}, arguments=['-r', '__ns:=/left']):
         node = Node('hand', namespace='/left', start_parameter_services=False)
         said = []

@@ -33,7 +33,7 @@ def system(shared_system):
 # ---- previews ---------------------------------------------------------------
 
 def test_a_green_preview_moves_nothing(system, eyes):
-    """Its posture is at the goal, its numbers are Pinocchio's, and nothing else happens."""
+    """Its posture reaches the goal and its numbers agree with Pinocchio; nothing moves."""
     goal = pose(HERE.translation + [0.02, 0.1, -0.05])
     answer = eyes.preview('pose', goal)
     assert (answer.level, answer.message) == (b'\x00', 'reachable')
@@ -67,7 +67,7 @@ def test_a_green_preview_moves_nothing(system, eyes):
     (dict(joint_5=2.08), "close to a limit: 'joint_5' would stand 0.02 rad from it", 'joint_5'),
     (dict(joint_5=0.05), 'close to a singularity', '')])
 def test_amber_previews(system, eyes, joints, words, limiting):
-    """Each cause by itself; the joint near its limit has a ring about its axis, and its name."""
+    """Each cause is reported; a joint near its limit gets a ring and its name."""
     answer = eyes.preview('pose', at(**joints))
     assert answer.level == b'\x01' and values(answer)['colour'] == 'amber'
     assert answer.message.startswith('reachable, but ') and words in answer.message
@@ -88,7 +88,7 @@ def test_amber_previews(system, eyes, joints, words, limiting):
 
 
 def test_thresholds_are_parameters(system, eyes):
-    """Live: what was green is amber, each by its own."""
+    """Each threshold can be changed at runtime and turns a green preview amber."""
     goal = pose(HERE.translation + [0.0, 0.1, 0.0])
     assert values(eyes.preview('pose', goal))['colour'] == 'green'
     for name, value, words in (('far', 0.05, 'far branch'), ('limit_margin', 2.0, 'limit'),
@@ -101,7 +101,7 @@ def test_thresholds_are_parameters(system, eyes):
 
 
 def test_a_red_preview_says_why(system, eyes):
-    """In the words of the solver; the ghost is where it comes nearest."""
+    """It gives the reason of the solver; the ghost is at the nearest posture."""
     answer = eyes.preview('pose', FAR_AWAY)
     assert answer.level == b'\x02' and values(answer)['colour'] == 'red'
     assert values(answer)['reason'] == 'OUT_OF_REACH' and 'reaches at most' in answer.message
@@ -113,7 +113,7 @@ def test_a_red_preview_says_why(system, eyes):
 
 
 def test_a_red_preview_names_the_joint(system, eyes):
-    """That would have to go beyond its limit."""
+    """It names the joint that would have to exceed its limit."""
     answer = eyes.preview('pose', pose((0.0, 0.0, 0.02), np.eye(3)))
     assert values(answer)['reason'] == 'BEYOND_LIMIT'
     assert repr(values(answer)['limiting_joint']) in answer.message
@@ -128,7 +128,7 @@ def test_a_red_preview_names_the_joint(system, eyes):
     (pose((0.4, 0.0, 0.4)), 'nowhere', 'FRAME_UNKNOWN'),
     (pose((0.4, 0.0, 0.4)), '', 'FRAME_MISSING')])
 def test_bad_previews_are_answered(system, eyes, goal, frame, reason):
-    """Without a ghost of what came before; there is no plan, and the next is taken as ever."""
+    """They remove the previous ghost and cannot be planned; the next preview works."""
     eyes.preview('pose', pose(HERE.translation))
     eyes.see(lambda: eyes.there('ghost'))
     answer = eyes.preview('pose', goal, frame)
@@ -142,7 +142,7 @@ def test_bad_previews_are_answered(system, eyes, goal, frame, reason):
 
 
 def test_positions_and_directions(system, eyes):
-    """Only what is asked for has arrows; the posture does what is asked for."""
+    """Only the axes that count have arrows; the posture fits position or direction."""
     answer = eyes.preview('position', Point(x=0.2, y=0.5, z=0.3))
     assert np.linalg.norm(tip(numbers(answer)).translation - [0.2, 0.5, 0.3]) < 2e-6
     eyes.see(lambda: sorted(eyes.there('goal')) == [3])
@@ -163,7 +163,7 @@ def test_positions_and_directions(system, eyes):
 
 
 def test_a_preview_in_the_frame_of_a_link(system, eyes):
-    """Where the link is now."""
+    """It uses the present pose of the link."""
     R = np.eye(3)
     answer = eyes.preview('pose', pose((0.0, 0.03, -0.05), R), 'tool0')
     expected = HERE.act(np.array([0.0, 0.03, -0.05]))
@@ -174,7 +174,7 @@ def test_a_preview_in_the_frame_of_a_link(system, eyes):
 
 @pytest.mark.parametrize('straight', [False, True])
 def test_a_plan_is_what_the_goal_then_does(system, eyes, straight):
-    """Its duration and path are those of the goal; until then nothing moves."""
+    """Duration and path of the plan are those of the later goal; the plan moves nothing."""
     system.change('/ik_node', motion__straight=straight)
     goal = pose(HERE.translation + [0.05, -0.25, -0.1])
     eyes.preview('pose', goal)
@@ -204,7 +204,7 @@ def test_a_plan_is_what_the_goal_then_does(system, eyes, straight):
 
 
 def test_a_plan_during_a_motion_leaves_it(system, eyes):
-    """It begins where the arm is on its way; the motion goes on."""
+    """The plan starts from the present state of the moving arm; the motion continues."""
     stamp = system.send(HERE.translation + [0.0, 0.35, -0.1], DOWN)
     system.wait(lambda: system.trajectories)
     system.spin_for(0.7)
@@ -222,7 +222,7 @@ def test_a_plan_during_a_motion_leaves_it(system, eyes):
 
 
 def test_no_plan_to_what_is_out_of_reach(system, eyes):
-    """With the words of the preview, or those of the line."""
+    """The answer gives the reason of the preview, or of the line."""
     answer = eyes.preview('pose', FAR_AWAY)
     response = eyes.plan()
     assert not response.success and response.message == answer.message

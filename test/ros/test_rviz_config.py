@@ -151,14 +151,14 @@ def preview(view, namespace):
 
 
 def test_every_display_is_known(view):
-    """There is none that this test does not look at."""
+    """The view has no display that is not tested here."""
     assert view.displays.keys() == {*DISPLAYS, *WITHOUT_TOPIC, 'InteractiveMarkers'}
     assert all(display['Enabled'] for display in view.displays.values())
 
 
 @pytest.mark.parametrize('kind', DISPLAYS)
 def test_display(view, kind):
-    """A late subscriber gets the message, in a frame that TF has."""
+    """A late subscriber gets the message of the display, in a frame known to TF."""
     topic, qos = view.subscribe(kind)
     view.check(topic, DISPLAYS[kind][0], qos)
     # What nobody has looked at is made once somebody does: markers may come after an empty scene.
@@ -174,7 +174,7 @@ def test_display(view, kind):
 
 
 def test_markers_are_the_whole_scene(view):
-    """Goal and ghost are there for who comes late."""
+    """A late subscriber gets goal and ghost."""
     view.subscribe('MarkerArray')
     view.wait(lambda: 'MarkerArray' in view.last and view.last['MarkerArray'].markers, 'markers')
     assert {'goal', 'ghost'} <= {marker.ns for marker in view.last['MarkerArray'].markers
@@ -182,7 +182,7 @@ def test_markers_are_the_whole_scene(view):
 
 
 def test_frames(view):
-    """The fixed frame, and the links of the robot as RViz looks for them, are in TF."""
+    """TF has the fixed frame and the links of the robot by the names that RViz uses."""
     in_tf = {view.prefix + link for link in LINKS}
     prefix = view.displays['RobotModel']['TF Prefix']
     assert view.fixed_frame in in_tf
@@ -192,7 +192,7 @@ def test_frames(view):
 @pytest.mark.skipif(find_spec('interactive_markers') is None,
                     reason='interactive_markers is not on PyPI; it comes with ROS 2')
 def test_handle(view):
-    """RViz finds the handle, in a frame that TF has, and is heard."""
+    """RViz finds the handle in a frame known to TF, and its feedback is received."""
     topic = view.displays['InteractiveMarkers']['Interactive Markers Namespace']
     view.check(f'{topic}/update', InteractiveMarkerUpdate, MARKER_QOS)
     made = view.create_publisher(InteractiveMarkerFeedback, f'{topic}/feedback', MARKER_QOS)

@@ -20,7 +20,7 @@ def free_port() -> int:
 
 
 def test_serves_its_page_on_loopback(tmp_path, probe):
-    """The page is there, with a missing mesh named and left out; SIGINT ends it with code 0."""
+    """The page is served; the log names a missing mesh; SIGINT ends the viewer with code 0."""
     urdf = tmp_path / 'arm.urdf'
     urdf.write_text(ARM.read_text().replace(
         '<link name="tool0"/>', '<link name="tool0"><visual><geometry><mesh '
@@ -37,14 +37,14 @@ def test_serves_its_page_on_loopback(tmp_path, probe):
 
 
 def test_warns_when_it_is_not_on_loopback(tmp_path, probe):
-    """A page that others can see is said to be one."""
+    """The log warns if other machines can open the page."""
     with process('viewer', tmp_path, {
             'urdf_file': ARM, 'port': free_port(), 'host': '0.0.0.0'}) as running:
         probe.wait(lambda: 'open to the network' in running.output, 30.0)
 
 
 def test_a_port_that_is_taken(tmp_path, probe):
-    """The page is at the next one, and the log says so."""
+    """The page is served at the next port, and the log says so."""
     with socket.socket() as other:
         other.bind(('127.0.0.1', 0))
         other.listen()
@@ -69,7 +69,7 @@ UPGRADE = ('Upgrade: websocket', 'Connection: Upgrade', 'Sec-WebSocket-Version: 
 
 
 def test_only_pages_of_this_machine_are_served(tmp_path, probe):
-    """Another site is refused by its Origin, and by its Host if its name leads to us."""
+    """Other sites are refused by Origin, and by Host if their name resolves to this machine."""
     port = free_port()
     with process('viewer', tmp_path, {'urdf_file': ARM, 'port': port}) as running:
         probe.wait(lambda: 'open http' in running.output, 30.0)
@@ -92,7 +92,7 @@ def test_only_pages_of_this_machine_are_served(tmp_path, probe):
 
 
 def test_it_listens_where_it_says(tmp_path, probe):
-    """By default nobody but this machine can connect."""
+    """By default only this machine can connect."""
     port = free_port()
     with process('viewer', tmp_path, {'urdf_file': ARM, 'port': port}) as running:
         probe.wait(lambda: 'open http' in running.output, 30.0)
@@ -101,7 +101,7 @@ def test_it_listens_where_it_says(tmp_path, probe):
 
 
 def test_nobody_gets_a_tunnel():
-    """What any window can ask viser for, a way from the internet to the page, is not made."""
+    """The tunnel from the internet that any window can ask viser for is not opened."""
     page = Page('127.0.0.1', free_port())
     try:
         assert page.request_share_url() is None

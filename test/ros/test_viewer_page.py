@@ -1,8 +1,9 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The page of the viewer, in a real browser, before a real arm."""
+"""The page of the viewer in a real browser, with a simulated arm."""
 
 from contextlib import closing, contextmanager
+import re
 from urllib.parse import urlparse
 
 from harness import (
@@ -33,7 +34,9 @@ from browser import browser, free_port, SIZE, Window  # noqa: E402
 from scripts.screenshot import CHROMIUM, drag, HANDLE  # noqa: E402
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason='no Chromium is installed')
-AT_TIP = 0.015  # m and rad; the handle comes to the tip when it has all but come to rest
+AT_TIP = 0.015  # m and rad; the handle returns to the tip just before the arm is at rest
+SPEED = 'Speed (% of limits)'
+PHONE_SIZE = {'width': 400, 'height': 800}
 
 
 @pytest.fixture(scope='module')
@@ -45,7 +48,7 @@ def chromium():
 
 @contextmanager
 def opened(chromium, port, probe):
-    """Open a window; it must have nothing to complain of, and ask nobody else."""
+    """Open a window; it must log no errors and send requests to this machine only."""
     with closing(chromium.new_context(viewport=SIZE)) as context:
         window = Window(context.new_page(), port, probe)
         yield window
@@ -84,6 +87,7 @@ def arm(shared_system, one_window):
         one_window.check('Position only', False)
         one_window.check('Free about the tool axis', False)
         one_window.check('Follow while dragging', False)
+        one_window.press('Reset sliders to the arm')
         # After a motion the handle comes back to the tip.
         shared_system.final(shared_system.send_joints([0.2, *READY[1:]]))
 
@@ -135,10 +139,10 @@ def next_end(window, probe, known):
     return ends()[-1]
 
 
-# ---- what is seen -----------------------------------------------------------
+# ---- the scene --------------------------------------------------------------
 
-def test_arm_is_seen_where_its_joints_are(window, arm):
-    """The picture shows each link; it changes with the joints, and back again with them."""
+def test_arm_is_drawn_at_its_joint_positions(window, arm):
+    """Each link is drawn at its pose; the picture changes with the joints, and back."""
     assert arm.final(arm.send_joints([0.2, *READY[1:]]))['state'] == 'reached'
     assert arm.final(arm.send_joints(READY))['state'] == 'reached'
     at_tip(window, arm)
@@ -180,7 +184,7 @@ def share_of_change(picture, other):
 
 
 def test_page_waits_for_the_robot(chromium, shared_system, tmp_path):
-    """Before its description comes the page says so and is empty; then it shows the robot."""
+    """Without a robot description the page is empty and says so; then it shows the robot."""
     port = free_port()
     with process('viewer', tmp_path, {'port': port}) as running:
         shared_system.wait(lambda: 'open http://' in running.output, 60.0)
@@ -200,12 +204,12 @@ def test_page_waits_for_the_robot(chromium, shared_system, tmp_path):
             # A robot that comes later takes its place.
             other = ARM.read_text().replace('joint_6', 'wrist')
             shared_system.descriptions.publish(String(data=other))
-            window.wait(lambda: window.number('wrist').count(), 'the other robot')
+            window.wait(lambda: window.number('wrist (rad)').count(), 'the other robot')
             window.reads("the joint states lack 'wrist'")
 
 
 def test_arm_on_a_pedestal(chromium, shared_system, tmp_path):
-    """The base link is not the root: robot and handle stand where it is, and agree."""
+    """If the base link is not the root, robot and handle are still drawn at the same place."""
     urdf = tmp_path / 'raised.urdf'
     urdf.write_text(ARM.read_text().replace('</robot>', (
         '<link name="world"/><joint name="pedestal" type="fixed"><parent link="world"/>'
@@ -226,7 +230,7 @@ def test_arm_on_a_pedestal(chromium, shared_system, tmp_path):
 # ---- the handle -------------------------------------------------------------
 
 def test_drag_previews_and_move_goes_there(window, arm):
-    """Dragging moves nothing and shows a ghost; then the arm is where the handle was put."""
+    """Dragging shows a ghost and moves nothing; Move brings the tip to the handle."""
     pull(window)
     window.wait(lambda: window.visible('/ghost'), 'the ghost')
     assert not arm.statuses
@@ -234,11 +238,11 @@ def test_drag_previews_and_move_goes_there(window, arm):
     window.press('Move')
     assert next_end(window, arm, 0)['state'] == 'reached'
     assert off(wanted, tip(latest(arm))) < 1e-4
-    window.reads('reached; the tip is measured')
+    window.reads('✓ reached in')
 
 
 def test_follow_while_dragging(window, arm):
-    """The arm goes along, waits while the handle is held still, and stays where it is let go."""
+    """The arm follows the handle, waits while it is held still, and stops on release."""
     arm.change('/ik_node', stream__timeout=2.0)  # a busy machine may let the hand tremble
     window.check('Follow while dragging')
     origin, grip = (np.array(window.pixel(HANDLE, [0.0, 0.0, z])) for z in (0.0, 0.13))
@@ -257,7 +261,7 @@ def test_follow_while_dragging(window, arm):
 # ---- buttons ----------------------------------------------------------------
 
 def test_line_goes_straight(window, arm):
-    """The tip goes along a line."""
+    """The tip moves along a straight line."""
     pull(window)
     window.press('Move in a line')
     answer = next_end(window, arm, 0)
@@ -284,7 +288,7 @@ def test_position_only(window, arm):
 
 
 def test_free_about_the_tool_axis(window, arm):
-    """The tool axis points as the handle does; both checks cannot be set."""
+    """The tool axis is that of the handle; only one of the two checks can be set."""
     window.check('Position only')
     window.check('Free about the tool axis')
     window.wait(lambda: not window.box('Position only').is_checked(), 'the other check')
@@ -299,7 +303,7 @@ def test_free_about_the_tool_axis(window, arm):
 
 
 def test_home_and_stop(window, arm):
-    """Home is on its way until it is stopped; then it gets there."""
+    """Stop ends the motion to home; the next one arrives."""
     arm.change('/ik_node', motion__velocity_scale=0.02)
     window.press('Home')
     window.wait(lambda: arm.statuses, 'a goal')
@@ -311,34 +315,127 @@ def test_home_and_stop(window, arm):
     assert next_end(window, arm, known)['state'] == 'reached'
 
 
+def test_handle_to_tip(window, arm):
+    """A dragged handle returns to the tip; the arm does not move; the text is reset."""
+    pull(window)
+    window.wait(lambda: window.visible('/ghost'), 'the ghost')
+    window.press('Handle to tip')
+    at_tip(window, arm)
+    window.reads('Drag the handle at the tip')
+    assert not arm.statuses and np.allclose(latest(arm), READY, atol=1e-3)
+
+
+def test_handle_and_goal_can_be_told_apart(window, arm):
+    """Both have a label, and the axes of the goal are paler."""
+    pull(window)
+    window.wait(lambda: window.visible('/base/markers/goal_3/label'), 'the name of the goal')
+    assert window.visible(f'{HANDLE}/label') and window.visible(f'{HANDLE}/ball')
+    for k in range(3):
+        assert min(colour_of_arrow(window, f'/base/markers/goal_{k}')) > 0.25
+
+
+def colour_of_arrow(window, name):
+    """Return red, green and blue of arrows in the scene, 0 to 1, as they are sent."""
+    return window.page.evaluate("""name => {
+        const colours = window.__viserSceneTree.getState()[name].message.props.colors;
+        return [...colours].slice(0, 3).map(part => part / 255);
+    }""", name)
+
+
+def test_move_stands_out(window):
+    """Only the buttons that move the arm at once have a filled background."""
+    def background(label):
+        return window.page.get_by_role('button', name=label, exact=True).evaluate(
+            'button => getComputedStyle(button).backgroundColor')
+
+    plain = 'rgba(0, 0, 0, 0)'
+    window.page.mouse.move(SIZE['width'] / 2, 10)  # a button below the mouse has another colour
+    assert background('Move') not in (plain, background('Stop'))
+    assert all(background(label) == plain for label in (
+        'Move in a line', 'Plan', 'Home', 'Handle to tip', 'Reset sliders to the arm'))
+
+
+def on_top(window, label):
+    """Return whether the middle of a button can be clicked as it is, without scrolling."""
+    return window.page.get_by_role('button', name=label, exact=True).evaluate("""button => {
+        const box = button.getBoundingClientRect();
+        const x = box.x + box.width / 2, y = box.y + box.height / 2;
+        return button.contains(document.elementFromPoint(x, y));
+    }""")
+
+
+def test_stop_stays_in_view(window):
+    """The button stays visible when the panel is scrolled to its end."""
+    window.page.mouse.move(SIZE['width'] - 150, 300)
+    window.page.mouse.wheel(0, -3000)
+    window.wait(lambda: on_top(window, 'Move'), 'the top of the panel')
+    assert on_top(window, 'Stop')
+    window.page.mouse.wheel(0, 3000)
+    window.wait(lambda: not on_top(window, 'Move'), 'a scrolled panel')
+    assert on_top(window, 'Stop')
+
+
 # ---- sliders ----------------------------------------------------------------
 
-def test_joint_sliders(window, arm):
-    """A posture is shown by the ghost, then gone to; and taken from the arm."""
-    window.press('Take the present posture')
-    window.wait(lambda: float(window.number('joint_2').input_value()) == 0.3, 'the posture')
-    window.enter('joint_1', 0.5)
+def slider_value(window, joint):
+    """Return the number beside the slider of a joint."""
+    return float(window.number(f'{joint} (rad)').input_value())
+
+
+def test_sliders_follow_the_arm_until_they_are_touched(window, arm):
+    """A touched slider shows a ghost; only its joint is sent; then all sliders follow again."""
+    assert arm.final(arm.send_joints([0.5, *READY[1:]]))['state'] == 'reached'
+    window.wait(lambda: slider_value(window, 'joint_1') == 0.5, 'the slider of a moved joint')
+    window.enter('joint_2 (rad)', 0.4)
     window.wait(lambda: window.visible('/ghost'), 'the ghost')
-    assert not arm.statuses
+    # The arm moves meanwhile: what the page knew of joint_1 is outdated.
+    assert arm.final(arm.send_joints([0.1, *READY[1:]]))['state'] == 'reached'
+    window.wait(lambda: slider_value(window, 'joint_1') == 0.1, 'the untouched slider')
+    assert slider_value(window, 'joint_2') == 0.4
+    known = len(arm.statuses)
     window.press('Move to these joints')
-    assert next_end(window, arm, 0)['state'] == 'reached'
-    assert np.allclose(latest(arm), [0.5, *READY[1:]], atol=1e-3)
+    assert next_end(window, arm, known)['state'] == 'reached'
+    assert np.allclose(latest(arm), [0.1, 0.4, *READY[2:]], atol=1e-3)
+    assert arm.final(arm.send_joints(READY))['state'] == 'reached'
+    window.wait(lambda: slider_value(window, 'joint_2') == READY[1], 'the slider of joint_2')
+
+
+def test_sliders_can_be_reset(window, arm):
+    """They show the arm again, the ghost is hidden, and there is nothing to move to."""
+    window.enter('joint_1 (rad)', 0.5)
+    window.wait(lambda: window.visible('/ghost'), 'the ghost')
+    window.press('Reset sliders to the arm')
+    window.wait(lambda: slider_value(window, 'joint_1') == 0.0, 'the position of the arm')
+    window.wait(lambda: not window.visible('/ghost'), 'no ghost')
+    window.press('Move to these joints')
+    window.reads('move a slider first')
+    assert not arm.statuses
+
+
+def test_slider_labels_have_units_and_rounded_limits(window, arm):
+    """Each label of a joint has its unit; limits have at most three decimals."""
+    texts = window.page.locator('label').all_inner_texts()
+    assert [text for text in texts if text.startswith('joint_') and '(' in text] == [
+        f'joint_{k} (rad)' for k in range(1, 7)]
+    marks = window.page.locator('.mantine-Slider-markLabel').all_inner_texts()
+    assert {'-2.96', '2.96', '-1.9', '2.2'} <= set(marks)
+    assert all(len(mark.partition('.')[2]) <= 3 for mark in marks)
 
 
 def test_speed_is_that_of_the_node(window, arm):
-    """The slider sets the parameter, and shows it when somebody else has set it."""
+    """The slider sets the parameter, and shows values that others have set."""
     arm.change('/ik_node', motion__velocity_scale=0.31)
-    window.wait(lambda: float(window.number('Speed').input_value()) == 0.31, 'their value')
-    window.enter('Speed', 0.17)
+    window.wait(lambda: float(window.number(SPEED).input_value()) == 31.0, 'their value')
+    window.enter(SPEED, 17)
     window.wait(lambda: parameter(arm, 'motion.velocity_scale').double_value == 0.17, 'ours')
 
 
 def test_null_space_gains_are_those_of_the_node(window, arm):
-    """One gain for all is shown at each joint; a joint can have its own."""
+    """A common gain is shown for each joint; each joint can get its own."""
     arm.change('/ik_node', solver__null_space_gains=[2.0])
     window.page.get_by_text('Null-space gains').click()
-    window.wait(lambda: float(window.number('joint_4', 1).input_value()) == 2.0, 'their value')
-    window.enter('joint_4', 0.5, 1)
+    window.wait(lambda: float(window.number('joint_4').input_value()) == 2.0, 'their value')
+    window.enter('joint_4', 0.5)
     window.wait(lambda: list(parameter(arm, 'solver.null_space_gains').double_array_value)
                 == [2.0, 2.0, 2.0, 0.5, 2.0, 2.0], 'ours')
     window.page.get_by_text('Null-space gains').click()
@@ -354,29 +451,108 @@ def parameter(probe, name):
     return future.result().values[0]
 
 
-# ---- what is told -----------------------------------------------------------
+# ---- texts and plots --------------------------------------------------------
+
+def test_tab_has_the_name_of_the_arm(window):
+    """The title of the browser tab names the robot."""
+    window.wait(lambda: window.page.title() == 'six_axis_arm - ik_node', 'the title')
+
+
+def test_goals_are_listed_below_the_plots_in_one_line_each(window, arm):
+    """Newest first, at most five; a reason has a number with its unit."""
+    for turn in (0.1, 0.2, 0.1, 0.2, 0.1):
+        assert arm.final(arm.send_joints([turn, *READY[1:]]))['state'] == 'reached'
+    assert arm.final(arm.send([3.0, 0.0, 0.5]))['reason'] == 'OUT_OF_REACH'
+    lines = window.page.locator('summary')
+    window.wait(lambda: 'rejected' in lines.first.inner_text(), 'the rejected goal')
+    assert re.fullmatch(r'✗ rejected: out of reach by \d\.\d\d m', lines.first.inner_text())
+    assert lines.count() == 5
+    assert re.fullmatch(r'✓ reached in \d\.\d s', lines.nth(1).inner_text())
+    boxes = [lines.nth(k).bounding_box() for k in range(5)]
+    assert max(box['height'] for box in boxes) < 30.0
+    plots = window.page.locator('.uplot')
+    assert max(plots.nth(k).bounding_box()['y'] for k in range(plots.count())) < boxes[0]['y']
+    lines.first.click()
+    window.reads('OUT_OF_REACH')
+
+
+def test_old_answers_are_hidden(window, arm):
+    """The answer to a button is hidden after a while."""
+    window.press('Move to these joints')
+    answer = window.page.get_by_text('move a slider first')
+    window.wait(answer.count, 'the answer')
+    window.wait(lambda: not answer.count(), 'no answer')
+
+
+def test_arm_casts_a_shadow(window, arm):
+    """The ground is darker below the arm than beside it; the shadow follows the arm."""
+    def brightness(x, y):
+        column, row = window.pixel('/base', [x, y, 0.0])
+        box = window.page.locator('canvas').first.bounding_box()
+        column, row = round(column - box['x']), round(row - box['y'])
+        return window.picture()[row - 4:row + 5, column - 4:column + 5].mean()
+
+    def below(turn):
+        p = tip([turn, *READY[1:]]).translation
+        return p[0], p[1]
+
+    assert arm.final(arm.send_joints([0.9, *READY[1:]]))['state'] == 'reached'
+    window.wait(lambda: brightness(*below(0.9)) < brightness(*below(-0.6)) - 15, 'a shadow')
+    assert arm.final(arm.send_joints([-0.6, *READY[1:]]))['state'] == 'reached'
+    window.wait(lambda: brightness(*below(-0.6)) < brightness(*below(0.9)) - 15,
+                'a shadow that follows the arm')
+
+
+def test_phone(chromium, port, arm):
+    """The arm is drawn above the panel, Stop and Move are visible, no text is cut off."""
+    with closing(chromium.new_context(viewport=PHONE_SIZE)) as context:
+        window = Window(context.new_page(), port, arm)
+        at_tip(window, arm)
+
+        def arm_is_seen():
+            panel = window.page.locator('.mantine-ScrollArea-root').first.bounding_box()
+            points = [window.pixel(HANDLE, [0.0, 0.0, 0.0]), window.pixel('/base', [0.0] * 3)]
+            return all(0.0 < x < PHONE_SIZE['width'] and 0.0 < y < panel['y'] for x, y in points)
+
+        window.wait(arm_is_seen, 'the arm above the panel')
+        assert on_top(window, 'Stop') and on_top(window, 'Move')
+        assert not overflowing(window)
+
+
+def test_no_text_is_cut_off(window):
+    """All labels and buttons are wide enough for their text."""
+    assert not overflowing(window)
+
+
+def overflowing(window):
+    """Return the texts of buttons, labels and panels that are wider than their place."""
+    return window.page.evaluate("""() => [...document.querySelectorAll(
+        'button, label, .mantine-ScrollArea-viewport')].filter(
+        each => each.clientWidth > 0 && each.scrollWidth > each.clientWidth + 1).map(
+        each => each.innerText)""")
+
 
 def test_plots_follow_the_joints(window, arm):
-    """The last point of each joint is its share of its range."""
+    """The last point of a joint is its position in percent of its range."""
     assert arm.final(arm.send_joints([0.6, *READY[1:]]))['state'] == 'reached'
     want = 100.0 * (0.6 + 2.96) / 5.92
 
     def last():
         charts = window.page.evaluate('Object.values(window.__viserTestpoints.uplots).map('
-                                      'each => each.chart.data.map(row => [...row].at(-1)))')
+                                      'each => each.chart.data.map(row => [...row].at(-2)))')
         return next(values for values in charts if len(values) == 7)[1]
 
     window.wait(lambda: abs(last() - want) < 0.5, 'the plot')
 
 
-def test_silent_arm_is_noticed(window, arm):
-    """Without joint states the page says since when."""
+def test_missing_joint_states_are_reported(window, arm):
+    """Without joint states the page says for how long they have been missing."""
     arm.change('/sim_controller', measuring__dropped=1.0)
     window.reads('the arm is not shown as it is: the joint state of')
 
 
-def test_workspace_is_seen_and_hidden(window, arm):
-    """A cloud of points is drawn, unless it is not wanted; a broken one is refused."""
+def test_workspace_can_be_shown_and_hidden(window, arm):
+    """A point cloud is drawn if the box is checked; an invalid one is refused."""
     cloud = PointCloud2(height=1, width=2, point_step=16, row_step=32, data=np.array(
         [[0.5, 0.0, 0.5, 0.0], [0.0, 0.5, 0.5, 0.0]], np.float32).tobytes(), fields=[
             PointField(name=name, offset=4 * k, datatype=PointField.FLOAT32, count=1)
@@ -386,7 +562,7 @@ def test_workspace_is_seen_and_hidden(window, arm):
     publisher.publish(PointCloud2(width=5, height=5))
     publisher.publish(cloud)
     window.wait(lambda: window.visible('/base/workspace'), 'the workspace')
-    window.check('Workspace', False)
+    window.check('Show workspace', False)
     window.wait(lambda: not window.visible('/base/workspace'), 'no workspace')
     arm.destroy_publisher(publisher)
 
@@ -394,22 +570,22 @@ def test_workspace_is_seen_and_hidden(window, arm):
 # ---- several windows, restarts, strangers -----------------------------------
 
 def test_two_windows_agree(chromium, port, window, arm):
-    """What is dragged or checked in one is so in the other."""
+    """Drags, checks and sliders of one window appear in the other."""
     with opened(chromium, port, arm) as other:
         at_tip(other, arm)
         pull(other)
         window.wait(lambda: np.allclose(window.pose(HANDLE), other.pose(HANDLE)), 'the drag')
         other.check('Position only')
         window.wait(window.box('Position only').is_checked, 'the check')
-        other.enter('joint_3', 0.25)
-        window.wait(lambda: float(window.number('joint_3').input_value()) == 0.25, 'the slider')
+        other.enter('joint_3 (rad)', 0.25)
+        window.wait(lambda: slider_value(window, 'joint_3') == 0.25, 'the slider')
         window.press('Move')
         assert next_end(window, arm, 0)['state'] == 'reached'
-        other.reads('reached; the tip is measured')
+        other.reads('✓ reached in')
 
 
 def test_handle_is_not_held_by_a_window_that_is_gone(chromium, port, window, arm):
-    """A window that is closed while the arm follows its hand lets go; others can take over."""
+    """Closing a window releases the handle it dragged; another window can take over."""
     arm.change('/ik_node', stream__timeout=2.0)
     window.check('Follow while dragging')
     with opened(chromium, port, arm) as other:
@@ -429,8 +605,8 @@ def test_handle_is_not_held_by_a_window_that_is_gone(chromium, port, window, arm
     assert next_end(window, arm, known)['state'] == 'reached'
 
 
-def test_two_hands_at_one_handle(chromium, port, window, arm):
-    """Who pulled last has it; the other one lets go of nothing, and both see the same."""
+def test_two_windows_drag_one_handle(chromium, port, window, arm):
+    """The window that dragged last holds the handle; both windows show the same pose."""
     with opened(chromium, port, arm) as other:
         at_tip(other, arm)
         hands = []
@@ -453,7 +629,7 @@ def test_two_hands_at_one_handle(chromium, port, window, arm):
 
 
 def test_narrow_window_has_the_whole_arm(chromium, port, arm):
-    """The handle is on what the panels leave of the canvas."""
+    """The handle is within the part of the canvas that the panels leave free."""
     context = chromium.new_context(viewport={'width': 800, 'height': 600})
     try:
         window = Window(context.new_page(), port, arm)
@@ -470,7 +646,7 @@ def test_narrow_window_has_the_whole_arm(chromium, port, arm):
 
 
 def test_page_comes_back_with_its_server(chromium, shared_system, tmp_path):
-    """A viewer that is killed and started again on its port has its windows again."""
+    """Open windows reconnect to a viewer that is killed and started again on its port."""
     port = free_port()
     parameters = {'urdf_file': ARM, 'port': port}
     first = Process('viewer', tmp_path / 'first.log', parameters)
@@ -494,7 +670,7 @@ def test_page_comes_back_with_its_server(chromium, shared_system, tmp_path):
 
 
 def test_pages_of_other_sites_are_refused(port):
-    """A page from elsewhere, in a browser of this machine, cannot connect."""
+    """A page of another site, opened in a browser on this machine, cannot connect."""
     from websockets.exceptions import InvalidStatus
     from websockets.sync.client import connect
     with pytest.raises(InvalidStatus, match='403'):

@@ -58,7 +58,7 @@ def refused(uri, *words, **kwargs):
 # ---- where it is looked for -------------------------------------------------
 
 def test_package_in_the_ament_index(tmp_path, monkeypatch):
-    """Every prefix is asked, the first that has the package first; a folder alone is none."""
+    """All prefixes are searched in order; a folder without an index entry is no package."""
     one, two = tmp_path / 'one', tmp_path / 'two'
     monkeypatch.setenv('AMENT_PREFIX_PATH', f'{one}:{tmp_path / "absent"}::{two}')
     mesh = put(install(two, 'arm') / 'meshes/a.stl')
@@ -70,7 +70,7 @@ def test_package_in_the_ament_index(tmp_path, monkeypatch):
 
 
 def test_search_paths_come_first(tmp_path, monkeypatch):
-    """A search path has packages, or what follows the package's name."""
+    """A search path contains packages, or what follows the package name."""
     monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path / 'ros'))
     installed = put(install(tmp_path / 'ros', 'arm') / 'a.stl')
     named, rest = put(tmp_path / 'src/arm/a.stl'), put(tmp_path / 'rest/a.stl')
@@ -83,7 +83,7 @@ def test_search_paths_come_first(tmp_path, monkeypatch):
 
 
 def test_the_folder_of_the_urdf(tmp_path):
-    """A relative path starts at the URDF, and stays in its package or, of urdf/, beside it."""
+    """A relative path starts at the URDF and stays in its package, or beside the folder urdf/."""
     mesh, urdf = put(tmp_path / 'arm/meshes/a.stl'), tmp_path / 'arm/urdf'
     assert found('../meshes/a.stl', urdf_folder=urdf) == mesh
     refused('../meshes/a.stl', 'came without a folder')
@@ -97,7 +97,7 @@ def test_the_folder_of_the_urdf(tmp_path):
 
 
 def test_a_checkout(tmp_path):
-    """The package is a folder above the URDF, by its name or by its package.xml."""
+    """A parent folder of the URDF is the package, by its name or by its package.xml."""
     mesh = put(tmp_path / 'arm/meshes/a.stl')
     folder = tmp_path / 'arm/urdf'
     assert found('package://arm/meshes/a.stl', urdf_folder=folder) == mesh
@@ -111,7 +111,7 @@ def test_a_checkout(tmp_path):
 @pytest.mark.parametrize('form', ['file://{}', 'file://localhost{}', 'file:{}', 'FILE://{}', '{}',
                                   'file:///{}'])
 def test_absolute(tmp_path, monkeypatch, form):
-    """An absolute path is taken if it lies in a folder that is allowed."""
+    """An absolute path is accepted if it is in an allowed folder."""
     mesh = put(tmp_path / 'share/arm/a b%20c.stl')
     uri = form.format(str(mesh))
     refused(uri)
@@ -124,7 +124,7 @@ def test_absolute(tmp_path, monkeypatch, form):
 
 
 def test_percent_encoding(tmp_path):
-    """A URI may be encoded; the name as it stands comes first, and a path is no URI."""
+    """A URI may be percent-encoded; the literal name comes first; a plain path is not decoded."""
     blank = put(tmp_path / 'ä b.stl')
     assert found(f'file://{tmp_path}/%C3%A4%20b.stl', [tmp_path]) == blank
     assert found('package://p/%c3%a4%20b.stl', [tmp_path]) == blank
@@ -164,7 +164,7 @@ def test_real_robots(name, tmp_path, monkeypatch):
     '../secret.stl', 'meshes/../../secret.stl', '%2e%2e/secret.stl', '..%2fsecret.stl',
     './.././secret.stl', '/../secret.stl', '%2Fsecret.stl/../../secret.stl', '..//secret.stl'])
 def test_no_way_out(tmp_path, monkeypatch, rest):
-    """No spelling of `..` leads out of package, search path or the URDF's folder."""
+    """No form of `..` leaves the package, the search path or the folder of the URDF."""
     put(tmp_path / 'share/secret.stl')
     put(tmp_path / 'share/arm/meshes/a.stl')
     install(tmp_path, 'arm')
@@ -182,7 +182,7 @@ def test_no_way_out(tmp_path, monkeypatch, rest):
 @pytest.mark.parametrize('uri', ['package://../arm/a.stl', 'package://./a.stl', 'package:///',
                                  'package://', 'package:////'])
 def test_a_package_needs_a_name(uri, tmp_path):
-    """`..` is no package."""
+    """`..` is not a package name."""
     put(tmp_path / 'arm/a.stl')
     (tmp_path / 'src').mkdir()
     refused(uri, 'package', search_paths=[tmp_path / 'src'])
@@ -207,7 +207,7 @@ def test_links_are_followed(tmp_path, monkeypatch):
 
 
 def test_what_is_no_mesh(tmp_path, monkeypatch):
-    """Folders, pipes, empty and huge files, LFS pointers and other formats are told apart."""
+    """Folders, pipes, empty and huge files, LFS pointers and other formats are each refused."""
     (tmp_path / 'folder.stl').mkdir()
     os.mkfifo(tmp_path / 'pipe.stl')
     put(tmp_path / 'empty.stl', b'')
@@ -227,7 +227,7 @@ def test_what_is_no_mesh(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize('encoding', ['utf-8', 'utf-8-sig', 'utf-16'])
 def test_document_types(tmp_path, encoding):
-    """A .dae whose entities would grow without an end is not given to its reader."""
+    """A .dae with a document type, whose entities could expand without end, is not read."""
     laughs = ('<?xml version="1.0"?><!-- x --><!DOCTYPE COLLADA [<!ENTITY a "ha">'
               '<!ENTITY b "&a;&a;">]><COLLADA>&b;</COLLADA>')
     put(tmp_path / 'arm.dae', laughs.encode(encoding))
@@ -241,13 +241,13 @@ def test_document_types(tmp_path, encoding):
 
 @pytest.mark.skipif(os.geteuid() == 0, reason='root may read everything')
 def test_unreadable(tmp_path):
-    """A file that may not be read is called so."""
+    """A file without read permission is reported as such."""
     put(tmp_path / 'a.stl').chmod(0)
     refused('a.stl', 'cannot be read: Permission denied', search_paths=[tmp_path])
 
 
 def test_hints(tmp_path):
-    """Other case is named; so are machines, schemes and names too long."""
+    """The message tells of files in other case, remote hosts, schemes and too long names."""
     put(tmp_path / 'Mesh.STL')
     here = {'search_paths': [tmp_path]}
     assert found('Mesh.STL', [tmp_path])
@@ -284,7 +284,7 @@ def world(tmp_path_factory):
 @example('../secret.stl')
 @example('file:///in/arm/../../secret.stl')
 def test_any_uri(world, uri):
-    """Whatever the URI: a sentence, or a file inside."""
+    """Any URI gives a sentence or a file in an allowed folder."""
     inside = world / 'in'
     for text in (uri, uri.replace('/in', f'{inside}')):
         for folders in ({'search_paths': [inside]}, {'urdf_folder': inside / 'arm'}):

@@ -13,7 +13,7 @@ from ik_node.kinematics.links import link_poses
 from ik_node.model.shapes import link_shapes
 from ik_node.model.urdf import parse_urdf, read_urdf
 from ik_node.ui.mesh_files import resolve
-from ik_node.ui.robot_shapes import drawable, GREY
+from ik_node.ui.robot_shapes import drawable, STAND_IN_COLOUR
 from ik_node.ui.viewer.link_meshes import link_bodies
 
 JOINTS = ('<joint name="j" type="revolute"><origin xyz="0.3 -0.2 0.6"/><parent link="a"/>'
@@ -40,7 +40,7 @@ def ends(shape):
 
 
 def test_primitives_stay(tmp_path):
-    """What needs no file is drawn as it is, with its colour."""
+    """Primitives are drawn unchanged, with their colours."""
     looks = looks_of(
         '<visual><origin xyz="1 2 3" rpy="0.1 0.2 0.3"/><geometry><box size="1 2 3"/></geometry>'
         '<material name="red"/></visual><visual><geometry><cylinder radius="0.1" length="2"/>'
@@ -68,12 +68,13 @@ def test_a_mesh_that_is_there(tmp_path):
 
 
 def test_a_missing_mesh_is_its_collision_primitive():
-    """One warning for one URI, however often it is used."""
+    """There is one warning for each URI, however often it is used."""
     looks = looks_of(f'<visual>{MESH}</visual><visual>{MESH}</visual><collision><origin '
                      'xyz="0 0 1"/><geometry><box size="1 2 3"/></geometry></collision>'
                      f'<collision>{MESH}</collision>')
     box, = looks.shapes['a']
-    assert (box.kind, box.size, box.xyz, box.rgba) == ('box', (1, 2, 3), (0, 0, 1), GREY)
+    assert (box.kind, box.size, box.xyz) == ('box', (1, 2, 3), (0, 0, 1))
+    assert box.rgba == STAND_IN_COLOUR
     warning, = looks.warnings
     assert 'package://absent/a.stl' in warning and "'absent'" in warning
 
@@ -91,7 +92,7 @@ def test_a_missing_mesh_without_collision_reaches_from_joint_to_joint():
 
 @given(st.tuples(*[st.floats(-2.0, 2.0)] * 3).filter(lambda end: np.linalg.norm(end) > 2e-3))
 def test_rods_end_at_the_joint_in_every_direction(end):
-    """Straight up, straight down and all between."""
+    """Straight up, straight down and all directions between."""
     text = JOINTS.replace('0.3 -0.2 0.6', ' '.join(map(str, end)))
     looks = drawable(parse_urdf(f'<robot name="r"><link name="a"><visual>{MESH}</visual></link>'
                                 f'<link name="b"/>{text}</robot>'), resolve)
@@ -99,7 +100,7 @@ def test_rods_end_at_the_joint_in_every_direction(end):
 
 
 def test_a_last_link_is_a_ball():
-    """A link with nothing below it gets a ball in proportion to the robot."""
+    """A link without child joints gets a ball in proportion to the robot."""
     looks = drawable(parse_urdf(f'<robot name="r"><link name="a"/><link name="b"><visual>{MESH}'
                                 f'</visual></link>{JOINTS}</robot>'), resolve)
     ball, = looks.shapes['b']
@@ -118,7 +119,7 @@ def test_a_last_link_is_a_ball():
     ('<geometry><mesh filename="a.stl" scale="0 1 1"/></geometry>', '0.0'),
     ('<origin xyz="1 2 x"/><geometry><sphere radius="1"/></geometry>', 'xyz')])
 def test_a_visual_that_makes_no_sense(inside, words):
-    """It is named by its link and stood in for; the others are drawn."""
+    """The warning names its link; it is replaced; the other visuals are drawn."""
     good = '<visual><geometry><sphere radius="0.5"/></geometry></visual>'
     looks = looks_of(f'<visual>{inside}</visual>{good}')
     warning, = looks.warnings
@@ -129,7 +130,7 @@ def test_a_visual_that_makes_no_sense(inside, words):
 @pytest.mark.parametrize('name', ['ur5', 'panda', 'six_axis_arm'])
 @pytest.mark.parametrize('with_meshes', [True, False])
 def test_real_robots_are_drawn(name, with_meshes):
-    """By the page's own code; stand-ins take the place that the meshes would."""
+    """The code of the page draws them; stand-ins fill the space of the meshes."""
     pytest.importorskip('collada', reason='pycollada is not installed (extra "viewer")')
     path = robots.ARMS[name].path
     arm = read_urdf(path)

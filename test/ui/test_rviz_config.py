@@ -22,13 +22,13 @@ def leaves(value, path=()):
 
 
 def test_nothing_changes_without_namespace_and_prefix():
-    """The view as it stands is that of a lone robot."""
+    """The view in config/ is that of a single robot."""
     assert yaml.safe_load(adapted(VIEW, '', '', 'base_link')) == yaml.safe_load(VIEW)
 
 
 @pytest.mark.parametrize('namespace', ['cell/left', '/cell/left/'])
 def test_what_changes(namespace):
-    """Topics, the fixed frame and the prefix of the robot; no other word or number."""
+    """Topics, the fixed frame and the prefix of the robot change, and nothing else."""
     before = leaves(yaml.safe_load(VIEW))
     after = leaves(yaml.safe_load(adapted(VIEW, namespace, 'left/', 'base_1')))
     changed = {before[path]: after[path] for path in after if after[path] != before[path]}
@@ -41,13 +41,13 @@ def test_what_changes(namespace):
 
 
 def test_a_prefix_that_rviz_does_not_have():
-    """It is refused in one sentence."""
+    """It is refused with one sentence."""
     with pytest.raises(ParameterError, match="'left_' does not end with /.* take 'left_/'"):
         adapted(VIEW, '', 'left_', 'base_link')
 
 
 def test_types_survive():
-    """What RViz reads as text, number or truth it reads as that again."""
+    """Texts, numbers and booleans keep their types."""
     before, after = (leaves(yaml.safe_load(text)) for text in (
         VIEW, adapted(VIEW, 'a', 'b/', 'base_link')))
     assert all(type(after[path]) is type(value) for path, value in before.items())

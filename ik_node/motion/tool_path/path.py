@@ -197,7 +197,7 @@ class ToolPath:
     @classmethod
     def joined(cls, paths: Sequence[ToolPath], blend_radius: float = 0.0) -> ToolPath:
         """
-        Return paths one after the other, with stops or blends at all of their corners.
+        Return paths in sequence, with stops or blends at all of their corners.
 
         Raises
         ------

@@ -16,10 +16,15 @@ import numpy as np
 
 from ik_node.kinematics.kernels import allocating, inlined
 
+# Columns of the chain's table, (m + 1, 16), behind the pose (12) of each joint frame: not 0 for a
+# prismatic joint; index of the joint in q; factor of a mimic joint.
+PRISMATIC_COLUMN, INDEX_COLUMN, FACTOR_COLUMN = 12, 13, 14
+
 # Rows of the joint table, (7, n); compiled code reads them as JointRows.
 (LOWER_ROW, UPPER_ROW, WRAP_ROW, REVOLUTE_ROW, SCALE_ROW, PREFERRED_ROW, PULL_ROW) = range(7)
 
-# Entries of the settings, (16,).
+# Entries of the settings, (16,).  Tolerances and arm reach in m and rad; the box as in a goal.
+# WALK_TO_REST: not 0 to walk on until the error no longer falls, also if the goal is not met.
 (METRES_PER_RADIAN, POSITION_TOLERANCE, ORIENTATION_TOLERANCE, MAX_STEPS, MAX_BIAS_STEPS,
  MANIPULABILITY_GAIN, EXPLORE_SELF_MOTION, ARM_REACH, WALK_TO_REST, BOX_WIDTHS) = range(10)
 BOX_AXES = BOX_WIDTHS + 6

@@ -35,11 +35,14 @@ from ik_node.solver.compiled.layout import (
     Attempt,
     EXACT_POSE,
     EXPLORE_SELF_MOTION,
+    FACTOR_COLUMN,
     HALF_WIDTHS,
+    INDEX_COLUMN,
     MANIPULABILITY_GAIN,
     MAX_BIAS_STEPS,
     MAX_STEPS,
     METRES_PER_RADIAN,
+    PRISMATIC_COLUMN,
     TOLERANCE_AXES,
 )
 from ik_node.solver.compiled.residual import residual, task_columns
@@ -125,7 +128,7 @@ def manipulability_gradient(table, gradient, work):
     gradient[:] = 0.0
     value = 0.0
     for j in range(m):
-        c = int(table[j, 13])
+        c = int(table[j, INDEX_COLUMN])
         gram(columns, active, 1e-12, A)
         copy(columns[c], y)
         if not cholesky_solve(A, y):
@@ -133,7 +136,7 @@ def manipulability_gradient(table, gradient, work):
         if j == 0:
             for i in range(6):
                 value -= 0.5 * log(A[i, i])  # cholesky_solve leaves 1 / D there
-        f = table[j, 14]
+        f = table[j, FACTOR_COLUMN]
         jx, jy, jz, jl, jm, jn = path_column(table, frames, j)
         for i in range(m):
             ix, iy, iz, il, im, i_n = path_column(table, frames, i)
@@ -145,7 +148,7 @@ def manipulability_gradient(table, gradient, work):
             else:
                 s = (y[0] * (jm * iz - jn * iy) + y[1] * (jn * ix - jl * iz)
                      + y[2] * (jl * iy - jm * ix))
-            gradient[int(table[i, 13])] += s * f * table[i, 14]
+            gradient[int(table[i, INDEX_COLUMN])] += s * f * table[i, FACTOR_COLUMN]
     return value
 
 
@@ -154,7 +157,7 @@ def path_column(table, frames, k):
     """Return the column of joint k of the path, without its factor: linear (3), angular (3)."""
     frame, tip = frames[k], frames[table.shape[0] - 1]
     x, y, z = frame[2], frame[5], frame[8]
-    if table[k, 12] != 0.0:
+    if table[k, PRISMATIC_COLUMN] != 0.0:
         return x, y, z, 0.0, 0.0, 0.0
     dx, dy, dz = tip[9] - frame[9], tip[10] - frame[10], tip[11] - frame[11]
     return y * dz - z * dy, z * dx - x * dz, x * dy - y * dx, x, y, z
@@ -193,8 +196,8 @@ def add_curvature(table, frames, f, B):
                  + f[2] * (il * jy - im * jx))
             s += 0.5 * (f[3] * (im * jn - i_n * jm) + f[4] * (i_n * jl - il * jn)
                         + f[5] * (il * jm - im * jl))
-            s *= table[i, 14] * table[j, 14]
-            a, b = int(table[i, 13]), int(table[j, 13])
+            s *= table[i, FACTOR_COLUMN] * table[j, FACTOR_COLUMN]
+            a, b = int(table[i, INDEX_COLUMN]), int(table[j, INDEX_COLUMN])
             B[a, b] -= s
             if i != j:
                 B[b, a] -= s

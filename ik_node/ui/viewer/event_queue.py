@@ -1,10 +1,10 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-From the page's threads to the node's.
+Hands events over from the threads of the page to the thread of the node.
 
-What a person does arrives on viser's event loop; it is done, in the same order, on the
-thread that spins the node.  So nothing behind the inbox needs a lock.
+Events of the page arrive on viser's event loop; they are handled, in the same order, on the
+thread that spins the node.  So no handler needs a lock.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import viser
 
 
 class Inbox:
-    """Calls that wait for the node's thread."""
+    """Queue of calls for the thread of the node."""
 
     def __init__(self, node: Node) -> None:
         self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._bell = node.create_guard_condition(self._take_one)
 
     def put(self, call: Callable[[], None]) -> None:
-        """Have something called on the node's thread; may be used from any thread."""
+        """Queue a call; may be used from any thread."""
         self._calls.put(call)
         self._bell.trigger()
 
@@ -35,18 +35,18 @@ class Inbox:
             call = self._calls.get_nowait()
         except Empty:
             return
-        self._bell.trigger()  # for the next, whatever becomes of this one
+        self._bell.trigger()  # for the next call, also if this one raises
         call()
 
     def on_click(self, button: viser.GuiButtonHandle, do: Callable[[], None]) -> None:
-        """Call `do` when a person presses the button."""
+        """Call `do` when the button is pressed."""
         async def clicked(_event: viser.GuiEvent) -> None:
             self.put(do)
 
         button.on_click(clicked)
 
     def on_change(self, control: Any, do: Callable[[Any], None]) -> None:
-        """Call `do` with the new value when a person, not the node, has changed a control."""
+        """Call `do` with the new value when a control is changed in a window, not by the node."""
         async def changed(event: viser.GuiEvent) -> None:
             if event.client_id is not None:
                 self.put(partial(do, event.target.value))

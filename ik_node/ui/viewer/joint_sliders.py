@@ -1,38 +1,52 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Sliders for the joints: a posture to look at, and to go to."""
+"""Sliders for the joints, which follow the arm until they are touched."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import pi
+from functools import partial
+from math import degrees, pi
+from time import monotonic
 
 import numpy as np
 import viser
 
 from ik_node.model.chain import Chain
+from ik_node.ui.node_client import Answer
 from ik_node.ui.viewer.event_queue import Inbox
+from ik_node.ui.viewer.style import mark, PLAIN_STYLE
 
-DIGITS = 3  # after the point, rad or m
+SLIDER_DIGITS = 3  # decimals of a slider, rad or m
+FINEST_STEP = 10.0**-SLIDER_DIGITS
+SETTLING_TIME_S = 0.5  # after which a touched slider is shown again as the node knows it
 
 
 def shown_range(chain: Chain) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends (n,) of a joint's range; half a turn each way, or 1 m, without limits."""
-    some = np.where(chain.turning, pi, 1.0)
-    return (np.where(np.isfinite(chain.lower), chain.lower, -some),
-            np.where(np.isfinite(chain.upper), chain.upper, some))
+    """Return the limits (n,) of the joints, rad or m; ±pi or ±1 m where there are none."""
+    default = np.where(chain.turning, pi, 1.0)
+    return (np.where(np.isfinite(chain.lower), chain.lower, -default),
+            np.where(np.isfinite(chain.upper), chain.upper, default))
+
+
+def slider_range(chain: Chain) -> tuple[np.ndarray, np.ndarray]:
+    """Return the limits (n,) of the sliders: the limits of the joints, rounded inwards."""
+    lower, upper = shown_range(chain)
+    rounding_error = 1e-6  # of a multiple of the step that is not exact in binary
+    return (np.round(np.ceil(lower / FINEST_STEP - rounding_error) * FINEST_STEP, SLIDER_DIGITS),
+            np.round(np.floor(upper / FINEST_STEP + rounding_error) * FINEST_STEP, SLIDER_DIGITS))
 
 
 def shown_posture(chain: Chain, positions: Mapping[str, float]) -> dict[str, float]:
-    """Return positions as sliders show them: inside the range, without turns that are no limit."""
-    lower, upper = shown_range(chain)
+    """Return positions as the sliders show them: within range, continuous joints wrapped."""
+    lower, upper = slider_range(chain)
     shown = {}
     for k, name in enumerate(chain.joint_names):
         if name in positions:
             value = positions[name]
             if chain.continuous[k]:
                 value = (value + pi) % (2.0 * pi) - pi
-            shown[name] = float(np.clip(round(value, DIGITS), lower[k], upper[k]))
+            shown[name] = float(np.clip(round(value, SLIDER_DIGITS), lower[k], upper[k]))
     return shown
 
 
@@ -40,52 +54,103 @@ class JointPanel:
     """
     One slider for each joint of the chain.
 
+    A slider shows the position of its joint until somebody moves it.  Only joints whose
+    sliders were moved are sent, so a joint never goes to an outdated position.  Once the
+    arm has reached what was sent, all sliders follow it again.
+
     Parameters
     ----------
     chain : Chain
     show : callable
-        Shows a posture, by joint name, while it is chosen.
+        Shows the ghost at chosen positions, by joint name; none hide it.
     go : callable
-        Goes to a posture: names and positions.
+        Sends names and positions as a goal; returns its stamp.
+    say : callable
+        Takes whether something went well, and a sentence.
 
     """
 
     def __init__(self, server: viser.ViserServer, inbox: Inbox, chain: Chain,
                  show: Callable[[dict[str, float]], None],
-                 go: Callable[[tuple[str, ...], list[float]], object]) -> None:
+                 go: Callable[[list[str], list[float]], str], say: Answer) -> None:
         self._chain = chain
-        self._known: Mapping[str, float] = {}
-        self._set = False
-        lower, upper = shown_range(chain)
+        self._show, self._go, self._say = show, go, say
+        self._positions: Mapping[str, float] = {}
+        self._touched: set[str] = set()
+        self._settling: dict[str, float] = {}  # joint -> time of its last touch (monotonic, s)
+        self._goal_stamp = ''
         self._folder = server.gui.add_folder('Joints')
+        self._sliders: dict[str, viser.GuiSliderHandle] = {}
         with self._folder:
-            self._sliders = {
-                name: server.gui.add_slider(
-                    name, min=float(a), max=float(b), step=10.0**-DIGITS,
-                    initial_value=float(np.clip(0.0, a, b)),
-                    hint=f'{"rad" if turning else "m"}, from {a:.3f} to {b:.3f}')
-                for name, a, b, turning in zip(chain.joint_names, lower, upper, chain.turning)}
+            for k, (lower, upper) in enumerate(zip(*slider_range(chain))):
+                self._add_slider(server, inbox, k, float(lower), float(upper))
             move = server.gui.add_button('Move to these joints')
-            take = server.gui.add_button('Take the present posture', color='gray')
+            mark(server, PLAIN_STYLE)
+            reset = server.gui.add_button('Reset sliders to the arm')
+        inbox.on_click(move, self._move)
+        inbox.on_click(reset, self.follow_arm)
 
-        def posture() -> dict[str, float]:
-            return {name: slider.value for name, slider in self._sliders.items()}
+    def _add_slider(self, server: viser.ViserServer, inbox: Inbox, k: int, lower: float,
+                    upper: float) -> None:
+        name = self._chain.joint_names[k]
+        hint = f'{lower:g} to {upper:g} m'
+        if self._chain.turning[k]:
+            hint = f'{lower:g} to {upper:g} rad ({degrees(lower):.0f}° to {degrees(upper):.0f}°)'
+        slider = server.gui.add_slider(
+            f'{name} ({"rad" if self._chain.turning[k] else "m"})', min=lower, max=upper,
+            step=FINEST_STEP, initial_value=float(np.clip(0.0, lower, upper)), hint=hint)
+        inbox.on_change(slider, partial(self._touch, name))
+        self._sliders[name] = slider
 
-        for slider in self._sliders.values():
-            inbox.on_change(slider, lambda _value: show(posture()))
-        inbox.on_click(move, lambda: go(chain.joint_names, list(posture().values())))
-        inbox.on_click(take, self._take_present)
+    def _touch(self, name: str, _value: float) -> None:
+        self._touched.add(name)
+        self._settling[name] = monotonic()
+        self._goal_stamp = ''
+        self._show(self._chosen())
+
+    def _chosen(self) -> dict[str, float]:
+        """Return the positions of the sliders that were moved, by joint name."""
+        return {name: slider.value for name, slider in self._sliders.items()
+                if name in self._touched}
+
+    def _move(self) -> None:
+        chosen = self._chosen()
+        if chosen:
+            self._goal_stamp = self._go(list(chosen), list(chosen.values()))
+        else:
+            self._say(False, 'move a slider first: all of them show where the arm is')
 
     def take_positions(self, positions: Mapping[str, float]) -> None:
-        """Know where the joints are; the sliders begin there."""
-        self._known = positions
-        if not self._set and all(name in positions for name in self._chain.joint_names):
-            self._set = True
-            self._take_present()
+        """Take the positions of the joints by name, rad or m; untouched sliders show them."""
+        self._positions = positions
+        for name, value in shown_posture(self._chain, positions).items():
+            if name not in self._touched:
+                self._sliders[name].value = value
+        for name, touched_at in list(self._settling.items()):
+            if monotonic() - touched_at > SETTLING_TIME_S:
+                del self._settling[name]
+                self._show_again(self._sliders[name])
 
-    def _take_present(self) -> None:
-        for name, value in shown_posture(self._chain, self._known).items():
-            self._sliders[name].value = value
+    @staticmethod
+    def _show_again(slider: viser.GuiSliderHandle) -> None:
+        """Send the value of a slider to all windows."""
+        # A position of the arm may have crossed the touch on its way to the window, which then
+        # shows that position.  viser sends only values that change.
+        value = slider.value
+        slider.value = slider.min if value != slider.min else slider.max
+        slider.value = value
+
+    def take_answer(self, stamp: str, state: str) -> None:
+        """Take an answer to a goal: when theirs is reached, the sliders follow the arm again."""
+        if stamp == self._goal_stamp and state == 'reached':
+            self.follow_arm()
+
+    def follow_arm(self) -> None:
+        """Let all sliders follow the arm."""
+        self._touched.clear()
+        self._goal_stamp = ''
+        self._show({})
+        self.take_positions(self._positions)
 
     def remove(self) -> None:
         """Take the sliders off the page."""

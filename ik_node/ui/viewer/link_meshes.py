@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The links of a robot as meshes: what its URDF draws, one scene for each link."""
+"""The links of a robot as meshes, one trimesh.Scene for each link."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from ik_node.model.urdf import Tree
 from ik_node.text import quote
 from ik_node.ui.robot_shapes import drawable
 
-PLAIN = (0.75, 0.75, 0.76, 1.0)  # the colour of what has none
-SECTIONS = 48                    # sides of a cylinder
-ROUGHNESS = 0.55
-GAMMA = 2.2  # colours of a URDF are those of a screen, colours of a material are amounts of light
+DEFAULT_COLOUR = (0.75, 0.75, 0.76, 1.0)
+CYLINDER_SIDES = 48
+MATERIAL_ROUGHNESS = 0.55
+SCREEN_GAMMA = 2.2  # a URDF has screen colours (gamma encoded), a material linear ones
 
 Resolve = Callable[[str], tuple[Path | None, str]]
 
 
 def link_bodies(tree: Tree, resolve: Resolve) -> tuple[dict[str, trimesh.Scene], tuple[str, ...]]:
     """
-    Return the body of every link that has one, in the link's frame (m), and the warnings.
+    Return the body of each link that has one, in the frame of the link (m), and warnings.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def link_bodies(tree: Tree, resolve: Resolve) -> tuple[dict[str, trimesh.Scene],
                 meshes[uri] = trimesh.load_scene(path)
                 if not meshes[uri].geometry:
                     raise ValueError('it has no triangles')
-            except Exception as error:  # noqa: BLE001 - each format fails in its own way
+            except Exception as error:  # noqa: BLE001 - each format raises other errors
                 return None, (f'the mesh {quote(uri, 300)} cannot be read: '
                               f'{_why(error)}')
         return path, fault
@@ -75,19 +75,19 @@ def _add(body: trimesh.Scene, shape: Shape, meshes: dict[str, trimesh.Scene]) ->
             if isinstance(geometry, trimesh.Trimesh):
                 geometry.apply_transform(T @ T_mesh_part)
                 if shape.rgba is not None or not geometry.visual.defined:
-                    geometry.visual = _paint(shape.rgba or PLAIN)
+                    geometry.visual = _paint(shape.rgba or DEFAULT_COLOUR)
                 body.add_geometry(geometry)
         return
     if shape.kind == 'box':
         geometry = trimesh.creation.box(shape.size)
     elif shape.kind == 'cylinder':
-        geometry = trimesh.creation.cylinder(*shape.size, sections=SECTIONS)
+        geometry = trimesh.creation.cylinder(*shape.size, sections=CYLINDER_SIDES)
     else:
         geometry = trimesh.creation.icosphere(subdivisions=3, radius=shape.size[0])
     geometry.apply_transform(shape.T_link_shape)
     # One mesh for each colour: a window draws few large meshes faster than many small ones.
     name = f'of colour {shape.rgba}'
-    geometry.visual = _paint(shape.rgba or PLAIN)
+    geometry.visual = _paint(shape.rgba or DEFAULT_COLOUR)
     if name in body.geometry:
         geometry = trimesh.util.concatenate([body.geometry[name], geometry])
         body.delete_geometry(name)
@@ -95,7 +95,7 @@ def _add(body: trimesh.Scene, shape: Shape, meshes: dict[str, trimesh.Scene]) ->
 
 
 def _paint(rgba: tuple[float, ...]) -> trimesh.visual.TextureVisuals:
-    light = np.append(np.array(rgba[:3]) ** GAMMA, rgba[3])
+    light = np.append(np.array(rgba[:3]) ** SCREEN_GAMMA, rgba[3])
     settings: dict[str, Any] = {} if rgba[3] == 1.0 else {'alphaMode': 'BLEND'}
     return trimesh.visual.TextureVisuals(material=trimesh.visual.material.PBRMaterial(
-        baseColorFactor=light, metallicFactor=0.0, roughnessFactor=ROUGHNESS, **settings))
+        baseColorFactor=light, metallicFactor=0.0, roughnessFactor=MATERIAL_ROUGHNESS, **settings))

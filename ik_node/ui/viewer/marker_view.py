@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The markers of an ik_node on the page: what RViz draws of them, but for the ghost."""
+"""The markers of an ik_node in the scene, without the ghost."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from ik_node.errors import GoalError
 from ik_node.ros.messages import matrix_from_pose
 from ik_node.ui.viewer.robot_view import Colour, place
 
-GHOST = 'ghost'  # drawn as a robot, from the topic ~/ghost
+GHOST_NAMESPACE = 'ghost'  # drawn as a robot, from the topic ~/ghost
+GOAL_NAMESPACE = 'goal'
+GOAL_PALENESS = 0.45  # share of white in the arrows of the goal, unlike the pure handle
 
 Key = tuple[str, int]
 
 
 def colour_of(marker: Marker) -> Colour:
-    """Return the colour of a marker, 0 to 1; what is beyond is cut, and NaN is 0."""
+    """Return the colour of a marker, clipped to 0 to 1; NaN becomes 0."""
     r, g, b = (min(1.0, max(0.0, part)) for part in (
         marker.color.r, marker.color.g, marker.color.b))
     return r, g, b
@@ -29,12 +31,12 @@ def colour_of(marker: Marker) -> Colour:
 
 class MarkerView:
     """
-    Draws each scene of markers; what did not change but in its pose is only moved.
+    Draws marker arrays; a marker that differs only in its pose is moved, not made again.
 
     Parameters
     ----------
     parent : str
-        Name of the node in the scene that is the markers' frame.
+        Name of the node in the scene that is the frame of the markers.
 
     """
 
@@ -44,9 +46,9 @@ class MarkerView:
         self._drawn: dict[Key, tuple[tuple, viser.SceneNodeHandle]] = {}
 
     def show(self, message: MarkerArray) -> None:
-        """Draw a scene; what it does not have goes."""
+        """Draw a complete scene: markers that it lacks are removed."""
         wanted = {(marker.ns, marker.id): marker for marker in message.markers
-                  if marker.action == Marker.ADD and marker.ns != GHOST}
+                  if marker.action == Marker.ADD and marker.ns != GHOST_NAMESPACE}
         for key in self._drawn.keys() - wanted.keys():
             self._drawn.pop(key)[1].remove()
         for key, marker in wanted.items():
@@ -75,7 +77,10 @@ class MarkerView:
     def _add(self, name: str, marker: Marker) -> viser.SceneNodeHandle | None:
         scale = np.array([marker.scale.x, marker.scale.y, marker.scale.z])
         points = np.array([(p.x, p.y, p.z) for p in marker.points]).reshape(-1, 3)
-        colour = tuple(round(255 * part) for part in colour_of(marker))
+        r, g, b = colour_of(marker)
+        if marker.ns == GOAL_NAMESPACE and marker.type == Marker.ARROW:
+            r, g, b = (part + GOAL_PALENESS * (1.0 - part) for part in (r, g, b))
+        colour = round(255 * r), round(255 * g), round(255 * b)
         if marker.type == Marker.TEXT_VIEW_FACING:
             return self._scene.add_label(name, marker.text, anchor='bottom-center')
         if marker.type == Marker.LINE_STRIP:
@@ -95,9 +100,12 @@ class MarkerView:
             solid = {Marker.SPHERE: lambda: trimesh.creation.icosphere(3, 0.5),
                      Marker.CUBE: trimesh.creation.box,
                      Marker.CYLINDER: lambda: trimesh.creation.cylinder(0.5, 1.0)}[marker.type]()
-            return self._scene.add_mesh_simple(
+            node = self._scene.add_mesh_simple(
                 name, solid.vertices * scale, solid.faces, color=colour, cast_shadow=False,
                 opacity=None if marker.color.a >= 1.0 else marker.color.a)
+            if marker.ns == GOAL_NAMESPACE:
+                self._scene.add_label(f'{name}/label', 'goal', anchor='top-left')
+            return node
         return None
 
     def _lines(self, name: str, segments: np.ndarray, colour: tuple[int, ...],

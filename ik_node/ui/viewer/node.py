@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The arm in a browser, to look at and to drag: for machines without RViz."""
+"""The viewer node: the arm on a web page, where it can be moved without RViz."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from ik_node.ui.viewer.page import is_loopback, Page
 from ik_node.ui.viewer.panels import Panels
 from ik_node.ui.viewer.scene import Scene
 
-FRAME_PERIOD = 1.0 / 30.0  # s
-PANEL_PERIOD = 0.25        # s
-STALE = 1.0                # s; joint states older than this are said to be missing
+FRAME_PERIOD_S = 1.0 / 30.0
+PANEL_PERIOD_S = 0.25
+MAX_STATE_AGE_S = 1.0  # joint states older than this are reported as missing
 
 
 class Viewer(Node):
     """
-    Serves one page; what is done there goes out by the topics that are open to anyone.
+    Serves one page; commands given there go out by public topics and services.
 
     Nothing is drawn while no window is open.
     """
@@ -58,7 +58,7 @@ class Viewer(Node):
         self._chain: Chain | None = None
         self._joint_names: frozenset[str] | None = None
         self._states = JointStates()
-        self._news: dict[Callable[[Any], None], Any] = {}  # what shows it -> the last message
+        self._news: dict[Callable[[Any], None], Any] = {}  # handler -> latest message
         self._page = Page(values['host'], values['port'])
         self._scene = Scene(self._page)
         inbox = Inbox(self)
@@ -67,8 +67,8 @@ class Viewer(Node):
             self._panels.handle.handle.toggle_following()
         self._listen(values['ik_node'])
         steady = steady_clock()
-        self._redraws = (self.create_timer(FRAME_PERIOD, self._draw, clock=steady),
-                        self.create_timer(PANEL_PERIOD, self._draw_panels, clock=steady))
+        self._redraws = (self.create_timer(FRAME_PERIOD_S, self._draw, clock=steady),
+                        self.create_timer(PANEL_PERIOD_S, self._draw_panels, clock=steady))
         self._on_windows()
         self._page.on_windows(partial(inbox.put, self._on_windows))
         self._description = Description(self, values, self._take_model)
@@ -82,7 +82,7 @@ class Viewer(Node):
         self.create_subscription(
             JointState, 'joint_states', self._on_joint_states,
             LATEST)
-        self.create_subscription(DiagnosticStatus, f'{ik_node}/status', self._panels.goals.take,
+        self.create_subscription(DiagnosticStatus, f'{ik_node}/status', self._panels.take_status,
                                  STATUS_QOS)
         for kind, topic, show in ((MarkerArray, f'{ik_node}/markers', self._scene.take_markers),
                                   (JointState, f'{ik_node}/ghost', self._scene.take_ghost),
@@ -91,14 +91,14 @@ class Viewer(Node):
 
     def _take_model(self, tree: Tree) -> None:
         chain = make_chain(tree, self._base_link, self._tip_link)
-        singular_values(chain, chain.middle)  # compiled now, not while somebody waits
+        singular_values(chain, chain.middle)  # compiled now, not during a motion
         bodies, warnings = link_bodies(tree, self._resolve)
         for warning in warnings:
             self.get_logger().warning(warning)
         self._chain = chain
         self._joint_names = frozenset(joint.name for joint in tree.joints)
         self._scene.take_robot(tree, chain, bodies)
-        self._panels.take_chain(chain)
+        self._panels.take_chain(chain, tree.name)
 
     def _take_cloud(self, message: PointCloud2) -> None:
         try:
@@ -106,7 +106,7 @@ class Viewer(Node):
         except ParameterError as error:
             self.get_logger().warning(f'workspace: {error}; it is not drawn')
 
-    # ---- at their times -----------------------------------------------------
+    # ---- timers and events --------------------------------------------------
 
     def _on_windows(self) -> None:
         for timer in self._redraws:
@@ -127,11 +127,11 @@ class Viewer(Node):
         self._panels.draw(self._missing(), self._states.positions)
 
     def _missing(self) -> list[str]:
-        """Return what keeps the page from showing the arm, a sentence each."""
+        """Return why the arm cannot be shown: a sentence for each thing that is missing."""
         if self._chain is None:
             return [f'waiting for {TOPIC}: {self._description.complaint}']
         try:
-            self._states.state(self._chain.joint_names, monotonic(), STALE)
+            self._states.state(self._chain.joint_names, monotonic(), MAX_STATE_AGE_S)
         except StateError as error:
             return [f'the arm is not shown as it is: {error}']
         return []
@@ -141,7 +141,7 @@ class Viewer(Node):
         self._states.take(message, now, self._joint_names)
         if self._chain is not None and self._panels.plots.due(now):
             try:
-                q, _ = self._states.state(self._chain.joint_names, now, STALE)
+                q, _ = self._states.state(self._chain.joint_names, now, MAX_STATE_AGE_S)
             except StateError:
                 return
             self._panels.plots.record(q, now)

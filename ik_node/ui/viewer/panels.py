@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What stands beside the scene: to the right what can be done, to the left what was."""
+"""The panels beside the scene: controls to the right, plots and goals to the left."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from collections.abc import Mapping
 from html import escape
 from time import monotonic
 
+from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.node import Node
 import viser
 
 from ik_node.model.chain import Chain
 from ik_node.ui.viewer.event_queue import Inbox
-from ik_node.ui.viewer.goal_table import GoalTable
+from ik_node.ui.viewer.goal_list import GoalList, summary, values_of
 from ik_node.ui.viewer.handle_view import HandleView
 from ik_node.ui.viewer.joint_sliders import JointPanel
 from ik_node.ui.viewer.plots import Plots
 from ik_node.ui.viewer.scene import Scene
 from ik_node.ui.viewer.settings_panel import SettingsPanel
-from ik_node.ui.viewer.style import AMBER
+from ik_node.ui.viewer.style import add_page_style, add_title, CSS_AMBER, title_html
 
-WIDTH = 300  # pixels
-NOTICE = (f'margin:0.4em 0.75em;padding:0.4em 0.6em;border-left:4px solid {AMBER};'
-          f'background:{AMBER}20;font-size:0.85em')
+PANEL_WIDTH_PX = 300
+PROGRAM_NAME = 'ik_node'
+NOTICE_CSS = (f'margin:0.4em 0.75em;padding:0.4em 0.6em;border-left:4px solid {CSS_AMBER};'
+              f'background:{CSS_AMBER}20;font-size:0.85em;overflow-wrap:anywhere')
 
 
 class Panels:
@@ -34,7 +36,7 @@ class Panels:
     ----------
     handle : HandleView
     settings : SettingsPanel
-    goals : GoalTable
+    goals : GoalList
     joints : JointPanel or None
     plots : Plots or None
         None before there is a robot.
@@ -44,55 +46,72 @@ class Panels:
     def __init__(self, node: Node, target: str, server: viser.ViserServer, inbox: Inbox,
                  scene: Scene) -> None:
         self._server, self._inbox, self._scene = server, inbox, scene
+        add_page_style(server)
+        self._title = add_title(server)
         self._notice = server.gui.add_html('', visible=False)
         self.handle = HandleView(node, target, server, inbox)
         self._joints_place = server.gui.add_folder(None)
         self.settings = SettingsPanel(node, target, server, inbox,
                                       self.handle.handle.commands, self.handle.say)
-        workspace = server.gui.add_checkbox('Workspace', True, visible=False)
+        workspace = server.gui.add_checkbox(
+            'Show workspace', True, visible=False,
+            hint='Points that the tip can reach; their colour says in how many orientations.')
         inbox.on_change(workspace, scene.show_cloud)
         self._workspace = workspace
         side = server.gui.add_panel()
-        with side.add_tab('Goals and motion'):
-            self.goals = GoalTable(server)
+        with side.add_tab('Motion and goals'):
             self._plots_place = server.gui.add_folder(None)
+            with server.gui.add_folder('Last goals'):
+                self.goals = GoalList(server)
         server.gui.main_panel.dock_right()
-        server.gui.main_panel.set_width(WIDTH)
+        server.gui.main_panel.set_width(PANEL_WIDTH_PX)
         side.dock_left()
-        side.set_width(WIDTH)
+        side.set_width(PANEL_WIDTH_PX)
         self.joints: JointPanel | None = None
         self.plots: Plots | None = None
 
-    def take_chain(self, chain: Chain) -> None:
-        """Have controls and plots for these joints."""
+    def take_chain(self, chain: Chain, robot_name: str) -> None:
+        """Show the controls and plots of these joints, and the name of the robot."""
+        self._title.content = title_html(f'{robot_name} - {PROGRAM_NAME}')
+        self._server.gui.set_panel_label(robot_name)
+        self.handle.set_reach(chain.reach)
         for old in (self.joints, self.plots):
             if old is not None:
                 old.remove()
         with self._joints_place:
-            self.joints = JointPanel(self._server, self._inbox, chain, self._scene.stand_ghost,
-                                     self.handle.handle.commands.joints)
+            self.joints = JointPanel(self._server, self._inbox, chain, self._scene.show_ghost,
+                                     self.handle.handle.commands.joints, self.handle.say)
         with self._plots_place:
             self.plots = Plots(self._server, chain)
         self.settings.take_chain(chain)
 
+    def take_status(self, message: DiagnosticStatus) -> None:
+        """Take a message of ~/status: an answer to a goal."""
+        values = values_of(message)
+        self.goals.take(message)
+        self.handle.say(message.level != DiagnosticStatus.ERROR, summary(message))
+        if self.joints is not None:
+            self.joints.take_answer(values.get('stamp', ''), values.get('state', ''))
+
     def show_workspace(self) -> bool:
-        """Offer the workspace, which is there; return whether it is to be seen."""
+        """Show the check box for the workspace; return whether it is checked."""
         self._workspace.visible = True
         return self._workspace.value
 
     def draw(self, missing: list[str], positions: Mapping[str, float]) -> None:
         """
-        Renew what changes by itself.
+        Update the panels.
 
         Parameters
         ----------
         missing : list of str
-            A sentence for each thing that is not there.
+            A sentence for each thing that is missing.
         positions : mapping of joint name to position
-            Where the joints are.
+            Measured, rad or m.
 
         """
         self.settings.refresh()
+        self.handle.hide_old_answer()
         if self.joints is not None and self.plots is not None:
             self.joints.take_positions(positions)
             self.plots.draw(monotonic())
@@ -100,5 +119,5 @@ class Panels:
 
     def _note(self, sentences: list[str]) -> None:
         self._notice.visible = bool(sentences)
-        self._notice.content = ''.join(f'<div style="{NOTICE}">{escape(sentence)}</div>'
+        self._notice.content = ''.join(f'<div style="{NOTICE_CSS}">{escape(sentence)}</div>'
                                        for sentence in sentences)

@@ -9,17 +9,17 @@ from sensor_msgs.msg import PointCloud2, PointField
 
 from ik_node.errors import ParameterError
 
-GREY = 160
+DEFAULT_GREY = 160  # 0 to 255
 
 
 def points_and_colours(message: PointCloud2) -> tuple[np.ndarray, np.ndarray]:
     """
-    Return the points (N, 3), m, and their colours (N, 3), uint8; points that are NaN are left out.
+    Return the finite points (N, 3), m, and their colours (N, 3), uint8.
 
     Raises
     ------
     ParameterError
-        If x, y and z are not there as float32, or the data is shorter than it should be.
+        If x, y and z are not float32 fields, or the data is too short.
 
     """
     order = '>' if message.is_bigendian else '<'
@@ -41,7 +41,7 @@ def points_and_colours(message: PointCloud2) -> tuple[np.ndarray, np.ndarray]:
     points = np.stack([table['x'], table['y'], table['z']], axis=1)
     finite = np.isfinite(points).all(axis=1)
     if 'rgb' not in names:
-        return points[finite], np.full((int(finite.sum()), 3), GREY, np.uint8)
+        return points[finite], np.full((int(finite.sum()), 3), DEFAULT_GREY, np.uint8)
     packed = np.ascontiguousarray(table['rgb']).view(f'{order}u4')
     colours = np.stack([packed >> 16 & 255, packed >> 8 & 255, packed & 255], axis=1)
     return points[finite], colours[finite].astype(np.uint8)

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""A robot on the page: as it is, or its ghost."""
+"""A robot in the scene: opaque, or as a ghost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Colour = tuple[float, float, float]
 
 
 def place(node: viser.SceneNodeHandle, T: np.ndarray) -> None:
-    """Give a node of the scene a pose (4, 4) in its parent."""
+    """Set the pose (4, 4) of a node of the scene in its parent."""
     x, y, z, w = quaternion_from_rotation(T[:3, :3])
     node.position = T[:3, 3]
     node.wxyz = np.array([w, x, y, z])
@@ -31,11 +31,11 @@ class RobotView:
     Parameters
     ----------
     name : str
-        Of the node in the scene that holds them.
+        Name of the node in the scene that holds them.
     bodies : mapping of link name to trimesh.Scene
-        In the links' frames.
+        Bodies of the links, in their frames.
     ghost : bool
-        Transparent, in one colour, and not there until it is first placed.
+        Whether it is transparent, in one colour, and hidden at first.
 
     """
 
@@ -63,7 +63,7 @@ class RobotView:
                 place(node, T)
 
     def paint(self, colour: Colour) -> None:
-        """Give a ghost its colour, 0 to 1."""
+        """Set the colour of a ghost, 0 to 1."""
         if colour != self._colour:
             self._colour = colour
             for node in self._links.values():
@@ -74,5 +74,5 @@ class RobotView:
         self._root.visible = visible
 
     def remove(self) -> None:
-        """Take it out of the scene."""
+        """Remove it from the scene."""
         self._root.remove()

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is seen on the page: robot, ghost, markers, workspace."""
+"""The scene of the page: robot, ghost, markers, workspace, ground."""
 
 from __future__ import annotations
 
@@ -16,110 +16,123 @@ from visualization_msgs.msg import Marker, MarkerArray
 from ik_node.kinematics.links import link_poses
 from ik_node.model.chain import Chain
 from ik_node.model.urdf import Tree
-from ik_node.ui.viewer.marker_view import colour_of, GHOST, MarkerView
+from ik_node.ui.viewer.ground import Ground
+from ik_node.ui.viewer.marker_view import colour_of, GHOST_NAMESPACE, MarkerView
 from ik_node.ui.viewer.point_cloud import points_and_colours
 from ik_node.ui.viewer.robot_view import Colour, place, RobotView
 
-LOOK_AT = np.array([0.12, 0.0, 0.42])  # where a window looks to at first, in reaches of the arm,
-VIEW_FROM = np.array([1.3, 1.1, 0.85])  # and where from
-FIELD_OF_VIEW = 0.8                    # rad, vertical
-ASPECT = 0.85  # of a canvas, width by height, in which the arm is seen well from there
-ON_RAY = 1e-3  # m
-BASE = '/base'  # node of the scene at the base link; goals and markers are below it
-POINT_SIZE = 0.012  # m
-APART = 1e-3  # m and rad, about; a ghost nearer to the robot is not drawn
-NEUTRAL = 0.55, 0.6, 0.7
+# Initial view: the point looked at and the place of the camera, times the reach of the arm.
+LOOK_AT = np.array([0.12, 0.0, 0.42])
+VIEW_FROM = np.array([1.3, 1.1, 0.85])
+FIELD_OF_VIEW_RAD = 0.8  # vertical
+MIN_ASPECT = 0.85        # of width to height of a canvas that shows the whole arm from there
+VIEW_TOLERANCE_M = 1e-3
+BASE_NODE = '/base'      # at the base link; goals and markers are below it
+POINT_SIZE_M = 0.012
+GHOST_DISTANCE = 1e-3    # m and rad; links of the ghost nearer than this to the robot are hidden
+NEUTRAL_COLOUR = 0.55, 0.6, 0.7
 
 
 class Scene:
-    """The scene of all windows."""
+    """The scene, which is the same in all windows."""
 
     def __init__(self, server: viser.ViserServer) -> None:
         self._camera = server.initial_camera
-        self._camera.fov = FIELD_OF_VIEW
+        self._camera.fov = FIELD_OF_VIEW_RAD
         self._scene = scene = server.scene
         scene.set_up_direction('+z')
-        scene.add_grid('/grid', width=4.0, height=4.0, cell_size=0.1, section_size=0.5)
-        # Plain lights: with viser's own, machines without a graphics card draw one picture a
-        # second.
+        self._ground = Ground(scene)
+        # Lights without shadows: with viser's own, a machine without a graphics card takes a
+        # second for each picture.
         scene.configure_default_lights(False)
         scene.configure_environment_map(None)
         scene.add_light_hemisphere('/lights/sky', sky_color=(255, 255, 255),
                                    ground_color=(150, 150, 160), intensity=1.6)
         scene.add_light_directional('/lights/sun', intensity=2.2, position=(1.0, 0.4, 2.0))
         scene.add_light_directional('/lights/fill', intensity=0.7, position=(-1.0, 1.5, 0.5))
-        self._base = scene.add_frame(BASE, show_axes=False)
-        self._markers = MarkerView(scene, BASE)
+        self._base = scene.add_frame(BASE_NODE, show_axes=False)
+        self._markers = MarkerView(scene, BASE_NODE)
         self._tree: Tree | None = None
         self._cloud: viser.PointCloudHandle | None = None
-        self._aspects: dict[int, float] = {}  # of windows, when they were last framed
+        # For each window the aspect and the place of the camera after its last framing.
+        self._framed: dict[int, tuple[float, np.ndarray]] = {}
         self._ghost: dict[str, float] = {}
-        self._chosen = False  # by the sliders, not by the ik_node
-        self._ghost_colour: Colour = NEUTRAL
-        self._drawn: tuple | None = None  # of what the robot and its ghost were drawn
+        self._chosen = False  # whether the ghost is that of the sliders, not of the ik_node
+        self._ghost_colour: Colour = NEUTRAL_COLOUR
+        self._drawn: tuple | None = None  # state that robot and ghost were last drawn in
+        self._poses: dict[str, np.ndarray] = {}  # of the links of the robot, in its root
+        self._shadow_due = False  # whether they have changed since the shadow was drawn
 
     def take_robot(self, tree: Tree, chain: Chain, bodies: Mapping[str, trimesh.Scene]) -> None:
-        """Draw this robot instead of the one before."""
+        """Draw this robot instead of the previous one."""
         if self._tree is not None:
             self._robot.remove()
-            self._shadow.remove()
+            self._ghost_view.remove()
         self._tree, self._chain = tree, chain
         self._camera.look_at = chain.reach * LOOK_AT
         self._camera.position = chain.reach * VIEW_FROM
-        self._aspects = {}
+        self._framed = {}
         self._robot = RobotView(self._scene, '/robot', bodies)
-        self._shadow = RobotView(self._scene, '/ghost', bodies, ghost=True)
+        self._ghost_view = RobotView(self._scene, '/ghost', bodies, ghost=True)
+        self._ground.take_robot(bodies, chain.reach)
         self._ghost = {}
         self._drawn = None
 
     def frame(self, windows: Mapping[int, viser.ClientHandle]) -> None:
-        """Step back in windows too narrow for the arm, unless somebody has turned the view."""
-        look_at = self._camera.look_at
-        ray = self._camera.position - look_at
+        """Fit the view of each window to its size, unless somebody has turned that view."""
         for number, window in windows.items():
-            view, aspect = window.camera, window.camera.aspect
-            along = (view.position - look_at) @ ray / (ray @ ray)
-            if aspect != self._aspects.get(number) and np.allclose(
-                    view.position, look_at + along * ray, atol=ON_RAY):
-                view.position = look_at + max(1.0, ASPECT / aspect) * ray
-                view.look_at = look_at
-                self._aspects[number] = aspect
+            camera = window.camera
+            was_aspect, was_at = self._framed.get(number, (None, self._camera.position))
+            if camera.aspect != was_aspect and np.allclose(
+                    camera.position, was_at, atol=VIEW_TOLERANCE_M):
+                look_at = self._camera.look_at
+                camera.position = look_at + max(1.0, MIN_ASPECT / camera.aspect) * (
+                    self._camera.position - look_at)
+                camera.look_at = look_at
+                self._framed[number] = camera.aspect, camera.position
 
     def draw_robot(self, positions: Mapping[str, float]) -> None:
         """Draw the robot and its ghost; links whose joints have no known position are hidden."""
         seen = dict(positions), self._ghost, self._chosen, self._ghost_colour
-        if self._tree is None or seen == self._drawn:
+        if self._tree is None:
+            return
+        if self._shadow_due and self._ground.due():
+            self._shadow_due = False
+            self._ground.draw(self._poses)
+        if seen == self._drawn:
             return
         self._drawn = seen
         poses = link_poses(self._tree, self._tree.root, positions)
         self._robot.place(poses)
+        self._poses, self._shadow_due = poses, True
         if self._chain.base_link in poses:
             place(self._base, poses[self._chain.base_link])
-        self._shadow.show(bool(self._ghost))
+        self._ghost_view.show(bool(self._ghost))
         if self._ghost:
-            self._shadow.paint(NEUTRAL if self._chosen else self._ghost_colour)
+            self._ghost_view.paint(NEUTRAL_COLOUR if self._chosen else self._ghost_colour)
             ghost = link_poses(self._tree, self._tree.root, {**positions, **self._ghost})
-            # Where it is in the robot it would only colour it.
-            self._shadow.place({link: T for link, T in ghost.items()
-                                if link not in poses or np.abs(T - poses[link]).max() > APART})
+            # Ghost links that coincide with links of the robot would flicker.
+            self._ghost_view.place({
+                link: T for link, T in ghost.items()
+                if link not in poses or np.abs(T - poses[link]).max() > GHOST_DISTANCE})
 
     def take_ghost(self, message: JointState) -> None:
-        """Stand the ghost where a message says; without names there is none."""
+        """Show the ghost at the positions of a message; without names hide it."""
         self._ghost = {name: position for name, position in zip(message.name, message.position)
                        if isfinite(position)}
         self._chosen = False
 
-    def stand_ghost(self, posture: dict[str, float]) -> None:
-        """Stand the ghost where a person says, in no colour of reachability."""
+    def show_ghost(self, posture: dict[str, float]) -> None:
+        """Show the ghost at positions of the sliders, in a neutral colour; without any hide it."""
         self._ghost = posture
         self._chosen = True
 
     def take_markers(self, message: MarkerArray) -> None:
-        """Draw the markers; those of the ghost say its colour only."""
+        """Draw the markers; the markers of the ghost only give its colour."""
         self._markers.show(message)
         self._ghost_colour = next(
             (colour_of(marker) for marker in message.markers
-             if marker.ns == GHOST and marker.action == Marker.ADD), NEUTRAL)
+             if marker.ns == GHOST_NAMESPACE and marker.action == Marker.ADD), NEUTRAL_COLOUR)
 
     def take_cloud(self, message: PointCloud2, visible: bool) -> None:
         """
@@ -128,15 +141,15 @@ class Scene:
         Raises
         ------
         ParameterError
-            If the message is no cloud of points.
+            If the message is not a valid cloud of points.
 
         """
         points, colours = points_and_colours(message)
         self._cloud = self._scene.add_point_cloud(
-            f'{BASE}/workspace', points, colours, point_size=POINT_SIZE, point_shape='circle',
-            precision='float32', visible=visible)
+            f'{BASE_NODE}/workspace', points, colours, point_size=POINT_SIZE_M,
+            point_shape='circle', precision='float32', visible=visible)
 
     def show_cloud(self, visible: bool) -> None:
-        """Show or hide the workspace, if there is one."""
+        """Show or hide the workspace, if one was received."""
         if self._cloud is not None:
             self._cloud.visible = visible

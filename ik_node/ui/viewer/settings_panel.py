@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of an ik_node as sliders, which show what the node really has."""
+"""Sliders for parameters of an ik_node; they show the values that the node has."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from rclpy.parameter import parameter_value_to_python
 import viser
 
 from ik_node.model.chain import Chain
-from ik_node.ui.node_client import Answer, Commands, PATIENCE
+from ik_node.ui.node_client import Answer, Commands, SERVICE_TIMEOUT_S
 from ik_node.ui.viewer.event_queue import Inbox
 
-SCALE = 'motion.velocity_scale'
-GAINS = 'solver.null_space_gains'
-MOST_GAIN = 5.0  # of a slider, unless the node has more
-PERIOD = 1.0     # s; somebody else may set them, too
+SCALE_PARAMETER = 'motion.velocity_scale'
+GAINS_PARAMETER = 'solver.null_space_gains'
+MAX_GAIN = 5.0          # of a slider, unless the node has a larger one
+REFRESH_PERIOD_S = 1.0  # somebody else may set the parameters, too
 
 
 class SettingsPanel:
@@ -43,14 +43,15 @@ class SettingsPanel:
         self._folder = server.gui.add_folder('Settings')
         with self._folder:
             self._scale = server.gui.add_slider(
-                'Speed', min=0.01, max=1.0, step=0.01, initial_value=0.5,
-                hint=f'{SCALE}: share of the velocity limits that is used')
-        inbox.on_change(self._scale, lambda value: self._set({SCALE: value}))
+                'Speed (% of limits)', min=1.0, max=100.0, step=0.1, initial_value=50.0,
+                hint=f'{SCALE_PARAMETER}: how much of the velocity limits is used')
+        inbox.on_change(self._scale, lambda percent: self._set(
+            {SCALE_PARAMETER: round(percent / 100.0, 4)}))
         self._gains_folder: viser.GuiFolderHandle | None = None
         self._gains: list[viser.GuiSliderHandle] = []
 
     def take_chain(self, chain: Chain) -> None:
-        """Have a slider for the gain of each joint."""
+        """Add a slider for the null-space gain of each joint."""
         if self._gains_folder is not None:
             self._gains_folder.remove()
         with self._folder:
@@ -58,11 +59,12 @@ class SettingsPanel:
                                                              expand_by_default=False)
         with self._gains_folder:
             self._gains = [self._server.gui.add_slider(
-                name, min=0.0, max=MOST_GAIN, step=0.05, initial_value=1.0,
-                hint=f'{GAINS}: pull to the preferred position') for name in chain.joint_names]
+                name, min=0.0, max=MAX_GAIN, step=0.05, initial_value=1.0,
+                hint=f'{GAINS_PARAMETER}: pull of the joint towards its preferred position')
+                for name in chain.joint_names]
         for slider in self._gains:
             self._inbox.on_change(slider, lambda _value: self._set(
-                {GAINS: [float(each.value) for each in self._gains]}))
+                {GAINS_PARAMETER: [float(each.value) for each in self._gains]}))
 
     def _set(self, values: dict[str, object]) -> None:
         def answered(good: bool, sentence: str) -> None:
@@ -73,26 +75,27 @@ class SettingsPanel:
         self._commands.set(values, answered)
 
     def missing(self) -> list[str]:
-        """Return a sentence if there is no such node."""
+        """Return a sentence if the node is not running, else nothing."""
         return [] if self._client.service_is_ready() else [
-            f'{self._target} is not there: the arm can be seen, but not moved']
+            f'{self._target} is not running: the arm is shown, but cannot be moved']
 
     def refresh(self) -> None:
-        """Ask the node what it has."""
+        """Ask the node for its values."""
         now = monotonic()
         if now < self._due or not self._client.service_is_ready():
             return
-        self._due = now + PATIENCE  # an ik_node that is gone before it answers never will
-        future = self._client.call_async(GetParameters.Request(names=[SCALE, GAINS]))
+        self._due = now + SERVICE_TIMEOUT_S  # a node that stops now never answers
+        future = self._client.call_async(GetParameters.Request(
+            names=[SCALE_PARAMETER, GAINS_PARAMETER]))
         future.add_done_callback(lambda done: self._take(done.result()))
 
     def _take(self, response: GetParameters.Response | None) -> None:
-        self._due = monotonic() + PERIOD
+        self._due = monotonic() + REFRESH_PERIOD_S
         if response is None or any(value.type == ParameterType.PARAMETER_NOT_SET
                                    for value in response.values) or len(response.values) != 2:
             return
         scale, gains = map(parameter_value_to_python, response.values)
-        self._scale.value = scale
+        self._scale.value = round(100.0 * scale, 1)
         for slider, gain in zip(self._gains, list(gains) * (
                 len(self._gains) if len(gains) == 1 else 1)):
             slider.max = max(slider.max, gain)

@@ -1,0 +1,134 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a parameter of the node changes in a running system, where the library cannot show it."""
+
+from types import SimpleNamespace
+
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticStatus
+from geometry_msgs.msg import PoseStamped
+from harness import ARM, DOWN, lent, pose, process, READY, seconds, stamp_of, stamped, tip
+import numpy as np
+import pytest
+from rclpy.duration import Duration
+from scipy.interpolate import CubicHermiteSpline
+
+from ik_node.model.chain import make_chain
+from ik_node.model.urdf import read_urdf
+from ik_node.node.frames import NotYet
+from ik_node.node.goal_queue import Goals
+from ik_node.node.settings import make_settings
+from ik_node.ros.parameters import IK_NODE
+
+HERE = tip(READY)
+NAMES = [f'joint_{k}' for k in range(1, 7)]
+
+
+@pytest.fixture
+def system(shared_system):
+    with lent(shared_system) as probe:
+        yield probe
+
+
+def test_goal_max_age(system):
+    """A goal of two seconds ago is taken by default, and with a lower bound it is not."""
+    def answer(height):
+        now = system.get_clock().now().to_msg()
+        return system.final(system.send((0.4, 0.1, height), DOWN, stamp=Time(
+            sec=now.sec - 2, nanosec=now.nanosec)))['reason']
+
+    assert answer(0.4) == 'REACHED'
+    system.change('/ik_node', goal__max_age=1.0)
+    assert answer(0.42) == 'GOAL_STALE'
+
+
+def kept(system, handover_time) -> float:
+    """Return how long (s) a motion is kept when another goal comes."""
+    system.change('/ik_node', motion__handover_time=handover_time)
+    assert system.final(system.send_joints(READY))['state'] == 'reached'
+    system.trajectories.clear()
+    system.send_joints(np.array(READY) + [1.2, 0.0, 0.0, 0.0, 0.0, 0.0])
+    system.wait(lambda: system.states[-1][1].velocity[0] > 0.3)
+    stamp = system.send_joints(READY)
+    assert system.final(stamp)['reason'] == 'REACHED'
+    old, new = system.trajectories[:2]
+    times = np.array([seconds(point.time_from_start) for point in new.points])
+    there = CubicHermiteSpline([seconds(point.time_from_start) for point in old.points],
+                               [point.positions for point in old.points],
+                               [point.velocities for point in old.points])
+    beside = np.abs(there(times + stamp_of(new) - stamp_of(old))
+                    - [point.positions for point in new.points]).max(1)
+    return times[int(np.argmax(beside > 1e-3))]
+
+
+def test_motion_handover_time(system):
+    """For so long the new trajectory is on the old one."""
+    short, long = kept(system, 0.05), kept(system, 0.5)
+    assert short < 0.3 < 0.5 < long < 0.8
+
+
+def test_stream_stamped(system):
+    """Trajectories of a stream say when they begin, or begin on arrival."""
+    stream = system.publisher(PoseStamped, 'goal_stream')
+    for stamps in (True, False):
+        system.change('/ik_node', stream__stamped=stamps, stream__timeout=1.0)
+        system.trajectories.clear()
+        target = PoseStamped(pose=pose(HERE.translation + [0.0, 0.02, 0.0]))
+        stamp = stamped(system, target)
+        while len(system.trajectories) < 10:
+            stream.publish(target)
+            system.spin_for(0.02)
+            stamped(system, target)
+        assert all((message.header.stamp.sec > 0) is stamps for message in system.trajectories)
+        assert system.final(stamp)['reason'] == 'STREAM_ENDED'
+
+
+def test_diagnostics_failures(system):
+    """Health warns after so many goals that were begun and not reached, and not before."""
+    def fail():
+        answer = system.final(system.send_joints(np.array(READY) + 0.1))
+        assert answer['state'] == 'failed', answer
+
+    system.change('/sim_controller', silent=True)
+    for allowed in (2, 1):
+        system.change('/ik_node', diagnostics__failures=3 * allowed)
+        fail()
+        system.health.clear()
+        system.wait(lambda: '/ik_node: health' in system.health)
+        assert 'goals that were begun failed' not in system.health['/ik_node: health'].message
+    system.change('/ik_node', diagnostics__failures=2)
+    system.wait_for_health(DiagnosticStatus.WARN, 'the last 2 goals that were begun failed',
+                           'the threshold is 2')
+
+
+@pytest.mark.parametrize('rate', [5.0, 50.0])
+def test_tip_pose_rate(tmp_path, probe, rate):
+    """As many tip poses come a second, by the stamps of the joint states that they are of."""
+    probe.watch_motion()
+    with process('ik_node', tmp_path, {'urdf_file': ARM, 'tip_pose_rate': rate}):
+        probe.wait_for_node()
+        timer = probe.create_timer(0.005, lambda: probe.publish_state(NAMES, READY))
+        probe.wait(lambda: len(probe.tip_poses) > 10, 30.0, 'tip poses')
+        probe.destroy_timer(timer)
+    gaps = np.diff([stamp_of(message) for message in probe.tip_poses])
+    assert np.median(gaps) == pytest.approx(1.0 / rate, rel=0.5)
+
+
+@pytest.mark.parametrize('timeout', [0.0, 0.4])
+def test_goal_tf_timeout(probe, timeout):
+    """A goal in a frame that TF does not know is refused after so long."""
+    chain = make_chain(read_urdf(ARM))
+    settings = make_settings({**{row.name: row.default for row in IK_NODE},
+                              'goal.tf_timeout': timeout}, chain)
+    goals = Goals(probe, SimpleNamespace(require=lambda: SimpleNamespace(settings=settings)),
+                  SimpleNamespace(require=lambda: None))
+    task, clock = goals.new(Time()), probe.get_clock()
+
+    def step():
+        raise NotYet('TF cannot connect it')
+
+    began = clock.now()
+    goals.attempt(task, step)
+    probe.wait(lambda: task.final, 5.0, 'the refusal')
+    assert timeout <= 1e-9 * (clock.now() - began).nanoseconds
+    assert task.final and (timeout > 0.0 or clock.now() - began < Duration(seconds=0.2))
