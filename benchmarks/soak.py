@@ -45,7 +45,7 @@ from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.urdf import read_urdf
 from ik_node.node.goal_subscriptions import take_next
-from ik_node.node.health_checks import READY
+from ik_node.node.health_checks import READY_TEXT
 from ik_node.ros.handshake import greet
 from ik_node.ros.messages import pose_stamped
 from ik_node.ros.process import leave
@@ -156,7 +156,7 @@ class Side:
         """Take what a node says of its health."""
         if status.name != f'/{self._name}/ik_node: health':
             return
-        self.ready = status.message.startswith(READY)
+        self.ready = status.message.startswith(READY_TEXT)
         values = {pair.key: pair.value for pair in status.values}
         self.late.append(1e-3 * float(values['heartbeat_late_ms_max']))
         self.lost = int(values['goals_lost'])

@@ -3,8 +3,8 @@
 """
 Writes what follows from tables in the code.
 
-config/ik_node.yaml, and in docs/reference the tables of parameters, launch arguments, reasons
-and diagnostics.
+config/ik_node.yaml, the topics of goals in config/sros2_policy.xml, and in docs/reference the
+tables of goals, parameters, launch arguments, reasons and diagnostics.
 
 Run in the source folder: ``python scripts/reference.py``.
 """
@@ -16,11 +16,15 @@ from pathlib import Path
 import re
 
 from ik_node.errors import Reason
-from ik_node.node.health_checks import Check, LEVELS
-from ik_node.ros.parameters import IK_NODE, INTERACTIVE_GOAL, Row, SIM_CONTROLLER, VIEWER
+from ik_node.node.health_checks import Check, LEVEL_NAMES
+from ik_node.ros.goal_kinds import GOAL_KINDS, goal_topics, GoalKind
+from ik_node.ros.parameters import IK_NODE, INTERACTIVE_GOAL, Row, SIM_CONTROLLER, VIEWER_NODE
 
-TABLES = {'ik_node': IK_NODE, 'sim_controller': SIM_CONTROLLER, 'viewer': VIEWER,
+TABLES = {'ik_node': IK_NODE, 'sim_controller': SIM_CONTROLLER, 'viewer': VIEWER_NODE,
           'interactive_goal': INTERACTIVE_GOAL}
+
+POLICY_FILE = Path('config/sros2_policy.xml')
+TABLE_HEAD = ['| name | type | what |', '|---|---|---|']
 
 
 def yaml_text() -> str:
@@ -100,7 +104,7 @@ def with_checks(document: str) -> str:
     for check in Check:
         threshold = f'`{check.threshold}` (`{_value(rows[check.threshold])}`)' \
             if check.threshold else ''
-        lines.append(f'| {LEVELS[check.level]} | {"refused" if check.refuses else "taken"} | '
+        lines.append(f'| {LEVEL_NAMES[check.level]} | {"refused" if check.refuses else "taken"} | '
                      f'{check.when} | {threshold} | {_plain(check.advice)} |')
     return _between('checks', '\n'.join(lines), document)
 
@@ -113,6 +117,49 @@ def _between(name: str, text: str, document: str) -> str:
     if count != 1:
         raise ValueError(f'the document has no place for {name}, or several')
     return renewed
+
+
+def goal_table() -> str:
+    """Return the topics of goals as a Markdown table."""
+    return '\n'.join(TABLE_HEAD + [
+        f'| `~/goal_{kind.name}` in | {_type_name(kind)} | {kind.description} |'
+        for kind in GOAL_KINDS])
+
+
+def preview_table() -> str:
+    """Return the topics of previews as a Markdown table."""
+    return '\n'.join(TABLE_HEAD + [
+        f'| `~/preview_{kind.name}` in | {_type_name(kind)} | {kind.preview} |'
+        for kind in GOAL_KINDS if kind.preview])
+
+
+def _type_name(kind: GoalKind) -> str:
+    return f'{kind.message.__module__.partition(".")[0]}/{kind.message.__name__}'
+
+
+def with_goals(document: str) -> str:
+    """Return a document with the tables between its markers ``<!-- goals -->`` renewed."""
+    for name, table in (('goals', goal_table()), ('previews', preview_table())):
+        document = _between(name, table, document)
+    return document
+
+
+def with_goal_topics(policy: str) -> str:
+    """Return the SROS2 policy with the topics of goals and previews renewed."""
+    def renewed(block: re.Match) -> str:
+        topics = goal_topics(in_ui_only=block['prefix'] != '~/')
+        return ''.join(f'{block["indent"]}<topic>{block["prefix"]}{topic}</topic>\n'
+                       for topic in sorted(topics))
+
+    line = r'<topic>(?:~/|ik_node/)(?:goal|preview)_\w+</topic>\n'
+    return re.sub(rf'(?P<indent> +)(?=<topic>(?P<prefix>~/|ik_node/)(?:goal|preview)_){line}'
+                  rf'(?: +{line})*', renewed, policy)
+
+
+def documents() -> list[Path]:
+    """Return the documents that have such tables."""
+    return [path for path in (Path('README.md'), *sorted(Path('docs').rglob('*.md')))
+            if '<!-- goals -->' in path.read_text(encoding='utf-8')]
 
 
 def _value(row: Row) -> str:
@@ -146,6 +193,10 @@ def main() -> None:
                           ('launch', lambda text: with_launch_arguments(text, launch))):
         page = reference / f'{name}.md'
         page.write_text(renewed(page.read_text(encoding='utf-8')), encoding='utf-8')
+    POLICY_FILE.write_text(with_goal_topics(POLICY_FILE.read_text(encoding='utf-8')),
+                           encoding='utf-8')
+    for path in documents():
+        path.write_text(with_goals(path.read_text(encoding='utf-8')), encoding='utf-8')
 
 
 if __name__ == '__main__':

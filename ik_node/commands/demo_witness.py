@@ -12,11 +12,11 @@ from sensor_msgs.msg import JointState
 from ik_node.command_line.send_goal import parse
 from ik_node.commands.send_goal import make_goal
 from ik_node.motion.controller_rules import seconds
-from ik_node.node.health_checks import READY
+from ik_node.node.health_checks import READY_TEXT
 from ik_node.ros.handshake import greet, wait_for
 from ik_node.ros.joint_states import JointStates
-from ik_node.ros.qos import LATEST, STATUS_QOS
-from ik_node.ros.status_messages import GoalState
+from ik_node.ros.qos import BEST_EFFORT_QOS, STATUS_QOS
+from ik_node.ros.status_messages import GoalState, values_of
 from ik_node.ui.node_client import publish_stamped
 
 JOINT_STATE_TIMEOUT_S = 10.0
@@ -47,11 +47,11 @@ class Witness(Node):
         self.create_subscription(DiagnosticStatus, 'ik_node/preview', self._on_preview, 1)
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
         self.create_subscription(
-            JointState, 'joint_states', self._on_joint_states, LATEST)
+            JointState, 'joint_states', self._on_joint_states, BEST_EFFORT_QOS)
 
     def ready(self) -> bool:
         """Return whether the node says that it is ready for goals."""
-        return self._health.startswith(READY)
+        return self._health.startswith(READY_TEXT)
 
     def taken_over(self) -> bool:
         """Return whether somebody else has sent a goal, or dragged the handle."""
@@ -74,7 +74,7 @@ class Witness(Node):
         wait_for(self, lambda: self.taken_over() or ended(), GOAL_TIMEOUT_S)
 
     def _on_status(self, message: DiagnosticStatus) -> None:
-        values = {pair.key: pair.value for pair in message.values}
+        values = values_of(message)
         self._goals[values['stamp']] = values['state']
 
     def _on_preview(self, _message: DiagnosticStatus) -> None:

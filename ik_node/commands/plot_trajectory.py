@@ -131,7 +131,7 @@ def planned(options: argparse.Namespace, chain: Chain,
                              f'{", ".join(map(quote, chain.joint_names))}')
     excess = np.maximum(chain.lower - q, q - chain.upper)
     k = int(excess.argmax())
-    if excess[k] > settings['motion.start_tolerance']:
+    if excess[k] > settings.start_tolerance:
         raise ParameterError(
             f'--start has joint {quote(chain.joint_names[k])} at {q[k]:.4g}, outside its limits '
             f'[{chain.lower[k]:.4g}, {chain.upper[k]:.4g}]')
@@ -155,7 +155,7 @@ def motion(chain: Chain, settings: Settings, start: MotionState,
     """Plan from a state to rest at `q_goal` (n,); raise TrajectoryError if that fails."""
     return _points(start, plan_point_to_point(
         chain.joint_names, StartState.from_state(start), q_goal, settings.planning,
-        settings['motion.sample_period'], chain))
+        settings.sample_period, chain))
 
 
 def _points(start: MotionState, trajectory: Trajectory) -> list[Point]:

@@ -26,7 +26,7 @@ from ik_node.ros.messages import line_to
 from ik_node.ros.process import leave
 from ik_node.ros.qos import STATUS_QOS
 from ik_node.ros.rotations import quaternion_from_rpy
-from ik_node.ros.status_messages import GoalState
+from ik_node.ros.status_messages import GoalState, values_of
 from ik_node.text import printable
 from ik_node.ui.node_client import publish_stamped
 
@@ -131,7 +131,7 @@ class Sender(Node):
         self._stamp = publish_stamped(self, self.publisher, goal)
 
     def _on_status(self, message: DiagnosticStatus) -> None:
-        values = {pair.key: pair.value for pair in message.values}
+        values = values_of(message)
         if values.get('stamp') == self._stamp:
             self.answers.append({**values, 'message': message.message})
 

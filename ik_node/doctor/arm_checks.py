@@ -22,7 +22,7 @@ from ik_node.doctor.observations import Observations
 from ik_node.errors import ParameterError, Reason, StateError
 from ik_node.model.chain import Chain
 from ik_node.model.joint_values import one_per_joint
-from ik_node.node.arm_state import TOO_FAST
+from ik_node.node.arm_state import VELOCITY_MARGIN
 from ik_node.ros.joint_states import JointStates
 from ik_node.text import quote
 
@@ -255,7 +255,7 @@ def _outside(seen: Observations, chain: Chain) -> list[Finding]:
                 f'joint {quote(name)} stands at {q[k]:.4g}, {excess:.3g} outside its limits '
                 f'[{chain.lower[k]:.4g}, {chain.upper[k]:.4g}]', 'bring it back by hand, or '
                 'look at the units and the zero of the joint states'))
-        if abs(qd[k]) > TOO_FAST * velocity[k]:
+        if abs(qd[k]) > VELOCITY_MARGIN * velocity[k]:
             findings.append(problem(
                 f'joint {quote(name)} reports a velocity of {qd[k]:.4g}, its limit is '
                 f'{velocity[k]:.4g}', 'look at the units of the joint states'))

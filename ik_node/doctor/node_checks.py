@@ -23,9 +23,9 @@ from ik_node.model.chain import Chain, make_chain
 from ik_node.model.urdf import parse_urdf, read_urdf, Tree
 from ik_node.node.outputs import prefix_of
 from ik_node.node.stamp_check import FUTURE_SLACK_S
-from ik_node.ros.action_client import ACTION
+from ik_node.ros.action_client import ACTION_NAME
 from ik_node.ros.parameters import IK_NODE
-from ik_node.ros.status_messages import GoalState
+from ik_node.ros.status_messages import GoalState, values_of
 from ik_node.text import quote
 
 MAX_LISTED_NAMES = 5
@@ -224,7 +224,7 @@ def check_goals(seen: Observations, _: Model) -> Findings:
     """Tell how the last goals ended."""
     finals = []
     for status in seen.statuses:
-        values = {pair.key: pair.value for pair in status.values}
+        values = values_of(status)
         if values.get('state') not in (None, GoalState.ACCEPTED.value):
             finals.append((values, status))
     if not finals:
@@ -286,9 +286,9 @@ def _redirect(seen: Observations, name: str) -> str:
     """Return what to set so that trajectories go to a topic or action of another name."""
     namespace = f'{seen.namespace}/'
     prefix, _, last = name.removeprefix(namespace).rpartition('/')
-    if name.startswith(namespace) and last in ('joint_trajectory', ACTION):
+    if name.startswith(namespace) and last in ('joint_trajectory', ACTION_NAME):
         return f'set controller:={prefix}' if prefix else 'set controller to an empty string'
-    ours = f'{prefix_of(seen.value("controller"))}{last}' if last == ACTION \
+    ours = f'{prefix_of(seen.value("controller"))}{last}' if last == ACTION_NAME \
         else seen.trajectory_topic.name
     return f'{START_CONTROLLER}; if that one moves this arm, remap: -r {ours}:={name}'
 

@@ -25,9 +25,9 @@ from ik_node.doctor.observations import End, Heard, Observations, seconds, Topic
 from ik_node.node.frames import tf2_ros
 from ik_node.node.outputs import prefix_of
 from ik_node.ros import description
-from ik_node.ros.action_client import ACTION
-from ik_node.ros.handshake import PATIENCE, wait_for
-from ik_node.ros.qos import LATCHED, LATEST, STATUS_QOS
+from ik_node.ros.action_client import ACTION_NAME
+from ik_node.ros.handshake import ANSWER_TIMEOUT_S, wait_for
+from ik_node.ros.qos import BEST_EFFORT_QOS, LATCHED_QOS, STATUS_QOS
 
 DISCOVERY_VARIABLES = ('ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS')
 JOINT_STATE_TYPE, DESCRIPTION_TYPE, TRAJECTORY_TYPE, CLOCK_TOPIC, TF_TOPICS = (
@@ -113,14 +113,14 @@ class Observer(Node):
         seen.trajectory_topic = self._named(TRAJECTORY_TYPE, f'{prefix}joint_trajectory')
         seen.clock_topic = self._topic(CLOCK_TOPIC)
         seen.tf_publishers = sum(map(self.count_publishers, TF_TOPICS))
-        seen.action = f'{self._space}/{prefix}{ACTION}'
+        seen.action = f'{self._space}/{prefix}{ACTION_NAME}'
         seen.servers = self.count_services(f'{seen.action}/_action/send_goal')
         of_node = {**self._of_node(self.get_publisher_names_and_types_by_node),
                    **self._of_node(self.get_subscriber_names_and_types_by_node)}
         seen.other_trajectory_topics = [
             topic for name, kinds in self.get_topic_names_and_types() if TRAJECTORY_TYPE in kinds
             and name != seen.trajectory_topic.name and (topic := self._topic(name)).listeners]
-        suffix = f'/{ACTION}/_action/send_goal'
+        suffix = f'/{ACTION_NAME}/_action/send_goal'
         seen.other_actions = sorted(
             name.removesuffix('/_action/send_goal')
             for name, _ in self.get_service_names_and_types()
@@ -138,16 +138,17 @@ class Observer(Node):
         seen.began = monotonic()
         self.create_subscription(JointState, seen.states_topic.name,
                                  lambda message: seen.states.append(self._heard(message)),
-                                 QoSProfile(depth=100, reliability=LATEST.reliability))
+                                 QoSProfile(depth=100, reliability=BEST_EFFORT_QOS.reliability))
         # Depth 10: the node has depth 1, where one publisher's text replaces another's.
         self.create_subscription(String, seen.description_topic.name, self._on_description,
-                                 QoSProfile(depth=10, reliability=LATCHED.reliability,
-                                            durability=LATCHED.durability))
+                                 QoSProfile(depth=10, reliability=LATCHED_QOS.reliability,
+                                            durability=LATCHED_QOS.durability))
         self.create_subscription(DiagnosticStatus, f'{seen.target}/status',
                                  seen.statuses.append, STATUS_QOS)
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 100)
         self.create_subscription(
-            Clock, CLOCK_TOPIC, lambda message: seen.clock.append(self._heard(message)), LATEST)
+            Clock, CLOCK_TOPIC, lambda message: seen.clock.append(self._heard(message)),
+            BEST_EFFORT_QOS)
         if tf2_ros is not None:
             buffer = tf2_ros.Buffer()
             self._listener = tf2_ros.TransformListener(buffer, self)
@@ -186,9 +187,9 @@ class Observer(Node):
     def _call(self, kind: Any, request: Any, name: str, end: float) -> Any:
         client = self.create_client(kind, f'{self.seen.target}/{name}')
         while monotonic() < end:
-            if wait_for(self, client.service_is_ready, min(PATIENCE, end - monotonic())):
+            if wait_for(self, client.service_is_ready, min(ANSWER_TIMEOUT_S, end - monotonic())):
                 answer = client.call_async(request)
-                if wait_for(self, answer.done, PATIENCE):
+                if wait_for(self, answer.done, ANSWER_TIMEOUT_S):
                     return answer.result()
                 client.remove_pending_request(answer)
         return None

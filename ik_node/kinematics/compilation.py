@@ -20,7 +20,7 @@ from numba.core.caching import FunctionCache
 from numba.core.event import Event, install_listener, Listener
 
 PROGRESS_PERIOD_S = 10.0
-FUNCTIONS_OF_A_NODE = 150  # compiled until a node is ready; a test holds it
+FUNCTIONS_OF_A_NODE = 142  # compiled until a node is ready
 
 logger = logging.getLogger(__name__)
 
@@ -96,7 +96,7 @@ class _Progress(Listener):
         self.began = self._said = monotonic()
         often = 'at every start, as they cannot be kept' if CacheState.fault else \
             'once on this machine'
-        self._say(f'compiling the solver ({often}); this takes one to two minutes')
+        self._say(f'compiling the solver ({often}): one to two minutes of processor time')
 
     def on_end(self, event: Event) -> None:
         """Report the progress."""

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the arm may be moved."""
+"""Whether the node is active: only then may it move the arm."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from rclpy.node import Node
 from ik_node.errors import IkNodeError, Reason
 
 
-class Gate:
+class ActiveFlag:
     """
-    Open while the node is active; nothing goes to the arm while it is shut.
+    Open while the node is active; nothing is sent to the arm while it is closed.
 
     Attributes
     ----------
@@ -25,12 +25,12 @@ class Gate:
 
     def require(self) -> None:
         """
-        Go on if it is open.
+        Raise an error unless it is open.
 
         Raises
         ------
         IkNodeError
-            INACTIVE, with the command that opens it.
+            INACTIVE, with the command that activates the node.
 
         """
         if not self.open:

@@ -1,13 +1,11 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where the arm is: joint states in, checked q and qd and the pose of the tip out."""
+"""The measured state of the arm: checked joint positions and velocities, and the tip pose."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any
 
 from geometry_msgs.msg import PoseStamped
 import numpy as np
@@ -21,26 +19,28 @@ from ik_node.motion.active_trajectory import ActiveTrajectory
 from ik_node.motion.update_period import UpdatePeriodEstimator
 from ik_node.node.callback_delay import CallbackDelay
 from ik_node.node.robot import Robot, RobotHolder
-from ik_node.node.stamp_check import message_age
+from ik_node.node.settings import StartOptions
+from ik_node.node.stamp_check import message_age, MessageInfo
 from ik_node.node.time_jumps import TimeJumps
+from ik_node.ros.clocks import nanoseconds_of, seconds_of
 from ik_node.ros.joint_states import JointStates
 from ik_node.ros.messages import pose_stamped
-from ik_node.ros.qos import LATEST
+from ik_node.ros.qos import BEST_EFFORT_QOS
 from ik_node.text import quote
 
-CLOCKS_WITHIN = 0.1  # s: joint states that take longer do not show that the clocks agree
-LONGEST_DELIVERY = 0.25  # s that is reckoned with
-LATE_FORGOTTEN = 60.0    # s after which a trajectory that came late counts no more
-SEND_TIME = 1e-3   # s, until a message is with the controller
-CLOCK_ROOM = 0.02  # s that two clocks may differ in by the end of a motion
-SIMULATED_ROOM = 0.5  # share of the time that simulated time may be slower or faster
-LOOKS = 3          # at two clocks, of which the one with the least between them counts
-EARLIER = 2e-3     # s: so long before it is sent a stamped trajectory begins, to be joined
-POINT_TIME = 2e-5  # s, to write and read each point of it
-TOO_FAST = 1.2  # times its limit: so fast moves no joint, its state is wrong
-LATE = 0.1      # s that a joint state may be late, in which the joint moves on
-AFTER_LEAP = 1.0  # s in which the joint states have to agree again
-MOST_BYTES = 2**18  # of joint states: some thousand joints; more is not even read
+CLOCK_TOLERANCE_S = 0.1  # joint states that take longer do not show that the clocks agree
+MAX_DELIVERY_S = 0.25  # largest delivery time that is assumed
+LATENESS_MEMORY_S = 60.0  # for which a late trajectory is remembered
+SEND_TIME_S = 1e-3  # from publishing to the controller
+CLOCK_DRIFT_S = 0.02  # between two clocks during one motion
+SIMULATED_RATE_MARGIN = 0.5  # simulated time may be this fraction slower or faster
+CLOCK_READINGS = 3  # of both clocks, of which the closest pair is used
+BACKDATING_S = 2e-3  # a stamped trajectory starts this long before it is sent
+POINT_TIME_S = 2e-5  # to write and read each trajectory point
+VELOCITY_MARGIN = 1.2  # times its limit: no joint is faster, so the state is invalid
+STATE_DELAY_S = 0.1  # of a joint state, during which the joint moves on
+LEAP_MEMORY_S = 1.0  # after a leap, until joint states are trusted again
+MAX_STATE_BYTES = 2**18  # some thousand joints; longer joint states are not read
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Instant:
     now : float
         Monotonic time (s).
     stamp : int or None
-        Time of the node's clock (ns); None if the controller's is not known to be the same.
+        Time of the node's clock (ns); None unless the controller is known to share it.
 
     """
 
@@ -67,19 +67,19 @@ class ArmState:
 
     Parameters
     ----------
-    values : mapping
-        Parameters tip_pose_rate and frame_prefix, which are fixed at start.
+    options : StartOptions
+        tip_pose_rate and frame_prefix.
 
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, values: Mapping[str, Any],
+    def __init__(self, node: Node, holder: RobotHolder, options: StartOptions,
                  delay: CallbackDelay, jumps: TimeJumps) -> None:
         self._node = node
         self._holder = holder
         self._delay = delay
         self._jumps = jumps
-        self._tip_pose_period = 1.0 / values['tip_pose_rate']
-        self._prefix = values['frame_prefix']
+        self._tip_pose_period = 1.0 / options.tip_pose_rate
+        self._prefix = options.frame_prefix
         self._last_tip_pose = 0.0
         self.joints = JointStates()
         self._beat = UpdatePeriodEstimator()
@@ -90,9 +90,9 @@ class ArmState:
         self._leap_time = -np.inf
         self._tip_poses = node.create_publisher(PoseStamped, '~/tip_pose', 10)
         self._subscription = node.create_subscription(
-            JointState, 'joint_states', self._on_bytes, LATEST, raw=True)
+            JointState, 'joint_states', self._on_bytes, BEST_EFFORT_QOS, raw=True)
 
-    def _on_bytes(self, data: bytes, info: Mapping[str, int]) -> None:
+    def _on_bytes(self, data: bytes, info: MessageInfo) -> None:
         still = self._delay.stood_still()
         now = monotonic() - (message_age(info, still) if still else 0.0)
         message = self._read(data, now)
@@ -105,9 +105,10 @@ class ArmState:
                 f'{self.joints.complaint}', throttle_duration_sec=5.0)
 
     def _read(self, data: bytes, now: float) -> JointState | None:
-        """Return a message, unless to read it takes so long that all else would wait for it."""
-        if len(data) > MOST_BYTES:
-            self.joints.leave_out(f'it has {len(data)} bytes, at most {MOST_BYTES} are read', now)
+        """Return the message; None if it is too long to be read without delaying all else."""
+        if len(data) > MAX_STATE_BYTES:
+            self.joints.leave_out(
+                f'it has {len(data)} bytes, at most {MAX_STATE_BYTES} are read', now)
             return None
         try:
             return deserialize_message(data, JointState)
@@ -116,7 +117,7 @@ class ArmState:
             return None
 
     def _take(self, message: JointState, now: float) -> bool:
-        """Take positions and velocities; return whether all of the message made sense."""
+        """Store positions and velocities; return whether the whole message was valid."""
         robot = self._holder.robot
         names = () if robot is None else robot.chain.joint_names
         before = [self.joints.positions.get(name, 0.0) for name in names]
@@ -127,13 +128,13 @@ class ArmState:
         return taken
 
     def _note(self, message: JointState, now: float) -> None:
-        """Note when it came, and tell where the tip is."""
+        """Record the time of arrival, and publish the tip pose."""
         robot = self._holder.robot
         if robot is None or self.joints.age(robot.chain.joint_names[:1], now) > 0.0:
-            return  # the first joint of the arm was not taken from this message
-        stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+            return  # the first joint of the arm is not in this message
+        stamp = seconds_of(message.header.stamp)
         received = 1e-9 * self._node.get_clock().now().nanoseconds \
-            - self._jumps.since_stamp(round(1e9 * stamp))
+            - self._jumps.since_stamp(nanoseconds_of(message.header.stamp))
         self._transit = received - stamp
         self._beat.add(stamp, received)
         if now - self._last_tip_pose < self._tip_pose_period \
@@ -141,7 +142,7 @@ class ArmState:
             return
         try:
             q, _ = self.joints.state(robot.chain.joint_names, now,
-                                     robot.settings['state.timeout'])
+                                     robot.settings.monitor.state_timeout)
         except StateError:
             return
         self._last_tip_pose = now
@@ -151,23 +152,23 @@ class ArmState:
         self._tip_poses.publish(pose)
 
     def _look_for_leap(self, robot: Robot, before: list[float], age: float, now: float) -> None:
-        """Note a joint farther from `before` (n,), `age` (s) ago, than it can have come."""
+        """Detect a joint that is farther from `before` (n,), `age` (s) ago, than it can move."""
         chain, positions = robot.chain, self.joints.positions
-        longest = TOO_FAST * (age + LATE)  # s, at the limit of its velocity
+        longest = VELOCITY_MARGIN * (age + STATE_DELAY_S)  # s, at the limit of its velocity
         possible = (longest * robot.settings.limits.velocity).tolist()
         for k, name in enumerate(chain.joint_names):
             if abs(positions[name] - before[k]) <= possible[k]:
                 continue
             moved = abs(chain.difference(self.last(robot)[0], np.array(before))[k])
             if moved <= longest * robot.fastest[k]:
-                continue  # but for whole turns, or in a motion that has other limits
+                continue  # whole turns, or a motion with other limits
             self._leap = f'joint {quote(name)} leapt by {moved:.3g} within {age:.2g} s'
             self._leap_time = now
             self._node.get_logger().warning(str(self._leap_error()), throttle_duration_sec=5.0)
 
     def _leap_error(self) -> StateError:
-        """Return why the last leap is no motion; the jump of time may be known after it."""
-        jump = self._jumps.since(self._leap_time - AFTER_LEAP)
+        """Return the error for the last leap; a jump of time may be detected after it."""
+        jump = self._jumps.since(self._leap_time - LEAP_MEMORY_S)
         if jump:
             return StateError(f'simulated time jumped forward by {jump:.1f} s, and {self._leap}',
                               Reason.TIME_JUMPED)
@@ -180,14 +181,14 @@ class ArmState:
         return f'{count} publisher{"s" * (count != 1)}'
 
     def next_update(self, points: int = 0) -> float:
-        """Return the monotonic time (s) at which the controller begins what is sent now."""
+        """Return the monotonic time (s) at which the controller starts a trajectory sent now."""
         now = 1e-9 * self._node.get_clock().now().nanoseconds
-        arrival = now + SEND_TIME + points * POINT_TIME
+        arrival = now + SEND_TIME_S + points * POINT_TIME_S
         return monotonic() + self._beat.next_update(arrival, self._given()) - now
 
     def clocks_agree(self) -> bool:
-        """Return whether the joint states show that the controller's clock is the node's."""
-        return self._beat.clocks_agree(CLOCKS_WITHIN)
+        """Return whether the joint states show that controller and node share a clock."""
+        return self._beat.clocks_agree(CLOCK_TOLERANCE_S)
 
     def instant(self) -> Instant:
         """Return the present."""
@@ -196,15 +197,15 @@ class ArmState:
 
     def elapsed(self, course: ActiveTrajectory, at: Instant) -> float | None:
         """
-        Return how far (s) a motion is by its stamp.
+        Return the time (s) since the start of a motion, by its stamp.
 
-        None if it has no stamp, the clocks do not agree, or the node's clock was set meanwhile.
+        None if it has no stamp, the clocks disagree, or the node's clock was set since then.
         """
         if at.stamp is None or course.stamp is None:
             return None
         elapsed, steady = 1e-9 * (at.stamp - course.stamp), at.now - course.began
-        # A simulation may be slower or faster than time.
-        room = CLOCK_ROOM + (SIMULATED_ROOM * steady
+        # A simulation may run slower or faster than real time.
+        room = CLOCK_DRIFT_S + (SIMULATED_RATE_MARGIN * steady
                              if self._node.get_clock().ros_time_is_active else 0.0)
         return elapsed if abs(elapsed - steady) <= room else None
 
@@ -214,32 +215,32 @@ class ArmState:
         return stamp + round(1e9 * (time - now))
 
     def _both_clocks(self) -> tuple[float, int]:
-        """Return the same instant by the monotonic clock (s) and by the node's (ns)."""
+        """Return one instant on the monotonic clock (s) and on the node's (ns)."""
         looks = []
-        for _ in range(LOOKS):
+        for _ in range(CLOCK_READINGS):
             before = monotonic()
             stamp = self._node.get_clock().now().nanoseconds
             after = monotonic()
             looks.append((after - before, 0.5 * (before + after), stamp))
-        _, now, stamp = min(looks)  # between the others something else may have run
+        _, now, stamp = min(looks)  # the shortest interval was interrupted least
         return now, stamp
 
     def delivery(self, points: int = 0) -> float:
-        """Return how long (s) a trajectory takes to the controller at most, as it seems."""
+        """Return the estimated longest delivery time (s) of a trajectory to the controller."""
         _, slow = self._beat.delivery
-        left = 1.0 - (monotonic() - self._later_time) / LATE_FORGOTTEN
-        return min(max(slow, 0.0) + self._later * max(left, 0.0), LONGEST_DELIVERY) \
-            + SEND_TIME + points * POINT_TIME
+        left = 1.0 - (monotonic() - self._later_time) / LATENESS_MEMORY_S
+        return min(max(slow, 0.0) + self._later * max(left, 0.0), MAX_DELIVERY_S) \
+            + SEND_TIME_S + points * POINT_TIME_S
 
     def was_late(self, seconds: float) -> None:
-        """Note that a trajectory came so much later than the delivery that was reckoned with."""
-        self._later, self._later_time = min(seconds, LONGEST_DELIVERY), monotonic()
+        """Record by how much (s) a trajectory exceeded the expected delivery time."""
+        self._later, self._later_time = min(seconds, MAX_DELIVERY_S), monotonic()
 
     @property
     def past(self) -> float:
-        """Return how long (s) ago, or by how much its clock is behind, a controller may be."""
+        """Return how far (s) in the past the controller may still be on its motion."""
         quick, _ = self._beat.delivery
-        return EARLIER + max(quick, 0.0)
+        return BACKDATING_S + max(quick, 0.0)
 
     @property
     def cycle(self) -> float:
@@ -247,7 +248,7 @@ class ArmState:
         return self._given() or self._beat.period
 
     def _given(self) -> float:
-        return self._holder.require().settings['controller_period']
+        return self._holder.require().settings.controller_period
 
     def fresh(self, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
         """
@@ -262,7 +263,8 @@ class ArmState:
         """
         chain, settings = robot.chain, robot.settings
         try:
-            q, qd = self.joints.state(chain.joint_names, monotonic(), settings['state.timeout'])
+            q, qd = self.joints.state(chain.joint_names, monotonic(),
+                                      settings.monitor.state_timeout)
         except StateError as error:
             late = self.own_delay(robot)
             if error.reason is Reason.STATE_STALE and late:
@@ -276,7 +278,7 @@ class ArmState:
         limits = robot.fastest
         share = np.abs(qd) / limits
         k = int(share.argmax())
-        if share[k] > TOO_FAST:
+        if share[k] > VELOCITY_MARGIN:
             raise StateError(f'joint {quote(chain.joint_names[k])} reports a velocity of '
                              f'{qd[k]:.4g}, its limit is {limits[k]:.4g}; '
                              'are the units of the joint states right?', Reason.STATE_INVALID)
@@ -286,7 +288,7 @@ class ArmState:
         """
         Return fresh q and qd of the chain, within (or just outside) its limits.
 
-        What it raises is why goals are refused, now and in the health of the node.
+        The health of the node reports the same errors.
 
         Raises
         ------
@@ -297,11 +299,11 @@ class ArmState:
         """
         chain, settings = robot.chain, robot.settings
         q, qd = self.fresh(robot)
-        if monotonic() - self._leap_time < AFTER_LEAP:
+        if monotonic() - self._leap_time < LEAP_MEMORY_S:
             raise self._leap_error()
         excess = np.maximum(chain.lower - q, q - chain.upper)
         k = int(excess.argmax())
-        tolerance, unit = settings['motion.start_tolerance'], 'rad' if chain.turning[k] else 'm'
+        tolerance, unit = settings.start_tolerance, 'rad' if chain.turning[k] else 'm'
         if excess[k] > tolerance:
             raise StateError(
                 f'joint {quote(chain.joint_names[k])} stands at {q[k]:.4g}, {excess[k]:.3g} '
@@ -323,13 +325,13 @@ class ArmState:
         return q, qd
 
     def measured_ago(self, robot: Robot) -> float:
-        """Return how long (s) ago the last q was measured, with its transit if that is known."""
+        """Return the age (s) of the last q, including its transit time if known."""
         age = self.last(robot)[1]
         return age + max(self._transit, 0.0) if self.clocks_agree() else age
 
     def own_delay(self, robot: Robot) -> float:
         """Return how late (s) this node was, if only that makes the joint states too old."""
-        age, timeout = self.last(robot)[1], robot.settings['state.timeout']
+        age, timeout = self.last(robot)[1], robot.settings.monitor.state_timeout
         if not timeout < age < np.inf:
             return 0.0
         late = self._delay.since(monotonic() - age)

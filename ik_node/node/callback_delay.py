@@ -16,7 +16,7 @@ from ik_node.ros.clocks import steady_clock
 
 BEAT_PERIOD_S = 0.05
 NOTICED_DELAY_S = 0.1  # shorter delays are not kept
-CATCH_UP_S = 3.5       # after a pause, until what came meanwhile is taken; DDS resends after 3 s
+CATCH_UP_S = 3.5  # after a pause, until old messages have arrived; DDS resends after 3 s
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a configured node is made of: from a goal to its answer."""
+"""The components of a configured node."""
 
 from __future__ import annotations
 
@@ -18,48 +18,48 @@ from ik_node.model.urdf import Tree
 from ik_node.motion.following.follower import Follower
 from ik_node.motion.tip_speed import tip_rates
 from ik_node.motion.tool_path.plan import warm_up as prepare_paths
-from ik_node.node.active_flag import Gate
+from ik_node.node.active_flag import ActiveFlag
 from ik_node.node.arm_state import ArmState
 from ik_node.node.callback_delay import CallbackDelay
 from ik_node.node.display import Display
 from ik_node.node.duplicate_names import DuplicateNames
 from ik_node.node.frames import Frames
-from ik_node.node.goal_conversion import Targets
-from ik_node.node.goal_queue import Goals
-from ik_node.node.goal_subscriptions import Intake
+from ik_node.node.goal_conversion import GoalConversion
+from ik_node.node.goal_kinds import GoalStarter
+from ik_node.node.goal_queue import GoalQueue
+from ik_node.node.goal_subscriptions import GoalSubscriptions
 from ik_node.node.health import Health
 from ik_node.node.motion import Motion
 from ik_node.node.outputs import make_output
 from ik_node.node.preview import Preview
 from ik_node.node.robot import Robot, RobotHolder
-from ik_node.node.settings import make_settings
+from ik_node.node.settings import make_settings, start_options
 from ik_node.node.stamp_check import StampCheck
 from ik_node.node.stream import Stream
 from ik_node.node.time_jumps import TimeJumps
 from ik_node.ros.description import Description
-from ik_node.ros.parameters import IK_NODE, other_than_default
+from ik_node.ros.node_parameters import other_than_default
+from ik_node.ros.parameters import IK_NODE
 from ik_node.ros.process import forget_garbage
 from ik_node.ros.status_messages import GoalState
 from ik_node.solver.goal import Goal
 from ik_node.text import quote
 
-PATIENCE = 0.5  # s, at the end, for each who reads trajectories or answers
+FLUSH_TIMEOUT_S = 0.5  # at the end, for each reader of trajectories or answers
 
 
-class Parts:
+class Components:
     """
-    Puts the parts together, each of which knows only those before it.
+    Builds the node's components in dependency order.
 
-    Goals (their answers), output and arm (the two ends towards the controller), motion,
-    health, stamps, targets, intake, stream, display, preview.  They create what they
-    need on the node here, and nothing later.
+    They create publishers, subscriptions, services and timers here, and none later.
 
     Parameters
     ----------
     values : mapping
         All parameters of IK_NODE.
-    gate : Gate
-        Shut, all is there but goals: they are refused.
+    gate : ActiveFlag
+        While it is closed, goals are refused.
 
     Raises
     ------
@@ -68,29 +68,30 @@ class Parts:
 
     """
 
-    def __init__(self, node: Node, values: Mapping[str, Any], gate: Gate) -> None:
+    def __init__(self, node: Node, values: Mapping[str, Any], gate: ActiveFlag) -> None:
         self._node = node
-        self._values = values
+        self._values, self._options = values, start_options(values)
         self._holder = RobotHolder(lambda: self._description.complaint)
         duplicates = DuplicateNames(node)  # before anything that takes goals
-        self._goals = Goals(node, self._holder, gate, duplicates)
-        self._output = make_output(node, values['output'], values['controller'], gate)
-        frames = Frames(node, values['frame_prefix'])
-        # What is heard while the robot is prepared would be old afterwards.
+        self._goals = GoalQueue(node, self._holder, gate, duplicates)
+        self._output = make_output(node, self._options, gate)
+        frames = Frames(node, self._options.frame_prefix)
+        # Before the subscriptions: messages that arrive during preparation would be old.
         self._description = Description(node, values, self._take_model, self._busy)
         delay, self._jumps = CallbackDelay(node), TimeJumps(node)
         delay.on_beat = self._jumps.beat
-        self._arm = ArmState(node, self._holder, values, delay, self._jumps)
+        self._arm = ArmState(node, self._holder, self._options, delay, self._jumps)
         self._motion = Motion(node, self._holder, self._arm, self._output, self._goals)
         health = Health(node, self._holder, self._arm, self._output, self._goals, gate,
                         delay, duplicates)
         stamps = StampCheck(node, delay, self._jumps)
-        targets = Targets(node, self._arm, frames)
-        self._intake = Intake(node, self._holder, self._arm, targets, self._goals, self._motion,
-                              stamps, health)
+        targets = GoalConversion(node, self._arm, frames)
+        starter = GoalStarter(self._arm, targets, self._motion, health)
+        self._intake = GoalSubscriptions(node, self._holder, starter, self._goals, stamps, health)
         self._stream = Stream(node, self._holder, self._arm, targets, self._goals, self._motion,
-                              stamps, self._output, values, gate)
-        display = Display(node, self._holder, self._arm, self._goals, values['frame_prefix'])
+                              stamps, self._output, self._options, gate)
+        display = Display(node, self._holder, self._arm, self._goals,
+                          self._options.frame_prefix)
         self._preview = Preview(node, self._holder, self._arm, targets, self._motion, display)
         node.create_service(Trigger, '~/stop', self._on_stop)
         node.create_service(Trigger, '~/home', self._on_home)
@@ -103,7 +104,7 @@ class Parts:
 
     def _take_model(self, tree: Tree) -> None:
         logger = self._node.get_logger()
-        chain = make_chain(tree, self._values['base_link'], self._values['tip_link'])
+        chain = make_chain(tree, self._options.base_link, self._options.tip_link)
         with compilation_told(logger.info):
             settings = make_settings(self._values, chain)
             warm_up = settings.solver.solve(Goal(forward_kinematics(chain, chain.middle)),
@@ -113,7 +114,7 @@ class Parts:
             prepare_paths(settings.solver)
             Follower(chain, settings.planning, settings.following)
         before, robot = self._holder.robot, Robot(tree, chain, settings)
-        robot.astray = before is not None and before.astray  # so is its controller
+        robot.astray = before is not None and before.astray  # the controller is the same
         self._holder.robot = robot
         forget_garbage()
         for note in tree.notes:
@@ -122,9 +123,9 @@ class Parts:
         logger.info(
             f'{quote(tree.name)}: from {quote(chain.base_link)} to {quote(chain.tip_link)} by '
             f'{", ".join(map(quote, chain.joint_names))}; velocity {limits.velocity.tolist()} '
-            f'x {settings["motion.velocity_scale"]}, acceleration '
+            f'x {self._values["motion.velocity_scale"]}, acceleration '
             f'{limits.acceleration.tolist()}, jerk {limits.jerk.tolist()}')
-        # A parameter file for a node of another name has no effect.
+        # Shows whether a parameter file was meant for a node of another name.
         logger.info(f'parameters of {self._node.get_fully_qualified_name()}: '
                     + other_than_default(self._values, IK_NODE))
         logger.info(f'ready for goals on {self._node.resolve_topic_name("~/goal_pose")}; '
@@ -132,12 +133,12 @@ class Parts:
 
     def take_parameters(self, values: Mapping[str, Any]) -> None:
         """
-        Go on with other parameters.
+        Apply other parameters.
 
         Raises
         ------
         ParameterError
-            If they cannot be used, or one is not live; then all is as before.
+            If they cannot be used, or one is not live; then nothing changes.
 
         """
         fixed = [row.name for row in IK_NODE
@@ -171,7 +172,7 @@ class Parts:
         return response
 
     def halt(self, reason: Reason, sentence: str) -> None:
-        """Bring the arm to rest and answer open goals, whatever happens."""
+        """Bring the arm to rest and answer open goals, even if a ramp fails."""
         try:
             self._motion.stop(reason, sentence)
         except Exception as error:
@@ -182,11 +183,11 @@ class Parts:
             self._node.get_logger().error(f'the motion goes on to its end: {error}')
         finally:
             self._intake.stop(reason, sentence)
-            self._goals.finish(PATIENCE)
+            self._goals.finish(FLUSH_TIMEOUT_S)
             self._stream.close()
 
     def flush(self) -> None:
-        """Wait until others have what was sent, for a moment each."""
-        self._output.flush(PATIENCE)
-        self._goals.status.flush(PATIENCE)
+        """Wait until trajectories and answers are delivered, for FLUSH_TIMEOUT_S each."""
+        self._output.flush(FLUSH_TIMEOUT_S)
+        self._goals.status.flush(FLUSH_TIMEOUT_S)
         self._jumps.close()

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What was created on a node in between, so that all of it can be destroyed again."""
+"""Entities created on a node during configuration, to destroy them at cleanup."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rclpy.action import ActionClient
 from rclpy.node import Node
 
 
-class Entities:
+class CreatedEntities:
     """Publishers, subscriptions, services, clients, timers, guards, action clients of a node."""
 
     def __init__(self, node: Node) -> None:
@@ -21,7 +21,7 @@ class Entities:
 
     @contextmanager
     def recorded(self) -> Iterator[None]:
-        """Record what is created within, by libraries too; also if that fails."""
+        """Record all entities created inside the block, also by libraries, also on errors."""
         before = _entities(self._node)
         try:
             yield
@@ -30,12 +30,12 @@ class Entities:
                           if entity not in before}
 
     def destroy(self) -> None:
-        """Destroy what was recorded."""
+        """Destroy the recorded entities."""
         while self._made:
             entity, destroy = self._made.popitem()
             destroy(entity)
         group = self._node.default_callback_group
-        # rclpy keeps a reference to whatever was in it.
+        # rclpy keeps dead references in the callback group.
         group.entities = {reference for reference in group.entities if reference() is not None}
 
 

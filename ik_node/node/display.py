@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What people see of a goal or a preview: ~/markers for RViz, ~/ghost for who draws robots."""
+"""Display of the latest goal or preview: ~/markers for RViz, ~/ghost for robot models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ik_node.model.shapes import link_shapes
 from ik_node.motion.tip_speed import tip_path
 from ik_node.motion.trajectory import Trajectory
 from ik_node.node.arm_state import ArmState
-from ik_node.node.goal_queue import Goals
+from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask
 from ik_node.node.robot import Robot, RobotHolder
 from ik_node.ros.markers import (
@@ -32,7 +32,7 @@ from ik_node.ros.markers import (
     reason_marker,
     with_deleted,
 )
-from ik_node.ros.qos import LATCHED
+from ik_node.ros.qos import LATCHED_QOS
 from ik_node.ros.status_messages import GoalState
 from ik_node.se3 import pose, rotation_to_axis
 from ik_node.solver.goal import Goal
@@ -42,31 +42,31 @@ from ik_node.text import quote
 
 try:
     from rclpy.event_handler import PublisherEventCallbacks
-except ImportError:  # humble does not tell who comes
+except ImportError:  # Humble has no event for new subscribers
     PublisherEventCallbacks = None
 
-SIZE = 0.12               # of an arrow, times the reach of the arm
-SIZE_RANGE = 0.02, 0.3    # m
+ARROW_SIZE = 0.12  # times the reach of the arm
+ARROW_SIZE_RANGE_M = 0.02, 0.3
 
 
 @dataclass(frozen=True, eq=False)
 class Scene:
     """
-    What is shown; nothing by default.
+    Content of the display; empty by default.
 
     Attributes
     ----------
     goal : Goal or None
     colour : Colour
-        How it can be reached.
+        Reachability.
     sentence : str
-        Why not, or not well; empty if there is nothing to say.
+        Why it is not green; else empty.
     path : (N, 3) array or None
-        Positions of the tip on its way, m.
+        Tip positions along the motion, m.
     q : (n,) array or None
-        Posture of the ghost.
+        Joint positions of the ghost.
     limiting_joint : str
-        The joint of the ghost to point to; empty for none.
+        Joint that is marked; empty for none.
 
     """
 
@@ -80,7 +80,7 @@ class Scene:
     @staticmethod
     def of(goal: Goal, prospect: ReachabilityReport, q: np.ndarray,
            path: np.ndarray | None = None) -> Scene:
-        """Return what is to be seen of a goal that was judged."""
+        """Return the scene of a goal with its reachability."""
         return Scene(goal, prospect.colour,
                      '' if prospect.colour is Colour.GREEN else prospect.sentence, path, q,
                      prospect.limiting_joint)
@@ -88,13 +88,12 @@ class Scene:
 
 class Display:
     """
-    Shows what was asked for last: a goal, as its answers come, or a preview.
+    Shows the latest goal, updated by its answers, or the latest preview.
 
-    Each message has the whole scene.  Markers are many; while nobody looks, they
-    are not made.
+    Each message has the whole scene.  Markers are only made while somebody subscribes.
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, goals: Goals,
+    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, goals: GoalQueue,
                  frame_prefix: str) -> None:
         self._node = node
         self._holder = holder
@@ -105,9 +104,9 @@ class Display:
         self._robot: Robot | None = None
         self._published = True
         self._ghost: tuple[Robot | None, Ghost] = None, Ghost({}, '')
-        self._ghosts = node.create_publisher(JointState, '~/ghost', LATCHED)
+        self._ghosts = node.create_publisher(JointState, '~/ghost', LATCHED_QOS)
         self._markers = node.create_publisher(
-            MarkerArray, '~/markers', LATCHED, event_callbacks=PublisherEventCallbacks and
+            MarkerArray, '~/markers', LATCHED_QOS, event_callbacks=PublisherEventCallbacks and
             PublisherEventCallbacks(matched=self._on_matched))
         goals.status.on_report = self._on_report
 
@@ -118,7 +117,7 @@ class Display:
 
     @contextmanager
     def _aside(self) -> Iterator[None]:
-        """Keep what goes wrong here away from what is done."""
+        """Log errors of the display; they must not disturb goals."""
         try:
             yield
         except Exception:  # noqa: BLE001
@@ -137,12 +136,12 @@ class Display:
     def _publish_markers(self) -> None:
         self._published = not PublisherEventCallbacks or \
             self._markers.get_subscription_count() > 0
-        # An empty message, which nobody gets, keeps the scene before from those who come later.
+        # Without subscribers: an empty message replaces the latched one.
         self._markers.publish(MarkerArray(
             markers=self._made(self._scene, self._robot) if self._published else []))
 
     def _on_matched(self, _info: Any) -> None:
-        """Make up for what was not made while nobody looked."""
+        """Publish the markers for the first subscriber."""
         if not self._published:
             with self._aside():
                 self._publish_markers()
@@ -152,7 +151,7 @@ class Display:
     def _on_report(self, task: GoalTask, sentence: str) -> None:
         robot = self._holder.robot
         if robot is None or task.state is GoalState.SUPERSEDED:
-            return  # what took its place is shown
+            return  # the newer goal is shown
         with self._aside():
             self._follow(task, sentence, robot)
 
@@ -164,19 +163,19 @@ class Display:
             self._show(Scene() if goal is None  # a stream
                        else under_way(task, goal, robot.course.trajectory, robot), robot, task)
         elif goal is None or (task.attempts and task is not self._task):
-            return  # nothing that could be shown, or something newer is
+            return  # nothing to show, or a newer goal is shown
         elif task.state is not GoalState.REACHED:
             self._show(Scene(goal, Colour.RED, sentence), robot, task)
         elif task is self._task:
             self._show(Scene(goal, self._scene.colour), robot, task)
         else:
-            self._show(Scene(goal), robot, task)  # the arm was there already
+            self._show(Scene(goal), robot, task)  # already there
 
     # ---- markers ------------------------------------------------------------
 
     def _made(self, scene: Scene, robot: Robot) -> list[Marker]:
         frame = self._prefix + robot.chain.base_link
-        size = float(np.clip(SIZE * robot.chain.reach, *SIZE_RANGE))
+        size = float(np.clip(ARROW_SIZE * robot.chain.reach, *ARROW_SIZE_RANGE_M))
         ghost = self._ghost_of(robot, frame)
         ghost.remove()
         made = []
@@ -198,7 +197,7 @@ class Display:
         return [*with_deleted(made, frame), *ghost.markers]
 
     def _ghost_of(self, robot: Robot, frame: str) -> Ghost:
-        """Return the ghost of a robot: its links that stand where they are need none."""
+        """Return the ghost of a robot: only the links that the chain moves."""
         made_of, ghost = self._ghost
         if made_of is not robot:
             moved = links_moved(robot.tree, robot.chain.base_link, robot.chain.joint_names)

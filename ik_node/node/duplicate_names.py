@@ -11,26 +11,29 @@ shows a killed node for up to 20 s more, in which its successor would refuse goa
 from __future__ import annotations
 
 import os
+import re
 from socket import gethostname
 from time import monotonic, time_ns
 from uuid import uuid4
 
 from rclpy.node import Node
+from rclpy.serialization import deserialize_message
 from std_msgs.msg import String
 
 from ik_node.errors import IkNodeError, Reason
 from ik_node.ros.clocks import steady_clock
-from ik_node.ros.qos import INSTANCE_QOS, LATCHED
+from ik_node.ros.qos import INSTANCE_QOS, LATCHED_QOS
 from ik_node.text import quote
 
 ANNOUNCE_PERIOD_S = 1.0
-SILENCE_S = 3.5        # after which another node is gone, or its process stands still
-MAX_TEXT_LENGTH = 200  # of an announcement
-MAX_OTHERS = 10        # nodes of one name that are told apart
+SILENCE_S = 3.5  # after which another node is gone, or its process stands still
+MAX_ANNOUNCEMENT_BYTES = 400
+MAX_OTHERS = 10  # nodes of one name that are told apart
+ANNOUNCEMENT_PATTERN = re.compile(r'\d{20} [0-9a-f]{32} process \d+ on .+')
 
 
 class DuplicateNames:
-    """Tells other nodes of the same name, on ``~/instance``, that this one is there."""
+    """Announces this node to others of the same name, on ``~/instance``."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -38,8 +41,9 @@ class DuplicateNames:
         self._own = f'{time_ns():020d} {uuid4().hex} process {os.getpid()} on {gethostname()}'
         self._heard: dict[str, float] = {}
         self._warned = 0
-        self._publisher = node.create_publisher(String, '~/instance', LATCHED)
-        node.create_subscription(String, '~/instance', self._on_announcement, INSTANCE_QOS)
+        self._publisher = node.create_publisher(String, '~/instance', LATCHED_QOS)
+        node.create_subscription(String, '~/instance', self._on_announcement, INSTANCE_QOS,
+                                 raw=True)
         node.create_timer(ANNOUNCE_PERIOD_S, self._announce, clock=steady_clock())
         self._announce()
 
@@ -47,9 +51,14 @@ class DuplicateNames:
         self._publisher.publish(String(data=self._own))
         self._warned = min(self._warned, len(self._others()))
 
-    def _on_announcement(self, message: String) -> None:
-        text = message.data
-        if text == self._own or len(text) > MAX_TEXT_LENGTH or len(self._others()) > MAX_OTHERS:
+    def _on_announcement(self, data: bytes) -> None:
+        if len(data) > MAX_ANNOUNCEMENT_BYTES or len(self._others()) > MAX_OTHERS:
+            return
+        try:
+            text = deserialize_message(data, String).data
+        except (RuntimeError, UnicodeDecodeError):
+            return
+        if text == self._own or not ANNOUNCEMENT_PATTERN.fullmatch(text):
             return
         self._heard[text] = monotonic()
         others = self._others()
@@ -75,7 +84,7 @@ class DuplicateNames:
 
     def require_none(self) -> None:
         """
-        Go on if no other node has this name.
+        Raise an error if another node has this name.
 
         Raises
         ------

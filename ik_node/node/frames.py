@@ -27,7 +27,7 @@ except ImportError:
     tf2_ros = None
 
 
-LONGEST = 200  # letters of a name for which a similar one is sought; that takes time
+MAX_COMPARED_LENGTH = 200  # letters of a frame name; comparing longer ones is slow
 
 
 class NotYet(Exception):
@@ -43,7 +43,7 @@ class Frames:
     node : Node
         For its TF subscription, where tf2_ros is installed.
     prefix : str
-        What TF has before the URDF's link names.
+        Prefix of link names in TF.
 
     """
 
@@ -80,7 +80,7 @@ class Frames:
         if link in tree.links:
             return link_pose(tree, link, base_link, positions)
         if self._buffer is None:
-            near = difflib.get_close_matches(link[:LONGEST], tree.links, 1, 0.6)
+            near = difflib.get_close_matches(link[:MAX_COMPARED_LENGTH], tree.links, 1, 0.6)
             raise GoalError(
                 f'the frame {quote(frame)} is not a link of the robot'
                 + (f' (did you mean {quote(near[0])}?)' if near else '')

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a message asks for: a goal in the base link, and its solution from where the arm is."""
+"""Conversion of goal messages: to goals in the base link, and to solutions."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ik_node.ros.messages import matrix_from_pose, position_from_point, quaterni
 from ik_node.solver.goal import Goal
 from ik_node.solver.result import Result
 
-ROUNDED = 1e-3  # of a quaternion's norm, what numbers with three digits are off
+NORM_ROUNDING = 1e-3  # error of the norm of a quaternion that is written with three digits
 
 
-class Targets:
-    """Brings what users send into the base link."""
+class GoalConversion:
+    """Transforms goals into the base link, and solves them from the present joint positions."""
 
     def __init__(self, node: Node, arm: ArmState, frames: Frames) -> None:
         self._node = node
@@ -31,7 +31,7 @@ class Targets:
     def goal(self, kind: str, header: Header, message: PoseStamped | PointStamped,
              robot: Robot) -> Goal:
         """
-        Return the goal of a message of one of messages.KINDS, in the frame of `header`.
+        Return the goal of a message of kind pose, pointing or position, in the frame of `header`.
 
         Raises
         ------
@@ -50,7 +50,7 @@ class Targets:
         """Return ``T_base_tip`` (4, 4) of a pose in the frame, and at the time, of `header`."""
         T_frame_tip = matrix_from_pose(pose)
         norm = quaternion_norm(pose.orientation)
-        if abs(norm - 1.0) > ROUNDED:
+        if abs(norm - 1.0) > NORM_ROUNDING:
             self._node.get_logger().warning(
                 f'the quaternion of a goal has norm {norm:.4g}; it is normalised, this time and '
                 'whenever it comes again: its sender should do that', once=True)
@@ -58,12 +58,12 @@ class Targets:
 
     def solve(self, goal: Goal, robot: Robot) -> Result:
         """
-        Solve a goal from where the arm is.
+        Solve a goal, starting from the measured joint positions.
 
         Raises
         ------
         StateError
-            If that is not known.
+            If they are not known.
 
         """
         q, _ = self._arm.measured(robot)

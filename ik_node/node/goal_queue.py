@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The goals of the node from receipt to their one final answer."""
+"""The goal queue: from arrival to exactly one final answer."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ import numpy as np
 from rclpy.node import Node
 
 from ik_node.errors import IkNodeError, Reason
-from ik_node.node.active_flag import Gate
+from ik_node.node.active_flag import ActiveFlag
 from ik_node.node.duplicate_names import DuplicateNames
 from ik_node.node.frames import NotYet
 from ik_node.node.goal_status import GoalTask, StatusReporter
 from ik_node.node.robot import RobotHolder
-from ik_node.node.work_queue import Turns
+from ik_node.node.work_queue import WorkQueue
 from ik_node.ros.clocks import steady_clock
 from ik_node.ros.status_messages import GoalState
 
-WATCH_PERIOD = 0.02       # s, while a goal is under way
-SLICE = 0.01              # s, so long goals are worked off until others have their turn
-START_GRACE = 2.0         # s after the model came, in which a goal waits for what is still missing
-STARTING = Reason.STATE_MISSING, Reason.STATE_INCOMPLETE, Reason.NO_LISTENER
+WATCH_PERIOD_S = 0.02  # while a goal is under way
+WORK_SLICE_S = 0.01  # for which goals are worked off before other callbacks run
+START_GRACE_S = 2.0  # after the model arrived, in which goals wait for what is missing
+STARTUP_REASONS = Reason.STATE_MISSING, Reason.STATE_INCOMPLETE, Reason.NO_LISTENER
 
 Step = Callable[[], None]
 
 
-class Goals:
+class GoalQueue:
     """
-    At most one goal under way and one that waits.
+    Holds at most one active goal and one that waits.
 
-    Of those that came together the newest has its turn first: the older ones are not even
-    looked at if it takes their place, and have theirs if it is refused.  Whatever a step
-    of a goal raises becomes the goal's answer; so does a gate that is shut, before the step.
-    While there are goals, a timer tries again what has to wait, and has the motion judged.
+    When several goals arrive at once the newest is tried first.  If it is accepted the others
+    are superseded without being solved; if it is rejected the next newest is tried.  Whatever a
+    step of a goal raises becomes its answer.  While there are goals, a timer retries the waiting
+    one and monitors the active one.
 
     Attributes
     ----------
-    turns : Turns
-        For what takes long, here and where the goals come in.
+    turns : WorkQueue
+        Runs long work in slices, here and in the subscriptions.
 
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, gate: Gate,
+    def __init__(self, node: Node, holder: RobotHolder, gate: ActiveFlag,
                  duplicates: DuplicateNames) -> None:
         self._node = node
         self._holder = holder
@@ -58,17 +58,17 @@ class Goals:
         self._waiting: tuple[GoalTask, Step, float] | None = None
         self._arrived: list[tuple[GoalTask, Step]] = []
         self._answers: deque[Callable[[], None]] = deque()
-        self.turns = Turns(node)
+        self.turns = WorkQueue(node)
         self.count = 0
         self.status = StatusReporter(node, duplicates.another_answers)
-        self._timer = node.create_timer(WATCH_PERIOD, self._tick,
+        self._timer = node.create_timer(WATCH_PERIOD_S, self._tick,
                                         clock=steady_clock())
         self._timer.cancel()
 
     # ---- the life of a goal -------------------------------------------------
 
     def new(self, stamp: Time, kind: str = '') -> GoalTask:
-        """Return the task of a goal that has just come; `kind` as in its answers."""
+        """Return the task of a goal that has arrived; `kind` as in its answers."""
         self.count += 1
         return GoalTask(self.count, stamp, kind)
 
@@ -78,11 +78,11 @@ class Goals:
 
     def work_off(self) -> None:
         """
-        Attempt what has arrived, the newest first, and answer what that has dismissed.
+        Try arrived goals, the newest first, and answer the superseded ones.
 
-        A piece for the `turns`; what is left when it ends has the next.
+        One slice of work; the rest is done in the next slice.
         """
-        end = monotonic() + SLICE
+        end = monotonic() + WORK_SLICE_S
         while self._turn():
             if monotonic() > end:
                 self.turns.later(self.work_off)
@@ -91,7 +91,7 @@ class Goals:
             self._timer.reset()
 
     def finish(self, seconds: float) -> None:
-        """Give the answers that are left; wait for who reads them, so long at most in vain."""
+        """Publish the remaining answers; wait at most `seconds` for a reader without progress."""
         left = seconds
         while self._answers:
             while left > 0.0 and not self.status.keeps_up():
@@ -101,7 +101,7 @@ class Goals:
             self._answers.popleft()()
 
     def _turn(self) -> bool:
-        """Do one thing that is to be done; return whether there was one."""
+        """Try one goal or publish one answer; return whether there was any."""
         waiting = 0 if self._waiting is None else self._waiting[0].number
         newest = self._arrived[-1][0].number if self._arrived else 0
         if newest > waiting and (len(self._arrived) == 1 or self.status.keeps_up()):
@@ -121,14 +121,14 @@ class Goals:
             step()
         except NotYet as error:
             if patience is None:
-                patience = monotonic() + self._holder.require().settings['goal.tf_timeout']
+                patience = monotonic() + self._holder.require().settings.tf_timeout
             if monotonic() < patience:
                 self.wait(task, step, patience)
             else:
                 self.end(task, GoalState.REJECTED, Reason.FRAME_UNKNOWN, str(error))
         except IkNodeError as error:
-            grace_end = self._holder.robot.since + START_GRACE if self._holder.robot else 0.0
-            if error.reason in STARTING and monotonic() < grace_end:
+            grace_end = self._holder.robot.since + START_GRACE_S if self._holder.robot else 0.0
+            if error.reason in STARTUP_REASONS and monotonic() < grace_end:
                 self.wait(task, step, grace_end)
             elif error.reason is Reason.NODE_LATE and task.state is None:
                 self.wait(task, step, np.inf)  # the joint states are taken meanwhile
@@ -141,7 +141,7 @@ class Goals:
                            f'{error}; please report it with the log')
 
     def wait(self, task: GoalTask, step: Step, patience: float) -> None:
-        """Try a step again at the next tick; of two goals the newer waits."""
+        """Retry a step at the next tick; of two waiting goals the older is superseded."""
         if self._waiting is not None and self._waiting[0] is not task:
             older, newer = sorted((self._waiting[0], task), key=lambda each: each.number)
             self.end(older, GoalState.SUPERSEDED, Reason.SUPERSEDED,
@@ -152,7 +152,7 @@ class Goals:
         self._timer.reset()
 
     def under_way(self, task: GoalTask, judge: Step, sentence: str) -> None:
-        """Have a goal take the place of older ones; `judge` is called until it has ended."""
+        """Make a goal the active one, superseding older ones; `judge` is called until it ends."""
         self.supersede(task)
         self._current = task, judge
         self._timer.reset()
@@ -160,7 +160,7 @@ class Goals:
             self.status.report(task, GoalState.ACCEPTED, Reason.ACCEPTED, sentence)
 
     def end(self, task: GoalTask, state: GoalState, reason: Reason, sentence: str) -> None:
-        """Give the final answer, and let go of the goal."""
+        """Give the final answer, and forget the goal."""
         if self._current is not None and self._current[0] is task:
             self._current = None
         if self._waiting is not None and self._waiting[0] is task:
@@ -174,7 +174,7 @@ class Goals:
     # ---- all goals ----------------------------------------------------------
 
     def open(self) -> list[GoalTask]:
-        """Return the goals without a final answer: under way, waiting."""
+        """Return the goals without a final answer: the active and the waiting one."""
         tasks = [held[0] for held in (self._current, self._waiting) if held is not None]
         return [task for k, task in enumerate(tasks) if task not in tasks[:k]]
 
@@ -183,12 +183,12 @@ class Goals:
         """
         Give a final answer to all goals older than goal number `before`.
 
-        Also to the one that is `under_way`, if nobody has to see any more how it ends.
+        Also to the active one if `under_way`.
         """
         for task in self.open():
             if task.number < before and (under_way or task is not self.current):
                 self.end(task, state, reason, sentence)
-        # These may be thousands.
+        # Possibly thousands: answered in slices.
         gone = [task for task, _ in self._arrived if task.number < before]
         if gone:
             self._answers.extend(partial(self.end, task, state, reason, sentence)
@@ -198,11 +198,11 @@ class Goals:
 
     @property
     def current(self) -> GoalTask | None:
-        """Return the goal that is under way."""
+        """Return the active goal."""
         return None if self._current is None else self._current[0]
 
     def supersede(self, task: GoalTask) -> None:
-        """Answer what is older and open: `task` takes its place."""
+        """Answer older open goals as superseded by `task`."""
         self.dismiss(GoalState.SUPERSEDED, Reason.SUPERSEDED,
                      f'goal {task.number} took its place', task.number)
         if self._waiting is not None and self._waiting[0] is task:

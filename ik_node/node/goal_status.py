@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What became of each goal: accepted, then exactly one final answer."""
+"""Status of each goal: accepted, then exactly one final answer."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from rclpy.qos import QoSProfile
 
 from ik_node.errors import PathError, Reason
 from ik_node.ros.qos import STATUS_QOS
-from ik_node.ros.status_messages import GoalState, LEVELS, stamp_text
+from ik_node.ros.status_messages import GoalState, stamp_text, STATE_LEVELS
 from ik_node.solver.goal import Goal
 from ik_node.solver.result import Result
 
-ANSWERS = 1000     # that readers may be behind before the oldest are gone
-AT_ONCE = 500      # answers without looking whether readers have them
-HELD_BACK = 5.0    # s at most, for a reader that does not read
+ANSWER_QUEUE_DEPTH = 1000  # a reader that is further behind loses the oldest
+UNCHECKED_ANSWERS = 500  # between two checks whether readers keep up
+MAX_HOLDBACK_S = 5.0  # for a reader that does not read
 
 
 @dataclass(eq=False)
@@ -38,7 +38,7 @@ class GoalTask:
     number : int
         Counts the goals of this node, from 1.
     stamp : builtin_interfaces/Time
-        As in the goal's message: how its sender knows the answer.
+        Stamp of the goal's message, by which its sender finds the answer.
     kind : str
         Of goal_kinds.GOAL_KINDS, or home.
     goal : Goal or None
@@ -48,15 +48,15 @@ class GoalTask:
     attempts : int
         Trajectories sent for it.
     result : Result or None
-        What the solver said of `goal`, if it was asked.
+        Result of the solver for `goal`, if it was called.
     interruption : PathError or None
-        Why the path ends before its end, if it is followed in part.
+        Why only a part of the path is followed.
     halt : callable or None
-        How its motion is brought to rest, if not by a trajectory.
+        Brings the motion to rest, if that is not done by a trajectory.
     ends_alone : bool
-        Its motion comes to rest by itself once the goal has ended.
+        Whether its motion comes to rest by itself after the goal has ended.
     figures : dict
-        Numbers for the answer.
+        Values for the answer.
 
     """
 
@@ -75,7 +75,7 @@ class GoalTask:
 
     @property
     def nearest(self) -> bool:
-        """Return whether `q_goal` is for the nearest pose to the goal, as was asked for."""
+        """Return whether `q_goal` is for the nearest reachable pose (solver.nearest)."""
         return self.result is not None and self.result.status is Reason.NEAREST
 
     @property
@@ -85,7 +85,7 @@ class GoalTask:
 
 
 def numbers(values: np.ndarray) -> str:
-    """Return joint positions or velocities (n,) as a figure."""
+    """Return joint positions or velocities (n,) as a value for an answer."""
     return ' '.join(f'{value:.9f}' for value in values)
 
 
@@ -103,9 +103,9 @@ class StatusReporter:
     outcomes : Counter
         Final answers by their reason.
     states : Counter
-        The same by their state, 0 for those that none had yet.
+        Final answers by their state.
     failures : int
-        Goals that were begun and failed, since one was reached.
+        Consecutive goals that failed after they were begun.
     on_report : callable
         Called after each answer, with the goal and the sentence.
 
@@ -115,7 +115,7 @@ class StatusReporter:
         self._node = node
         self._another_answers = another_answers
         self._publisher = node.create_publisher(DiagnosticStatus, '~/status', QoSProfile(
-            depth=ANSWERS, durability=STATUS_QOS.durability))
+            depth=ANSWER_QUEUE_DEPTH, durability=STATUS_QOS.durability))
         self.outcomes: Counter[str] = Counter()
         self._given, self._all_there = 0, monotonic()
         self.states = Counter({state.value: 0 for state in GoalState
@@ -149,30 +149,30 @@ class StatusReporter:
                   'state': state.value, 'reason': reason.value, **task.figures}
         if not silent:
             self._publisher.publish(DiagnosticStatus(
-                level=LEVELS[state], name=f'{self._node.get_fully_qualified_name()}: goal',
+                level=STATE_LEVELS[state], name=f'{self._node.get_fully_qualified_name()}: goal',
                 hardware_id=str(task.number), message=sentence,
                 values=[KeyValue(key=key, value=str(value)) for key, value in values.items()]))
         text = f'goal {task.number} {state.value} ({reason.value}): {sentence}'
         logger = self._node.get_logger()
-        if LEVELS[state] == DiagnosticStatus.OK:
+        if STATE_LEVELS[state] == DiagnosticStatus.OK:
             logger.info(text)
-        elif LEVELS[state] == DiagnosticStatus.WARN:
+        elif STATE_LEVELS[state] == DiagnosticStatus.WARN:
             logger.warning(text)
         else:
             logger.error(text)
         self.on_report(task, sentence)
 
     def keeps_up(self) -> bool:
-        """Return whether readers have room for many more answers; True, too, if they never do."""
+        """Return whether readers keep up; also True after MAX_HOLDBACK_S if they never do."""
         now = monotonic()
-        if self._given < AT_ONCE:
+        if self._given < UNCHECKED_ANSWERS:
             return True
         if not self._publisher.wait_for_all_acked(Duration()) \
-                and now - self._all_there < HELD_BACK:
+                and now - self._all_there < MAX_HOLDBACK_S:
             return False
         self._given, self._all_there = 0, now
         return True
 
     def flush(self, seconds: float) -> bool:
-        """Wait until readers have what was published, at most so long; return whether they do."""
+        """Wait at most `seconds` until all answers are acknowledged; return whether they are."""
         return self._publisher.wait_for_all_acked(Duration(seconds=seconds))

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""How the node is, once a second on /diagnostics."""
+"""Health of the node, once a second on /diagnostics."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from rclpy.node import Node
 
 from ik_node.errors import GoalError, IkNodeError, Reason, StateError
 from ik_node.kinematics.arm import singular_values
-from ik_node.node.active_flag import Gate
+from ik_node.node.active_flag import ActiveFlag
 from ik_node.node.arm_state import ArmState
 from ik_node.node.callback_delay import CallbackDelay
 from ik_node.node.duplicate_names import DuplicateNames
-from ik_node.node.goal_queue import Goals
+from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.health_checks import Check, verdict
 from ik_node.node.outputs import Output
 from ik_node.node.robot import Robot, RobotHolder
@@ -26,7 +26,7 @@ from ik_node.node.stamp_check import running_time
 from ik_node.ros.clocks import steady_clock
 from ik_node.text import quote
 
-RECENT = 60.0   # s for which a solve counts
+RECENT_TIME_S = 60.0  # for which the time of a solve counts
 
 Findings = list[tuple[Check, str]]
 
@@ -38,12 +38,12 @@ class Health:
     Attributes
     ----------
     lost : int
-        Goals that never came, because the queue of their sender overflowed.
+        Goals lost because the queue of their sender overflowed.
 
     """
 
     def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, output: Output,
-                 goals: Goals, gate: Gate, delay: CallbackDelay,
+                 goals: GoalQueue, gate: ActiveFlag, delay: CallbackDelay,
                  duplicates: DuplicateNames) -> None:
         self._node = node
         self._holder = holder
@@ -81,7 +81,7 @@ class Health:
             findings.append(Check.NO_MODEL.found(f'no robot description: {self._holder.why()}'))
         else:
             if robot.since > before:
-                late = 0.0  # the robot was prepared
+                late = 0.0  # preparing the robot takes long
             findings += self._load(robot, values, late) + self._arm_findings(robot, values)
             if not values['controllers_listening']:
                 findings.append(Check.NO_LISTENER.found(
@@ -102,7 +102,7 @@ class Health:
         self._publisher.publish(array)
 
     def _since_last(self) -> Findings:
-        """Return what happened since the last report."""
+        """Check what happened since the last report."""
         findings = []
         for check, count, what in (
                 (Check.LOST, self.lost, 'goals were lost'),
@@ -114,7 +114,7 @@ class Health:
         return findings
 
     def _clock_findings(self) -> Findings:
-        """Judge whether there is a time, as goals do."""
+        """Check the clock, as for goals."""
         try:
             running_time(self._node)
         except GoalError as error:
@@ -122,29 +122,29 @@ class Health:
         return []
 
     def _load(self, robot: Robot, values: dict[str, Any], late: float) -> Findings:
-        """Judge how the node keeps up, and how its goals end."""
+        """Check solve time, delays and failed goals."""
         findings, settings, status = [], robot.settings, self._goals.status
-        recent = [took for at, took in self._solves if monotonic() - at < RECENT]
+        recent = [took for at, took in self._solves if monotonic() - at < RECENT_TIME_S]
         if recent:
             p50, p99 = np.percentile(recent, (50, 99))
             values |= {'solve_time_ms_p50': f'{1e3 * p50:.3f}',
                        'solve_time_ms_p99': f'{1e3 * p99:.3f}'}
-            if p99 > settings['diagnostics.solve_time']:
+            if p99 > settings.slow_solve:
                 findings.append(Check.SLOW.found(
                     f'one in a hundred of the last {len(recent)} solves took {1e3 * p99:.1f} ms '
-                    f'or more, the threshold is {1e3 * settings["diagnostics.solve_time"]:g} ms'))
-        if late > settings['diagnostics.heartbeat_late']:
+                    f'or more, the threshold is {1e3 * settings.slow_solve:g} ms'))
+        if late > settings.late_callback:
             findings.append(Check.LATE.found(
                 f'callbacks were {1e3 * late:.0f} ms late, the threshold is '
-                f'{1e3 * settings["diagnostics.heartbeat_late"]:g} ms'))
-        if status.failures >= settings['diagnostics.failures']:
+                f'{1e3 * settings.late_callback:g} ms'))
+        if status.failures >= settings.failed_goals:
             findings.append(Check.FAILING.found(
                 f'the last {status.failures} goals that were begun failed, the threshold is '
-                f'{settings["diagnostics.failures"]}'))
+                f'{settings.failed_goals}'))
         return findings
 
     def _arm_findings(self, robot: Robot, values: dict[str, Any]) -> Findings:
-        """Judge where the arm is, and whether that is known, as goals do."""
+        """Check the measured state, as for goals."""
         q, age = self._arm.last(robot)
         values['joint_state_age_s'] = f'{age:.3f}'
         try:
@@ -162,7 +162,7 @@ class Health:
 
 
 def _posture(robot: Robot, q: np.ndarray, values: dict[str, Any]) -> Findings:
-    """Judge the joint positions `q` (n,)."""
+    """Check the distance of `q` (n,) to limits and singularities."""
     findings, chain, settings = [], robot.chain, robot.settings
     margins = np.minimum(q - chain.lower, chain.upper - q)
     k = int(margins.argmin())

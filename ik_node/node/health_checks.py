@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The checks behind the health of the node; docs/reference/diagnostics.md is made from them."""
+"""The checks of the node's health: one table, from which the documentation is generated."""
 
 from __future__ import annotations
 
@@ -9,25 +9,27 @@ from enum import Enum
 
 from diagnostic_msgs.msg import DiagnosticStatus
 
-WARN, ERROR, STALE = DiagnosticStatus.WARN, DiagnosticStatus.ERROR, DiagnosticStatus.STALE
-LEVELS = {WARN: 'WARN', ERROR: 'ERROR', STALE: 'STALE'}
-READY = 'ready'  # begins what is said while goals are taken
+LEVEL_WARN = DiagnosticStatus.WARN
+LEVEL_ERROR = DiagnosticStatus.ERROR
+LEVEL_STALE = DiagnosticStatus.STALE
+LEVEL_NAMES = {LEVEL_WARN: 'WARN', LEVEL_ERROR: 'ERROR', LEVEL_STALE: 'STALE'}
+READY_TEXT = 'ready'  # the message starts with it while goals are accepted
 
 
 class Check(Enum):
     """
-    What can be wrong, the worst first.
+    What can be wrong, most severe first.
 
     Attributes
     ----------
     level : bytes
-        Of the diagnostics, while it is so.
+        Level of the diagnostics message.
     refuses : bool
-        Whether goals are refused meanwhile.
+        Whether goals are refused.
     threshold : str
-        The parameter from which on it is so; empty if there is none.
+        Name of the parameter that is the threshold; empty if there is none.
     when : str
-        What is so, for people.
+        Condition, for the documentation.
     advice : str
         What to do.
 
@@ -41,49 +43,62 @@ class Check(Enum):
         self.when = when
         self.advice = advice
 
-    INACTIVE = (WARN, True, '', 'the node is not active', 'ros2 lifecycle set <node> activate')
-    DUPLICATE_NAME = (ERROR, True, '', 'another node has the same name',
-                      'end all but one, or give them other names')
-    CLOCK_STOPPED = (STALE, True, '', 'use_sim_time is set, and /clock has not come',
-                     'start the simulation, or set use_sim_time to false')
-    STATE_OLD = (STALE, True, 'state.timeout', 'joint states are missing, or older than that',
-                 'start the joint state broadcaster, or remap joint_states')
-    STATE_INVALID = (ERROR, True, '', 'joint states make no sense (NaN, wrong lengths, '
-                     'impossible velocities), or a joint leapt within the last second',
-                     'look at what publishes them')
-    OUT_OF_LIMITS = (ERROR, True, 'motion.start_tolerance', 'a joint stands so far outside its '
-                     'limits', 'bring it back by hand, or raise the threshold')
-    NO_MODEL = (WARN, True, '', 'there is no usable robot description',
-                'start robot_state_publisher, or set urdf_file')
-    NO_LISTENER = (WARN, True, '', 'nobody listens for trajectories',
-                   'start the controller, or name it by the parameter controller')
-    LOST = (WARN, False, '', 'goals were lost before they came, since the last report',
-            'give their publisher a queue of greater depth, or send fewer')
-    FAILING = (WARN, False, 'diagnostics.failures', 'so many goals, one after the other, were '
-               'begun and not reached', "see ~/status and the controller's log")
-    LATE = (WARN, False, 'diagnostics.heartbeat_late', 'callbacks of the node were late by more '
-            'than that in the last second', 'give the node more of the processor, or fewer goals')
-    SLOW = (WARN, False, 'diagnostics.solve_time', 'one in a hundred solves of the last minute '
-            'took longer', 'send goals within reach, or lower solver.max_restarts')
-    LEFT_OUT = (WARN, False, '', 'joint state messages were left out since the last report',
-                'look at what publishes them')
-    LIMIT = (WARN, False, 'markers.limit_margin', 'a joint stands nearer to a limit',
-             'move away from it, or lower the threshold')
-    SINGULAR = (WARN, False, 'markers.singular_value', 'the smallest singular value of the '
-                'Jacobian is below that', 'move away from the singularity, or lower the '
-                'threshold')
+    INACTIVE = (
+        LEVEL_WARN, True, '', 'the node is not active', 'ros2 lifecycle set <node> activate')
+    DUPLICATE_NAME = (
+        LEVEL_ERROR, True, '', 'another node has the same name',
+        'end all but one, or give them other names')
+    CLOCK_STOPPED = (
+        LEVEL_STALE, True, '', 'use_sim_time is set, and nothing has arrived on /clock',
+        'start the simulation, or set use_sim_time to false')
+    STATE_OLD = (
+        LEVEL_STALE, True, 'state.timeout', 'joint states are missing, or older than that',
+        'start the joint state broadcaster, or remap joint_states')
+    STATE_INVALID = (
+        LEVEL_ERROR, True, '', 'joint states are invalid (NaN, wrong lengths, impossible '
+        'velocities), or a joint leapt within the last second', 'look at what publishes them')
+    OUT_OF_LIMITS = (
+        LEVEL_ERROR, True, 'motion.start_tolerance', 'a joint is farther outside its limits',
+        'bring it back by hand, or raise the threshold')
+    NO_MODEL = (
+        LEVEL_WARN, True, '', 'there is no usable robot description',
+        'start robot_state_publisher, or set urdf_file')
+    NO_LISTENER = (
+        LEVEL_WARN, True, '', 'no controller listens for trajectories',
+        'start the controller, or name it by the parameter controller')
+    LOST = (
+        LEVEL_WARN, False, '', 'goals were lost in transit since the last report',
+        'give their publisher a queue of greater depth, or send fewer')
+    FAILING = (
+        LEVEL_WARN, False, 'diagnostics.failures', 'this many consecutive goals failed after they '
+        'were begun', "see ~/status and the controller's log")
+    LATE = (
+        LEVEL_WARN, False, 'diagnostics.heartbeat_late', 'callbacks of the node were later than '
+        'that in the last second', 'give the node more of the processor, or fewer goals')
+    SLOW = (
+        LEVEL_WARN, False, 'diagnostics.solve_time', 'the 99th percentile of the solve time in '
+        'the last minute is longer', 'send goals within reach, or lower solver.max_restarts')
+    LEFT_OUT = (
+        LEVEL_WARN, False, '', 'joint state messages were ignored since the last report',
+        'look at what publishes them')
+    LIMIT = (
+        LEVEL_WARN, False, 'markers.limit_margin', 'a joint is closer to a limit',
+        'move away from it, or lower the threshold')
+    SINGULAR = (
+        LEVEL_WARN, False, 'markers.singular_value', 'the smallest singular value of the Jacobian '
+        'is below that', 'move away from the singularity, or lower the threshold')
 
     def found(self, sentence: str) -> tuple[Check, str]:
-        """Return that it is so: `sentence`, and what to do."""
+        """Return a finding: this check, and `sentence` with the advice."""
         return self, f'{sentence}; {self.advice}'
 
 
 def verdict(findings: Sequence[tuple[Check, str]]) -> tuple[bytes, str]:
-    """Return level and message: of the worst of what was found, then the rest."""
+    """Return the level of the most severe finding, and the message with all findings."""
     if not findings:
-        return DiagnosticStatus.OK, READY
+        return DiagnosticStatus.OK, READY_TEXT
     order = [*Check]
     findings = sorted(findings, key=lambda finding: order.index(finding[0]))
     sentences = '. '.join(sentence for _, sentence in findings)
     worst = findings[0][0]
-    return worst.level, sentences if worst.refuses else f'{READY}, but {sentences}'
+    return worst.level, sentences if worst.refuses else f'{READY_TEXT}, but {sentences}'

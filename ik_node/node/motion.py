@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The arm in motion: plan from where it is, send, watch, stop."""
+"""Motions of the arm: plan, send, monitor, stop."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ik_node.motion.active_trajectory import (
     SpliceTiming,
 )
 from ik_node.motion.limits import MotionLimits
-from ik_node.motion.monitor import Monitor, MonitorOptions, Verdict
+from ik_node.motion.monitor import Monitor, Verdict
 from ik_node.motion.point_to_point import plan_point_to_point, plan_stop
 from ik_node.motion.start_state import LEAD_POINT_SPACING_S, StartState
 from ik_node.motion.tool_path.path import ToolPath
@@ -33,29 +33,29 @@ from ik_node.motion.tool_path.plan import plan_path
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.motion.validate import validate
 from ik_node.node.arm_state import ArmState, Instant
-from ik_node.node.goal_queue import Goals
+from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask, numbers
 from ik_node.node.outputs import Late, Output
 from ik_node.node.robot import Robot, RobotHolder
 from ik_node.ros.status_messages import GoalState
 from ik_node.solver.goal import Goal
 
-MOST_ATTEMPTS = 2  # trajectories sent for one goal if the arm does not begin to move
-MOST_PLANNED = 5   # trajectories sent for one goal if they come too late to be joined
-LEAST_LEAD = 3.0   # cycles of the controller: to plan, to send, and until it begins
-IN_TIME = 0.5      # of motion.handover_time may pass until the motion of a moving arm is sent
-MOST_RAMPS = 3     # times a ramp is planned that is not ready in time, each time farther ahead
-MOST_LATE = 2      # times it was longer, and the arm is brought to rest first
+MAX_ATTEMPTS = 2  # trajectories sent for one goal if the arm does not begin to move
+MAX_PLANS = 5  # trajectories sent for one goal if they arrive too late to be joined
+MIN_LEAD_CYCLES = 3.0  # controller cycles: to plan, to send, and until it starts
+SEND_SHARE = 0.5  # of motion.handover_time, within which a motion must be sent
+MAX_RAMPS = 3  # ramps planned, each further ahead, if they are not ready in time
+MAX_LATE_PLANS = 2  # after which the arm is brought to rest first
 
 Plan = Callable[[StartState], Trajectory]
 Way = Sequence[np.ndarray] | Callable[[MotionState], ToolPath]
 
 
 class Motion:
-    """One motion at a time; the answers go through the goals."""
+    """Plans and monitors one motion at a time; answers go through the goal queue."""
 
     def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, output: Output,
-                 goals: Goals) -> None:
+                 goals: GoalQueue) -> None:
         self._node = node
         self._holder = holder
         self._arm = arm
@@ -70,12 +70,12 @@ class Motion:
 
     def to_joints(self, task: GoalTask) -> None:
         """
-        Move to ``task.q_goal`` from where the arm is now.
+        Move to ``task.q_goal`` from the present state.
 
         Raises
         ------
         IkNodeError
-            Why there is no motion.
+            If there is no motion.
 
         """
         robot = self._holder.require()
@@ -89,7 +89,7 @@ class Motion:
         self.begin(task, self.joint_plan(task))
 
     def joint_plan(self, task: GoalTask) -> Plan:
-        """Return how to plan the fastest way to ``task.q_goal``."""
+        """Return the planner of the fastest motion to ``task.q_goal``."""
         robot = self._holder.require()
 
         def plan(departure: StartState) -> Trajectory:
@@ -98,7 +98,7 @@ class Motion:
             task.figures |= {'q_start': numbers(start.q), 'qd_start': numbers(start.qd),
                              'q': numbers(q_goal)}
             return plan_point_to_point(robot.chain.joint_names, departure, q_goal,
-                                       settings.planning, settings['motion.sample_period'],
+                                       settings.planning, settings.sample_period,
                                        robot.chain)
 
         return plan
@@ -110,19 +110,19 @@ class Motion:
         Parameters
         ----------
         way : sequence of (4, 4) arrays, or callable
-            Poses to go through in straight lines; or what returns the path from the
-            state in which the arm is when it begins.
+            Poses to pass in straight lines; or a function that returns the path from the
+            start state.
 
         Raises
         ------
         IkNodeError
-            Why there is no motion.
+            If there is no motion.
 
         """
         self.begin(task, self.path_plan(task, way))
 
     def path_plan(self, task: GoalTask, way: Way) -> Plan:
-        """Return how to plan the motion :meth:`along` a path."""
+        """Return the planner of the motion :meth:`along` a path."""
         robot = self._holder.require()
 
         def plan(departure: StartState) -> Trajectory:
@@ -142,12 +142,12 @@ class Motion:
 
     def planned(self, plan: Plan) -> Trajectory:
         """
-        Return the motion that would begin now, without sending it.
+        Return the motion that would start now, without sending it.
 
         Raises
         ------
         IkNodeError
-            Why there is none.
+            If there is none.
 
         """
         robot = self._holder.require()
@@ -155,15 +155,15 @@ class Motion:
 
     def begin(self, task: GoalTask, plan: Plan, late: int = 0) -> None:
         """
-        Plan from where the arm is now, send the trajectory, and watch it.
+        Plan from the present state, send the trajectory, and monitor it.
 
-        Waits for a controller that has just come.  A moving arm is elsewhere after a plan that
-        took long: so it was `late` times already.
+        Waits for a controller that was just discovered.  A plan for a moving arm may take too
+        long; this happened `late` times already.
 
         Raises
         ------
         IkNodeError
-            Why there is no motion.
+            If there is no motion.
 
         """
         robot = self._holder.require()
@@ -178,14 +178,14 @@ class Motion:
         settings = robot.settings
         at = self._arm.instant()
         departure = self.departure(robot, q, qd, at)
-        # An arm that did not follow may still begin to.
+        # An arm that did not follow may still start to move.
         stands = departure.initial.rests and not (departure.states or robot.astray)
         try:
             planned = plan(departure)
             trajectory = self._send(planned, robot, departure, at, settings.limits, np.inf
-                                    if stands else at.now + IN_TIME * self._handover(robot))
+                                    if stands else at.now + SEND_SHARE * self._handover(robot))
         except Late:
-            again = self.begin if late + 1 < MOST_LATE else self._from_rest
+            again = self.begin if late + 1 < MAX_LATE_PLANS else self._from_rest
             self._goals.wait(task, lambda: again(task, plan, late + 1), np.inf)
             return
         except PathError as error:
@@ -200,10 +200,7 @@ class Motion:
         self._sent_for = task
         task.attempts += 1
         task.figures['duration_s'] = f'{trajectory.duration:.3f}'
-        monitor = Monitor(robot.chain, trajectory, q, MonitorOptions(
-            settings['watch.joint_tolerance'], settings['watch.start_timeout'],
-            settings['watch.settle_timeout'], settings['state.timeout'],
-            settings.path_tolerance))
+        monitor = Monitor(robot.chain, trajectory, q, settings.monitor)
         waited = task.figures.get('began_at_rest_because')
         self._goals.under_way(task, lambda: self._judge(task, plan, monitor),
                               f'on its way, {trajectory.duration:.2f} s'
@@ -211,10 +208,10 @@ class Motion:
 
     def waits_for_rest(self, task: GoalTask, robot: Robot, qd: np.ndarray) -> bool:
         """
-        Return whether a goal has to wait until the present motion has come to its end.
+        Return whether a goal has to wait until the present motion ends.
 
-        So it is if the controller could not join it, because it is not known where on its
-        motion it is.  A stream has no end of its own; it gives way, and comes to rest by itself.
+        It has to if the state of the controller on that motion is not known, so that a new
+        motion could not continue it.  A stream has no end; it is superseded and comes to rest.
         `qd` (n,) is measured.
         """
         at, course = self._arm.instant(), robot.course
@@ -244,7 +241,7 @@ class Motion:
             else 'the clock was set in motion'
 
     def _from_rest(self, task: GoalTask, plan: Plan, late: int) -> None:
-        """Bring the arm to rest for what takes too long to plan while it moves, and begin then."""
+        """Bring the arm to rest before a motion that takes too long to plan while it moves."""
         robot = self._holder.require()
         self._ramp_down(robot)
         self._goals.supersede(task)
@@ -261,13 +258,13 @@ class Motion:
     def departure(self, robot: Robot, q: np.ndarray, qd: np.ndarray, at: Instant,
                   more: float = 0.0) -> StartState:
         """
-        Return where a new motion begins; q and qd (n,) are measured.
+        Return the start state of a new motion; q and qd (n,) are measured.
 
-        A moving arm keeps its motion for the hand-over, the delivery and `more` (s).
+        A moving arm keeps its motion for the handover time, the delivery and `more` (s).
         """
         age = self._arm.measured_ago(robot)
         course, lead = robot.course, self._handover(robot) + more
-        tolerance = robot.settings['watch.joint_tolerance']
+        tolerance = robot.settings.monitor.joint_tolerance
         elapsed = None if course is None else self._arm.elapsed(course, at)
         timing = SpliceTiming(lead, self._arm.cycle) if elapsed is None else SpliceTiming(
             lead + self._arm.delivery(), self._arm.cycle, elapsed, round(self._arm.past, 9))
@@ -275,12 +272,12 @@ class Motion:
                             tolerance)
 
     def _handover(self, robot: Robot) -> float:
-        """Return how long (s) a moving arm keeps its motion, but for the delivery."""
-        return max(robot.settings['motion.handover_time'], LEAST_LEAD * self._arm.cycle)
+        """Return how long (s) a moving arm keeps its motion, without the delivery time."""
+        return max(robot.settings.handover_time, MIN_LEAD_CYCLES * self._arm.cycle)
 
     def _send(self, trajectory: Trajectory, robot: Robot, departure: StartState, at: Instant,
               limits: MotionLimits, before: float = np.inf) -> Trajectory:
-        """Send what was planned `at` an instant; return it as it was sent."""
+        """Send a trajectory planned `at` an instant; return it as it was sent."""
         if departure.backdating:
             begin = at.now - departure.backdating
             stamp = at.stamp - round(1e9 * departure.backdating)
@@ -288,7 +285,7 @@ class Motion:
             self._output.send(trajectory, stamp, before)
         elif departure.initial.rests and not departure.states and self._arm.clocks_agree():
             lead = self._arm.delivery(len(trajectory.times))
-            # Where the arm stands at its last command, the controller goes on with that.
+            # At its last command the controller continues from there.
             stays = robot.course is not None \
                 and np.array_equal(departure.initial.q, robot.course.trajectory.end)
             past = self._arm.past if stays else 0.0
@@ -305,9 +302,9 @@ class Motion:
                     validate(later, limits)
                     trajectory = later
                 except TrajectoryError:
-                    pass  # rather a few milliseconds beside the motion before
+                    pass  # accept a deviation of a few milliseconds from the motion before
             self._output.send(trajectory, before=before)
-            # What took longer to send than was thought begins later.
+            # If sending took longer than expected, the motion starts later.
             begin = max(begin, self._arm.next_update())
         before, robot.course = robot.course, ActiveTrajectory(trajectory, begin, limits, stamp)
         robot.astray = False
@@ -324,12 +321,12 @@ class Motion:
             and robot.course.followed(robot.chain, q, monotonic(), SAME_POSITION))
 
     def is_there(self, task: GoalTask, robot: Robot, q: np.ndarray) -> bool:
-        """Return whether an arm at `q` (n,) does what the goal asks for."""
+        """Return whether an arm at `q` (n,) is at the goal."""
         if task.goal is None:
             return bool(np.abs(robot.chain.difference(q, task.q_goal)).max() <= 1e-6)
         position, angle = task.goal.error(forward_kinematics(robot.chain, q))
-        return (position <= robot.settings['solver.position_tolerance']
-                and angle <= robot.settings['solver.orientation_tolerance'])
+        return (position <= robot.settings.solver.options.position_tolerance
+                and angle <= robot.settings.solver.options.orientation_tolerance)
 
     # ---- on the way ---------------------------------------------------------
 
@@ -338,8 +335,8 @@ class Motion:
         q, age = self._arm.last(robot)
         if q is None or self._arm.own_delay(robot):
             return  # joint states are still to be taken
-        if task.attempts < MOST_PLANNED and (late := self.look_whether_late(robot, q)):
-            # What is on its way would move the arm with a step; this takes its place.
+        if task.attempts < MAX_PLANS and (late := self.look_whether_late(robot, q)):
+            # The late trajectory would cause a step; a new one replaces it.
             task.figures['late_s'] = f'{late:.3f}'
             self.begin(task, plan)
             return
@@ -348,7 +345,7 @@ class Motion:
             return
         off_track = verdict.reason is Reason.OFF_TRACK
         verdict = self._explained(verdict, robot)
-        if verdict.reason is Reason.NOT_MOVING and task.attempts < MOST_ATTEMPTS:
+        if verdict.reason is Reason.NOT_MOVING and task.attempts < MAX_ATTEMPTS:
             self._node.get_logger().warning(
                 f'goal {task.number}: {verdict.sentence} Sending it again')
             robot.lose_course()
@@ -366,7 +363,7 @@ class Motion:
             robot.lose_course()
             done = ''
             if off_track:
-                # The controller knows nothing of it, and would go on.
+                # The controller does not check this tolerance, and would continue.
                 try:
                     done = f'; {self._ramp_down(robot)}'
                 except IkNodeError as error:
@@ -374,7 +371,7 @@ class Motion:
             self._goals.end(task, GoalState.FAILED, verdict.reason, verdict.sentence + done)
 
     def _explained(self, verdict: Verdict, robot: Robot) -> Verdict:
-        """Return why a motion failed: a jump of time explains whatever was seen since."""
+        """Return the verdict, or the jump of simulated time that explains a failure."""
         jump = 0.0 if verdict.reason is Reason.REACHED or robot.course is None \
             else self._arm.jumped_since(robot.course.began)
         return verdict if not jump else Verdict(
@@ -383,10 +380,10 @@ class Motion:
 
     def look_whether_late(self, robot: Robot, q: np.ndarray) -> float:
         """
-        Notice a controller that has no trajectory after it should have joined it.
+        Detect a controller that has not received a trajectory it should have joined.
 
-        The arm, measured last at `q` (n,), is still on the motion before then, which is the
-        present one again.  Return by how much (s) the trajectory is late; 0: it is not.
+        The arm, last measured at `q` (n,), is then still on the previous motion, which becomes
+        the present one again.  Returns how late (s) the trajectory is; 0 if it is not.
         """
         before, course = self._joined or (None, None)
         time = monotonic() - self._arm.measured_ago(robot)
@@ -404,9 +401,9 @@ class Motion:
         return late
 
     def _on_end(self, verdict: Verdict) -> None:
-        """Take the controller's own word on a motion, where it gives one."""
+        """Handle the result that the controller itself reports, if it does."""
         if verdict.reason is Reason.REACHED:
-            return  # that is for the joint states to show
+            return  # decided by the joint states
         robot, task = self._holder.require(), self._sent_for
         verdict = self._explained(verdict, robot)
         robot.lose_course()
@@ -430,13 +427,13 @@ class Motion:
 
     def stop(self, reason: Reason, sentence: str) -> str:
         """
-        Ramp down what moves, answer what is open; return what was done.
+        Ramp down the motion and answer open goals; return a description.
 
         Raises
         ------
         StateError, TrajectoryError
-            If it is not known how the arm moves, or no ramp keeps its limits; what
-            is open stays open then.
+            If the state of the arm is not known, or no ramp keeps the limits; open goals
+            stay open then.
 
         """
         done = 'nothing moves'
@@ -457,24 +454,24 @@ class Motion:
 
     def _ramp_down(self, robot: Robot) -> str:
         """
-        Send a ramp to rest; return when it ends.
+        Send a ramp to rest; return a description.
 
-        An arm that stands away from its motion is told to hold: the controller may
-        still have that motion, and go on with it.
+        An arm at rest away from its motion is commanded to hold: the controller may still
+        have that motion, and continue it.
         """
         limits = robot.limits_under_way
-        for attempt in range(MOST_RAMPS):
+        for attempt in range(MAX_RAMPS):
             at = self._arm.instant()
             q, qd = self._arm.fresh(robot)
             self.look_whether_late(robot, q)
             departure = self.departure(robot, q, qd, at,
                                        attempt * self._handover(robot))
             ramp = plan_stop(robot.chain.joint_names, departure, limits,
-                             robot.settings['motion.sample_period'])
-            in_time = at.now + (IN_TIME + attempt) * self._handover(robot)
+                             robot.settings.sample_period)
+            in_time = at.now + (SEND_SHARE + attempt) * self._handover(robot)
             try:
                 ramp = self._send(ramp, robot, departure, at, limits,
-                                  in_time if attempt + 1 < MOST_RAMPS else np.inf)
+                                  in_time if attempt + 1 < MAX_RAMPS else np.inf)
                 break
             except Late:
                 pass

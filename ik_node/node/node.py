@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The node: goal poses in, joint trajectories out, one answer for each goal."""
+"""The ik_node: goals in, joint trajectories out, one answer for each goal."""
 
 from __future__ import annotations
 
@@ -14,33 +14,34 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from rclpy.parameter import Parameter
 
 from ik_node.errors import IkNodeError, ParameterError, Reason
-from ik_node.node.active_flag import Gate
-from ik_node.node.components import Parts
-from ik_node.node.created_entities import Entities
-from ik_node.ros.parameters import declare, IK_NODE, plain, refused
+from ik_node.node.active_flag import ActiveFlag
+from ik_node.node.components import Components
+from ik_node.node.created_entities import CreatedEntities
+from ik_node.ros.node_parameters import declare, plain, refused
+from ik_node.ros.parameters import IK_NODE
 from ik_node.ros.qos_mismatch import QosLog
 
 
 class IkNode(QosLog, LifecycleNode):
     """
-    The life of the node: unconfigured, inactive, active, finalized.
+    Lifecycle of the node: unconfigured, inactive, active, finalized.
 
-    Configured it has its parts, with all that they create; active its gate is open.
-    With the parameter autostart it configures and activates itself.
+    While configured it has its components; while active its active flag is open.  With the
+    parameter autostart it configures and activates itself.
 
     Raises
     ------
     SystemExit
-        If it cannot start by itself; why is on the log.
+        If it cannot configure or activate itself; the reason is in the log.
 
     """
 
     def __init__(self) -> None:
         super().__init__('ik_node')
         self._values = declare(self, IK_NODE, managed=True)
-        self._gate = Gate(self)
-        self._entities = Entities(self)
-        self._parts: Parts | None = None
+        self._gate = ActiveFlag(self)
+        self._entities = CreatedEntities(self)
+        self._parts: Components | None = None
         self.add_on_set_parameters_callback(self._on_parameters)
         self._change_state = self._service_change_state.callback
         self._service_change_state.callback = self._on_change_state
@@ -73,32 +74,32 @@ class IkNode(QosLog, LifecycleNode):
             return response
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Make the parts; fails if a parameter or the robot description cannot be used."""
+        """Build the components; fails if a parameter or the robot description is invalid."""
         return self._tried(self._configure)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Take goals."""
+        """Accept goals."""
         self._gate.open = True
         return TransitionCallbackReturn.SUCCESS
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Bring the arm to rest, answer open goals, and take no more."""
+        """Bring the arm to rest, answer open goals, and refuse further ones."""
         return self._tried(lambda: self._halt(Reason.INACTIVE, 'the node was deactivated'))
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Let go of the parts and of all that they created."""
+        """Destroy the components and all that they created."""
         return self._tried(self._release)
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Do the same for ever, from whatever state."""
+        """Bring the arm to rest and clean up, from any state."""
         return self._tried(self._shut_down)
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Begin again unconfigured, after a fault in a transition."""
+        """Return to unconfigured after an error in a transition."""
         return self._tried(self._release)
 
     def _tried(self, transition: Callable[[], None]) -> TransitionCallbackReturn:
-        """Return how a transition went; rclpy would not say what was raised."""
+        """Run a transition and log its errors, which rclpy would not."""
         try:
             transition()
         except (IkNodeError, NameValidationException) as error:
@@ -114,7 +115,7 @@ class IkNode(QosLog, LifecycleNode):
     def _configure(self) -> None:
         try:
             with self._entities.recorded():
-                self._parts = Parts(self, self._values, self._gate)
+                self._parts = Components(self, self._values, self._gate)
         except BaseException:
             self._release()
             raise

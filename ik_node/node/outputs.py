@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""All that moves the arm leaves here: trajectories by topic or action, and commands."""
+"""Outputs to the controller: trajectories by topic or action, and commands."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from ik_node.errors import GoalError, ParameterError, Reason, TrajectoryError
 from ik_node.motion.controller_rules import refusal
 from ik_node.motion.monitor import Verdict
 from ik_node.motion.trajectory import Trajectory
-from ik_node.node.active_flag import Gate
-from ik_node.ros.action_client import ACTION, TrajectoryAction
+from ik_node.node.active_flag import ActiveFlag
+from ik_node.node.settings import StartOptions
+from ik_node.ros.action_client import ACTION_NAME, TrajectoryAction
 from ik_node.ros.messages import trajectory_message
 from ik_node.text import shown
 
-LISTENER_SETTLE = 0.2  # s; what is published right after discovery may be lost
+LISTENER_SETTLE_S = 0.2  # after discovery, in which messages may be lost
 
 
 class Late(Exception):
@@ -32,16 +33,16 @@ class Late(Exception):
 
 class Output(Protocol):
     """
-    The way to one controller.
+    Connection to one controller.
 
     Attributes
     ----------
     name : str
-        Where the trajectories go.
+        Name of the topic or action.
     on_end : callable
-        Called with the controller's own Verdict on the last trajectory, if it gives one.
+        Called with the Verdict of the controller on the last trajectory, if it reports one.
     steady : bool
-        Whether many trajectories a second may be sent.
+        Whether trajectories may be streamed.
 
     """
 
@@ -50,7 +51,7 @@ class Output(Protocol):
     steady: bool
 
     def listeners(self) -> int:
-        """Return how many listen."""
+        """Return the number of controllers that listen."""
 
     def ready(self, now: float) -> bool:
         """
@@ -80,27 +81,26 @@ class Output(Protocol):
         """
 
     def figures(self) -> dict[str, str]:
-        """Return what the controller tells of the last motion, for the answer."""
+        """Return values that the controller reports about the last motion, for the answer."""
 
     def flush(self, seconds: float) -> bool:
-        """Wait until the controller has what was sent, at most so long; return whether it has."""
+        """Wait at most `seconds` until all is acknowledged; return whether it is."""
 
 
-def make_output(node: Node, kind: str, controller: str, gate: Gate) -> Output:
+def make_output(node: Node, options: StartOptions, gate: ActiveFlag) -> Output:
     """
-    Return the output of a kind, 'topic' or 'action', to a controller ('' = one without a name).
+    Return the output that is asked for, to the controller that is named ('' = without a name).
 
     Raises
     ------
     ParameterError
-        If there is no such kind, or it needs what is not installed.
+        If there is no such output, or it needs what is not installed.
 
     """
-    kinds = {'topic': TopicOutput, 'action': ActionOutput}
-    if kind not in kinds:
-        raise ParameterError(f'the parameter output is {shown(kind)}; it must be '
-                             f'{" or ".join(kinds)}')
-    return kinds[kind](node, prefix_of(controller), gate)
+    if options.output not in OUTPUT_KINDS:
+        raise ParameterError(f'the parameter output is {shown(options.output)}; it must be '
+                             f'{" or ".join(OUTPUT_KINDS)}')
+    return OUTPUT_KINDS[options.output](node, prefix_of(options.controller), gate)
 
 
 def prefix_of(controller: str) -> str:
@@ -114,9 +114,10 @@ class TopicOutput:
 
     steady = True
 
-    def __init__(self, node: Node, prefix: str, gate: Gate) -> None:
+    def __init__(self, node: Node, prefix: str, gate: ActiveFlag) -> None:
         self._gate = gate
-        # The newest takes the place of all before; a full queue asks for acknowledgement at once.
+        # Depth 1: only the latest trajectory matters, and Fast DDS requests an ACK immediately
+        # when the history is full.
         self._publisher = node.create_publisher(JointTrajectory, f'{prefix}joint_trajectory', 1)
         self._listener_seen: float | None = None
         self.name = self._publisher.topic_name
@@ -134,7 +135,7 @@ class TopicOutput:
         self._require_listener()
         if self._listener_seen is None:
             self._listener_seen = now
-        return now - self._listener_seen >= LISTENER_SETTLE
+        return now - self._listener_seen >= LISTENER_SETTLE_S
 
     def send(self, trajectory: Trajectory, stamp: int | None = None,
              before: float = np.inf) -> None:
@@ -149,7 +150,7 @@ class TopicOutput:
                 'parameter controller', Reason.NO_LISTENER)
 
     def figures(self) -> dict[str, str]:
-        """Return nothing: a topic tells nothing back."""
+        """Return nothing: there is no feedback."""
         return {}
 
     def flush(self, seconds: float) -> bool:
@@ -162,9 +163,9 @@ class ActionOutput:
 
     steady = False
 
-    def __init__(self, node: Node, prefix: str, gate: Gate) -> None:
+    def __init__(self, node: Node, prefix: str, gate: ActiveFlag) -> None:
         self._gate = gate
-        self._action = TrajectoryAction(node, f'{prefix}{ACTION}',
+        self._action = TrajectoryAction(node, f'{prefix}{ACTION_NAME}',
                                         lambda verdict: self.on_end(verdict))
         self.name = self._action.name
         self.on_end: Callable[[Verdict], None] = lambda verdict: None
@@ -189,14 +190,14 @@ class ActionOutput:
         return {} if error is None else {'tracking_error': f'{error:.3e}'}
 
     def flush(self, seconds: float) -> bool:
-        """Nothing is kept back."""
+        """Return True: nothing is queued here."""
         return True
 
 
 class Commands:
     """Positions or velocities for ``commands`` of a forward command controller."""
 
-    def __init__(self, node: Node, controller: str, gate: Gate) -> None:
+    def __init__(self, node: Node, controller: str, gate: ActiveFlag) -> None:
         self._gate = gate
         self._publisher = node.create_publisher(
             Float64MultiArray, f'{prefix_of(controller)}commands', 1)
@@ -214,7 +215,10 @@ class Commands:
         self._publisher.publish(Float64MultiArray(data=values.tolist()))
 
 
-def _checked_message(gate: Gate, trajectory: Trajectory, stamp: int | None,
+OUTPUT_KINDS: dict[str, type] = {'topic': TopicOutput, 'action': ActionOutput}
+
+
+def _checked_message(gate: ActiveFlag, trajectory: Trajectory, stamp: int | None,
                      before: float) -> JointTrajectory:
     gate.require()
     message = trajectory_message(trajectory, stamp)

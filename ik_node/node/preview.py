@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What would become of a goal: shown, and planned on request, while nothing moves."""
+"""Previews: solve and display a possible goal, and plan its motion; nothing moves."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from ik_node.errors import GoalError, IkNodeError, Reason
 from ik_node.node.arm_state import ArmState
 from ik_node.node.display import Display, Scene, under_way
 from ik_node.node.frames import NotYet
-from ik_node.node.goal_conversion import Targets
+from ik_node.node.goal_conversion import GoalConversion
 from ik_node.node.goal_status import GoalTask, numbers
 from ik_node.node.motion import Motion
 from ik_node.node.robot import RobotHolder
-from ik_node.ros.messages import KINDS
-from ik_node.ros.qos import LAST
+from ik_node.ros.goal_kinds import GOAL_KINDS
+from ik_node.ros.qos import NEWEST_QOS
 from ik_node.ros.status_messages import stamp_text
 from ik_node.solver.goal import Goal
 from ik_node.solver.reachability import Colour, judge
 
-LEVELS = {Colour.GREEN: DiagnosticStatus.OK, Colour.AMBER: DiagnosticStatus.WARN,
+COLOUR_LEVELS = {Colour.GREEN: DiagnosticStatus.OK, Colour.AMBER: DiagnosticStatus.WARN,
           Colour.RED: DiagnosticStatus.ERROR}
-FIGURES = 'q', 'limit_margin', 'smallest_singular_value', 'jump', 'limiting_joint'
+PREVIEW_FIGURES = 'q', 'limit_margin', 'smallest_singular_value', 'jump', 'limiting_joint'
 
 
 class Preview:
-    """Takes what could become a goal, of the KINDS that are solved, and shows what it would be."""
+    """Solves poses and positions as if they were goals, and shows the outcome; nothing moves."""
 
-    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, targets: Targets,
+    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, targets: GoalConversion,
                  motion: Motion, display: Display) -> None:
         self._node = node
         self._holder = holder
@@ -46,10 +46,11 @@ class Preview:
         self._motion = motion
         self._display = display
         self._asked: tuple[str, Goal] | None = None
-        self._publisher = node.create_publisher(DiagnosticStatus, '~/preview', LAST)
-        for kind, message in KINDS.items():
-            node.create_subscription(message, f'~/preview_{kind}',
-                                     partial(self._on_preview, kind), LAST)
+        self._publisher = node.create_publisher(DiagnosticStatus, '~/preview', NEWEST_QOS)
+        for kind in GOAL_KINDS:
+            if kind.preview:
+                node.create_subscription(kind.message, f'~/preview_{kind.name}',
+                                         partial(self._on_preview, kind.name), NEWEST_QOS)
         node.create_service(Trigger, '~/plan', self._on_plan)
 
     # ---- previews -----------------------------------------------------------
@@ -58,7 +59,7 @@ class Preview:
         stamp, self._asked = stamp_text(message.header.stamp), None
         try:
             robot = self._holder.require()
-            # Where its frame is now: none is waited for.
+            # With the latest transform; previews do not wait for TF.
             header = Header(frame_id=message.header.frame_id)
             goal = self._targets.goal(kind, header, message, robot)
             self._asked = kind, goal
@@ -94,9 +95,9 @@ class Preview:
     def _answer(self, stamp: str, colour: Colour, reason: Reason, sentence: str,
                 figures: dict[str, str] | None = None) -> None:
         values = {'stamp': stamp, 'colour': colour.value, 'reason': reason.value,
-                  **(figures or dict.fromkeys(FIGURES, ''))}
+                  **(figures or dict.fromkeys(PREVIEW_FIGURES, ''))}
         self._publisher.publish(DiagnosticStatus(
-            level=LEVELS[colour], name=f'{self._node.get_fully_qualified_name()}: preview',
+            level=COLOUR_LEVELS[colour], name=f'{self._node.get_fully_qualified_name()}: preview',
             message=sentence,
             values=[KeyValue(key=key, value=value) for key, value in values.items()]))
 
@@ -113,7 +114,7 @@ class Preview:
         return response
 
     def _plan(self) -> str:
-        """Plan to what was previewed last, show the way, and return what there is to say of it."""
+        """Plan the motion to the latest preview, display it, and return a description."""
         if self._asked is None:
             raise GoalError('there is no preview to plan for; publish one on '
                             f'{self._node.resolve_topic_name("~/preview_pose")} first',
@@ -122,7 +123,7 @@ class Preview:
         task = GoalTask(0, Time(), kind, goal)
         if self._motion.is_there(task, robot, self._arm.measured(robot)[0]):
             raise GoalError('the arm is there already', Reason.ALREADY_THERE)
-        if kind == 'pose' and robot.settings['motion.straight']:
+        if kind == 'pose' and robot.settings.straight:
             trajectory = self._motion.planned(
                 self._motion.path_plan(task, [goal.T_base_tip]))
         else:

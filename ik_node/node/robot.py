@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What follows from one robot description, and who holds it."""
+"""The robot: all that depends on one robot description."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from ik_node.node.settings import Settings
 
 class Robot:
     """
-    What follows from one robot description, and is forgotten with it.
+    All that depends on one robot description.
 
     Attributes
     ----------
     joint_names : frozenset of str
         Of all joints of the description, the chain's and others.
     settings : Settings
-        As the parameters are now.
+        From the present parameters.
     since : float
-        Monotonic time (s) at which it was there.
+        Monotonic time (s) at which it was ready.
     course : ActiveTrajectory or None
         The last motion that was sent to it; None if the arm does not follow it.
     astray : bool
         Whether the controller may still have a motion that the arm did not follow.
     last_answer : (n,) array or None
-        The last solution, near which the next is sought.
+        The last solution, a seed of the next solve.
 
     """
 
@@ -51,35 +51,35 @@ class Robot:
 
     @property
     def moves(self) -> bool:
-        """Return whether a planned motion is under way."""
+        """Return whether a planned motion is running."""
         return self.course is not None and self.course.moves(monotonic())
 
     @property
     def limits_under_way(self) -> MotionLimits:
-        """Return the limits, or those of the present motion where they were lowered since."""
+        """Return the limits, or those of the present motion where they are higher."""
         limits, course = self.settings.limits, self.course or self._lost
         return limits if course is None else limits.widest(course.limits)
 
     @property
     def fastest(self) -> np.ndarray:
-        """Return how fast the joints may be, (n,); faster than a limit that was lowered since."""
+        """Return the possible joint speeds (n,); higher than a limit that was lowered since."""
         velocity, course = self.limits_under_way.velocity, self.course or self._lost
         return velocity if course is None else np.maximum(velocity, course.peak_velocity)
 
     def lose_course(self) -> None:
-        """Note that the arm does not follow what was sent; it may be as fast as that still."""
+        """Record that the arm does not follow its trajectory; it may still be as fast."""
         self._lost = self.course or self._lost
         self.course, self.astray = None, True
 
 
 class RobotHolder:
     """
-    The robot of the node, once its description has come.
+    Holds the robot, once its description has arrived.
 
     Parameters
     ----------
     complaint : callable
-        Says why there is none.
+        Returns why there is none.
 
     """
 
@@ -98,7 +98,7 @@ class RobotHolder:
         Raises
         ------
         IkNodeError
-            MODEL_MISSING, with what became of the last description.
+            MODEL_MISSING, with the reason why the last description was refused.
 
         """
         if self.robot is None:

@@ -1,11 +1,18 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What follows from the values of the parameters for one chain: solver and limits."""
+"""
+The node's settings for one chain, made from the values of its parameters.
+
+Each row of ros.parameters.IK_NODE names the field that it fills, so a new parameter needs a row
+there and a field here (or in the options that a group makes).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -15,37 +22,91 @@ from ik_node.model.chain import Chain
 from ik_node.model.joint_values import one_per_joint
 from ik_node.motion.following.options import FollowOptions
 from ik_node.motion.limits import MotionLimits, TipLimits
+from ik_node.motion.monitor import MonitorOptions
 from ik_node.motion.tool_path.options import PathOptions
+from ik_node.ros.parameters import IK_NODE
 from ik_node.solver.reachability import Thresholds
 from ik_node.solver.solver import Solver
 from ik_node.text import quote
-import ik_node.textbook  # noqa: F401  at the start, not once solver.method asks for it
+import ik_node.textbook  # noqa: F401  registers the textbook methods
+
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class StartOptions:
+    """Parameters that are fixed while the node is configured; see ros.parameters."""
+
+    robot_description: str
+    urdf_file: str
+    base_link: str
+    tip_link: str
+    frame_prefix: str
+    controller: str
+    output: str
+    tip_pose_rate: float
+    stream_output: str
 
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """A checked, unchanging snapshot of what may change while the node runs."""
+    """
+    A checked, unchanging snapshot of what may change while the node runs.
 
-    values: Mapping[str, Any]
+    Attributes
+    ----------
+    limits : MotionLimits
+        Hard limits of the joints and the tip.
+    planning : MotionLimits
+        The same, times the scales.
+    controller_period, sample_period, handover_time : float
+        s.
+    start_tolerance : float
+        Rad or m.
+    straight : bool
+        Whether ~/goal_pose is reached along a straight line.
+    stream_rate : float
+        Hz.
+    stream_stamped : bool
+    max_goal_age, tf_timeout : float
+        s.
+    slow_solve, late_callback : float
+        Thresholds of the health, s.
+    failed_goals : int
+        Threshold of the health.
+
+    """
+
     solver: Solver
     limits: MotionLimits
     planning: MotionLimits
     paths: PathOptions
     following: FollowOptions
-    path_tolerance: np.ndarray | None
+    monitor: MonitorOptions
     thresholds: Thresholds
+    controller_period: float
+    sample_period: float
+    handover_time: float
+    start_tolerance: float
+    straight: bool
+    stream_rate: float
+    stream_stamped: bool
+    max_goal_age: float
+    tf_timeout: float
+    slow_solve: float
+    late_callback: float
+    failed_goals: int
 
-    def __getitem__(self, name: str) -> Any:
-        return self.values[name]
+
+def start_options(values: Values) -> StartOptions:
+    """Return the fixed parameters, from the values by parameter name."""
+    return StartOptions(**{row.fills: values[row.name] for row in IK_NODE
+                           if not row.live and row.fills})
 
 
-def make_settings(values: Mapping[str, Any], chain: Chain) -> Settings:
+def make_settings(values: Values, chain: Chain) -> Settings:
     """
     Check the values of the node's parameters, by their names, against a chain.
-
-    ``limits`` are the hard limits, ``planning`` those with the scales; ``paths``,
-    ``following`` and ``path_tolerance`` (n,) are what planner, follower and monitor take,
-    ``thresholds`` what decides on colours.
 
     Raises
     ------
@@ -54,68 +115,79 @@ def make_settings(values: Mapping[str, Any], chain: Chain) -> Settings:
         no velocity limit.
 
     """
-    solver = Solver(
-        chain, method=values['solver.method'],
-        position_tolerance=values['solver.position_tolerance'],
-        orientation_tolerance=values['solver.orientation_tolerance'],
-        metres_per_radian=values['solver.metres_per_radian'],
-        max_iterations=values['solver.max_iterations'],
-        max_restarts=values['solver.max_restarts'],
-        deadline=values['solver.deadline'],
-        select=values['solver.select'],
-        max_jump=values['solver.max_jump'] or float('inf'),
-        nearest=values['solver.nearest'],
-        weights=values['solver.joint_weights'],
-        locked=tuple(name for name in values['solver.locked_joints'] if name),
-        gains=values['solver.null_space_gains'],
-        preferred=values['solver.preferred_positions'],
-        manipulability_gain=values['solver.manipulability_gain'])
-    if values['solver.deadline'] >= values['state.timeout']:
-        raise ParameterError(f'solver.deadline ({values["solver.deadline"]:g} s) must be shorter '
-                             f'than state.timeout ({values["state.timeout"]:g} s)')
-    velocity = chain.velocity
-    if values['motion.velocity_limits']:
-        velocity = _positive(chain, values, 'motion.velocity_limits')
+    groups: dict[str, dict[str, Any]] = defaultdict(dict)
+    for row in IK_NODE:
+        if row.live and row.fills:
+            group, _, field = row.fills.rpartition('.')
+            value = values[row.name]
+            groups[group][field] = \
+                VALUE_CONVERSIONS[row.convert](chain, row.name, value) if row.convert else value
+    solver = Solver(chain, **groups['solver'])
+    monitor = MonitorOptions(**groups['monitor'])
+    if solver.options.deadline >= monitor.state_timeout:
+        raise ParameterError(f'solver.deadline ({solver.options.deadline:g} s) must be shorter '
+                             f'than state.timeout ({monitor.state_timeout:g} s)')
+    limits = _limits(chain, TipLimits(**groups['tip']), **groups['joints'])
+    plain = groups['']
+    return Settings(
+        solver=solver, limits=limits, planning=limits.scaled(**groups['scales']),
+        paths=PathOptions(period=plain['sample_period'], **groups['paths']),
+        following=FollowOptions(metres_per_radian=solver.options.metres_per_radian,
+                                preferred=tuple(solver.preferred), **groups['following']),
+        monitor=monitor, thresholds=Thresholds(**groups['thresholds']), **plain)
+
+
+def _limits(chain: Chain, tip: TipLimits, velocity: np.ndarray | None, acceleration: np.ndarray,
+            jerk: np.ndarray) -> MotionLimits:
+    """Return the hard limits."""
+    velocity = chain.velocity if velocity is None else velocity
     for name, limit in zip(chain.joint_names, velocity):
         if not np.isfinite(limit):
             raise ParameterError(f'joint {quote(name)} has no velocity limit in the URDF; set '
                                  'the parameter motion.velocity_limits')
-    acceleration = _positive(chain, values, 'motion.acceleration_limits')
-    jerk = _positive(chain, values, 'motion.jerk_limits')
-    tip = TipLimits(*(values[name] or np.inf for name in (
-        'motion.tool_speed', 'motion.tool_turn', 'path.tool_acceleration',
-        'path.tool_turn_acceleration')))
-    hard = MotionLimits(chain.lower, chain.upper, velocity, acceleration, jerk, tip)
-    planning = hard.scaled(values['motion.velocity_scale'], values['motion.acceleration_scale'])
-    paths = PathOptions(
-        blend_radius=values['path.blend_radius'],
-        max_joint_step=values['path.max_joint_step'],
-        period=values['motion.sample_period'], partial=values['path.partial'])
-    bias = _not_negative(chain, values, 'stream.null_space_gains')
-    following = FollowOptions(
-        look_ahead=values['stream.lead'], timeout=values['stream.timeout'],
-        gain=values['stream.gain'],
-        memory=values['stream.memory'], metres_per_radian=values['solver.metres_per_radian'],
-        free=tuple(axis for axis in values['stream.free_axes'] if axis),
-        bias=tuple(bias), preferred=tuple(solver.preferred))
-    tolerance = _not_negative(chain, values, 'watch.path_tolerance')
-    return Settings(dict(values), solver, hard, planning, paths, following,
-                    np.where(tolerance > 0.0, tolerance, np.inf) if tolerance.any() else None,
-                    Thresholds(values['markers.far'], values['markers.limit_margin'],
-                               values['markers.singular_value']))
+    return MotionLimits(chain.lower, chain.upper, velocity, acceleration, jerk, tip)
 
 
-def _not_negative(chain: Chain, values: Mapping[str, Any], name: str) -> np.ndarray:
-    array = one_per_joint(chain, values[name], f'the parameter {name}')
+# ---- conversions ------------------------------------------------------------
+
+def _unlimited(_chain: Chain, _name: str, value: float) -> float:
+    return value or inf
+
+
+def _names(_chain: Chain, _name: str, value: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in value if name)  # [''] is how an empty list is written
+
+
+def _not_negative(chain: Chain, name: str, value: tuple[float, ...]) -> tuple[float, ...]:
+    array = one_per_joint(chain, value, f'the parameter {name}')
     if (array < 0.0).any():
-        raise ParameterError(f'the parameter {name} is {list(values[name])}; none of its numbers '
-                             'may be negative')
-    return array
+        raise ParameterError(f'the parameter {name} is {list(value)}; none of its numbers may be '
+                             'negative')
+    return tuple(array)
 
 
-def _positive(chain: Chain, values: Mapping[str, Any], name: str) -> np.ndarray:
-    array = one_per_joint(chain, values[name], f'the parameter {name}')
+def _unlimited_each(chain: Chain, name: str, value: tuple[float, ...]) -> np.ndarray | None:
+    array = np.array(_not_negative(chain, name, value))
+    return np.where(array > 0.0, array, inf) if array.any() else None
+
+
+def _positive(chain: Chain, name: str, value: tuple[float, ...]) -> np.ndarray:
+    array = one_per_joint(chain, value, f'the parameter {name}')
     if (array <= 0.0).any():
-        raise ParameterError(f'the parameter {name} is {list(values[name])}; '
-                             'all its numbers must be positive')
+        raise ParameterError(f'the parameter {name} is {list(value)}; all its numbers must be '
+                             'positive')
     return array
+
+
+def _positive_if_set(chain: Chain, name: str, value: tuple[float, ...]) -> np.ndarray | None:
+    return _positive(chain, name, value) if value else None
+
+
+VALUE_CONVERSIONS: dict[str, Callable[[Chain, str, Any], Any]] = {
+    'names': _names,
+    'not_negative': _not_negative,
+    'positive': _positive,
+    'positive_if_set': _positive_if_set,
+    'zero_is_unlimited': _unlimited,
+    'zero_is_unlimited_each': _unlimited_each,
+}

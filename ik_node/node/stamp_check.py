@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the stamp of what a user sent can be acted on."""
+"""Checks of the age of goals."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from rclpy.time import Time
 from ik_node.errors import GoalError, Reason
 from ik_node.node.callback_delay import CallbackDelay
 from ik_node.node.time_jumps import TimeJumps
+
+MessageInfo = Mapping[str, int]  # what the middleware says of a message
 
 FUTURE_SLACK_S = 0.5  # by which the clocks of two machines may differ
 
@@ -35,7 +37,7 @@ def running_time(node: Node) -> Time:
     return now
 
 
-def message_age(info: Mapping[str, int], stood_still: float) -> float:
+def message_age(info: MessageInfo, stood_still: float) -> float:
     """
     Return how long ago (s) a message was sent.
 
@@ -56,7 +58,7 @@ def message_age(info: Mapping[str, int], stood_still: float) -> float:
 
 class StampCheck:
     """
-    Refuses what is too old or stamped in the future.
+    Refuses goals that are too old, or stamped in the future.
 
     A message is as old as its stamp says, or as the middleware says if that is more: it may
     have waited while the process stood still.
@@ -67,11 +69,11 @@ class StampCheck:
         self._delay = delay
         self._jumps = jumps
 
-    def age(self, info: Mapping[str, int]) -> float:
+    def age(self, info: MessageInfo) -> float:
         """Return how long ago (s) a message was sent, by what the middleware says of it."""
         return message_age(info, self._delay.stood_still())
 
-    def checked(self, message: TimeMessage, max_age: float, info: Mapping[str, int]) -> Time:
+    def checked(self, message: TimeMessage, max_age: float, info: MessageInfo) -> Time:
         """
         Return the time of a stamp, 0 = none, of a message that is at most `max_age` (s) old.
 

@@ -1,10 +1,9 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Following a moving target: poses on ~/goal_stream in, short trajectories or commands out."""
+"""Streaming: follows the poses on ~/goal_stream with short trajectories or commands."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from time import monotonic, sleep
 from typing import Any
@@ -19,51 +18,50 @@ from ik_node.motion.following.follower import Follower
 from ik_node.motion.following.options import FollowerOutput, Phase
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.motion.validate import validate
-from ik_node.node.active_flag import Gate
+from ik_node.node.active_flag import ActiveFlag
 from ik_node.node.arm_state import ArmState
 from ik_node.node.frames import NotYet
-from ik_node.node.goal_conversion import Targets
-from ik_node.node.goal_queue import Goals
+from ik_node.node.goal_conversion import GoalConversion
+from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask
 from ik_node.node.motion import Motion
 from ik_node.node.outputs import Commands, Output
 from ik_node.node.robot import Robot, RobotHolder
-from ik_node.node.stamp_check import StampCheck
-from ik_node.ros.clocks import steady_clock
-from ik_node.ros.qos import LATEST
+from ik_node.node.settings import StartOptions
+from ik_node.node.stamp_check import MessageInfo, StampCheck
+from ik_node.ros.clocks import seconds_of, steady_clock
+from ik_node.ros.qos import BEST_EFFORT_QOS
 from ik_node.ros.status_messages import GoalState, stamp_text
 from ik_node.text import shown
 
-Info = Mapping[str, int]  # what the middleware says of a message
-
-OUTPUTS = 'trajectory', 'position', 'velocity'
-ASTRAY = 0.1      # rad or m: so far from its command, and lag, an arm does not follow
-LONGEST_LEAD = 0.5  # s
-PAUSE = 0.5       # s at least without a pose, after which a stream begins again
-RETRY = 1.0       # s after a rejection, until a stream that goes on is tried again
-MARGIN = 5e-3     # s that a trajectory may be later than is reckoned with
+STREAM_OUTPUTS = 'trajectory', 'position', 'velocity'
+MAX_TRACKING_ERROR = 0.1  # rad or m, from the command, lag allowed for
+MAX_LOOK_AHEAD_S = 0.5
+MIN_PAUSE_S = 0.5  # without a pose, after which a stream starts again
+RETRY_DELAY_S = 1.0  # after a rejection, until a stream that continues is tried again
+DELIVERY_MARGIN_S = 5e-3  # for a trajectory that is delivered later than expected
 
 
 class Session:
     """
-    One target from its first pose to the last.
+    One stream, from its first pose to the last.
 
     Attributes
     ----------
     settings : Settings
-        With which the follower was made.
+        Of the follower.
     lead : float
-        How far (s) ahead is commanded.
+        Look-ahead (s).
     last_stamp : builtin_interfaces/Time
         That of the last pose that was taken.
     clocks_agree : bool
-        The controller's clock is ours, so that it can join a motion by its stamp.
+        Whether controller and node share a clock, so that trajectories can be stamped.
     last : FollowerOutput or None
-        The last cycle that had a target.
+        Output of the last cycle with a target.
     begin : float
-        Monotonic time (s) at which it leaves the motion before.
+        Monotonic time (s) at which it leaves the previous motion.
     on_course : float
-        Monotonic time (s) at which the arm was last where it is commanded to be.
+        Monotonic time (s) at which the arm was last on its commanded motion.
     rest : float
         Monotonic time (s) from which on it is commanded to rest.
 
@@ -88,19 +86,19 @@ class Session:
                         replace(robot.settings.following, look_ahead=self.lead))
 
     def renew(self, robot: Robot, lead: float) -> None:
-        """Go on with the settings as they are now."""
+        """Continue with the present settings."""
         self.lead = lead
         follower = self._made(robot)
         follower.take_over(self.follower)
         self.settings, self.follower = robot.settings, follower
 
     def halt(self) -> None:
-        """Let go of the target."""
+        """Forget the target."""
         self.follower.halt()
 
     @property
     def figures(self) -> dict[str, Any]:
-        """Return numbers for the answer."""
+        """Return values for the answer."""
         figures = {'last_stamp': stamp_text(self.last_stamp), 'poses': self.poses,
                    'poses_out_of_order': self.follower.out_of_order,
                    'poses_apart': self.follower.jumps}
@@ -113,30 +111,30 @@ class Session:
 
 class Stream:
     """
-    Follows the latest pose of a stream; a session of it is one goal, with one answer.
+    Follows the latest pose of a stream; one session is one goal, with one final answer.
 
     Its answers have the stamp of the first pose that was taken, and `last_stamp` is that of the
     last one: a sender finds them by ros.status_messages.answers_stream, whichever of its poses
     were overwritten before they were taken.
 
-    After a session has ended, by ~/stop or another goal too, the next begins only
-    after a pause of the stream, so that a sender that goes on does not undo it.
+    After the end of a session, also by ~/stop or another goal, the next one starts only after
+    a pause of the stream, so that a sender that continues does not undo it.
 
     Parameters
     ----------
-    values : mapping
-        Parameters stream.output and controller, which are fixed at start.
+    options : StartOptions
+        stream_output and controller.
 
     Raises
     ------
     ParameterError
-        If stream.output is none of OUTPUTS.
+        If stream.output is none of STREAM_OUTPUTS.
 
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, targets: Targets,
-                 goals: Goals, motion: Motion, stamps: StampCheck, output: Output,
-                 values: Mapping[str, Any], gate: Gate) -> None:
+    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, targets: GoalConversion,
+                 goals: GoalQueue, motion: Motion, stamps: StampCheck, output: Output,
+                 options: StartOptions, gate: ActiveFlag) -> None:
         self._node = node
         self._holder = holder
         self._arm = arm
@@ -145,40 +143,40 @@ class Stream:
         self._motion = motion
         self._stamps = stamps
         self._output = output
-        self._kind = values['stream.output']
-        if self._kind not in OUTPUTS:
+        self._kind = options.stream_output
+        if self._kind not in STREAM_OUTPUTS:
             raise ParameterError(f'the parameter stream.output is {shown(self._kind)}; it must be '
-                                 f'{", ".join(OUTPUTS[:-1])} or {OUTPUTS[-1]}')
+                                 f'{", ".join(STREAM_OUTPUTS[:-1])} or {STREAM_OUTPUTS[-1]}')
         self._commands = None if self._kind == 'trajectory' \
-            else Commands(node, values['controller'], gate)
+            else Commands(node, options.controller, gate)
         self._session: Session | None = None
         self._task: GoalTask | None = None
         self._timer = node.create_timer(
             1.0, self._cycle, clock=steady_clock())
         self._timer.cancel()
         self._last_pose, self._rejected = -np.inf, np.inf
-        node.create_subscription(PoseStamped, '~/goal_stream', self._on_pose, LATEST)
+        node.create_subscription(PoseStamped, '~/goal_stream', self._on_pose, BEST_EFFORT_QOS)
 
     # ---- poses --------------------------------------------------------------
 
-    def _on_pose(self, message: PoseStamped, info: Info) -> None:
+    def _on_pose(self, message: PoseStamped, info: MessageInfo) -> None:
         now, robot = monotonic(), self._holder.robot
-        timeout = robot.settings['stream.timeout'] if robot is not None else 1.0
-        paused, self._last_pose = now - self._last_pose > max(timeout, PAUSE), now
-        # A rejection may come after a wait.
+        timeout = robot.settings.following.timeout if robot is not None else 1.0
+        paused, self._last_pose = now - self._last_pose > max(timeout, MIN_PAUSE_S), now
+        # A goal may be rejected after it waited.
         if self._task is not None and self._task.state is GoalState.REJECTED:
             self._task, self._rejected = None, now
         if self._session is not None:
             if not self._session.task.final:
                 self._feed(self._session, message, info, now)
-        elif paused or now > self._rejected + RETRY:
+        elif paused or now > self._rejected + RETRY_DELAY_S:
             self._rejected = np.inf
             task = self._task = self._goals.new(message.header.stamp, 'stream')
             task.figures['last_stamp'] = stamp_text(message.header.stamp)
             self._goals.attempt(task, lambda: self._begin(task, message, info))
 
-    def _feed(self, session: Session, message: PoseStamped, info: Info, now: float) -> None:
-        stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+    def _feed(self, session: Session, message: PoseStamped, info: MessageInfo, now: float) -> None:
+        stamp = seconds_of(message.header.stamp)
         try:
             session.follower.feed(self._target(message, info), now, stamp or None)
             session.poses += 1
@@ -187,16 +185,16 @@ class Stream:
             self._node.get_logger().warning(f'a pose of the stream is left out: {error}',
                                             throttle_duration_sec=5.0)
 
-    def _target(self, message: PoseStamped, info: Info) -> np.ndarray:
+    def _target(self, message: PoseStamped, info: MessageInfo) -> np.ndarray:
         robot = self._holder.require()
-        self._stamps.checked(message.header.stamp, robot.settings['goal.max_age'], info)
+        self._stamps.checked(message.header.stamp, robot.settings.max_goal_age, info)
         return self._targets.pose(message.header, message.pose, robot)
 
     # ---- a session ----------------------------------------------------------
 
-    def _begin(self, task: GoalTask, message: PoseStamped, info: Info) -> None:
+    def _begin(self, task: GoalTask, message: PoseStamped, info: MessageInfo) -> None:
         robot, now = self._holder.require(), monotonic()
-        self._target(message, info)  # what is wrong with it is said before anything moves
+        self._target(message, info)  # refused before anything moves
         q, qd = self._arm.measured(robot)
         if not self._ready(now):
             self._goals.wait(task, lambda: self._begin(task, message, info), np.inf)
@@ -209,7 +207,7 @@ class Stream:
             task.halt = session.halt
         task.ends_alone = self._commands is None  # as each of its trajectories does
         session.clocks_agree = self._arm.clocks_agree()
-        if robot.settings['stream.stamped'] and self._commands is None \
+        if robot.settings.stream_stamped and self._commands is None \
                 and not session.clocks_agree:
             self._node.get_logger().warning(
                 'the stamps of the joint states do not show that the controller has our clock; '
@@ -222,30 +220,30 @@ class Stream:
 
     def _session_from(self, task: GoalTask, robot: Robot, q: np.ndarray, qd: np.ndarray,
                       now: float) -> Session:
-        """Return a session that leaves the present motion, or begins where the arm is."""
+        """Return a session that leaves the present motion, or starts at the measured state."""
         self._motion.look_whether_late(robot, q)
         departure = self._motion.departure(robot, q, qd, self._arm.instant())
         lead = self._lead(robot)
         if not len(departure.times):
-            # The controller may hold the arm a little beside: it has the lead to get there.
+            # The controller may hold the arm slightly off; the look-ahead covers that.
             begin = now + lead if self._commands is None else now
             return Session(task, robot, departure.splice, begin, lead)
         begin = now - departure.backdating + float(departure.times[-1])
         return Session(task, robot, departure.splice, begin, lead, robot.course)
 
     def _lead(self, robot: Robot) -> float:
-        """Return how far (s) ahead is commanded: so far that trajectories are in time."""
-        lead = robot.settings['stream.lead']
+        """Return the look-ahead (s), long enough for trajectories to arrive in time."""
+        lead = robot.settings.following.look_ahead
         if self._commands is not None:
             return lead
-        needed = 1.0 / robot.settings['stream.rate'] + self._arm.cycle + self._arm.delivery()
-        return min(max(lead, needed + MARGIN), LONGEST_LEAD)
+        needed = 1.0 / robot.settings.stream_rate + self._arm.cycle + self._arm.delivery()
+        return min(max(lead, needed + DELIVERY_MARGIN_S), MAX_LOOK_AHEAD_S)
 
     def _set_rate(self, session: Session) -> None:
-        self._timer.timer_period_ns = int(1e9 / session.settings['stream.rate'])
+        self._timer.timer_period_ns = int(1e9 / session.settings.stream_rate)
 
     def _ready(self, now: float) -> bool:
-        """Return whether somebody listens; raise if nobody does, or nobody can follow."""
+        """Return whether a controller is ready; raise if none listens, or none can follow."""
         if self._commands is not None:
             self._commands.require_listener()
             return True
@@ -259,7 +257,7 @@ class Stream:
         if not session.task.final:
             self._goals.attempt(session.task, self._command)
         elif self._commands is None:
-            self._close()  # what took its place has the arm
+            self._close()  # the goal that superseded it moves the arm
         else:
             session.follower.halt()
             try:
@@ -269,16 +267,16 @@ class Stream:
                 self._close()
 
     def _command(self) -> None:
-        """Command the state that is `stream.lead` ahead."""
+        """Command the state at the look-ahead."""
         session, robot, now = self._session, self._holder.require(), monotonic()
         if session.settings is not robot.settings and not session.task.final:
             session.renew(robot, self._lead(robot))
             self._set_rate(session)
         stamped, stamp = self._stamped(session), None
         if self._commands is None and not stamped:
-            now = self._arm.next_update()  # when the controller begins what is sent now
+            now = self._arm.next_update()  # when the controller starts a trajectory sent now
         if now + session.lead <= session.begin:
-            return  # it is on its way to where the stream begins
+            return  # still on the previous motion
         found = session.follower.step(now)
         begin = now - self._arm.past if stamped else now
         trajectory = session.follower.trajectory(begin, stamped)
@@ -290,7 +288,7 @@ class Stream:
         else:
             wanted = found.state.q if self._kind == 'position' else found.state.qd
             self._commands.send(wanted)
-            begin -= session.lead  # it is carried out at once
+            begin -= session.lead  # commands are executed immediately
             stamp = self._arm.stamp_of(begin)
         robot.course = ActiveTrajectory(trajectory, begin, robot.settings.limits, stamp)
         if found.phase is Phase.FOLLOWING:
@@ -302,43 +300,43 @@ class Stream:
             self._come_to_rest(session, robot, trajectory.end)
 
     def _come_to_rest(self, session: Session, robot: Robot, end: np.ndarray) -> None:
-        """Close a session once the arm is seen at rest at `end` (n,), or was waited for enough."""
+        """End a session when the arm rests at `end` (n,), or after watch.settle_timeout."""
         if session.task.final:
             self._close()
             return
         rested = monotonic() - session.rest
         q, age = self._arm.last(robot)
         if age < rested and (np.abs(robot.chain.difference(q, end))
-                             <= robot.settings['watch.joint_tolerance']).all():
+                             <= robot.settings.monitor.joint_tolerance).all():
             seen = 'is'
-        elif rested > robot.settings['watch.settle_timeout']:
+        elif rested > robot.settings.monitor.settle_timeout:
             seen = 'was not seen'
         else:
             return
         self._close()
-        self._last_pose = -np.inf  # this was the pause
+        self._last_pose = -np.inf  # counts as the pause
         self._end(session, GoalState.STOPPED, Reason.STREAM_ENDED, 'no pose came for '
-                  f'{session.settings["stream.timeout"]:g} s; the arm {seen} at rest after '
+                  f'{session.settings.following.timeout:g} s; the arm {seen} at rest after '
                   f'{session.poses} poses')
 
     def _stamped(self, session: Session) -> bool:
-        """Return whether trajectories have stamps; simulated time comes in steps too long."""
-        return (self._commands is None and session.settings['stream.stamped']
+        """Return whether trajectories are stamped; steps of simulated time are too long."""
+        return (self._commands is None and session.settings.stream_stamped
                 and session.clocks_agree and not self._node.get_clock().ros_time_is_active)
 
     def _judge(self) -> None:
-        """End a session whose arm is no longer seen, or does not follow."""
+        """End a session if joint states stop, or the arm does not follow."""
         session, robot, now = self._session, self._holder.require(), monotonic()
         q, age = self._arm.last(robot)
         if self._arm.own_delay(robot):
             return  # joint states are still to be taken
-        if q is None or age > robot.settings['state.timeout']:
+        if q is None or age > robot.settings.monitor.state_timeout:
             self._give_up(session, Reason.STATE_LOST, f'the joint states stopped {age:.1f} s ago')
             return
         course = robot.course
-        if course is None or course.followed(robot.chain, q, now, ASTRAY):
+        if course is None or course.followed(robot.chain, q, now, MAX_TRACKING_ERROR):
             session.on_course = now
-        elif now - session.on_course > robot.settings['watch.start_timeout']:
+        elif now - session.on_course > robot.settings.monitor.start_timeout:
             jump = self._arm.jumped_since(session.on_course)
             if jump:
                 self._give_up(session, Reason.TIME_JUMPED,
@@ -349,7 +347,7 @@ class Stream:
 
     def _give_up(self, session: Session, reason: Reason, sentence: str) -> None:
         session.follower.halt()
-        if self._commands is None:  # else the ramp is still to come
+        if self._commands is None:  # else a ramp of commands follows
             self._holder.require().lose_course()
         self._end(session, GoalState.FAILED, reason, f'{sentence}; it is brought to rest')
 
@@ -358,7 +356,7 @@ class Stream:
         self._goals.end(session.task, state, reason, sentence)
 
     def close(self) -> None:
-        """Go on until a ramp to rest that was begun is over, if it is made of commands."""
+        """Finish a ramp to rest that is made of commands."""
         while self._session is not None and self._commands is not None:
             self._cycle()
             sleep(1e-9 * self._timer.timer_period_ns)
@@ -369,7 +367,7 @@ class Stream:
 
 
 def from_handover(trajectory: Trajectory) -> Trajectory:
-    """Return a trajectory without the points of those before, which were looked at before."""
+    """Return a trajectory without the points of the previous ones, already validated."""
     k = trajectory.lead_points - 1
     start = MotionState(trajectory.q[k], trajectory.qd[k], trajectory.qdd[k])
     k += 1

@@ -12,9 +12,10 @@ from rclpy.duration import Duration
 from rclpy.node import Node
 
 SMALLEST_JUMP_S = 0.5
-RATE_WINDOW = 40  # beats in which the rate of simulated time is estimated
-RATE_MARGIN = 2.0  # simulated time may run so many times faster than before, without a jump
-KEPT_S = 60.0     # for which a jump explains what is seen
+RATE_WINDOW = 40  # beats over which the rate of simulated time is estimated
+RATE_TIME_S = 0.1  # of beats at least, before the rate is known
+RATE_MARGIN = 2.0  # simulated time may become this much faster without a jump
+JUMP_MEMORY_S = 60.0  # for which a jump is remembered
 
 
 class TimeJumps:
@@ -47,25 +48,30 @@ class TimeJumps:
 
     def _on_jump(self, jump: TimeJump) -> None:
         if not self._beats:
-            return  # it has just begun
+            return
         now, delta = monotonic(), 1e-9 * jump.delta.nanoseconds
         (first, begin), (last, end) = self._beats[0], self._beats[-1]
-        rate = max(1e-9 * (end - begin) / (last - first), 1.0) if last > first else 1.0
-        self._beats.clear()
+        if last - first < RATE_TIME_S:
+            return  # it has just begun; the rate is not known yet
+        rate = max(1e-9 * (end - begin) / (last - first), 1.0)
         if delta <= SMALLEST_JUMP_S + RATE_MARGIN * rate * (now - last):
             return
+        # The rate is estimated as if the time before had jumped, too.
+        self._beats = deque(((at, time + jump.delta.nanoseconds) for at, time in self._beats),
+                            maxlen=RATE_WINDOW)
         before = self._clock.now().nanoseconds - jump.delta.nanoseconds
         self._jumps.append((now, delta, before))
-        self._logger.warning(f'simulated time jumped forward by {delta:.1f} s')
+        self._logger.warning(f'simulated time jumped forward by {delta:.1f} s',
+                             throttle_duration_sec=5.0)
 
     def since(self, time: float) -> float:
         """Return by how much (s) time jumped forward after a monotonic time (s), in all."""
-        after = max(time, monotonic() - KEPT_S)
+        after = max(time, monotonic() - JUMP_MEMORY_S)
         return sum(delta for at, delta, _ in self._jumps if at > after)
 
     def since_stamp(self, stamp: int) -> float:
         """Return by how much (s) time jumped forward after a stamp (ns), in all."""
-        after = monotonic() - KEPT_S
+        after = monotonic() - JUMP_MEMORY_S
         return sum(delta for at, delta, before in self._jumps if at > after and before >= stamp)
 
     def close(self) -> None:

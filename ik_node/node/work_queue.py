@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Long work in pieces, so that all else of a node has its turn in between."""
+"""Long work in slices, so that other callbacks run in between."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from rclpy.node import Node
 Piece = Callable[[], None]
 
 
-class Turns:
+class WorkQueue:
     """
-    One piece of work for each round of the executor.
+    One slice of work for each round of the executor.
 
-    An executor calls all that was ready, one after the other, before it looks for what has
-    become ready meanwhile, a timer that is due among it: pieces from three callbacks in
-    one round make the timer late by all three.
+    An executor runs all ready callbacks before it looks for new ones, timers among them: slices
+    in three callbacks of one round would delay a timer by all three.
     """
 
     def __init__(self, node: Node) -> None:
@@ -26,7 +25,7 @@ class Turns:
         self._free = True
 
     def now(self, piece: Piece) -> None:
-        """Do a piece of work now, or in a later round if this one has had its piece."""
+        """Run a slice now, or in a later round if this round has had one."""
         if not self._free:
             self.later(piece)
             return
@@ -35,7 +34,7 @@ class Turns:
         piece()
 
     def later(self, piece: Piece) -> None:
-        """Do a piece of work, once, in a later round."""
+        """Run a slice, once, in a later round."""
         self._waiting[piece] = None
         self._guard.trigger()
 

@@ -22,7 +22,7 @@ from ik_node.errors import ParameterError, Reason, TrajectoryError
 from ik_node.motion.action_goal import conclusion, Execution
 from ik_node.motion.monitor import Verdict
 
-ACTION = 'follow_joint_trajectory'
+ACTION_NAME = 'follow_joint_trajectory'
 
 
 def action_type() -> Any:

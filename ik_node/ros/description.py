@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where a node gets its robot from: parameter, file, or latched topic."""
+"""The robot description: from a parameter, a file, or the latched topic."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from std_msgs.msg import String
 from ik_node.errors import IkNodeError
 from ik_node.model.urdf import parse_urdf, read_urdf, Tree
 from ik_node.ros.clocks import steady_clock
-from ik_node.ros.qos import LATCHED
+from ik_node.ros.qos import LATCHED_QOS
 
-TOPIC = 'robot_description'
-AGAIN = 0.5  # s until it is asked again whether the arm rests
+DESCRIPTION_TOPIC = 'robot_description'
+RETRY_PERIOD_S = 0.5  # between two checks whether the arm is at rest
 
 
 class Description:
     """
-    Delivers the robot: at once from a parameter or file, later from the topic.
+    Delivers the robot description: immediately from a parameter or file, later from the topic.
 
     Parameters
     ----------
@@ -29,16 +29,15 @@ class Description:
     values : mapping
         Parameters robot_description and urdf_file.
     take : callable
-        Called with the checked tree, once or, from the topic, again for every
-        other text.
+        Called with the parsed tree; from the topic again for each new text.
     busy : callable
-        Returns whether the arm moves: another text on the topic then waits until it rests.
+        Returns whether the arm moves; a new text on the topic then waits until it rests.
 
     Raises
     ------
     IkNodeError
-        From parameter and file.  A bad text on the topic is logged and kept as
-        ``complaint``, and the wait goes on.
+        From parameter and file.  An invalid text on the topic is logged and kept as
+        ``complaint``.
 
     """
 
@@ -56,11 +55,11 @@ class Description:
         elif values['urdf_file']:
             take(read_urdf(values['urdf_file']))
         else:
-            self._timer = node.create_timer(AGAIN, self._when_at_rest,
+            self._timer = node.create_timer(RETRY_PERIOD_S, self._when_at_rest,
                                             clock=steady_clock())
             self._timer.cancel()
             self._subscription = node.create_subscription(
-                String, TOPIC, self._on_text, LATCHED)
+                String, DESCRIPTION_TOPIC, self._on_text, LATCHED_QOS)
             node.get_logger().info(f'waiting for {self._subscription.topic_name} '
                                    '(or start with the parameter urdf_file)')
 
@@ -72,7 +71,7 @@ class Description:
         if not self._busy():
             self._try(message.data)
             return
-        # A latched publisher does not send it again.
+        # A latched publisher does not repeat it.
         self._refused = message.data
         self._timer.reset()
         self._node.get_logger().warning(
@@ -85,7 +84,7 @@ class Description:
             self.retry()
 
     def retry(self) -> None:
-        """Try the newest text again if it was refused; a parameter or the arm has changed."""
+        """Try the latest text again, after a change of parameters or the end of a motion."""
         if self._refused is not None:
             self._try(self._refused)
 

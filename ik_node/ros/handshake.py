@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Make sure that another node hears us before we say something only once."""
+"""Discovery handshake: wait until another node receives what is published only once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import rclpy
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 
-PATIENCE = 0.5  # s for one answer
+ANSWER_TIMEOUT_S = 0.5
 
 
 def wait_for(node: Node, condition: Callable[[], object], seconds: float) -> bool:
@@ -27,23 +27,23 @@ def wait_for(node: Node, condition: Callable[[], object], seconds: float) -> boo
 
 def greet(node: Node, target: str, seconds: float, publisher: Publisher) -> bool:
     """
-    Exchange a message with another node, so that both sides are known to be connected.
+    Call a service of another node, to know that both sides have discovered each other.
 
-    DDS discovers in each direction by itself: that we see the other's subscription
-    does not mean that it knows our publisher yet, and what is published before that
-    is lost.  An answered service call shows that all that we created before it is known
-    there; that we know whom we publish to, the publisher itself.
+    DDS discovers each direction separately: that we see the other's subscription does not
+    mean that it knows our publisher, and messages published before that are lost.  An answered
+    service call shows that all that was created before it is known there; the publisher itself
+    shows that its subscription is known here.
 
     Parameters
     ----------
     node : Node
-        Ours; its publishers and subscriptions exist already.
+        This node; its publishers and subscriptions exist already.
     target : str
         Name of the other node, with its namespace if it has one.
     seconds : float
         How long to try.
     publisher : Publisher
-        Ours, to a topic that the other node listens on.
+        Of this node, to a topic that the other node subscribes to.
 
     Returns
     -------
@@ -55,11 +55,11 @@ def greet(node: Node, target: str, seconds: float, publisher: Publisher) -> bool
     end = monotonic() + seconds
     try:
         while monotonic() < end:
-            if wait_for(node, client.service_is_ready, min(PATIENCE, seconds)):
+            if wait_for(node, client.service_is_ready, min(ANSWER_TIMEOUT_S, seconds)):
                 answer = client.call_async(GetParameters.Request())
-                if wait_for(node, answer.done, PATIENCE):
+                if wait_for(node, answer.done, ANSWER_TIMEOUT_S):
                     return wait_for(node, publisher.get_subscription_count,
-                                    max(end - monotonic(), PATIENCE))
+                                    max(end - monotonic(), ANSWER_TIMEOUT_S))
                 client.remove_pending_request(answer)
         return False
     finally:

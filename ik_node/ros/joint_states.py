@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of the joints: by name, with an age for each."""
+"""Joint positions and velocities by name, each with its age."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ import numpy as np
 from ik_node.errors import Reason, StateError
 from ik_node.text import quote
 
-MOST_NAMES = 5000  # in a message; and remembered, while it is not known which the robot has
+MAX_JOINT_NAMES = 5000  # in a message, and remembered while there is no robot description
 
 
 class JointStates:
     """
-    Merges joint state messages; never guesses.
+    Merges joint state messages.
 
-    A joint that was never heard of has no position, and an old one says how old
-    it is.  What makes no sense, a message or a joint of it, is left out and counted.
-    Times are of the monotonic clock, in seconds.
+    A joint without a message has no position, and each position has an age.  Invalid messages,
+    or joints of them, are ignored and counted.  Times are of the monotonic clock, in seconds.
     """
 
     def __init__(self) -> None:
@@ -35,13 +34,14 @@ class JointStates:
 
     def take(self, message: Any, now: float, known: Container[str] | None = None) -> bool:
         """
-        Take a sensor_msgs/JointState; return whether all of it made sense.
+        Store a sensor_msgs/JointState; return whether all of it was valid.
 
-        Of joints that are not `known` nothing is remembered; None: the robot is not there yet.
+        Only joints that are `known` are stored; None: there is no robot description yet.
         """
         names, positions, velocities = message.name, message.position, message.velocity
-        if len(names) > MOST_NAMES:
-            return self.leave_out(f'it has {len(names)} names, at most {MOST_NAMES} are read', now)
+        if len(names) > MAX_JOINT_NAMES:
+            return self.leave_out(
+                f'it has {len(names)} names, at most {MAX_JOINT_NAMES} are read', now)
         if len(names) != len(positions):
             return self.leave_out(f'it has {len(names)} names and {len(positions)} positions', now)
         if len(velocities) not in (0, len(names)):
@@ -53,12 +53,12 @@ class JointStates:
             if not self._remembers(name, known):
                 continue
             if not isfinite(position) or isinf(velocity):
-                # Of this joint nothing is known; the others count.
+                # Only this joint is ignored.
                 what = velocity if isfinite(position) else position
                 self.leave_out(f'{quote(name)} is {what}', now)
                 continue
             self.positions[name] = position
-            # NaN: the hardware has no velocity.
+            # NaN: the hardware does not measure velocity.
             self._velocities[name] = 0.0 if isnan(velocity) else velocity
             self._heard[name] = now
         return self._complaint_time != now
@@ -66,17 +66,17 @@ class JointStates:
     def _remembers(self, name: str, known: Container[str] | None) -> bool:
         if known is not None:
             return name in known
-        return name in self.positions or len(self.positions) < MOST_NAMES
+        return name in self.positions or len(self.positions) < MAX_JOINT_NAMES
 
     def leave_out(self, why: str, now: float) -> bool:
-        """Note why a message, or a joint of it, is not taken; return False."""
+        """Record why a message, or a joint of it, is ignored; return False."""
         self.ignored += 1
         self.complaint = why
         self._complaint_time = now
         return False
 
     def age(self, joints: Sequence[str], now: float) -> float:
-        """Return the age (s) of the oldest of these joints; infinite if one was never heard."""
+        """Return the age (s) of the oldest of these joints; infinite if one is missing."""
         return max(now - self._heard.get(name, -np.inf) for name in joints)
 
     def state(self, joints: Sequence[str], now: float,
@@ -89,7 +89,7 @@ class JointStates:
         Raises
         ------
         StateError
-            If a joint was never heard of or is older than `timeout` (s).
+            If a joint is missing, or older than `timeout` (s).
 
         """
         missing = [name for name in joints if name not in self._heard]

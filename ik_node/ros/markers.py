@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers to markers: the goal, why it is not reached, the way of the tip, the ghost."""
+"""Markers of the goal, of why it is not reached, of the tip path, and of the ghost."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from ik_node.ros.rotations import quaternion_from_rotation, quaternions_after
 from ik_node.solver.goal import FREE_AXIS, Goal
 from ik_node.solver.reachability import Colour
 
-KINDS = {'box': Marker.CUBE, 'cylinder': Marker.CYLINDER, 'sphere': Marker.SPHERE,
-         'mesh': Marker.MESH_RESOURCE}
-COLOURS = {Colour.GREEN: (0.15, 0.75, 0.3), Colour.AMBER: (1.0, 0.65, 0.0),
-           Colour.RED: (0.9, 0.15, 0.1)}
-AXES = (0.9, 0.1, 0.1), (0.1, 0.7, 0.1), (0.15, 0.3, 0.95)
-WHITE = 1.0, 1.0, 1.0
+MARKER_TYPES = {'box': Marker.CUBE, 'cylinder': Marker.CYLINDER, 'sphere': Marker.SPHERE,
+                'mesh': Marker.MESH_RESOURCE}
+MARKER_COLOURS = {Colour.GREEN: (0.15, 0.75, 0.3), Colour.AMBER: (1.0, 0.65, 0.0),
+                  Colour.RED: (0.9, 0.15, 0.1)}
+AXIS_COLOURS = (0.9, 0.1, 0.1), (0.1, 0.7, 0.1), (0.15, 0.3, 0.95)
+TEXT_COLOUR = 1.0, 1.0, 1.0
 GHOST_ALPHA = 0.35
 # Turns (x, y, z, w) that take an arrow, which points along x, to x, y, z.
 TO_AXES = np.array([[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.5**0.5, 0.5**0.5],
                     [0.0, -0.5**0.5, 0.0, 0.5**0.5]])
-RING = 2.0 * pi * np.arange(33) / 32.0
+RING_ANGLES = 2.0 * pi * np.arange(33) / 32.0
 TEXT_WIDTH = 48  # letters
-# What a scene may have beside the ghost, by namespace and id.
-SINGLES = [*(('goal', k) for k in range(4)), ('reason', 0), ('path', 0), ('limiting_joint', 0),
-           ('limiting_joint', 1)]
+# Markers of a scene other than the ghost, by namespace and id.
+SINGLE_MARKERS = [*(('goal', k) for k in range(4)), ('reason', 0), ('path', 0),
+                  ('limiting_joint', 0), ('limiting_joint', 1)]
 
 
 def marker(ns: str, number: int, frame: str, kind: int) -> Marker:
@@ -48,7 +48,7 @@ def goal_markers(goal: Goal, colour: Colour, frame: str, size: float) -> list[Ma
     sphere = marker('goal', 3, frame, Marker.SPHERE)
     fill_pose(sphere.pose, T)
     _scale(sphere, 0.4 * size, 0.4 * size, 0.4 * size)
-    _paint(sphere, COLOURS[colour], 0.8)
+    _paint(sphere, MARKER_COLOURS[colour], 0.8)
     arrows = []
     turns = quaternions_after(quaternion_from_rotation(T[:3, :3]), TO_AXES)
     for k in range(3):
@@ -58,7 +58,7 @@ def goal_markers(goal: Goal, colour: Colour, frame: str, size: float) -> list[Ma
         arrow = marker('goal', k, frame, Marker.ARROW)
         _place(arrow, T[:3, 3], turns[k])
         _scale(arrow, size, 0.12 * size, 0.12 * size)
-        _paint(arrow, AXES[k])
+        _paint(arrow, AXIS_COLOURS[k])
         arrows.append(arrow)
     return [*arrows, sphere]
 
@@ -73,7 +73,7 @@ def path_marker(points: np.ndarray, colour: Colour, frame: str, size: float) -> 
     """Return the line through `points` (N, 3), m."""
     line = marker('path', 0, frame, Marker.LINE_STRIP)
     _scale(line, 0.05 * size)
-    _paint(line, COLOURS[colour])
+    _paint(line, MARKER_COLOURS[colour])
     line.points = _points(points)
     return line
 
@@ -84,16 +84,17 @@ def joint_markers(name: str, T_base_joint: np.ndarray, colour: Colour, frame: st
     ring = marker('limiting_joint', 0, frame, Marker.LINE_STRIP)
     fill_pose(ring.pose, T_base_joint)
     _scale(ring, 0.12 * size)
-    _paint(ring, COLOURS[colour])
-    ring.points = _points(size * np.stack([np.cos(RING), np.sin(RING), 0.0 * RING], axis=1))
+    _paint(ring, MARKER_COLOURS[colour])
+    ring.points = _points(size * np.stack(
+        [np.cos(RING_ANGLES), np.sin(RING_ANGLES), 0.0 * RING_ANGLES], axis=1))
     return [ring, _text('limiting_joint', 1, name, T_base_joint[:3, 3] + [0.0, 0.0, 1.3 * size],
                         frame, 0.25 * size)]
 
 
 def with_deleted(markers: list[Marker], frame: str) -> list[Marker]:
-    """Return markers and, for those of SINGLES that are not among them, their deletion."""
+    """Return markers and, for those of SINGLE_MARKERS that are not among them, their deletion."""
     there = {(each.ns, each.id) for each in markers}
-    gone = [marker(ns, number, frame, Marker.ARROW) for ns, number in SINGLES
+    gone = [marker(ns, number, frame, Marker.ARROW) for ns, number in SINGLE_MARKERS
             if (ns, number) not in there]
     for each in gone:
         each.action = Marker.DELETE
@@ -134,7 +135,7 @@ class Ghost:
 
     @staticmethod
     def _made(number: int, shape: Shape, frame: str) -> Marker:
-        made = marker('ghost', number, frame, KINDS[shape.kind])
+        made = marker('ghost', number, frame, MARKER_TYPES[shape.kind])
         _scale(made, *shape.extent)
         made.mesh_resource = shape.uri
         return made
@@ -156,7 +157,7 @@ class Ghost:
             for each, p, turn in zip(markers, places, turned):
                 each.action = Marker.ADD
                 _place(each, p, turn)
-                _paint(each, COLOURS[colour], GHOST_ALPHA)
+                _paint(each, MARKER_COLOURS[colour], GHOST_ALPHA)
 
 
 def _text(ns: str, number: int, text: str, p: np.ndarray, frame: str, height: float) -> Marker:
@@ -164,7 +165,7 @@ def _text(ns: str, number: int, text: str, p: np.ndarray, frame: str, height: fl
     made.text = text
     made.pose.position = _point(p)
     made.scale.z = height
-    _paint(made, WHITE)
+    _paint(made, TEXT_COLOUR)
     return made
 
 

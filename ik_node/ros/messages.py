@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Between ROS messages and arrays; hostile numbers end here."""
+"""Conversion between ROS messages and arrays; invalid numbers are refused here."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ from ik_node.se3 import pose, rotation_from_quaternion
 from ik_node.text import quote
 
 NORM_RANGE = 0.9, 1.1
-# Goals that are solved, by the ends of their topics: goal_<kind>, preview_<kind>.
-KINDS = {'pose': PoseStamped, 'pointing': PoseStamped, 'position': PointStamped}
 
 
 def matrix_from_pose(message: Pose) -> np.ndarray:

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""One process, one node: start, spin, and a clean end on SIGINT and SIGTERM."""
+"""Runs one node in one process, with a clean end on SIGINT and SIGTERM."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from rclpy.signals import SignalHandlerOptions
 
 from ik_node.errors import IkNodeError
 
-SIGNAL_LATENCY = 0.1  # s, how long a signal may wait while nothing else happens
+SIGNAL_LATENCY_S = 0.1  # maximum delay of a signal while nothing else happens
 
 
 def forget_garbage() -> None:
     """
-    Have the garbage collector never again look at what is there by now.
+    Freeze all current objects (gc.freeze), so that later collections skip them.
 
-    Once a node is ready that is most of what will ever be there, the compiler with it; to look
-    through it takes far longer than a goal, or than many joint states are apart.
+    When a node is ready these are most of the objects it will ever have, including the
+    compiler; scanning them takes far longer than a goal, or the period of joint states.
     """
-    gc.unfreeze()  # what was there for another robot may be garbage by now
+    gc.unfreeze()  # objects of an earlier robot may be garbage
     gc.collect()
     gc.freeze()
 
@@ -40,17 +40,17 @@ class ClosableNode(Protocol):
     """What :func:`run` needs of a node."""
 
     def close(self) -> None:
-        """Say what is to be said before the end."""
+        """Finish before the process ends."""
 
 
 def leave(node: Node | None, code: int) -> NoReturn:
     """
     End the process with an exit code; the node leaves the ROS graph first.
 
-    Destroying the last node of a process destroys its DDS participant, which in
-    some builds of Fast DDS spins for ever when another process leaves at the same
-    moment (eProsima/Fast-DDS#6513).  So a hidden node keeps the participant, the
-    node says good-bye, and the process ends without destroying the rest.
+    Destroying the last node of a process destroys its DDS participant, which in some builds of
+    Fast DDS loops forever if another process leaves at the same moment
+    (eProsima/Fast-DDS#6513).  So a hidden node keeps the participant, the node is destroyed,
+    and the process ends without destroying the rest.
     """
     if node is not None:
         try:
@@ -70,9 +70,8 @@ def run(name: str, make_node: Callable[[], ClosableNode],
     Run a node until SIGINT or SIGTERM, then end the process.
 
     Exit code 0 after a signal, 1 if the node could not start, with one sentence
-    on the log.  rclpy's own signal handlers would shut the context down at once,
-    and with it the way to stop the arm and to answer open goals; so the signals
-    only end the loop.
+    in the log.  rclpy's own signal handlers would shut the context down immediately, so that
+    the arm could not be stopped and open goals not be answered; so signals only end the loop.
     """
     spinning = ended = False
 
@@ -101,7 +100,7 @@ def run(name: str, make_node: Callable[[], ClosableNode],
     spinning = True
     while not ended and rclpy.ok():
         try:
-            executor.spin_once(timeout_sec=SIGNAL_LATENCY)
+            executor.spin_once(timeout_sec=SIGNAL_LATENCY_S)
         except Exception:  # noqa: BLE001 - whatever one message did, the node lives
             get_logger(name).error('a callback failed:\n' + traceback.format_exc())
     node.close()

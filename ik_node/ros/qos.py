@@ -6,18 +6,18 @@ from __future__ import annotations
 
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
-# Measurements: only the newest counts, and one that is lost is not sent again.
-LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-# Only the newest counts, and it has to arrive.
-LAST = QoSProfile(depth=1)
-# What is so until told otherwise: who comes later gets it, too.
-LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE,
-                     durability=DurabilityPolicy.TRANSIENT_LOCAL)
-# Goals: each is to be answered.
-ALL = QoSProfile(history=HistoryPolicy.KEEP_ALL)
-# Answers, as readers ask for them.
+# Measurements: only the latest matters, and lost ones are not sent again.
+BEST_EFFORT_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+# Reliable, but only the latest matters.
+NEWEST_QOS = QoSProfile(depth=1)
+# Late joiners get the latest message.
+LATCHED_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE,
+                         durability=DurabilityPolicy.TRANSIENT_LOCAL)
+# Goals: each is answered, so none may be overwritten.
+KEEP_ALL_QOS = QoSProfile(history=HistoryPolicy.KEEP_ALL)
+# Subscriptions to ~/status.
 STATUS_QOS = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE,
                         durability=DurabilityPolicy.TRANSIENT_LOCAL)
-# Who is there: every announcement counts, and late joiners get the last one of each.
+# Announcements of several nodes on one topic, each latched.
 INSTANCE_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE,
                           durability=DurabilityPolicy.TRANSIENT_LOCAL)

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is on the log when two ends of a topic do not fit: who they are, and what each has."""
+"""Logs incompatible QoS with the names of both nodes and their profiles."""
 
 from __future__ import annotations
 
@@ -24,11 +24,16 @@ except ImportError:  # Humble
     from rclpy.qos_event import PublisherEventCallbacks, SubscriptionEventCallbacks
 
 End = Publisher | Subscription
-NAMED = 1.0  # s after its topic an end of it is discovered, the name of its node is known
+DISCOVERY_TIME_S = 1.0  # from discovery of an endpoint until the name of its node is known
 
 
 class QosLog:
-    """A node, by what it inherits besides; rclpy alone would log topic and policy."""
+    """
+    Mixin for rclpy.Node: logs which node offers or requests incompatible QoS.
+
+    rclpy alone logs topic and policy, without the other node.  ik_doctor reports the same only
+    when it is run, and by then a publisher that sends one goal is gone.
+    """
 
     def create_subscription(self, *args: Any,
                             event_callbacks: SubscriptionEventCallbacks | None = None,
@@ -48,7 +53,7 @@ class QosLog:
         return made
 
     def _teller(self, own: Callable[[], End]) -> Callable[[Any], None]:
-        """Return what is called when an end is discovered that does not fit our `own`."""
+        """Return the event callback of an endpoint of ours for incompatible QoS."""
         told: set[bytes] = set()
         waits = False
 
@@ -57,7 +62,7 @@ class QosLog:
             if waits:
                 return
             waits = True
-            topic, qos, ours_offers = (  # it may be gone by then
+            topic, qos, ours_offers = (  # the endpoint may be destroyed later
                 own().topic_name, own().qos_profile, isinstance(own(), Publisher))
 
             def once() -> None:
@@ -75,12 +80,12 @@ class QosLog:
                         f'({qos_policy_name_from_kind(event.last_policy_kind)})')
                 told = {*found}
 
-            timer = self.create_timer(NAMED, once, clock=steady_clock())
+            timer = self.create_timer(DISCOVERY_TIME_S, once, clock=steady_clock())
 
         return on_event
 
     def _misfits(self, topic: str, own: QoSProfile, ours_offers: bool) -> dict[bytes, str]:
-        """Return what is wrong with each other end that does not fit, by its identity."""
+        """Return a sentence for each incompatible endpoint, by its identity."""
         way, theirs, ours, ends = (
             ('gets to', 'asks for', 'offers', self.get_subscriptions_info_by_topic(topic))
             if ours_offers else
@@ -98,7 +103,7 @@ class QosLog:
 
 
 def mismatch(offered: QoSProfile, asked: QoSProfile) -> str:
-    """Return why nothing passes from a publisher to a subscription; '' if it does."""
+    """Return why publisher and subscription are incompatible; '' if they are not."""
     compatible, why = qos_check_compatible(offered, asked)
     if compatible != QoSCompatibility.ERROR:
         return ''

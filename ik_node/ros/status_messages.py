@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is said of a goal on ``~/status``, for those who write it and those who read it."""
+"""The content of ``~/status``, for the node and for its clients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ik_node.ros.clocks import nanoseconds_of
 
 
 class GoalState(str, Enum):
-    """Where a goal stands; all but ACCEPTED are final."""
+    """State of a goal; all but ACCEPTED are final."""
 
     ACCEPTED = 'accepted'
     REACHED = 'reached'
@@ -24,7 +24,7 @@ class GoalState(str, Enum):
     STOPPED = 'stopped'
 
 
-LEVELS = {
+STATE_LEVELS = {
     GoalState.ACCEPTED: DiagnosticStatus.OK,
     GoalState.REACHED: DiagnosticStatus.OK,
     GoalState.REJECTED: DiagnosticStatus.ERROR,

@@ -13,7 +13,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ik_node.motion.action_goal import ActiveGoal, GoalStatus
 from ik_node.motion.trajectory import MotionState
-from ik_node.ros.action_client import ACTION
+from ik_node.ros.action_client import ACTION_NAME
 from ik_node.simulation.controller import Feedback, SimulatedController
 
 RESULT_TIMEOUT_S = 10  # for which the server keeps a result
@@ -45,7 +45,7 @@ class TrajectoryServer:
         self._ended: dict[bytes, ActiveGoal] = {}
         self._offered: ActiveGoal | None = None
         self._server = ActionServer(
-            node, kind, ACTION, execute_callback=self._finish, goal_callback=self._on_goal,
+            node, kind, ACTION_NAME, execute_callback=self._finish, goal_callback=self._on_goal,
             handle_accepted_callback=self._on_accepted,
             # update() cancels the goal once the handle is cancelling.
             cancel_callback=lambda handle: CancelResponse.ACCEPT, result_timeout=RESULT_TIMEOUT_S)

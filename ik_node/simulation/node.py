@@ -26,7 +26,8 @@ from ik_node.motion.trajectory import MotionState
 from ik_node.ros.action_client import action_type
 from ik_node.ros.clocks import steady_clock
 from ik_node.ros.description import Description
-from ik_node.ros.parameters import declare, plain, refused, SIM_CONTROLLER
+from ik_node.ros.node_parameters import declare, plain, refused
+from ik_node.ros.parameters import SIM_CONTROLLER
 from ik_node.ros.process import forget_garbage
 from ik_node.simulation.action_server import TrajectoryServer
 from ik_node.simulation.controller import ControllerOptions, SimulatedController

@@ -18,6 +18,7 @@ from rclpy.node import Node
 from ik_node.errors import GoalError
 from ik_node.ros.clocks import steady_clock
 from ik_node.ros.messages import matrix_from_pose
+from ik_node.ros.status_messages import values_of
 from ik_node.se3 import distance
 from ik_node.ui.node_client import Answer, Commands, Kind
 
@@ -217,7 +218,7 @@ class Handle:
         self._forget()
 
     def _on_preview(self, message: DiagnosticStatus) -> None:
-        values = {pair.key: pair.value for pair in message.values}
+        values = values_of(message)
         stamp = values.get('stamp')
         if not stamp or stamp not in self._previews:
             return

@@ -9,7 +9,6 @@ from enum import Enum
 from typing import Any
 
 from geometry_msgs.msg import PointStamped, PoseStamped
-from nav_msgs.msg import Path
 import numpy as np
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.client import Client
@@ -20,7 +19,8 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from ik_node.ros.clocks import steady_clock
-from ik_node.ros.messages import KINDS, line_to, point_stamped, pose_stamped
+from ik_node.ros.goal_kinds import goal_topics
+from ik_node.ros.messages import line_to, point_stamped, pose_stamped
 from ik_node.ros.status_messages import stamp_text
 
 SERVICE_TIMEOUT_S = 10.0
@@ -67,14 +67,11 @@ class Commands:
         self._node = node
         self._target = target
         self._say = say
-        topics = {f'{what}_{kind}': message for what in ('goal', 'preview')
-                  for kind, message in KINDS.items()}
-        topics |= {'goal_path': Path, 'goal_stream': PoseStamped, 'goal_joints': JointState}
         # Of previews and streamed poses only the latest is useful.
         self._publishers = {
             name: node.create_publisher(message, f'{target}/{name}',
                                         GOAL_DEPTH if name.startswith('goal_') else 1)
-            for name, message in topics.items()}
+            for name, message in goal_topics(in_ui_only=True).items()}
         self._triggers = {name: node.create_client(Trigger, f'{target}/{name}')
                           for name in ('plan', 'home', 'stop')}
         self._setter = node.create_client(SetParametersAtomically,

@@ -22,9 +22,10 @@ from visualization_msgs.msg import (
 
 from ik_node.errors import GoalError
 from ik_node.ros.clocks import steady_clock
-from ik_node.ros.markers import COLOURS
+from ik_node.ros.markers import MARKER_COLOURS
 from ik_node.ros.messages import fill_pose, matrix_from_pose
-from ik_node.ros.parameters import declare, INTERACTIVE_GOAL
+from ik_node.ros.node_parameters import declare
+from ik_node.ros.parameters import INTERACTIVE_GOAL
 from ik_node.se3 import distance
 from ik_node.ui.handle import Entry, Handle, MENU_ENTRIES
 
@@ -35,7 +36,7 @@ MIN_DRAG = 1e-5            # m and rad; RViz has single precision
 RVIZ_CHECK_PERIOD_S = 1.0
 REPEAT_PERIOD_S = 5.0      # after which the same warning is logged again
 SPHERE_COLOURS = {colour.value: ColorRGBA(r=r, g=g, b=b, a=1.0)
-                  for colour, (r, g, b) in COLOURS.items()}
+                  for colour, (r, g, b) in MARKER_COLOURS.items()}
 UNKNOWN_SPHERE = ColorRGBA(r=0.6, g=0.7, b=0.9, a=1.0)
 
 

@@ -9,7 +9,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import PointCloud2, PointField
 from std_msgs.msg import Header
 
-from ik_node.ros.qos import LATCHED
+from ik_node.ros.qos import LATCHED_QOS
 from ik_node.workspace.colours import share_colours
 from ik_node.workspace.sampling import Workspace
 
@@ -45,7 +45,7 @@ class WorkspaceCloud(Node):
     def __init__(self, workspace: Workspace, frame_prefix: str = '') -> None:
         super().__init__('workspace', start_parameter_services=False)
         cloud = point_cloud(workspace, frame_prefix + workspace.base_link)
-        self._publisher = self.create_publisher(PointCloud2, CLOUD_TOPIC, LATCHED)
+        self._publisher = self.create_publisher(PointCloud2, CLOUD_TOPIC, LATCHED_QOS)
         self._publisher.publish(cloud)
         self.get_logger().info(f'{cloud.width} cells on {self._publisher.topic_name} in '
                                f'{cloud.header.frame_id}, until Ctrl-C')

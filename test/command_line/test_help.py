@@ -10,14 +10,14 @@ import sys
 import pytest
 
 from ik_node.command_line.compare_methods import LIMIT_MODES, METHOD_NAMES
-from ik_node.ros.parameters import IK_NODE, INTERACTIVE_GOAL, SIM_CONTROLLER, VIEWER
-from ik_node.textbook.compare_runs import PRODUCTION
-from ik_node.textbook.methods import METHODS
+from ik_node.ros.parameters import IK_NODE, INTERACTIVE_GOAL, SIM_CONTROLLER, VIEWER_NODE
+from ik_node.textbook.compare_runs import PRODUCTION_METHOD
+from ik_node.textbook.methods import TEXTBOOK_METHODS
 from ik_node.textbook.options import Limits
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = dict(re.findall(r"'(\w+) = ik_node\.entry:(\w+)'", (ROOT / 'setup.py').read_text()))
-NODES = {'ik_node': IK_NODE, 'sim_controller': SIM_CONTROLLER, 'ik_viewer': VIEWER,
+NODES = {'ik_node': IK_NODE, 'sim_controller': SIM_CONTROLLER, 'ik_viewer': VIEWER_NODE,
          'interactive_goal': INTERACTIVE_GOAL}
 OPTIONS = {'send_goal': ('--xyz', '--joints', '--path'), 'ik_demo': ('--urdf', '--keep'),
            'ik_doctor': ('--node', '--json'), 'compare_methods': ('--methods', '--no-pictures'),
@@ -85,5 +85,5 @@ def test_wrong_usage(script):
 
 def test_names_of_methods_and_limits():
     """The command line names them without importing them: its list is theirs."""
-    assert METHOD_NAMES == (PRODUCTION, *METHODS)
+    assert METHOD_NAMES == (PRODUCTION_METHOD, *TEXTBOOK_METHODS)
     assert LIMIT_MODES == tuple(Limits)

@@ -36,7 +36,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 from warm import Child, WarmServer
 
-from ik_node.ros.handshake import greet, PATIENCE
+from ik_node.ros.handshake import ANSWER_TIMEOUT_S, greet
 from ik_node.ros.parameters import IK_NODE, SIM_CONTROLLER
 
 ROOT = Path(__file__).parents[2]
@@ -311,7 +311,7 @@ class Probe(Node):
 
         def answered() -> bool:
             # The node may not know us yet: then an answer is lost.
-            if not answers or monotonic() - self._asked > PATIENCE:
+            if not answers or monotonic() - self._asked > ANSWER_TIMEOUT_S:
                 answers.append(self._looks.call_async(GetState.Request()))
                 self._asked = monotonic()
             return any(answer.done() for answer in answers)

@@ -15,7 +15,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from ik_node.errors import ParameterError, Reason, TrajectoryError
 from ik_node.motion.action_goal import GoalStatus, Stage
 from ik_node.ros import action_client
-from ik_node.ros.action_client import ACTION, TrajectoryAction
+from ik_node.ros.action_client import ACTION_NAME, TrajectoryAction
 
 NAMES = [f'joint_{k}' for k in range(1, 7)]
 THERE = np.array(READY) + 0.3
@@ -87,7 +87,7 @@ def ends():
 @pytest.fixture
 def client(server, ends, probe):
     """Return a client of the fake server."""
-    return TrajectoryAction(probe, ACTION, ends.append, SimpleNamespace(Goal=SimpleNamespace))
+    return TrajectoryAction(probe, ACTION_NAME, ends.append, SimpleNamespace(Goal=SimpleNamespace))
 
 
 def test_goal_accepted_and_reached(client, server, ends):
@@ -142,7 +142,7 @@ def test_no_control_msgs(monkeypatch, probe):
     """One sentence that says what is missing."""
     monkeypatch.setattr(action_client, 'action_type', lambda: None)
     with pytest.raises(ParameterError, match='control_msgs'):
-        TrajectoryAction(probe, ACTION, print)
+        TrajectoryAction(probe, ACTION_NAME, print)
 
 
 def test_a_newer_goal_silences_the_older(client, server, ends):
@@ -206,7 +206,7 @@ def shared(tmp_path_factory):
 def arm(shared):
     """Lend the controller at rest at its posture, with a client that it hears."""
     shared.ends = []
-    shared.client = TrajectoryAction(shared, ACTION, shared.ends.append)
+    shared.client = TrajectoryAction(shared, ACTION_NAME, shared.ends.append)
     shared.wait(shared.client.server_is_ready)
     shared.states.clear()
     yield shared
@@ -252,7 +252,7 @@ def test_real_goal_is_preempted(arm):
     arm.client.send(trajectory(THERE, 5.0))
     arm.wait(lambda: arm.client.feedback is not None)
     others = []
-    other = TrajectoryAction(arm, ACTION, others.append)
+    other = TrajectoryAction(arm, ACTION_NAME, others.append)
     arm.wait(other.server_is_ready)
     other.send(trajectory(READY))
     assert reasons(arm) == [Reason.INTERRUPTED]

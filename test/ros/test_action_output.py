@@ -26,7 +26,7 @@ import numpy as np
 import pytest
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ik_node.ros.action_client import ACTION, TrajectoryAction
+from ik_node.ros.action_client import ACTION_NAME, TrajectoryAction
 
 SIM = '/sim_controller'
 THERE = np.array(READY) + 0.3
@@ -163,7 +163,7 @@ def test_an_inactive_controller(arm):
 def test_another_client_takes_over(arm):
     """The goal ends, and what the other does is left alone."""
     others = []
-    other = TrajectoryAction(arm, ACTION, others.append)
+    other = TrajectoryAction(arm, ACTION_NAME, others.append)
     arm.wait(other.server_is_ready)
     stamp = arm.send_joints(FAR)
     arm.wait(lambda: arm.states and arm.states[-1][1].velocity[0] > 0.3)

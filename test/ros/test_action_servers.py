@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from rclpy.action import ActionServer
 
-from ik_node.ros.action_client import ACTION, action_type
+from ik_node.ros.action_client import ACTION_NAME, action_type
 
 THERE = np.array(READY) + 0.3
 ACTIVE = {'urdf_file': ARM, 'output': 'action'}
@@ -61,7 +61,7 @@ class SilentServer:
     def __init__(self, probe: Probe) -> None:
         self.goals = []
         self._probe = probe
-        self._server = ActionServer(probe, action_type(), ACTION, lambda handle: None,
+        self._server = ActionServer(probe, action_type(), ACTION_NAME, lambda handle: None,
                                     handle_accepted_callback=self.goals.append)
         probe.create_timer(0.02, lambda: probe.publish_state(
             [f'joint_{k}' for k in range(1, 7)], READY))

@@ -29,8 +29,9 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from ik_node.doctor.command import parse
-from ik_node.ros.action_client import ACTION
-from ik_node.ros.parameters import declare, IK_NODE
+from ik_node.ros.action_client import ACTION_NAME
+from ik_node.ros.node_parameters import declare
+from ik_node.ros.parameters import IK_NODE
 
 NAMES = [f'joint_{k}' for k in range(1, 7)]
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -569,7 +570,7 @@ PLAYED = {
     'no_tip': ({'tip_link': 'tool_9'}, {}, {}),
     'no_file': ({'urdf_file': '/none/arm.urdf'}, {}, {}),
     'clock': ({}, {}, {'ahead': 100}),
-    'served': (ACTION_OUTPUT, {}, {'serves': f'arm/{ACTION}/_action/send_goal'}),
+    'served': (ACTION_OUTPUT, {}, {'serves': f'arm/{ACTION_NAME}/_action/send_goal'}),
     'missing': ({}, {'names': NAMES[:5], 'positions': READY[:5]}, {}),
     'nan': ({}, {'positions': [math.nan, *READY[1:]]}, {}),
     'lengths': ({}, {'positions': READY[:4]}, {}),

@@ -300,7 +300,7 @@ def fail(*_):
     raise ZeroDivisionError('made by the test')
 def fail_at_times(self, message, *others):
     return fail() if 'unlucky' in message.name else take(self, message, *others)
-goal_conversion.Targets.solve = fail
+goal_conversion.GoalConversion.solve = fail
 joint_states.JointStates.take = fail_at_times
 """
 

@@ -26,7 +26,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ik_node.ros.qos import LATCHED
+from ik_node.ros.qos import LATCHED_QOS
 
 NAMES = [f'joint_{k}' for k in range(1, 7)]
 # What is found is sent again as it is; over DDS, smaller examples are not looked for.
@@ -72,7 +72,7 @@ def publishers(shared_system):
             for name, good in (GOALS | OTHERS).items()}
     heard = {name for kind, name in all_of(shared_system, 'ik_node') if kind == 'subscriber'}
     assert heard <= {*(made[name].topic_name for name in made), '/joint_states', '/clock',
-                     '/parameter_events'}, heard
+                     '/parameter_events', '/ik_node/instance'}, heard
     return made
 
 
@@ -137,6 +137,29 @@ def test_bytes_that_are_no_message(shared_system, publishers):
     assert probe.final(probe.send_joints(READY))['state'] == 'reached'
 
 
+@pytest.mark.fault('start, end and middleware', 'announcements of other nodes that are none',
+                   'they are not heeded, and the next goal is reached')
+def test_announcements(shared_system):
+    """What is no announcement makes no second node of this name."""
+    probe = shared_system
+    publisher = probe.create_publisher(String, '/ik_node/instance', LATCHED_QOS)
+    probe.wait(publisher.get_subscription_count)
+    for odd in (String(), String(data='x' * 100_000), String(data='0' * 20), b'x', b'\xff' * 60,
+                *(String(data=text) for text in ('\x1b[2J\x07', 'ÄÖ\u202e', '%s{0}$(x)'))):
+        publisher.publish(odd)
+    assert probe.final(probe.send_joints(READY))['state'] == 'reached'
+    sound(probe.node)
+    assert 'nodes are named' not in probe.node.output
+    publisher.publish(String(data=f'{"9" * 20} {0:032x} process 1 on nowhere'))
+    probe.wait(lambda: '2 nodes are named' in probe.node.output, what='a true one')
+    probe.destroy_publisher(publisher)
+
+    def taken() -> bool:
+        return probe.final(probe.send_joints(READY))['state'] == 'reached'
+
+    probe.wait(taken, 20.0, 'a goal that is taken again')
+
+
 @pytest.mark.fault('joint states', 'any well-typed message between true ones',
                    'the node lives, and the next goal is reached')
 def test_joint_states(shared_system):
@@ -189,7 +212,7 @@ CUT = st.one_of(st.integers(0, len(URDF.rstrip()) - 1), st.integers(0, 400)).map
 def test_robot_description(tmp_path, recorded):
     """A node without a robot says of each text what is wrong, waits for another, and takes it."""
     space, probe = {'__ns': '/bare'}, Probe('looks_at_bare', '/bare/ik_node')
-    descriptions = probe.create_publisher(String, '/bare/robot_description', LATCHED)
+    descriptions = probe.create_publisher(String, '/bare/robot_description', LATCHED_QOS)
     with process('sim_controller', tmp_path, {
             'urdf_file': ARM, 'initial_positions': READY}, space), \
             process('ik_node', tmp_path, {}, space) as node:

@@ -12,8 +12,8 @@ import pytest
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from ik_node.node.goal_queue import START_GRACE
-from ik_node.ros.joint_states import JointStates, MOST_NAMES
+from ik_node.node.goal_queue import START_GRACE_S
+from ik_node.ros.joint_states import JointStates, MAX_JOINT_NAMES
 
 NAMES = [f'joint_{k}' for k in range(1, 7)]
 GOAL = (0.4, 0.1, 0.4)
@@ -62,7 +62,7 @@ def test_no_joint_state(tmp_path, probe):
         probe.destroy_publisher(other)
         keep_publishing(probe, NAMES, READY)
         probe.wait_until_ready()
-        probe.spin_for(START_GRACE + 0.5)  # longer than a goal waits for what is missing
+        probe.spin_for(START_GRACE_S + 0.5)  # longer than a goal waits for what is missing
         assert not taken
         assert {answer['state'] for answer in probe.statuses} == {'rejected'}
         once_each(probe.statuses, [answer['stamp'] for answer in probe.statuses])
@@ -112,13 +112,13 @@ def test_ever_new_names():
     """The memory does not grow with them, and the joints of the arm are known all the same."""
     joints = JointStates()
     for k in range(3):
-        names = [f'{k}_{j}' for j in range(MOST_NAMES)]
-        assert joints.take(JointState(name=names, position=[0.0] * MOST_NAMES), float(k))
-    assert len(joints.positions) == MOST_NAMES
+        names = [f'{k}_{j}' for j in range(MAX_JOINT_NAMES)]
+        assert joints.take(JointState(name=names, position=[0.0] * MAX_JOINT_NAMES), float(k))
+    assert len(joints.positions) == MAX_JOINT_NAMES
     state = JointState(name=[*NAMES, 'finger'], position=[*READY, 0.5])
     assert joints.take(state, 3.0, frozenset(NAMES))
     q, _ = joints.state(NAMES, 3.0, 0.5)
-    assert q.tolist() == READY and len(joints.positions) == MOST_NAMES + len(NAMES)
+    assert q.tolist() == READY and len(joints.positions) == MAX_JOINT_NAMES + len(NAMES)
     assert not joints.take(JointState(name=[*names, 'one_more']), 4.0)
     assert 'it has 5001 names, at most 5000' in joints.complaint
 

@@ -34,7 +34,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from ik_node.errors import GoalError, IkNodeError, Reason
 from ik_node.motion.trajectory import MotionState, Trajectory
-from ik_node.node.active_flag import Gate
+from ik_node.node.active_flag import ActiveFlag
 from ik_node.node.outputs import Commands, make_output
 
 # What a node has in every state.
@@ -288,7 +288,7 @@ def hold():
 def test_what_is_sent_is_acknowledged_at_once(tmp_path):
     """Who ends in motion waits for that, and not for a heartbeat of DDS up to 3 s later."""
     with run_sim(tmp_path) as probe:
-        gate = Gate(probe)
+        gate = ActiveFlag(probe)
         gate.open = True
         output = make_output(probe, 'topic', '', gate)
         probe.wait(lambda: output.listeners() > 1)
@@ -303,7 +303,7 @@ def test_what_is_sent_is_acknowledged_at_once(tmp_path):
 def test_nothing_leaves_through_a_shut_gate(probe, kind):
     """Whoever asks for it: there is an error, and no message."""
     node, came = rclpy.create_node('ik_node'), []
-    gate = Gate(node)
+    gate = ActiveFlag(node)
     if kind == 'command':
         commands = Commands(node, '', gate)
         probe.create_subscription(Float64MultiArray, 'commands', came.append, 10)

@@ -16,7 +16,7 @@ from scipy.interpolate import CubicHermiteSpline
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import read_urdf
 from ik_node.node.frames import NotYet
-from ik_node.node.goal_queue import Goals
+from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.settings import make_settings
 from ik_node.ros.parameters import IK_NODE
 
@@ -120,8 +120,9 @@ def test_goal_tf_timeout(probe, timeout):
     chain = make_chain(read_urdf(ARM))
     settings = make_settings({**{row.name: row.default for row in IK_NODE},
                               'goal.tf_timeout': timeout}, chain)
-    goals = Goals(probe, SimpleNamespace(require=lambda: SimpleNamespace(settings=settings)),
-                  SimpleNamespace(require=lambda: None))
+    goals = GoalQueue(probe, SimpleNamespace(require=lambda: SimpleNamespace(settings=settings)),
+                      SimpleNamespace(require=lambda: None),
+                      SimpleNamespace(require_none=lambda: None, another_answers=lambda: False))
     task, clock = goals.new(Time()), probe.get_clock()
 
     def step():

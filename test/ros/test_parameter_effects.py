@@ -15,7 +15,8 @@ from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import read_urdf
 from ik_node.motion.following.follower import Follower
-from ik_node.motion.point_to_point import Departure, plan_point_to_point
+from ik_node.motion.point_to_point import plan_point_to_point
+from ik_node.motion.start_state import StartState
 from ik_node.motion.tip_speed import tip_rates
 from ik_node.motion.tool_path.plan import plan_path
 from ik_node.motion.trajectory import MotionState
@@ -24,7 +25,7 @@ from ik_node.ros.parameters import IK_NODE
 
 SIX_AXES = make_chain(read_urdf(ARM))
 DEFAULTS = {row.name: row.default for row in IK_NODE}
-START = Departure.from_state(MotionState.at_rest(np.array(READY)))
+START = StartState.from_state(MotionState.at_rest(np.array(READY)))
 
 
 def settings_of(chain=SIX_AXES, **values):
@@ -91,7 +92,7 @@ def planned(**values):
     """Return the fastest motion that turns the last three joints."""
     settings = settings_of(**values)
     return plan_point_to_point(SIX_AXES.joint_names, START, np.array(READY) + [0, 0, 0, 1, -1, 1],
-                               settings.planning, 0.02, settings.tip_limits)
+                               settings.planning, 0.02, SIX_AXES)
 
 
 def test_tool_turn():
@@ -164,7 +165,7 @@ def test_stream_memory():
         messages = stream(lambda t: at(max(0.0, t - 0.5)), 100.0, 1.3, np.random.default_rng(0))
         for now, found in run(made, messages, 1.2, 0.01):
             last = np.linalg.norm(tip(found.state.q).translation
-                                  - at(now + settings.following.lead - 0.5)[:3, 3])
+                                  - at(now + settings.following.look_ahead - 0.5)[:3, 3])
         return last
 
     assert behind(1.0) > 0.05 > 0.005 > behind(0.04)

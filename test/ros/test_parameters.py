@@ -12,7 +12,7 @@ import pytest
 from rcl_interfaces.srv import DescribeParameters, GetParameters
 import yaml
 
-from ik_node.ros.parameters import IK_NODE, SIM_CONTROLLER, VIEWER
+from ik_node.ros.parameters import IK_NODE, SIM_CONTROLLER, VIEWER_NODE
 from scripts.reference import reasons_text, with_tables, yaml_text
 
 ROOT = Path(__file__).parents[2]
@@ -198,7 +198,7 @@ def test_files_follow_from_the_table():
     assert page == with_tables(page), 'run: python scripts/reference.py'
     values = yaml.safe_load(text)
     for node, table in (('ik_node', IK_NODE), ('sim_controller', SIM_CONTROLLER),
-                        ('viewer', VIEWER)):
+                        ('viewer', VIEWER_NODE)):
         written = values[f'/**/{node}']['ros__parameters']
         for row in table:
             if row.default not in ('', ()):

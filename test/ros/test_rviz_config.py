@@ -35,7 +35,7 @@ from visualization_msgs.srv import GetInteractiveMarkers
 import yaml
 
 from ik_node.model.urdf import read_urdf
-from ik_node.ros.qos import LATCHED
+from ik_node.ros.qos import LATCHED_QOS
 from ik_node.ui.rviz_config import adapted
 
 # What RViz's displays subscribe to, and where the topic stands.
@@ -103,7 +103,7 @@ def view(request, tmp_path_factory, recorded):
     folder = tmp_path_factory.mktemp('view')
     remap = {'__ns': namespace} if namespace else {}
     publisher = Node('robot_state_publisher', namespace=namespace, start_parameter_services=False)
-    publisher.create_publisher(String, 'robot_description', LATCHED).publish(
+    publisher.create_publisher(String, 'robot_description', LATCHED_QOS).publish(
         String(data=ARM.read_text()))
     with ExitStack() as stack:
         stack.callback(publisher.destroy_node)

@@ -12,7 +12,7 @@ from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
 
-from ik_node.ros.description import AGAIN
+from ik_node.ros.description import RETRY_PERIOD_S
 
 LIMIT = '<limit lower="-1" upper="1" effort="1" velocity="1"/>'
 LINKS = '<link name="a"/><link name="b"/>'
@@ -254,7 +254,7 @@ def test_description_change_that_is_taken_back(tmp_path, probe):
         probe.wait(lambda: 'came during a motion' in node.output)
         probe.descriptions.publish(String(data=ARM.read_text()))
         assert probe.final(stamp)['state'] == 'reached'
-        probe.spin_for(2 * AGAIN)
+        probe.spin_for(2 * RETRY_PERIOD_S)
         assert 'narrow_arm' not in node.output
         assert probe.final(probe.send_joints([0.3, *READY[1:]]))['state'] == 'reached'
 

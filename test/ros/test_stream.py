@@ -111,12 +111,16 @@ def test_a_sender_finds_its_answers(system):
     assert system.final(goal)['state'] == 'reached'
     target = Target(system, rate=1000.0)
     system.node.send(signal.SIGSTOP)
-    target.run(0.3)
+    for _ in range(50):
+        message = PoseStamped(pose=pose(target.at(monotonic())))
+        target.sent.append(stamped(system, message))
+        target.stream.publish(message)
     system.node.send(signal.SIGCONT)
-    target.run(1.0, until=lambda: target.session())
+    target.run(5.0, until=target.session)
     target.run(0.5)
     system.wait(lambda: len(target.session()) == 2, what='the end of the stream')
-    first, middle, latest_ = (time_of(target.sent[k]) for k in (0, len(target.sent) // 2, -1))
+    middle = target.sent.index(target.session()[0]['stamp']) + 1
+    first, middle, latest_ = (time_of(target.sent[k]) for k in (0, middle, -1))
     assert target.session()[0]['stamp'] not in target.sent[:10], 'nothing was overwritten'
 
     def found(first, latest):

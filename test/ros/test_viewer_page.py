@@ -543,6 +543,9 @@ def test_plots_follow_the_joints(window, arm):
         return next(values for values in charts if len(values) == 7)[1]
 
     window.wait(lambda: abs(last() - want) < 0.5, 'the plot')
+    assert window.page.evaluate('Object.values(window.__viserTestpoints.uplots).every('
+                                'each => each.chart.scales.y.min === 0'
+                                ' && each.chart.scales.y.max > 0)')
 
 
 def test_missing_joint_states_are_reported(window, arm):

@@ -6,7 +6,7 @@ from time import sleep
 
 import pytest
 
-from ik_node.node.work_queue import Turns
+from ik_node.node.work_queue import WorkQueue
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def turns(probe):
     """Give turns, and with them the log of what was done, in which a timer has its beats."""
     log = []
     timer = probe.create_timer(0.001, lambda: log.append('beat'))
-    yield Turns(probe), log
+    yield WorkQueue(probe), log
     probe.destroy_timer(timer)
 
 

@@ -20,10 +20,11 @@ from ik_node.kinematics.arm import singular_values
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.urdf import Tree
 from ik_node.ros.clocks import steady_clock
-from ik_node.ros.description import Description, TOPIC
+from ik_node.ros.description import Description, DESCRIPTION_TOPIC
 from ik_node.ros.joint_states import JointStates
-from ik_node.ros.parameters import declare, VIEWER
-from ik_node.ros.qos import LATCHED, LATEST, STATUS_QOS
+from ik_node.ros.node_parameters import declare
+from ik_node.ros.parameters import VIEWER_NODE
+from ik_node.ros.qos import BEST_EFFORT_QOS, LATCHED_QOS, STATUS_QOS
 from ik_node.ui.mesh_files import resolve
 from ik_node.ui.viewer.event_queue import Inbox
 from ik_node.ui.viewer.link_meshes import link_bodies
@@ -45,7 +46,7 @@ class Viewer(Node):
 
     def __init__(self) -> None:
         super().__init__('viewer')
-        values = declare(self, VIEWER)
+        values = declare(self, VIEWER_NODE)
         if not is_loopback(values['host']):
             self.get_logger().warning(
                 f'the page is open to the network, on {values["host"]}: whoever opens it can '
@@ -81,13 +82,14 @@ class Viewer(Node):
     def _listen(self, ik_node: str) -> None:
         self.create_subscription(
             JointState, 'joint_states', self._on_joint_states,
-            LATEST)
+            BEST_EFFORT_QOS)
         self.create_subscription(DiagnosticStatus, f'{ik_node}/status', self._panels.take_status,
                                  STATUS_QOS)
         for kind, topic, show in ((MarkerArray, f'{ik_node}/markers', self._scene.take_markers),
                                   (JointState, f'{ik_node}/ghost', self._scene.take_ghost),
                                   (PointCloud2, 'workspace', self._take_cloud)):
-            self.create_subscription(kind, topic, partial(self._news.__setitem__, show), LATCHED)
+            self.create_subscription(kind, topic, partial(self._news.__setitem__, show),
+                                     LATCHED_QOS)
 
     def _take_model(self, tree: Tree) -> None:
         chain = make_chain(tree, self._base_link, self._tip_link)
@@ -129,7 +131,7 @@ class Viewer(Node):
     def _missing(self) -> list[str]:
         """Return why the arm cannot be shown: a sentence for each thing that is missing."""
         if self._chain is None:
-            return [f'waiting for {TOPIC}: {self._description.complaint}']
+            return [f'waiting for {DESCRIPTION_TOPIC}: {self._description.complaint}']
         try:
             self._states.state(self._chain.joint_names, monotonic(), MAX_STATE_AGE_S)
         except StateError as error:

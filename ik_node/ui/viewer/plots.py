@@ -15,6 +15,7 @@ from ik_node.ui.viewer.joint_sliders import shown_range
 
 PLOT_SPAN_S = 60.0
 PLOT_PERIOD_S = 0.1
+SAMPLED_POSTURES = 200
 PLOT_LAYOUT = {'height': 200, 'padding': (10, 20, 0, 0), 'legend': {'live': False}}
 LINE_COLOURS = ('#1f77b4', '#e07b00', '#2b9d4f', '#d33a2f',
                 '#8a5cc2', '#8c564b', '#c757a3', '#7f7f7f')
@@ -48,8 +49,7 @@ class Plots:
             series=({'label': 'time (s)'},
                     {'label': 'smallest singular value', 'stroke': LINE_COLOURS[0], 'width': 1.5},
                     {'label': 'manipulability', 'stroke': LINE_COLOURS[1], 'width': 1.5}),
-            scales={'x': x, 'y': {'range': {'min': {'hard': 0.0},
-                                            'max': {'soft': 0.1, 'mode': 1}}}}, **PLOT_LAYOUT)
+            scales={'x': x, 'y': {'range': (0.0, _highest_dexterity(chain))}}, **PLOT_LAYOUT)
 
     def due(self, now: float) -> bool:
         """Return whether the next point is due at a time (monotonic, s)."""
@@ -84,3 +84,11 @@ class Plots:
         """Take the plots off the page."""
         self._joints.remove()
         self._dexterity.remove()
+
+
+def _highest_dexterity(chain: Chain) -> float:
+    """Return the highest smallest singular value or manipulability of random postures."""
+    lower, upper = shown_range(chain)
+    postures = np.random.default_rng(0).uniform(lower, upper, (SAMPLED_POSTURES, chain.n))
+    values = [singular_values(chain, q) for q in postures]
+    return float(max(max(each[-1], np.prod(each)) for each in values))

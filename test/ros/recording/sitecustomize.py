@@ -9,6 +9,7 @@ topic for it, so that a node under test sees no controller that is not there.
 
 from importlib.abc import MetaPathFinder
 from importlib.util import find_spec
+from inspect import signature
 import json
 import os
 import sys
@@ -62,15 +63,25 @@ def wrap_node(node_class):
             return create_subscription(self, msg_type, topic, callback, *args, **named)
 
         def note(given):
+            keep_joints(given)
+            callback(given)
+
+        def note_both(given, info):
+            keep_joints(given)
+            callback(given, info)
+
+        def keep_joints(given):
             try:
                 message = deserialize_message(given, msg_type) if named.get('raw') else given
                 velocities = message.velocity or [0.0] * len(message.name)
                 joints.update(zip(message.name, zip(message.position, velocities)))
             except RuntimeError:
                 pass  # no message: that is for the node to say
-            callback(given)
 
-        return create_subscription(self, msg_type, topic, note, *args, **named)
+        # rclpy looks at the signature whether a callback takes what is known of the message.
+        both = len(signature(callback).parameters) == 2
+        return create_subscription(self, msg_type, topic, note_both if both else note, *args,
+                                   **named)
 
     node_class.create_publisher, node_class.create_subscription = publisher, subscription
 

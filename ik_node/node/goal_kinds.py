@@ -1,0 +1,129 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the arm does for each kind of goal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from geometry_msgs.msg import PointStamped, PoseArray, PoseStamped
+from nav_msgs.msg import Path
+import numpy as np
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
+
+from ik_node.errors import GoalError, Reason
+from ik_node.kinematics.arm import forward_kinematics
+from ik_node.motion.tool_path.path import MAX_PATH_POSES, ToolPath
+from ik_node.motion.trajectory import MotionState
+from ik_node.node.arm_state import ArmState
+from ik_node.node.goal_conversion import GoalConversion
+from ik_node.node.goal_status import GoalTask
+from ik_node.node.health import Health
+from ik_node.node.motion import Motion
+from ik_node.node.robot import Robot
+from ik_node.ros.messages import joints_from_state
+from ik_node.solver.goal import Goal
+
+BeginGoal = Callable[[Any, GoalTask, Robot], None]
+
+
+class GoalStarter:
+    """
+    Begins the motion to a goal of each kind.
+
+    Attributes
+    ----------
+    begin : dict
+        By the names of ros.goal_kinds.GOAL_KINDS, but for streams: called with the message, the
+        task and the robot; raises an IkNodeError or NotYet if the goal cannot be begun.
+
+    """
+
+    def __init__(self, arm: ArmState, targets: GoalConversion, motion: Motion,
+                 health: Health) -> None:
+        self._arm = arm
+        self._targets = targets
+        self._motion = motion
+        self._health = health
+        self.begin: dict[str, BeginGoal] = {
+            'pose': partial(self._to_target, 'pose'),
+            'pointing': partial(self._to_target, 'pointing'),
+            'position': partial(self._to_target, 'position'),
+            'joints': self._to_joints,
+            'path': self._along_path,
+            'arc': self._along_arc,
+        }
+
+    def _to_target(self, kind: str, message: PoseStamped | PointStamped, task: GoalTask,
+                   robot: Robot) -> None:
+        task.goal = self._targets.goal(kind, message.header, message, robot)
+        if kind == 'pose' and robot.settings.straight:
+            self._motion.along(task, [task.goal.T_base_tip])
+            return
+        self._solve(task, robot)
+
+    def _to_joints(self, message: JointState, task: GoalTask, robot: Robot) -> None:
+        q, _ = self._arm.measured(robot)
+        task.q_goal = joints_from_state(message, robot.chain, q)
+        self._motion.to_joints(task)
+
+    def _along_path(self, message: Path, task: GoalTask, robot: Robot) -> None:
+        if len(message.poses) > MAX_PATH_POSES:
+            raise GoalError(f'the path has {len(message.poses)} poses, at most {MAX_PATH_POSES} '
+                            'are taken; send it in parts', Reason.PATH_INVALID)
+        poses = [
+            self._targets.pose(Header(
+                frame_id=stamped.header.frame_id or message.header.frame_id,
+                stamp=message.header.stamp), stamped.pose, robot)
+            for stamped in message.poses]
+        _note_end(task, poses)
+        self._motion.along(task, poses)
+
+    def _along_arc(self, message: PoseArray, task: GoalTask, robot: Robot) -> None:
+        poses = [self._targets.pose(message.header, pose, robot) for pose in message.poses]
+        _note_end(task, poses)
+
+        def arc(start: MotionState) -> ToolPath:
+            if len(poses) == 3:
+                return ToolPath.arc(*poses)
+            if len(poses) != 2:
+                raise GoalError(f'the arc has {len(poses)} poses; it needs one on the way and '
+                                'its end, before them its begin if it is not where the tip is',
+                                Reason.PATH_INVALID)
+            if not start.rests:
+                raise GoalError('the arm moves, so it is not known where the arc would begin; '
+                                'send its begin, too, or wait', Reason.PATH_INVALID)
+            return ToolPath.arc(forward_kinematics(robot.chain, start.q), *poses)
+
+        self._motion.along(task, arc)
+
+    def home(self, task: GoalTask, robot: Robot) -> None:
+        """Begin the motion to the preferred posture."""
+        task.q_goal = robot.settings.solver.preferred.copy()
+        self._motion.to_joints(task)
+
+    def _solve(self, task: GoalTask, robot: Robot) -> None:
+        """Solve for ``task.goal`` and move there."""
+        result = task.result = self._targets.solve(task.goal, robot)
+        self._health.solved(result.time)
+        task.figures |= {
+            'solve_time_ms': f'{1e3 * result.time:.3f}', 'restarts': result.restarts,
+            'iterations': result.iterations, 'solution': result.status.value,
+            'position_error_m': f'{result.position_error:.3e}',
+            'orientation_error_rad': f'{result.orientation_error:.3e}'}
+        if not result.success:
+            raise GoalError(result.message, result.status)
+        task.figures |= {
+            'limit_margin': f'{result.limit_margin:.4f}',
+            'smallest_singular_value': f'{result.smallest_singular_value:.4f}'}
+        robot.last_answer = task.q_goal = result.q
+        self._motion.to_joints(task)
+
+
+def _note_end(task: GoalTask, poses: list[np.ndarray]) -> None:
+    """Note where a path ends, for the markers of a path that cannot be followed."""
+    if poses:
+        task.goal = Goal(poses[-1])

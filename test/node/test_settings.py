@@ -1,0 +1,45 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Each row of the table of parameters names a field that there is."""
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from ik_node.errors import ParameterError
+from ik_node.model.chain import make_chain
+from ik_node.model.urdf import read_urdf
+from ik_node.node.settings import make_settings, start_options, StartOptions, VALUE_CONVERSIONS
+from ik_node.ros.parameters import IK_NODE
+
+CHAIN = make_chain(read_urdf(Path(__file__).parents[2] / 'urdf/six_axis_arm.urdf'))
+DEFAULTS = {row.name: row.default for row in IK_NODE}
+
+
+def test_every_parameter_has_a_field():
+    """But the one that is read before there are settings."""
+    assert [row.name for row in IK_NODE if not row.fills] == ['autostart']
+    assert {row.convert for row in IK_NODE} == {'', *VALUE_CONVERSIONS}
+    assert {field.name for field in fields(StartOptions)} == {
+        row.fills for row in IK_NODE if row.fills and not row.live}
+
+
+def test_start_options():
+    """Each by its own name."""
+    values = {**DEFAULTS, **{row.name: f'value of {row.name}' for row in IK_NODE if not row.live}}
+    for row in IK_NODE:
+        if row.fills and not row.live:
+            assert getattr(start_options(values), row.fills) == f'value of {row.name}'
+
+
+@pytest.mark.parametrize('name, value, words', [
+    ('motion.jerk_limits', (0.0,), 'must be positive'),
+    ('stream.null_space_gains', (-1.0,), 'may be negative'),
+    ('watch.path_tolerance', (0.1, 0.1), 'needs 1 or 6'),
+    ('solver.deadline', 0.5, 'must be shorter than state.timeout')])
+def test_a_value_that_is_refused(name, value, words):
+    """With the name of the parameter."""
+    with pytest.raises(ParameterError, match=words) as caught:
+        make_settings({**DEFAULTS, name: value}, CHAIN)
+    assert name in str(caught.value)

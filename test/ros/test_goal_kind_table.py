@@ -1,0 +1,63 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""One table of goal kinds, from which topics, documents and the SROS2 policy follow."""
+
+from harness import ROOT
+import pytest
+
+from ik_node.command_line.send_goal import parse
+from ik_node.node.goal_kinds import GoalStarter
+from ik_node.ros.goal_kinds import GOAL_KINDS
+from scripts.reference import documents, POLICY_FILE, with_goal_topics, with_goals
+
+STREAMED = {kind.name for kind in GOAL_KINDS if kind.streamed}
+
+
+def test_files_follow_from_the_table(monkeypatch):
+    """Each kind is in the policy and in the table of topics, with its type."""
+    monkeypatch.chdir(ROOT)
+    policy = POLICY_FILE.read_text()
+    assert policy == with_goal_topics(policy), 'run: python scripts/reference.py'
+    assert documents(), 'no document has the table'
+    for path in documents():
+        text = path.read_text()
+        assert text == with_goals(text), 'run: python scripts/reference.py'
+        for kind in GOAL_KINDS:
+            assert f'| `~/goal_{kind.name}` in | ' in text and kind.description in text
+    for kind in GOAL_KINDS:
+        # Of the ik_node, of the viewer, of the handle in RViz.
+        assert policy.count(f'/goal_{kind.name}<') == (3 if kind.in_ui else 1), kind.name
+        assert policy.count(f'/preview_{kind.name}<') == (3 if kind.preview else 0), kind.name
+
+
+def test_a_topic_that_is_missing_is_written(monkeypatch):
+    """A kind that is new, or one that is gone."""
+    monkeypatch.chdir(ROOT)
+    policy = POLICY_FILE.read_text()
+    without = policy.replace('            <topic>~/goal_joints</topic>\n', '')
+    more = policy.replace('            <topic>ik_node/goal_pose</topic>\n',
+                          '            <topic>ik_node/goal_pose</topic>\n'
+                          '            <topic>ik_node/goal_of_old</topic>\n')
+    assert without != policy != more
+    assert with_goal_topics(without) == with_goal_topics(more) == policy
+
+
+def test_every_kind_is_begun():
+    """By what the arm does for it; a stream goes its own way."""
+    begin = GoalStarter(None, None, None, None).begin
+    assert {*begin} == {kind.name for kind in GOAL_KINDS} - STREAMED
+
+
+@pytest.mark.parametrize('kind', [kind for kind in GOAL_KINDS if kind.option],
+                         ids=lambda kind: kind.name)
+def test_every_kind_has_its_option(tmp_path, kind):
+    """What send_goal takes by it is a goal of this kind."""
+    from ik_node.commands.send_goal import make_goal
+    poses = tmp_path / 'poses.csv'
+    poses.write_text('x,y,z,roll,pitch,yaw\n0.4,0.0,0.4,0.0,0.0,0.0\n')
+    arguments = {'--joints': ['--joints', '0.1'], '--path': ['--path', str(poses)],
+                 '--through': ['--xyz', '0.4', '0', '0.4', '--through', '0.3', '0', '0.4'],
+                 '--xyz': ['--xyz', '0.4', '0', '0.4']}.get(
+        kind.option, ['--xyz', '0.4', '0', '0.4', kind.option])
+    topic, goal = make_goal(parse(arguments))
+    assert topic == f'goal_{kind.name}' and type(goal) is kind.message
