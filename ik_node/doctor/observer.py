@@ -109,7 +109,7 @@ class Observer(Node):
         seen.nodes = sorted(name for name in names if not hidden(name))
         prefix = prefix_of(seen.value('controller'))
         seen.states_topic = self._named(JOINT_STATE_TYPE, 'joint_states')
-        seen.description_topic = self._named(DESCRIPTION_TYPE, description.TOPIC)
+        seen.description_topic = self._named(DESCRIPTION_TYPE, description.DESCRIPTION_TOPIC)
         seen.trajectory_topic = self._named(TRAJECTORY_TYPE, f'{prefix}joint_trajectory')
         seen.clock_topic = self._topic(CLOCK_TOPIC)
         seen.tf_publishers = sum(map(self.count_publishers, TF_TOPICS))

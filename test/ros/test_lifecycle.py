@@ -36,10 +36,14 @@ from ik_node.errors import GoalError, IkNodeError, Reason
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.node.active_flag import ActiveFlag
 from ik_node.node.outputs import Commands, make_output
+from ik_node.node.settings import StartOptions
 
 # What a node has in every state.
 OWN = '^/rosout|parameter|transition|type_description|(change|get|available)_states?$'
 GOAL = 0.3, 0.4, 0.3
+TOPIC_OUTPUT = StartOptions(
+    robot_description='', urdf_file='', base_link='', tip_link='', frame_prefix='', controller='',
+    output='topic', tip_pose_rate=0.0, stream_output='trajectory')
 HERE = tip(READY)
 TURNED = pin.Quaternion(HERE.rotation).coeffs()
 CYCLES = int(os.environ.get('IK_NODE_TEST_CYCLES', 120))
@@ -290,7 +294,7 @@ def test_what_is_sent_is_acknowledged_at_once(tmp_path):
     with run_sim(tmp_path) as probe:
         gate = ActiveFlag(probe)
         gate.open = True
-        output = make_output(probe, 'topic', '', gate)
+        output = make_output(probe, TOPIC_OUTPUT, gate)
         probe.wait(lambda: output.listeners() > 1)
         acknowledged = 0
         for _ in range(5):
@@ -309,7 +313,7 @@ def test_nothing_leaves_through_a_shut_gate(probe, kind):
         probe.create_subscription(Float64MultiArray, 'commands', came.append, 10)
         ready, send = commands.require_listener, lambda: commands.send(np.array(READY))
     else:
-        output = make_output(node, 'topic', '', gate)
+        output = make_output(node, TOPIC_OUTPUT, gate)
         probe.create_subscription(JointTrajectory, 'joint_trajectory', came.append, 10)
         ready, send = output.listeners, lambda: output.send(hold())
 

@@ -138,13 +138,13 @@ def test_max_joint_step(monkeypatch):
     """The joints go from solution to solution in such steps: smaller ones, more of them."""
     from ik_node.motion.tool_path import plan
     counts = []
-    timed = plan.timed
+    timed = plan.timed_trajectory
 
-    def counting(names, path, nodes, q, *others):
+    def counting(path, nodes, q, *others):
         counts.append((len(nodes), np.abs(np.diff(q, axis=0)).max()))
-        return timed(names, path, nodes, q, *others)
+        return timed(path, nodes, q, *others)
 
-    monkeypatch.setattr(plan, 'timed', counting)
+    monkeypatch.setattr(plan, 'timed_trajectory', counting)
     for step in (0.05, 0.01):
         settings = settings_of(path__max_joint_step=step)
         plan_path(settings.solver, START, [moved((0.0, -0.3, -0.1))], settings.planning,
