@@ -21,15 +21,20 @@ demo: $(VENV)/.demo
 	@$(BIN)/ik_demo $(if $(KEEP),--keep) $(if $(URDF),--urdf '$(URDF)') $(if $(BASE),--base-link '$(BASE)') \
 	  $(if $(TIP),--tip-link '$(TIP)') $(if $(XACRO_ARGS),--xacro-args $(XACRO_ARGS))
 
-# All tests by four processes, each in a ROS domain of its own; a selection by one.  Tests over
-# DDS wait for motions most of the time: two processes a core.
-WORKERS ?= 4
+# All tests by several processes, each in a ROS domain of its own, and then those that judge
+# motion in real time, alone; a selection by one process.
+WORKERS ?= 3
+PYTEST := $(BIN)/python -m pytest
 test: $(VENV)/.test
-	@$(BIN)/python -m pytest $(or $(ARGS),-n $(WORKERS) --dist loadfile)
+ifdef ARGS
+	@$(PYTEST) $(ARGS)
+else
+	@$(PYTEST) -n $(WORKERS) --dist loadfile -m "not real_time" && $(PYTEST) -m real_time
+endif
 
 # The same with ten times as many mutants of descriptions, then a million hostile calls, then the soak.
 nightly: $(VENV)/.test
-	@IK_NODE_TEST_NIGHTLY=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+	@IK_NODE_TEST_NIGHTLY=1 $(MAKE) --no-print-directory test
 	@$(MAKE) --no-print-directory fuzz soak
 
 # Two arms under load, then a thousand lives: each goal has one answer, and nothing grows.

@@ -26,6 +26,8 @@ from nav_msgs.msg import Path
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.real_time
+
 SIM = '/sim_controller'
 KICK = 8.0  # rad/s^2
 AWAY = np.array([1.8, 0.1, -0.6, 0.3, 1.2, 0.5])

@@ -12,6 +12,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ik_node.ros.parameters import SIM_CONTROLLER
 
+pytestmark = pytest.mark.real_time
+
 NAMES = [f'joint_{k}' for k in range(1, 7)]
 SIM = '/sim_controller'
 HEALTH = f'{SIM}: trajectories'

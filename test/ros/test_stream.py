@@ -31,6 +31,8 @@ from trajectory_msgs.msg import JointTrajectory
 
 from ik_node.ros.status_messages import answers_stream
 
+pytestmark = pytest.mark.real_time
+
 CYCLE = 0.01  # s, of the simulated controller
 HERE = tip(READY)
 JERK = 20.0  # rad/s^3, the limit

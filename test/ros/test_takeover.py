@@ -26,6 +26,8 @@ import pytest
 from rig import judged, Setting
 from std_msgs.msg import String
 
+pytestmark = pytest.mark.real_time
+
 ACCELERATION = 2.0  # rad/s^2, as config/ik_node.yaml has it
 JOINTS = [f'joint_{k}' for k in range(1, 7)]
 AWAY = np.array([1.2, 0.1, -0.6, 0.3, 1.2, 0.5])
