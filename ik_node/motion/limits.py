@@ -35,7 +35,8 @@ class LimitRows(NamedTuple):
     """
     Limits as arrays, for compiled code.
 
-    Each (n,), in the units of :class:`MotionLimits`; `tip` (4,) as :attr:`TipLimits.row`.
+    Each (n,), in the units of :class:`MotionLimits`; `tip` (4,) as :attr:`TipLimits.row`.  They
+    are copies: numba would compile anew for an array that is read-only.
     """
 
     lower: np.ndarray
@@ -164,7 +165,7 @@ class MotionLimits:
         """Return the limits that ruckig plans with; jerk switches closer than a point merge."""
         jerk = np.minimum(self.jerk, MAX_JERK_RATIO_PER_S * self.acceleration)
         return LimitRows(
-            self.lower, self.upper, (1.0 - VELOCITY_MARGIN) * self.velocity,
+            self.lower.copy(), self.upper.copy(), (1.0 - VELOCITY_MARGIN) * self.velocity,
             self.acceleration - SPACING_OVERSHOOT * jerk * self.min_spacing, jerk, self.tip.row)
 
     def for_streams(self) -> LimitRows:
@@ -173,12 +174,12 @@ class MotionLimits:
                                0.5 * self.acceleration)
         return LimitRows(
             self.lower + POSITION_MARGIN, self.upper - POSITION_MARGIN,
-            (1.0 - VELOCITY_MARGIN) * self.velocity, self.acceleration - overshoot, self.jerk,
+            (1.0 - VELOCITY_MARGIN) * self.velocity, self.acceleration - overshoot, self.jerk.copy(),
             self.tip.row)
 
     def for_paths(self) -> LimitRows:
         """Return the limits that tool paths are timed with."""
         return LimitRows(
-            self.lower, self.upper, (1.0 - VELOCITY_MARGIN) * self.velocity,
+            self.lower.copy(), self.upper.copy(), (1.0 - VELOCITY_MARGIN) * self.velocity,
             PATH_ACCELERATION_SHARE * self.acceleration, PATH_JERK_SHARE * self.jerk,
             self.tip.row)

@@ -60,7 +60,7 @@ def timed_trajectory(path: ToolPath, nodes: np.ndarray, q: np.ndarray, limits: M
     _, lengths, c = segments(trajectory)
     # The planned shares of the limits leave room for the quintics; the jerk may use all.
     slowdown = max(slowdown, _slowdown(pacing.peak_shares(
-        lengths, c, rows._replace(jerk=limits.jerk))))
+        lengths, c, rows._replace(jerk=limits.jerk.copy()))))
     return (Trajectory(names, trajectory.start, slowdown * times, states[0],
                        states[1] / slowdown, states[2] / slowdown**2), coordinates)
 
