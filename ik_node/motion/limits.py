@@ -174,8 +174,8 @@ class MotionLimits:
                                0.5 * self.acceleration)
         return LimitRows(
             self.lower + POSITION_MARGIN, self.upper - POSITION_MARGIN,
-            (1.0 - VELOCITY_MARGIN) * self.velocity, self.acceleration - overshoot, self.jerk.copy(),
-            self.tip.row)
+            (1.0 - VELOCITY_MARGIN) * self.velocity, self.acceleration - overshoot,
+            self.jerk.copy(), self.tip.row)
 
     def for_paths(self) -> LimitRows:
         """Return the limits that tool paths are timed with."""
