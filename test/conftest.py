@@ -6,6 +6,7 @@ How tests are run: examples that stay the same, the order of files, compiled ker
 Hypothesis draws the same examples every time; others with ``--hypothesis-profile explore``.
 """
 
+import os
 from pathlib import Path
 import subprocess
 import sys
@@ -19,6 +20,10 @@ LONGEST_FIRST = tuple(f'ros/test_{name}.py' for name in (
     'stream', 'takeover', 'lifecycle', 'viewer_page', 'doctor', 'demo', 'fault_restart',
     'joint_states', 'watching', 'soak', 'interruption', 'fault_states', 'fault_process',
     'interactive_goal', 'start_and_end', 'send_goal', 'fuzz_messages', 'fuzz_parameters'))
+
+# Programs under test must not know that `make test` started them.
+for name in ('MAKELEVEL', 'MAKEFLAGS', 'MFLAGS'):
+    os.environ.pop(name, None)
 
 settings.register_profile('same', derandomize=True)
 settings.register_profile('explore', derandomize=False, print_blob=True)
