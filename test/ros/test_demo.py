@@ -186,6 +186,7 @@ def test_demo_follows_the_handle(tmp_path, probe):
         pytest.skip('no Chromium is installed')
     goals = tmp_path / 'goals.yaml'
     goals.write_text('goals: []\n')
+    probe.watch_motion()
     with kept(goals) as (_, said), browser() as chromium:
         assert 'it follows the hand' in said
         port = int(re.search(r'http://127\.0\.0\.1:(\d+)', said)[1])
