@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 import gc
 import os
 import signal
@@ -53,12 +54,10 @@ def leave(node: Node | None, code: int) -> NoReturn:
     and the process ends without destroying the rest.
     """
     if node is not None:
-        try:
+        # A signal may shut rclpy down at this moment; the process ends in any case.
+        with suppress(RuntimeError):
             rclpy.create_node('_leaving', enable_rosout=False, start_parameter_services=False)
             node.destroy_node()
-        except RuntimeError:
-            if rclpy.ok():
-                raise  # else a signal shuts rclpy down at this moment
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
