@@ -469,7 +469,7 @@ def way(probe):
 def off_line(points, a, b):
     """Return how far points (N, 3) are from the segment between a and b."""
     d = b - a
-    share = np.clip((points - a) @ d / (d @ d), 0.0, 1.0)
+    share = np.clip((points - a) @ d / (d @ d or 1.0), 0.0, 1.0)  # a may be b: the arm rests
     return np.linalg.norm(points - a - share[:, None] * d, axis=1)
 
 
