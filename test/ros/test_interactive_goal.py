@@ -509,7 +509,7 @@ def test_rviz_goes_away(other, shared_system):
     follow(other, shared_system)
     other.probe.destroy_node()
     shared_system.wait(lambda: shared_system.statuses[-1]['reason'] == 'STREAM_ENDED', 30.0)
-    assert other.log.output.count('RViz is gone while the handle was dragged') == 1
+    assert other.log.output.count('RViz closed while the handle was dragged') == 1
 
 
 @needs_package

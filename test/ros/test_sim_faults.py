@@ -226,7 +226,7 @@ def test_constraints(sim, constraint):
                **{f'constraints__{constraint}': [0.05]})
     sim.commands.publish(trajectory(THERE))
     words = {'trajectory': 'path tolerance', 'goal': 'goal_time_tolerance'}[constraint]
-    sim.wait(lambda: f'given up: Aborted due to {words}' in sim.health[HEALTH].message)
+    sim.wait(lambda: f'aborted: Aborted due to {words}' in sim.health[HEALTH].message)
     assert 'holding position: ' in sim.running.output
     held = settled(sim)
     assert READY[0] + 0.001 < held[0] < THERE[0] - 0.03
