@@ -97,67 +97,18 @@ def test_demo_notices_an_unexpected_end(tmp_path):
     assert 'NOT OK' in done.stdout and 'expected REACHED' in done.stdout
 
 
-@pytest.mark.parametrize('end', [
-    lambda demo: os.killpg(demo.pid, signal.SIGINT),  # as Ctrl-C does
-    lambda demo: demo.send_signal(signal.SIGINT),
-    lambda demo: demo.terminate()])
-def test_demo_stays_up_until_it_is_ended(tmp_path, end):
-    """With --keep it takes more goals; any signal ends all processes, with exit code 0."""
-    goals = tmp_path / 'goals.yaml'
-    goals.write_text('goals: []\n')
-    demo = subprocess.Popen([sys.executable, '-c', RUN.format('demo'), '--goals', str(goals),
-                             '--keep'], stdout=subprocess.PIPE, text=True,
-                            start_new_session=True)
-    try:
-        for line in demo.stdout:
-            if 'staying up' in line:
-                break
-        sent = run('send_goal', '--xyz', '0.4', '0.2', '0.4', '--rpy', '3.14', '0', '0')
-        assert sent.returncode == 0 and sent.stdout.startswith('reached (REACHED)'), sent
-        end(demo)
-        assert demo.wait(20) == 0
-        with pytest.raises(ProcessLookupError):  # of the group of all that it started
-            os.killpg(demo.pid, 0)
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(demo.pid, signal.SIGKILL)
-
-
-def test_demo_shows_the_arm_until_somebody_takes_over(tmp_path, probe):
-    """With --keep there is a page, and the goals are repeated until another one is sent."""
-    pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
-    goals = tmp_path / 'goals.yaml'
-    goals.write_text('goals:\n' + ''.join(
-        f'  - {{name: {y}, xyz: [0.4, {y}, 0.4], rpy: [3.14, 0.0, 0.0], frame: base_link, '
-        'expect: REACHED}\n' for y in (0.1, 0.2)))
-    demo = subprocess.Popen([sys.executable, '-c', RUN.format('demo'), '--goals', str(goals),
-                             '--keep'], stdout=subprocess.PIPE, text=True,
-                            start_new_session=True)
-    try:
-        told = ''
-        for line in demo.stdout:
-            told += line
-            if 'staying up' in line:
-                break
-        page = re.search(r'see the arm, and drag it: (http://127\.0\.0\.1:\d+)\n', told)[1]
-        assert b'<html' in urllib.request.urlopen(page, timeout=30).read().lower()
-        probe.wait(lambda: [status['state'] for status in probe.statuses].count('reached') > 3,
-                   60.0, 'the goals once more')
-        sent = run('send_goal', '--xyz', '0.4', '-0.2', '0.4', '--rpy', '3.14', '0', '0', '--json')
-        assert sent.returncode == 0, sent
-        answer = probe.final(json.loads(sent.stdout)['stamp'])
-        probe.spin_for(4.0)
-        assert probe.statuses[-1] == answer
-        os.killpg(demo.pid, signal.SIGINT)
-        assert demo.wait(20) == 0
-    finally:
-        if demo.poll() is None:
-            os.killpg(demo.pid, signal.SIGKILL)
+def interrupt(demo):
+    """Press Ctrl-C: a signal to the process group."""
+    os.killpg(demo.pid, signal.SIGINT)
 
 
 @contextmanager
-def kept(goals):
-    """Run the demo with --keep until the block ends; give its process and what it said."""
+def kept(goals, end=interrupt):
+    """
+    Run the demo with --keep; give its process and what it said until it stayed up.
+
+    After the block it is ended: with exit code 0, and nothing that it started is left.
+    """
     demo = subprocess.Popen([sys.executable, '-c', RUN.format('demo'), '--goals', str(goals),
                              '--keep'], stdout=subprocess.PIPE, text=True,
                             start_new_session=True)
@@ -168,11 +119,43 @@ def kept(goals):
             if 'staying up' in line:
                 break
         yield demo, said
-        os.killpg(demo.pid, signal.SIGINT)
+        end(demo)
         assert demo.wait(20) == 0
+        with pytest.raises(ProcessLookupError):  # of the group of all that it started
+            os.killpg(demo.pid, 0)
     finally:
         with suppress(ProcessLookupError):
             os.killpg(demo.pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize('end', [
+    interrupt, lambda demo: demo.send_signal(signal.SIGINT), lambda demo: demo.terminate()])
+def test_demo_stays_up_until_it_is_ended(tmp_path, end):
+    """With --keep it takes more goals; any signal ends all processes, with exit code 0."""
+    goals = tmp_path / 'goals.yaml'
+    goals.write_text('goals: []\n')
+    with kept(goals, end):
+        sent = run('send_goal', '--xyz', '0.4', '0.2', '0.4', '--rpy', '3.14', '0', '0')
+        assert sent.returncode == 0 and sent.stdout.startswith('reached (REACHED)'), sent
+
+
+def test_demo_shows_the_arm_until_somebody_takes_over(tmp_path, probe):
+    """With --keep there is a page, and the goals are repeated until another one is sent."""
+    pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
+    goals = tmp_path / 'goals.yaml'
+    goals.write_text('goals:\n' + ''.join(
+        f'  - {{name: {y}, xyz: [0.4, {y}, 0.4], rpy: [3.14, 0.0, 0.0], frame: base_link, '
+        'expect: REACHED}\n' for y in (0.1, 0.2)))
+    with kept(goals) as (_, said):
+        page = re.search(r'see the arm, and drag it: (http://127\.0\.0\.1:\d+)\n', said)[1]
+        assert b'<html' in urllib.request.urlopen(page, timeout=30).read().lower()
+        probe.wait(lambda: [status['state'] for status in probe.statuses].count('reached') > 3,
+                   60.0, 'the goals once more')
+        sent = run('send_goal', '--xyz', '0.4', '-0.2', '0.4', '--rpy', '3.14', '0', '0', '--json')
+        assert sent.returncode == 0, sent
+        answer = probe.final(json.loads(sent.stdout)['stamp'])
+        probe.spin_for(4.0)
+        assert probe.statuses[-1] == answer
 
 
 def test_demo_follows_the_handle(tmp_path, probe):
