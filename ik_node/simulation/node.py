@@ -29,6 +29,7 @@ from ik_node.ros.description import Description
 from ik_node.ros.node_parameters import declare, plain, refused
 from ik_node.ros.parameters import SIM_CONTROLLER
 from ik_node.ros.process import forget_garbage
+from ik_node.ros.qos_mismatch import QosLog
 from ik_node.simulation.action_server import TrajectoryServer
 from ik_node.simulation.controller import ControllerOptions, SimulatedController
 from ik_node.simulation.joints import Following, LaggingPlant, Measuring, Sensors
@@ -38,7 +39,7 @@ from ik_node.text import quote
 MIN_MOVING_SPEED = 1e-3  # rad/s or m/s
 
 
-class SimController(Node):
+class SimController(QosLog, Node):
     """Executes ``joint_trajectory``, publishes ``joint_states``, reports rejected trajectories."""
 
     def __init__(self) -> None:

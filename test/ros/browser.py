@@ -15,6 +15,10 @@ from scripts.screenshot import ARGUMENTS, CHROMIUM, dismiss_warning, PROJECT
 
 PATIENCE = 120.0  # s; pictures are computed without a graphics card
 SIZE = {'width': 1120, 'height': 600}  # the panels take 600 pixels of the width
+# Without a graphics card each picture takes the whole processor for tenths of a second.
+FEW_PICTURES = """window.requestAnimationFrame = draw =>
+    setTimeout(() => draw(performance.now()), 150);
+window.cancelAnimationFrame = clearTimeout;"""
 POSE = """name => {
     const pose = window.__viserMutable?.nodePoseData[name];
     return pose ? [...pose.position, ...pose.wxyz] : null;
@@ -36,6 +40,7 @@ class Window:
         self._probe = probe
         self.complaints: list[str] = []
         self.requests: list[str] = []
+        page.add_init_script(FEW_PICTURES)
         page.set_default_timeout(1e3 * PATIENCE)
         page.on('console', lambda said: said.type == 'error' and self.complaints.append(said.text))
         page.on('pageerror', lambda error: self.complaints.append(str(error)))

@@ -25,6 +25,7 @@ from ik_node.ros.joint_states import JointStates
 from ik_node.ros.node_parameters import declare
 from ik_node.ros.parameters import VIEWER_NODE
 from ik_node.ros.qos import BEST_EFFORT_QOS, LATCHED_QOS, STATUS_QOS
+from ik_node.ros.qos_mismatch import QosLog
 from ik_node.ui.mesh_files import resolve
 from ik_node.ui.viewer.event_queue import Inbox
 from ik_node.ui.viewer.link_meshes import link_bodies
@@ -37,7 +38,7 @@ PANEL_PERIOD_S = 0.25
 MAX_STATE_AGE_S = 1.0  # joint states older than this are reported as missing
 
 
-class Viewer(Node):
+class Viewer(QosLog, Node):
     """
     Serves one page; commands given there go out by public topics and services.
 
