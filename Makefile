@@ -41,7 +41,8 @@ nightly: $(VENV)/.test
 SOAK_MINUTES ?= 30
 soak: $(VENV)/.test
 	@$(BIN)/python -m benchmarks.soak --minutes $(SOAK_MINUTES) --json soak.json
-	@IK_NODE_TEST_CYCLES=1000 $(BIN)/python -m pytest -s test/ros/test_lifecycle.py -k many_lives
+	@IK_NODE_TEST_CYCLES=1000 $(BIN)/python -m pytest -o faulthandler_timeout=0 -s test/ros/test_lifecycle.py \
+	  -k many_lives
 
 lint: $(VENV)/.test
 	@$(BIN)/ruff check . && $(BIN)/lint-imports

@@ -96,7 +96,7 @@ class Window:
     def picture(self) -> np.ndarray:
         """Return the picture of the scene (height, width, 3)."""
         return np.array(Image.open(io.BytesIO(
-            self.page.locator('canvas').first.screenshot())).convert('RGB')).astype(int)
+            self.page.locator('canvas').first.screenshot(scale='css'))).convert('RGB')).astype(int)
 
     def pixel(self, name: str, point) -> tuple[float, float]:
         """Return where a point in the frame of a node of the scene is on the screen."""
@@ -111,6 +111,11 @@ class Window:
         """Return whether a node of the scene is there to be seen."""
         return self.page.evaluate(
             'name => !!window.__viserSceneTree?.getState()[name]?.effectiveVisibility', name)
+
+
+def new_context(chromium, viewport=SIZE):
+    """Return a fresh session of the browser, with pictures of few points for the same reason."""
+    return chromium.new_context(viewport=viewport, device_scale_factor=0.5)
 
 
 @contextmanager

@@ -97,6 +97,11 @@ class Process:
         """Return whether the process lives."""
         return self._popen.poll() is None
 
+    def catches(self, number: int) -> bool:
+        """Return whether the process has a handler of its own for a signal."""
+        status = Path(f'/proc/{self.pid}/status').read_text()
+        return bool(int(status.split('SigCgt:')[1].split()[0], 16) >> number - 1 & 1)
+
     def wait(self, seconds: float = 20.0) -> int:
         """Return the exit code; an error if the process does not end in time."""
         return self._popen.wait(seconds)

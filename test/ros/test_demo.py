@@ -162,7 +162,7 @@ def test_demo_follows_the_handle(tmp_path, probe):
     """With --keep the box is checked from the start: the arm moves during the drag."""
     pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
     pytest.importorskip('playwright', reason='playwright is not installed')
-    from browser import browser, SIZE, Window
+    from browser import browser, new_context, Window
 
     from scripts.screenshot import CHROMIUM, HANDLE
     if CHROMIUM is None:
@@ -173,7 +173,7 @@ def test_demo_follows_the_handle(tmp_path, probe):
     with kept(goals) as (_, said), browser() as chromium:
         assert 'it follows the hand' in said
         port = int(re.search(r'http://127\.0\.0\.1:(\d+)', said)[1])
-        context = chromium.new_context(viewport=SIZE)
+        context = new_context(chromium)
         window = Window(context.new_page(), port, probe)
         assert window.box('Follow while dragging').is_checked()
         window.reads('Drag the handle at the tip: the arm follows.')

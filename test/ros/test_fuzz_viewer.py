@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
 pytest.importorskip('playwright', reason='playwright is not installed')
 
-from browser import browser, free_port, SIZE, Window  # noqa: E402
+from browser import browser, free_port, new_context, Window  # noqa: E402
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue  # noqa: E402
 from fuzz.messages import like  # noqa: E402
 from geometry_msgs.msg import Point, PoseStamped  # noqa: E402
@@ -74,7 +74,7 @@ def test_messages(tmp_path, probe):
     with process('viewer', tmp_path, {'urdf_file': ARM, 'port': port}) as viewer, \
             browser() as chromium:
         probe.wait(lambda: 'open http://' in viewer.output, 60.0)
-        window = Window(chromium.new_context(viewport=SIZE).new_page(), port, probe)
+        window = Window(new_context(chromium).new_page(), port, probe)
         made = {name: probe.create_publisher(type(good), name, LATCHED)
                 for name, good in GOOD.items()}
         probe.wait(lambda: all(each.get_subscription_count() for each in made.values()))

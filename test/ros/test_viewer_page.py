@@ -29,7 +29,7 @@ from std_msgs.msg import String
 pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
 pytest.importorskip('playwright', reason='playwright is not installed')
 
-from browser import browser, free_port, SIZE, Window  # noqa: E402
+from browser import browser, free_port, new_context, SIZE, Window  # noqa: E402
 
 from scripts.screenshot import CHROMIUM, drag, HANDLE  # noqa: E402
 
@@ -49,7 +49,7 @@ def chromium():
 @contextmanager
 def opened(chromium, port, probe):
     """Open a window; it must log no errors and send requests to this machine only."""
-    with closing(chromium.new_context(viewport=SIZE)) as context:
+    with closing(new_context(chromium)) as context:
         window = Window(context.new_page(), port, probe)
         yield window
     assert not window.complaints
@@ -515,7 +515,7 @@ def test_arm_casts_a_shadow(window, arm):
 
 def test_phone(chromium, port, arm):
     """The arm is drawn above the panel, Stop and Move are visible, no text is cut off."""
-    with closing(chromium.new_context(viewport=PHONE_SIZE)) as context:
+    with closing(new_context(chromium, PHONE_SIZE)) as context:
         window = Window(context.new_page(), port, arm)
         at_tip(window, arm)
 
@@ -643,7 +643,7 @@ def test_two_windows_drag_one_handle(chromium, port, window, arm):
 
 def test_narrow_window_has_the_whole_arm(chromium, port, arm):
     """The handle is within the part of the canvas that the panels leave free."""
-    context = chromium.new_context(viewport={'width': 800, 'height': 600})
+    context = new_context(chromium, {'width': 800, 'height': 600})
     try:
         window = Window(context.new_page(), port, arm)
 
@@ -663,7 +663,7 @@ def test_page_comes_back_with_its_server(chromium, shared_system, tmp_path):
     port = free_port()
     parameters = {'urdf_file': ARM, 'port': port}
     first = Process('viewer', tmp_path / 'first.log', parameters)
-    context = chromium.new_context(viewport=SIZE)
+    context = new_context(chromium)
     try:
         shared_system.wait(lambda: 'open http://' in first.output, 60.0)
         window = Window(context.new_page(), port, shared_system)
