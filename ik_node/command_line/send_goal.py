@@ -25,6 +25,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
     kind.add_argument('--path', type=Path, metavar='FILE',
                       help='poses to go through in straight lines: CSV x,y,z,roll,pitch,yaw or '
                            'x,y,z,qx,qy,qz,qw, or YAML as examples/goals.yaml')
+    kind.add_argument('--turn', action='store_true',
+                      help='turn the tip where it is, to --rpy or --quat')
     _add_turn(parser, '', 'orientation')
     way = parser.add_mutually_exclusive_group()
     way.add_argument('--line', action='store_true', help='to --xyz by a straight line of the tip')
@@ -46,9 +48,13 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument('--json', action='store_true', help='print the answer as one JSON line')
     options = parser.parse_args(argv)
     if options.xyz is None and (options.line or options.through or options.position
-                                or options.pointing or options.rpy or options.quat):
-        parser.error('--line, --through, --position, --pointing, --rpy and --quat belong to '
-                     '--xyz')
+                                or options.pointing):
+        parser.error('--line, --through, --position and --pointing belong to --xyz')
+    oriented = options.rpy or options.quat
+    if oriented and options.xyz is None and not options.turn:
+        parser.error('--rpy and --quat belong to --xyz or --turn')
+    if options.turn and not oriented:
+        parser.error('--turn needs --rpy or --quat')
     if options.position and (options.rpy or options.quat):
         parser.error('--position leaves the orientation free; leave out --rpy and --quat')
     if not options.through and (options.through_rpy or options.through_quat):

@@ -11,7 +11,15 @@ import sys
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
-from geometry_msgs.msg import Point, PointStamped, Pose, PoseArray, PoseStamped, Quaternion
+from geometry_msgs.msg import (
+    Point,
+    PointStamped,
+    Pose,
+    PoseArray,
+    PoseStamped,
+    Quaternion,
+    QuaternionStamped,
+)
 from nav_msgs.msg import Path
 import rclpy
 from rclpy.executors import ExternalShutdownException
@@ -54,6 +62,10 @@ def make_goal(options: argparse.Namespace) -> tuple[str, Any]:
             stamped.header.frame_id = row.frame
             path.poses.append(stamped)
         topic, goal = 'goal_path', path
+    elif options.turn:
+        x, y, z, w = _quaternion(options.rpy, options.quat)
+        topic, goal = 'goal_orientation', QuaternionStamped(
+            quaternion=Quaternion(x=x, y=y, z=z, w=w))
     elif options.position:
         topic, goal = 'goal_position', PointStamped(point=make_point(options.xyz))
     else:

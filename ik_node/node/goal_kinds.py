@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from geometry_msgs.msg import PointStamped, PoseArray, PoseStamped
+from geometry_msgs.msg import PointStamped, Pose, PoseArray, PoseStamped, QuaternionStamped
 from nav_msgs.msg import Path
 import numpy as np
 from sensor_msgs.msg import JointState
@@ -52,6 +52,7 @@ class GoalStarter:
             'pose': partial(self._to_target, 'pose'),
             'pointing': partial(self._to_target, 'pointing'),
             'position': partial(self._to_target, 'position'),
+            'orientation': self._to_orientation,
             'joints': self._to_joints,
             'path': self._along_path,
             'arc': self._along_arc,
@@ -60,10 +61,25 @@ class GoalStarter:
     def _to_target(self, kind: str, message: PoseStamped | PointStamped, task: GoalTask,
                    robot: Robot) -> None:
         task.goal = self._targets.goal(kind, message.header, message, robot)
-        if kind == 'pose' and robot.settings.straight:
+        if kind == 'pose':
+            self._to_pose(task, robot)
+        else:
+            self._solve(task, robot)
+
+    def _to_orientation(self, message: QuaternionStamped, task: GoalTask, robot: Robot) -> None:
+        T_base_tip = self._targets.pose(
+            message.header, Pose(orientation=message.quaternion), robot)
+        q, _ = self._arm.measured(robot)
+        T_base_tip[:3, 3] = forward_kinematics(robot.chain, q)[:3, 3]
+        task.goal = Goal(T_base_tip)
+        self._to_pose(task, robot)
+
+    def _to_pose(self, task: GoalTask, robot: Robot) -> None:
+        """Move to the full pose of ``task.goal``, by the way that is set."""
+        if robot.settings.straight:
             self._motion.along(task, [task.goal.T_base_tip])
-            return
-        self._solve(task, robot)
+        else:
+            self._solve(task, robot)
 
     def _to_joints(self, message: JointState, task: GoalTask, robot: Robot) -> None:
         q, _ = self._arm.measured(robot)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from geometry_msgs.msg import PointStamped, PoseArray, PoseStamped
+from geometry_msgs.msg import PointStamped, PoseArray, PoseStamped, QuaternionStamped
 from nav_msgs.msg import Path
 from sensor_msgs.msg import JointState
 
@@ -64,6 +64,8 @@ GOAL_KINDS = (
     GoalKind('position', PointStamped,
              'Move the tip there; the orientation is free',
              '--position', 'The same for a position'),
+    GoalKind('orientation', QuaternionStamped,
+             'Turn the tip to this orientation where it is', '--turn', in_ui=False),
     GoalKind('joints', JointState,
              'Move the named joints, the others stay; without names: all joints, in the order of '
              'the chain', '--joints'),

@@ -57,7 +57,8 @@ def test_every_kind_has_its_option(tmp_path, kind):
     poses.write_text('x,y,z,roll,pitch,yaw\n0.4,0.0,0.4,0.0,0.0,0.0\n')
     arguments = {'--joints': ['--joints', '0.1'], '--path': ['--path', str(poses)],
                  '--through': ['--xyz', '0.4', '0', '0.4', '--through', '0.3', '0', '0.4'],
-                 '--xyz': ['--xyz', '0.4', '0', '0.4']}.get(
+                 '--xyz': ['--xyz', '0.4', '0', '0.4'],
+                 '--turn': ['--turn', '--rpy', '0', '1.57', '0']}.get(
         kind.option, ['--xyz', '0.4', '0', '0.4', kind.option])
     topic, goal = make_goal(parse(arguments))
     assert topic == f'goal_{kind.name}' and type(goal) is kind.message

@@ -4,7 +4,7 @@
 
 import math
 
-from geometry_msgs.msg import PointStamped, PoseArray, PoseStamped
+from geometry_msgs.msg import PointStamped, PoseArray, PoseStamped, QuaternionStamped
 from harness import (
     DOWN,
     latest,
@@ -38,6 +38,27 @@ def test_a_position_leaves_the_orientation_free(system):
     assert np.linalg.norm(tip(latest(system)).translation - [0.2, 0.5, 0.3]) < 2e-6
     assert 'measured_orientation_error_rad' not in answer
     assert ' rad' not in answer['message']
+
+
+@pytest.mark.parametrize('straight', [False, True])
+def test_an_orientation_turns_the_tip_where_it_is(system, straight):
+    """In the frame of the tip itself; along a straight line the tip does not leave its place."""
+    assert system.set_parameters('/ik_node', {'motion.straight': straight}).successful
+    orientations = system.publisher(QuaternionStamped, 'goal_orientation')
+    R = pin.rpy.rpyToMatrix(0.2, -0.3, 0.5)
+    goal = QuaternionStamped()
+    o = goal.quaternion
+    o.x, o.y, o.z, o.w = map(float, pin.Quaternion(R).coeffs())
+    stamp = stamped(system, goal, 'tool0')
+    orientations.publish(goal)
+    answer = system.final(stamp)
+    assert answer['state'] == 'reached' and answer['kind'] == 'orientation', answer
+    there = tip(latest(system))
+    assert np.linalg.norm(there.translation - HERE.translation) < 1e-5
+    assert np.abs(there.rotation - HERE.rotation @ R).max() < 1e-5
+    if straight:
+        points, _ = way(system)
+        assert np.linalg.norm(points - HERE.translation, axis=1).max() < 1e-3
 
 
 def test_joints(system):

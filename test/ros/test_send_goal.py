@@ -169,7 +169,7 @@ def test_interrupted(number):
 
 
 @pytest.mark.parametrize('arguments, words', [
-    ((), 'one of the arguments --xyz --joints --path is required'),
+    ((), 'one of the arguments --xyz --joints --path --turn is required'),
     (('--xyz', 1, 2), 'expected 3'),
     (('--xyz', 1, 2, 3, '--rpy', 0, 0, 0, '--quat', 0, 0, 0, 1), 'not allowed with'),
     (('--xyz', 1, 2, 3, '--joints', 1), 'not allowed with'),
@@ -178,6 +178,7 @@ def test_interrupted(number):
     (('--xyz', 1, 2, 3, '--position', '--line'), 'not allowed with'),
     (('--joints', 1, '--line'), 'belong to --xyz'),
     (('--path', 'a.csv', '--rpy', 0, 0, 0), 'belong to --xyz'),
+    (('--turn',), '--turn needs --rpy or --quat'),
     (('--xyz', 1, 2, 3, '--position', '--rpy', 0, 0, 0), 'leaves the orientation free'),
     (('--xyz', 1, 2, 3, '--through-rpy', 0, 0, 0), 'belong to --through'),
     (('--joints', 'joint_1=far'), 'it takes NAME=VALUE'),
