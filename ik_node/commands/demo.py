@@ -3,8 +3,8 @@
 """
 Run ik_node and a simulated controller as two processes, and send goals to them.
 
-Each goal is sent by the command ``send_goal``; the error that is printed is measured here, from
-the joint states that the controller publishes.
+Each goal is that of a command ``send_goal``, which is printed.  The error that is printed is
+measured here, from the joint states that the controller publishes.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import argparse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, ExitStack
 from dataclasses import dataclass
+from functools import partial
 from itertools import cycle
-import json
 import os
 from pathlib import Path
 import shlex
@@ -47,6 +47,7 @@ from ik_node.text import printable, quote
 START_TIMEOUT_S = 300.0  # without progress; the first start compiles for a minute or longer
 PROGRESS_CHECK_S = 1.0
 EXIT_TIMEOUT_S = 5.0     # from SIGINT until a process is killed
+GOAL_TIMEOUT_S = 60.0
 GOAL_PAUSE_S = 0.5       # between two goals, to notice whether somebody took over
 MAX_GOAL_ERROR = 1e-5    # m and rad, between the goal and the measured pose
 LOG_CHARACTERS = 2000    # of each log that are shown if the processes do not start
@@ -131,15 +132,10 @@ def running(name: str, arguments: list[str], log_folder: Path) -> Iterator[subpr
 
 
 def send(command: list[str], witness: Witness) -> dict[str, Any] | None:
-    """Send one goal by the command send_goal and return its answer; None without one."""
-    done = subprocess.run(
-        [sys.executable, '-c', 'from ik_node.entry import send_goal; send_goal()', *command,
-         '--json'], stdout=subprocess.PIPE, text=True)
-    if not done.stdout:
-        return None
-    answer = json.loads(done.stdout)
-    witness.ours.add(answer['stamp'])
-    return answer
+    """Send the goal of a send_goal command; return its final answer, None without one."""
+    stamp = witness.send(command)
+    wait_for(witness, lambda: witness.final_answer(stamp), GOAL_TIMEOUT_S)
+    return witness.final_answer(stamp)
 
 
 def run_goal(goal: DemoGoal, witness: Witness, tree: Tree, chain: Chain) -> bool:
@@ -319,8 +315,12 @@ class _Demonstration:
         for goal in cycle(self._goals):
             if wait_for(self.witness, self.witness.taken_over, GOAL_PAUSE_S) or not alive():
                 break
-            self.witness.go(goal.command)
+            stamp = self.witness.send(goal.command)
+            wait_for(self.witness, partial(self._over, stamp), GOAL_TIMEOUT_S)
         wait_for(self.witness, lambda: not alive(), float('inf'))
+
+    def _over(self, stamp: str) -> bool:
+        return self.witness.taken_over() or self.witness.final_answer(stamp) is not None
 
     def _keep_command(self) -> str:
         """Return the command that shows this arm in the browser."""

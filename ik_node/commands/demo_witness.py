@@ -20,8 +20,6 @@ from ik_node.ros.status_messages import GoalState, values_of
 from ik_node.ui.node_client import publish_stamped
 
 JOINT_STATE_TIMEOUT_S = 10.0
-GOAL_TIMEOUT_S = 60.0
-UNFINISHED_STATES = (None, GoalState.ACCEPTED.value)
 
 
 class Witness(Node):
@@ -39,7 +37,7 @@ class Witness(Node):
         super().__init__('demo', start_parameter_services=False)
         self.states = JointStates()
         self.ours: set[str] = set()
-        self._goals: dict[str, str] = {}  # stamp -> state
+        self._goals: dict[str, dict[str, str]] = {}  # stamp -> latest answer
         self._goal_publishers: dict[str, Publisher] = {}  # topic -> publisher
         self._dragged = False
         self._health = ''
@@ -57,25 +55,24 @@ class Witness(Node):
         """Return whether somebody else has sent a goal, or dragged the handle."""
         return self._dragged or bool(self._goals.keys() - self.ours)
 
-    def go(self, command: list[str]) -> None:
-        """Publish the goal of a send_goal command; wait until it ends or somebody takes over."""
+    def send(self, command: list[str]) -> str:
+        """Publish the goal of a send_goal command; return its stamp."""
         topic, goal = make_goal(parse(command))
         if topic not in self._goal_publishers:
             self._goal_publishers[topic] = self.create_publisher(type(goal), f'ik_node/{topic}', 1)
             greet(self, 'ik_node', JOINT_STATE_TIMEOUT_S, self._goal_publishers[topic])
-        if self.taken_over():
-            return
         stamp = publish_stamped(self, self._goal_publishers[topic], goal)
         self.ours.add(stamp)
+        return stamp
 
-        def ended() -> bool:
-            return self._goals.get(stamp) not in UNFINISHED_STATES
-
-        wait_for(self, lambda: self.taken_over() or ended(), GOAL_TIMEOUT_S)
+    def final_answer(self, stamp: str) -> dict[str, str] | None:
+        """Return the final answer to a goal, if it has come."""
+        answer = self._goals.get(stamp)
+        return None if answer is None or answer['state'] == GoalState.ACCEPTED.value else answer
 
     def _on_status(self, message: DiagnosticStatus) -> None:
         values = values_of(message)
-        self._goals[values['stamp']] = values['state']
+        self._goals[values['stamp']] = {**values, 'message': message.message}
 
     def _on_preview(self, _message: DiagnosticStatus) -> None:
         self._dragged = True
