@@ -193,6 +193,8 @@ IK_NODE = (
     Row('stream.free_axes', (),
         "axes of the target that are not followed, of x, y, z, rx, ry, rz; [''] = none",
         strings=True, fills='following.free', convert='names'),
+    Row('stream.free_axes_frame', 'tip',
+        'frame of stream.free_axes: tip (of the target) or base', fills='following.frame'),
     Row('stream.null_space_gains', (0.5,),
         'rate towards the preferred position where the target leaves the arm redundant, 1/s, '
         'one value or one per joint', fills='following.bias', convert='not_negative'),

@@ -186,3 +186,18 @@ def test_stream_null_space_gains():
     assert abs(turned(0.0)) < 1e-3
     slow, fast = turned(0.3), turned(1.0)
     assert 0.1 < slow < 0.7 * fast < pi
+
+
+def test_stream_free_axes_frame():
+    """A target that rises is not followed where height is free, but where the tool's z axis is."""
+    def risen(frame):
+        settings = settings_of(stream__free_axes=('z',), stream__free_axes_frame=frame,
+                               stream__null_space_gains=(0.0,))
+        made = Follower(SIX_AXES, settings.planning, settings.following)
+        made.begin(MotionState.at_rest(np.array(READY)), 0.0)
+        messages = stream(lambda _: moved((0.0, 0.0, 0.05)), 100.0, 2.1, np.random.default_rng(0))
+        *_, (_, last) = run(made, messages, 2.0, 0.01)
+        return tip(last.state.q).translation[2] - tip(READY).translation[2]
+
+    assert abs(risen('base')) < 1e-4
+    assert risen('tip') > 0.01

@@ -81,6 +81,7 @@ OTHER = {
     'stream.gain': (10.0, {'following.gain': 10.0}),
     'stream.memory': (0.06, {'following.memory': 0.06}),
     'stream.free_axes': (('z', 'rz'), {'following.free': ('z', 'rz')}),
+    'stream.free_axes_frame': ('base', {'following.frame': 'base'}),
     'stream.null_space_gains': (SIX, {'following.bias': SIX}),
     'goal.max_age': (2.5, {'max_goal_age': 2.5}),
     'goal.tf_timeout': (1.5, {'tf_timeout': 1.5}),
