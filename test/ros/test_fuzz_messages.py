@@ -5,7 +5,7 @@
 from collections import Counter
 
 from fuzz.messages import like, TEXTS
-from geometry_msgs.msg import PointStamped, PoseArray, PoseStamped
+from geometry_msgs.msg import PointStamped, PoseArray, PoseStamped, QuaternionStamped
 from graph import all_of
 from harness import (
     ARM,
@@ -47,6 +47,7 @@ POSE = stamped(PoseStamped(pose=AHEAD[0]))
 POINT = stamped(PointStamped(point=AHEAD[0].position))
 GOALS = {
     'goal_pose': POSE, 'goal_pointing': POSE, 'goal_position': POINT,
+    'goal_orientation': stamped(QuaternionStamped(quaternion=AHEAD[0].orientation)),
     'goal_joints': JointState(name=NAMES, position=READY),
     'goal_path': stamped(path_of(*AHEAD)), 'goal_arc': stamped(PoseArray(poses=AHEAD)),
 }
