@@ -34,7 +34,7 @@ endif
 
 # The same with ten times as many mutants of descriptions, then a million hostile calls, then the soak.
 nightly: $(VENV)/.test
-	@IK_NODE_TEST_NIGHTLY=1 $(MAKE) --no-print-directory test
+	@IK_NODE_TEST_NIGHTLY=1 PYTEST_ADDOPTS="-o faulthandler_timeout=0" $(MAKE) --no-print-directory test
 	@$(MAKE) --no-print-directory fuzz soak
 
 # Two arms under load, then a thousand lives: each goal has one answer, and nothing grows.

@@ -63,9 +63,8 @@ def make_goal(options: argparse.Namespace) -> tuple[str, Any]:
             path.poses.append(stamped)
         topic, goal = 'goal_path', path
     elif options.turn:
-        x, y, z, w = _quaternion(options.rpy, options.quat)
-        topic, goal = 'goal_orientation', QuaternionStamped(
-            quaternion=Quaternion(x=x, y=y, z=z, w=w))
+        turned = make_pose((0.0, 0.0, 0.0), _quaternion(options.rpy, options.quat))
+        topic, goal = 'goal_orientation', QuaternionStamped(quaternion=turned.orientation)
     elif options.position:
         topic, goal = 'goal_position', PointStamped(point=make_point(options.xyz))
     else:

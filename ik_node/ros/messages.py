@@ -21,7 +21,7 @@ from ik_node.se3 import pose, rotation_from_quaternion
 from ik_node.text import quote
 
 NORM_RANGE = 0.9, 1.1
-MIN_STAMPED_DURATION_S = 0.5  # delivery takes less, or nothing else works either
+HELD_END_S = 0.5  # of a stamped trajectory that is shorter; delivery may take as long
 
 
 def matrix_from_pose(message: Pose) -> np.ndarray:
@@ -147,8 +147,8 @@ def trajectory_message(trajectory: Trajectory, stamp: int | None = None) -> Join
     Return the trajectory_msgs/JointTrajectory of a trajectory.
 
     `stamp` (ns) is when its time 0 is; without one it starts on arrival.  Positions,
-    velocities and accelerations on every point.  With a stamp it holds its end until
-    MIN_STAMPED_DURATION_S, if it is shorter: controllers refuse what has ended on arrival.
+    velocities and accelerations on every point.  A stamped one that is shorter than
+    HELD_END_S holds its end for so long: controllers refuse what has ended on arrival.
     """
     message = JointTrajectory(joint_names=list(trajectory.joint_names))
     if stamp is not None:
@@ -159,10 +159,11 @@ def trajectory_message(trajectory: Trajectory, stamp: int | None = None) -> Join
         message.points.append(JointTrajectoryPoint(
             positions=q, velocities=qd, accelerations=qdd,
             time_from_start=Duration(sec=sec, nanosec=nanosec)))
-    if stamp is not None and trajectory.duration < MIN_STAMPED_DURATION_S:
+    if stamp is not None and trajectory.duration < HELD_END_S:
         end = message.points[-1]
+        sec, nanosec = divmod(round((trajectory.duration + HELD_END_S) * 1e9), 10**9)
         message.points.append(JointTrajectoryPoint(
             positions=end.positions, velocities=end.velocities,
             accelerations=end.accelerations,
-            time_from_start=Duration(nanosec=round(1e9 * MIN_STAMPED_DURATION_S))))
+            time_from_start=Duration(sec=sec, nanosec=nanosec)))
     return message
