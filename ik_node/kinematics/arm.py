@@ -115,22 +115,21 @@ class Arm(Chain):
     """
     A chain and the tree of links that contains it, from :func:`load_urdf`.
 
+    Notes
+    -----
     The methods share these parameters; `rows`, `locked` and `others` are given by keyword.
 
-    q : (n,) array
-        Positions of `joint_names`, rad or m.
-    link : str
-        Any link of the tree; by default the tip.
-    point : (3,) array
-        A point fixed to the link, in the link's frame (m); by default its origin.
-    frame : str
-        Axes of the rows: 'base' (default), 'tool' (the axes of the tip link) or 'link'.
-    rows : sequence of str
-        Rows to return, in this order, of 'x', 'y', 'z', 'rx', 'ry', 'rz'; by default all.
-    locked : sequence of str
-        Joints that do not move: their columns are zero.
-    others : mapping of joint name to position
-        Positions of joints between the base and the link that are not in the chain.
+    * `q`, (n,) array: positions of `joint_names`, rad or m.
+    * `link`, str: any link of the tree; by default the tip.
+    * `point`, (3,) array: a point fixed to the link, in the link's frame (m); by default its
+      origin.
+    * `frame`, str: axes of the rows: 'base' (default), 'tool' (the axes of the tip link) or
+      'link'.
+    * `rows`, sequence of str: rows to return, in this order, of 'x', 'y', 'z', 'rx', 'ry',
+      'rz'; by default all.
+    * `locked`, sequence of str: joints that do not move: their columns are zero.
+    * `others`, mapping of joint name to position: positions of joints between the base and
+      the link that are not in the chain.
 
     A joint that does not move the link relative to the base has a zero column.  All
     methods raise ParameterError if an argument does not match this description, and
