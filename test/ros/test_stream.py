@@ -3,6 +3,8 @@
 """~/goal_stream: the arm follows a moving target, in real processes."""
 
 import signal
+import subprocess
+import sys
 from time import monotonic
 
 from builtin_interfaces.msg import Time
@@ -17,6 +19,7 @@ from harness import (
     positions_of,
     process,
     READY,
+    ROOT,
     stamp_of,
     stamped,
     tip,
@@ -138,6 +141,25 @@ def time_of(text):
     """Return a stamp that is written as in answers."""
     sec, _, nanosec = text.partition('.')
     return Time(sec=int(sec), nanosec=int(nanosec))
+
+
+def test_the_example_draws_a_circle(system):
+    """examples/stream_circle.py, as in the tutorial: a radius of 10 cm after the first second."""
+    start = system.final(system.send((0.5, 0.0, 0.4), DOWN))
+    assert start['state'] == 'reached', start
+    known = len(system.states)
+    example = subprocess.Popen([sys.executable, ROOT / 'examples/stream_circle.py',
+                                '--seconds', '4'])
+    system.wait(lambda: example.poll() is not None, 60.0, 'the end of the example')
+    assert example.returncode == 0
+    system.wait(lambda: system.statuses[-1]['reason'] == 'STREAM_ENDED', what='the stream')
+    offsets = np.array([tip(positions_of(message)).translation - [0.5, 0.0, 0.4]
+                        for _, message in system.states[known:]])
+    radii = np.linalg.norm(offsets[:, 1:], axis=1)
+    assert np.abs(offsets[:, 0]).max() < 0.005 and radii.max() < 0.11
+    on_circle = offsets[radii > 0.095]
+    angles = np.unwrap(np.arctan2(on_circle[:, 1], on_circle[:, 2]))
+    assert np.ptp(angles) > np.pi
 
 
 def test_a_target_that_stands_is_reached(system):
