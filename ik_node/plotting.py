@@ -118,7 +118,7 @@ def remark(axes: Axes, text: str) -> None:
 
 def unit(chain: Chain) -> str:
     """Return the unit of the joint positions of a chain."""
-    return 'rad' if chain.turning.all() else 'rad or m'
+    return 'rad' if chain.revolute.all() else 'rad or m'
 
 
 def save(figure: Figure, file: Path) -> None:

@@ -168,7 +168,7 @@ class _GoalMaker:
         simulated arm starts, is not among them.
         """
         chain, random = self._chain, np.random.default_rng(0)
-        most = np.where(chain.turning, MAX_ANGLE_FROM_MIDDLE_RAD, MAX_SLIDE_FROM_MIDDLE_M)
+        most = np.where(chain.revolute, MAX_ANGLE_FROM_MIDDLE_RAD, MAX_SLIDE_FROM_MIDDLE_M)
         span = np.minimum(USED_RANGE_SHARE * np.minimum(
             chain.upper - chain.middle, chain.middle - chain.lower), most)
         tried = chain.middle + span * random.uniform(-1.0, 1.0, (TRIED_POSTURES, chain.n))

@@ -191,7 +191,7 @@ def check_limits(seen: Observations, model: Model) -> Findings:
         if 0.0 < width < MIN_JOINT_RANGE:
             findings.append(warning(f'joint {quote(name)} may move by {width:.2g} only',
                                     'correct its limits in the URDF'))
-    for k in np.flatnonzero(~chain.turning & (chain.upper - chain.lower > MAX_SLIDE_RANGE_M)):
+    for k in np.flatnonzero(~chain.revolute & (chain.upper - chain.lower > MAX_SLIDE_RANGE_M)):
         findings.append(warning(f'joint {quote(chain.joint_names[k])} slides from '
                                 f'{chain.lower[k]:g} to {chain.upper[k]:g} m',
                                 'give its limits in m, if they are in millimetres'))

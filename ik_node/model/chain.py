@@ -46,7 +46,7 @@ class Chain:
         Velocity limits (rad/s or m/s), infinite where the URDF gives none.
     continuous : (n,) array of bool
         Joints without position limits.
-    turning : (n,) array of bool
+    revolute : (n,) array of bool
         Joints whose coordinate is an angle (revolute or continuous).
     offsets : (m + 1, 12) array
         Row k: rotation (9, row-major) and position (3, m) of joint frame k in
@@ -65,7 +65,7 @@ class Chain:
     upper: np.ndarray
     velocity: np.ndarray
     continuous: np.ndarray
-    turning: np.ndarray
+    revolute: np.ndarray
     offsets: np.ndarray
     joints: np.ndarray
     factors: np.ndarray
@@ -110,13 +110,13 @@ class Chain:
     def difference(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Return ``a - b`` (n,); for continuous joints the shortest angular difference."""
         d = a - b
-        return np.where(self.continuous & self.turning,
+        return np.where(self.continuous & self.revolute,
                         np.remainder(d + np.pi, 2.0 * np.pi) - np.pi, d)
 
     def nearest_turns(self, q: np.ndarray, reference: np.ndarray) -> np.ndarray:
         """Return `q` (n,) with continuous joints moved by full turns to near `reference`."""
         turns = np.round((reference - q) / (2.0 * np.pi))
-        return np.where(self.continuous & self.turning, q + 2.0 * np.pi * turns, q)
+        return np.where(self.continuous & self.revolute, q + 2.0 * np.pi * turns, q)
 
     @property
     def reach(self) -> float:
@@ -264,7 +264,7 @@ def _tabulate(tree: Tree, base_link: str, tip_link: str, path: list[Joint]) -> C
         base_link, tip_link, tuple(leader.name for leader in leaders),
         lower=limits[:, 0].copy(), upper=limits[:, 1].copy(), velocity=limits[:, 2].copy(),
         continuous=np.isinf(limits[:, 0]) & np.isinf(limits[:, 1]),
-        turning=np.array([leader.type is not JointType.PRISMATIC for leader in leaders]),
+        revolute=np.array([leader.type is not JointType.PRISMATIC for leader in leaders]),
         offsets=np.array(offsets), joints=np.array(joints, dtype=np.int64),
         factors=np.array(factors))
     if not all(np.isfinite(table).all() for table in (chain.offsets, chain.factors)):

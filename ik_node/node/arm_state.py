@@ -303,7 +303,7 @@ class ArmState:
             raise self._leap_error()
         excess = np.maximum(chain.lower - q, q - chain.upper)
         k = int(excess.argmax())
-        tolerance, unit = settings.start_tolerance, 'rad' if chain.turning[k] else 'm'
+        tolerance, unit = settings.start_tolerance, 'rad' if chain.revolute[k] else 'm'
         if excess[k] > tolerance:
             raise StateError(
                 f'joint {quote(chain.joint_names[k])} stands at {q[k]:.4g}, {excess[k]:.3g} '

@@ -171,7 +171,7 @@ def _posture(robot: Robot, q: np.ndarray, values: dict[str, Any]) -> Findings:
     values |= {'limit_margin': f'{margin:.4f}', 'limit_margin_joint': joint,
                'smallest_singular_value': f'{smallest:.4f}'}
     thresholds = settings.thresholds
-    unit = 'rad' if chain.turning[k] else 'm'
+    unit = 'rad' if chain.revolute[k] else 'm'
     if margin < thresholds.limit_margin:
         findings.append(Check.LIMIT.found(
             f'joint {joint} stands {margin:.3g} {unit} from its limit, the threshold is '

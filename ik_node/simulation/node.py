@@ -77,7 +77,7 @@ class SimController(QosLog, Node):
             if joint.moves and joint.mimic is None and joint.name not in chain.joint_names}
         plant = PhysicsPlant(tree, chain, q, fixed_joints) if self._values['physics'] \
             else LaggingPlant(q)
-        controller = SimulatedController(chain.joint_names, chain.continuous & chain.turning, q,
+        controller = SimulatedController(chain.joint_names, chain.continuous & chain.revolute, q,
                                          plant=plant, sensors=self._sensors)
         _apply(self._values, chain, controller, self._sensors)
         if self._controller is not None:

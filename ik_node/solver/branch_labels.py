@@ -36,7 +36,7 @@ def branch_labels(chain: Chain, q: np.ndarray) -> dict[str, str]:
         Joint positions, rad.
 
     """
-    if chain.n != 6 or len(chain.joints) != 6 or not chain.turning.all():
+    if chain.n != 6 or len(chain.joints) != 6 or not chain.revolute.all():
         return {}
     frames = np.empty((7, 12))
     joint_frames(chain.table, np.ascontiguousarray(q, dtype=float), frames)

@@ -97,7 +97,7 @@ def without_limits(chain: Chain, joints: np.ndarray) -> np.ndarray:
     """Return the joint table (7, n) without the limits of revolute joints that are not locked."""
     free = joints.copy()
     rows = JointRows(*free)
-    opened = chain.turning & (rows.lower < rows.upper)
+    opened = chain.revolute & (rows.lower < rows.upper)
     rows.lower[opened], rows.upper[opened] = -np.inf, np.inf
     return free
 
@@ -121,10 +121,10 @@ def nearest_inside(chain: Chain, found: np.ndarray, reference: np.ndarray,
     """
     rows = JointRows(*joints)
     lower, upper = rows.lower, rows.upper
-    turn = np.where(chain.turning, 2.0 * pi, np.inf)
+    turn = np.where(chain.revolute, 2.0 * pi, np.inf)
     turns = np.round((reference - found) / turn)
     least = np.ceil((lower - LIMIT_TOUCH - found) / turn)
     most = np.floor((upper + LIMIT_TOUCH - found) / turn)
-    moved = np.where(chain.turning, found + 2.0 * pi * np.clip(turns, least, most), found)
+    moved = np.where(chain.revolute, found + 2.0 * pi * np.clip(turns, least, most), found)
     ok = (moved >= lower - LIMIT_TOUCH) & (moved <= upper + LIMIT_TOUCH)
     return np.clip(moved, lower, upper), ok.all(axis=1)

@@ -123,4 +123,4 @@ def judge(found: PostureMetrics, thresholds: Thresholds) -> ReachabilityReport:
 
 
 def _unit(found: PostureMetrics, k: int) -> str:
-    return 'rad' if found.chain.turning[k] else 'm'
+    return 'rad' if found.chain.revolute[k] else 'm'

@@ -97,7 +97,7 @@ class PostureMetrics:
         choices = []
         for k in range(chain.n):
             values = [self.q[k]]
-            if chain.turning[k] and isfinite(chain.lower[k]) and isfinite(chain.upper[k]):
+            if chain.revolute[k] and isfinite(chain.lower[k]) and isfinite(chain.upper[k]):
                 first = np.ceil((chain.lower[k] - self.q[k]) / (2.0 * pi))
                 last = np.floor((chain.upper[k] - self.q[k]) / (2.0 * pi))
                 values = list(self.q[k] + 2.0 * pi * np.arange(first, last + 1.0))
@@ -262,7 +262,7 @@ def _beyond_limit(r: Result) -> str:
     parts = []
     for k, name in enumerate(r.chain.joint_names):
         if name in r.excess:
-            unit = 'rad' if r.chain.turning[k] else 'm'
+            unit = 'rad' if r.chain.revolute[k] else 'm'
             parts.append(f'{quote(name)} by {r.excess[name]:.3g} {unit}')
     return ('no posture inside the joint limits puts '
             f'{quote(r.chain.tip_link)} there; it would take {", ".join(parts)} beyond the limit; '

@@ -86,9 +86,9 @@ class Tables:
         # Two quadratic pulls equal one pull to the weighted mean of their targets.
         share = np.divide(posture_gains, both, out=np.zeros(chain.n), where=both > 0.0)
         target = self.preferred + share * chain.difference(posture, self.preferred)
-        wraps = chain.turning & np.isfinite(chain.lower) & np.isfinite(chain.upper) \
+        wraps = chain.revolute & np.isfinite(chain.lower) & np.isfinite(chain.upper) \
             & (chain.upper - chain.lower >= 2.0 * pi - 1e-9)
-        self.joints = np.array([chain.lower, chain.upper, wraps, chain.turning,
+        self.joints = np.array([chain.lower, chain.upper, wraps, chain.revolute,
                                 1.0 / np.sqrt(self._positive('weights', 1e-6)), target,
                                 both / width**2])
         if options.manipulability_gain > 0.0 and chain.n < 6:

@@ -158,7 +158,7 @@ def _stuck(joints: np.ndarray, q: np.ndarray) -> np.ndarray:
 def _limits_broken(chain: Chain, joints: np.ndarray, postures: list[np.ndarray]
                    ) -> tuple[Reason, dict[str, float] | None]:
     """Return by how much each joint breaks its limits, in the posture that does so least."""
-    turns = 2.0 * np.pi * np.arange(-2.0, 3.0)[:, None, None] * chain.turning
+    turns = 2.0 * np.pi * np.arange(-2.0, 3.0)[:, None, None] * chain.revolute
     values = np.array(postures) + turns
     rows = JointRows(*joints)
     beyond = np.maximum(rows.lower - values, values - rows.upper)

@@ -79,9 +79,9 @@ class Problem:
         self.middle = chain.middle
         self.half = np.where(self.bounded, 0.5 * (chain.upper - chain.lower), 1.0)
         self._penalty = np.sqrt(options.penalty) * np.where(
-            chain.turning, options.metres_per_radian, 1.0)
+            chain.revolute, options.metres_per_radian, 1.0)
         width = np.where(self.bounded & (self.half > 0.0), 2.0 * self.half,
-                         np.where(chain.turning, 2.0 * np.pi, 1.0))
+                         np.where(chain.revolute, 2.0 * np.pi, 1.0))
         self.weight = _per_joint('gains', options.gains, chain.n) / width**2
         self.preferred = _per_joint('preferred', options.preferred, chain.n) \
             if options.preferred else chain.middle

@@ -70,7 +70,7 @@ def test_limits_are_those_of_the_urdf(name):
         assert (chain.lower[k], chain.upper[k]) == (read.lower, read.upper)
         assert chain.velocity[k] == read.velocity
         assert chain.continuous[k] == (read.type.value == 'continuous')
-        assert chain.turning[k] and chain.joints[k].tolist() == [0, k]
+        assert chain.revolute[k] and chain.joints[k].tolist() == [0, k]
         assert chain.factors[k].tolist() == [1.0, 0.0]
     middle = np.where(chain.continuous, 0.0, 0.5 * (chain.lower + chain.upper))
     assert np.allclose(chain.middle, middle, atol=1e-15)
@@ -200,7 +200,7 @@ def test_prismatic_joints():
     tree = parse_urdf(arm(6, tail=more('slide', 'l6', 'tip', 'prismatic')))
     chain = make_chain(tree)
     assert chain.n == 7 and chain.joints[:, 0].tolist() == [0, 0, 0, 0, 0, 0, 1]
-    assert chain.turning.tolist() == [True] * 6 + [False] and not chain.continuous.any()
+    assert chain.revolute.tolist() == [True] * 6 + [False] and not chain.continuous.any()
     assert chain.reach == pytest.approx(0.5 + 1.0)
     rail = make_chain(parse_urdf(arm(6, kind='prismatic')))
     assert rail.reach == pytest.approx(0.5 + 6.0)
@@ -290,7 +290,7 @@ def test_the_skew_arm():
     chain = make_chain(parse_urdf(robots.SKEW), 'base', 'tip')
     assert chain.joint_names == ('turn', 'slide', 'bend', 'roll')
     assert chain.continuous.tolist() == [True, False, False, False]
-    assert chain.turning.tolist() == [True, False, True, True]
+    assert chain.revolute.tolist() == [True, False, True, True]
     assert np.isinf(chain.lower[0]) and np.isinf(chain.velocity[0])
     distances = [np.linalg.norm(forward_kinematics(chain, q)[:3, 3] - chain.offsets[0, 9:])
                  for q in robots.random_postures(chain, 2000, 41)]

@@ -812,7 +812,7 @@ def assert_valid(chain):
     """Check the invariants of a chain."""
     n, m = chain.n, len(chain.joints)
     assert 1 <= n <= m and len(set(chain.joint_names)) == n
-    for array in (chain.lower, chain.upper, chain.velocity, chain.continuous, chain.turning):
+    for array in (chain.lower, chain.upper, chain.velocity, chain.continuous, chain.revolute):
         assert array.shape == (n,)
     assert chain.offsets.shape == (m + 1, 12) and np.isfinite(chain.offsets).all()
     assert chain.factors.shape == (m, 2) and np.isfinite(chain.factors).all()

@@ -128,7 +128,7 @@ def test_the_orientation_is_no_reason_if_the_position_is_out_of_reach(name):
 
 def excess_of(chain, q):
     """Return how far each joint is beyond its limits at the best of its turns."""
-    ways = q + 2.0 * np.pi * np.arange(-3, 4)[:, None] * chain.turning
+    ways = q + 2.0 * np.pi * np.arange(-3, 4)[:, None] * chain.revolute
     return np.maximum(np.maximum(chain.lower - ways, ways - chain.upper), 0.0).min(axis=0)
 
 

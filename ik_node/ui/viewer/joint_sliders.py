@@ -24,7 +24,7 @@ SETTLING_TIME_S = 0.5  # after which a touched slider is shown again as the node
 
 def shown_range(chain: Chain) -> tuple[np.ndarray, np.ndarray]:
     """Return the limits (n,) of the joints, rad or m; ±pi or ±1 m where there are none."""
-    default = np.where(chain.turning, pi, 1.0)
+    default = np.where(chain.revolute, pi, 1.0)
     return (np.where(np.isfinite(chain.lower), chain.lower, -default),
             np.where(np.isfinite(chain.upper), chain.upper, default))
 
@@ -94,10 +94,10 @@ class JointPanel:
                     upper: float) -> None:
         name = self._chain.joint_names[k]
         hint = f'{lower:g} to {upper:g} m'
-        if self._chain.turning[k]:
+        if self._chain.revolute[k]:
             hint = f'{lower:g} to {upper:g} rad ({degrees(lower):.0f}° to {degrees(upper):.0f}°)'
         slider = server.gui.add_slider(
-            f'{name} ({"rad" if self._chain.turning[k] else "m"})', min=lower, max=upper,
+            f'{name} ({"rad" if self._chain.revolute[k] else "m"})', min=lower, max=upper,
             step=FINEST_STEP, initial_value=float(np.clip(0.0, lower, upper)), hint=hint)
         inbox.on_change(slider, partial(self._touch, name))
         self._sliders[name] = slider
