@@ -306,4 +306,9 @@ def peak_shares(lengths, c, limits):
                 v = max(v, abs(velocity_at(segment, t)) / velocity[i])
                 a = max(a, abs(acceleration_at(segment, t)) / acceleration[i])
                 j = max(j, abs(jerk_at(segment, t)) / jerk[i])
+            # The jerk is a parabola: its extremum is where its derivative vanishes.
+            if 5.0 * abs(segment[5]) * lengths[k] > abs(segment[4]):
+                t = -segment[4] / (5.0 * segment[5])
+                if t > 0.0:
+                    j = max(j, abs(jerk_at(segment, t)) / jerk[i])
     return v, a, j
