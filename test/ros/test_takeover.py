@@ -6,7 +6,8 @@ A moving arm is taken over without a kick, behind links that are late.
 The rig of rig.py stands between node and controller; what is looked at is what the
 controller commands in each of its cycles.  IK_NODE_TEST_TAKEOVERS=20 makes 20 takeovers of
 each kind and tries every kind of controller and link; the default is a selection.
-With ``-n 4`` on two cores that takes one and a half hours.
+It takes hours, and needs the machine: with more than ``-n 2`` on two cores the rig itself is
+late.
 """
 
 from dataclasses import asdict
@@ -141,9 +142,9 @@ class Arm:
         publisher.publish(message)
 
     def away(self, rng):
-        """Bring the arm into fast motion."""
+        """Bring the arm into fast motion; return the stamp of the goal."""
         q = np.array(READY) + rng.choice((-1.0, 1.0), 6) * (1.2, 0.25, 0.25, 0.8, 0.5, 0.8)
-        self.probe.send_joints(q)
+        return self.probe.send_joints(q)
 
 
 KINDS = ('pose', 'pointing', 'position', 'joints', 'line', 'path', 'arc', 'stream', 'home', 'stop',
@@ -194,7 +195,8 @@ def test_a_signal_in_motion(arm, setting):
     rng = np.random.default_rng(int(setting.rate))
     arm.set(setting)
     for _ in range(max(1, EACH // 10)):
-        arm.away(rng)
+        stamp = arm.away(rng)
+        arm.probe.wait(lambda: arm.probe.answers(stamp), what='the goal to be accepted')
         arm.probe.spin_for(rng.uniform(0.25, 0.7))
         arm.end()
         arm.probe.spin_for(0.5)
