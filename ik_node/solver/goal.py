@@ -136,7 +136,7 @@ def goal_matrix(goal: np.ndarray) -> np.ndarray:
         return checked_pose(goal, 'a goal is a 4x4 matrix, or position and quaternion x y z w')
     if not np.isfinite(values).all():
         raise GoalError('the goal pose is not finite')
-    norm = np.linalg.norm(values[3:])
+    norm = _norm(values[3:])
     if abs(norm - 1.0) > QUATERNION_NORM_TOLERANCE:
         raise GoalError(f'the quaternion of the goal has norm {norm:.4g}, not 1',
                         Reason.GOAL_ORIENTATION_NOT_UNIT)
@@ -163,7 +163,7 @@ def goal_matrices(goals: np.ndarray) -> np.ndarray:
         raise GoalError(f'goal {int(np.argmin(finite))} is not finite')
     if goals.ndim == 3:
         return goals
-    norm = np.linalg.norm(goals[:, 3:], axis=1)
+    norm = _norm(goals[:, 3:])
     error = np.abs(norm - 1.0)
     if (error > QUATERNION_NORM_TOLERANCE).any():
         k = int(np.argmax(error))
@@ -173,6 +173,11 @@ def goal_matrices(goals: np.ndarray) -> np.ndarray:
     T[:, :3, :3] = rotation_from_quaternion(goals[:, 3:] / norm[:, None])
     T[:, :3, 3], T[:, 3, 3] = goals[:, :3], 1.0
     return T
+
+
+def _norm(quaternions: np.ndarray) -> np.ndarray:
+    """Return the norms of quaternions (..., 4), bit for bit the same for one as for many."""
+    return np.sqrt((quaternions * quaternions).sum(axis=-1))
 
 
 def checked_pose(T: np.ndarray,
