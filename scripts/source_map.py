@@ -22,8 +22,9 @@ WAY = {
     'model': 'urdf chain arm_search joint_values',
     'kinematics': 'kernels arm',
     'solver': 'goal choices options tables solver result compiled/layout compiled/entry '
-              'compiled/damped compiled/nullspace compiled/residual compiled/solution_search '
-              'branches unreachable',
+              'arm_geometry compiled/subproblems compiled/closed_form compiled/damped '
+              'compiled/nullspace compiled/residual compiled/solution_search branches '
+              'unreachable',
     'motion': 'trajectory limits quintic interpolation point_times start_state ruckig_motion '
               'point_to_point validate active_trajectory update_period '
               'monitor path_tolerance controller_rules tip_speed',

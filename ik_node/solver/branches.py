@@ -3,8 +3,8 @@
 """
 All solutions of a goal, and the choice among them.
 
-Joint limits are ignored during the search; afterwards each solution is moved into
-the limits by whole turns.
+They come in closed form if the arm has one, and by a search otherwise.  Joint limits are
+ignored during the search; afterwards each solution is moved into the limits by whole turns.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from math import pi
 import numpy as np
 
 from ik_node.model.chain import Chain
+from ik_node.solver.compiled.closed_form import MAX_BRANCHES
 from ik_node.solver.compiled.layout import (
     BOX_AXES,
     BOX_WIDTHS,
@@ -35,9 +36,15 @@ SAMPLE_DISTANCE = 0.3    # rad or m, between samples of a continuum
 SAME_SOLUTION = 1e-4     # rad or m, solutions nearer to each other are one
 SEARCH_TOLERANCE = 1e-9  # m and rad, so that equal solutions are equal to SAME_SOLUTION
 LIMIT_TOUCH = 1e-7       # rad or m, a solution this far beyond a limit is on it
+
+
+def _distance(posture: Posture) -> float:
+    return float(np.linalg.norm(posture.q - posture.seed))
+
+
 SELECTION_KEYS = {
-    'nearest': lambda posture: float(np.linalg.norm(posture.q - posture.seed)),
-    'first': lambda posture: float(np.linalg.norm(posture.q - posture.seed)),
+    'nearest': _distance,
+    'first': _distance,
     'centred': lambda posture: -posture.centredness,
     'manipulable': lambda posture: -posture.manipulability,
 }
@@ -68,6 +75,22 @@ def all_solutions(query: Query, reference: np.ndarray | None = None) -> tuple[Po
         Turns are chosen nearest to it; without it, to the seed.
 
     """
+    chain, seed = query.chain, query.seed
+    rows = query.branches(MAX_BRANCHES, seed if reference is None else reference)
+    closed = rows[:, JOINT_VALUES:]
+    if len(rows) and query.tables.closed_form.exact:
+        # A list is faster than a generator; without a reference the order is right already.
+        found = [Posture(chain, q, seed) for q in closed]
+        return tuple(found if reference is None else sorted(found, key=_distance))
+    postures: list[Posture] = []
+    for q in (*closed, *searched_solutions(query, reference)):
+        if all(np.abs(q - other.q).max() > SAME_SOLUTION for other in postures):
+            postures.append(Posture(chain, q.copy(), seed))
+    return tuple(sorted(postures, key=_distance))
+
+
+def searched_solutions(query: Query, reference: np.ndarray | None) -> np.ndarray:
+    """Search for solutions from many postures, (k, n); arguments as :func:`all_solutions`."""
     chain, joints, settings, seed = query.chain, query.joints, query.settings, query.seed
     sharp = query.with_settings({
         index: min(settings[index], SEARCH_TOLERANCE)
@@ -86,11 +109,7 @@ def all_solutions(query: Query, reference: np.ndarray | None = None) -> tuple[Po
     starts = np.ascontiguousarray(inside[ok])
     answers = query.tables.solve(np.repeat(query.T, len(starts), axis=0), starts[:, None], 0, 0,
                                  settings=settings, joints=joints)
-    postures: list[Posture] = []
-    for q in answers[answers[:, SOLVED_FLAG] == 1.0, JOINT_VALUES:]:
-        if all(np.abs(q - other.q).max() > SAME_SOLUTION for other in postures):
-            postures.append(Posture(chain, q.copy(), seed))
-    return tuple(sorted(postures, key=SELECTION_KEYS['nearest']))
+    return answers[answers[:, SOLVED_FLAG] == 1.0, JOINT_VALUES:]
 
 
 def without_limits(chain: Chain, joints: np.ndarray) -> np.ndarray:

@@ -24,13 +24,16 @@ from ik_node.solver.batch import BatchResult, GOALS_PER_CHUNK, solve_batch
 from ik_node.solver.branches import all_solutions, SELECTION_KEYS
 from ik_node.solver.choices import COMPILED_METHOD, methods
 from ik_node.solver.compiled import (
+    closed_form,
     damped,
     entry,
     layout,
     nullspace,
     residual,
     solution_search,
+    subproblems,
 )
+from ik_node.solver.compiled.closed_form import ANSWER_SIZE, branch_rows, MAX_BRANCHES
 from ik_node.solver.compiled.entry import bias_rows, solve_rows
 from ik_node.solver.compiled.layout import (
     JOINT_VALUES,
@@ -97,21 +100,30 @@ class Solver:
         if unknown:
             raise ParameterError(f'the solver has no option {", ".join(sorted(unknown))}; it has '
                                  f'{", ".join(SolverOptions.__dataclass_fields__)}')
-        warm_up(bias=False)
+        warm_up()
         self.chain = chain
         self.options = SolverOptions(**options)
         self.tables = Tables(chain, self.options)
         if self.tables.biased:
-            warm_up(bias=True)
+            warm_up_bias()
+        if self.tables.closed_form is not None:
+            warm_up_closed_form()
         self.first_restarts = min(self.options.max_restarts, FIRST_ATTEMPTS)
         self._middle = np.clip(chain.middle, chain.lower, chain.upper)
         # Whether a solution found by one compiled call is the result.
         self.plain = (self.options.method == COMPILED_METHOD and self.options.select == 'first'
                       and self.options.max_jump == float('inf') and not self.tables.locked)
+        # The same for all solutions in closed form, and for the nearest of them.
+        form = self.tables.closed_form
+        self._complete = form is not None and form.exact and not self.tables.locked
+        self._closed = (self._complete and self.options.method == COMPILED_METHOD
+                        and self.options.select == 'nearest'
+                        and self.options.max_jump == float('inf'))
         # For the row that this call takes: shape of a seed, space for the answer, and where in
         # it the flag of success is.
         self._seed_shape, self._blank = (chain.n,), np.zeros(JOINT_VALUES + chain.n)
         self._blank_bytes = self._blank.tobytes()
+        self._blank_branches = bytes(8 * MAX_BRANCHES * ANSWER_SIZE)
         self._flag = SOLVED_FLAG - JOINT_VALUES - chain.n
         self._changed: dict[tuple, Solver] = {}
 
@@ -173,26 +185,18 @@ class Solver:
         if options:
             return self.changed(**options).solve(goal, seed)
         began = perf_counter()
-        tables, packed = self.tables, None
-        settings, T = tables.settings, goal
-        if isinstance(goal, Goal):
-            settings, T = tables.of(goal), goal.T_base_tip
-        if (type(T) is type(seed) is np.ndarray and T.shape == POSE_SHAPE
-                and T.dtype is DOUBLE_TYPE and seed.shape == self._seed_shape
-                and seed.dtype is DOUBLE_TYPE):
-            # The usual case, without the cost of checks that name the fault.
-            given = T.tobytes() + seed.tobytes()
-            if all_moderate(given):
-                packed = np.frombuffer(bytearray(given + self._blank_bytes))
-        if packed is None:
-            packed, settings = self._pack(goal, seed)
+        tables = self.tables
+        packed, settings = self._pack(goal, seed, self._blank_bytes)
         status, excess = SOLVED_REASON, None
         if self.plain:
             solve_rows(tables.table, tables.joints, settings, tables.postures, packed, 1, 0,
                        self.first_restarts)
             if settings[MAX_BIAS_STEPS] > 0.0:
                 bias_rows(tables.table, tables.joints, settings, tables.postures, packed, 1)
-        if not self.plain or packed[self._flag] != 1.0:
+        elif self._closed and settings is tables.settings:
+            branch_rows(tables.table, tables.joints, settings, tables.closed_form.geometry,
+                        packed, 1)
+        if packed[self._flag] != 1.0:
             status, excess = self._solve_further(goal, self._query(packed, settings), began)
         return Result(self.chain, status, packed, goal, perf_counter() - began, excess)
 
@@ -222,7 +226,14 @@ class Solver:
             As :meth:`solve`.
 
         """
-        query = self._query(*self._pack(goal, seed))
+        tables = self.tables
+        if self._complete:
+            packed, settings = self._pack(goal, seed, self._blank_branches)
+            if settings is tables.settings:
+                found = tables.branches(packed, MAX_BRANCHES, tables.joints)[:, JOINT_VALUES:]
+                if len(found):
+                    return tuple([Posture(self.chain, q, packed[16:22]) for q in found])
+        query = self._query(*self._pack(goal, seed, self._blank_bytes))
         checked_pose(query.T[0])
         return all_solutions(query)
 
@@ -247,20 +258,31 @@ class Solver:
         return solve_batch(self, goals, seeds, progress=progress, executor=executor,
                            workers=workers, chunk=chunk)
 
-    def _pack(self, goal: Goal | np.ndarray,
-              seed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the row that :func:`solve_rows` takes, and the settings for the goal."""
-        n, settings = self.chain.n, self.tables.settings
+    def _pack(self, goal: Goal | np.ndarray, seed: np.ndarray | None,
+              blank: bytes) -> tuple[np.ndarray, np.ndarray]:
+        """
+        Return the row that :func:`solve_rows` takes, and the settings for the goal.
+
+        The row is the pose (16), the seeds (s * n), and space for answers.
+        """
+        n, settings, T = self.chain.n, self.tables.settings, goal
         if isinstance(goal, Goal):
-            T, settings = goal.T_base_tip, self.tables.of(goal)
-        else:
+            settings, T = self.tables.of(goal), goal.T_base_tip
+        if (type(T) is type(seed) is np.ndarray and T.shape == POSE_SHAPE
+                and T.dtype is DOUBLE_TYPE and seed.shape == self._seed_shape
+                and seed.dtype is DOUBLE_TYPE):
+            # The usual case, without the cost of checks that name the fault.
+            given = T.tobytes() + seed.tobytes()
+            if all_moderate(given):
+                return np.frombuffer(bytearray(given + blank)), settings
+        if not isinstance(goal, Goal):
             T = goal_matrix(goal)
         seeds = self._middle if seed is None else real_array(seed)
         if (seeds is None or seeds.ndim not in (1, 2) or seeds.shape[-1] != n or seeds.size == 0
                 or not (np.abs(seeds) <= FARTHEST_SEED).all()):
             raise ParameterError(f'a seed must be {n} finite numbers, one for each joint, none '
                                  f'beyond {FARTHEST_SEED:g}')
-        return np.concatenate((T.ravel(), seeds.ravel(), self._blank)), settings
+        return np.frombuffer(bytearray(T.tobytes() + seeds.tobytes() + blank)), settings
 
     def _query(self, packed: np.ndarray, settings: np.ndarray) -> Query:
         """Return the views of a row that :func:`solve_rows` takes, with the joints of the call."""
@@ -323,8 +345,17 @@ class Solver:
         """Solve with locked joints, `max_jump` and `select`; say if the answer is too far away."""
         max_jump, restarts = self.options.max_jump, self.first_restarts
         near = query.with_joints(self._joints(query.seed, max_jump))
+        closed = near.branches(1, query.seed) if self.options.select == 'nearest' else ()
+        if len(closed) and self.tables.closed_form.exact:
+            query.answer[:] = closed[0]
+            return SOLVED_REASON
         query.answer[:] = near.solve(query.seeds[0], 0, restarts)
-        if query.solved and self.options.select != 'first':
+        if len(closed):
+            query.answer[:] = min([answer for answer in (*closed, query.answer)
+                                   if answer[SOLVED_FLAG] == 1.0],
+                                  key=lambda answer: np.linalg.norm(
+                                      answer[JOINT_VALUES:] - query.seed))
+        elif query.solved and self.options.select != 'first':
             self._choose(near)
         if query.answer[SOLVED_FLAG] == 0.0 and max_jump < float('inf'):
             query.answer[:] = query.solve(query.seeds[0], 0, restarts)
@@ -387,20 +418,43 @@ class Solver:
 
 
 @lru_cache(maxsize=None)
-def warm_up(bias: bool) -> None:
+def warm_up() -> None:
     """Load or compile the kernels, once per process; say so if they have to be compiled."""
-    n, m = 1, 1
-    table, joints = np.zeros((m + 1, 16)), np.zeros((7, n))
-    table.setflags(write=False)
-    postures, settings = np.zeros((n + 12, 1)), np.zeros(SETTINGS_SIZE)
-    packed = np.zeros(16 + n + JOINT_VALUES + n)  # a goal that is not a pose: nothing is solved
-    forget_stale((solve_rows, bias_rows, find_all),
-                 (kernels, damped, entry, layout, nullspace, residual, solution_search))
+    table, joints, postures, settings, packed = _blank_arrays(1)
+    _forget_stale(solve_rows, find_all)
     with compilation_told():
-        if bias:
-            bias_rows(table, joints, settings, postures, packed, 1)
-            return
         solve_rows(table, joints, settings, postures, packed, 1, 0, 0)
-        find_all(table, joints, settings, postures, np.eye(4).ravel(), np.zeros(n), 0, 0.0,
-                 np.empty((1, n)))
-        tip_poses(table, np.zeros((0, n)), np.empty((0, 12)))
+        find_all(table, joints, settings, postures, np.eye(4).ravel(), np.zeros(1), 0, 0.0,
+                 np.empty((1, 1)))
+        tip_poses(table, np.zeros((0, 1)), np.empty((0, 12)))
+
+
+@lru_cache(maxsize=None)
+def warm_up_bias() -> None:
+    """Do the same for the null-space bias, which some solvers use."""
+    table, joints, postures, settings, packed = _blank_arrays(1)
+    _forget_stale(bias_rows)
+    with compilation_told():
+        bias_rows(table, joints, settings, postures, packed, 1)
+
+
+@lru_cache(maxsize=None)
+def warm_up_closed_form() -> None:
+    """Do the same for the closed form, which some arms have."""
+    table, joints, _, settings, packed = _blank_arrays(6)
+    _forget_stale(branch_rows)
+    with compilation_told():
+        branch_rows(table, joints, settings, np.zeros(closed_form.GEOMETRY_SIZE), packed, 1)
+
+
+def _blank_arrays(n: int) -> tuple[np.ndarray, ...]:
+    """Return table, joints, postures, settings and a goal that is not a pose."""
+    table = np.zeros((n + 1, 16))
+    table.setflags(write=False)
+    return (table, np.zeros((7, n)), np.zeros((n + 12, 1)), np.zeros(SETTINGS_SIZE),
+            np.zeros(16 + n + JOINT_VALUES + n))
+
+
+def _forget_stale(*functions: Callable) -> None:
+    forget_stale(functions, (kernels, closed_form, damped, entry, layout, nullspace, residual,
+                             solution_search, subproblems))

@@ -13,7 +13,9 @@ from ik_node.errors import ParameterError
 from ik_node.kinematics.kernels import tip_poses
 from ik_node.model.chain import Chain
 from ik_node.model.joint_values import one_per_joint
+from ik_node.solver.arm_geometry import closed_form_of
 from ik_node.solver.compiled import entry
+from ik_node.solver.compiled.closed_form import ANSWER_SIZE, branch_rows
 from ik_node.solver.compiled.layout import (
     ARM_REACH,
     BASE_AXES,
@@ -63,6 +65,8 @@ class Tables:
         See :class:`ik_node.solver.compiled.layout.Problem`.
     preferred : (n,) array
         Posture that the bias pulls to.
+    closed_form : ClosedForm or None
+        None if the arm has none.
 
     Raises
     ------
@@ -73,7 +77,7 @@ class Tables:
 
     def __init__(self, chain: Chain, options: SolverOptions) -> None:
         self.chain, self.options = chain, options
-        self.table = chain.table
+        self.table, self.closed_form = chain.table, closed_form_of(chain)
         lower, upper = window(chain)
         width = np.where(upper > lower, upper - lower, 1.0)
         self.preferred = self._posture('preferred') if options.preferred else chain.middle
@@ -149,6 +153,24 @@ class Tables:
         if settings[MAX_BIAS_STEPS] > 0.0:
             entry.bias_rows(self.table, joints, settings, self.postures, packed.ravel(), count)
         return packed[:, -size:]
+
+    def branches(self, packed: np.ndarray, most: int, joints: np.ndarray) -> np.ndarray:
+        """
+        Return the solutions of an exact pose in closed form, (k, 13), the nearest first.
+
+        Parameters
+        ----------
+        packed : (W,) array, changed
+            Pose (16), seeds (s * 6), space for the answers (most * 13).
+        most : int
+            The search ends after so many.
+        joints : (7, 6) array
+
+        """
+        count = branch_rows(self.table, joints, self.settings, self.closed_form.geometry, packed,
+                            most)
+        first = len(packed) - most * ANSWER_SIZE
+        return packed[first:first + count * ANSWER_SIZE].reshape(count, ANSWER_SIZE)
 
     def _settings(self, tolerance: tuple[float, ...], axes: int) -> np.ndarray:
         options = self.options
@@ -249,6 +271,17 @@ class Query:
         """Solve from other seeds (s, n); return the answer (7 + n,)."""
         return self.tables.solve(self.T, seeds[None], first, restarts, settings=self.settings,
                                  joints=self.joints)[0]
+
+    def branches(self, most: int, reference: np.ndarray) -> np.ndarray:
+        """
+        Return solutions in closed form, (k, 13), the nearest to `reference` (6,) first.
+
+        At most `most`; none if the arm or the goal has no closed form.
+        """
+        if self.tables.closed_form is None or self.settings[BOX_AXES] != EXACT_POSE:
+            return np.empty((0, ANSWER_SIZE))
+        packed = np.concatenate((self.T.ravel(), reference, np.zeros(most * ANSWER_SIZE)))
+        return self.tables.branches(packed, most, self.joints)
 
     def improves(self, answer: np.ndarray) -> bool:
         """Return whether an answer is a solution, or nearer to the goal than the best found."""

@@ -26,7 +26,7 @@ NUMBERS = st.one_of(
 @pytest.fixture(autouse=True)
 def entered(monkeypatch):
     """Record the arguments of the compiled function: they must be plain, finite arrays."""
-    solver_module.warm_up(bias=False)
+    solver_module.warm_up()
     calls = []
     compiled = entry.solve_rows
 

@@ -1,0 +1,99 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the inverse kinematics of an arm has a closed form, and the numbers for it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ik_node.kinematics.kernels import joint_frames
+from ik_node.model.chain import Chain
+from ik_node.solver.compiled.closed_form import (
+    GEOMETRY_SIZE,
+    MEETING_SHOULDER,
+    PARALLEL_SHOULDER,
+    THREE_PARALLEL,
+)
+
+# Axes that are parallel or meet to this are so by design, of a calibrated arm for example; the
+# polish of each branch does the rest.
+PARALLEL_SINE = 5e-3
+MEETING_DISTANCE_M = 2e-3
+EXACT_ERROR = 1e-9  # m and rad, of the geometry that the closed form assumes
+
+
+class ClosedForm(NamedTuple):
+    """
+    The geometry of an arm whose inverse kinematics has a closed form.
+
+    Attributes
+    ----------
+    geometry : (49,) array
+        See :mod:`ik_node.solver.compiled.closed_form`.
+    exact : bool
+        False if axes miss each other, or are not quite parallel; then a branch may be missing.
+
+    """
+
+    geometry: np.ndarray
+    exact: bool
+
+
+def closed_form_of(chain: Chain) -> ClosedForm | None:
+    """
+    Return the closed form of an arm, or None if there is none.
+
+    There is one for six revolute joints with a spherical wrist whose axes 2 and 3 are parallel
+    or whose axes 1 and 2 meet, and with parallel axes 2, 3, 4 and axes 5 and 6 that meet.
+    """
+    table = chain.table
+    plain = len(table) == 7 and chain.n == 6 and chain.revolute.all()
+    if not plain or (table[:6, 13] != np.arange(6)).any() or (table[:6, 14] != 1.0).any():
+        return None
+    frames = np.empty((7, 12))
+    joint_frames(table, np.zeros(6), frames)
+    axes, points = frames[:6, 2:9:3].copy(), frames[:6, 9:].copy()
+    arm_class, error = _classify(axes, points)
+    if arm_class is None:
+        return None
+    through = np.vstack([np.zeros(3), points, frames[6, 9:]])
+    geometry = np.concatenate([axes.ravel(), np.diff(through, axis=0).ravel(),
+                               frames[6, :9].reshape(3, 3).T.ravel(), [arm_class]])
+    assert len(geometry) == GEOMETRY_SIZE
+    return ClosedForm(geometry, error < EXACT_ERROR)
+
+
+def _classify(axes: np.ndarray, points: np.ndarray) -> tuple[float | None, float]:
+    """
+    Return the class of an arm, or None, and how far it is from it (m and rad).
+
+    Points on axes that meet, (6, 3), are moved to where they do.
+    """
+    wrist, wrist_error = _meeting(axes, points, (3, 4, 5))
+    shoulder, shoulder_error = _meeting(axes, points, (0, 1))
+    hand, hand_error = _meeting(axes, points, (4, 5))
+    sines = [np.linalg.norm(np.cross(axes[k], axes[k + 1])) for k in range(5)]
+    if wrist is not None and sines[1] < PARALLEL_SINE:
+        points[3:] = wrist
+        return PARALLEL_SHOULDER, max(wrist_error, sines[1])
+    if wrist is not None and shoulder is not None:
+        points[3:], points[:2] = wrist, shoulder
+        return MEETING_SHOULDER, max(wrist_error, shoulder_error)
+    if hand is not None and max(sines[1:3]) < PARALLEL_SINE:
+        points[4:] = hand
+        return THREE_PARALLEL, max(hand_error, *sines[1:3])
+    return None, np.inf
+
+
+def _meeting(axes: np.ndarray, points: np.ndarray,
+             joints: tuple[int, ...]) -> tuple[np.ndarray | None, float]:
+    """Return the point (3,) nearest to these axes, or None, and the distance to the farthest."""
+    if any(np.linalg.norm(np.cross(axes[a], axes[b])) < PARALLEL_SINE
+           for a, b in zip(joints, joints[1:])):
+        return None, np.inf
+    across = [np.eye(3) - np.outer(axes[k], axes[k]) for k in joints]
+    point = np.linalg.solve(sum(across), sum(P @ points[k] for P, k in zip(across, joints)))
+    error = max(np.linalg.norm(P @ (point - points[k])) for P, k in zip(across, joints))
+    return (point, error) if error < MEETING_DISTANCE_M else (None, np.inf)

@@ -1,0 +1,419 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Compiled closed-form inverse kinematics of six revolute joints: every branch of a pose.
+
+For arms with a spherical wrist whose axes 2 and 3 are parallel, or whose axes 1 and 2 meet, and
+for arms with three parallel axes 2, 3, 4 whose axes 5 and 6 meet: decomposition into
+subproblems (Pieper 1968; Elias and Wen, "IK-Geo", 2025).  Every branch is then moved into the
+joint limits by whole turns, polished by damped steps, and checked by the forward kinematics.
+"""
+
+from __future__ import annotations
+
+from math import atan2, pi
+from typing import NamedTuple
+
+import numpy as np
+
+from ik_node.kinematics.kernels import allocating, compiled, copy, inlined, inner, sine_cosine
+from ik_node.solver.compiled.damped import descend, LATE_STOP, SHORT_STEP
+from ik_node.solver.compiled.entry import rigid
+from ik_node.solver.compiled.layout import (
+    Attempt,
+    BIAS_STEP_COUNT,
+    BOX_WIDTHS,
+    GOAL_POSITION,
+    GOAL_SIZE,
+    joint_rows,
+    JOINT_VALUES,
+    LAST_ATTEMPT,
+    NOT_RIGID,
+    ORIENTATION_ERROR,
+    POSITION_ERROR,
+    ProblemArrays,
+    SOLVED_FLAG,
+    SQUARED_ERROR,
+    STEP_COUNT,
+    workspace,
+)
+from ik_node.solver.compiled.residual import fill_goal
+from ik_node.solver.compiled.subproblems import (
+    add,
+    dot,
+    negative,
+    rotate,
+    subproblem_1,
+    subproblem_4,
+    subtract,
+)
+
+# Entries of the geometry of an arm, (GEOMETRY_SIZE,), in the base frame at q = 0: the axes of the
+# joints (6 x 3); vectors from a point on one axis to a point on the next, the first from the
+# base, the last from axis 6 to the tip (7 x 3); the transposed rotation of the tip (9); the class.
+AXIS_VECTORS, LINK_VECTORS, TIP_ROTATION, ARM_CLASS = 0, 18, 39, 48
+GEOMETRY_SIZE = 49
+# Values of geometry[ARM_CLASS].
+PARALLEL_SHOULDER, MEETING_SHOULDER, THREE_PARALLEL = 1.0, 2.0, 3.0
+
+MAX_BRANCHES = 16         # twice as many as there can be
+POLISH_ATTEMPT = Attempt(LATE_STOP, SHORT_STEP, 12.0, False)
+ANSWER_SIZE = JOINT_VALUES + 6
+STRAIGHT_WRIST = 1e-14    # 1 - |cosine| of the angle between two axes that count as aligned
+LIMIT_TOUCH_RAD = 1e-7    # a solution this far beyond a limit is on it
+EQUAL_SOLUTION_RAD = 1e-4  # solutions nearer to each other are one
+FULL_TURN = 2.0 * pi
+
+
+class BranchWork(NamedTuple):
+    """
+    The arrays that the search for branches works in.
+
+    Attributes
+    ----------
+    goal : (19,) array
+    seed : (14,) array
+        Sine and cosine of each joint of the seed, and of the sum of joints 2 to 4.
+    arm : (4, 6) array
+        Sine and cosine of joints 1 to 3, one row for each way to place the wrist.
+    branches : (MAX_BRANCHES, 6) array
+        Joint positions, rad.
+    distances : (MAX_BRANCHES,) array
+        Squared distances of the branches from the seed, rad^2; infinite outside the limits.
+
+    """
+
+    goal: np.ndarray
+    seed: np.ndarray
+    arm: np.ndarray
+    branches: np.ndarray
+    distances: np.ndarray
+
+
+@allocating
+def branch_workspace():
+    """Return the BranchWork."""
+    seed = GOAL_SIZE
+    arm = seed + 14
+    branches = arm + 24
+    distances = branches + 6 * MAX_BRANCHES
+    space = np.empty(distances + MAX_BRANCHES)
+    return BranchWork(space[:seed], space[seed:arm], space[arm:branches].reshape((4, 6)),
+                      space[branches:distances].reshape((MAX_BRANCHES, 6)), space[distances:])
+
+
+@inner
+def vector(row, first):
+    """Return three entries of a row."""
+    return (row[first], row[first + 1], row[first + 2])
+
+
+@inner
+def axis(geometry, joint):
+    """Return the axis of a joint, 1 to 6."""
+    return vector(geometry, AXIS_VECTORS + 3 * (joint - 1))
+
+
+@inner
+def link(geometry, joint):
+    """Return the vector from the axis of a joint, 0 (the base) to 6, to the next (or the tip)."""
+    return vector(geometry, LINK_VECTORS + 3 * joint)
+
+
+@inner
+def goal_rotation(geometry, goal):
+    """Return the rows of the rotation R06 of the last link at the goal; it is I at q = 0."""
+    t = TIP_ROTATION
+    g = geometry
+    x = (g[t], g[t + 3], g[t + 6])
+    y = (g[t + 1], g[t + 4], g[t + 7])
+    z = (g[t + 2], g[t + 5], g[t + 8])
+    a, b, c = vector(goal, 0), vector(goal, 3), vector(goal, 6)
+    return ((dot(a, x), dot(a, y), dot(a, z)), (dot(b, x), dot(b, y), dot(b, z)),
+            (dot(c, x), dot(c, y), dot(c, z)))
+
+
+@inner
+def apply(R, v):
+    """Return R v."""
+    return (dot(R[0], v), dot(R[1], v), dot(R[2], v))
+
+
+@inner
+def place_wrist(geometry, p, seed, arm):
+    """
+    Find joints 1 to 3 that put the centre of a spherical wrist at a point.
+
+    Parameters
+    ----------
+    p : (3,) tuple
+        From the point on axis 1, m.
+    seed : (14,) array
+    arm : (4, 6) array, written
+
+    Returns
+    -------
+    int
+        Number of rows of `arm`, 0 to 4.
+
+    """
+    h1, h2, h3 = axis(geometry, 1), axis(geometry, 2), axis(geometry, 3)
+    p12, p23, p34 = link(geometry, 1), link(geometry, 2), link(geometry, 3)
+    back1, back23 = negative(h1), negative(p23)
+    count = 0
+    if geometry[ARM_CLASS] == PARALLEL_SHOULDER:
+        # Along h2 the wrist is where q1 alone puts it; q3 gives its distance from axis 2.
+        n1, s1a, c1a, s1b, c1b = subproblem_4(h2, p, back1, dot(h2, add(add(p12, p23), p34)),
+                                              seed[0], seed[1])
+        for i in range(n1):
+            s1, c1 = (s1a, c1a) if i == 0 else (s1b, c1b)
+            b = subtract(rotate(back1, s1, c1, p), p12)
+            n3, s3a, c3a, s3b, c3b = subproblem_4(
+                back23, p34, h3, 0.5 * (dot(p34, p34) + dot(p23, p23) - dot(b, b)),
+                seed[4], seed[5])
+            for j in range(n3):
+                s3, c3 = (s3a, c3a) if j == 0 else (s3b, c3b)
+                s2, c2 = subproblem_1(h2, add(p23, rotate(h3, s3, c3, p34)), b, seed[2], seed[3])
+                row = arm[count]
+                row[0], row[1], row[2], row[3], row[4], row[5] = s1, c1, s2, c2, s3, c3
+                count += 1
+        return count
+    # Axes 1 and 2 meet: q3 gives the distance from that point, q2 the height along h1.
+    n3, s3a, c3a, s3b, c3b = subproblem_4(
+        back23, p34, h3, 0.5 * (dot(p34, p34) + dot(p23, p23) - dot(p, p)), seed[4], seed[5])
+    for i in range(n3):
+        s3, c3 = (s3a, c3a) if i == 0 else (s3b, c3b)
+        a = add(p23, rotate(h3, s3, c3, p34))
+        n2, s2a, c2a, s2b, c2b = subproblem_4(h1, a, h2, dot(h1, p), seed[2], seed[3])
+        for j in range(n2):
+            s2, c2 = (s2a, c2a) if j == 0 else (s2b, c2b)
+            s1, c1 = subproblem_1(h1, rotate(h2, s2, c2, a), p, seed[0], seed[1])
+            row = arm[count]
+            row[0], row[1], row[2], row[3], row[4], row[5] = s1, c1, s2, c2, s3, c3
+            count += 1
+    return count
+
+
+@inlined
+def spherical_wrist(geometry, joints, q, R, p, work):
+    """
+    Find every branch of an arm with a spherical wrist.
+
+    If the wrist is straight, joints 4 and 6 share the change from the seed.
+
+    Parameters
+    ----------
+    joints : JointRows
+    q : (6,) array
+        The seed.
+    R, p : tuples
+        Rotation of the last link; position of the wrist from the point on axis 1.
+    work : BranchWork
+        Its branches are written.
+
+    Returns
+    -------
+    int
+        Number of branches.
+
+    """
+    h1, h2, h3 = axis(geometry, 1), axis(geometry, 2), axis(geometry, 3)
+    h4, h5, h6 = axis(geometry, 4), axis(geometry, 5), axis(geometry, 6)
+    seed, branches = work.seed, work.branches
+    back1, back2, back3 = negative(h1), negative(h2), negative(h3)
+    back4, back5 = negative(h4), negative(h5)
+    fifth, last_axis = apply(R, h5), apply(R, h6)
+    count = 0
+    for i in range(place_wrist(geometry, p, seed, work.arm)):
+        row = work.arm[i]
+        s1, c1, s2, c2, s3, c3 = row[0], row[1], row[2], row[3], row[4], row[5]
+        # R36 h6 and R36 h5
+        f = rotate(back3, s3, c3, rotate(back2, s2, c2, rotate(back1, s1, c1, last_axis)))
+        side = rotate(back3, s3, c3, rotate(back2, s2, c2, rotate(back1, s1, c1, fifth)))
+        n5, s5a, c5a, s5b, c5b = subproblem_4(h4, h6, h5, dot(h4, f), seed[8], seed[9])
+        q1, q2, q3 = atan2(s1, c1), atan2(s2, c2), atan2(s3, c3)
+        for j in range(n5):
+            s5, c5 = (s5a, c5a) if j == 0 else (s5b, c5b)
+            along = dot(h6, rotate(back5, s5, c5, h4))
+            branch = branches[count]
+            branch[0], branch[1], branch[2], branch[4] = q1, q2, q3, atan2(s5, c5)
+            straight = abs(along) > 1.0 - STRAIGHT_WRIST
+            s4, c4 = seed[6], seed[7]
+            if not straight:
+                s4, c4 = subproblem_1(h4, rotate(h5, s5, c5, h6), f, s4, c4)
+            # q6 from q4, so that their errors cancel near a straight wrist: R56 h5.
+            v = rotate(back5, s5, c5, rotate(back4, s4, c4, side))
+            s6, c6 = subproblem_1(h6, h5, v, seed[10], seed[11])
+            q4, q6 = atan2(s4, c4), atan2(s6, c6)
+            if straight:
+                sign = 1.0 if along > 0.0 else -1.0
+                q6 += FULL_TURN * np.rint((q[5] - q6) / FULL_TURN)
+                total = q[3] + sign * q6
+                q4 = q[3] + sign * 0.5 * (q6 - q[5])
+                q4 = min(max(q4, joints.lower[3]), joints.upper[3])
+                q6 = min(max(sign * (total - q4), joints.lower[5]), joints.upper[5])
+                q4 = total - sign * q6
+            branch[3], branch[5] = q4, q6
+            count += 1
+    return count
+
+
+@inlined
+def three_parallel(geometry, R, p, work):
+    """
+    Find every branch of an arm with three parallel axes 2, 3, 4 and axes 5 and 6 that meet.
+
+    None if axis 6 is parallel to them as well: then four joints share one motion, and the search
+    takes over.  Arguments: see :func:`spherical_wrist`.
+    """
+    h1, h2, h3 = axis(geometry, 1), axis(geometry, 2), axis(geometry, 3)
+    h5, h6 = axis(geometry, 5), axis(geometry, 6)
+    p12, p23, p34, p45 = (link(geometry, 1), link(geometry, 2), link(geometry, 3),
+                          link(geometry, 4))
+    seed, branches = work.seed, work.branches
+    back1, back2, back5, back23 = negative(h1), negative(h2), negative(h5), negative(p23)
+    arm_length = dot(p23, p23) + dot(p34, p34)
+    fifth, last_axis = apply(R, h5), apply(R, h6)
+    count = 0
+    n1, s1a, c1a, s1b, c1b = subproblem_4(
+        h2, p, back1, dot(h2, add(add(p12, p23), add(p34, p45))), seed[0], seed[1])
+    for i in range(n1):
+        s1, c1 = (s1a, c1a) if i == 0 else (s1b, c1b)
+        wrist = subtract(rotate(back1, s1, c1, p), p12)
+        f, side = rotate(back1, s1, c1, last_axis), rotate(back1, s1, c1, fifth)  # R16 h6, R16 h5
+        n5, s5a, c5a, s5b, c5b = subproblem_4(h2, h6, h5, dot(h2, f), seed[8], seed[9])
+        for j in range(n5):
+            s5, c5 = (s5a, c5a) if j == 0 else (s5b, c5b)
+            if abs(dot(h6, rotate(back5, s5, c5, h2))) > 1.0 - STRAIGHT_WRIST:
+                return 0
+            s234, c234 = subproblem_1(h2, rotate(h5, s5, c5, h6), f, seed[12], seed[13])
+            v = rotate(back5, s5, c5, rotate(back2, s234, c234, side))  # R56 h5
+            s6, c6 = subproblem_1(h6, h5, v, seed[10], seed[11])
+            elbow = subtract(wrist, rotate(h2, s234, c234, p45))
+            n3, s3a, c3a, s3b, c3b = subproblem_4(
+                back23, p34, h3, 0.5 * (arm_length - dot(elbow, elbow)), seed[4], seed[5])
+            for k in range(n3):
+                s3, c3 = (s3a, c3a) if k == 0 else (s3b, c3b)
+                s2, c2 = subproblem_1(h2, add(p23, rotate(h3, s3, c3, p34)), elbow, seed[2],
+                                      seed[3])
+                q2, q3 = atan2(s2, c2), atan2(s3, c3)
+                branch = branches[count]
+                branch[0], branch[1], branch[2] = atan2(s1, c1), q2, q3
+                branch[3] = atan2(s234, c234) - q2 - q3
+                branch[4], branch[5] = atan2(s5, c5), atan2(s6, c6)
+                count += 1
+    return count
+
+
+@inner
+def every_branch(geometry, joints, q, work):
+    """Write every branch of ``work.goal`` into ``work.branches``; return how many there are."""
+    goal, seed = work.goal, work.seed
+    for k in range(6):
+        seed[2 * k], seed[2 * k + 1] = sine_cosine(q[k])
+    seed[12], seed[13] = sine_cosine(q[1] + q[2] + q[3])
+    R = goal_rotation(geometry, goal)
+    p = subtract(subtract(vector(goal, GOAL_POSITION), apply(R, link(geometry, 6))),
+                 link(geometry, 0))
+    if geometry[ARM_CLASS] == THREE_PARALLEL:
+        return three_parallel(geometry, R, p, work)
+    return spherical_wrist(geometry, joints, q, R, p, work)
+
+
+@inner
+def move_into_limits(q, reference, joints):
+    """Move joints by whole turns into the limits, as near to the reference as possible."""
+    for k in range(q.shape[0]):
+        lower, upper = joints.lower[k], joints.upper[k]
+        x = q[k] + FULL_TURN * np.rint((reference[k] - q[k]) / FULL_TURN)
+        if x > upper + LIMIT_TOUCH_RAD:
+            x -= FULL_TURN * np.ceil((x - upper - LIMIT_TOUCH_RAD) / FULL_TURN)
+        elif x < lower - LIMIT_TOUCH_RAD:
+            x += FULL_TURN * np.ceil((lower - LIMIT_TOUCH_RAD - x) / FULL_TURN)
+        if x > upper + LIMIT_TOUCH_RAD or x < lower - LIMIT_TOUCH_RAD:
+            return False
+        q[k] = min(max(x, lower), upper)
+    return True
+
+
+@compiled
+def branch_rows(table, joints, settings, geometry, packed, most):
+    """
+    Find the solutions of a pose inside the limits, the nearest to the seed first.
+
+    Parameters
+    ----------
+    table, settings :
+        As in :class:`~ik_node.solver.compiled.layout.Problem`; the goal has no box.
+    joints : (7, 6) array
+    geometry : (49,) array
+        See :func:`ik_node.solver.arm_geometry.closed_form_of`.
+    packed : (16 + 6 s + 13 most,) array, the answers are written
+        Pose, seeds, space for the answers; distances are from the first seed.
+    most : int
+        Solutions after which the search ends.
+
+    Returns
+    -------
+    int
+        Number of solutions.
+
+    """
+    return find_branches(ProblemArrays(table, joints, settings, geometry), packed, most,
+                         branch_workspace(), workspace(6, table.shape[0] - 1))
+
+
+@inner
+def find_branches(arrays, packed, most, branch_work, work):
+    """Find solutions as :func:`branch_rows` does; the geometry is in place of the postures."""
+    table, settings, joints = arrays.table, arrays.settings, joint_rows(arrays.joints)
+    goal, branches, distances = branch_work.goal, branch_work.branches, branch_work.distances
+    first = packed.shape[0] - most * ANSWER_SIZE
+    T, seed = packed[:16], packed[16:22]
+    packed[first + SOLVED_FLAG] = 0.0
+    fill_goal(T, settings[BOX_WIDTHS:], goal)
+    if not rigid(goal, T):
+        packed[first + SOLVED_FLAG] = NOT_RIGID
+        return 0
+    found = every_branch(arrays.postures, joints, seed, branch_work)
+    for i in range(found):
+        branch, square = branches[i], np.inf
+        if move_into_limits(branch, seed, joints):
+            square = 0.0
+            for k in range(6):
+                square += (branch[k] - seed[k])**2
+        distances[i] = square
+    count = 0
+    for _ in range(found):
+        nearest = 0
+        for i in range(1, found):
+            if distances[i] < distances[nearest]:
+                nearest = i
+        if distances[nearest] == np.inf or count == most:
+            break
+        distances[nearest] = np.inf
+        branch = branches[nearest]
+        end = descend(table, joints, settings, goal, POLISH_ATTEMPT, branch, work)
+        if end.solved and not is_known(branch, packed, first, count):
+            answer = packed[first + count * ANSWER_SIZE:first + (count + 1) * ANSWER_SIZE]
+            answer[SOLVED_FLAG], answer[STEP_COUNT] = 1.0, end.steps
+            answer[POSITION_ERROR] = end.position_error
+            answer[ORIENTATION_ERROR] = end.orientation_error
+            answer[SQUARED_ERROR] = end.squared_error
+            answer[LAST_ATTEMPT] = answer[BIAS_STEP_COUNT] = 0.0
+            copy(branch, answer[JOINT_VALUES:])
+            count += 1
+    return count
+
+
+@inner
+def is_known(q, packed, first, count):
+    """Return whether one of the first answers, which begin at an index, is this solution."""
+    for i in range(count):
+        largest = 0.0
+        for k in range(6):
+            other = packed[first + i * ANSWER_SIZE + JOINT_VALUES + k]
+            largest = max(largest, abs(other - q[k]))
+        if largest < EQUAL_SOLUTION_RAD:
+            return True
+    return False

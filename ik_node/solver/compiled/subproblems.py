@@ -1,0 +1,112 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Compiled subproblems of inverse kinematics, on sines and cosines instead of angles.
+
+Paden (1986) and Kahan; numbered as in Elias and Wen, "IK-Geo" (2025).  A vector is a tuple of
+three floats, and stays in registers.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from ik_node.kinematics.kernels import inner
+
+# Vectors so short across the axis (m, or of directions) have no angle about it: the square of the
+# radius, and that of the product of two of them.
+MIN_SQUARED_RADIUS = 1e-20
+MIN_SQUARED_PRODUCT = 1e-28
+DOUBLE_ROOT_SHARE = 1e-14  # of the squared radius: roots closer than this are one
+MISSED_ROOT_SHARE = 1e-5   # the same on the other side: the closest approach is returned
+CONSTANT_TOLERANCE = 1e-6  # m, or of directions, if the angle has no influence
+
+
+@inner
+def dot(a, b):
+    """Return the scalar product."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@inner
+def cross(a, b):
+    """Return the vector product."""
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+
+
+@inner
+def add(a, b):
+    """Return a + b."""
+    return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
+
+
+@inner
+def subtract(a, b):
+    """Return a - b."""
+    return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
+
+
+@inner
+def negative(a):
+    """Return -a."""
+    return (-a[0], -a[1], -a[2])
+
+
+@inner
+def across(k, a):
+    """Return the part of a that is perpendicular to the unit vector k."""
+    along = dot(k, a)
+    return (a[0] - along * k[0], a[1] - along * k[1], a[2] - along * k[2])
+
+
+@inner
+def rotate(k, sine, cosine, p):
+    """Rotate p about the unit vector k (Rodrigues' formula)."""
+    x = cross(k, p)
+    along = dot(k, p) * (1.0 - cosine)
+    return (p[0] * cosine + x[0] * sine + k[0] * along,
+            p[1] * cosine + x[1] * sine + k[1] * along,
+            p[2] * cosine + x[2] * sine + k[2] * along)
+
+
+@inner
+def subproblem_1(k, a, b, sine, cosine):
+    """
+    Return sine and cosine of the angle t with ``rot(k, t) a = b``.
+
+    If the vectors have another length or another part along k, b is approached.  If a or b is
+    along k, any angle will do: the given `sine` and `cosine` are returned.
+    """
+    # Without their parts along k, short vectors keep their digits.
+    a, b = across(k, a), across(k, b)
+    s, c = dot(k, cross(a, b)), dot(a, b)
+    square = s * s + c * c
+    if square < MIN_SQUARED_PRODUCT:
+        return sine, cosine
+    scale = 1.0 / sqrt(square)
+    return s * scale, c * scale
+
+
+@inner
+def subproblem_4(h, p, k, d, sine, cosine):
+    """
+    Solve ``h . rot(k, t) p = d``.
+
+    Returns the number of angles t, 0 to 2, and sine and cosine of both; of one angle twice.  If
+    the angle has no influence and the equation holds, the given `sine` and `cosine`.
+    """
+    a = dot(h, cross(k, p))
+    along = dot(h, k) * dot(k, p)
+    b, c = dot(h, p) - along, d - along
+    square = a * a + b * b
+    if square < MIN_SQUARED_RADIUS:
+        return (1 if abs(c) < CONSTANT_TOLERANCE else 0), sine, cosine, sine, cosine
+    rest = square - c * c
+    if rest <= DOUBLE_ROOT_SHARE * square:
+        if rest < -MISSED_ROOT_SHARE * square:
+            return 0, 0.0, 1.0, 0.0, 1.0
+        scale = 1.0 / sqrt(square) if c > 0.0 else -1.0 / sqrt(square)
+        return 1, a * scale, b * scale, a * scale, b * scale
+    root, scale = sqrt(rest), 1.0 / square
+    return (2, (a * c + b * root) * scale, (b * c - a * root) * scale,
+            (a * c - b * root) * scale, (b * c + a * root) * scale)

@@ -1,0 +1,232 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Every branch in closed form: random arms of each class, singular poses, calibrated arms."""
+
+from answers import assert_inside, assert_solves, errors_of, PATIENT, reachable, solver
+from closed_form import apart
+from hypothesis import given, settings, strategies as st
+import numpy as np
+import pinocchio as pin
+import pytest
+import robots
+
+from ik_node.kinematics.arm import forward_kinematics
+from ik_node.kinematics.kernels import compiled
+from ik_node.model.chain import make_chain
+from ik_node.model.urdf import parse_urdf
+from ik_node.solver import branches
+from ik_node.solver.arm_geometry import closed_form_of
+from ik_node.solver.compiled import closed_form as kernels, subproblems
+from ik_node.solver.solver import Solver
+
+SIX_AXES = [name for name, arm in robots.ARMS.items() if arm.n == 6]
+SAME = 1e-3  # rad
+CLASSES = {'parallel': kernels.PARALLEL_SHOULDER, 'meeting': kernels.MEETING_SHOULDER,
+           'three_parallel': kernels.THREE_PARALLEL}
+
+
+@compiled
+def first(k, a, b):
+    return subproblems.subproblem_1(k, a, b, 0.0, 1.0)
+
+
+@compiled
+def fourth(h, p, k, d):
+    return subproblems.subproblem_4(h, p, k, d, 0.0, 1.0)
+
+
+def directions(rng, count):
+    return [v / np.linalg.norm(v) for v in rng.normal(size=(count, 3))]
+
+
+def rotation(axis, angle):
+    return pin.AngleAxis(angle, axis).matrix()
+
+
+# ---- subproblems ------------------------------------------------------------
+
+@settings(deadline=None)
+@given(st.integers(0, 10**6), st.floats(-3.1, 3.1))
+def test_subproblem_1(seed, angle):
+    """The angle of a known rotation, and any if the vector is along the axis."""
+    rng = np.random.default_rng(seed)
+    k, = directions(rng, 1)
+    a = rng.normal(size=3)
+    s, c = first(tuple(k), tuple(a), tuple(rotation(k, angle) @ a))
+    assert abs(np.arctan2(s, c) - angle) < 1e-9
+    assert first(tuple(k), tuple(2.0 * k), tuple(2.0 * k)) == (0.0, 1.0)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 10**6), st.floats(-3.1, 3.1))
+def test_subproblem_4(seed, angle):
+    """Both angles solve the equation, and one of them is the known rotation; or there is none."""
+    rng = np.random.default_rng(seed)
+    h, k = directions(rng, 2)
+    p = rng.normal(size=3)
+    d = h @ rotation(k, angle) @ p
+    count, *angles = fourth(tuple(h), tuple(p), tuple(k), d)
+    found = [np.arctan2(*angles[:2]), np.arctan2(*angles[2:])]
+    assert count in (1, 2)
+    assert all(abs(h @ rotation(k, t) @ p - d) < 1e-7 for t in found)
+    assert min(abs(t - angle) for t in found) < (1e-9 if count == 2 else 1e-6)
+    assert fourth(tuple(h), tuple(p), tuple(k), 1.1 * np.linalg.norm(p))[0] == 0
+
+
+# ---- which arms -------------------------------------------------------------
+
+def random_arm(kind, seed, error=0.0):
+    """Return the URDF of a random arm of a class; `error` is added to each origin (m, rad)."""
+    rng = np.random.default_rng(seed)
+    span = rng.uniform(0.1, 0.5, (8, 3)) * rng.choice((-1.0, 1.0), (8, 3))
+    one, two, four, five, six = directions(rng, 5)
+    zero = np.zeros(3)
+    axes = {'parallel': (one, two, two, four, five, six),
+            'meeting': (one, two, *directions(rng, 1), four, five, six),
+            'three_parallel': (one, two, two, two, five, six)}[kind]
+    origins = [span[0], span[1], span[2], span[3], zero, zero]
+    if kind == 'meeting':
+        origins[1] = zero
+    if kind == 'three_parallel':
+        origins[4] = span[4]
+    joints = ''
+    for k, (origin, axis) in enumerate(zip(origins, axes)):
+        off = error * rng.uniform(-1.0, 1.0, 6)
+        xyz, rpy = (' '.join(map(repr, map(float, v))) for v in (origin + off[:3], off[3:]))
+        joints += (
+            f'<joint name="j{k}" type="revolute"><parent link="l{k}"/><child link="l{k + 1}"/>'
+            f'<origin xyz="{xyz}" rpy="{rpy}"/><axis xyz="{" ".join(map(repr, map(float, axis)))}"'
+            f'/><limit lower="-6.2" upper="6.2" effort="1" velocity="1"/></joint>')
+    tip = ' '.join(map(repr, map(float, span[7])))
+    links = ''.join(f'<link name="l{k}"/>' for k in range(8))
+    return (f'<robot name="random">{links}{joints}<joint name="t" type="fixed">'
+            f'<parent link="l6"/><child link="l7"/><origin xyz="{tip}" rpy="0.3 -1 2"/></joint>'
+            '</robot>')
+
+
+def chain_of(text):
+    return make_chain(parse_urdf(text), 'l0', 'l7')
+
+
+@pytest.mark.parametrize('kind', CLASSES)
+@pytest.mark.parametrize('seed', range(5))
+def test_the_class_of_an_arm(kind, seed):
+    """By its axes, wherever they point."""
+    geometry, exact = closed_form_of(chain_of(random_arm(kind, seed)))
+    assert geometry[kernels.ARM_CLASS] == CLASSES[kind] and exact
+    assert not closed_form_of(chain_of(random_arm(kind, seed, 1e-4))).exact
+    assert closed_form_of(chain_of(random_arm(kind, seed, 0.05))) is None
+
+
+def test_arms_without_a_closed_form():
+    """Seven axes, sliding joints, mimic joints, and joints in another order have none."""
+    assert closed_form_of(robots.chain('panda')) is None
+    text = random_arm('parallel', 0)
+    assert closed_form_of(chain_of(text.replace('revolute', 'prismatic', 1))) is None
+    mimic = text.replace('<limit', '<mimic joint="j0"/><limit').replace(
+        '<mimic joint="j0"/><limit', '<limit', 5)
+    assert closed_form_of(chain_of(mimic)) is None
+
+
+# ---- every branch -----------------------------------------------------------
+
+@pytest.mark.parametrize('kind', CLASSES)
+@pytest.mark.parametrize('seed', range(4))
+def test_every_branch_of_a_random_arm(kind, seed):
+    """Those that the search from many postures finds, and each reaches the goal."""
+    text = random_arm(kind, seed)
+    chain, reference = chain_of(text), robots.Reference(text)
+    every = Solver(chain)
+    rng = np.random.default_rng(seed)
+    known = 0
+    for q, at in rng.uniform(-3.1, 3.1, (10, 2, 6)):
+        T = reference.pose('l0', 'l7', robots.positions(chain, q))
+        found = every.solve_all(T, at)
+        for posture in found:
+            T_found = reference.pose('l0', 'l7', robots.positions(chain, posture.q))
+            assert np.abs(T_found - T).max() < 3e-6
+        query = every._query(*every._pack(T, at, every._blank_bytes))
+        searched = branches.searched_solutions(query, None)
+        for other in [*searched, q]:
+            assert min(apart(other, posture.q) for posture in found) < SAME
+        known += len(found)
+        ways = [np.linalg.norm(posture.q - at) for posture in found]
+        assert np.diff(ways).min(initial=0.0) >= -1e-6
+    assert known >= 20
+
+
+@pytest.mark.parametrize('name', SIX_AXES)
+def test_the_nearest_of_all(name):
+    """`select='nearest'` is the first of all solutions, no farther than what is found first."""
+    chain = robots.chain(name)
+    nearest, first_found = solver(name, select='nearest'), solver(name)
+    for T, seed in zip(reachable(name, 50)[1], robots.random_postures(chain, 50, 62)):
+        result = nearest.solve(T, seed)
+        assert_solves(name, T, result)
+        assert np.array_equal(result.q, nearest.solve_all(T, seed)[0].q)
+        way = np.linalg.norm(first_found.solve(T, seed).q - seed)
+        assert np.linalg.norm(result.q - seed) <= way + 1e-4
+
+
+def test_the_nearest_within_a_jump():
+    """A bound on the jump takes branches away; what is left is as before, or there is none."""
+    chain = robots.chain('ur5')
+    seeds = robots.random_postures(chain, 100, 63)
+    free, bound = solver('ur5', select='nearest'), solver('ur5', select='nearest', max_jump=2.0)
+    statuses = set()
+    for T, seed in zip(reachable('ur5', 100)[1], seeds):
+        near = [p for p in free.solve_all(T, seed) if np.abs(p.q - seed).max() < 2.0]
+        result = bound.solve(T, seed)
+        statuses.add(result.status.name)
+        assert result.success == bool(near)
+        if near:
+            assert np.array_equal(result.q, near[0].q)
+    assert statuses == {'SOLVED', 'OTHER_BRANCH'}
+
+
+# ---- singular poses ---------------------------------------------------------
+
+@pytest.mark.parametrize('name', SIX_AXES)
+@pytest.mark.parametrize('wrist', [0.0, 1e-9, 1e-7, 1e-5, 1e-3])
+def test_a_straight_wrist(name, wrist):
+    """The nearest solution is no farther than the posture that the pose was made from."""
+    chain = robots.chain(name)
+    parallel = closed_form_of(chain).geometry[kernels.ARM_CLASS] == kernels.THREE_PARALLEL
+    postures = robots.random_postures(chain, 30, 64)
+    postures[:, 4] = np.clip(wrist, chain.lower[4], chain.upper[4])
+    for q, offset in zip(postures, np.random.default_rng(65).uniform(-0.2, 0.2, (30, 6))):
+        T = forward_kinematics(chain, q)
+        seed = np.clip(q + offset, chain.lower, chain.upper)
+        result = solver(name, select='nearest').solve(T, seed)
+        assert result.success
+        assert_inside(name, result.q)
+        assert max(errors_of(name, T, result.q)) <= 1.1e-6
+        # With three parallel axes four joints share the motion then, and it is searched.
+        if wrist > 1e-6 or not parallel:
+            assert np.linalg.norm(result.q - seed) <= np.linalg.norm(q - seed) + 1e-3
+            assert len(solver(name).solve_all(T, seed)) <= kernels.MAX_BRANCHES
+
+
+# ---- calibrated arms --------------------------------------------------------
+
+@pytest.mark.parametrize('kind', CLASSES)
+@pytest.mark.parametrize('error', [1e-6, 1e-4, 1e-3])
+def test_a_calibrated_arm(kind, error):
+    """Axes that miss each other a little: branches are polished, and the search adds to them."""
+    text = random_arm(kind, 3, error)
+    chain, reference = chain_of(text), robots.Reference(text)
+    closed = closed_form_of(chain)
+    assert closed is not None and not closed.exact
+    rng = np.random.default_rng(66)
+    nearest, every = Solver(chain, select='nearest'), Solver(chain, **PATIENT)
+    for q, offset in zip(rng.uniform(-3.1, 3.1, (30, 6)), rng.uniform(-0.1, 0.1, (30, 6))):
+        T = reference.pose('l0', 'l7', robots.positions(chain, q))
+        found = every.solve_all(T, q)
+        assert min(apart(q, posture.q) for posture in found) < SAME
+        for k, posture in enumerate(found):
+            T_found = reference.pose('l0', 'l7', robots.positions(chain, posture.q))
+            assert np.abs(T_found - T).max() < 3e-6
+            assert all(apart(posture.q, other.q) > 1e-4 for other in found[:k])
+        result = nearest.solve(T, q + offset)
+        assert result.success
+        assert np.linalg.norm(result.q - q - offset) <= np.linalg.norm(offset) + SAME
