@@ -62,6 +62,8 @@ ANSWER_SIZE = JOINT_VALUES + 6
 STRAIGHT_WRIST = 1e-14    # 1 - |cosine| of the angle between two axes that count as aligned
 LIMIT_TOUCH_RAD = 1e-7    # a solution this far beyond a limit is on it
 EQUAL_SOLUTION_RAD = 1e-4  # solutions nearer to each other are one
+SUM_POSITIONS = 16         # of the sum of joints 2 to 4, evenly over a turn, if it is free
+MIN_SUM_STEP_RAD = 1e-6    # ... and the step at which the best is found
 FULL_TURN = 2.0 * pi
 
 
@@ -137,6 +139,31 @@ def goal_rotation(geometry, goal):
 def apply(R, v):
     """Return R v."""
     return (dot(R[0], v), dot(R[1], v), dot(R[2], v))
+
+
+@inner
+def move_into_limits(q, reference, joints):
+    """Move joints by whole turns into the limits, as near to the reference as possible."""
+    for k in range(q.shape[0]):
+        lower, upper = joints.lower[k], joints.upper[k]
+        x = q[k] + FULL_TURN * np.rint((reference[k] - q[k]) / FULL_TURN)
+        if x > upper + LIMIT_TOUCH_RAD:
+            x -= FULL_TURN * np.ceil((x - upper - LIMIT_TOUCH_RAD) / FULL_TURN)
+        elif x < lower - LIMIT_TOUCH_RAD:
+            x += FULL_TURN * np.ceil((lower - LIMIT_TOUCH_RAD - x) / FULL_TURN)
+        if x > upper + LIMIT_TOUCH_RAD or x < lower - LIMIT_TOUCH_RAD:
+            return False
+        q[k] = min(max(x, lower), upper)
+    return True
+
+
+@inner
+def squared_distance(q, seed):
+    """Return the squared distance of two postures, rad^2."""
+    square = 0.0
+    for k in range(q.shape[0]):
+        square += (q[k] - seed[k])**2
+    return square
 
 
 @inner
@@ -258,50 +285,142 @@ def spherical_wrist(geometry, joints, q, R, p, work):
     return count
 
 
+@inner
+def place_elbow(geometry, wrist, s234, c234, seed, side):
+    """
+    Find joints 2 and 3 of an arm with three parallel axes.
+
+    Parameters
+    ----------
+    wrist : (3,) tuple
+        From the point on axis 2, in the frame of link 1, m.
+    s234, c234 : float
+        Sine and cosine of the sum of joints 2 to 4.
+    seed : (14,) array
+    side : int
+        0 or 1, of the elbow.
+
+    Returns
+    -------
+    (bool, float, float)
+        Whether there is a solution; joints 2 and 3, rad.
+
+    """
+    h2, h3 = axis(geometry, 2), axis(geometry, 3)
+    p23, p34, p45 = link(geometry, 2), link(geometry, 3), link(geometry, 4)
+    d = subtract(wrist, rotate(h2, s234, c234, p45))
+    count, s3a, c3a, s3b, c3b = subproblem_4(
+        negative(p23), p34, h3, 0.5 * (dot(p23, p23) + dot(p34, p34) - dot(d, d)), seed[4],
+        seed[5])
+    s3, c3 = (s3a, c3a) if side == 0 else (s3b, c3b)
+    s2, c2 = subproblem_1(h2, add(p23, rotate(h3, s3, c3, p34)), d, seed[2], seed[3])
+    return side < count, atan2(s2, c2), atan2(s3, c3)
+
+
+@inner
+def slide_wrist(geometry, joints, wrist, g, q1, q5, side, q, work, branch):
+    """
+    Find the branch nearest to the seed if axis 6 is parallel to axes 2, 3, 4.
+
+    Joints 2, 3, 4 and 6 share one motion then.  The sum of joints 2 to 4 is moved by ever smaller
+    steps, from the best of these: evenly over a turn, and where the wrist is nearest to axis 2
+    and farthest from it.
+
+    Parameters
+    ----------
+    joints : JointRows
+        The branch is inside their limits.
+    wrist, side :
+        As for :func:`place_elbow`.
+    g : (3,) tuple
+        Axis 5 turned by joints 2 to 6.
+    q1, q5 : float
+    q : (6,) array
+        The seed.
+    work : BranchWork
+    branch : (6,) array, written
+
+    Returns
+    -------
+    bool
+        Whether there is one.
+
+    """
+    h2, h5, h6 = axis(geometry, 2), axis(geometry, 5), axis(geometry, 6)
+    back2, back5, seed = negative(h2), negative(h5), work.seed
+    trial = work.branches[MAX_BRANCHES - 1]
+    s5, c5 = sine_cosine(q5)
+    sine, cosine = subproblem_1(h2, link(geometry, 4), wrist, 0.0, 1.0)
+    nearest_sum, first_sum = atan2(sine, cosine), q[1] + q[2] + q[3]
+    best, best_sum, step, tried = np.inf, first_sum, FULL_TURN / SUM_POSITIONS, 0
+    while step > MIN_SUM_STEP_RAD:
+        if tried < SUM_POSITIONS:
+            q234 = first_sum + tried * step
+        elif tried < SUM_POSITIONS + 2:
+            q234 = nearest_sum + (tried - SUM_POSITIONS) * pi
+        elif best == np.inf:
+            return False
+        else:
+            q234 = best_sum + (step if tried % 2 else -step)
+        s234, c234 = sine_cosine(q234)
+        found, q2, q3 = place_elbow(geometry, wrist, s234, c234, seed, side)
+        v = rotate(back5, s5, c5, rotate(back2, s234, c234, g))  # R56 h5
+        s6, c6 = subproblem_1(h6, h5, v, seed[10], seed[11])
+        trial[0], trial[1], trial[2], trial[3] = q1, q2, q3, q234 - q2 - q3
+        trial[4], trial[5] = q5, atan2(s6, c6)
+        square = np.inf
+        if found and move_into_limits(trial, q, joints):
+            square = squared_distance(trial, q)
+        tried += 1
+        if square < best:
+            best, best_sum = square, q234
+            copy(trial, branch)
+        elif tried > SUM_POSITIONS + 3 and tried % 2 == 0:
+            step *= 0.5
+    return True
+
+
 @inlined
-def three_parallel(geometry, R, p, work):
+def three_parallel(geometry, joints, q, R, p, work):
     """
     Find every branch of an arm with three parallel axes 2, 3, 4 and axes 5 and 6 that meet.
 
-    None if axis 6 is parallel to them as well: then four joints share one motion, and the search
-    takes over.  Arguments: see :func:`spherical_wrist`.
+    If axis 6 is parallel to them as well, the nearest of each continuum.  Arguments: see
+    :func:`spherical_wrist`.
     """
-    h1, h2, h3 = axis(geometry, 1), axis(geometry, 2), axis(geometry, 3)
-    h5, h6 = axis(geometry, 5), axis(geometry, 6)
-    p12, p23, p34, p45 = (link(geometry, 1), link(geometry, 2), link(geometry, 3),
-                          link(geometry, 4))
+    h1, h2, h5, h6 = axis(geometry, 1), axis(geometry, 2), axis(geometry, 5), axis(geometry, 6)
     seed, branches = work.seed, work.branches
-    back1, back2, back5, back23 = negative(h1), negative(h2), negative(h5), negative(p23)
-    arm_length = dot(p23, p23) + dot(p34, p34)
+    back1, back2, back5 = negative(h1), negative(h2), negative(h5)
     fifth, last_axis = apply(R, h5), apply(R, h6)
+    reach = add(add(link(geometry, 1), link(geometry, 2)), add(link(geometry, 3),
+                                                               link(geometry, 4)))
     count = 0
-    n1, s1a, c1a, s1b, c1b = subproblem_4(
-        h2, p, back1, dot(h2, add(add(p12, p23), add(p34, p45))), seed[0], seed[1])
+    n1, s1a, c1a, s1b, c1b = subproblem_4(h2, p, back1, dot(h2, reach), seed[0], seed[1])
     for i in range(n1):
         s1, c1 = (s1a, c1a) if i == 0 else (s1b, c1b)
-        wrist = subtract(rotate(back1, s1, c1, p), p12)
-        f, side = rotate(back1, s1, c1, last_axis), rotate(back1, s1, c1, fifth)  # R16 h6, R16 h5
+        wrist = subtract(rotate(back1, s1, c1, p), link(geometry, 1))
+        f, g = rotate(back1, s1, c1, last_axis), rotate(back1, s1, c1, fifth)  # R16 h6, R16 h5
         n5, s5a, c5a, s5b, c5b = subproblem_4(h2, h6, h5, dot(h2, f), seed[8], seed[9])
         for j in range(n5):
             s5, c5 = (s5a, c5a) if j == 0 else (s5b, c5b)
+            q1, q5 = atan2(s1, c1), atan2(s5, c5)
             if abs(dot(h6, rotate(back5, s5, c5, h2))) > 1.0 - STRAIGHT_WRIST:
-                return 0
+                for side in range(2):
+                    if slide_wrist(geometry, joints, wrist, g, q1, q5, side, q, work,
+                                   branches[count]):
+                        count += 1
+                continue
             s234, c234 = subproblem_1(h2, rotate(h5, s5, c5, h6), f, seed[12], seed[13])
-            v = rotate(back5, s5, c5, rotate(back2, s234, c234, side))  # R56 h5
+            v = rotate(back5, s5, c5, rotate(back2, s234, c234, g))  # R56 h5
             s6, c6 = subproblem_1(h6, h5, v, seed[10], seed[11])
-            elbow = subtract(wrist, rotate(h2, s234, c234, p45))
-            n3, s3a, c3a, s3b, c3b = subproblem_4(
-                back23, p34, h3, 0.5 * (arm_length - dot(elbow, elbow)), seed[4], seed[5])
-            for k in range(n3):
-                s3, c3 = (s3a, c3a) if k == 0 else (s3b, c3b)
-                s2, c2 = subproblem_1(h2, add(p23, rotate(h3, s3, c3, p34)), elbow, seed[2],
-                                      seed[3])
-                q2, q3 = atan2(s2, c2), atan2(s3, c3)
-                branch = branches[count]
-                branch[0], branch[1], branch[2] = atan2(s1, c1), q2, q3
-                branch[3] = atan2(s234, c234) - q2 - q3
-                branch[4], branch[5] = atan2(s5, c5), atan2(s6, c6)
-                count += 1
+            for side in range(2):
+                found, q2, q3 = place_elbow(geometry, wrist, s234, c234, seed, side)
+                if found:
+                    branch = branches[count]
+                    branch[0], branch[1], branch[2] = q1, q2, q3
+                    branch[3] = atan2(s234, c234) - q2 - q3
+                    branch[4], branch[5] = q5, atan2(s6, c6)
+                    count += 1
     return count
 
 
@@ -316,24 +435,8 @@ def every_branch(geometry, joints, q, work):
     p = subtract(subtract(vector(goal, GOAL_POSITION), apply(R, link(geometry, 6))),
                  link(geometry, 0))
     if geometry[ARM_CLASS] == THREE_PARALLEL:
-        return three_parallel(geometry, R, p, work)
+        return three_parallel(geometry, joints, q, R, p, work)
     return spherical_wrist(geometry, joints, q, R, p, work)
-
-
-@inner
-def move_into_limits(q, reference, joints):
-    """Move joints by whole turns into the limits, as near to the reference as possible."""
-    for k in range(q.shape[0]):
-        lower, upper = joints.lower[k], joints.upper[k]
-        x = q[k] + FULL_TURN * np.rint((reference[k] - q[k]) / FULL_TURN)
-        if x > upper + LIMIT_TOUCH_RAD:
-            x -= FULL_TURN * np.ceil((x - upper - LIMIT_TOUCH_RAD) / FULL_TURN)
-        elif x < lower - LIMIT_TOUCH_RAD:
-            x += FULL_TURN * np.ceil((lower - LIMIT_TOUCH_RAD - x) / FULL_TURN)
-        if x > upper + LIMIT_TOUCH_RAD or x < lower - LIMIT_TOUCH_RAD:
-            return False
-        q[k] = min(max(x, lower), upper)
-    return True
 
 
 @compiled
@@ -379,9 +482,7 @@ def find_branches(arrays, packed, most, branch_work, work):
     for i in range(found):
         branch, square = branches[i], np.inf
         if move_into_limits(branch, seed, joints):
-            square = 0.0
-            for k in range(6):
-                square += (branch[k] - seed[k])**2
+            square = squared_distance(branch, seed)
         distances[i] = square
     count = 0
     for _ in range(found):
