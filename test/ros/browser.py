@@ -19,6 +19,11 @@ SIZE = {'width': 1120, 'height': 600}  # the panels take 600 pixels of the width
 FEW_PICTURES = """window.requestAnimationFrame = draw =>
     setTimeout(() => draw(performance.now()), 150);
 window.cancelAnimationFrame = clearTimeout;"""
+SOME_FRAMES = """() => new Promise(done => {
+    let left = 4;
+    const draw = () => left-- > 0 ? requestAnimationFrame(draw) : done();
+    draw();
+})"""
 POSE = """name => {
     const pose = window.__viserMutable?.nodePoseData[name];
     return pose ? [...pose.position, ...pose.wxyz] : null;
@@ -94,7 +99,8 @@ class Window:
     # ---- the scene ----------------------------------------------------------
 
     def picture(self) -> np.ndarray:
-        """Return the picture of the scene (height, width, 3)."""
+        """Return the picture of the scene (height, width, 3), after a few more were drawn."""
+        self.page.evaluate(SOME_FRAMES)
         return np.array(Image.open(io.BytesIO(
             self.page.locator('canvas').first.screenshot(scale='css'))).convert('RGB')).astype(int)
 
