@@ -18,6 +18,11 @@ FREE_AXIS = float('inf')
 TOLERANCE_FRAMES = ('tip', 'base')
 FARTHEST_GOAL_M = 1e10  # its square is still a number
 QUATERNION_NORM_TOLERANCE = 1e-3
+MAX_ROTATION_ERROR = 1e-6  # of each entry of R R^T - I
+SAFE_ROTATION_ERROR = 0.9 * MAX_ROTATION_ERROR
+POSITION_ONLY = (0.0, 0.0, 0.0, FREE_AXIS, FREE_AXIS, FREE_AXIS)
+ORIENTATION_ONLY = (FREE_AXIS, FREE_AXIS, FREE_AXIS, 0.0, 0.0, 0.0)
+POINTING_ONLY = (0.0, 0.0, 0.0, 0.0, 0.0, FREE_AXIS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +66,9 @@ class Goal:
         if not isinstance(self.frame, str) or self.frame not in TOLERANCE_FRAMES:
             raise GoalError(f'the frame of a tolerance must be {" or ".join(TOLERANCE_FRAMES)}, '
                             f'got {shown(self.frame)}')
-        if self.tolerance is EXACT_TOLERANCE:
+        given = self.tolerance
+        if (given is EXACT_TOLERANCE or given is POSITION_ONLY or given is POINTING_ONLY
+                or given is ORIENTATION_ONLY):
             return
         try:
             tolerance = tuple(map(float, self.tolerance))
@@ -77,21 +84,21 @@ class Goal:
     @classmethod
     def pointing(cls, T_base_tip: np.ndarray) -> Goal:
         """Return the goal of a pose (4, 4) whose rotation about the tool's z axis is free."""
-        return cls(T_base_tip, (0.0, 0.0, 0.0, 0.0, 0.0, FREE_AXIS))
+        return cls(T_base_tip, POINTING_ONLY)
 
     @classmethod
     def position(cls, p: np.ndarray, **kwargs: object) -> Goal:
         """Return the goal to put the tip's origin at `p` (3,), m, its orientation free."""
         T = np.eye(4)
         T[:3, 3] = _numbers(p, (3,), 'a position is three numbers')
-        return cls(T, (0.0, 0.0, 0.0, FREE_AXIS, FREE_AXIS, FREE_AXIS), **kwargs)
+        return cls(T, POSITION_ONLY, **kwargs)
 
     @classmethod
     def orientation(cls, R: np.ndarray, **kwargs: object) -> Goal:
         """Return the goal to orient the tip by the rotation `R` (3, 3), its position free."""
         T = np.eye(4)
         T[:3, :3] = _numbers(R, (3, 3), 'a rotation is a 3x3 matrix of numbers')
-        return cls(T, (FREE_AXIS, FREE_AXIS, FREE_AXIS, 0.0, 0.0, 0.0), **kwargs)
+        return cls(T, ORIENTATION_ONLY, **kwargs)
 
     def error(self, T_base_tip: np.ndarray) -> tuple[float, float]:
         """
@@ -192,6 +199,10 @@ def checked_pose(T: np.ndarray,
 
     """
     T = _numbers(T, (4, 4), what)
+    if _is_rigid(T.ravel().tolist()):
+        T.setflags(write=False)
+        return T
+    # What follows takes 10 us, and names the fault.
     if not np.isfinite(T).all():
         raise GoalError('the goal pose is not finite')
     if np.abs(T).max() > FARTHEST_GOAL_M:
@@ -199,11 +210,25 @@ def checked_pose(T: np.ndarray,
     if not np.array_equal(T[3], (0.0, 0.0, 0.0, 1.0)):
         raise GoalError('the last row of a goal pose is 0 0 0 1')
     R = T[:3, :3]
-    if np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0.0:
+    if np.abs(R @ R.T - np.eye(3)).max() > MAX_ROTATION_ERROR or np.linalg.det(R) < 0.0:
         raise GoalError('the rotation of the goal pose is not a right-handed orthonormal '
                         'matrix', Reason.GOAL_ORIENTATION_NOT_UNIT)
     T.setflags(write=False)
     return T
+
+
+def _is_rigid(T: list[float]) -> bool:
+    """Return whether a matrix (16,), row by row, is a rigid pose beyond doubt."""
+    a, b, c, x, d, e, f, y, g, h, i, z, *last = T
+    return (last == [0.0, 0.0, 0.0, 1.0]
+            and abs(x) + abs(y) + abs(z) < FARTHEST_GOAL_M
+            and abs(a * a + b * b + c * c - 1.0) < SAFE_ROTATION_ERROR
+            and abs(d * d + e * e + f * f - 1.0) < SAFE_ROTATION_ERROR
+            and abs(g * g + h * h + i * i - 1.0) < SAFE_ROTATION_ERROR
+            and abs(a * d + b * e + c * f) < SAFE_ROTATION_ERROR
+            and abs(a * g + b * h + c * i) < SAFE_ROTATION_ERROR
+            and abs(d * g + e * h + f * i) < SAFE_ROTATION_ERROR
+            and a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g) > 0.0)
 
 
 def _numbers(value: object, shape: tuple[int, ...], what: str) -> np.ndarray:

@@ -268,6 +268,8 @@ class Solver:
         n, settings, T = self.chain.n, self.tables.settings, goal
         if isinstance(goal, Goal):
             settings, T = self.tables.of(goal), goal.T_base_tip
+        if type(seed) is not np.ndarray:
+            seed = self._middle if seed is None else real_array(seed)
         if (type(T) is type(seed) is np.ndarray and T.shape == POSE_SHAPE
                 and T.dtype is DOUBLE_TYPE and seed.shape == self._seed_shape
                 and seed.dtype is DOUBLE_TYPE):
@@ -277,7 +279,7 @@ class Solver:
                 return np.frombuffer(bytearray(given + blank)), settings
         if not isinstance(goal, Goal):
             T = goal_matrix(goal)
-        seeds = self._middle if seed is None else real_array(seed)
+        seeds = None if seed is None else real_array(seed)
         if (seeds is None or seeds.ndim not in (1, 2) or seeds.shape[-1] != n or seeds.size == 0
                 or not (np.abs(seeds) <= FARTHEST_SEED).all()):
             raise ParameterError(f'a seed must be {n} finite numbers, one for each joint, none '
