@@ -38,6 +38,8 @@ class Circle(Node):
 
     def _publish(self) -> None:
         now = self.get_clock().now()
+        if not self._publisher.get_subscription_count():
+            self._began = now  # the circle begins when a node listens
         self.seconds = 1e-9 * (now - self._began).nanoseconds
         pose = PoseStamped()
         pose.header.stamp, pose.header.frame_id = now.to_msg(), 'base_link'

@@ -156,8 +156,11 @@ def test_the_example_draws_a_circle(system):
     offsets = np.array([tip(positions_of(message)).translation - [0.5, 0.0, 0.4]
                         for _, message in system.states[known:]])
     radii = np.linalg.norm(offsets[:, 1:], axis=1)
-    assert np.abs(offsets[:, 0]).max() < 0.005 and radii.max() < 0.11
-    on_circle = offsets[radii > 0.095]
+    assert np.abs(offsets[:, 0]).max() < 0.005
+    # The target stops growing at once, and stops at the end: the arm goes on for a moment.
+    assert radii.max() < 0.15
+    on_circle = offsets[np.abs(radii - 0.1) < 0.005]
+    assert len(on_circle) > 0.3 * len(offsets)
     angles = np.unwrap(np.arctan2(on_circle[:, 1], on_circle[:, 2]))
     assert np.ptp(angles) > np.pi
 
