@@ -3,7 +3,8 @@
 """
 Stream a moving target to ik_node: a circle in front of the arm of this package.
 
-``python3 stream_circle.py [--seconds 10]``, with a node running and the tip near the start.
+``python3 stream_circle.py [--seconds 10]``, with the tip near the start.  It waits until a node
+listens.
 """
 
 import argparse

@@ -20,9 +20,11 @@ from ik_node.solver.compiled.layout import (
     BOX_WIDTHS,
     JOINT_VALUES,
     JointRows,
+    LIMIT_TOUCH,
     MAX_BIAS_STEPS,
     ORIENTATION_TOLERANCE,
     POSITION_TOLERANCE,
+    SAME_SOLUTION,
     SOLVED_FLAG,
 )
 from ik_node.solver.compiled.solution_search import find_all
@@ -33,9 +35,7 @@ QUIET_ATTEMPTS = 80      # attempts without a new solution end the search
 MAX_SOLUTIONS = 64       # more than any six-axis arm has
 CONTINUUM_SAMPLES = 16   # solutions returned of a continuum
 SAMPLE_DISTANCE = 0.3    # rad or m, between samples of a continuum
-SAME_SOLUTION = 1e-4     # rad or m, solutions nearer to each other are one
 SEARCH_TOLERANCE = 1e-9  # m and rad, so that equal solutions are equal to SAME_SOLUTION
-LIMIT_TOUCH = 1e-7       # rad or m, a solution this far beyond a limit is on it
 
 
 def _distance(posture: Posture) -> float:

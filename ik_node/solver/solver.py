@@ -350,15 +350,15 @@ class Solver:
         closed = near.branches(1, query.seed) if self.options.select == 'nearest' else ()
         if len(closed) and self.tables.closed_form.exact:
             query.answer[:] = closed[0]
-            return SOLVED_REASON
-        query.answer[:] = near.solve(query.seeds[0], 0, restarts)
-        if len(closed):
-            query.answer[:] = min([answer for answer in (*closed, query.answer)
-                                   if answer[SOLVED_FLAG] == 1.0],
-                                  key=lambda answer: np.linalg.norm(
-                                      answer[JOINT_VALUES:] - query.seed))
-        elif query.solved and self.options.select != 'first':
-            self._choose(near)
+        else:
+            query.answer[:] = near.solve(query.seeds[0], 0, restarts)
+            if len(closed):
+                query.answer[:] = min([answer for answer in (*closed, query.answer)
+                                       if answer[SOLVED_FLAG] == 1.0],
+                                      key=lambda answer: np.linalg.norm(
+                                          answer[JOINT_VALUES:] - query.seed))
+            elif query.solved and self.options.select != 'first':
+                self._choose(near)
         if query.answer[SOLVED_FLAG] == 0.0 and max_jump < float('inf'):
             query.answer[:] = query.solve(query.seeds[0], 0, restarts)
             return Reason.OTHER_BRANCH

@@ -11,7 +11,6 @@ from ik_node.model.chain import Chain
 from ik_node.solver.branches import (
     distinct_solutions,
     nearest_inside,
-    SAME_SOLUTION,
     without_limits,
 )
 from ik_node.solver.compiled.layout import (
@@ -23,6 +22,7 @@ from ik_node.solver.compiled.layout import (
     LAST_ATTEMPT,
     MAX_BIAS_STEPS,
     MAX_STEPS,
+    SAME_SOLUTION,
     SOLVED_FLAG,
     STEP_COUNT,
     TIP_AXES,

@@ -119,7 +119,7 @@ def test_the_class_of_an_arm(kind, seed):
 
 
 def test_arms_without_a_closed_form():
-    """Seven axes, sliding joints, mimic joints, and joints in another order have none."""
+    """Seven axes, sliding joints and mimic joints have none."""
     assert closed_form_of(robots.chain('panda')) is None
     text = random_arm('parallel', 0)
     assert closed_form_of(chain_of(text.replace('revolute', 'prismatic', 1))) is None
@@ -182,6 +182,16 @@ def test_the_nearest_within_a_jump():
         if near:
             assert np.array_equal(result.q, near[0].q)
     assert statuses == {'SOLVED', 'OTHER_BRANCH'}
+
+
+def test_a_seed_beyond_the_limits_by_more_than_the_jump():
+    """What is inside the limits is too far away from it, and is called so."""
+    chain = robots.chain('ur5')
+    q = np.array([chain.upper[0], -1.0, 1.2, 0.3, 0.8, 0.1])
+    seed = q + [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    bound = solver('ur5', select='nearest', max_jump=0.5)
+    result = bound.solve(forward_kinematics(chain, q), seed)
+    assert result.status.name == 'OTHER_BRANCH' and np.abs(result.q - q).max() < 1e-5
 
 
 # ---- singular poses ---------------------------------------------------------

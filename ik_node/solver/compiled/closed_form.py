@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ik_node.kinematics.kernels import allocating, compiled, copy, inlined, inner, sine_cosine
-from ik_node.solver.compiled.damped import descend, LATE_STOP, SHORT_STEP
+from ik_node.solver.compiled.damped import descend, farthest, LATE_STOP, SHORT_STEP
 from ik_node.solver.compiled.entry import rigid
 from ik_node.solver.compiled.layout import (
     Attempt,
@@ -28,10 +28,12 @@ from ik_node.solver.compiled.layout import (
     joint_rows,
     JOINT_VALUES,
     LAST_ATTEMPT,
+    LIMIT_TOUCH,
     NOT_RIGID,
     ORIENTATION_ERROR,
     POSITION_ERROR,
     ProblemArrays,
+    SAME_SOLUTION,
     SOLVED_FLAG,
     SQUARED_ERROR,
     STEP_COUNT,
@@ -60,8 +62,6 @@ MAX_BRANCHES = 16         # twice as many as there can be
 POLISH_ATTEMPT = Attempt(LATE_STOP, SHORT_STEP, 12.0, False)
 ANSWER_SIZE = JOINT_VALUES + 6
 STRAIGHT_WRIST = 1e-14    # 1 - |cosine| of the angle between two axes that count as aligned
-LIMIT_TOUCH_RAD = 1e-7    # a solution this far beyond a limit is on it
-EQUAL_SOLUTION_RAD = 1e-4  # solutions nearer to each other are one
 SUM_POSITIONS = 16         # of the sum of joints 2 to 4, evenly over a turn, if it is free
 MIN_SUM_STEP_RAD = 1e-6    # ... and the step at which the best is found
 FULL_TURN = 2.0 * pi
@@ -147,11 +147,11 @@ def move_into_limits(q, reference, joints):
     for k in range(q.shape[0]):
         lower, upper = joints.lower[k], joints.upper[k]
         x = q[k] + FULL_TURN * np.rint((reference[k] - q[k]) / FULL_TURN)
-        if x > upper + LIMIT_TOUCH_RAD:
-            x -= FULL_TURN * np.ceil((x - upper - LIMIT_TOUCH_RAD) / FULL_TURN)
-        elif x < lower - LIMIT_TOUCH_RAD:
-            x += FULL_TURN * np.ceil((lower - LIMIT_TOUCH_RAD - x) / FULL_TURN)
-        if x > upper + LIMIT_TOUCH_RAD or x < lower - LIMIT_TOUCH_RAD:
+        if x > upper + LIMIT_TOUCH:
+            x -= FULL_TURN * np.ceil((x - upper - LIMIT_TOUCH) / FULL_TURN)
+        elif x < lower - LIMIT_TOUCH:
+            x += FULL_TURN * np.ceil((lower - LIMIT_TOUCH - x) / FULL_TURN)
+        if x > upper + LIMIT_TOUCH or x < lower - LIMIT_TOUCH:
             return False
         q[k] = min(max(x, lower), upper)
     return True
@@ -511,10 +511,7 @@ def find_branches(arrays, packed, most, branch_work, work):
 def is_known(q, packed, first, count):
     """Return whether one of the first answers, which begin at an index, is this solution."""
     for i in range(count):
-        largest = 0.0
-        for k in range(6):
-            other = packed[first + i * ANSWER_SIZE + JOINT_VALUES + k]
-            largest = max(largest, abs(other - q[k]))
-        if largest < EQUAL_SOLUTION_RAD:
+        start = first + i * ANSWER_SIZE + JOINT_VALUES
+        if farthest(packed[start:start + 6], q) < SAME_SOLUTION:
             return True
     return False
