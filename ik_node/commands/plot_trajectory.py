@@ -36,7 +36,7 @@ from ik_node.motion.point_to_point import plan_point_to_point
 from ik_node.motion.start_state import StartState
 from ik_node.motion.tool_path.plan import plan_path
 from ik_node.motion.trajectory import MotionState, Trajectory
-from ik_node.node.settings import make_settings, Settings
+from ik_node.node.settings import limited_chain, make_settings, Settings
 from ik_node.plotting import add_legend, LINE_COLOURS, new_figure, save, style, unit
 from ik_node.se3 import pose, rotation_from_rpy
 from ik_node.share import share_file
@@ -56,10 +56,10 @@ def main(argv: list[str] | None = None) -> None:
     options = parse(sys.argv[1:] if argv is None else argv)
     try:
         require_matplotlib()
-        chain = make_chain(read_urdf(options.urdf or share_file('urdf/six_axis_arm.urdf')),
-                           options.base_link, options.tip_link)
-        settings = make_settings(
-            read_parameters(options.config or share_file('config/ik_node.yaml')), chain)
+        values = read_parameters(options.config or share_file('config/ik_node.yaml'))
+        tree = read_urdf(options.urdf or share_file('urdf/six_axis_arm.urdf'))
+        chain = limited_chain(make_chain(tree, options.base_link, options.tip_link), values)
+        settings = make_settings(values, chain)
         if options.xyz:
             title, points = planned(options, chain, settings)
         elif options.status:

@@ -9,14 +9,14 @@ and each joint frame is rotated so that the joint axis is its z axis.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import difflib
 from functools import cached_property
 from math import atan2
 
 import numpy as np
 
-from ik_node.errors import ChainError
+from ik_node.errors import ChainError, ParameterError
 from ik_node.model.arm_search import find_arm, listed, MULTI_DOF_TYPES
 from ik_node.model.urdf import Joint, JointType, leader_of, Tree
 from ik_node.se3 import rotation_about, rotation_to_axis
@@ -117,6 +117,37 @@ class Chain:
         """Return `q` (n,) with continuous joints moved by full turns to near `reference`."""
         turns = np.round((reference - q) / (2.0 * np.pi))
         return np.where(self.continuous & self.revolute, q + 2.0 * np.pi * turns, q)
+
+    def with_limits(self, lower: np.ndarray | None = None,
+                    upper: np.ndarray | None = None) -> Chain:
+        """
+        Return this chain with narrower position limits.
+
+        Parameters
+        ----------
+        lower, upper : (n,) arrays, optional
+            Rad or m.  Where they are wider than the chain's own limits, these remain.  A
+            continuous joint becomes a limited one.
+
+        Raises
+        ------
+        ParameterError
+            If a joint is left without a range.
+
+        """
+        if lower is None and upper is None:
+            return self
+        lower = self.lower if lower is None else np.maximum(self.lower, lower)
+        upper = self.upper if upper is None else np.minimum(self.upper, upper)
+        for name, low, high in zip(self.joint_names, lower, upper):
+            if low > high:
+                raise ParameterError(f'the position limits leave joint {quote(name)} no range: '
+                                     f'[{low:g}, {high:g}]')
+        limits = {'lower': lower, 'upper': upper,
+                  'continuous': np.isinf(lower) & np.isinf(upper)}
+        for array in limits.values():
+            array.setflags(write=False)
+        return replace(self, **limits)
 
     @property
     def reach(self) -> float:

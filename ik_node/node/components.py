@@ -33,7 +33,7 @@ from ik_node.node.motion import Motion
 from ik_node.node.outputs import make_output
 from ik_node.node.preview import Preview
 from ik_node.node.robot import Robot, RobotHolder
-from ik_node.node.settings import make_settings, start_options
+from ik_node.node.settings import limited_chain, make_settings, start_options
 from ik_node.node.stamp_check import StampCheck
 from ik_node.node.stream import Stream
 from ik_node.node.time_jumps import TimeJumps
@@ -104,7 +104,8 @@ class Components:
 
     def _take_model(self, tree: Tree) -> None:
         logger = self._node.get_logger()
-        chain = make_chain(tree, self._options.base_link, self._options.tip_link)
+        chain = limited_chain(make_chain(tree, self._options.base_link, self._options.tip_link),
+                              self._values)
         with compilation_told(logger.info):
             settings = make_settings(self._values, chain)
             warm_up = settings.solver.solve(Goal(forward_kinematics(chain, chain.middle)),

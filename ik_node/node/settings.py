@@ -104,6 +104,21 @@ def start_options(values: Values) -> StartOptions:
                            if not row.live and row.fills})
 
 
+def limited_chain(chain: Chain, values: Values) -> Chain:
+    """
+    Return a chain within the position limits that the parameters set.
+
+    Raises
+    ------
+    ParameterError
+        If a list has the wrong length, or a joint is left without a range.
+
+    """
+    names = 'motion.lower_limits', 'motion.upper_limits'
+    return chain.with_limits(*(one_per_joint(chain, values[name], f'the parameter {name}')
+                               if values[name] else None for name in names))
+
+
 def make_settings(values: Values, chain: Chain) -> Settings:
     """
     Check the values of the node's parameters, by their names, against a chain.

@@ -136,6 +136,11 @@ IK_NODE = (
     Row('motion.tool_turn', 0.0,
         'maximum angular speed of the tip, rad/s; 0 = no limit',
         0.0, 1000.0, fills='tip.angular_speed', convert='zero_is_unlimited'),
+    Row('motion.lower_limits', (),
+        'lower joint position limits, rad or m, one value or one per joint; those of the URDF '
+        'hold where they are narrower, or if not set', live=False),
+    Row('motion.upper_limits', (),
+        'upper joint position limits, as motion.lower_limits', live=False),
     Row('motion.velocity_limits', (),
         'joint velocity limits, rad/s or m/s, one value or one per joint; not set: those of the '
         'URDF', fills='joints.velocity', convert='positive_if_set'),

@@ -7,7 +7,7 @@ import pinocchio as pin
 import pytest
 import robots
 
-from ik_node.errors import ChainError, Reason
+from ik_node.errors import ChainError, ParameterError, Reason
 from ik_node.kinematics import kernels
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.kinematics.kernels import pose_matrix
@@ -295,6 +295,22 @@ def test_the_skew_arm():
     distances = [np.linalg.norm(forward_kinematics(chain, q)[:3, 3] - chain.offsets[0, 9:])
                  for q in robots.random_postures(chain, 2000, 41)]
     assert 0.5 * chain.reach < max(distances) <= chain.reach
+
+
+def test_narrower_limits():
+    """A limit of the URDF remains where another is wider; a continuous joint becomes limited."""
+    chain = make_chain(parse_urdf(robots.SKEW), 'base', 'tip')
+    lower = np.maximum(chain.lower, -0.1)
+    narrow = chain.with_limits([-1.0, -9.0, -0.1, -9.0], [2.0, 9.0, 9.0, 0.2])
+    assert narrow.lower.tolist() == [-1.0, chain.lower[1], lower[2], chain.lower[3]]
+    assert narrow.upper.tolist() == [2.0, chain.upper[1], chain.upper[2], 0.2]
+    assert not narrow.continuous.any() and chain.continuous[0]
+    assert not narrow.lower.flags.writeable and chain.with_limits() is chain
+    half = chain.with_limits(upper=np.full(4, 1.0))  # limited at one end
+    assert not half.continuous[0] and half.lower[0] == -np.inf
+    with pytest.raises(ParameterError, match=r"no range: \[0.5, 0.2\]") as caught:
+        chain.with_limits(0.5, 0.2)
+    assert 'turn' in str(caught.value)
 
 
 def test_missing_velocity_limits():

@@ -11,6 +11,7 @@ import pinocchio as pin
 import pytest
 import robots
 
+from ik_node.errors import ParameterError
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import read_urdf
@@ -20,7 +21,7 @@ from ik_node.motion.start_state import StartState
 from ik_node.motion.tip_speed import tip_rates
 from ik_node.motion.tool_path.plan import plan_path
 from ik_node.motion.trajectory import MotionState
-from ik_node.node.settings import make_settings
+from ik_node.node.settings import limited_chain, make_settings
 from ik_node.ros.parameters import IK_NODE
 
 SIX_AXES = make_chain(read_urdf(ARM))
@@ -52,6 +53,20 @@ def test_orientation_tolerance():
             .solver.solve(goal, np.array(READY))
         turned = np.linalg.norm(pin.log3(goal[:3, :3].T @ tip(found.q).rotation))
         assert found.success and turned == pytest.approx(left, abs=1e-6)
+
+
+def test_position_limits():
+    """No solution is outside of them, and one of the wrong length is refused."""
+    narrow = limited_chain(SIX_AXES, {**DEFAULTS, 'motion.lower_limits': (-1.0,) * 6,
+                                      'motion.upper_limits': (1.5,)})
+    wide, limited = (settings_of(chain).solver.solve_all(moved(), np.array(READY))
+                     for chain in (SIX_AXES, narrow))
+    inside = [p.q for p in wide if np.all(p.q > -1.0) and np.all(p.q < 1.5)]
+    assert len(wide) > len(inside) > 0
+    assert np.allclose(sorted(q.tolist() for q in inside),
+                       sorted(p.q.tolist() for p in limited), atol=1e-5)
+    with pytest.raises(ParameterError, match='motion.upper_limits needs 1 or 6'):
+        limited_chain(SIX_AXES, {**DEFAULTS, 'motion.upper_limits': (1.0, 2.0)})
 
 
 def test_metres_per_radian():

@@ -60,6 +60,8 @@ OTHER = {
     'motion.acceleration_scale': (0.5, {'planning.acceleration': (1.0,) * 6}),
     'motion.tool_speed': (0.3, tip_limit('speed', 0.3)),
     'motion.tool_turn': (0.6, tip_limit('angular_speed', 0.6)),
+    'motion.lower_limits': (SIX, {}),
+    'motion.upper_limits': (SIX, {}),
     'motion.velocity_limits': (SIX, {'limits.velocity': SIX, 'planning.velocity': HALF}),
     'motion.acceleration_limits': (SIX, {'limits.acceleration': SIX,
                                          'planning.acceleration': SIX}),

@@ -5,7 +5,7 @@
 from contextlib import contextmanager
 import signal
 
-from harness import ARM, DOWN, LATCHED, latest, narrow_arm, process, READY
+from harness import ARM, DOWN, LATCHED, latest, narrow_arm, process, READY, run_system
 import numpy as np
 import pytest
 from rcl_interfaces.srv import SetParametersAtomically
@@ -73,6 +73,8 @@ def test_bad_urdf_at_start(tmp_path, name, fault):
     ({'motion.tool_speed': '[]'}, '1.0, not 1'),
     ({'motion.acceleration_limits': '[]'}, 'needs 1 or 6'),
     ({'motion.jerk_limits': '[1.0, 2.0]'}, 'needs 1 or 6'),
+    ({'motion.lower_limits': '[0.5]', 'motion.upper_limits': '[0.2]'},
+     "leave joint 'joint_1' no range: [0.5, 0.2]"),
     ({'motion.acceleration_limits': '[-1.0]'}, 'positive'),
     ({'solver.preferred_positions': '[9.0, 0.0, 0.0, 0.0, 0.0, 0.0]'}, 'joint limits'),
     ({'solver.max_restarts': 'many'}, 'whole number'),
@@ -97,6 +99,15 @@ def test_no_velocity_limit(tmp_path, probe):
     with process('ik_node', tmp_path, {**named, 'motion.velocity_limits': '[1.0]'}) as run:
         probe.wait(lambda: 'ready for goals' in run.output)
         assert run.stop() == 0
+
+
+def test_narrower_position_limits(tmp_path, probe):
+    """Joints beyond them are refused, and those within them are reached."""
+    with run_system(tmp_path, probe, {'motion.lower_limits': '[-0.5]'}):
+        for lowest, state in ((-0.6, 'rejected'), (-0.49, 'reached')):
+            answer = probe.final(probe.send_joints([lowest, *READY[1:]]))
+            assert answer['state'] == state, answer
+        assert 'motion.lower_limits' in probe.node.output
 
 
 @pytest.mark.fault('start, end and middleware', 'SIGINT or SIGTERM while nothing happens',
