@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Health of the node, once a second on /diagnostics."""
+"""Health of the node on /diagnostics."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from ik_node.node.outputs import Output
 from ik_node.node.robot import Robot, RobotHolder
 from ik_node.node.stamp_check import running_time
 from ik_node.ros.clocks import steady_clock
+from ik_node.ros.periodic_report import PeriodicReport
 from ik_node.text import quote
 
 RECENT_TIME_S = 60.0  # for which the time of a solve counts
@@ -58,13 +59,25 @@ class Health:
         self.lost = 0
         self._told: Counter[Check] = Counter()
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
-        node.create_timer(1.0, self._report, clock=steady_clock())
+        PeriodicReport(node, steady_clock(), self._report, self._readiness)
 
     def solved(self, seconds: float) -> None:
         """Note how long a solve took."""
         self._solves.append((monotonic(), seconds))
 
-    # ---- once a second ------------------------------------------------------
+    # ---- the report ---------------------------------------------------------
+
+    def _readiness(self) -> tuple:
+        """Return what is reported at once: whether goals are taken, or a new listener."""
+        robot, obstacle = self._holder.robot, None
+        try:
+            self._gate.require()
+            self._duplicates.require_none()
+            self._arm.startable(self._holder.require())
+        except IkNodeError as error:
+            obstacle = error.reason
+        return (self._publisher.get_subscription_count(), robot and robot.settings,
+                self._output.listeners() > 0, obstacle)
 
     def _report(self) -> None:
         before, self._last_report = self._last_report, monotonic()

@@ -28,6 +28,7 @@ from ik_node.ros.clocks import steady_clock
 from ik_node.ros.description import Description
 from ik_node.ros.node_parameters import declare, plain, refused
 from ik_node.ros.parameters import SIM_CONTROLLER
+from ik_node.ros.periodic_report import PeriodicReport
 from ik_node.ros.process import forget_garbage
 from ik_node.ros.qos_mismatch import QosLog
 from ik_node.simulation.action_server import TrajectoryServer
@@ -64,7 +65,8 @@ class SimController(QosLog, Node):
         clock = self.get_clock() if self.get_parameter('use_sim_time').value \
             else steady_clock()
         self.create_timer(self._period, self._update, clock=clock)
-        self.create_timer(1.0, self._report, clock=clock)
+        PeriodicReport(self, clock, self._report, lambda: (
+            self._diagnostics.get_subscription_count(), self._controller is None))
         self._description = Description(self, self._values, self._take_model, self._moves)
         self.add_on_set_parameters_callback(self._on_parameters)
 
