@@ -58,7 +58,8 @@ class Window:
     def wait(self, condition, what: str) -> None:
         """Let both worlds go on, ours over DDS and the page's, until a condition holds."""
         def held() -> bool:
-            self.page.wait_for_timeout(20)
+            self.page.wait_for_timeout(10)
+            self._probe.spin_for(0.04)  # joint states come faster than one for each look
             return condition()
 
         self._probe.wait(held, PATIENCE, what)

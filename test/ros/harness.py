@@ -26,6 +26,7 @@ from nav_msgs.msg import Path as PathMessage
 import numpy as np
 import pinocchio as pin
 from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -197,6 +198,16 @@ class Probe(Node):
         self._asked = 0.0
         self._target = target
         self._joint_goals = None
+
+    def create_subscription(self, *args, **named):
+        """Without the callbacks of rclpy for events, which make each round slower."""
+        return super().create_subscription(*args, **{
+            'event_callbacks': SubscriptionEventCallbacks(use_default_callbacks=False), **named})
+
+    def create_publisher(self, *args, **named):
+        """As :meth:`create_subscription`."""
+        return super().create_publisher(*args, **{
+            'event_callbacks': PublisherEventCallbacks(use_default_callbacks=False), **named})
 
     def watch_motion(self) -> None:
         """Keep trajectories (as a controller would), joint states and tip poses."""

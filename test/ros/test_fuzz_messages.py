@@ -228,7 +228,9 @@ def test_robot_description(tmp_path, recorded):
             descriptions.publish(String(data=text))
             probe.wait(lambda: 'waiting for another' in node.output[before:], 60.0,
                        f'what is wrong with {text!r}')
-            said, = node.output[before:].splitlines()
+            lines = node.output[before:].splitlines()
+            assert len(lines) == 1, lines
+            said = lines[0]
             assert '[ERROR]' in said and '/bare/robot_description: ' in said, said
             assert said.isprintable() and len(said) < 700, said
             sound(node)

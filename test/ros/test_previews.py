@@ -193,7 +193,7 @@ def test_a_plan_is_what_the_goal_then_does(system, eyes, straight):
     system.goals.publish(message)
     answer = system.final(stamp)
     assert answer['state'] == 'reached'
-    assert float(answer['duration_s']) == pytest.approx(duration, abs=0.02)
+    assert float(answer['duration_s']) == pytest.approx(duration, abs=0.1)  # and the delivery
     assert seconds(system.trajectories[0].points[-1].time_from_start) \
         == pytest.approx(duration, abs=0.02)
     tips = np.array([tip(positions_of(message)).translation for _, message in system.states])
