@@ -4,12 +4,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from rclpy.publisher import Publisher
-from rclpy.qos import qos_check_compatible, QoSCompatibility, QoSProfile
+from rclpy.qos import (
+    qos_check_compatible,
+    qos_policy_name_from_kind,
+    QoSCompatibility,
+    QoSProfile,
+)
 from rclpy.subscription import Subscription
-from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 from ik_node.ros.clocks import steady_clock
 
@@ -18,8 +23,8 @@ try:
 except ImportError:  # Humble
     from rclpy.qos_event import PublisherEventCallbacks, SubscriptionEventCallbacks
 
-GRAPH_CHECK_PERIOD_S = 1.0
-UNKNOWN_NAME = '_NODE_NAME_UNKNOWN_'  # of a node that has just been discovered
+End = Publisher | Subscription
+DISCOVERY_TIME_S = 1.0  # from discovery of an endpoint until the name of its node is known
 
 
 class QosLog:
@@ -27,16 +32,10 @@ class QosLog:
     Mixin for rclpy.Node: logs which node offers or requests incompatible QoS.
 
     rclpy alone logs topic and policy, without the other node.  ik_doctor reports the same only
-    when it is run.  The graph is looked at once a second; an event callback for each publisher
-    and subscription, as rclpy has by default, would take its time in every round of the
-    executor.
+    when it is run, and by then a publisher that sends one goal is gone.  rclpy's other default
+    callbacks, for types that differ, are left out: Fast DDS does not call them, and each takes
+    its time in every round of the executor.
     """
-
-    def __init__(self, *args: Any, **others: Any) -> None:
-        super().__init__(*args, **others)
-        self._known_ends: dict[Publisher | Subscription, int] = {}  # of the other ends
-        self._told_misfits: set[bytes] = set()
-        self.create_timer(GRAPH_CHECK_PERIOD_S, self._check_profiles, clock=steady_clock())
 
     def create_subscription(self, *args: Any,
                             event_callbacks: SubscriptionEventCallbacks | None = None,
@@ -44,44 +43,67 @@ class QosLog:
         """As that of rclpy."""
         events = event_callbacks or SubscriptionEventCallbacks()
         events.use_default_callbacks = False
-        return super().create_subscription(*args, event_callbacks=events, **others)
+        events.incompatible_qos = self._teller(lambda: made)
+        made = super().create_subscription(*args, event_callbacks=events, **others)
+        return made
 
     def create_publisher(self, *args: Any, event_callbacks: PublisherEventCallbacks | None = None,
                          **others: Any) -> Publisher:
         """As that of rclpy."""
         events = event_callbacks or PublisherEventCallbacks()
         events.use_default_callbacks = False
-        return super().create_publisher(*args, event_callbacks=events, **others)
+        events.incompatible_qos = self._teller(lambda: made)
+        made = super().create_publisher(*args, event_callbacks=events, **others)
+        return made
 
-    def _check_profiles(self) -> None:
-        """Look at the profiles on the topics where the number of ends has changed."""
-        ours = [(end, self.count_subscribers, self.get_subscriptions_info_by_topic)
-                for end in self.publishers]
-        ours += [(end, self.count_publishers, self.get_publishers_info_by_topic)
-                 for end in self.subscriptions]
-        before, self._known_ends = self._known_ends, {}
-        for end, count, look in ours:
-            there = count(end.topic_name)
-            if there == before.get(end) or self._check(end, look(end.topic_name)):
-                self._known_ends[end] = there
+    def _teller(self, own: Callable[[], End]) -> Callable[[Any], None]:
+        """Return the event callback of an endpoint of ours for incompatible QoS."""
+        told: set[bytes] = set()
+        waits = False
 
-    def _check(self, own: Publisher | Subscription, others: list[TopicEndpointInfo]) -> bool:
-        """Log which of the other ends do not fit, each once; return whether all are known."""
-        offers, ours, known = isinstance(own, Publisher), own.qos_profile, True
-        way, ask, offer = ('gets to', 'asks for', 'offers') if offers else \
-            ('comes from', 'offers', 'asks for')
-        for end in others:
-            other, identity = end.qos_profile, bytes(end.endpoint_gid)
-            why = mismatch(ours, other) if offers else mismatch(other, ours)
-            if end.node_name == UNKNOWN_NAME:
-                known = False
-            elif why and identity not in self._told_misfits:
-                self._told_misfits.add(identity)
-                self.get_logger().warning(
-                    f'nothing on {own.topic_name} {way} {end.node_namespace.rstrip("/")}/'
-                    f'{end.node_name}: it {ask} {_words(other)}; '
-                    f'{self.get_fully_qualified_name()} {offer} {_words(ours)} ({why})')
-        return known
+        def on_event(event: Any) -> None:
+            nonlocal waits
+            if waits:
+                return
+            waits = True
+            topic, qos, ours_offers = (  # the endpoint may be destroyed later
+                own().topic_name, own().qos_profile, isinstance(own(), Publisher))
+
+            def once() -> None:
+                nonlocal told, waits
+                waits = False
+                self.destroy_timer(timer)
+                found = self._misfits(topic, qos, ours_offers)
+                for identity, sentence in found.items():
+                    if identity not in told:
+                        self.get_logger().warning(sentence)
+                if found.keys() <= told:
+                    self.get_logger().warning(
+                        f'what was on {topic} for a moment did not fit '
+                        f'{self.get_fully_qualified_name()} '
+                        f'({qos_policy_name_from_kind(event.last_policy_kind)})')
+                told = {*found}
+
+            timer = self.create_timer(DISCOVERY_TIME_S, once, clock=steady_clock())
+
+        return on_event
+
+    def _misfits(self, topic: str, own: QoSProfile, ours_offers: bool) -> dict[bytes, str]:
+        """Return a sentence for each incompatible endpoint, by its identity."""
+        way, theirs, ours, ends = (
+            ('gets to', 'asks for', 'offers', self.get_subscriptions_info_by_topic(topic))
+            if ours_offers else
+            ('comes from', 'offers', 'asks for', self.get_publishers_info_by_topic(topic)))
+        found = {}
+        for end in ends:
+            other = end.qos_profile
+            why = mismatch(own, other) if ours_offers else mismatch(other, own)
+            if why:
+                found[bytes(end.endpoint_gid)] = (
+                    f'nothing on {topic} {way} {end.node_namespace.rstrip("/")}/{end.node_name}: '
+                    f'it {theirs} {_words(other)}; {self.get_fully_qualified_name()} {ours} '
+                    f'{_words(own)} ({why})')
+        return found
 
 
 def mismatch(offered: QoSProfile, asked: QoSProfile) -> str:
