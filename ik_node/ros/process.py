@@ -14,7 +14,7 @@ import traceback
 from typing import NoReturn, Protocol
 
 import rclpy
-from rclpy.exceptions import NameValidationException
+from rclpy.exceptions import NameValidationException, NotInitializedException
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.logging import get_logger
 from rclpy.node import Node
@@ -55,7 +55,7 @@ def leave(node: Node | None, code: int) -> NoReturn:
     """
     if node is not None:
         # A signal may shut rclpy down at this moment; the process ends in any case.
-        with suppress(RuntimeError):
+        with suppress(RuntimeError, NotInitializedException):
             rclpy.create_node('_leaving', enable_rosout=False, start_parameter_services=False)
             node.destroy_node()
     sys.stdout.flush()

@@ -5,6 +5,8 @@
 import json
 from pathlib import Path
 import signal
+import subprocess
+import sys
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from geometry_msgs.msg import PoseStamped
@@ -166,6 +168,22 @@ def test_interrupted(number):
     assert 'waiting for /none' in process.stderr.readline()
     process.send_signal(number)
     assert (process.wait(20), process.stderr.read()) == (130, '')
+
+
+LEAVING = """
+import rclpy
+from ik_node.ros.process import leave
+rclpy.init()
+node = rclpy.create_node('send_goal')
+rclpy.shutdown()  # as the signal handler of rclpy does, at any moment
+leave(node, 130)
+"""
+
+
+def test_interrupted_while_it_leaves():
+    """The exit code is what it was to be, and nothing is said."""
+    done = subprocess.run([sys.executable, '-c', LEAVING], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, '', '')
 
 
 @pytest.mark.parametrize('arguments, words', [
