@@ -15,6 +15,7 @@ ARM = Path(__file__).parents[2] / 'urdf/six_axis_arm.urdf'
 CLOCK_ROOM = 0.2  # s; on a busy machine so much lies between planning, sending and the begin
 BEGIN_ROOM = 0.02  # s, of a busy machine, from sending to the begin
 JOINS = 1.5e-4   # s after time 0 is the first point of a motion that is joined by its stamp
+NOISE_SPEED = 0.08  # rad/s, of an arm at rest: four standard deviations of the noisiest test
 EARLIER = 4      # motions before the last, on which the arm still is if that came too late
 CLOCK_SET = 1.0  # s; by so much the clock of the stamps was set, and says nothing
 ON_IT = 1e-6, 1e-4, 1e-2  # q, qd, qdd: so near to the motion before, it goes on from there
@@ -116,6 +117,8 @@ def judge(message, before) -> list[str]:
     if set(message.joint_names) <= message.measured.keys():
         q, qd = np.array([message.measured[name] for name in message.joint_names]).T
         starts.append((q, np.nan_to_num(qd), np.zeros(len(q))))
+        if not any(message.points[0].velocities) and np.abs(starts[-1][1]).max() < NOISE_SPEED:
+            starts.append((q, np.zeros(len(q)), np.zeros(len(q))))  # it rests
     first = SimpleNamespace(**{**vars(message), 'points': message.points[:1]})
     ways = [[fault for fault in faults(first, bounds, start) if 'end at rest' not in fault]
             for start in starts]
