@@ -132,7 +132,7 @@ class Chain:
         Raises
         ------
         ParameterError
-            If a joint is left without a range.
+            If a joint is left without a range, or is limited at one end only.
 
         """
         if lower is None and upper is None:
@@ -140,9 +140,12 @@ class Chain:
         lower = self.lower if lower is None else np.maximum(self.lower, lower)
         upper = self.upper if upper is None else np.minimum(self.upper, upper)
         for name, low, high in zip(self.joint_names, lower, upper):
-            if low > high:
+            if not low <= high:  # or not a number
                 raise ParameterError(f'the position limits leave joint {quote(name)} no range: '
                                      f'[{low:g}, {high:g}]')
+            if np.isinf(low) != np.isinf(high):
+                raise ParameterError(f'joint {quote(name)} turns without end, and is limited to '
+                                     f'[{low:g}, {high:g}]; give a limit for both ends')
         limits = {'lower': lower, 'upper': upper,
                   'continuous': np.isinf(lower) & np.isinf(upper)}
         for array in limits.values():

@@ -111,7 +111,7 @@ def limited_chain(chain: Chain, values: Values) -> Chain:
     Raises
     ------
     ParameterError
-        If a list has the wrong length, or a joint is left without a range.
+        If a list has the wrong length, or as for :meth:`Chain.with_limits`.
 
     """
     names = 'motion.lower_limits', 'motion.upper_limits'

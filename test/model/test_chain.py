@@ -306,8 +306,10 @@ def test_narrower_limits():
     assert narrow.upper.tolist() == [2.0, chain.upper[1], chain.upper[2], 0.2]
     assert not narrow.continuous.any() and chain.continuous[0]
     assert not narrow.lower.flags.writeable and chain.with_limits() is chain
-    half = chain.with_limits(upper=np.full(4, 1.0))  # limited at one end
-    assert not half.continuous[0] and half.lower[0] == -np.inf
+    with pytest.raises(ParameterError, match="'turn' turns without end, .* for both ends"):
+        chain.with_limits(upper=np.full(4, 1.0))
+    with pytest.raises(ParameterError, match='no range'):
+        chain.with_limits(np.full(4, np.nan), np.full(4, 1.0))
     with pytest.raises(ParameterError, match=r"no range: \[0.5, 0.2\]") as caught:
         chain.with_limits(0.5, 0.2)
     assert 'turn' in str(caught.value)

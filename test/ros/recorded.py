@@ -154,10 +154,12 @@ def _bounds(message) -> Bounds:
     def numbers(name, default):
         return json.loads(given[name]) if name in given else default
 
-    return bounds_of(
+    bounds = bounds_of(
         Path(given.get('urdf_file', ARM)), message.joint_names,
         numbers('motion.velocity_limits', ()), numbers('motion.acceleration_limits', (2.0,)),
         numbers('motion.jerk_limits', (20.0,)))
+    return replace(bounds, lower=np.maximum(bounds.lower, numbers('motion.lower_limits', -np.inf)),
+                   upper=np.minimum(bounds.upper, numbers('motion.upper_limits', np.inf)))
 
 
 def _read(line):
