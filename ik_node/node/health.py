@@ -74,6 +74,7 @@ class Health:
             self._gate.require()
             self._duplicates.require_none()
             self._arm.startable(self._holder.require())
+            running_time(self._node)
         except IkNodeError as error:
             obstacle = error.reason
         return (self._publisher.get_subscription_count(), robot and robot.settings,

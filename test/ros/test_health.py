@@ -5,8 +5,10 @@
 import math
 import signal
 
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from harness import ARM, COLD_START, MODEL, Probe, process, READY, ROOT
+import numpy as np
 import pytest
 from rclpy.qos import QoSProfile
 from std_msgs.msg import String
@@ -101,6 +103,21 @@ def test_a_posture_is_judged_by_its_thresholds(ready, posture, level, words, par
         assert ready.says(OK) == 'ready'
     assert ready.set_parameters('/ik_node', {parameter: default}).successful
     ready.says(level, *words)
+
+
+def test_readiness_is_reported_at_once(ready):
+    """By the stamps of the reports, which are a second apart while nothing changes."""
+    stamps = []
+    listener = ready.create_subscription(
+        DiagnosticArray, '/diagnostics', lambda array: stamps.append(
+            array.header.stamp.sec + 1e-9 * array.header.stamp.nanosec), 100)
+    for _ in range(3):
+        ready.velocity = 100.0
+        ready.says(ERROR, 'reports a velocity of 100')
+        ready.velocity = 0.0
+        ready.says(OK)
+    ready.destroy_subscription(listener)
+    assert np.diff(stamps).min() < 0.5
 
 
 def test_joint_states_that_stop_are_stale(ready):

@@ -195,7 +195,7 @@ def test_a_plan_is_what_the_goal_then_does(system, eyes, straight):
     assert answer['state'] == 'reached'
     assert float(answer['duration_s']) == pytest.approx(duration, abs=0.1)  # and the delivery
     assert seconds(system.trajectories[0].points[-1].time_from_start) \
-        == pytest.approx(duration, abs=0.02)
+        == pytest.approx(float(answer['duration_s']), abs=0.02)
     tips = np.array([tip(positions_of(message)).translation for _, message in system.states])
     assert np.min([off_line(tips, a, b) for a, b in zip(points, points[1:])],
                   axis=0).max() < 5e-4
