@@ -262,7 +262,7 @@ def check_controller(seen: Observations, _: Model) -> Findings:
     listeners = sorted({end.node for end in seen.listeners})
     if not listeners:
         deaf = sorted({end.node for end in topic.listeners})
-        what = f'nobody takes trajectories on {topic.name}'
+        what = f'nobody takes {_motions(seen)} on {topic.name}'
         if deaf or not seen.other_trajectory_topics:
             yield problem(what + (f'; {listed(deaf)} cannot, see QoS' if deaf else ''),
                           START_CONTROLLER)
@@ -282,11 +282,15 @@ def check_controller(seen: Observations, _: Model) -> Findings:
                       'the one before')
 
 
+def _motions(seen: Observations) -> str:
+    return 'positions' if seen.value('output') == 'position' else 'trajectories'
+
+
 def _redirect(seen: Observations, name: str) -> str:
-    """Return what to set so that trajectories go to a topic or action of another name."""
+    """Return what to set so that motions go to a topic or action of another name."""
     namespace = f'{seen.namespace}/'
     prefix, _, last = name.removeprefix(namespace).rpartition('/')
-    if name.startswith(namespace) and last in ('joint_trajectory', ACTION_NAME):
+    if name.startswith(namespace) and last in ('joint_trajectory', 'commands', ACTION_NAME):
         return f'set controller:={prefix}' if prefix else 'set controller to an empty string'
     ours = f'{prefix_of(seen.value("controller"))}{last}' if last == ACTION_NAME \
         else seen.trajectory_topic.name

@@ -90,7 +90,7 @@ class Observations:
     action, servers : str, int
         Name of the action to the controller, and how many serve it.
     other_trajectory_topics : list of Topic
-        Topics of other names on which somebody listens for trajectories.
+        Topics of other names on which somebody listens for what the node sends.
     other_actions : list of str
         Actions of other names that a controller serves.
     descriptions : list of str
@@ -152,7 +152,7 @@ class Observations:
 
     @property
     def listeners(self) -> list[End]:
-        """Return the subscriptions that receive the trajectories: QoS and type match."""
+        """Return the subscriptions that receive the motions: QoS and type match."""
         ours = [end for end in self.trajectory_topic.publishers if end.node == self.target]
         return [end for end in self.trajectory_topic.listeners
                 if not ours or not mismatch(ours[0], end)]

@@ -23,16 +23,18 @@ from std_msgs.msg import String
 
 from ik_node.doctor.observations import End, Heard, Observations, seconds, Topic
 from ik_node.node.frames import tf2_ros
-from ik_node.node.outputs import prefix_of
+from ik_node.node.outputs import PositionOutput, prefix_of, TopicOutput
 from ik_node.ros import description
 from ik_node.ros.action_client import ACTION_NAME
 from ik_node.ros.handshake import ANSWER_TIMEOUT_S, wait_for
 from ik_node.ros.qos import BEST_EFFORT_QOS, LATCHED_QOS, STATUS_QOS
 
 DISCOVERY_VARIABLES = ('ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS')
-JOINT_STATE_TYPE, DESCRIPTION_TYPE, TRAJECTORY_TYPE, CLOCK_TOPIC, TF_TOPICS = (
-    'sensor_msgs/msg/JointState', 'std_msgs/msg/String', 'trajectory_msgs/msg/JointTrajectory',
-    '/clock', ('/tf', '/tf_static'))
+JOINT_STATE_TYPE, DESCRIPTION_TYPE, CLOCK_TOPIC, TF_TOPICS = (
+    'sensor_msgs/msg/JointState', 'std_msgs/msg/String', '/clock', ('/tf', '/tf_static'))
+TRAJECTORY_TYPE = 'trajectory_msgs/msg/JointTrajectory'
+COMMANDS_TYPE = 'std_msgs/msg/Float64MultiArray'
+MOTION_TOPICS = {TRAJECTORY_TYPE: TopicOutput.topic, COMMANDS_TYPE: PositionOutput.topic}
 DDS_PORT, DDS_DOMAIN_GAIN, DDS_UNICAST = 7400, 250, range(10, 40, 2)  # RTPS 2.5, 9.6.2.3
 
 
@@ -81,7 +83,7 @@ class Observer(Node):
 
     def name_of(self, kind: str, default: str = '') -> str | None:
         """Return the name of the node's only public topic of a kind; None if there is none."""
-        of = self.get_publisher_names_and_types_by_node if kind == TRAJECTORY_TYPE \
+        of = self.get_publisher_names_and_types_by_node if kind in MOTION_TOPICS \
             else self.get_subscriber_names_and_types_by_node
         names = [name for name, its_kind in self._of_node(of).items()
                  if its_kind == kind and not name.startswith(f'{self.seen.target}/')]
@@ -110,7 +112,8 @@ class Observer(Node):
         prefix = prefix_of(seen.value('controller'))
         seen.states_topic = self._named(JOINT_STATE_TYPE, 'joint_states')
         seen.description_topic = self._named(DESCRIPTION_TYPE, description.DESCRIPTION_TOPIC)
-        seen.trajectory_topic = self._named(TRAJECTORY_TYPE, f'{prefix}joint_trajectory')
+        kind = COMMANDS_TYPE if seen.value('output') == 'position' else TRAJECTORY_TYPE
+        seen.trajectory_topic = self._named(kind, f'{prefix}{MOTION_TOPICS[kind]}')
         seen.clock_topic = self._topic(CLOCK_TOPIC)
         seen.tf_publishers = sum(map(self.count_publishers, TF_TOPICS))
         seen.action = f'{self._space}/{prefix}{ACTION_NAME}'
@@ -118,7 +121,7 @@ class Observer(Node):
         of_node = {**self._of_node(self.get_publisher_names_and_types_by_node),
                    **self._of_node(self.get_subscriber_names_and_types_by_node)}
         seen.other_trajectory_topics = [
-            topic for name, kinds in self.get_topic_names_and_types() if TRAJECTORY_TYPE in kinds
+            topic for name, kinds in self.get_topic_names_and_types() if kind in kinds
             and name != seen.trajectory_topic.name and (topic := self._topic(name)).listeners]
         suffix = f'/{ACTION_NAME}/_action/send_goal'
         seen.other_actions = sorted(

@@ -1,11 +1,13 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Outputs to the controller: trajectories by topic or action, and commands."""
+"""Outputs to the controller: trajectories by topic or action, positions, and commands."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import monotonic
+import sys
+from threading import Lock, Thread
+from time import monotonic, sleep
 from typing import Protocol
 
 import numpy as np
@@ -15,7 +17,9 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from ik_node.errors import GoalError, ParameterError, Reason, TrajectoryError
+from ik_node.motion import quintic
 from ik_node.motion.controller_rules import refusal
+from ik_node.motion.interpolation import segments
 from ik_node.motion.monitor import Verdict
 from ik_node.motion.trajectory import Trajectory
 from ik_node.node.active_flag import ActiveFlag
@@ -25,6 +29,10 @@ from ik_node.ros.messages import trajectory_message
 from ik_node.text import shown
 
 LISTENER_SETTLE_S = 0.2  # after discovery, in which messages may be lost
+POSITION_PERIOD_S = 2e-3  # between positions for a forward command controller
+MAX_POSITION_GAP_S = 0.05  # between positions; after a longer one the next would be a leap
+REST_AFTER_GAP_S = 0.5  # until joint states have shown where the arm is
+SWITCH_INTERVAL_S = 5e-4  # after which another thread of Python gives way to that of positions
 
 
 class Late(Exception):
@@ -98,8 +106,8 @@ def make_output(node: Node, options: StartOptions, gate: ActiveFlag) -> Output:
 
     """
     if options.output not in OUTPUT_KINDS:
-        raise ParameterError(f'the parameter output is {shown(options.output)}; it must be '
-                             f'{" or ".join(OUTPUT_KINDS)}')
+        raise ParameterError(f'the parameter output is {shown(options.output)}; it must be one '
+                             f'of {", ".join(OUTPUT_KINDS)}')
     return OUTPUT_KINDS[options.output](node, prefix_of(options.controller), gate)
 
 
@@ -113,12 +121,14 @@ class TopicOutput:
     """Publishes to ``joint_trajectory``; the controller says nothing."""
 
     steady = True
+    message_type: type = JointTrajectory
+    topic = 'joint_trajectory'
 
     def __init__(self, node: Node, prefix: str, gate: ActiveFlag) -> None:
         self._gate = gate
-        # Depth 1: only the latest trajectory matters, and Fast DDS requests an ACK immediately
+        # Depth 1: only the latest message matters, and Fast DDS requests an ACK immediately
         # when the history is full.
-        self._publisher = node.create_publisher(JointTrajectory, f'{prefix}joint_trajectory', 1)
+        self._publisher = node.create_publisher(self.message_type, f'{prefix}{self.topic}', 1)
         self._listener_seen: float | None = None
         self.name = self._publisher.topic_name
         self.on_end: Callable[[Verdict], None] = lambda verdict: None
@@ -156,6 +166,90 @@ class TopicOutput:
     def flush(self, seconds: float) -> bool:
         """As :meth:`Output.flush`."""
         return self._publisher.wait_for_all_acked(Duration(seconds=seconds))
+
+
+class PositionOutput(TopicOutput):
+    """
+    Samples trajectories and publishes positions to ``commands`` of a forward command controller.
+
+    A thread does it while the arm moves, so that a long solve does not delay the positions.
+    The rest of a motion is not sent if the process was held up for MAX_POSITION_GAP_S.
+    """
+
+    message_type = Float64MultiArray
+    topic = 'commands'
+
+    def __init__(self, node: Node, prefix: str, gate: ActiveFlag) -> None:
+        super().__init__(node, prefix, gate)
+        self._node = node
+        self._lock = Lock()  # of what is below
+        self._given_up = ''  # why the rest of a motion was not sent
+        self._rests_until = -np.inf  # monotonic, s
+        self._motion: _SampledMotion | None = None
+        self._thread: Thread | None = None
+
+    def send(self, trajectory: Trajectory, stamp: int | None = None,
+             before: float = np.inf) -> None:
+        """As :meth:`Output.send`."""
+        self._require_listener()
+        self._gate.require()
+        begin = monotonic()
+        if stamp is not None:
+            begin += 1e-9 * (stamp - self._node.get_clock().now().nanoseconds)
+        motion = _SampledMotion(trajectory, begin)
+        if monotonic() > before:
+            raise Late
+        with self._lock:
+            if monotonic() < self._rests_until:
+                raise TrajectoryError(self._given_up, Reason.OFF_TRACK)
+            self._motion = motion
+            if self._thread is None:
+                sys.setswitchinterval(SWITCH_INTERVAL_S)
+                self._thread = Thread(target=self._publish_positions, daemon=True)
+                self._thread.start()
+
+    def flush(self, seconds: float) -> bool:
+        """Wait for the end of the motion too, which depends on this process."""
+        thread = self._thread
+        if thread is not None:
+            thread.join()
+        return super().flush(seconds)
+
+    def _publish_positions(self) -> None:
+        now = monotonic()
+        while True:
+            with self._lock:
+                before, now = now, monotonic()
+                if now - before > MAX_POSITION_GAP_S:
+                    self._given_up = (
+                        f'the node was held up for {now - before:.3f} s in a motion, and the next '
+                        'position would be a leap; the arm stays where it was last sent')
+                    self._rests_until = now + REST_AFTER_GAP_S
+                    self._node.get_logger().error(self._given_up)
+                    self._thread = None
+                    return
+                self._publisher.publish(Float64MultiArray(data=self._motion.at(now).tolist()))
+                if now >= self._motion.end_time:
+                    self._thread = None
+                    return
+            sleep(POSITION_PERIOD_S)
+
+
+class _SampledMotion:
+    """A trajectory that begins at a monotonic time (s), with the coefficients of its segments."""
+
+    def __init__(self, trajectory: Trajectory, begin: float) -> None:
+        self._trajectory, self._begin = trajectory, begin
+        self._begins, _, self._coefficients = segments(trajectory)
+        self.end_time = begin + trajectory.duration
+
+    def at(self, time: float) -> np.ndarray:
+        """Return the position (n,) at a monotonic time (s); it rests before and after."""
+        if time >= self.end_time:
+            return self._trajectory.end
+        t = max(time - self._begin, 0.0)
+        k = int(np.searchsorted(self._begins, t, side='right')) - 1
+        return quintic.position(self._coefficients[:, k], t - self._begins[k])
 
 
 class ActionOutput:
@@ -215,7 +309,8 @@ class Commands:
         self._publisher.publish(Float64MultiArray(data=values.tolist()))
 
 
-OUTPUT_KINDS: dict[str, type] = {'topic': TopicOutput, 'action': ActionOutput}
+OUTPUT_KINDS: dict[str, type] = {
+    'topic': TopicOutput, 'action': ActionOutput, 'position': PositionOutput}
 
 
 def _checked_message(gate: ActiveFlag, trajectory: Trajectory, stamp: int | None,

@@ -147,6 +147,9 @@ class Stream:
         if self._kind not in STREAM_OUTPUTS:
             raise ParameterError(f'the parameter stream.output is {shown(self._kind)}; it must be '
                                  f'{", ".join(STREAM_OUTPUTS[:-1])} or {STREAM_OUTPUTS[-1]}')
+        if options.output == 'position' and self._kind != 'trajectory':
+            raise ParameterError('with output position, streams become positions too; leave '
+                                 f'stream.output at trajectory, not {self._kind}')
         self._commands = None if self._kind == 'trajectory' \
             else Commands(node, options.controller, gate)
         self._session: Session | None = None

@@ -77,8 +77,9 @@ IK_NODE = (
         'name of the controller: trajectories go to <controller>/joint_trajectory; empty: '
         'joint_trajectory', live=False, fills='controller'),
     Row('output', 'topic',
-        'how trajectories reach the controller: topic, or the action follow_joint_trajectory '
-        '(needs control_msgs)', live=False, fills='output'),
+        'how motions reach the controller: topic (joint_trajectory), action '
+        '(follow_joint_trajectory, needs control_msgs), or position (<controller>/commands of a '
+        'forward command controller)', live=False, fills='output'),
     Row('controller_period', 0.0,
         'update period of the controller, s; 0 = estimated from the joint states',
         0.0, 0.1, fills='controller_period'),

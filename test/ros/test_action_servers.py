@@ -141,5 +141,5 @@ def test_no_such_output(tmp_path):
     """What there is is named."""
     with process('ik_node', tmp_path, {**ACTIVE, 'output': 'service'}) as node:
         assert node.wait() == 1
-        assert 'topic or action' in node.output
+        assert 'topic, action, position' in node.output
         assert len(node.output.strip().splitlines()) == 1

@@ -24,7 +24,7 @@ from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
+from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
@@ -559,6 +559,8 @@ ACTION_OUTPUT = {'output': 'action', 'controller': 'arm'}
 PLAYED = {
     'hangs': ({}, {}, {'spins': False}),
     'action': (ACTION_OUTPUT, {}, {}),
+    'commanded': ({'output': 'position', 'controller': 'forward'}, {}, {'commanded': True}),
+    'elsewhere': ({'output': 'position', 'controller': 'arm'}, {}, {'commanded': True}),
     'silent': ({}, None, {}),
     'odd_limits': ({'motion.acceleration_limits': '[1.0, 2.0]', 'motion.jerk_limits': '[0.01]'},
                    {}, {}),
@@ -586,7 +588,7 @@ class Played(LifecycleNode):
         self._state_machine.destroy_when_not_in_use()
 
 
-def act(space, parameters, states, ahead=0, serves=''):
+def act(space, parameters, states, ahead=0, serves='', commanded=False):
     """Return a node that answers as an ik_node would, with a driver in its namespace."""
     node = Played('ik_node', namespace=space, cli_args=['--ros-args', *(
         word for name, value in parameters.items() for word in ('-p', f'{name}:={value}'))])
@@ -598,7 +600,10 @@ def act(space, parameters, states, ahead=0, serves=''):
         node.create_service(Trigger, serves, lambda request, answer: answer)
     tell_health(node, space, ahead)
     driver = rclpy.create_node('driver', namespace=space)
-    take(driver)
+    if commanded:
+        driver.create_subscription(Float64MultiArray, 'forward/commands', lambda message: None, 1)
+    else:
+        take(driver)
     if states is None:
         driver.create_publisher(JointState, 'joint_states', 10)
     else:
@@ -649,6 +654,10 @@ def played(nodes, tmp_path_factory):
     ('clock', 'clock', 'problem', ('the clock of the node is', 'ahead of ours', 'synchronise')),
     ('action', 'controller', 'problem', ('/action/arm/follow_joint_trajectory', 'start')),
     ('served', 'controller', 'ok', ('/served/arm/follow_joint_trajectory',)),
+    ('commanded', 'controller', 'ok', ('/commanded/driver listens on /commanded/forward/',)),
+    ('elsewhere', 'controller', 'problem', (
+        'nobody takes positions on /elsewhere/arm/commands, but /elsewhere/driver listens on '
+        '/elsewhere/forward/commands', 'set controller:=forward')),
     ('missing', 'joint states', 'problem', ("lack 'joint_6'", 'not only')),
     ('nan', 'joint states', 'problem', ("lack 'joint_1' (left out: 'joint_1' is nan)",
                                         'correct what /nan/driver')),
