@@ -15,12 +15,12 @@ from typing import NoReturn, Protocol
 
 import rclpy
 from rclpy.exceptions import NameValidationException, NotInitializedException
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.logging import get_logger
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from ik_node.errors import IkNodeError
+from ik_node.ros.executor import make_executor
 
 SIGNAL_LATENCY_S = 0.1  # maximum delay of a signal while nothing else happens
 
@@ -94,7 +94,7 @@ def run(name: str, make_node: Callable[[], ClosableNode],
     except (RuntimeError, NameValidationException) as error:
         get_logger(name).fatal(f'cannot start: {str(error).splitlines()[0]}')
         leave(None, 1)
-    executor = SingleThreadedExecutor()
+    executor = make_executor()
     executor.add_node(node)
     spinning = True
     while not ended and rclpy.ok():

@@ -1,0 +1,137 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+An executor for one thread that takes less processor time for each message than rclpy's own.
+
+rclpy (humble, jazzy) makes a new wait set and a task for each callback, and wakes itself by it
+once more.  For a node that takes joint states at 100 Hz this is more than half of its time.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.exceptions import InvalidHandle
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.guard_condition import GuardCondition
+from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
+from rclpy.subscription import Subscription
+from rclpy.task import Task
+from rclpy.timer import Timer
+from rclpy.utilities import timeout_sec_to_nsec
+
+
+def make_executor() -> SingleThreadedExecutor:
+    """Return a :class:`NodeExecutor`, or that of rclpy where it lacks what is used here."""
+    usable = hasattr(Subscription, 'CallbackType') and hasattr(_rclpy.Timer, 'call_timer') \
+        and hasattr(_rclpy.WaitSet, 'get_ready_entities')
+    return NodeExecutor() if usable else SingleThreadedExecutor()
+
+
+class NodeExecutor(SingleThreadedExecutor):
+    """
+    Runs the callbacks of timers, subscriptions and guard conditions; all others rclpy runs.
+
+    They must be plain functions, not coroutines.  Like rclpy's executors it runs all callbacks
+    that are ready before it waits again.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ready: deque[tuple[Callable[[Any], None], Any]] = deque()
+        self._wait_set, self._sizes = None, None
+        self._left_to_rclpy = 0  # callbacks that are ready
+
+    def create_task(self, *args: Any, **named: Any) -> Task:
+        """Have a callback run, as the futures of rclpy do when they are done."""
+        self._left_to_rclpy += 1
+        return super().create_task(*args, **named)
+
+    def spin_once(self, timeout_sec: float | None = None) -> None:
+        """Run one callback, if one is or becomes ready in time."""
+        if not (self._ready or self._left_to_rclpy):
+            self._wait(timeout_sec)
+        if self._ready:
+            run, entity = self._ready.popleft()
+            run(entity)
+        elif self._left_to_rclpy:
+            self._left_to_rclpy -= 1
+            self._cb_iter = None  # what was ready then would come before new tasks
+            super().spin_once(0.0)
+
+    def _wait(self, timeout_sec: float | None) -> None:
+        """Wait, and note what is ready."""
+        nodes = self.get_nodes()
+        timers = [each for node in nodes for each in node.timers]
+        subscriptions = [each for node in nodes for each in node.subscriptions]
+        services = [each for node in nodes for each in node.services]
+        clients = [each for node in nodes for each in node.clients]
+        waitables = [each for node in nodes for each in node.waitables]
+        guards = [each for node in nodes for each in node.guards]
+        guards += [self._guard, self._sigint_gc]
+        wait_set = self._empty_wait_set(subscriptions, guards, timers, clients, services,
+                                        waitables)
+        for add, entities in ((wait_set.add_subscription, subscriptions),
+                              (wait_set.add_guard_condition, guards),
+                              (wait_set.add_timer, timers), (wait_set.add_client, clients),
+                              (wait_set.add_service, services)):
+            for entity in entities:
+                add(entity.handle)
+        for waitable in waitables:
+            waitable.add_to_wait_set(wait_set)
+        wait_set.wait(timeout_sec_to_nsec(timeout_sec))
+        if not self._context.ok():
+            return
+        for kind, entities, run in (('timer', timers, _run_timer),
+                                    ('subscription', subscriptions, _take_message),
+                                    ('guard_condition', guards, _run_guard)):
+            ready = wait_set.get_ready_entities(kind)
+            if ready:
+                self._ready += [(run, each) for each in entities if each.handle.pointer in ready]
+        self._left_to_rclpy += any(map(wait_set.get_ready_entities, ('client', 'service'))) \
+            or any(each.is_ready(wait_set) for each in waitables)
+
+    def _empty_wait_set(self, *entities: list[Any]) -> Any:
+        """Return a wait set with room for entities: five kinds, and waitables of several."""
+        *kinds, waitables = entities
+        sizes = [*map(len, kinds), 0]
+        for waitable in waitables:
+            needs = waitable.get_num_entities()
+            for k, name in enumerate(('subscriptions', 'guard_conditions', 'timers', 'clients',
+                                      'services', 'events')):
+                sizes[k] += getattr(needs, f'num_{name}')
+        if sizes != self._sizes:
+            self._sizes = sizes
+            self._wait_set = _rclpy.WaitSet(*sizes, self._context.handle)
+        self._wait_set.clear_entities()
+        return self._wait_set
+
+
+def _run_timer(timer: Timer) -> None:
+    try:
+        with timer.handle:
+            if not timer.handle.is_timer_ready():
+                return  # cancelled since
+            timer.handle.call_timer()
+    except InvalidHandle:
+        return  # destroyed since
+    timer.callback()
+
+
+def _run_guard(guard: GuardCondition) -> None:
+    if guard.callback is not None:  # those of the executor have none
+        guard.callback()
+
+
+def _take_message(subscription: Subscription) -> None:
+    try:
+        with subscription.handle:
+            taken = subscription.handle.take_message(subscription.msg_type, subscription.raw)
+    except InvalidHandle:
+        return
+    if taken is None:
+        return
+    alone = subscription._callback_type is Subscription.CallbackType.MessageOnly
+    subscription.callback(*taken[:1 if alone else 2])

@@ -1,0 +1,149 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The executor of the nodes: what rclpy's own does, with fewer rounds."""
+
+import threading
+from time import monotonic
+
+import pytest
+from rcl_interfaces.srv import GetParameters
+import rclpy
+from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+from ik_node.ros import executor as module
+from ik_node.ros.executor import make_executor, NodeExecutor
+
+
+class Spun:
+    """A node and the executor that runs it."""
+
+    def __init__(self, executor):
+        self.node = rclpy.create_node('spun')
+        self.executor = executor
+        executor.add_node(self.node)
+
+    def until(self, condition, seconds=10.0):
+        """Spin until a condition holds."""
+        end = monotonic() + seconds
+        while not condition():
+            assert monotonic() < end
+            self.executor.spin_once(timeout_sec=0.1)
+
+
+@pytest.fixture(params=['ours', 'of rclpy'])
+def spun(request, context):
+    """Run a test with our executor and, to know that it asks nothing else, with rclpy's."""
+    spun = Spun(make_executor() if request.param == 'ours' else SingleThreadedExecutor())
+    assert isinstance(spun.executor, NodeExecutor) == (request.param == 'ours')
+    yield spun
+    spun.executor.remove_node(spun.node)
+    spun.node.destroy_node()
+
+
+def test_all_kinds_of_callbacks_run(spun):
+    """Timers, messages with and without info, services, futures, guard conditions, events."""
+    node, came = spun.node, []
+    publisher = node.create_publisher(String, 'words', 10)
+    node.create_subscription(String, 'words', lambda message: came.append(message.data), 10)
+    node.create_subscription(String, 'words', lambda message, info: came.append(
+        type(info['source_timestamp'])), 10)
+    node.create_subscription(String, 'words', lambda data: came.append(type(data)), 10, raw=True)
+    node.create_service(Trigger, 'asked', lambda request, response: response)
+    client = node.create_client(Trigger, 'asked')
+    node.create_timer(0.01, lambda: came.append('timer'))
+    guard = node.create_guard_condition(lambda: came.append('guard'))
+    best_effort = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+    node.create_publisher(String, 'others', best_effort)
+    node.create_subscription(String, 'others', lambda message: None, 10,
+                             event_callbacks=SubscriptionEventCallbacks(
+                                 incompatible_qos=lambda info: came.append('event')))
+    spun.until(lambda: publisher.get_subscription_count() == 3 and client.service_is_ready())
+    publisher.publish(String(data='hello'))
+    guard.trigger()
+    answer = client.call_async(Trigger.Request())
+    answer.add_done_callback(lambda future: came.append('answer'))
+    spun.until(lambda: {'hello', int, bytes, 'timer', 'guard', 'answer', 'event'} <= set(came))
+    assert answer.done()
+
+
+def test_each_message_comes_once_and_in_order(spun):
+    """Also those that wait while a callback runs."""
+    came = []
+    publisher = spun.node.create_publisher(String, 'words', 100)
+    spun.node.create_subscription(String, 'words', lambda message: came.append(message.data), 100)
+    spun.until(publisher.get_subscription_count)
+    for k in range(100):
+        publisher.publish(String(data=str(k)))
+    spun.until(lambda: len(came) == 100)
+    spun.executor.spin_once(timeout_sec=0.1)
+    assert came == [str(k) for k in range(100)]
+
+
+def test_what_is_destroyed_by_a_callback_does_not_run(spun):
+    """Of two timers that are ready together the first destroys the other."""
+    came, timers = [], []
+
+    def end(k):
+        came.append(k)
+        for timer in timers:
+            spun.node.destroy_timer(timer)
+
+    timers += [spun.node.create_timer(0.05, lambda k=k: end(k)) for k in range(2)]
+    begin = monotonic()
+    while monotonic() < begin + 0.1:
+        pass  # so that both are ready
+    for _ in range(5):
+        spun.executor.spin_once(timeout_sec=0.1)
+    assert len(came) == 1
+
+
+def test_an_error_reaches_the_caller_and_the_next_callback_runs(spun):
+    came = []
+
+    def fail():
+        came.append('failed')
+        raise ValueError('on purpose')
+
+    spun.node.create_timer(0.01, fail)
+    spun.node.create_timer(0.01, lambda: came.append('other'))
+    with pytest.raises(ValueError, match='on purpose'):
+        spun.until(lambda: False)
+    for _ in range(10):
+        try:
+            spun.executor.spin_once(timeout_sec=0.1)
+        except ValueError:
+            pass
+    assert came.count('failed') > 1 and came.count('other') > 1
+
+
+def test_a_future_that_is_done_while_others_wait(spun):
+    """Its callback is not left behind by the services that are ready as well."""
+    node, done = spun.node, []
+    node.create_service(Trigger, 'asked', lambda request, response: response)
+    clients = [node.create_client(Trigger, 'asked') for _ in range(3)]
+    other = node.create_client(GetParameters, 'spun/get_parameters')
+    spun.until(lambda: all(client.service_is_ready() for client in (*clients, other)))
+    for k in range(20):
+        for client in clients:
+            client.call_async(Trigger.Request()).add_done_callback(done.append)
+        other.call_async(GetParameters.Request(names=['use_sim_time'])).add_done_callback(
+            done.append)
+        spun.until(lambda k=k: len(done) == 4 * (k + 1), 5.0)
+
+
+def test_a_task_of_another_thread_wakes_it(spun):
+    came = []
+    threading.Timer(0.2, lambda: spun.executor.create_task(lambda: came.append('task'))).start()
+    begin = monotonic()
+    while not came:
+        spun.executor.spin_once(timeout_sec=10.0)
+    assert monotonic() - begin < 5.0
+
+
+def test_rclpy_without_what_is_used_has_its_own(monkeypatch, context):
+    monkeypatch.delattr(module.Subscription, 'CallbackType')
+    assert type(make_executor()) is SingleThreadedExecutor
