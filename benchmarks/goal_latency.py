@@ -180,7 +180,7 @@ def _measure(client: Client, chain, goals: int) -> tuple[dict[str, tuple], list[
     figures: dict[str, tuple[list[float], list[float]]] = {'at rest': ([], []),
                                                            'in motion': ([], [])}
     points = []
-    for k in range(goals):
+    for k in range(-2, goals):  # the node waits for a controller that it has just discovered
         when = ('at rest', 'in motion')[k % 2]
         if when == 'at rest':
             wait_for(client, lambda: perf_counter() > client.moved + REST_S, 30.0)
@@ -196,7 +196,7 @@ def _measure(client: Client, chain, goals: int) -> tuple[dict[str, tuple], list[
         points.append(len(client.answered['joint_trajectory'][1].points))
         wait_for(client, lambda: False, 0.05)  # the echo has the trajectory, too
         bare = client.ask(client.echoes, message, 'echo_trajectory')
-        if bare is not None:
+        if bare is not None and k >= 0:
             figures[when][0].append(node)
             figures[when][1].append(bare)
     return figures, points

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +17,7 @@ from ik_node.motion.trajectory import MotionState, Trajectory
 
 REST_SPEED = 0.01         # rad/s or m/s; a lower measured speed is noise
 MAX_LAG_S = 0.1           # how far the measured state may be behind the plan
-LAG_SAMPLES = 11          # lags that are tried
+TRIED_LAGS_S = np.linspace(0.0, MAX_LAG_S, 11).tolist()
 MIN_SEPARATION = 2e-3     # rad or m by which two motions must differ to be told apart
 SETTLING_TIME_S = 0.3     # after the end of a motion, until a lagging arm rests
 SAME_POSITION = 1e-4      # rad or m; an arm that rests this near to the commanded end is there
@@ -170,13 +171,17 @@ def missed_splice(chain: Chain, before: ActiveTrajectory, after: ActiveTrajector
     if time - after.began - splice_time <= 0.0:
         return False
 
-    def distance(active: ActiveTrajectory) -> float:
-        return min(float(np.abs(chain.difference(
-            q, state_at(active.trajectory, time - active.began - lag).q)).max())
-            for lag in np.linspace(0.0, MAX_LAG_S, LAG_SAMPLES))
+    def distances(active: ActiveTrajectory) -> Iterator[float]:
+        for lag in TRIED_LAGS_S:
+            planned = state_at(active.trajectory, time - active.began - lag).q
+            yield float(np.abs(chain.difference(q, planned)).max())
 
-    new = distance(after)
-    return new > MIN_SEPARATION and distance(before) < 0.3 * new
+    new = np.inf
+    for distance in distances(after):
+        new = min(new, distance)
+        if new <= MIN_SEPARATION:
+            return False  # usually at the first
+    return min(distances(before)) < 0.3 * new
 
 
 def rescheduled(trajectory: Trajectory, active: ActiveTrajectory, assumed: float,

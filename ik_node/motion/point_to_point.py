@@ -4,7 +4,8 @@
 Time-optimal, jerk-limited trajectories from any state to rest.
 
 Points lie where the jerk switches, so that the controller's quintic between two points is
-the planned motion itself, and at regular times in between.
+the planned motion itself, and at regular times in between, for controllers that interpolate
+otherwise.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from ik_node.motion.tip_speed import speed_shares
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.motion.validate import validate
 
+EXACT_PERIODS = 5          # between points where the quintic is exact; one elsewhere
 MAX_SAMPLED_POINTS = 500   # a longer motion gets points further apart than asked for
 MAX_SLOWDOWNS = 12         # searches for the velocity at which the tip keeps its limits
 GOOD_TIP_SHARE = 0.985     # of the tip's limit; the search ends when it is reached
@@ -58,7 +60,8 @@ def plan_point_to_point(joint_names: tuple[str, ...], start: StartState, q_goal:
         Until the arm could have been brought to rest, the tip may be as fast as on the
         fastest stop.
     period : float
-        Largest time between points (s).
+        Largest time between points (s) that only approximate a motion; here they may be
+        EXACT_PERIODS times as far apart.
     chain : Chain, optional
         Needed only if the speed of the tip is limited.
 
@@ -158,7 +161,8 @@ def _points_of(motions: list[ruckig.Trajectory], begin: float, period: float,
                spacing: float) -> tuple[np.ndarray, np.ndarray]:
     """Return times (k,), s, and states (k, 3, n) of consecutive motions from `begin` (s) on."""
     times, states = [], []
-    period = max(period, sum(motion.duration for motion in motions) / MAX_SAMPLED_POINTS)
+    period = max(EXACT_PERIODS * period,
+                 sum(motion.duration for motion in motions) / MAX_SAMPLED_POINTS)
     for motion in motions:
         knots = merge_close(jerk_switches(motion), max(motion.duration, spacing), spacing)
         times.append(np.round(begin + subdivide(np.array([0.0, *knots]), period), 9))

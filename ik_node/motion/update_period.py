@@ -33,6 +33,7 @@ class UpdatePeriodEstimator:
     def __init__(self) -> None:
         self._stamps: deque[float] = deque(maxlen=STAMP_HISTORY)
         self._ages: deque[float] = deque(maxlen=AGE_HISTORY)
+        self._estimates: dict[float, float | None] = {}  # since the last stamp, by cycle
 
     def add(self, stamp: float, received: float) -> None:
         """
@@ -43,6 +44,7 @@ class UpdatePeriodEstimator:
         if self._stamps and stamp <= self._stamps[-1]:
             self._stamps.clear()
             self._ages.clear()
+        self._estimates.clear()
         self._stamps.append(stamp)
         self._ages.append(received - stamp)
 
@@ -82,6 +84,11 @@ class UpdatePeriodEstimator:
         return self._estimate(0.0) or DEFAULT_PERIOD_S
 
     def _estimate(self, cycle: float) -> float | None:
+        if cycle not in self._estimates:
+            self._estimates[cycle] = self._regular_period(cycle)
+        return self._estimates[cycle]
+
+    def _regular_period(self, cycle: float) -> float | None:
         steps = np.diff(self._stamps)
         if len(steps) < STAMP_HISTORY // 2:
             return None

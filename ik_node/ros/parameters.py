@@ -152,7 +152,8 @@ IK_NODE = (
         'joint jerk limits, rad/s^3 or m/s^3, one value or one per joint',
         fills='joints.jerk', convert='positive'),
     Row('motion.sample_period', 0.02,
-        'maximum time between trajectory points, s; longer for motions of more than 500 points',
+        'maximum time between the points of a path, s; five times as long in motions to a goal, '
+        'where the quintics between the points are exact',
         0.002, 1.0, fills='sample_period'),
     Row('motion.handover_time', 0.1,
         'time from planning until a new motion replaces the current one, s; at least three '
