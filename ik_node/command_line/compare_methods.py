@@ -30,36 +30,38 @@ def parse(argv: list[str]) -> argparse.Namespace:
         epilog=f'methods: {", ".join(METHOD_NAMES)}', allow_abbrev=True)
     arm = parser.add_argument_group('arm')
     arm.add_argument('--urdf', help='URDF file (default: the six-axis arm of this package)')
-    arm.add_argument('--base-link', default='', help='default: found')
-    arm.add_argument('--tip-link', default='', help='default: found')
+    arm.add_argument('--base-link', default='', help='default: found in the URDF')
+    arm.add_argument('--tip-link', default='', help='default: found in the URDF')
     goal = parser.add_argument_group('goals')
     goal.add_argument('--goals', type=positive_count, default=20, metavar='N',
                       help='random reachable poses (default 20)')
     goal.add_argument('--xyz', nargs=3, type=float, metavar=('X', 'Y', 'Z'),
-                      help='one goal instead, in the base link, m; alone: any orientation')
+                      help='one goal instead: position in the base link, m; alone: in any '
+                           'orientation')
     turn = goal.add_mutually_exclusive_group()
     turn.add_argument('--rpy', nargs=3, type=float, metavar=('ROLL', 'PITCH', 'YAW'),
-                      help='its orientation by fixed-axis angles, rad')
+                      help='its orientation as fixed-axis angles, rad')
     turn.add_argument('--quaternion', nargs=4, type=float, metavar=('X', 'Y', 'Z', 'W'),
-                      help='its orientation by a quaternion')
+                      help='its orientation as a quaternion')
     goal.add_argument('--free', nargs='+', choices=('x', 'y', 'z', 'rx', 'ry', 'rz'), default=(),
                       help='axes of the tool that are left free')
-    start = parser.add_argument_group('where to begin')
+    start = parser.add_argument_group('seeds')
     start.add_argument('--seed', nargs='+', type=float, metavar='Q',
                        help='joint positions, rad or m (default: random)')
     start.add_argument('--near', type=float, default=0.3, metavar='R',
-                       help='random seeds so near to a posture that meets the random goal, '
+                       help='maximum distance of random seeds from a posture at the goal, '
                             'rad or m, inf = anywhere (default 0.3)')
     start.add_argument('--seed-number', type=int, default=0, metavar='K',
-                       help='another number, other goals and seeds (default 0)')
+                       help='number that random goals and seeds are made from (default 0)')
     how = parser.add_argument_group('methods')
     how.add_argument('--methods', nargs='+', choices=METHOD_NAMES, default=METHOD_NAMES,
                      metavar='NAME', help='default: all')
     how.add_argument('--limits', choices=LIMIT_MODES, default='',
-                     help='how joint limits are kept (default: as each method does best)')
+                     help='how joint limits are kept (default: as suits each method)')
     how.add_argument('--max-iterations', type=positive_count, default=0, metavar='N',
                      help='steps of an attempt of a textbook method (default: by method)')
     parser.add_argument('--output', type=Path, default=Path('compare_methods'), metavar='FOLDER',
                         help='where the files go (default ./compare_methods)')
-    parser.add_argument('--no-pictures', action='store_true', help='needs no matplotlib')
+    parser.add_argument('--no-pictures', action='store_true',
+                        help='leave the pictures out; needs no matplotlib')
     return parser.parse_args(argv)

@@ -19,7 +19,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument('--node', default='/ik_node', type=node_name,
                         help='name of the ik_node, with its namespace (default %(default)s)')
     parser.add_argument('--timeout', type=float, default=6.0, metavar='S',
-                        help='longest time to look, s; it ends earlier if nothing is missing '
+                        help='maximum time of observation, s; it ends earlier if nothing is '
+                             'missing '
                              '(default %(default)s)')
     parser.add_argument('--json', action='store_true', help='print one JSON object')
     options = parser.parse_args(argv)

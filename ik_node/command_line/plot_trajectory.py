@@ -32,16 +32,16 @@ def parse(argv: list[str]) -> argparse.Namespace:
                       help='the next trajectory on the topic (needs ROS)')
     turn = parser.add_mutually_exclusive_group()
     turn.add_argument('--rpy', nargs=3, type=float, metavar=('ROLL', 'PITCH', 'YAW'),
-                      help='orientation of the goal by fixed-axis angles, rad (default 0 0 0)')
+                      help='orientation of the goal as fixed-axis angles, rad (default 0 0 0)')
     turn.add_argument('--quat', nargs=4, type=float, metavar=('X', 'Y', 'Z', 'W'),
-                      help='orientation of the goal by a quaternion')
+                      help='orientation of the goal as a quaternion')
     parser.add_argument('--line', action='store_true',
-                        help='to the goal by a straight line of the tip')
+                        help='to the goal along a straight line of the tip')
     parser.add_argument('--start', nargs='+', type=float, metavar='Q',
                         help='posture at the start, rad or m (default: middle of each range)')
     parser.add_argument('--urdf', help='URDF file (default: the six-axis arm of this package)')
-    parser.add_argument('--base-link', default='', help='default: found')
-    parser.add_argument('--tip-link', default='', help='default: found')
+    parser.add_argument('--base-link', default='', help='default: found in the URDF')
+    parser.add_argument('--tip-link', default='', help='default: found in the URDF')
     parser.add_argument('--config', type=Path, metavar='FILE',
                         help="parameters of the node (default: this package's)")
     parser.add_argument('--topic', default='joint_trajectory', help='default joint_trajectory')

@@ -23,19 +23,20 @@ def parse(argv: list[str]) -> argparse.Namespace:
     kind.add_argument('--joints', nargs='+', metavar='Q',
                       help='joint positions, rad or m: NAME=VALUE for some, or a value for each')
     kind.add_argument('--path', type=Path, metavar='FILE',
-                      help='poses to go through in straight lines: CSV x,y,z,roll,pitch,yaw or '
+                      help='poses to pass in straight lines: CSV x,y,z,roll,pitch,yaw or '
                            'x,y,z,qx,qy,qz,qw, or YAML as examples/goals.yaml')
     kind.add_argument('--turn', action='store_true',
                       help='turn the tip where it is, to --rpy or --quat')
     _add_turn(parser, '', 'orientation')
     way = parser.add_mutually_exclusive_group()
-    way.add_argument('--line', action='store_true', help='to --xyz by a straight line of the tip')
+    way.add_argument('--line', action='store_true',
+                     help='to --xyz along a straight line of the tip')
     way.add_argument('--through', nargs=3, type=float, metavar=('X', 'Y', 'Z'),
-                     help='to --xyz by an arc through this position')
+                     help='to --xyz along an arc through this position')
     way.add_argument('--position', action='store_true',
-                     help='to --xyz in whatever orientation')
+                     help='to --xyz in any orientation')
     way.add_argument('--pointing', action='store_true',
-                     help='to --xyz with the z axis of --rpy or --quat; the turn about it is free')
+                     help='to --xyz with the z axis of --rpy or --quat; rotation about it is free')
     _add_turn(parser, 'through-', 'orientation at --through (default: as at --xyz)')
     parser.add_argument('--frame', default='base_link',
                         help='frame of the pose: a link or a TF frame (default base_link)')
@@ -65,7 +66,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
 def _add_turn(parser: argparse.ArgumentParser, prefix: str, what: str) -> None:
     turn = parser.add_mutually_exclusive_group()
     turn.add_argument(f'--{prefix}rpy', nargs=3, type=finite, metavar=('ROLL', 'PITCH', 'YAW'),
-                      help=f'{what}, by fixed-axis angles, rad'
+                      help=f'{what} as fixed-axis angles, rad'
                            + ('' if prefix else ' (default 0 0 0)'))
     turn.add_argument(f'--{prefix}quat', nargs=4, type=float, metavar=('X', 'Y', 'Z', 'W'),
-                      help=f'{what}, by a quaternion')
+                      help=f'{what} as a quaternion')

@@ -26,30 +26,34 @@ def parse(argv: list[str]) -> argparse.Namespace:
         prog='ik_workspace', description=WORKSPACE_DESCRIPTION,
         epilog='exit code: 0 done, 2 not done, with the reason, 130 interrupted')
     parser.add_argument('--urdf', help='URDF file (default: the six-axis arm of this package)')
-    parser.add_argument('--base-link', default='', help='default: found')
-    parser.add_argument('--tip-link', default='', help='default: found')
+    parser.add_argument('--base-link', default='', help='default: found in the URDF')
+    parser.add_argument('--tip-link', default='', help='default: found in the URDF')
     parser.add_argument('--box', nargs=6, type=float,
                         metavar=('X0', 'X1', 'Y0', 'Y1', 'Z0', 'Z1'),
-                        help='where to look, m in the base link, a layer where two are equal '
+                        help='region to sample, m in the base link; a plane where two are equal '
                              '(default: all that the stretched arm could reach)')
     parser.add_argument('--spacing', type=float, metavar='M',
                         help='between cells, m (default: a twelfth of the reach)')
     turn = parser.add_mutually_exclusive_group()
     turn.add_argument('--orientations', type=int, default=60, metavar='N',
-                      help='even orientations of the tip in each cell (default %(default)s)')
+                      help='evenly distributed orientations of the tip in each cell '
+                           '(default %(default)s)')
     turn.add_argument('--directions', type=int, metavar='N',
-                      help="even directions of the tip's z axis instead, the turn about it free")
+                      help="evenly distributed directions of the tip's z axis instead, "
+                           "rotation about it free")
     turn.add_argument('--rpy', nargs=3, type=finite, metavar=('ROLL', 'PITCH', 'YAW'),
-                      help='one orientation instead, by fixed-axis angles, rad')
+                      help='one orientation instead, as fixed-axis angles, rad')
     turn.add_argument('--pointing', nargs=3, type=finite, metavar=('X', 'Y', 'Z'),
-                      help="one direction of the tip's z axis instead, the turn about it free")
+                      help="one direction of the tip's z axis instead, rotation about it free")
     parser.add_argument('--limit-margin', type=float, default=0.0, metavar='Q',
-                        help='the joints stay so far inside their limits, rad or m (default 0)')
+                        help='minimum distance of the joints from their limits, rad or m '
+                             '(default 0)')
     parser.add_argument('--load', type=Path, metavar='FILE',
                         help='show what an earlier run wrote instead of sampling')
     parser.add_argument('--out', type=Path, default=Path('workspace'), metavar='NAME',
                         help='files to write are NAME.png and NAME.npz (default ./workspace)')
-    parser.add_argument('--no-picture', action='store_true', help='needs no matplotlib')
+    parser.add_argument('--no-picture', action='store_true',
+                        help='leave the picture out; needs no matplotlib')
     parser.add_argument('--publish', action='store_true',
                         help='publish the cells as a point cloud on the topic workspace, until '
                              'Ctrl-C (needs ROS)')

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from geometry_msgs.msg import PointStamped, Pose, PoseStamped
+from nav_msgs.msg import Path
 import numpy as np
 from rclpy.node import Node
 from rclpy.time import Time
@@ -13,7 +14,12 @@ from std_msgs.msg import Header
 from ik_node.node.arm_state import ArmState
 from ik_node.node.frames import Frames
 from ik_node.node.robot import Robot
-from ik_node.ros.messages import matrix_from_pose, position_from_point, quaternion_norm
+from ik_node.ros.messages import (
+    matrices_from_poses,
+    matrix_from_pose,
+    position_from_point,
+    quaternion_norm,
+)
 from ik_node.solver.goal import Goal
 from ik_node.solver.result import Result
 
@@ -55,6 +61,14 @@ class GoalConversion:
                 f'the quaternion of a goal has norm {norm:.4g}; it is normalised, this time and '
                 'whenever it comes again: its sender should do that', once=True)
         return self._frame(header, robot) @ T_frame_tip
+
+    def path(self, message: Path, robot: Robot) -> np.ndarray:
+        """Return ``T_base_tip`` (N, 4, 4) of a path, whose frame is that of poses without one."""
+        T = matrices_from_poses([stamped.pose for stamped in message.poses])
+        names = [stamped.header.frame_id or message.header.frame_id for stamped in message.poses]
+        T_base = {name: self._frame(Header(frame_id=name, stamp=message.header.stamp), robot)
+                  for name in dict.fromkeys(names)}
+        return np.array([T_base[name] for name in names]).reshape(T.shape) @ T
 
     def solve(self, goal: Goal, robot: Robot) -> Result:
         """

@@ -12,7 +12,6 @@ from geometry_msgs.msg import PointStamped, Pose, PoseArray, PoseStamped, Quater
 from nav_msgs.msg import Path
 import numpy as np
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Header
 
 from ik_node.errors import GoalError, Reason
 from ik_node.kinematics.arm import forward_kinematics
@@ -90,11 +89,7 @@ class GoalStarter:
         if len(message.poses) > MAX_PATH_POSES:
             raise GoalError(f'the path has {len(message.poses)} poses, at most {MAX_PATH_POSES} '
                             'are taken; send it in parts', Reason.PATH_INVALID)
-        poses = [
-            self._targets.pose(Header(
-                frame_id=stamped.header.frame_id or message.header.frame_id,
-                stamp=message.header.stamp), stamped.pose, robot)
-            for stamped in message.poses]
+        poses = [*self._targets.path(message, robot)]
         _note_end(task, poses)
         self._motion.along(task, poses)
 

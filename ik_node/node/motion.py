@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from time import monotonic
 
 import numpy as np
@@ -46,6 +47,7 @@ MIN_LEAD_CYCLES = 3.0  # controller cycles: to plan, to send, and until it start
 SEND_SHARE = 0.5  # of motion.handover_time, within which a motion must be sent
 MAX_RAMPS = 3  # ramps planned, each further ahead, if they are not ready in time
 MAX_LATE_PLANS = 2  # after which the arm is brought to rest first
+LONG_PATH_POSES = 100  # from which on a path is planned beside the other callbacks, from rest
 
 Plan = Callable[[StartState], Trajectory]
 Way = Sequence[np.ndarray] | Callable[[MotionState], ToolPath]
@@ -119,7 +121,11 @@ class Motion:
             If there is no motion.
 
         """
-        self.begin(task, self.path_plan(task, way))
+        plan = self.path_plan(task, way)
+        if callable(way) or len(way) < LONG_PATH_POSES:
+            self.begin(task, plan)
+        else:
+            self._plan_beside(task, plan)
 
     def path_plan(self, task: GoalTask, way: Way) -> Plan:
         """Return the planner of the motion :meth:`along` a path."""
@@ -185,8 +191,12 @@ class Motion:
             trajectory = self._send(planned, robot, departure, at, settings.limits, np.inf
                                     if stands else at.now + SEND_SHARE * self._handover(robot))
         except Late:
-            again = self.begin if late + 1 < MAX_LATE_PLANS else self._from_rest
-            self._goals.wait(task, lambda: again(task, plan, late + 1), np.inf)
+            def again() -> None:
+                self.begin(task, plan, late + 1)
+
+            from_rest = late + 1 >= MAX_LATE_PLANS
+            self._goals.wait(task, (lambda: self._from_rest(task, again)) if from_rest else again,
+                             np.inf)
             return
         except PathError as error:
             task.figures['path_fraction'] = f'{error.fraction:.4f}'
@@ -205,6 +215,36 @@ class Motion:
         self._goals.under_way(task, lambda: self._judge(task, plan, monitor),
                               f'on its way, {trajectory.duration:.2f} s'
                               + (f'; it had to wait for rest, because {waited}' if waited else ''))
+
+    def _plan_beside(self, task: GoalTask, plan: Plan) -> None:
+        """
+        Plan a motion in another thread, and begin it when it is planned.
+
+        A moving arm goes on meanwhile.  If there is a motion, it is brought to rest, and the
+        motion from there is planned.
+        """
+        robot = self._holder.require()
+        q, qd = self._arm.measured(robot)
+        occupied = self._occupied(robot, q)
+        departure = self.departure(robot, q, qd, self._arm.instant())
+        settings, thread = robot.settings, ThreadPoolExecutor(1, 'path')
+        planning = thread.submit(plan, departure)
+        thread.shutdown(wait=False)  # it ends with the plan
+
+        def planned(now: StartState) -> Trajectory:
+            unchanged = self._holder.robot is robot and robot.settings is settings \
+                and _same_rest(departure, now)
+            return planning.result() if occupied or unchanged else plan(now)
+
+        def begin_when_planned() -> None:
+            if not planning.done():
+                self._goals.wait(task, begin_when_planned, np.inf)
+            elif occupied and planning.exception() is None:
+                self._from_rest(task, lambda: self._plan_beside(task, plan))
+            else:  # it raises the exception, if there is one
+                self.begin(task, planned)
+
+        begin_when_planned()
 
     def waits_for_rest(self, task: GoalTask, robot: Robot, qd: np.ndarray) -> bool:
         """
@@ -240,7 +280,7 @@ class Motion:
         return f'simulated time jumped forward by {jump:.1f} s' if jump \
             else 'the clock was set in motion'
 
-    def _from_rest(self, task: GoalTask, plan: Plan, late: int) -> None:
+    def _from_rest(self, task: GoalTask, begin: Callable[[], None]) -> None:
         """Bring the arm to rest before a motion that takes too long to plan while it moves."""
         robot = self._holder.require()
         self._ramp_down(robot)
@@ -251,7 +291,7 @@ class Motion:
             if robot.course is course and course.moves(monotonic() - SETTLING_TIME_S):
                 self._goals.wait(task, when_it_rests, np.inf)
             else:
-                self.begin(task, plan, late)
+                begin()
 
         self._goals.wait(task, when_it_rests, np.inf)
 
@@ -479,6 +519,12 @@ class Motion:
         joined = '' if robot.course.stamp is not None or not departure.states else \
             f'; it may begin with a step, because {self._why_not_joined(at)}'
         return f'at rest in {ramp.duration:.2f} s{joined}'
+
+
+def _same_rest(one: StartState, other: StartState) -> bool:
+    """Return whether an arm rests at both, and they are the same."""
+    rests = all(each.initial.rests and not each.states for each in (one, other))
+    return rests and bool(np.abs(one.initial.q - other.initial.q).max() <= SAME_POSITION)
 
 
 def _reached_sentence(task: GoalTask) -> str:

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-import sys
 from threading import Lock, Thread
 from time import monotonic, sleep
 from typing import Protocol
@@ -32,7 +31,6 @@ LISTENER_SETTLE_S = 0.2  # after discovery, in which messages may be lost
 POSITION_PERIOD_S = 2e-3  # between positions for a forward command controller
 MAX_POSITION_GAP_S = 0.05  # between positions; after a longer one the next would be a leap
 REST_AFTER_GAP_S = 0.5  # until joint states have shown where the arm is
-SWITCH_INTERVAL_S = 5e-4  # after which another thread of Python gives way to that of positions
 
 
 class Late(Exception):
@@ -204,7 +202,6 @@ class PositionOutput(TopicOutput):
                 raise TrajectoryError(self._given_up, Reason.OFF_TRACK)
             self._motion = motion
             if self._thread is None:
-                sys.setswitchinterval(SWITCH_INTERVAL_S)
                 self._thread = Thread(target=self._publish_positions, daemon=True)
                 self._thread.start()
 

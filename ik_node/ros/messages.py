@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isfinite, sqrt
 
 from builtin_interfaces.msg import Duration
@@ -47,6 +48,20 @@ def matrix_from_pose(message: Pose) -> np.ndarray:
                         'numbers in the order x, y, z, w?', Reason.GOAL_ORIENTATION_NOT_UNIT)
     R = rotation_from_quaternion((o.x / norm, o.y / norm, o.z / norm, o.w / norm))
     return pose(R, np.array([p.x, p.y, p.z]))
+
+
+def matrices_from_poses(messages: Sequence[Pose]) -> np.ndarray:
+    """Return many geometry_msgs/Pose as matrices (N, 4, 4); errors as :func:`matrix_from_pose`."""
+    numbers = np.array([(p.x, p.y, p.z, o.x, o.y, o.z, o.w) for p, o in (
+        (message.position, message.orientation) for message in messages)]).reshape(-1, 7)
+    norms = np.linalg.norm(numbers[:, 3:], axis=1)
+    good = np.isfinite(numbers).all(axis=1) & (norms >= NORM_RANGE[0]) & (norms <= NORM_RANGE[1])
+    if not good.all():
+        matrix_from_pose(messages[int(np.argmin(good))])  # says what is wrong
+    T = np.zeros((len(numbers), 4, 4))
+    T[:, :3, :3] = rotation_from_quaternion(numbers[:, 3:] / norms[:, None])
+    T[:, :3, 3], T[:, 3, 3] = numbers[:, :3], 1.0
+    return T
 
 
 def quaternion_norm(o: Quaternion) -> float:

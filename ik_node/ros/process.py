@@ -23,6 +23,7 @@ from ik_node.errors import IkNodeError
 from ik_node.ros.executor import make_executor
 
 SIGNAL_LATENCY_S = 0.1  # maximum delay of a signal while nothing else happens
+SWITCH_INTERVAL_S = 1e-3  # after which a thread of Python gives way to another
 
 
 def forget_garbage() -> None:
@@ -94,6 +95,7 @@ def run(name: str, make_node: Callable[[], ClosableNode],
     except (RuntimeError, NameValidationException) as error:
         get_logger(name).fatal(f'cannot start: {str(error).splitlines()[0]}')
         leave(None, 1)
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
     executor = make_executor()
     executor.add_node(node)
     spinning = True

@@ -16,7 +16,7 @@ from rclpy.time import Time
 
 from ik_node.errors import GoalError, Reason
 from ik_node.node.stamp_check import FUTURE_SLACK_S, message_age, StampCheck
-from ik_node.ros.messages import matrix_from_pose
+from ik_node.ros.messages import matrices_from_poses, matrix_from_pose
 
 NOW = 1_000_000_000_000  # ns
 MAX_AGE = 5.0            # s
@@ -131,6 +131,25 @@ def test_a_norm_that_is_normalised(norm):
     T = matrix_from_pose(pose_of_norm(norm))
     assert np.abs(T[:3, :3] - pin.Quaternion(np.array(DOWN)).matrix()).max() < 1e-12
     assert T[:3, 3].tolist() == [0.4, 0.0, 0.4]
+
+
+def test_many_poses_are_as_one_by_one():
+    """And the first that is wrong is refused in the same words."""
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(size=(50, 7))
+    numbers[:, 3:] *= rng.uniform(0.95, 1.05, (50, 1)) / np.linalg.norm(
+        numbers[:, 3:], axis=1, keepdims=True)
+    poses = [Pose(position=Point(x=x, y=y, z=z), orientation=Quaternion(x=a, y=b, z=c, w=d))
+             for x, y, z, a, b, c, d in numbers.tolist()]
+    np.testing.assert_allclose(matrices_from_poses(poses), [*map(matrix_from_pose, poses)],
+                               atol=1e-14)
+    assert matrices_from_poses([]).shape == (0, 4, 4)
+    poses[7].orientation = Quaternion(w=0.5)
+    poses[3].position.y = float('nan')
+    with pytest.raises(GoalError, match='position.y'):
+        matrices_from_poses(poses)
+    with pytest.raises(GoalError, match='norm 0.5'):
+        matrices_from_poses(poses[5:])
 
 
 @pytest.mark.parametrize('norm', [0.5, 0.89, 0.899, 1.101, 1.11, 2.0])

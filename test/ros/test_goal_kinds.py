@@ -3,6 +3,7 @@
 """Goals other than a pose: positions, joints, lines, paths and arcs, in real processes."""
 
 import math
+from time import monotonic
 
 from geometry_msgs.msg import PointStamped, PoseArray, PoseStamped, QuaternionStamped
 from harness import (
@@ -59,6 +60,61 @@ def test_an_orientation_turns_the_tip_where_it_is(system, straight):
     if straight:
         points, _ = way(system)
         assert np.linalg.norm(points - HERE.translation, axis=1).max() < 1e-3
+
+
+def long_path(count=2000):
+    """Return a line of 0.2 m with as many poses as a path may have."""
+    return path_of(*(pose(HERE.translation + [0.0, 0.2 * k / count, 0.0], HERE.rotation)
+                     for k in range(1, count + 1)))
+
+
+def test_a_long_path_is_planned_beside_other_work(system):
+    """Requests are answered meanwhile; the first motion of the arm is that of the path."""
+    paths = system.publisher(Path, 'goal_path')
+    goal = long_path()
+    stamp = stamped(system, goal)
+    times = [monotonic()]
+    paths.publish(goal)
+    while not system.answers(stamp):
+        assert system.state() == 'active'
+        times.append(monotonic())
+    assert system.answers(stamp)[0]['state'] == 'accepted', system.answers(stamp)
+    # Planned between two requests it would take most of the time.
+    assert np.diff(times).max() < 0.3 * (times[-1] - times[0])
+    assert system.final(stamp)['state'] == 'reached'
+
+
+def test_a_stop_before_a_long_path_is_planned(system):
+    """It is never begun."""
+    paths = system.publisher(Path, 'goal_path')
+    goal = long_path()
+    stamp = stamped(system, goal)
+    paths.publish(goal)
+    assert system.call(system.stop).success
+    assert [answer['state'] for answer in system.answers(stamp)] == ['stopped']
+    sent = len(system.trajectories)
+    system.spin_for(1.0)
+    assert len(system.trajectories) == sent
+
+
+def test_a_long_path_takes_over_a_moving_arm(system):
+    """The arm comes to rest first; one that cannot be followed leaves the motion alone."""
+    paths = system.publisher(Path, 'goal_path')
+    first = system.send_joints(np.array(READY) + [1.5, 0.0, 0.0, 0.0, 0.0, 0.0])
+    system.wait(lambda: system.answers(first))
+    goal = long_path(200)
+    goal.poses[150].pose.position.x = 5.0
+    refused = stamped(system, goal)
+    paths.publish(goal)
+    assert system.final(refused)['state'] == 'rejected'
+    assert [answer['state'] for answer in system.answers(first)] == ['accepted']
+    goal = long_path(200)
+    second = stamped(system, goal)
+    paths.publish(goal)
+    system.wait(lambda: system.answers(second))
+    assert system.final(first)['reason'] == 'SUPERSEDED'
+    assert system.answers(second)[0]['state'] == 'accepted', system.answers(second)
+    assert system.call(system.stop).success
 
 
 def test_joints(system):
