@@ -29,8 +29,12 @@ def merge_close(instants: Iterable[float], end: float, spacing: float) -> list[f
     return [*inside[1:], end]
 
 
-def subdivide(knots: np.ndarray, period: float) -> np.ndarray:
-    """Return all knots but the first, and times between them, at most `period` apart (s)."""
+def subdivide(knots: np.ndarray, period: float | np.ndarray) -> np.ndarray:
+    """
+    Return all knots (k,) but the first, and times between them, at most `period` apart (s).
+
+    One period for all, or one for each step between knots, (k - 1,).
+    """
     steps = np.diff(knots)
     counts = np.maximum(1, np.ceil(steps / period)).astype(int)
     which = np.repeat(np.arange(len(steps)), counts)

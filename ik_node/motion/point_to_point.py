@@ -19,7 +19,7 @@ import ruckig
 from ik_node.errors import TrajectoryError
 from ik_node.model.chain import Chain
 from ik_node.motion.limits import MotionLimits, VELOCITY_MARGIN
-from ik_node.motion.point_times import merge_close, subdivide
+from ik_node.motion.point_times import merge_close, subdivide, TIME_RESOLUTION_S
 from ik_node.motion.ruckig_motion import (
     jerk_switches,
     motion_to_goal,
@@ -161,11 +161,16 @@ def _points_of(motions: list[ruckig.Trajectory], begin: float, period: float,
                spacing: float) -> tuple[np.ndarray, np.ndarray]:
     """Return times (k,), s, and states (k, 3, n) of consecutive motions from `begin` (s) on."""
     times, states = [], []
-    period = max(EXACT_PERIODS * period,
-                 sum(motion.duration for motion in motions) / MAX_SAMPLED_POINTS)
+    period = max(period, sum(motion.duration for motion in motions) / MAX_SAMPLED_POINTS)
     for motion in motions:
-        knots = merge_close(jerk_switches(motion), max(motion.duration, spacing), spacing)
-        times.append(np.round(begin + subdivide(np.array([0.0, *knots]), period), 9))
+        switches = jerk_switches(motion)
+        knots = np.array([0.0, *merge_close(switches, max(motion.duration, spacing), spacing)])
+        exact = (np.searchsorted(switches, knots[:-1] + TIME_RESOLUTION_S)
+                 >= np.searchsorted(switches, knots[1:] - TIME_RESOLUTION_S))
+        instants = subdivide(knots, np.where(exact, EXACT_PERIODS * period, period))
+        if instants[0] > period + spacing:  # some drivers refuse a first point far from the arm
+            instants = np.append(period, instants)
+        times.append(np.round(begin + instants, 9))
         states += [motion.at_time(t) for t in (times[-1] - begin).tolist()]
         begin = times[-1][-1]
     return np.concatenate(times), np.array(states)

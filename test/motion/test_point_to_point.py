@@ -28,7 +28,7 @@ def at(state):
 
 def sampled(trajectory):
     """Return times and q, qd, qdd between the points too."""
-    times, values = dense(path_of(trajectory))
+    times, values = dense(path_of(trajectory), 101)
     return times.ravel(), values[:3].reshape(3, times.size, -1)
 
 
