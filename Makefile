@@ -22,7 +22,7 @@ demo: $(VENV)/.demo
 	  $(if $(TIP),--tip-link '$(TIP)') $(if $(XACRO_ARGS),--xacro-args $(XACRO_ARGS))
 
 # All tests by several processes, each in a ROS domain of its own, and then those that judge
-# motion in real time, which leave a processor idle half of the time; a selection by one process.
+# motion in real time, which leave the processors idle half of the time; a selection by one process.
 WORKERS ?= 3
 PYTEST := $(BIN)/python -m pytest
 test: $(VENV)/.test
@@ -30,7 +30,7 @@ ifdef ARGS
 	@$(PYTEST) $(ARGS)
 else
 	@$(PYTEST) -n $(WORKERS) --dist loadfile -m "not real_time" && \
-	  $(PYTEST) -n 2 --dist loadfile -m real_time
+	  $(PYTEST) -n $(WORKERS) --dist loadfile -m real_time
 endif
 
 # The same with ten times as many mutants of descriptions, then a million hostile calls, then the soak.

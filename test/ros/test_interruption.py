@@ -118,6 +118,7 @@ def test_a_long_motion(arm, controller):
 
 def test_the_present_motion_is_sent_along(arm):
     """A takeover has a stamp in the past, and the present motion's own points since then."""
+    arm.change('/ik_node', motion__sample_period=0.002)  # so that it has points since then
     arm.send_joints(AWAY)
     arm.wait(lambda: arm.states and arm.states[-1][1].velocity[0] > 1.0)
     seen = len(arm.trajectories)
