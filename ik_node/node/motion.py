@@ -30,7 +30,7 @@ from ik_node.motion.monitor import Monitor, Verdict
 from ik_node.motion.point_to_point import plan_point_to_point, plan_stop
 from ik_node.motion.start_state import LEAD_POINT_SPACING_S, StartState
 from ik_node.motion.tool_path.path import ToolPath
-from ik_node.motion.tool_path.plan import plan_path
+from ik_node.motion.tool_path.plan import PathPlan, plan_path
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.motion.validate import validate
 from ik_node.node.arm_state import ArmState, Instant
@@ -121,28 +121,23 @@ class Motion:
             If there is no motion.
 
         """
-        plan = self.path_plan(task, way)
         if callable(way) or len(way) < LONG_PATH_POSES:
-            self.begin(task, plan)
+            self.begin(task, self.path_plan(task, way))
         else:
-            self._plan_beside(task, plan)
+            self._plan_beside(task, self._path_plan(way))
 
     def path_plan(self, task: GoalTask, way: Way) -> Plan:
         """Return the planner of the motion :meth:`along` a path."""
+        plan = self._path_plan(way)
+        return lambda departure: _noted(task, plan(departure))
+
+    def _path_plan(self, way: Way) -> Callable[[StartState], PathPlan]:
         robot = self._holder.require()
 
-        def plan(departure: StartState) -> Trajectory:
+        def plan(departure: StartState) -> PathPlan:
             settings = robot.settings
             path = way(departure.splice) if callable(way) else way
-            planned = plan_path(settings.solver, departure, path, settings.planning,
-                                settings.paths)
-            task.goal = Goal(planned.path.poses([planned.path.length * planned.fraction])[0])
-            task.interruption = planned.interruption
-            task.figures |= {'path_m': f'{planned.path.length:.4f}',
-                             'path_fraction': f'{planned.fraction:.4f}',
-                             'path_deviation_m': f'{planned.deviation[0]:.2e}',
-                             'path_deviation_rad': f'{planned.deviation[1]:.2e}'}
-            return planned.trajectory
+            return plan_path(settings.solver, departure, path, settings.planning, settings.paths)
 
         return plan
 
@@ -216,12 +211,12 @@ class Motion:
                               f'on its way, {trajectory.duration:.2f} s'
                               + (f'; it had to wait for rest, because {waited}' if waited else ''))
 
-    def _plan_beside(self, task: GoalTask, plan: Plan) -> None:
+    def _plan_beside(self, task: GoalTask, plan: Callable[[StartState], PathPlan]) -> None:
         """
-        Plan a motion in another thread, and begin it when it is planned.
+        Plan a path in another thread, and begin the motion when it is planned.
 
-        A moving arm goes on meanwhile.  If there is a motion, it is brought to rest, and the
-        motion from there is planned.
+        A moving arm goes on meanwhile.  If the path can be followed, the arm is brought to rest,
+        and the motion from there is planned.
         """
         robot = self._holder.require()
         q, qd = self._arm.measured(robot)
@@ -234,7 +229,7 @@ class Motion:
         def planned(now: StartState) -> Trajectory:
             unchanged = self._holder.robot is robot and robot.settings is settings \
                 and _same_rest(departure, now)
-            return planning.result() if occupied or unchanged else plan(now)
+            return _noted(task, planning.result() if occupied or unchanged else plan(now))
 
         def begin_when_planned() -> None:
             if not planning.done():
@@ -519,6 +514,17 @@ class Motion:
         joined = '' if robot.course.stamp is not None or not departure.states else \
             f'; it may begin with a step, because {self._why_not_joined(at)}'
         return f'at rest in {ramp.duration:.2f} s{joined}'
+
+
+def _noted(task: GoalTask, planned: PathPlan) -> Trajectory:
+    """Note in a task what was planned for it."""
+    task.goal = Goal(planned.path.poses([planned.path.length * planned.fraction])[0])
+    task.interruption = planned.interruption
+    task.figures |= {'path_m': f'{planned.path.length:.4f}',
+                     'path_fraction': f'{planned.fraction:.4f}',
+                     'path_deviation_m': f'{planned.deviation[0]:.2e}',
+                     'path_deviation_rad': f'{planned.deviation[1]:.2e}'}
+    return planned.trajectory
 
 
 def _same_rest(one: StartState, other: StartState) -> bool:

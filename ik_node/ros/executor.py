@@ -13,56 +13,57 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from rclpy.client import Client
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.guard_condition import GuardCondition
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
+from rclpy.service import Service
 from rclpy.subscription import Subscription
 from rclpy.task import Task
 from rclpy.timer import Timer
 from rclpy.utilities import timeout_sec_to_nsec
+from rclpy.waitable import Waitable
 
 
 def make_executor() -> SingleThreadedExecutor:
     """Return a :class:`NodeExecutor`, or that of rclpy where it lacks what is used here."""
+    executor = NodeExecutor()
     usable = hasattr(Subscription, 'CallbackType') and hasattr(_rclpy.Timer, 'call_timer') \
-        and hasattr(_rclpy.WaitSet, 'get_ready_entities')
-    return NodeExecutor() if usable else SingleThreadedExecutor()
+        and hasattr(executor, '_tasks') and not hasattr(executor, '_execute_service')  # Humble
+    if usable:
+        return executor
+    executor.shutdown()
+    return SingleThreadedExecutor()
 
 
 class NodeExecutor(SingleThreadedExecutor):
     """
-    Runs the callbacks of timers, subscriptions and guard conditions; all others rclpy runs.
+    Runs callbacks with one wait set, and without a task for each.
 
-    They must be plain functions, not coroutines.  Like rclpy's executors it runs all callbacks
-    that are ready before it waits again.
+    Callbacks of timers, subscriptions and guard conditions must be plain functions, not
+    coroutines.  Like rclpy's executors it runs all callbacks that are ready before it waits again.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._ready: deque[tuple[Callable[[Any], None], Any]] = deque()
         self._wait_set, self._sizes = None, None
-        self._left_to_rclpy = 0  # callbacks that are ready
-
-    def create_task(self, *args: Any, **named: Any) -> Task:
-        """Have a callback run, as the futures of rclpy do when they are done."""
-        self._left_to_rclpy += 1
-        return super().create_task(*args, **named)
 
     def spin_once(self, timeout_sec: float | None = None) -> None:
         """Run one callback, if one is or becomes ready in time."""
-        if not (self._ready or self._left_to_rclpy):
+        if not self._ready:
             self._wait(timeout_sec)
         if self._ready:
             run, entity = self._ready.popleft()
             run(entity)
-        elif self._left_to_rclpy:
-            self._left_to_rclpy -= 1
-            self._cb_iter = None  # what was ready then would come before new tasks
-            super().spin_once(0.0)
 
     def _wait(self, timeout_sec: float | None) -> None:
         """Wait, and note what is ready."""
+        with self._tasks_lock:
+            tasks = [task for task, _, _ in self._tasks if not (task.done() or task.cancelled())]
+            self._tasks.clear()
+        self._ready += [(self._run_task, task) for task in tasks]
         nodes = self.get_nodes()
         timers = [each for node in nodes for each in node.timers]
         subscriptions = [each for node in nodes for each in node.subscriptions]
@@ -81,17 +82,41 @@ class NodeExecutor(SingleThreadedExecutor):
                 add(entity.handle)
         for waitable in waitables:
             waitable.add_to_wait_set(wait_set)
-        wait_set.wait(timeout_sec_to_nsec(timeout_sec))
+        wait_set.wait(timeout_sec_to_nsec(0.0 if tasks else timeout_sec))
         if not self._context.ok():
             return
+        # Each is asked: some are ready only once.
+        self._ready += [(self._run_waitable, each) for each in waitables
+                        if each.is_ready(wait_set)]
         for kind, entities, run in (('timer', timers, _run_timer),
                                     ('subscription', subscriptions, _take_message),
-                                    ('guard_condition', guards, _run_guard)):
+                                    ('guard_condition', guards, _run_guard),
+                                    ('client', clients, self._run_client),
+                                    ('service', services, self._run_service)):
             ready = wait_set.get_ready_entities(kind)
             if ready:
                 self._ready += [(run, each) for each in entities if each.handle.pointer in ready]
-        self._left_to_rclpy += any(map(wait_set.get_ready_entities, ('client', 'service'))) \
-            or any(each.is_ready(wait_set) for each in waitables)
+
+    def _run_task(self, task: Task) -> None:
+        task()
+        if not task.done():
+            with self._tasks_lock:
+                self._tasks.append((task, None, None))
+        elif task.exception() is not None:
+            raise task.exception()
+
+    def _run_coroutine(self, function: Callable[[], Any] | None) -> None:
+        if function is not None:
+            self._run_task(Task(function, (), executor=self))
+
+    def _run_waitable(self, waitable: Waitable) -> None:
+        self._run_coroutine(self._take_waitable(waitable))
+
+    def _run_client(self, client: Client) -> None:
+        self._run_coroutine(self._take_client(client))
+
+    def _run_service(self, service: Service) -> None:
+        self._run_coroutine(self._take_service(service))
 
     def _empty_wait_set(self, *entities: list[Any]) -> Any:
         """Return a wait set with room for entities: five kinds, and waitables of several."""

@@ -120,6 +120,25 @@ def test_an_error_reaches_the_caller_and_the_next_callback_runs(spun):
     assert came.count('failed') > 1 and came.count('other') > 1
 
 
+def test_events_that_come_together(spun):
+    """None is lost: some are ready only once."""
+    node, came = spun.node, []
+    best_effort = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+    node.create_service(Trigger, 'asked', lambda request, response: response)
+    client = node.create_client(Trigger, 'asked')
+    spun.until(client.service_is_ready)
+    for k in range(5):
+        node.create_subscription(String, f'others_{k}', lambda message: None, 10,
+                                 event_callbacks=SubscriptionEventCallbacks(
+                                     incompatible_qos=lambda info, k=k: came.append(k)))
+    other = rclpy.create_node('other')
+    for k in range(5):
+        other.create_publisher(String, f'others_{k}', best_effort)
+    answers = [client.call_async(Trigger.Request()) for _ in range(5)]
+    spun.until(lambda: sorted(came) == [*range(5)] and all(each.done() for each in answers))
+    other.destroy_node()
+
+
 def test_a_future_that_is_done_while_others_wait(spun):
     """Its callback is not left behind by the services that are ready as well."""
     node, done = spun.node, []
