@@ -23,7 +23,7 @@ demo: $(VENV)/.demo
 
 # All tests by several processes, each in a ROS domain of its own, and then those that judge
 # motion in real time, which leave the processors idle half of the time; a selection by one process.
-WORKERS ?= 3
+WORKERS ?= 4
 PYTEST := $(BIN)/python -m pytest
 test: $(VENV)/.test
 ifdef ARGS
