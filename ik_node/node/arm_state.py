@@ -22,7 +22,7 @@ from ik_node.node.robot import Robot, RobotHolder
 from ik_node.node.settings import StartOptions
 from ik_node.node.stamp_check import message_age, MessageInfo
 from ik_node.node.time_jumps import TimeJumps
-from ik_node.ros.clocks import nanoseconds_of, seconds_of
+from ik_node.ros.clocks import both_clocks, nanoseconds_of, seconds_of
 from ik_node.ros.joint_states import JointStates
 from ik_node.ros.messages import pose_stamped
 from ik_node.ros.qos import BEST_EFFORT_QOS
@@ -34,7 +34,6 @@ LATENESS_MEMORY_S = 60.0  # for which a late trajectory is remembered
 SEND_TIME_S = 1e-3  # from publishing to the controller
 CLOCK_DRIFT_S = 0.02  # between two clocks during one motion
 SIMULATED_RATE_MARGIN = 0.5  # simulated time may be this fraction slower or faster
-CLOCK_READINGS = 3  # of both clocks, of which the closest pair is used
 BACKDATING_S = 2e-3  # a stamped trajectory starts this long before it is sent
 POINT_TIME_S = 2e-5  # to write and read each trajectory point
 VELOCITY_MARGIN = 1.2  # times its limit: no joint is faster, so the state is invalid
@@ -192,7 +191,7 @@ class ArmState:
 
     def instant(self) -> Instant:
         """Return the present."""
-        now, stamp = self._both_clocks()
+        now, stamp = both_clocks(self._node.get_clock())
         return Instant(now, stamp if self.clocks_agree() else None)
 
     def elapsed(self, course: ActiveTrajectory, at: Instant) -> float | None:
@@ -211,19 +210,8 @@ class ArmState:
 
     def stamp_of(self, time: float) -> int:
         """Return a monotonic time (s) by the clock of the node (ns)."""
-        now, stamp = self._both_clocks()
+        now, stamp = both_clocks(self._node.get_clock())
         return stamp + round(1e9 * (time - now))
-
-    def _both_clocks(self) -> tuple[float, int]:
-        """Return one instant on the monotonic clock (s) and on the node's (ns)."""
-        looks = []
-        for _ in range(CLOCK_READINGS):
-            before = monotonic()
-            stamp = self._node.get_clock().now().nanoseconds
-            after = monotonic()
-            looks.append((after - before, 0.5 * (before + after), stamp))
-        _, now, stamp = min(looks)  # the shortest interval was interrupted least
-        return now, stamp
 
     def delivery(self, points: int = 0) -> float:
         """Return the estimated longest delivery time (s) of a trajectory to the controller."""

@@ -55,20 +55,26 @@ class GoalConversion:
     def pose(self, header: Header, pose: Pose, robot: Robot) -> np.ndarray:
         """Return ``T_base_tip`` (4, 4) of a pose in the frame, and at the time, of `header`."""
         T_frame_tip = matrix_from_pose(pose)
+        self._look_at_norm(pose)
+        return self._frame(header, robot) @ T_frame_tip
+
+    def path(self, message: Path, robot: Robot) -> np.ndarray:
+        """Return ``T_base_tip`` (N, 4, 4) of a path, whose frame is that of poses without one."""
+        poses = [stamped.pose for stamped in message.poses]
+        T = matrices_from_poses(poses)
+        for pose in poses:
+            self._look_at_norm(pose)
+        names = [stamped.header.frame_id or message.header.frame_id for stamped in message.poses]
+        T_base = {name: self._frame(Header(frame_id=name, stamp=message.header.stamp), robot)
+                  for name in dict.fromkeys(names)}
+        return np.array([T_base[name] for name in names]).reshape(T.shape) @ T
+
+    def _look_at_norm(self, pose: Pose) -> None:
         norm = quaternion_norm(pose.orientation)
         if abs(norm - 1.0) > NORM_ROUNDING:
             self._node.get_logger().warning(
                 f'the quaternion of a goal has norm {norm:.4g}; it is normalised, this time and '
                 'whenever it comes again: its sender should do that', once=True)
-        return self._frame(header, robot) @ T_frame_tip
-
-    def path(self, message: Path, robot: Robot) -> np.ndarray:
-        """Return ``T_base_tip`` (N, 4, 4) of a path, whose frame is that of poses without one."""
-        T = matrices_from_poses([stamped.pose for stamped in message.poses])
-        names = [stamped.header.frame_id or message.header.frame_id for stamped in message.poses]
-        T_base = {name: self._frame(Header(frame_id=name, stamp=message.header.stamp), robot)
-                  for name in dict.fromkeys(names)}
-        return np.array([T_base[name] for name in names]).reshape(T.shape) @ T
 
     def solve(self, goal: Goal, robot: Robot) -> Result:
         """

@@ -24,6 +24,7 @@ from ik_node.motion.trajectory import Trajectory
 from ik_node.node.active_flag import ActiveFlag
 from ik_node.node.settings import StartOptions
 from ik_node.ros.action_client import ACTION_NAME, TrajectoryAction
+from ik_node.ros.clocks import both_clocks
 from ik_node.ros.messages import trajectory_message
 from ik_node.text import shown
 
@@ -180,6 +181,9 @@ class PositionOutput(TopicOutput):
     def __init__(self, node: Node, prefix: str, gate: ActiveFlag) -> None:
         super().__init__(node, prefix, gate)
         self._node = node
+        # The motion is answered by the thread of the other callbacks.
+        self._end = node.create_guard_condition(
+            lambda: self.on_end(Verdict(Reason.OFF_TRACK, self._given_up)))
         self._lock = Lock()  # of what is below
         self._given_up = ''  # why the rest of a motion was not sent
         self._rests_until = -np.inf  # monotonic, s
@@ -191,10 +195,9 @@ class PositionOutput(TopicOutput):
         """As :meth:`Output.send`."""
         self._require_listener()
         self._gate.require()
-        begin = monotonic()
-        if stamp is not None:
-            begin += 1e-9 * (stamp - self._node.get_clock().now().nanoseconds)
-        motion = _SampledMotion(trajectory, begin)
+        now, present = both_clocks(self._node.get_clock())
+        motion = _SampledMotion(
+            trajectory, now if stamp is None else now + 1e-9 * (stamp - present))
         if monotonic() > before:
             raise Late
         with self._lock:
@@ -222,7 +225,7 @@ class PositionOutput(TopicOutput):
                         f'the node was held up for {now - before:.3f} s in a motion, and the next '
                         'position would be a leap; the arm stays where it was last sent')
                     self._rests_until = now + REST_AFTER_GAP_S
-                    self._node.get_logger().error(self._given_up)
+                    self._end.trigger()
                     self._thread = None
                     return
                 self._publisher.publish(Float64MultiArray(data=self._motion.at(now).tolist()))

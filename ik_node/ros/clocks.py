@@ -4,8 +4,12 @@
 
 from __future__ import annotations
 
+from time import monotonic
+
 from builtin_interfaces.msg import Duration, Time
 from rclpy.clock import Clock, ClockType
+
+CLOCK_READINGS = 3  # of both clocks, of which the closest pair is used
 
 
 def nanoseconds_of(stamp: Time) -> int:
@@ -16,6 +20,18 @@ def nanoseconds_of(stamp: Time) -> int:
 def seconds_of(stamp: Time | Duration) -> float:
     """Return a builtin_interfaces/Time or Duration in s."""
     return stamp.sec + 1e-9 * stamp.nanosec
+
+
+def both_clocks(clock: Clock) -> tuple[float, int]:
+    """Return one instant on the monotonic clock (s) and on the clock of a node (ns)."""
+    looks = []
+    for _ in range(CLOCK_READINGS):
+        before = monotonic()
+        stamp = clock.now().nanoseconds
+        after = monotonic()
+        looks.append((after - before, 0.5 * (before + after), stamp))
+    _, now, stamp = min(looks)  # the shortest interval was interrupted least
+    return now, stamp
 
 
 def steady_clock() -> Clock:

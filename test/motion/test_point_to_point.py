@@ -12,7 +12,12 @@ import ruckig
 from ik_node.errors import TrajectoryError
 from ik_node.motion import point_to_point
 from ik_node.motion.limits import MotionLimits
-from ik_node.motion.point_to_point import EXACT_PERIODS, plan_point_to_point, plan_stop
+from ik_node.motion.point_to_point import (
+    EXACT_PERIODS,
+    MAX_SAMPLED_POINTS,
+    plan_point_to_point,
+    plan_stop,
+)
 from ik_node.motion.start_state import StartState
 from ik_node.motion.trajectory import MotionState
 
@@ -78,6 +83,21 @@ def by_ruckig(start, goal, limits):
     motion = ruckig.Trajectory(len(goal))
     ruckig.Ruckig(len(goal)).calculate(request, motion)
     return motion
+
+
+def test_points_are_few_where_the_quintic_is_exact():
+    """Farther apart than the period, but for the first, which is near the start."""
+    gaps = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        limits = random_limits(rng)
+        start = MotionState.at_rest(rng.uniform(limits.lower, limits.upper))
+        goal = rng.uniform(limits.lower, limits.upper)
+        motion = plan_point_to_point(NAMES, at(start), goal, limits, 0.02)
+        period = max(0.02, motion.duration / MAX_SAMPLED_POINTS)
+        assert motion.times[0] <= period + limits.min_spacing + 1e-9
+        gaps.append(np.diff(motion.times).max())
+    assert np.median(gaps) > 0.05
 
 
 @pytest.mark.parametrize('seed', range(COUNT))
