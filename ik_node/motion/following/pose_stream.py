@@ -16,6 +16,10 @@ MAX_JUMP = 0.05, 0.3
 # ... plus how far the target may have got at these speeds (m/s, rad/s) since the last pose.
 MAX_TARGET_SPEED = 2.0, 6.0
 TRUSTED_INTERVALS = 4.0    # usual intervals without a pose for which the velocity is trusted
+# Mean distance of the poses from their predictions (m, rad) up to which the velocity is
+# trusted; at twice as much it is not trusted at all.
+TRUSTED_DISTANCE = 0.01, 0.06
+ERROR_WEIGHT = 0.2         # of the last pose in that mean
 MIN_INTERVAL_S = 1e-4      # between two poses
 MAX_CLOCK_DRIFT = 1e-3     # s per s, of the sender's clock against the receiver's
 
@@ -55,6 +59,7 @@ class PoseStream:
         self._stamp: float | None = None
         self._offset = inf        # of the receiver's clock against the sender's
         self._interval = 0.0      # usual time between two poses
+        self._error = 0.0         # mean distance from the predictions, 1 at TRUSTED_DISTANCE
 
     @property
     def started(self) -> bool:
@@ -84,7 +89,11 @@ class PoseStream:
         interval = max(shown - self._shown, MIN_INTERVAL_S)
         jump = tuple(j + speed * interval for j, speed in zip(MAX_JUMP, MAX_TARGET_SPEED)) \
             if fresh else (-1.0, -1.0)
-        jumped = correct(self.target, pose, min(interval, 1e9), self.memory, jump, *self._work)
+        jumped, *distance = correct(self.target, pose, min(interval, 1e9), self.memory,
+                                    jump, *self._work)
+        error = max(min(d, far) / near
+                    for d, far, near in zip(distance, MAX_JUMP, TRUSTED_DISTANCE))
+        self._error = self._error + ERROR_WEIGHT * (error - self._error) if fresh else 0.0
         if not fresh:
             self._interval = 0.0
         elif jumped:
@@ -100,8 +109,10 @@ class PoseStream:
         """
         Return for how long (s) to predict the target until now, and the share of its velocity.
 
-        A target that falls silent is soon assumed to rest where it was seen last.
+        A target that falls silent is soon assumed to rest where it was seen last.  So is one
+        that leaps to and fro, as with two senders who disagree.
         """
         age = now - self._shown
         longest = max(TRUSTED_INTERVALS * self._interval, MIN_INTERVAL_S)
-        return min(age, longest), min(max(2.0 - age / longest, 0.0), 1.0)
+        share = min(max(min(2.0 - age / longest, 2.0 - self._error), 0.0), 1.0)
+        return min(age, longest), share

@@ -77,8 +77,8 @@ def correct(target, measured, dt, memory, jump, pose, e):
 
     Returns
     -------
-    bool
-        Whether it was a jump.
+    (bool, float, float)
+        Whether it was a jump, and how far from the prediction the pose was (m, rad).
 
     """
     predict(target, dt, pose)
@@ -88,7 +88,7 @@ def correct(target, measured, dt, memory, jump, pose, e):
         copy(measured, target.pose)
         for i in range(6):
             velocity[i] = acceleration[i] = 0.0
-        return True
+        return True, distance, angle
     theta = exp(-dt / memory)
     left = 1.0 - theta
     alpha, beta, gamma = (1.0 - theta**3, 1.5 * left * left * (1.0 + theta) / dt,
@@ -100,4 +100,4 @@ def correct(target, measured, dt, memory, jump, pose, e):
         pose[9 + i] += alpha * e[i]
     rotate(pose, alpha * e[3], alpha * e[4], alpha * e[5])
     copy(pose, target.pose)
-    return False
+    return False, distance, angle

@@ -97,6 +97,26 @@ def test_two_senders_are_noticed_and_do_not_jerk_the_arm():
     assert here[1, 3] - 0.01 < y < there[1, 3] + 0.01
 
 
+@pytest.mark.fault('goals', 'two senders of a stream, a little apart, on a busy machine',
+                   'the arm stays between them')
+@pytest.mark.parametrize('pause', [0.01, 0.02, 0.03])
+def test_two_senders_do_not_drive_the_arm_beyond_them(pause):
+    """Poses that alternate at uneven times are no movement; nor when both fall silent."""
+    made = follower('ur5')
+    rng = np.random.default_rng(0)
+    here = tip('ur5', HOMES['ur5'])
+    senders, sent, due, heights = (here, shifted(here, z=-0.1)), 0, 0.0, []
+    for i in range(4000):
+        now = PERIOD * i
+        while due <= now:
+            made.feed(senders[sent % 2], due, due)
+            sent += 1
+            silent = sent % 100 == 0
+            due += 0.6 if silent else 0.005 + abs(rng.normal(0.0, pause))
+        heights.append(tip('ur5', made.step(now).state.q)[2, 3] - here[2, 3])
+    assert -0.105 < min(heights) and max(heights) < 0.005
+
+
 def after_silence(poses, timeout=2.0):
     """Feed (time, pose), then nothing; return how far the tip is from the last, and the end."""
     made = follower('ur5', FollowOptions(timeout=timeout))
