@@ -17,15 +17,16 @@ from trajectory_msgs.msg import JointTrajectory
 
 from ik_node.errors import GoalError, ParameterError, Reason, TrajectoryError
 from ik_node.motion import quintic
-from ik_node.motion.controller_rules import refusal
 from ik_node.motion.interpolation import segments
 from ik_node.motion.monitor import Verdict
 from ik_node.motion.trajectory import Trajectory
+from ik_node.motion.validate import MIN_TIME_STEP_S
 from ik_node.node.active_flag import ActiveFlag
 from ik_node.node.settings import StartOptions
 from ik_node.ros.action_client import ACTION_NAME, TrajectoryAction
 from ik_node.ros.clocks import both_clocks
 from ik_node.ros.messages import trajectory_message
+from ik_node.ros.trajectory_bytes import middleware_reads_it, serialized_trajectory
 from ik_node.text import shown
 
 LISTENER_SETTLE_S = 0.2  # after discovery, in which messages may be lost
@@ -150,7 +151,13 @@ class TopicOutput:
              before: float = np.inf) -> None:
         """As :meth:`Output.send`."""
         self._require_listener()
-        self._publisher.publish(_checked_message(self._gate, trajectory, stamp, before))
+        self._gate.require()
+        _require_acceptable(trajectory)
+        message = (serialized_trajectory if middleware_reads_it() else trajectory_message)(
+            trajectory, stamp)
+        if monotonic() > before:
+            raise Late
+        self._publisher.publish(message)
 
     def _require_listener(self) -> None:
         if not self.listeners():
@@ -276,7 +283,12 @@ class ActionOutput:
     def send(self, trajectory: Trajectory, stamp: int | None = None,
              before: float = np.inf) -> None:
         """As :meth:`Output.send`."""
-        self._action.send(_checked_message(self._gate, trajectory, stamp, before))
+        self._gate.require()
+        _require_acceptable(trajectory)
+        message = trajectory_message(trajectory, stamp)
+        if monotonic() > before:
+            raise Late
+        self._action.send(message)
 
     def figures(self) -> dict[str, str]:
         """Return the largest tracking error of a joint (rad or m), by the feedback."""
@@ -313,13 +325,22 @@ OUTPUT_KINDS: dict[str, type] = {
     'topic': TopicOutput, 'action': ActionOutput, 'position': PositionOutput}
 
 
-def _checked_message(gate: ActiveFlag, trajectory: Trajectory, stamp: int | None,
-                     before: float) -> JointTrajectory:
-    gate.require()
-    message = trajectory_message(trajectory, stamp)
-    why = refusal(message, trajectory.joint_names, 0.0)
-    if why:
-        raise TrajectoryError(f'the controller would refuse the trajectory: {why}')
-    if monotonic() > before:
-        raise Late
-    return message
+def _require_acceptable(trajectory: Trajectory) -> None:
+    """
+    Check what :func:`ik_node.motion.validate.validate` does not see of a stream.
+
+    Raises
+    ------
+    TrajectoryError
+        If a number is not finite, or a joint_trajectory_controller would refuse it.
+
+    """
+    if not all(np.isfinite(values).all() for values in
+               (trajectory.q, trajectory.qd, trajectory.qdd)):
+        raise TrajectoryError('the trajectory has numbers that are not finite')
+    if not (np.diff(trajectory.times, prepend=-np.inf) >= MIN_TIME_STEP_S).all():
+        raise TrajectoryError('the controller would refuse the trajectory: its times do not '
+                              f'increase by at least {MIN_TIME_STEP_S:g} s')
+    if trajectory.qd[-1].any():
+        raise TrajectoryError('the controller would refuse the trajectory: it does not end at '
+                              'rest')

@@ -162,8 +162,8 @@ def trajectory_message(trajectory: Trajectory, stamp: int | None = None) -> Join
     Return the trajectory_msgs/JointTrajectory of a trajectory.
 
     `stamp` (ns) is when its time 0 is; without one it starts on arrival.  Positions,
-    velocities and accelerations on every point.  A stamped one that is shorter than
-    HELD_END_S holds its end for so long: controllers refuse what has ended on arrival.
+    velocities and accelerations on every point, and once more those of the last at
+    :func:`held_end`.
     """
     message = JointTrajectory(joint_names=list(trajectory.joint_names))
     if stamp is not None:
@@ -174,11 +174,23 @@ def trajectory_message(trajectory: Trajectory, stamp: int | None = None) -> Join
         message.points.append(JointTrajectoryPoint(
             positions=q, velocities=qd, accelerations=qdd,
             time_from_start=Duration(sec=sec, nanosec=nanosec)))
-    if stamp is not None and trajectory.duration < HELD_END_S:
+    held = held_end(trajectory, stamp)
+    if held is not None:
         end = message.points[-1]
-        sec, nanosec = divmod(round((trajectory.duration + HELD_END_S) * 1e9), 10**9)
+        sec, nanosec = divmod(held, 10**9)
         message.points.append(JointTrajectoryPoint(
             positions=end.positions, velocities=end.velocities,
             accelerations=end.accelerations,
             time_from_start=Duration(sec=sec, nanosec=nanosec)))
     return message
+
+
+def held_end(trajectory: Trajectory, stamp: int | None) -> int | None:
+    """
+    Return until when (ns from its begin) a message holds the end of a trajectory, or None.
+
+    A stamped one that is shorter than HELD_END_S holds its end for so long: controllers refuse
+    what has ended on arrival.
+    """
+    short = stamp is not None and trajectory.duration < HELD_END_S
+    return round(1e9 * (trajectory.duration + HELD_END_S)) if short else None

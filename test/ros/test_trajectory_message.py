@@ -2,12 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is sent to the controller for a planned trajectory."""
 
+from hypothesis import given, strategies as st
 import numpy as np
 import pytest
+from rclpy.serialization import deserialize_message, serialize_message
+from trajectory_msgs.msg import JointTrajectory
 
 from ik_node.motion.controller_rules import refusal
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.ros.messages import trajectory_message
+from ik_node.ros.trajectory_bytes import middleware_reads_it, serialized_trajectory
 
 NAMES = 'shoulder', 'elbow'
 Q_END = 0.3, -0.7
@@ -38,3 +42,36 @@ def test_others_are_sent_as_they_are(duration, stamp):
     message = trajectory_message(at_rest(duration), stamp)
     assert len(message.points) == 3
     assert message.points[-1].time_from_start.nanosec == round(1e9 * duration)
+
+
+NUMBERS = st.floats(allow_nan=False)
+NAMES_IN_MESSAGES = st.text(
+    st.characters(exclude_characters='\0', exclude_categories=('Cs',)))
+
+
+@given(names=st.lists(NAMES_IN_MESSAGES, min_size=1, max_size=8),
+       points=st.integers(1, 4), stamp=st.none() | st.integers(1, 2**31 * 10**9 - 1),
+       data=st.data())
+def test_the_serialized_trajectory_is_read_as_the_message(names, points, stamp, data):
+    """By the middleware itself, for any names, numbers, stamps and counts of points."""
+    shape = points, len(names)
+    q, qd, qdd = (np.array(data.draw(st.lists(NUMBERS, min_size=points * len(names),
+                                              max_size=points * len(names)))).reshape(shape)
+                  for _ in range(3))
+    times = np.cumsum(data.draw(st.lists(st.floats(1e-6, 100.0), min_size=points,
+                                         max_size=points)))
+    trajectory = Trajectory(tuple(names), MotionState.at_rest(q[0]), times, q, qd, qdd)
+    message = trajectory_message(trajectory, stamp)
+    read = deserialize_message(serialized_trajectory(trajectory, stamp), JointTrajectory)
+    assert read == message
+
+
+def test_it_is_what_the_middleware_writes():
+    """Byte by byte, but for the padding, which is zero here and random there."""
+    trajectory = at_rest(0.7)
+    own = serialized_trajectory(trajectory)
+    theirs = serialize_message(trajectory_message(trajectory))
+    assert middleware_reads_it()
+    assert len(own) <= len(theirs)
+    assert all(a == b or a == 0 for a, b in zip(own, theirs))
+    assert sum(a != b for a, b in zip(own, theirs)) <= 40

@@ -52,7 +52,8 @@ def wrap_node(node_class):
             publish = made.publish
 
             def keep_and_publish(message):
-                keep(message)
+                keep(deserialize_message(message, msg_type) if isinstance(message, bytes)
+                     else message)
                 publish(message)
 
             made.publish = keep_and_publish
