@@ -228,18 +228,26 @@ class PositionOutput(TopicOutput):
             with self._lock:
                 before, now = now, monotonic()
                 if now - before > MAX_POSITION_GAP_S:
-                    self._given_up = (
+                    self._give_up(
                         f'the node was held up for {now - before:.3f} s in a motion, and the next '
                         'position would be a leap; the arm stays where it was last sent')
-                    self._rests_until = now + REST_AFTER_GAP_S
-                    self._end.trigger()
-                    self._thread = None
                     return
-                self._publisher.publish(Float64MultiArray(data=self._motion.at(now).tolist()))
+                try:
+                    self._publisher.publish(Float64MultiArray(data=self._motion.at(now).tolist()))
+                except Exception as error:  # noqa: BLE001 - later motions start a new thread
+                    self._give_up(f'the positions of a motion cannot be published ({error}); the '
+                                  'arm stays where it was last sent')
+                    return
                 if now >= self._motion.end_time:
                     self._thread = None
                     return
             sleep(POSITION_PERIOD_S)
+
+    def _give_up(self, why: str) -> None:
+        """Answer the motion, and end the thread; with the lock."""
+        self._given_up, self._thread = why, None
+        self._rests_until = monotonic() + REST_AFTER_GAP_S
+        self._end.trigger()
 
 
 class _SampledMotion:

@@ -18,6 +18,7 @@ JOINS = 1.5e-4   # s after time 0 is the first point of a motion that is joined 
 NOISE_SPEED = 0.08  # rad/s, of an arm at rest: four standard deviations of the noisiest test
 EARLIER = 4      # motions before the last, on which the arm still is if that came too late
 CLOCK_SET = 1.0  # s; by so much the clock of the stamps was set, and says nothing
+SAME_PLACE = 5e-3  # rad or m, between a measured arm at rest and its last command
 ON_IT = 1e-6, 1e-4, 1e-2  # q, qd, qdd: so near to the motion before, it goes on from there
 
 
@@ -119,6 +120,10 @@ def judge(message, before) -> list[str]:
         starts.append((q, np.nan_to_num(qd), np.zeros(len(q))))
         if not any(message.points[0].velocities) and np.abs(starts[-1][1]).max() < NOISE_SPEED:
             starts.append((q, np.zeros(len(q)), np.zeros(len(q))))  # it rests
+        told = np.array(message.commanded)
+        if told.shape == q.shape and np.abs(told - q).max() < SAME_PLACE:
+            # At its last command, which the joint states have not shown yet.
+            starts.append((told, np.zeros(len(q)), np.zeros(len(q))))
     first = SimpleNamespace(**{**vars(message), 'points': message.points[:1]})
     ways = [[fault for fault in faults(first, bounds, start) if 'end at rest' not in fault]
             for start in starts]

@@ -17,6 +17,7 @@ from time import monotonic
 
 KEEP = os.environ.get('IK_NODE_TEST_RECORD')
 joints = {}  # name: position, velocity
+commanded = []  # values last sent to a forward command controller
 
 
 class Hook(MetaPathFinder):
@@ -57,6 +58,14 @@ def wrap_node(node_class):
                 publish(message)
 
             made.publish = keep_and_publish
+        elif msg_type.__name__ == 'Float64MultiArray' and made.topic.endswith('/commands'):
+            send = made.publish
+
+            def note_and_send(message):
+                commanded[:] = message.data
+                send(message)
+
+            made.publish = note_and_send
         return made
 
     def subscription(self, msg_type, topic, callback, *args, **named):
@@ -109,7 +118,8 @@ def keep(message):
     stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
     with open(f'{KEEP}/{os.getpid()}.jsonl', 'a', encoding='utf-8') as file:
         file.write(json.dumps({'arguments': sys.argv, 'time': monotonic(), 'measured': joints,
-                               'streamed': streamed, 'stamp': stamp, 'points': points,
+                               'commanded': commanded, 'streamed': streamed, 'stamp': stamp,
+                               'points': points,
                                'joint_names': list(message.joint_names)}) + '\n')
 
 
