@@ -66,6 +66,8 @@ class Reason(str, Enum):
     OTHER_BRANCH = ('OTHER_BRANCH', 'every posture that reaches the goal is farther from the '
                     'current one than max_jump')
     NO_SOLUTION = 'NO_SOLUTION', 'no posture within the joint limits was found'
+    COLLISION = ('COLLISION', 'the arm would collide with itself or with an object, at the goal '
+                 'or on the way')
     DEADLINE = 'DEADLINE', 'solver.deadline passed without a solution'
     PATH_INVALID = 'PATH_INVALID', 'the poses do not define a path, or not a unique one'
     PATH_INTERRUPTED = ('PATH_INTERRUPTED', 'the arm would have to change its branch along the '

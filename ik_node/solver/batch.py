@@ -23,6 +23,7 @@ from ik_node.solver.compiled.layout import (
     SOLVED_FLAG,
     STEP_COUNT,
 )
+from ik_node.solver.free_postures import PostureCheck
 from ik_node.solver.goal import goal_matrices
 from ik_node.solver.options import SolverOptions
 from ik_node.solver.result import Result, SUCCESS_REASONS
@@ -35,6 +36,7 @@ class BatchSolver(Protocol):
     """The part of a :class:`~ik_node.solver.solver.Solver` that a batch uses."""
 
     chain: Chain
+    collisions: PostureCheck | None
     options: SolverOptions
     tables: Tables
     plain: bool
@@ -125,8 +127,9 @@ def solve_batch(solver: BatchSolver, goals: np.ndarray, seeds: np.ndarray | None
         for first in range(0, len(T), chunk):
             rows = slice(first, first + chunk)
             task = executor.submit(_solve_chunk, solver, T[rows], seeds[rows], first) \
-                if own else executor.submit(_solve_elsewhere, type(solver), solver.chain, options,
-                                            T[rows], seeds[rows], first)
+                if own else executor.submit(_solve_elsewhere, type(solver), solver.chain,
+                                            solver.collisions, options, T[rows], seeds[rows],
+                                            first)
             waiting[task] = first
         for task in as_completed(waiting):
             part = task.result()
@@ -161,7 +164,10 @@ def _solve_chunk(solver: BatchSolver, T: np.ndarray, seeds: np.ndarray,
     status = np.array([Reason.SOLVED] * count, dtype=object)
     if solver.plain:
         answers = solver.tables.solve(T, seeds[:, None], 0, solver.first_restarts)
-        rows = np.flatnonzero(answers[:, SOLVED_FLAG] != 1.0)
+        done = answers[:, SOLVED_FLAG] == 1.0
+        if solver.collisions is not None:
+            done[done] = solver.collisions.check_many(answers[done, JOINT_VALUES:])
+        rows = np.flatnonzero(~done)
     else:
         answers, rows = np.empty((count, JOINT_VALUES + n)), range(count)
     for row in rows:
@@ -175,10 +181,12 @@ def _solve_chunk(solver: BatchSolver, T: np.ndarray, seeds: np.ndarray,
                        answers[:, LAST_ATTEMPT].astype(int))
 
 
-def _solve_elsewhere(kind: Callable[..., BatchSolver], chain: Chain, options: tuple,
-                     T: np.ndarray, seeds: np.ndarray, first: int) -> BatchResult:
+def _solve_elsewhere(kind: Callable[..., BatchSolver], chain: Chain,
+                     collisions: PostureCheck | None, options: tuple, T: np.ndarray,
+                     seeds: np.ndarray, first: int) -> BatchResult:
     """Solve a chunk in another process."""
-    return _solve_chunk(kind(chain, **dict(options)), np.array(T), np.array(seeds), first)
+    return _solve_chunk(kind(chain, collisions, **dict(options)), np.array(T), np.array(seeds),
+                        first)
 
 
 def _joined(parts: list[BatchResult], n: int) -> BatchResult:

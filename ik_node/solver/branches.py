@@ -95,9 +95,7 @@ def searched_solutions(query: Query, reference: np.ndarray | None) -> np.ndarray
     sharp = query.with_settings({
         index: min(settings[index], SEARCH_TOLERANCE)
         for index in (POSITION_TOLERANCE, ORIENTATION_TOLERANCE)})
-    rows = JointRows(*joints)
-    exact = int((settings[BOX_WIDTHS:BOX_AXES] == 0.0).sum())
-    if (rows.lower < rows.upper).sum() > exact:
+    if leaves_freedom(query):
         found = distinct_solutions(sharp, seed, QUIET_ATTEMPTS, SAMPLE_DISTANCE,
                                    CONTINUUM_SAMPLES)
     else:
@@ -110,6 +108,13 @@ def searched_solutions(query: Query, reference: np.ndarray | None) -> np.ndarray
     answers = query.tables.solve(np.repeat(query.T, len(starts), axis=0), starts[:, None], 0, 0,
                                  settings=settings, joints=joints)
     return answers[answers[:, SOLVED_FLAG] == 1.0, JOINT_VALUES:]
+
+
+def leaves_freedom(query: Query) -> bool:
+    """Return whether the goal leaves the arm free, so that its solutions form a continuum."""
+    rows = JointRows(*query.joints)
+    exact = int((query.settings[BOX_WIDTHS:BOX_AXES] == 0.0).sum())
+    return bool((rows.lower < rows.upper).sum() > exact)
 
 
 def without_limits(chain: Chain, joints: np.ndarray) -> np.ndarray:

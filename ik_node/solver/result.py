@@ -144,22 +144,25 @@ class Result(PostureMetrics):
     status : Reason
         SOLVED; NEAREST (the nearest pose within reach, with the option `nearest`); or
         why there is no solution: OUT_OF_REACH, INNER_VOID, ORIENTATION_OUT_OF_REACH,
-        BEYOND_LIMIT, OTHER_BRANCH, NO_SOLUTION, DEADLINE.
+        BEYOND_LIMIT, OTHER_BRANCH, COLLISION, NO_SOLUTION, DEADLINE.
     q : (n,) array
         The solution; on failure the posture that came nearest.
     time : float
         Seconds.
     excess : dict of joint name to float
         For BEYOND_LIMIT: how far beyond its limit each joint would have to go (rad or m).
+    contact : str
+        For COLLISION: which bodies are too near to each other at `q`, and how near.
 
     """
 
-    __slots__ = ('chain', 'status', 'time', 'excess', '_packed', '_goal')
+    __slots__ = ('chain', 'status', 'time', 'excess', 'contact', '_packed', '_goal')
 
     def __init__(self, chain: Chain, status: Reason, packed: np.ndarray,
                  goal: Goal | np.ndarray, time: float,
-                 excess: dict[str, float] | None = None) -> None:
-        self.chain, self.status, self.time, self.excess = chain, status, time, excess
+                 excess: dict[str, float] | None = None, contact: str = '') -> None:
+        self.chain, self.status, self.time = chain, status, time
+        self.excess, self.contact = excess, contact
         # The row as the compiled code left it (:func:`solve_rows`), read on access.
         self._packed, self._goal = packed, goal
 
@@ -283,6 +286,7 @@ _MESSAGE_MAKERS = {
     Reason.OTHER_BRANCH: lambda r: (
         f'solved only with a joint moved by {r.distance:.3g} (rad or m), more than max_jump '
         'allows'),
+    Reason.COLLISION: lambda r: f'every posture that reaches the goal collides: {r.contact}',
     Reason.NO_SOLUTION: lambda r: (
         f'no posture inside the joint limits puts {quote(r.chain.tip_link)} there; {r._nearest}'),
     Reason.DEADLINE: lambda r: (

@@ -46,6 +46,13 @@ from ik_node.solver.compiled.layout import (
     STEP_COUNT,
 )
 from ik_node.solver.compiled.solution_search import find_all
+from ik_node.solver.free_postures import (
+    choose_free,
+    free_solutions,
+    free_turn,
+    only_free,
+    PostureCheck,
+)
 from ik_node.solver.goal import checked_pose, Goal, goal_matrix
 from ik_node.solver.options import SolverOptions
 from ik_node.solver.result import Posture, Result
@@ -59,6 +66,7 @@ if TYPE_CHECKING:
 
 DOUBLE_TYPE = np.dtype(float)
 POSE_SHAPE = (4, 4)
+POSTURE_REASONS = (Reason.SOLVED, Reason.OTHER_BRANCH, Reason.NEAREST)  # with a posture there
 SOLVED_REASON = Reason.SOLVED  # a global is read faster than a member of an enumeration
 FIRST_ATTEMPTS = 150  # before the clock is read: well below a millisecond
 MORE_ATTEMPTS = 50    # between further readings of the clock
@@ -85,6 +93,9 @@ class Solver:
     Parameters
     ----------
     chain : Chain
+    collisions : PostureCheck, optional
+        Answers are chosen among the postures that it finds free; a
+        :class:`~ik_node.collision.model.CollisionModel` of the arm and its surroundings.
     **options
         The fields of :class:`~ik_node.solver.options.SolverOptions`.
 
@@ -95,13 +106,14 @@ class Solver:
 
     """
 
-    def __init__(self, chain: Chain, **options: Unpack[OptionValues]) -> None:
+    def __init__(self, chain: Chain, collisions: PostureCheck | None = None,
+                 **options: Unpack[OptionValues]) -> None:
         unknown = options.keys() - SolverOptions.__dataclass_fields__.keys()
         if unknown:
             raise ParameterError(f'the solver has no option {", ".join(sorted(unknown))}; it has '
                                  f'{", ".join(SolverOptions.__dataclass_fields__)}')
         warm_up()
-        self.chain = chain
+        self.chain, self.collisions = chain, collisions
         self.options = SolverOptions(**options)
         self.tables = Tables(chain, self.options)
         if self.tables.biased:
@@ -146,7 +158,7 @@ class Solver:
                     for name, value in sorted(options.items()))
         solver = self._changed.get(key)
         if solver is None:
-            solver = Solver(self.chain, **{**vars(self.options), **dict(key)})
+            solver = Solver(self.chain, self.collisions, **{**vars(self.options), **dict(key)})
             if len(self._changed) >= KEPT_SOLVERS:
                 self._changed.clear()
             self._changed[key] = solver
@@ -198,7 +210,10 @@ class Solver:
                         packed, 1)
         if packed[self._flag] != 1.0:
             status, excess = self._solve_further(goal, self._query(packed, settings), began)
-        return Result(self.chain, status, packed, goal, perf_counter() - began, excess)
+        contact = ''
+        if self.collisions is not None and status in POSTURE_REASONS:
+            status, contact = self._free_or_not(self._query(packed, settings), status)
+        return Result(self.chain, status, packed, goal, perf_counter() - began, excess, contact)
 
     def solve_all(self, goal: Goal | np.ndarray,
                   seed: np.ndarray | None = None) -> tuple[Posture, ...]:
@@ -232,10 +247,13 @@ class Solver:
             if settings is tables.settings:
                 found = tables.branches(packed, MAX_BRANCHES, tables.joints)[:, JOINT_VALUES:]
                 if len(found):
-                    return tuple([Posture(self.chain, q, packed[16:22]) for q in found])
+                    postures = tuple([Posture(self.chain, q, packed[16:22]) for q in found])
+                    return postures if self.collisions is None \
+                        else only_free(postures, self.collisions)
         query = self._query(*self._pack(goal, seed, self._blank_bytes))
         checked_pose(query.T[0])
-        return all_solutions(query)
+        return all_solutions(query) if self.collisions is None \
+            else free_solutions(query, self.collisions)
 
     def solve_batch(self, goals: np.ndarray, seeds: np.ndarray | None = None, *,
                     progress: Callable[[int, int], object] | None = None,
@@ -407,6 +425,29 @@ class Solver:
         if not self.options.max_restarts:
             return Reason.NO_SOLUTION, None
         return explain(query, unlimited, nearest)
+
+    def _free_or_not(self, query: Query, status: Reason) -> tuple[Reason, str]:
+        """
+        Replace an answer that collides by one that is free.
+
+        Returns the status and, for COLLISION, what the answer collides with.
+        """
+        check, max_jump = self.collisions, self.options.max_jump
+        if check.check_many(query.q[None])[0]:
+            return status, ''
+        select, blocked = self.options.select, query.q.copy()
+        key = SELECTION_KEYS.get(select, select)
+        # The turn nearest to the middle of the limits may not be the one nearest to the seed.
+        reference = self.chain.middle if select == 'centred' else None
+        if status is not Reason.NEAREST:
+            near = query.with_joints(self._joints(query.seed, max_jump))
+            if choose_free(near, check, key, reference):
+                return (Reason.OTHER_BRANCH if self._jumps(query) else SOLVED_REASON), ''
+            if max_jump < float('inf') and choose_free(query, check, key, reference):
+                return Reason.OTHER_BRANCH, ''
+        query.answer[:] = query.check(blocked)
+        turn = free_turn(query, check)
+        return Reason.COLLISION, check.describe(blocked) + (turn and f'; {turn}')
 
     def _choose(self, query: Query) -> None:
         """Replace the solution by the one that `select` prefers."""
