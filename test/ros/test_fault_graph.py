@@ -5,6 +5,7 @@
 from contextlib import ExitStack
 from itertools import permutations
 
+from browser import free_port
 from builtin_interfaces.msg import Duration, Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
@@ -178,6 +179,15 @@ def test_profiles_that_do_not_fit(tmp_path, probe):
         probe.wait(lambda: len(node.output) > len(first))
         said, = node.output[len(first):].splitlines()
         assert 'what was on /ik_node/goal_pose for a moment did not fit /ik_node (RELIAB' in said
+
+
+@pytest.mark.parametrize('name', ['sim_controller', 'viewer'])
+def test_profiles_that_do_not_fit_other_nodes(tmp_path, probe, name):
+    """The simulated controller and the page tell the same of a volatile description."""
+    with process(name, tmp_path, {'port': free_port()} if name == 'viewer' else {}) as node:
+        probe.create_publisher(String, 'robot_description', 1)
+        probe.wait(lambda: 'nothing on /robot_description comes from /probe: it offers reliable, '
+                           'volatile; ' in node.output)
 
 
 # ---- too much ------------------------------------------------------------------

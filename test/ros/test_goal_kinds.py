@@ -152,15 +152,20 @@ def test_a_pose_by_a_straight_line(system):
 
 
 def test_a_path_goes_through_its_corners(system):
-    """Straight from pose to pose, at rest in each corner."""
+    """Straight from pose to pose, at rest in each corner; quaternions are normalised."""
     paths = system.publisher(Path, 'goal_path')
     corners = [HERE.translation + d for d in ([0.0, -0.1, 0.0], [0.0, -0.1, -0.1],
                                               [0.0, 0.05, -0.1])]
     goal = path_of(*map(pose, corners))
+    for corner in goal.poses:
+        for name in 'xyzw':
+            number = getattr(corner.pose.orientation, name)
+            setattr(corner.pose.orientation, name, 1.01 * number)
     stamp = stamped(system, goal)
     paths.publish(goal)
     answer = system.final(stamp)
     assert answer['state'] == 'reached', answer
+    assert 'has norm 1.01; it is normalised' in system.node.output
     assert float(answer['path_m']) == pytest.approx(0.35, abs=1e-3)
     points, _ = way(system)
     legs = list(zip([HERE.translation, *corners], corners))
