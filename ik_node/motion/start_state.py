@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ik_node.motion.interpolation import states_at
 from ik_node.motion.limits import MIN_POINT_SPACING_S
 from ik_node.motion.point_times import merge_close, subdivide
+from ik_node.motion.sampling import states_at
 from ik_node.motion.trajectory import MotionState, Trajectory
 
 LEAD_POINT_SPACING_S = 1e-4  # smallest time between points that repeat the active trajectory
@@ -78,7 +78,8 @@ class StartState:
         knots = np.array([0.0, *merge_close([*first, *ahead[ahead < splice]], splice,
                                             LEAD_POINT_SPACING_S)])
         times = np.round(subdivide(knots, 0.5 * max(cycle, MIN_POINT_SPACING_S)), 9)
-        initial, *states = states_at(trajectory, elapsed + np.append(0.0, times))
+        initial, *states = [MotionState(*state) for state in states_at(
+            trajectory, elapsed + np.append(0.0, times))]
         return StartState(initial, times, tuple(states))
 
     @property

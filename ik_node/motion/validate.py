@@ -11,8 +11,8 @@ import numpy as np
 
 from ik_node.errors import TrajectoryError
 from ik_node.kinematics.kernels import compiled, inner
-from ik_node.motion import quintic
 from ik_node.motion.limits import MotionLimits
+from ik_node.motion.sampling import acceleration, position, quintic_between, velocity
 from ik_node.motion.trajectory import Trajectory
 from ik_node.text import quote
 
@@ -21,11 +21,9 @@ MAX_BISECTIONS = 30             # of the time between two samples, to find an ex
 MIN_TIME_STEP_S = 1e-6
 ROUNDING_SLACK = 1e-9           # relative and absolute
 BROKEN_LIMIT_SLACK = 1e-3       # relative, beyond a limit that the start exceeds already
+STATE_FIELDS = 'q', 'qd', 'qdd'
 QUANTITY_NAMES = 'position', 'velocity', 'acceleration'
 NO_FAULT, TIMES_FAULT, END_FAULT, NOT_FINITE = -1, 3, 4, 5  # kinds besides these
-
-position, velocity, acceleration = map(
-    inner, (quintic.position, quintic.velocity, quintic.acceleration))
 
 
 def validate(trajectory: Trajectory, limits: MotionLimits) -> None:
@@ -41,19 +39,15 @@ def validate(trajectory: Trajectory, limits: MotionLimits) -> None:
         Naming joint, quantity, value, bound and time.
 
     """
-    names, start = trajectory.joint_names, trajectory.start
-    count, n = len(trajectory.times), len(names)
-    rows = (('q', start.q, trajectory.q), ('qd', start.qd, trajectory.qd),
-            ('qdd', start.qdd, trajectory.qdd))
-    for label, _, array in rows:
-        if array.shape != (count, n):
-            raise TrajectoryError(f'{label} has shape {array.shape}, expected {(count, n)}')
-    if count == 0:
+    names = trajectory.joint_names
+    shape = len(trajectory.times), len(names)
+    for label in STATE_FIELDS:
+        found = getattr(trajectory, label).shape
+        if found != shape:
+            raise TrajectoryError(f'{label} has shape {found}, expected {shape}')
+    if shape[0] == 0:
         raise TrajectoryError('the trajectory has no points')
-    times, states = np.zeros(count + 1), np.empty((3, count + 1, n))
-    times[1:] = trajectory.times
-    for i, (_, first, array) in enumerate(rows):
-        states[i, 0], states[i, 1:] = first, array
+    times, states = trajectory.with_start()
     limit_rows = np.array([limits.lower, limits.upper, limits.velocity, limits.acceleration,
                            limits.jerk])
     found = first_fault(times, states, trajectory.lead_points, limit_rows)
@@ -62,7 +56,7 @@ def validate(trajectory: Trajectory, limits: MotionLimits) -> None:
     if found.kind == END_FAULT:
         raise TrajectoryError('it does not end at rest')
     if found.kind >= NOT_FINITE:
-        raise TrajectoryError(f'{rows[found.kind - NOT_FINITE][0]} is not finite')
+        raise TrajectoryError(f'{STATE_FIELDS[found.kind - NOT_FINITE]} is not finite')
     if found.kind >= 0:
         raise TrajectoryError(
             f'{QUANTITY_NAMES[found.kind]} {found.value:.6g} of joint '
@@ -234,20 +228,6 @@ def outside(states, times, k, joint, i, low, high):
             if not low <= found <= high:
                 return t, found
     return -1.0, 0.0
-
-
-@inner
-def quintic_between(T, states, k, joint):
-    """Return the coefficients of a joint between two points, lowest power first."""
-    q0, qd0, qdd0 = states[0, k, joint], states[1, k, joint], states[2, k, joint]
-    dq = states[0, k + 1, joint] - q0 - qd0 * T - 0.5 * qdd0 * T * T
-    dv = (states[1, k + 1, joint] - qd0 - qdd0 * T) * T
-    da = (states[2, k + 1, joint] - qdd0) * T * T
-    T3 = T * T * T
-    return (q0, qd0, 0.5 * qdd0,
-            (10.0 * dq - 4.0 * dv + 0.5 * da) / T3,
-            (-15.0 * dq + 7.0 * dv - da) / (T3 * T),
-            (6.0 * dq - 3.0 * dv + 0.5 * da) / (T3 * T * T))
 
 
 @inner
