@@ -42,6 +42,12 @@ JERK = 20.0  # rad/s^3, the limit
 TURNED = pin.Quaternion(HERE.rotation).coeffs()
 
 
+@pytest.fixture(scope='module')
+def limits():
+    """Return none: the limits are those of the node by default."""
+    return {}
+
+
 @pytest.fixture
 def system(system):
     """Let a stream pause for 2 s: others may keep the machine from its work for so long."""
