@@ -21,6 +21,7 @@ from harness import (
     pose,
     Probe,
     process,
+    QUICK,
     READY,
     reasons,
     stamped,
@@ -64,7 +65,7 @@ def test_any_order(tmp_path, probe, order):
                 stack.enter_context(process('sim_controller', tmp_path,
                                             {'initial_positions': READY}))
             else:
-                stack.enter_context(process('ik_node', tmp_path))
+                stack.enter_context(process('ik_node', tmp_path, QUICK))
                 probe.wait_for_node()
 
         for k, who in enumerate(order):
@@ -84,7 +85,7 @@ def test_any_order(tmp_path, probe, order):
 def test_the_same_description_again(tmp_path, probe):
     """From another publisher, as the latched message of the new one comes."""
     with process('sim_controller', tmp_path, {'urdf_file': ARM, 'initial_positions': READY}), \
-            process('ik_node', tmp_path) as node:
+            process('ik_node', tmp_path, QUICK) as node:
         probe.watch_motion()
         probe.wait_for_node()
         probe.descriptions.publish(String(data=ARM.read_text()))
@@ -105,9 +106,10 @@ def test_the_same_description_again(tmp_path, probe):
 def test_two_nodes_of_one_name(tmp_path, system):
     """A node that was forgotten in another terminal."""
     (tmp_path / 'second').mkdir()
+    assert system.set_parameters('/ik_node', {'motion.velocity_scale': 0.2}).successful
     before = system.send_joints(AWAY)
     system.wait(lambda: system.answers(before))
-    with process('ik_node', tmp_path / 'second', {'urdf_file': ARM}) as second:
+    with process('ik_node', tmp_path / 'second', {'urdf_file': ARM, **QUICK}) as second:
         for node in system.node, second:
             system.wait(lambda node=node: '2 nodes are named /ik_node' in node.output
                         and 'ready for goals' in node.output, 120.0)
@@ -140,7 +142,7 @@ def test_a_killed_node_is_no_duplicate(tmp_path, system):
     """It says nothing more."""
     system.node.kill()
     (tmp_path / 'second').mkdir()
-    with process('ik_node', tmp_path / 'second', {'urdf_file': ARM}) as second:
+    with process('ik_node', tmp_path / 'second', {'urdf_file': ARM, **QUICK}) as second:
         system.wait(lambda: 'ready for goals' in second.output, 120.0)
         system.wait(lambda: system.goals.get_subscription_count() > 1)
         system.health.clear()
@@ -201,6 +203,7 @@ def test_a_long_path(arm):
     """In the midst of a motion, which goes on."""
     paths = arm.publisher(Path, 'goal_path')
     goal = path_of(*[pose((0.4, 0.2, 0.4))] * 100_000)
+    arm.change('/ik_node', motion__velocity_scale=0.2)
     under_way = arm.send_joints(AWAY)
     stamp = stamped(arm, goal)
     paths.publish(goal)

@@ -143,10 +143,11 @@ def test_the_options_of_the_solver_reach_it(shared_system):
 
 
 @pytest.mark.parametrize('name, low, usual', [
-    ('acceleration', 0.3, 2.0), ('velocity', 0.05, 10.0)])
+    ('acceleration', 0.3, 10.0), ('velocity', 0.05, 10.0)])
 def test_lowered_limits_do_not_prevent_a_stop(shared_system, name, low, usual):
     """With less allowed than the motion began with, the arm still stops."""
     assert shared_system.final(shared_system.send_joints(READY))['state'] == 'reached'
+    assert change(shared_system, motion__velocity_scale=0.2).successful
     stamp = shared_system.send((0.3, -0.4, 0.3), DOWN)
     shared_system.wait(lambda: shared_system.answers(stamp))
     shared_system.spin_for(0.5)
@@ -157,7 +158,7 @@ def test_lowered_limits_do_not_prevent_a_stop(shared_system, name, low, usual):
     response = shared_system.call(shared_system.stop)
     assert response.success and 'at rest' in response.message, response
     assert shared_system.final(stamp)['reason'] == 'STOPPED'
-    assert change(shared_system, **{limits: [usual]}).successful
+    assert change(shared_system, motion__velocity_scale=1.0, **{limits: [usual]}).successful
 
 
 @pytest.mark.fault('parameters', 'limits lowered during a motion, and a new goal',
@@ -165,6 +166,7 @@ def test_lowered_limits_do_not_prevent_a_stop(shared_system, name, low, usual):
 def test_a_goal_under_lowered_limits_does_not_prevent_a_stop(shared_system):
     """Until the arm is as slow as is allowed now, it may be as fast as its motion begins."""
     assert shared_system.final(shared_system.send_joints(READY))['state'] == 'reached'
+    assert change(shared_system, motion__velocity_scale=0.2).successful
     stamp = shared_system.send((0.3, -0.4, 0.3), DOWN)
     shared_system.wait(lambda: shared_system.answers(stamp))
     shared_system.spin_for(0.5)
@@ -175,7 +177,8 @@ def test_a_goal_under_lowered_limits_does_not_prevent_a_stop(shared_system):
     response = shared_system.call(shared_system.stop)
     assert response.success and 'at rest' in response.message, response
     assert shared_system.final(stamp)['reason'] == 'STOPPED'
-    assert change(shared_system, motion__velocity_limits=[10.0]).successful
+    assert change(shared_system, motion__velocity_scale=1.0,
+                  motion__velocity_limits=[10.0]).successful
 
 
 def test_descriptions_and_ranges_are_on_the_node(shared_system):

@@ -206,6 +206,7 @@ def test_a_plan_is_what_the_goal_then_does(system, eyes, straight):
 
 def test_a_plan_during_a_motion_leaves_it(system, eyes):
     """The plan starts from the present state of the moving arm; the motion continues."""
+    system.change('/ik_node', motion__velocity_scale=0.2)
     stamp = system.send(HERE.translation + [0.0, 0.35, -0.1], DOWN)
     system.wait(lambda: system.trajectories)
     system.spin_for(0.7)
