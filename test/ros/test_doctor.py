@@ -555,13 +555,14 @@ ODD_LIMITS = [
     '<limit lower="0" upper="0.0001" velocity="1" effort="1"/>',
     '<limit lower="-1" upper="1" velocity="0" effort="1"/>']
 ACTION_OUTPUT = {'output': 'action', 'controller': 'arm'}
-# Namespace: parameters, joint states (None: a publisher that is silent), what else it does.
+# Namespace: parameters, joint states (None: a publisher that is silent), what else it does;
+# first those in WAITS, so that they wait together.
 PLAYED = {
     'hangs': ({}, {}, {'spins': False}),
     'action': (ACTION_OUTPUT, {}, {}),
+    'silent': ({}, None, {}),
     'commanded': ({'output': 'position', 'controller': 'forward'}, {}, {'commanded': True}),
     'elsewhere': ({'output': 'position', 'controller': 'arm'}, {}, {'commanded': True}),
-    'silent': ({}, None, {}),
     'odd_limits': ({'motion.acceleration_limits': '[1.0, 2.0]', 'motion.jerk_limits': '[0.01]'},
                    {}, {}),
     'no_tip': ({'tip_link': 'tool_9'}, {}, {}),

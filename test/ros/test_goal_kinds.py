@@ -100,6 +100,7 @@ def test_a_stop_before_a_long_path_is_planned(system):
 def test_a_long_path_takes_over_a_moving_arm(system):
     """The arm comes to rest first; one that cannot be followed leaves the motion alone."""
     paths = system.publisher(Path, 'goal_path')
+    assert system.set_parameters('/ik_node', {'motion.velocity_scale': 0.2}).successful
     first = system.send_joints(np.array(READY) + [1.5, 0.0, 0.0, 0.0, 0.0, 0.0])
     system.wait(lambda: system.answers(first))
     goal = long_path(200)
@@ -238,6 +239,7 @@ def test_a_path_that_cannot_be_followed(system):
 def test_a_line_during_a_motion(system):
     """The arm is first brought to rest, then goes straight."""
     paths = system.publisher(Path, 'goal_path')
+    assert system.set_parameters('/ik_node', {'motion.velocity_scale': 0.25}).successful
     first = system.send((0.3, 0.4, 0.3), DOWN)
     system.wait(lambda: system.trajectories)
     system.spin_for(0.5)

@@ -221,6 +221,21 @@ def serve(control: socket.socket) -> Job:
             control.send(str(pid).encode())
 
 
+def keep_frozen() -> None:
+    """
+    Let the first ``gc.unfreeze()`` of a child do nothing.
+
+    With its first robot a program looks at all that it has, and in a child the pages of what
+    the server has loaded would be copied for it.  A new process has nothing frozen then either.
+    """
+    unfreeze = gc.unfreeze
+
+    def the_first() -> None:
+        gc.unfreeze = unfreeze
+
+    gc.unfreeze = the_first
+
+
 def main() -> None:
     """Serve until the test run ends; in a child, be the program that was asked for."""
     sys.path[0] = ''  # as of python -c
@@ -232,6 +247,7 @@ def main() -> None:
     gc.collect()
     gc.freeze()  # or the collector of each child would copy all pages
     job = serve(control)
+    keep_frozen()
     sys.argv = ['-c', *job.arguments]
     from ik_node import entry
     getattr(entry, job.name)()
