@@ -75,9 +75,10 @@ class StartState:
         else:
             splice = round(look_ahead, 9)
         first = [LEAD_POINT_SPACING_S] if np.isinf(cycle) else []
-        knots = np.array([0.0, *merge_close([*first, *ahead[ahead < splice]], splice,
-                                            LEAD_POINT_SPACING_S)])
-        times = np.round(subdivide(knots, 0.5 * max(cycle, MIN_POINT_SPACING_S)), 9)
+        knots = [0.0, *merge_close([*first, *ahead[ahead < splice].tolist()], splice,
+                                   LEAD_POINT_SPACING_S)]
+        period = 0.5 * max(cycle, MIN_POINT_SPACING_S)
+        times = np.round(subdivide(knots, [period] * (len(knots) - 1)), 9)
         initial, *states = [MotionState(*state) for state in states_at(
             trajectory, elapsed + np.append(0.0, times))]
         return StartState(initial, times, tuple(states))
