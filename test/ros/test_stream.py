@@ -223,7 +223,7 @@ def take_over(probe):
 def test_slower_and_faster_than_it_is_sent_on(system, rate):
     """One session at any rate of the poses."""
     target = Target(system, rate=rate)
-    target.run(2.5)
+    target.run(4.0)
     assert [a['state'] for a in target.session()] == ['accepted']
     assert np.linalg.norm(tip(latest(system)).translation - target.at(monotonic())) < 0.06
 

@@ -146,7 +146,7 @@ def test_out_of_reach_it_is_followed_as_near_as_can_be(system):
     target = Target(system)
     target.at = lambda time: HERE.translation + min(1.0, 0.4 * max(0.0, time - target.began)) \
         * np.array([1.5, 0.0, 0.0])
-    target.run(4.5)
+    target.run(6.0)
     answers = target.session()
     assert [a['state'] for a in answers] == ['accepted'], answers
     assert np.abs(speeds(system)[-50:]).max() < 0.01
