@@ -36,6 +36,7 @@ class Reason(str, Enum):
     SHUTDOWN = 'SHUTDOWN', 'the node was shut down'
     INACTIVE = 'INACTIVE', 'the node is not active, or was deactivated during the goal'
     DUPLICATE_NAME = 'DUPLICATE_NAME', 'another node has the same name; neither accepts goals'
+    COMPILING = ('COMPILING', 'the node still compiles what such goals need, once on a machine')
     NODE_LATE = ('NODE_LATE', 'the node itself was late: its process was suspended or had no '
                  'CPU time')
 

@@ -17,9 +17,11 @@ import pytest
 HERE = Path(__file__).parent
 # Files that take longest, minutes of motion in real time: processes begin with them.
 LONGEST_FIRST = tuple(f'ros/test_{name}.py' for name in (
-    'stream', 'takeover', 'lifecycle', 'viewer_page', 'doctor', 'demo', 'fault_restart',
-    'joint_states', 'watching', 'soak', 'interruption', 'fault_states', 'fault_process',
-    'interactive_goal', 'start_and_end', 'send_goal', 'fuzz_messages', 'fuzz_parameters'))
+    'viewer_page', 'demo', 'lifecycle', 'watching', 'fault_process', 'doctor', 'interruption',
+    'stream', 'stream_ends', 'takeover', 'joint_states', 'send_goal', 'fault_graph',
+    'start_and_end', 'goal_kinds', 'fault_restart', 'fuzz_messages', 'soak', 'fuzz_viewer',
+    'fault_clock', 'goal_order', 'hostile_meshes', 'parameters', 'fault_states', 'sim_start',
+    'interactive_goal'))
 
 # Programs under test must not know that `make test` started them.
 for name in ('MAKELEVEL', 'MAKEFLAGS', 'MFLAGS'):

@@ -8,6 +8,7 @@ Accepts a ``trajectory_msgs/JointTrajectory``, or anything with its fields or wi
 """
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 import xml.etree.ElementTree as ET
 
@@ -203,16 +204,23 @@ def state_at(path: Path3, t: float) -> np.ndarray:
     return states_at(path, np.array([t]))[0]
 
 
-def bounds_of(urdf: Path, joints, velocity=(), acceleration=(2.0,), jerk=(20.0,)) -> Bounds:
-    """Return the bounds of joints from a URDF file and the numbers of the node's parameters."""
+@cache
+def _limits(text: str) -> dict[str, tuple[float, float, float]]:
+    """Return lower, upper and velocity limit of the joints of a URDF, by name."""
     rows = {}
-    for joint in ET.parse(urdf).getroot().iter('joint'):
+    for joint in ET.fromstring(text).iter('joint'):
         limit = joint.find('limit')
         limited = joint.get('type') != 'continuous' and limit is not None
         rows[joint.get('name')] = (
             float(limit.get('lower', 0.0)) if limited else -np.inf,
             float(limit.get('upper', 0.0)) if limited else np.inf,
             float(limit.get('velocity', np.inf)) if limit is not None else np.inf)
+    return rows
+
+
+def bounds_of(urdf: Path, joints, velocity=(), acceleration=(2.0,), jerk=(20.0,)) -> Bounds:
+    """Return the bounds of joints from a URDF file and the numbers of the node's parameters."""
+    rows = _limits(urdf.read_text())
     lower, upper, from_urdf = (np.array(column) for column in zip(*(rows[j] for j in joints)))
     each = [np.broadcast_to(np.array(v, dtype=float), lower.shape)
             for v in (velocity or from_urdf, acceleration, jerk)]

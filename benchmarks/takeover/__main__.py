@@ -39,7 +39,7 @@ from benchmarks.takeover.controllers import (
 )
 from benchmarks.takeover.judge import Findings, judge_states
 from ik_node.kinematics.arm import load_urdf
-from ik_node.motion.interpolation import states_at
+from ik_node.motion.sampling import states_at
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.ros.handshake import greet
 from ik_node.ros.process import leave
@@ -145,7 +145,7 @@ def leaves(came: float, message: JointTrajectory, stamps: np.ndarray, q: np.ndar
 
     def apart(begin: float) -> np.ndarray:
         there = states_at(trajectory, np.clip(stamps - begin, 0.0, trajectory.duration))
-        return np.abs([state.q for state in there] - q).max(axis=1)
+        return np.abs(there[:, 0] - q).max(axis=1)
 
     # Where on the motion the controller was before the goal came tells when it began it.
     followed = (stamps > stamps[0] + BEGIN_SPAN_S) & (stamps < asked)

@@ -20,7 +20,6 @@ from numba.core.caching import FunctionCache
 from numba.core.event import Event, install_listener, Listener
 
 PROGRESS_PERIOD_S = 10.0
-FUNCTIONS_OF_A_NODE = 142  # compiled until a node is ready
 
 logger = logging.getLogger(__name__)
 
@@ -96,7 +95,7 @@ class _Progress(Listener):
         self.began = self._said = monotonic()
         often = 'at every start, as they cannot be kept' if CacheState.fault else \
             'once on this machine'
-        self._say(f'compiling the solver ({often}): one to two minutes of processor time')
+        self._say(f'compiling ({often}): up to a minute of processor time')
 
     def on_end(self, event: Event) -> None:
         """Report the progress."""
@@ -104,8 +103,7 @@ class _Progress(Listener):
         now = monotonic()
         if now - self._said > PROGRESS_PERIOD_S:
             self._said = now
-            self._say(f'compiling: {self.count} of about {FUNCTIONS_OF_A_NODE} functions after '
-                      f'{now - self.began:.0f} s')
+            self._say(f'compiling: {self.count} functions after {now - self.began:.0f} s')
 
 
 _active: list[_Progress] = []

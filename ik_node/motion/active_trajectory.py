@@ -4,20 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from ik_node.model.chain import Chain
-from ik_node.motion.interpolation import state_at
 from ik_node.motion.limits import MotionLimits
+from ik_node.motion.sampling import sample
 from ik_node.motion.start_state import LEAD_POINT_SPACING_S, StartState
 from ik_node.motion.trajectory import MotionState, Trajectory
 
 REST_SPEED = 0.01         # rad/s or m/s; a lower measured speed is noise
 MAX_LAG_S = 0.1           # how far the measured state may be behind the plan
-TRIED_LAGS_S = np.linspace(0.0, MAX_LAG_S, 11).tolist()
+TRIED_LAGS_S = np.linspace(0.0, MAX_LAG_S, 11)
 MIN_SEPARATION = 2e-3     # rad or m by which two motions must differ to be told apart
 SETTLING_TIME_S = 0.3     # after the end of a motion, until a lagging arm rests
 SAME_POSITION = 1e-4      # rad or m; an arm that rests this near to the commanded end is there
@@ -49,6 +49,21 @@ class ActiveTrajectory:
         """Return whether the planned motion has not ended."""
         return now < self.began + self.trajectory.duration
 
+    @cached_property
+    def _points(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.trajectory.with_start()
+
+    def states(self, times: np.ndarray) -> np.ndarray:
+        """
+        Return q, qd, qdd (m, 3, n) as commanded at `times` (m,), s since it began.
+
+        Before 0 the start is extrapolated backwards, as the arm still follows the trajectory
+        before; after the last point it rests at the end.
+        """
+        found = np.empty((len(times), 3, self.trajectory.q.shape[1]))
+        sample(*self._points, times, found)
+        return found
+
     @property
     def peak_velocity(self) -> np.ndarray:
         """Return the highest speed of each joint, (n,), at the start and at the points."""
@@ -61,11 +76,10 @@ class ActiveTrajectory:
         A lagging arm may be as far behind as the plan moved within MAX_LAG_S.
         """
         elapsed = now - self.began
-        plan = state_at(self.trajectory, elapsed)
-        behind = state_at(self.trajectory, elapsed - MAX_LAG_S)
-        allowed = (tolerance + np.abs(chain.difference(plan.q, behind.q))
-                   + MAX_LAG_S * np.abs(plan.qd))
-        return bool((np.abs(chain.difference(q, plan.q)) <= allowed).all())
+        plan, behind = self.states(np.array([elapsed, elapsed - MAX_LAG_S]))
+        allowed = (tolerance + np.abs(chain.difference(plan[0], behind[0]))
+                   + MAX_LAG_S * np.abs(plan[1]))
+        return bool((np.abs(chain.difference(q, plan[0])) <= allowed).all())
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,17 +185,12 @@ def missed_splice(chain: Chain, before: ActiveTrajectory, after: ActiveTrajector
     if time - after.began - splice_time <= 0.0:
         return False
 
-    def distances(active: ActiveTrajectory) -> Iterator[float]:
-        for lag in TRIED_LAGS_S:
-            planned = state_at(active.trajectory, time - active.began - lag).q
-            yield float(np.abs(chain.difference(q, planned)).max())
+    def distance(active: ActiveTrajectory) -> float:
+        planned = active.states(time - active.began - TRIED_LAGS_S)[:, 0]
+        return float(np.abs(chain.difference(q, planned)).max(axis=1).min())
 
-    new = np.inf
-    for distance in distances(after):
-        new = min(new, distance)
-        if new <= MIN_SEPARATION:
-            return False  # usually at the first
-    return min(distances(before)) < 0.3 * new
+    new = distance(after)
+    return new > MIN_SEPARATION and distance(before) < 0.3 * new
 
 
 def rescheduled(trajectory: Trajectory, active: ActiveTrajectory, assumed: float,
@@ -202,7 +211,7 @@ def rescheduled(trajectory: Trajectory, active: ActiveTrajectory, assumed: float
     k = int(np.searchsorted(times, LEAD_POINT_SPACING_S))
     if k >= trajectory.lead_points:  # no point of the active trajectory would be left
         return trajectory
-    start = state_at(active.trajectory, assumed - active.began + shift)
+    start = MotionState(*active.states(np.array([assumed - active.began + shift]))[0])
     return replace(trajectory, start=start, times=times[k:], q=trajectory.q[k:],
                    qd=trajectory.qd[k:], qdd=trajectory.qdd[k:],
                    lead_points=trajectory.lead_points - k)

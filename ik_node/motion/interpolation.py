@@ -129,15 +129,6 @@ def state_at(trajectory: Trajectory, t: float) -> MotionState:
     return MotionState(*evaluate(coefficients(a, _point(trajectory, k)), t - a.time))
 
 
-def states_at(trajectory: Trajectory, times: np.ndarray) -> list[MotionState]:
-    """Return the commanded states, as :func:`state_at`, at `times` (N,)."""
-    begins, _, c = segments(trajectory)
-    k = np.searchsorted(begins, times, side='right') - 1
-    inside = zip(*evaluate(c[:, k], (times - begins[k])[:, None]))
-    return [MotionState(*each) if 0.0 < t < trajectory.duration else state_at(trajectory, t)
-            for t, each in zip(times.tolist(), inside)]
-
-
 def _point(trajectory: Trajectory, k: int) -> Point:
     return Point(float(trajectory.times[k]), trajectory.q[k], trajectory.qd[k], trajectory.qdd[k])
 

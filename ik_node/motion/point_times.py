@@ -4,9 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-import numpy as np
+from collections.abc import Iterable, Sequence
+from math import ceil
 
 TIME_RESOLUTION_S = 1e-9  # of times in messages
 
@@ -29,16 +28,15 @@ def merge_close(instants: Iterable[float], end: float, spacing: float) -> list[f
     return [*inside[1:], end]
 
 
-def subdivide(knots: np.ndarray, period: float | np.ndarray) -> np.ndarray:
+def subdivide(knots: Sequence[float], periods: Sequence[float]) -> list[float]:
     """
-    Return all knots (k,) but the first, and times between them, at most `period` apart (s).
+    Return all knots (k,) but the first, and times between them (s).
 
-    One period for all, or one for each step between knots, (k - 1,).
+    From one knot to the next they are at most as far apart as `periods` (k - 1,) says.
     """
-    steps = np.diff(knots)
-    counts = np.maximum(1, np.ceil(steps / period)).astype(int)
-    which = np.repeat(np.arange(len(steps)), counts)
-    number = 1 + np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
-    instants = knots[which] + number / counts[which] * steps[which]
-    instants[-1] = knots[-1]
+    instants = []
+    for a, b, period in zip(knots, knots[1:], periods):
+        count = max(1, ceil((b - a) / period))
+        instants += [a + number / count * (b - a) for number in range(1, count)]
+        instants.append(b)
     return instants

@@ -10,8 +10,10 @@ otherwise.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import ruckig
@@ -164,13 +166,13 @@ def _points_of(motions: list[ruckig.Trajectory], begin: float, period: float,
     period = max(period, sum(motion.duration for motion in motions) / MAX_SAMPLED_POINTS)
     for motion in motions:
         switches = jerk_switches(motion)
-        knots = np.array([0.0, *merge_close(switches, max(motion.duration, spacing), spacing)])
-        exact = (np.searchsorted(switches, knots[:-1] + TIME_RESOLUTION_S)
-                 >= np.searchsorted(switches, knots[1:] - TIME_RESOLUTION_S))
-        instants = subdivide(knots, np.where(exact, EXACT_PERIODS * period, period))
+        knots = [0.0, *merge_close(switches, max(motion.duration, spacing), spacing)]
+        exact = [bisect_left(switches, a + TIME_RESOLUTION_S)
+                 >= bisect_left(switches, b - TIME_RESOLUTION_S) for a, b in pairwise(knots)]
+        instants = subdivide(knots, [EXACT_PERIODS * period if each else period for each in exact])
         if instants[0] > period + spacing:  # some drivers refuse a first point far from the arm
-            instants = np.append(period, instants)
-        times.append(np.round(begin + instants, 9))
+            instants.insert(0, period)
+        times.append(np.round(begin + np.array(instants), 9))
         states += [motion.at_time(t) for t in (times[-1] - begin).tolist()]
         begin = times[-1][-1]
     return np.concatenate(times), np.array(states)

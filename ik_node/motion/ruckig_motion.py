@@ -9,6 +9,8 @@ Arbitrary Target States".
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 import numpy as np
 import ruckig
 
@@ -71,7 +73,7 @@ def _calculate(request: ruckig.InputParameter) -> ruckig.Trajectory:
 def jerk_switches(motion: ruckig.Trajectory) -> list[float]:
     """Return the instants (s) at which the jerk of a joint may switch, ascending."""
     return sorted(t for profile in motion.profiles[0]
-                  for t in np.cumsum([*profile.brake.t, *profile.t]).tolist())
+                  for t in accumulate((*profile.brake.t, *profile.t)))
 
 
 def sample_peaks(motion: ruckig.Trajectory,

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ik_node.motion.interpolation import states_at
 from ik_node.motion.limits import MIN_POINT_SPACING_S
 from ik_node.motion.point_times import merge_close, subdivide
+from ik_node.motion.sampling import states_at
 from ik_node.motion.trajectory import MotionState, Trajectory
 
 LEAD_POINT_SPACING_S = 1e-4  # smallest time between points that repeat the active trajectory
@@ -75,10 +75,12 @@ class StartState:
         else:
             splice = round(look_ahead, 9)
         first = [LEAD_POINT_SPACING_S] if np.isinf(cycle) else []
-        knots = np.array([0.0, *merge_close([*first, *ahead[ahead < splice]], splice,
-                                            LEAD_POINT_SPACING_S)])
-        times = np.round(subdivide(knots, 0.5 * max(cycle, MIN_POINT_SPACING_S)), 9)
-        initial, *states = states_at(trajectory, elapsed + np.append(0.0, times))
+        knots = [0.0, *merge_close([*first, *ahead[ahead < splice].tolist()], splice,
+                                   LEAD_POINT_SPACING_S)]
+        period = 0.5 * max(cycle, MIN_POINT_SPACING_S)
+        times = np.round(subdivide(knots, [period] * (len(knots) - 1)), 9)
+        initial, *states = [MotionState(*state) for state in states_at(
+            trajectory, elapsed + np.append(0.0, times))]
         return StartState(initial, times, tuple(states))
 
     @property

@@ -68,3 +68,13 @@ class Trajectory:
     def end(self) -> np.ndarray:
         """Return the joint positions at the end, (n,)."""
         return self.q[-1]
+
+    def with_start(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the times (k + 1,), s, and q, qd, qdd (3, k + 1, n), with those of the start."""
+        times = np.zeros(len(self.times) + 1)
+        states = np.empty((3, len(self.times) + 1, self.q.shape[1]))
+        times[1:] = self.times
+        for rows, first, others in zip(states, (self.start.q, self.start.qd, self.start.qdd),
+                                       (self.q, self.qd, self.qdd)):
+            rows[0], rows[1:] = first, others
+        return times, states

@@ -5,14 +5,14 @@
 from __future__ import annotations
 
 from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 
 from ik_node.errors import TrajectoryError
 from ik_node.kinematics.kernels import compiled, inner
-from ik_node.motion import quintic
-from ik_node.motion.interpolation import segments
 from ik_node.motion.limits import MotionLimits
+from ik_node.motion.sampling import acceleration, position, quintic_between, velocity
 from ik_node.motion.trajectory import Trajectory
 from ik_node.text import quote
 
@@ -21,10 +21,9 @@ MAX_BISECTIONS = 30             # of the time between two samples, to find an ex
 MIN_TIME_STEP_S = 1e-6
 ROUNDING_SLACK = 1e-9           # relative and absolute
 BROKEN_LIMIT_SLACK = 1e-3       # relative, beyond a limit that the start exceeds already
+STATE_FIELDS = 'q', 'qd', 'qdd'
 QUANTITY_NAMES = 'position', 'velocity', 'acceleration'
-
-position, velocity, acceleration = map(
-    inner, (quintic.position, quintic.velocity, quintic.acceleration))
+NO_FAULT, TIMES_FAULT, END_FAULT, NOT_FINITE = -1, 3, 4, 5  # kinds besides these
 
 
 def validate(trajectory: Trajectory, limits: MotionLimits) -> None:
@@ -42,100 +41,193 @@ def validate(trajectory: Trajectory, limits: MotionLimits) -> None:
     """
     names = trajectory.joint_names
     shape = len(trajectory.times), len(names)
-    for label, array in (('q', trajectory.q), ('qd', trajectory.qd), ('qdd', trajectory.qdd)):
-        if array.shape != shape:
-            raise TrajectoryError(f'{label} has shape {array.shape}, expected {shape}')
-        if not np.isfinite(array).all():
-            raise TrajectoryError(f'{label} is not finite')
+    for label in STATE_FIELDS:
+        found = getattr(trajectory, label).shape
+        if found != shape:
+            raise TrajectoryError(f'{label} has shape {found}, expected {shape}')
     if shape[0] == 0:
         raise TrajectoryError('the trajectory has no points')
-    steps = np.diff(trajectory.times, prepend=0.0)
-    if not (np.isfinite(steps).all() and steps.min() >= MIN_TIME_STEP_S):
+    times, states = trajectory.with_start()
+    limit_rows = np.array([limits.lower, limits.upper, limits.velocity, limits.acceleration,
+                           limits.jerk])
+    found = first_fault(times, states, trajectory.lead_points, limit_rows)
+    if found.kind == TIMES_FAULT:
         raise TrajectoryError(f'its times do not increase by at least {MIN_TIME_STEP_S:g} s')
-    if np.any(trajectory.qd[-1]) or np.any(trajectory.qdd[-1]):
+    if found.kind == END_FAULT:
         raise TrajectoryError('it does not end at rest')
-    # The lead points were checked when they were sent.  While the acceleration at the splice
-    # point falls to zero, the speed still rises by a^2 / 2j.
-    k = trajectory.lead_points
-    q0 = np.vstack([trajectory.start.q, trajectory.q[:k]])
-    qd0 = np.vstack([trajectory.start.qd, trajectory.qd[:k]])
-    qdd0 = np.vstack([trajectory.start.qdd, trajectory.qdd[:k]])
-    qd0 = np.vstack([qd0, qd0[-1] + qdd0[-1] * np.abs(qdd0[-1]) / (2.0 * limits.jerk)])
-    begins, lengths, c = segments(trajectory)
-    lowest, highest = np.empty((2, 3, len(names)))
-    for i, (lower, upper, before) in enumerate((
-            (limits.lower, limits.upper, q0),
-            (-limits.velocity, limits.velocity, qd0),
-            (-limits.acceleration, limits.acceleration, qdd0))):
-        least, most = before.min(0), before.max(0)
-        lower = np.where(least < lower, least - BROKEN_LIMIT_SLACK * np.abs(least), lower)
-        upper = np.where(most > upper, most + BROKEN_LIMIT_SLACK * np.abs(most), upper)
-        slack = ROUNDING_SLACK * (1.0 + np.where(np.isfinite(upper), np.abs(upper), 0.0))
-        lowest[i], highest[i] = lower - slack, upper + slack
-    i, joint, time, value = first_outside(begins, lengths, c, lowest, highest)
-    if i >= 0:
+    if found.kind >= NOT_FINITE:
+        raise TrajectoryError(f'{STATE_FIELDS[found.kind - NOT_FINITE]} is not finite')
+    if found.kind >= 0:
         raise TrajectoryError(
-            f'{QUANTITY_NAMES[i]} {value:.6g} of joint {quote(names[joint])} at {time:.3f} s is '
-            f'outside [{lowest[i, joint]:.6g}, {highest[i, joint]:.6g}]')
+            f'{QUANTITY_NAMES[found.kind]} {found.value:.6g} of joint '
+            f'{quote(names[found.joint])} at {found.time:.3f} s is outside '
+            f'[{found.lowest:.6g}, {found.highest:.6g}]')
+
+
+class Fault(NamedTuple):
+    """
+    What is wrong with a trajectory.
+
+    Attributes
+    ----------
+    kind : int
+        Which of QUANTITY_NAMES is outside its bounds; NO_FAULT; TIMES_FAULT; END_FAULT; or
+        NOT_FINITE plus 0, 1, 2 for q, qd, qdd.
+    joint : int
+    time, value, lowest, highest : float
+        When (s), the value, and its bounds.
+
+    """
+
+    kind: int
+    joint: int
+    time: float
+    value: float
+    lowest: float
+    highest: float
 
 
 @compiled
-def first_outside(begins, lengths, c, lowest, highest):
+def first_fault(times, states, lead_points, limits):
     """
-    Find the first value outside of its bounds.
+    Find what is wrong with a trajectory; returns a Fault.
+
+    Parameters
+    ----------
+    times : (k + 1,) array
+        s, the first is 0.
+    states : (3, k + 1, n) array
+        q, qd, qdd of the start and at the points.
+    lead_points : int
+        See :class:`ik_node.motion.trajectory.Trajectory`.
+    limits : (5, n) array
+        Lower, upper, velocity, acceleration, jerk.
+
+    """
+    count, n = states.shape[1] - 1, states.shape[2]
+    for i in range(3):
+        for k in range(1, count + 1):
+            for joint in range(n):
+                if not np.isfinite(states[i, k, joint]):
+                    return Fault(NOT_FINITE + i, joint, times[k], 0.0, 0.0, 0.0)
+    for k in range(count):
+        step = times[k + 1] - times[k]
+        if not MIN_TIME_STEP_S <= step < np.inf:
+            return Fault(TIMES_FAULT, 0, times[k], step, 0.0, 0.0)
+    for joint in range(n):
+        if states[1, count, joint] != 0.0 or states[2, count, joint] != 0.0:
+            return Fault(END_FAULT, joint, times[count], 0.0, 0.0, 0.0)
+    lowest, highest = np.empty(n), np.empty(n)
+    for i in range(3):
+        for joint in range(n):
+            lowest[joint], highest[joint] = bounds(states, lead_points, limits, i, joint)
+        for k in range(count):
+            for joint in range(n):
+                low, high = lowest[joint], highest[joint]
+                if control_points_inside(states, times, k, joint, i, low, high):
+                    continue
+                at, value = outside(states, times, k, joint, i, low, high)
+                if at >= 0.0:
+                    return Fault(i, joint, times[k] + at, value, low, high)
+    return Fault(NO_FAULT, 0, 0.0, 0.0, 0.0, 0.0)
+
+
+@inner
+def bounds(states, lead_points, limits, i, joint):
+    """Return the bounds of position (`i` 0), velocity (1) or acceleration (2) of a joint."""
+    if i == 0:
+        lower, upper = limits[0, joint], limits[1, joint]
+    else:
+        upper = limits[1 + i, joint]
+        lower = -upper
+    # The lead points were checked when they were sent.
+    least, most = np.inf, -np.inf
+    for k in range(lead_points + 1):
+        least, most = min(least, states[i, k, joint]), max(most, states[i, k, joint])
+    if i == 1:
+        # While the acceleration at the splice point falls to zero, the speed still rises by
+        # a^2 / 2j.
+        qdd = states[2, lead_points, joint]
+        peak = states[1, lead_points, joint] + qdd * abs(qdd) / (2.0 * limits[4, joint])
+        least, most = min(least, peak), max(most, peak)
+    if least < lower:
+        lower = least - BROKEN_LIMIT_SLACK * abs(least)
+    if most > upper:
+        upper = most + BROKEN_LIMIT_SLACK * abs(most)
+    slack = ROUNDING_SLACK * (1.0 + (abs(upper) if np.isfinite(upper) else 0.0))
+    return lower - slack, upper + slack
+
+
+@inner
+def control_points_inside(states, times, k, joint, i, low, high):
+    """
+    Return whether the Bezier control points between two points are all inside the bounds.
+
+    Then so is the polynomial, or its derivative, which is in their convex hull (Farin, "Curves
+    and Surfaces for CAGD", section 4.3).  This decides almost all cases at once.
+    """
+    T = times[k + 1] - times[k]
+    q0, q1 = states[0, k, joint], states[0, k + 1, joint]
+    step0, step1 = 0.2 * T * states[1, k, joint], 0.2 * T * states[1, k + 1, joint]
+    bend0, bend1 = 0.05 * T * T * states[2, k, joint], 0.05 * T * T * states[2, k + 1, joint]
+    b1, b2 = q0 + step0, q0 + 2.0 * step0 + bend0
+    b4, b3 = q1 - step1, q1 - 2.0 * step1 + bend1
+    if i == 0:
+        return (low <= min(q0, b1, b2, b3, b4, q1)) and (max(q0, b1, b2, b3, b4, q1) <= high)
+    d0, d1, d2, d3, d4 = step0, b2 - b1, b3 - b2, b4 - b3, step1
+    if i == 1:
+        low, high = 0.2 * T * low, 0.2 * T * high
+        return low <= min(d0, d1, d2, d3, d4) and max(d0, d1, d2, d3, d4) <= high
+    a0, a1, a2, a3 = bend0, d2 - d1, d3 - d2, bend1
+    low, high = 0.05 * T * T * low, 0.05 * T * T * high
+    return low <= min(a0, a1, a2, a3) and max(a0, a1, a2, a3) <= high
+
+
+@inner
+def outside(states, times, k, joint, i, low, high):
+    """
+    Find the first value of a joint outside its bounds, between two points.
 
     Position, then velocity: at SAMPLES_PER_SEGMENT instants, and at the extremum between
     two of them where the derivative changes its sign.  Acceleration: at these instants, and
     where the jerk, a parabola, is zero.
 
-    Parameters
-    ----------
-    begins, lengths, c : arrays
-        From :func:`ik_node.motion.interpolation.segments`.
-    lowest, highest : (3, n) arrays
-        Bounds of position, velocity and acceleration.
-
     Returns
     -------
-    (int, int, float, float)
-        Which of the three (-1: none), which joint, when (s), and its value.
+    (float, float)
+        When (s after the first point; negative: never), and the value.
 
     """
-    for i in range(3):
-        for k in range(lengths.shape[0]):
-            for joint in range(c.shape[2]):
-                low, high = lowest[i, joint], highest[i, joint]
-                segment = (c[0, k, joint], c[1, k, joint], c[2, k, joint],
-                           c[3, k, joint], c[4, k, joint], c[5, k, joint])
-                h = lengths[k] / SAMPLES_PER_SEGMENT
-                rate_before = 0.0
-                for m in range(SAMPLES_PER_SEGMENT + 1):
-                    t = m * h
-                    found = derivative(segment, t, i)
-                    if not low <= found <= high:
-                        return i, joint, begins[k] + t, found
-                    if i < 2:
-                        rate = derivative(segment, t, i + 1)
-                        if m > 0 and rate_before * rate < 0.0:
-                            t = extremum(segment, t - h, t, rate_before, i)
-                            found = derivative(segment, t, i)
-                            if not low <= found <= high:
-                                return i, joint, begins[k] + t, found
-                        rate_before = rate
-                if i == 2:
-                    # jerk = 6 (c3 + 4 c4 t + 10 c5 t^2)
-                    _, _, _, c3, c4, c5 = segment
-                    root = 4.0 * c4 * c4 - 10.0 * c3 * c5
-                    if root < 0.0:
-                        continue
-                    far = -2.0 * c4 - np.copysign(sqrt(root), c4)
-                    for t in (far / (10.0 * c5) if c5 != 0.0 else 0.0,
-                              c3 / far if far != 0.0 else 0.0):
-                        t = min(max(t, 0.0), lengths[k])
-                        found = acceleration(segment, t)
-                        if not low <= found <= high:
-                            return i, joint, begins[k], found
-    return -1, 0, 0.0, 0.0
+    length = times[k + 1] - times[k]
+    segment = quintic_between(length, states, k, joint)
+    h = length / SAMPLES_PER_SEGMENT
+    rate_before = 0.0
+    for m in range(SAMPLES_PER_SEGMENT + 1):
+        t = m * h
+        found = derivative(segment, t, i)
+        if not low <= found <= high:
+            return t, found
+        if i < 2:
+            rate = derivative(segment, t, i + 1)
+            if m > 0 and rate_before * rate < 0.0:
+                t = extremum(segment, t - h, t, rate_before, i)
+                found = derivative(segment, t, i)
+                if not low <= found <= high:
+                    return t, found
+            rate_before = rate
+    if i == 2:
+        # jerk = 6 (c3 + 4 c4 t + 10 c5 t^2)
+        _, _, _, c3, c4, c5 = segment
+        root = 4.0 * c4 * c4 - 10.0 * c3 * c5
+        if root < 0.0:
+            return -1.0, 0.0
+        far = -2.0 * c4 - np.copysign(sqrt(root), c4)
+        for t in (far / (10.0 * c5) if c5 != 0.0 else 0.0, c3 / far if far != 0.0 else 0.0):
+            t = min(max(t, 0.0), length)
+            found = acceleration(segment, t)
+            if not low <= found <= high:
+                return t, found
+    return -1.0, 0.0
 
 
 @inner

@@ -15,9 +15,7 @@ from ik_node.kinematics.arm import forward_kinematics, singular_values
 from ik_node.kinematics.compilation import compilation_told
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import Tree
-from ik_node.motion.following.follower import Follower
 from ik_node.motion.tip_speed import tip_rates
-from ik_node.motion.tool_path.plan import warm_up as prepare_paths
 from ik_node.node.active_flag import ActiveFlag
 from ik_node.node.arm_state import ArmState
 from ik_node.node.callback_delay import CallbackDelay
@@ -31,6 +29,7 @@ from ik_node.node.goal_subscriptions import GoalSubscriptions
 from ik_node.node.health import Health
 from ik_node.node.motion import Motion
 from ik_node.node.outputs import make_output
+from ik_node.node.preparation import Preparation
 from ik_node.node.preview import Preview
 from ik_node.node.robot import Robot, RobotHolder
 from ik_node.node.settings import limited_chain, make_settings, start_options
@@ -74,6 +73,7 @@ class Components:
         self._holder = RobotHolder(lambda: self._description.complaint)
         duplicates = DuplicateNames(node)  # before anything that takes goals
         self._goals = GoalQueue(node, self._holder, gate, duplicates)
+        self._preparation = Preparation(node, self._goals)
         self._output = make_output(node, self._options, gate)
         frames = Frames(node, self._options.frame_prefix)
         # Before the subscriptions: messages that arrive during preparation would be old.
@@ -81,7 +81,8 @@ class Components:
         delay, self._jumps = CallbackDelay(node), TimeJumps(node)
         delay.on_beat = self._jumps.beat
         self._arm = ArmState(node, self._holder, self._options, delay, self._jumps)
-        self._motion = Motion(node, self._holder, self._arm, self._output, self._goals)
+        self._motion = Motion(node, self._holder, self._arm, self._output, self._goals,
+                              self._preparation)
         health = Health(node, self._holder, self._arm, self._output, self._goals, gate,
                         delay, duplicates)
         stamps = StampCheck(node, delay, self._jumps)
@@ -112,12 +113,11 @@ class Components:
                                             chain.middle)
             singular_values(chain, warm_up.q)
             tip_rates(chain, warm_up.q[None], warm_up.q[None])
-            prepare_paths(settings.solver)
-            Follower(chain, settings.planning, settings.following)
         before, robot = self._holder.robot, Robot(tree, chain, settings)
         robot.astray = before is not None and before.astray  # the controller is the same
         self._holder.robot = robot
         forget_garbage()
+        self._preparation.begin(chain, settings)
         for note in tree.notes:
             logger.warning(note)
         limits = settings.limits

@@ -22,6 +22,7 @@ from ik_node.node.goal_conversion import GoalConversion
 from ik_node.node.goal_status import GoalTask
 from ik_node.node.health import Health
 from ik_node.node.motion import Motion
+from ik_node.node.preparation import Kernels
 from ik_node.node.robot import Robot
 from ik_node.ros.messages import joints_from_state
 from ik_node.solver.goal import Goal
@@ -118,6 +119,9 @@ class GoalStarter:
 
     def _solve(self, task: GoalTask, robot: Robot) -> None:
         """Solve for ``task.goal`` and move there."""
+        if not task.goal.is_exact and self._motion.preparation.defer(
+                task, Kernels.FREE_AXES, lambda: self._solve(task, robot)):
+            return
         result = task.result = self._targets.solve(task.goal, robot)
         self._health.solved(result.time)
         task.figures |= {

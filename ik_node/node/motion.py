@@ -37,6 +37,7 @@ from ik_node.node.arm_state import ArmState, Instant
 from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask, numbers
 from ik_node.node.outputs import Late, Output
+from ik_node.node.preparation import Kernels, Preparation
 from ik_node.node.robot import Robot, RobotHolder
 from ik_node.ros.status_messages import GoalState
 from ik_node.solver.goal import Goal
@@ -54,15 +55,24 @@ Way = Sequence[np.ndarray] | Callable[[MotionState], ToolPath]
 
 
 class Motion:
-    """Plans and monitors one motion at a time; answers go through the goal queue."""
+    """
+    Plans and monitors one motion at a time; answers go through the goal queue.
+
+    Attributes
+    ----------
+    preparation : Preparation
+        Of what goals to poses do not need.
+
+    """
 
     def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, output: Output,
-                 goals: GoalQueue) -> None:
+                 goals: GoalQueue, preparation: Preparation) -> None:
         self._node = node
         self._holder = holder
         self._arm = arm
         self._output = output
         self._goals = goals
+        self.preparation = preparation
         self._sent_for: GoalTask | None = None
         # the motion before, and the present
         self._joined: tuple[ActiveTrajectory, ActiveTrajectory] | None = None
@@ -121,6 +131,8 @@ class Motion:
             If there is no motion.
 
         """
+        if self.preparation.defer(task, Kernels.PATHS, lambda: self.along(task, way)):
+            return
         if callable(way) or len(way) < LONG_PATH_POSES:
             self.begin(task, self.path_plan(task, way))
         else:
@@ -128,6 +140,7 @@ class Motion:
 
     def path_plan(self, task: GoalTask, way: Way) -> Plan:
         """Return the planner of the motion :meth:`along` a path."""
+        self.preparation.require(Kernels.PATHS)
         plan = self._path_plan(way)
         return lambda departure: _noted(task, plan(departure))
 

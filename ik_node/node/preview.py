@@ -22,6 +22,7 @@ from ik_node.node.frames import NotYet
 from ik_node.node.goal_conversion import GoalConversion
 from ik_node.node.goal_status import GoalTask, numbers
 from ik_node.node.motion import Motion
+from ik_node.node.preparation import Kernels
 from ik_node.node.robot import RobotHolder
 from ik_node.ros.goal_kinds import GOAL_KINDS
 from ik_node.ros.qos import NEWEST_QOS
@@ -63,6 +64,8 @@ class Preview:
             header = Header(frame_id=message.header.frame_id)
             goal = self._targets.goal(kind, header, message, robot)
             self._asked = kind, goal
+            if not goal.is_exact:
+                self._motion.preparation.require(Kernels.FREE_AXES)
             result = self._targets.solve(goal, robot)
             prospect = judge(result, robot.settings.thresholds)
         except Exception as error:  # noqa: BLE001 - a preview never goes without an answer

@@ -26,6 +26,7 @@ from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask
 from ik_node.node.motion import Motion
 from ik_node.node.outputs import Commands, Output
+from ik_node.node.preparation import Kernels
 from ik_node.node.robot import Robot, RobotHolder
 from ik_node.node.settings import StartOptions
 from ik_node.node.stamp_check import MessageInfo, StampCheck
@@ -197,6 +198,7 @@ class Stream:
 
     def _begin(self, task: GoalTask, message: PoseStamped, info: MessageInfo) -> None:
         robot, now = self._holder.require(), monotonic()
+        self._motion.preparation.require(Kernels.STREAMS)
         self._target(message, info)  # refused before anything moves
         q, qd = self._arm.measured(robot)
         if not self._ready(now):

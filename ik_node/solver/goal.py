@@ -106,7 +106,7 @@ class Goal:
 
         Each is the length of the three parts of the deviation, less the tolerance.
         """
-        if self.tolerance is EXACT_TOLERANCE:
+        if self.is_exact:
             return distance(T_base_tip, self.T_base_tip)
         R, R_goal = T_base_tip[:3, :3], self.T_base_tip[:3, :3]
         d = T_base_tip[:3, 3] - self.T_base_tip[:3, 3]
@@ -116,6 +116,11 @@ class Goal:
             deviation = np.concatenate([d, rotation_log(R @ R_goal.T)])
         outside = np.maximum(np.abs(deviation) - self.tolerance, 0.0)
         return float(np.linalg.norm(outside[:3])), float(np.linalg.norm(outside[3:]))
+
+    @property
+    def is_exact(self) -> bool:
+        """Return whether no axis has a tolerance of its own."""
+        return self.tolerance is EXACT_TOLERANCE
 
     @property
     def position_free(self) -> bool:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor
-from functools import lru_cache
 from math import pi
 from sys import byteorder
 from time import perf_counter
@@ -15,24 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ik_node.errors import ParameterError, Reason
-from ik_node.kinematics import kernels
-from ik_node.kinematics.compilation import compilation_told
-from ik_node.kinematics.kernels import forget_stale, tip_poses
 from ik_node.model.chain import Chain
 from ik_node.model.joint_values import real_array
 from ik_node.solver.batch import BatchResult, GOALS_PER_CHUNK, solve_batch
 from ik_node.solver.branches import all_solutions, SELECTION_KEYS
 from ik_node.solver.choices import COMPILED_METHOD, methods
-from ik_node.solver.compiled import (
-    closed_form,
-    damped,
-    entry,
-    layout,
-    nullspace,
-    residual,
-    solution_search,
-    subproblems,
-)
 from ik_node.solver.compiled.closed_form import ANSWER_SIZE, branch_rows, MAX_BRANCHES
 from ik_node.solver.compiled.entry import bias_rows, solve_rows
 from ik_node.solver.compiled.layout import (
@@ -41,11 +27,9 @@ from ik_node.solver.compiled.layout import (
     LAST_ATTEMPT,
     MAX_BIAS_STEPS,
     NOT_RIGID,
-    SETTINGS_SIZE,
     SOLVED_FLAG,
     STEP_COUNT,
 )
-from ik_node.solver.compiled.solution_search import find_all
 from ik_node.solver.free_postures import (
     choose_free,
     free_solutions,
@@ -58,6 +42,7 @@ from ik_node.solver.options import SolverOptions
 from ik_node.solver.result import Posture, Result
 from ik_node.solver.tables import FARTHEST_SEED, Query, Tables
 from ik_node.solver.unreachable import explain, last_attempt, settle_nearest
+from ik_node.solver.warm_up import warm_up, warm_up_closed_form
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -116,8 +101,6 @@ class Solver:
         self.chain, self.collisions = chain, collisions
         self.options = SolverOptions(**options)
         self.tables = Tables(chain, self.options)
-        if self.tables.biased:
-            warm_up_bias()
         if self.tables.closed_form is not None:
             warm_up_closed_form()
         self.first_restarts = min(self.options.max_restarts, FIRST_ATTEMPTS)
@@ -458,46 +441,3 @@ class Solver:
         best = min((first, *all_solutions(query, reference)),
                    key=SELECTION_KEYS.get(select, select))
         query.answer[:] = query.check(best.q)
-
-
-@lru_cache(maxsize=None)
-def warm_up() -> None:
-    """Load or compile the kernels, once per process; say so if they have to be compiled."""
-    table, joints, postures, settings, packed = _blank_arrays(1)
-    _forget_stale(solve_rows, find_all)
-    with compilation_told():
-        solve_rows(table, joints, settings, postures, packed, 1, 0, 0)
-        find_all(table, joints, settings, postures, np.eye(4).ravel(), np.zeros(1), 0, 0.0,
-                 np.empty((1, 1)))
-        tip_poses(table, np.zeros((0, 1)), np.empty((0, 12)))
-
-
-@lru_cache(maxsize=None)
-def warm_up_bias() -> None:
-    """Do the same for the null-space bias, which some solvers use."""
-    table, joints, postures, settings, packed = _blank_arrays(1)
-    _forget_stale(bias_rows)
-    with compilation_told():
-        bias_rows(table, joints, settings, postures, packed, 1)
-
-
-@lru_cache(maxsize=None)
-def warm_up_closed_form() -> None:
-    """Do the same for the closed form, which some arms have."""
-    table, joints, _, settings, packed = _blank_arrays(6)
-    _forget_stale(branch_rows)
-    with compilation_told():
-        branch_rows(table, joints, settings, np.zeros(closed_form.GEOMETRY_SIZE), packed, 1)
-
-
-def _blank_arrays(n: int) -> tuple[np.ndarray, ...]:
-    """Return table, joints, postures, settings and a goal that is not a pose."""
-    table = np.zeros((n + 1, 16))
-    table.setflags(write=False)
-    return (table, np.zeros((7, n)), np.zeros((n + 12, 1)), np.zeros(SETTINGS_SIZE),
-            np.zeros(16 + n + JOINT_VALUES + n))
-
-
-def _forget_stale(*functions: Callable) -> None:
-    forget_stale(functions, (kernels, closed_form, damped, entry, layout, nullspace, residual,
-                             solution_search, subproblems))

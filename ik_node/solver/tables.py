@@ -37,6 +37,7 @@ from ik_node.solver.compiled.layout import (
 )
 from ik_node.solver.goal import EXACT_TOLERANCE, Goal
 from ik_node.solver.options import SolverOptions
+from ik_node.solver.warm_up import warm_up_bias
 from ik_node.text import quote, shown
 
 FARTHEST_SEED = 1e6  # rad or m: larger numbers have too few digits for a tolerance of 1e-6
@@ -181,7 +182,9 @@ class Tables:
         settings[POSITION_TOLERANCE] = options.position_tolerance
         settings[ORIENTATION_TOLERANCE] = options.orientation_tolerance
         settings[MAX_STEPS] = options.max_iterations or DEFAULT_MAX_STEPS
-        settings[MAX_BIAS_STEPS] = options.max_bias_iterations if free and self.biased else 0
+        if free and self.biased:
+            warm_up_bias()
+            settings[MAX_BIAS_STEPS] = options.max_bias_iterations
         settings[MANIPULABILITY_GAIN] = options.manipulability_gain
         settings[EXPLORE_SELF_MOTION] = options.explore
         settings[ARM_REACH] = self.chain.reach + options.position_tolerance

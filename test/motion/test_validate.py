@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from ik_node.errors import Reason, TrajectoryError
-from ik_node.motion.interpolation import states_at
+from ik_node.kinematics.kernels import compiled
+from ik_node.motion.interpolation import sample_segments
 from ik_node.motion.limits import MotionLimits
+from ik_node.motion.sampling import states_at
 from ik_node.motion.trajectory import MotionState, Trajectory
-from ik_node.motion.validate import validate
+from ik_node.motion.validate import control_points_inside, validate
 
 NAMES = ('shoulder', 'elbow')
 LIMITS = MotionLimits(np.array([-1.0, -2.0]), np.array([1.0, np.inf]), np.array([2.0, 3.0]),
@@ -122,8 +124,8 @@ def test_peaks_between_points_are_exact():
     """Extrema between two points are found to a nanometre, in position and in velocity."""
     swing = two_points([0.95, 0.0], [2.0, 0.0])
     fine = states_at(swing, np.linspace(0.0, 1.0, 200001))
-    for name, field in (('upper', 'q'), ('velocity', 'qd')):
-        peak = max(abs(getattr(state, field)[0]) for state in fine)
+    for name, row in (('upper', 0), ('velocity', 1)):
+        peak = np.abs(fine[:, row, 0]).max()
         for room, taken in ((1e-8, True), (-1e-8, False)):
             limits = replace(WIDE, upper=np.full(2, 50.0))
             limits = replace(limits, **{name: np.array([peak + room, 50.0])})
@@ -178,3 +180,29 @@ def test_a_start_that_is_too_fast_may_slow_down():
     validate(Trajectory(NAMES, start, np.array([1.0]), np.array([[0.5, 0.0]]), zero, zero), slow)
     refused(Trajectory(NAMES, start, np.array([1.0]), np.array([[0.95, 0.0]]), zero, zero),
             'velocity', limits=replace(slow, acceleration=np.full(2, 50.0)))
+
+
+@compiled
+def inside_at_once(times, states, i, low, high):
+    return control_points_inside(states, times, 0, 0, i, low, high)
+
+
+@pytest.mark.parametrize('i', range(3))
+def test_control_points_inside_mean_the_curve_is_inside(i):
+    """Against the sampled quintic of random ends, which swings more than those of motions."""
+    rng = np.random.default_rng(i)
+    decided = 0
+    for _ in range(3000):
+        length = rng.uniform(0.01, 2.0)
+        states = rng.normal(size=(3, 2, 1)) * np.array([1.0, 1.0 / length, 1.0 / length**2])[
+            :, None, None]
+        trajectory = Trajectory(('joint',), MotionState(*states[:, 0]), np.array([length]),
+                                *states[:, 1:])
+        curve = sample_segments(trajectory, 200)[1 + i]
+        low, high = curve.min(), curve.max()
+        room = rng.uniform(-0.2, 1.0) * (high - low)
+        found = inside_at_once(np.array([0.0, length]), states, i, low - room, high + room)
+        if room < -1e-6 * (high - low):
+            assert not found
+        decided += found
+    assert decided > 50

@@ -4,7 +4,7 @@
 
 from pathlib import Path
 
-from harness import environment, Probe, run_system
+from harness import environment, Probe, QUICK, run_system
 import pytest
 import rclpy
 from recorded import record_in, Recorded
@@ -66,18 +66,24 @@ def probe():
     node.destroy_node()
 
 
+@pytest.fixture(scope='module')
+def limits():
+    """Return the limits of the nodes of a module; one that judges motions has its own."""
+    return QUICK
+
+
 @pytest.fixture
-def system(tmp_path, probe, recorded):
+def system(tmp_path, probe, recorded, limits):
     """Run a system for one test."""
-    with run_system(tmp_path, probe):
+    with run_system(tmp_path, probe, limits):
         yield probe
 
 
 @pytest.fixture(scope='module')
-def shared_system(tmp_path_factory, recorded):
+def shared_system(tmp_path_factory, recorded, limits):
     """Run one system for the tests of a module that leave it ready for the next."""
     probe = Probe()
-    with run_system(tmp_path_factory.mktemp('system'), probe):
+    with run_system(tmp_path_factory.mktemp('system'), probe, limits):
         yield probe
     probe.destroy_node()
 

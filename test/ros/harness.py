@@ -8,6 +8,7 @@ from collections import Counter
 from contextlib import contextmanager
 import fcntl
 from functools import cache
+import json
 import math
 import os
 from pathlib import Path
@@ -54,6 +55,8 @@ UDP_TABLES = Path('/proc/net/udp'), Path('/proc/net/udp6')
 LOCKS = []  # open files, whose locks end with this process
 PROGRAM = 'from ik_node.entry import {name}; {name}()'
 READY = [0.0, 0.3, -0.4, 0.0, 1.0, 0.0]  # a posture of ARM away from singularities
+# Limits of a node whose motions are only waited for: they take half as long as by default.
+QUICK = {'motion.acceleration_limits': '[10.0]', 'motion.jerk_limits': '[200.0]'}
 
 
 class Process:
@@ -376,7 +379,7 @@ def run_system(folder: Path, probe: Probe, node: dict[str, object] | None = None
             'urdf_file': ARM, 'initial_positions': READY, **(sim or {})}) as running_sim, \
             process('ik_node', folder, {'urdf_file': ARM, **(node or {})}) as running_node:
         probe.watch_motion()
-        probe.sim, probe.node = running_sim, running_node
+        probe.sim, probe.node, probe.given = running_sim, running_node, node or {}
         probe.wait_for_node()
         probe.wait_until_ready()
         probe.wait(lambda: probe.states, what='joint states')  # the node heard them before
@@ -398,6 +401,9 @@ def lent(probe: Probe):
     yield probe
     for (node, values), table in zip(changed.items(), (IK_NODE, SIM_CONTROLLER)):
         defaults = {row.name: row.default for row in table if row.name in values}
+        if node == '/ik_node':
+            defaults |= {name: json.loads(probe.given[name])
+                         for name in values.keys() & probe.given.keys()}
         lists = {name: list(value) or [''] for name, value in defaults.items()
                  if isinstance(value, tuple)}
         if defaults:

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 from motion_checker import begins_on, Bounds, bounds_of, faults, path_of, state_at, states_at
 import numpy as np
+import yaml
 
 ARM = Path(__file__).parents[2] / 'urdf/six_axis_arm.urdf'
 CLOCK_ROOM = 0.2  # s; on a busy machine so much lies between planning, sending and the begin
@@ -155,9 +156,12 @@ def _time(point) -> float:
 def _bounds(message) -> Bounds:
     """Return the hard limits of the process that sent it, by its command line."""
     given = dict(argument.split(':=', 1) for argument in message.arguments if ':=' in argument)
+    if '--params-file' in message.arguments:
+        file = message.arguments[message.arguments.index('--params-file') + 1]
+        given = {**_parameters(Path(file)), **given}
 
     def numbers(name, default):
-        return json.loads(given[name]) if name in given else default
+        return yaml.safe_load(str(given[name])) if name in given else default
 
     bounds = bounds_of(
         Path(given.get('urdf_file', ARM)), message.joint_names,
@@ -165,6 +169,12 @@ def _bounds(message) -> Bounds:
         numbers('motion.jerk_limits', (20.0,)))
     return replace(bounds, lower=np.maximum(bounds.lower, numbers('motion.lower_limits', -np.inf)),
                    upper=np.minimum(bounds.upper, numbers('motion.upper_limits', np.inf)))
+
+
+def _parameters(file) -> dict[str, object]:
+    """Return the parameters that a file has for a node in whatever namespace."""
+    nodes = yaml.safe_load(file.read_text()) or {}
+    return nodes.get('/**/ik_node', {}).get('ros__parameters', {})
 
 
 def _read(line):

@@ -12,11 +12,13 @@ import subprocess
 import sys
 import urllib.request
 
-from harness import ARM, FINAL, latest, process, READY
+from harness import ARM, FINAL, latest, process, QUICK, READY, tool
 import numpy as np
 from process_tree import ProcessTree
 import pytest
 import robots
+
+from ik_node.commands.demo import GOAL_PAUSE_S
 
 ROOT = Path(__file__).parents[2]
 RUN = 'from ik_node.entry import {0}; {0}()'
@@ -31,6 +33,15 @@ def run(name, *arguments, timeout=300):
     finally:
         tree.kill()
     return subprocess.CompletedProcess(tree.root.args, tree.root.returncode, said, complaints)
+
+
+@pytest.fixture(scope='module')
+def quick(tmp_path_factory):
+    """Return the option of a parameter file with which motions take half as long."""
+    file = tmp_path_factory.mktemp('quick') / 'quick.yaml'
+    file.write_text('/**/ik_node:\n  ros__parameters:\n' + ''.join(
+        f'    {name}: {value}\n' for name, value in QUICK.items()))
+    return '--config', str(file)
 
 
 def test_demo_reaches_its_goals():
@@ -52,9 +63,9 @@ def ended_well(said):
     return good == count, int(count)
 
 
-def test_demo_of_another_arm():
+def test_demo_of_another_arm(quick):
     """Its goals are made from its chain, in its own base, and all end as expected."""
-    done = run('demo', '--urdf', robots.ARMS['panda'].path)
+    done = run('demo', '--urdf', robots.ARMS['panda'].path, *quick)
     assert done.returncode == 0, done.stdout + done.stderr
     assert ended_well(done.stdout) == (True, 11)
     assert "7 joints from the base 'panda_link0' to the tip 'panda_hand_tcp'" in done.stdout
@@ -64,17 +75,18 @@ def test_demo_of_another_arm():
         assert words in done.stdout
 
 
-def test_demo_of_a_xacro_file_between_named_links(tmp_path):
+def test_demo_of_a_xacro_file_between_named_links(tmp_path, quick):
     """An arm of four axes with an argument; base and tip are passed to all processes."""
     text = robots.FOUR_AXES.replace('<robot', '<robot xmlns:xacro="http://ros.org/wiki/xacro"', 1)
     file = tmp_path / 'palletizer.xacro'
     file.write_text(text.replace('xyz="0.1 0 0"', 'xyz="$(arg tool_length) 0 0"'))
     done = run('demo', '--urdf', file, '--base-link', 'body', '--tip-link', 'grip',
-               '--xacro-args', 'tool_length:=0.15')
+               '--xacro-args', 'tool_length:=0.15', *quick)
     assert done.returncode == 0, done.stdout + done.stderr
     assert ended_well(done.stdout)[0]
     assert "3 joints from the base 'body' to the tip 'grip'" in done.stdout
-    assert '--xacro-args tool_length:=0.15 --keep' in done.stdout.splitlines()[-1]
+    assert '--xacro-args tool_length:=0.15 --config' in done.stdout.splitlines()[-1]
+    assert done.stdout.splitlines()[-1].endswith(' --keep')
 
 
 def test_make_passes_its_variables():
@@ -103,14 +115,14 @@ def interrupt(demo):
 
 
 @contextmanager
-def kept(goals, end=interrupt):
+def kept(goals, *options, end=interrupt):
     """
     Run the demo with --keep; give its process and what it said until it stayed up.
 
     After the block it is ended: with exit code 0, and nothing that it started is left.
     """
     demo = subprocess.Popen([sys.executable, '-c', RUN.format('demo'), '--goals', str(goals),
-                             '--keep'], stdout=subprocess.PIPE, text=True,
+                             '--keep', *options], stdout=subprocess.PIPE, text=True,
                             start_new_session=True)
     try:
         said = ''
@@ -128,64 +140,79 @@ def kept(goals, end=interrupt):
             os.killpg(demo.pid, signal.SIGKILL)
 
 
+def sent(y, *options):
+    """Send a goal from another terminal; return what is said of it."""
+    sender = tool('send_goal', '--xyz', 0.4, y, 0.4, '--rpy', 3.14, 0, 0, *options)
+    assert sender.wait(60.0) == 0
+    return sender.stdout.read()
+
+
 @pytest.mark.parametrize('end', [
-    interrupt, lambda demo: demo.send_signal(signal.SIGINT), lambda demo: demo.terminate()])
-def test_demo_stays_up_until_it_is_ended(tmp_path, end):
+    lambda demo: demo.send_signal(signal.SIGINT), lambda demo: demo.terminate()])
+def test_demo_stays_up_until_it_is_ended(tmp_path, quick, end):
     """With --keep it takes more goals; any signal ends all processes, with exit code 0."""
     goals = tmp_path / 'goals.yaml'
     goals.write_text('goals: []\n')
-    with kept(goals, end):
-        sent = run('send_goal', '--xyz', '0.4', '0.2', '0.4', '--rpy', '3.14', '0', '0')
-        assert sent.returncode == 0 and sent.stdout.startswith('reached (REACHED)'), sent
+    with kept(goals, *quick, end=end):
+        assert sent(0.2).startswith('reached (REACHED)')
 
 
-def test_demo_shows_the_arm_until_somebody_takes_over(tmp_path, probe):
-    """With --keep there is a page, and the goals are repeated until another one is sent."""
+@pytest.fixture(scope='module')
+def shown(tmp_path_factory, recorded, quick):
+    """Run the demo with --keep and two goals; return what it said.  Ctrl-C ends all of it."""
     pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
-    goals = tmp_path / 'goals.yaml'
+    goals = tmp_path_factory.mktemp('goals') / 'goals.yaml'
     goals.write_text('goals:\n' + ''.join(
         f'  - {{name: {y}, xyz: [0.4, {y}, 0.4], rpy: [3.14, 0.0, 0.0], frame: base_link, '
         'expect: REACHED}\n' for y in (0.1, 0.2)))
-    with kept(goals) as (_, said):
-        page = re.search(r'see the arm, and drag it: (http://127\.0\.0\.1:\d+)\n', said)[1]
-        assert b'<html' in urllib.request.urlopen(page, timeout=30).read().lower()
-        probe.wait(lambda: [status['state'] for status in probe.statuses].count('reached') > 3,
-                   60.0, 'the goals once more')
-        sent = run('send_goal', '--xyz', '0.4', '-0.2', '0.4', '--rpy', '3.14', '0', '0', '--json')
-        assert sent.returncode == 0, sent
-        answer = probe.final(json.loads(sent.stdout)['stamp'])
-        probe.spin_for(4.0)
-        assert probe.statuses[-1] == answer
+    with kept(goals, *quick) as (_, said):
+        yield said
 
 
-def test_demo_follows_the_handle(tmp_path, probe):
+def take_over(probe):
+    """Send a goal, after which the demo sends none."""
+    return probe.final(json.loads(sent(-0.2, '--json'))['stamp'])
+
+
+def test_demo_shows_the_arm_until_somebody_takes_over(shown, probe):
+    """With --keep there is a page, and the goals are repeated until another one is sent."""
+    page = re.search(r'see the arm, and drag it: (http://127\.0\.0\.1:\d+)\n', shown)[1]
+    assert b'<html' in urllib.request.urlopen(page, timeout=30).read().lower()
+    probe.wait(lambda: [status['state'] for status in probe.statuses].count('reached') > 3,
+               60.0, 'the goals once more')
+    answer = take_over(probe)
+    probe.spin_for(3.0 * GOAL_PAUSE_S)
+    assert probe.statuses[-1] == answer
+
+
+def test_demo_follows_the_handle(shown, probe):
     """With --keep the box is checked from the start: the arm moves during the drag."""
-    pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
     pytest.importorskip('playwright', reason='playwright is not installed')
     from browser import browser, new_context, Window
 
     from scripts.screenshot import CHROMIUM, HANDLE
     if CHROMIUM is None:
         pytest.skip('no Chromium is installed')
-    goals = tmp_path / 'goals.yaml'
-    goals.write_text('goals: []\n')
     probe.watch_motion()
-    with kept(goals) as (_, said), browser() as chromium:
-        assert 'it follows the hand' in said
-        port = int(re.search(r'http://127\.0\.0\.1:(\d+)', said)[1])
+    probe.wait_for_node()
+    take_over(probe)
+    assert 'it follows the hand' in shown
+    port = int(re.search(r'http://127\.0\.0\.1:(\d+)', shown)[1])
+    with browser() as chromium:
         context = new_context(chromium)
         window = Window(context.new_page(), port, probe)
         assert window.box('Follow while dragging').is_checked()
         window.reads('Drag the handle at the tip: the arm follows.')
         window.wait(lambda: probe.states and window.visible(HANDLE), 'the handle')
-        start = np.array(latest(probe))
+        start, known = np.array(latest(probe)), len(probe.statuses)
         origin, grip = (np.array(window.pixel(HANDLE, [0.0, 0.0, z])) for z in (0.0, 0.13))
         window.page.mouse.move(*grip)
         window.page.mouse.down()
         window.page.mouse.move(*(0.7 * grip + 0.3 * origin))
         window.wait(lambda: np.abs(latest(probe) - start).max() > 0.01, 'the arm')
         window.page.mouse.up()
-        window.wait(lambda: probe.statuses and probe.statuses[-1]['state'] in FINAL, 'its end')
+        window.wait(lambda: probe.statuses[known:] and probe.statuses[-1]['state'] in FINAL,
+                    'its end')
         assert probe.statuses[-1]['reason'] == 'STREAM_ENDED'
         assert not window.complaints
         context.close()

@@ -38,7 +38,7 @@ pytestmark = pytest.mark.real_time
 NAMES = [f'joint_{k}' for k in range(1, 7)]
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 PATIENCE = '30'  # s, for what ends earlier; for what does not, the default is enough
-WAITS = ('hangs', 'action', 'silent')  # of those that are played, what does not
+WAITS = ('hangs', 'action', 'silent', 'elsewhere')  # of those that are played, what does not
 
 
 COMMAND = [sys.executable, '-c', 'from ik_node.entry import ik_doctor; ik_doctor()', '--json']
@@ -555,13 +555,14 @@ ODD_LIMITS = [
     '<limit lower="0" upper="0.0001" velocity="1" effort="1"/>',
     '<limit lower="-1" upper="1" velocity="0" effort="1"/>']
 ACTION_OUTPUT = {'output': 'action', 'controller': 'arm'}
-# Namespace: parameters, joint states (None: a publisher that is silent), what else it does.
+# Namespace: parameters, joint states (None: a publisher that is silent), what else it does;
+# first those in WAITS, so that they wait together.
 PLAYED = {
     'hangs': ({}, {}, {'spins': False}),
     'action': (ACTION_OUTPUT, {}, {}),
-    'commanded': ({'output': 'position', 'controller': 'forward'}, {}, {'commanded': True}),
-    'elsewhere': ({'output': 'position', 'controller': 'arm'}, {}, {'commanded': True}),
     'silent': ({}, None, {}),
+    'elsewhere': ({'output': 'position', 'controller': 'arm'}, {}, {'commanded': True}),
+    'commanded': ({'output': 'position', 'controller': 'forward'}, {}, {'commanded': True}),
     'odd_limits': ({'motion.acceleration_limits': '[1.0, 2.0]', 'motion.jerk_limits': '[0.01]'},
                    {}, {}),
     'no_tip': ({'tip_link': 'tool_9'}, {}, {}),

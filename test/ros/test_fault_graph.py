@@ -5,6 +5,7 @@
 from contextlib import ExitStack
 from itertools import permutations
 
+from browser import free_port
 from builtin_interfaces.msg import Duration, Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
@@ -21,6 +22,7 @@ from harness import (
     pose,
     Probe,
     process,
+    QUICK,
     READY,
     reasons,
     stamped,
@@ -64,7 +66,7 @@ def test_any_order(tmp_path, probe, order):
                 stack.enter_context(process('sim_controller', tmp_path,
                                             {'initial_positions': READY}))
             else:
-                stack.enter_context(process('ik_node', tmp_path))
+                stack.enter_context(process('ik_node', tmp_path, QUICK))
                 probe.wait_for_node()
 
         for k, who in enumerate(order):
@@ -84,18 +86,20 @@ def test_any_order(tmp_path, probe, order):
 def test_the_same_description_again(tmp_path, probe):
     """From another publisher, as the latched message of the new one comes."""
     with process('sim_controller', tmp_path, {'urdf_file': ARM, 'initial_positions': READY}), \
-            process('ik_node', tmp_path) as node:
+            process('ik_node', tmp_path, QUICK) as node:
         probe.watch_motion()
         probe.wait_for_node()
         probe.descriptions.publish(String(data=ARM.read_text()))
         probe.wait_until_ready()
+        probe.wait(lambda: probe.states, what='joint states')
         stamp = probe.send_joints(AWAY)
         probe.wait(lambda: probe.states and probe.states[-1][1].velocity[0] > 0.5)
         probe.destroy_publisher(probe.descriptions)
         again = probe.create_publisher(String, 'robot_description', LATCHED)
         again.publish(String(data=ARM.read_text()))
         assert reasons(probe, stamp) == ['ACCEPTED', 'REACHED']
-        assert node.output.count('ready for goals') == 1 and 'motion' not in node.output
+        assert node.output.count('ready for goals') == 1
+        assert 'during a motion' not in node.output
 
 
 @pytest.mark.fault('start, end and middleware', 'two nodes of one name',
@@ -105,15 +109,25 @@ def test_the_same_description_again(tmp_path, probe):
 def test_two_nodes_of_one_name(tmp_path, system):
     """A node that was forgotten in another terminal."""
     (tmp_path / 'second').mkdir()
+    assert system.set_parameters('/ik_node', {'motion.velocity_scale': 0.2}).successful
     before = system.send_joints(AWAY)
     system.wait(lambda: system.answers(before))
-    with process('ik_node', tmp_path / 'second', {'urdf_file': ARM}) as second:
+    with process('ik_node', tmp_path / 'second', {'urdf_file': ARM, **QUICK}) as second:
         for node in system.node, second:
             system.wait(lambda node=node: '2 nodes are named /ik_node' in node.output
                         and 'ready for goals' in node.output, 120.0)
         assert reasons(system, before) == ['ACCEPTED', 'REACHED']
         system.wait(lambda: system.count_subscribers('/ik_node/goal_joints') == 2)
-        system.wait(lambda: system.goals.get_subscription_count() == 2)
+        first = []
+
+        def second_hears() -> bool:
+            first.append(system.send((0.4, 0.2, 0.4), DOWN))
+            system.final(first[-1])
+            return '(DUPLICATE_NAME)' in second.output
+
+        system.wait(second_hears)
+        system.spin_for(0.2)
+        known = second.output.count('(DUPLICATE_NAME)')
         stamps = [system.send((0.4, 0.2, 0.4), DOWN) for _ in range(20)]
         stamps.append(system.send((0.4, 0.2, 0.4), DOWN, stamp=Time()))
         for stamp in stamps:
@@ -121,7 +135,8 @@ def test_two_nodes_of_one_name(tmp_path, system):
             assert (answer['state'], answer['reason']) == ('rejected', 'DUPLICATE_NAME'), answer
             assert f'process {second.pid} on ' in answer['message'], answer
         # The younger one has looked at each of them, too, and said nothing.
-        system.wait(lambda: second.output.count('(DUPLICATE_NAME)') == len(stamps))
+        system.wait(lambda: second.output.count('(DUPLICATE_NAME)')
+                    == known + len(stamps))
         system.spin_for(0.3)
         assert [len(system.answers(stamp)) for stamp in stamps] == [1] * len(stamps)
         system.wait_for_health(DiagnosticStatus.ERROR, '2 nodes are named /ik_node')
@@ -129,7 +144,7 @@ def test_two_nodes_of_one_name(tmp_path, system):
     system.health.clear()
     system.wait_until_ready()
     goes_on_from_here(system, READY)
-    assert system.node.output.count('2 nodes are named') == len(stamps) + 1
+    assert system.node.output.count('2 nodes are named') == len(first) + len(stamps) + 1
 
 
 @pytest.mark.fault('start, end and middleware',
@@ -140,7 +155,7 @@ def test_a_killed_node_is_no_duplicate(tmp_path, system):
     """It says nothing more."""
     system.node.kill()
     (tmp_path / 'second').mkdir()
-    with process('ik_node', tmp_path / 'second', {'urdf_file': ARM}) as second:
+    with process('ik_node', tmp_path / 'second', {'urdf_file': ARM, **QUICK}) as second:
         system.wait(lambda: 'ready for goals' in second.output, 120.0)
         system.wait(lambda: system.goals.get_subscription_count() > 1)
         system.health.clear()
@@ -180,6 +195,15 @@ def test_profiles_that_do_not_fit(tmp_path, probe):
         assert 'what was on /ik_node/goal_pose for a moment did not fit /ik_node (RELIAB' in said
 
 
+@pytest.mark.parametrize('name', ['sim_controller', 'viewer'])
+def test_profiles_that_do_not_fit_other_nodes(tmp_path, probe, name):
+    """The simulated controller and the page tell the same of a volatile description."""
+    with process(name, tmp_path, {'port': free_port()} if name == 'viewer' else {}) as node:
+        probe.create_publisher(String, 'robot_description', 1)
+        probe.wait(lambda: 'nothing on /robot_description comes from /probe: it offers reliable, '
+                           'volatile; ' in node.output)
+
+
 # ---- too much ------------------------------------------------------------------
 
 @pytest.mark.fault('robot description', 'a description of 100 MB on the topic',
@@ -201,6 +225,7 @@ def test_a_long_path(arm):
     """In the midst of a motion, which goes on."""
     paths = arm.publisher(Path, 'goal_path')
     goal = path_of(*[pose((0.4, 0.2, 0.4))] * 100_000)
+    arm.change('/ik_node', motion__velocity_scale=0.2)
     under_way = arm.send_joints(AWAY)
     stamp = stamped(arm, goal)
     paths.publish(goal)

@@ -54,6 +54,7 @@ class Pair:
         self.probe.health.clear()
         self.probe.wait_for_node()
         self.probe.wait_until_ready()
+        self.probe.wait(lambda: self.probe.states, what='joint states')
 
     def under_way(self) -> str:
         """Send a goal, and wait until the arm is fast; return the stamp."""

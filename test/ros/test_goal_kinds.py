@@ -100,6 +100,7 @@ def test_a_stop_before_a_long_path_is_planned(system):
 def test_a_long_path_takes_over_a_moving_arm(system):
     """The arm comes to rest first; one that cannot be followed leaves the motion alone."""
     paths = system.publisher(Path, 'goal_path')
+    assert system.set_parameters('/ik_node', {'motion.velocity_scale': 0.2}).successful
     first = system.send_joints(np.array(READY) + [1.5, 0.0, 0.0, 0.0, 0.0, 0.0])
     system.wait(lambda: system.answers(first))
     goal = long_path(200)
@@ -152,15 +153,20 @@ def test_a_pose_by_a_straight_line(system):
 
 
 def test_a_path_goes_through_its_corners(system):
-    """Straight from pose to pose, at rest in each corner."""
+    """Straight from pose to pose, at rest in each corner; quaternions are normalised."""
     paths = system.publisher(Path, 'goal_path')
     corners = [HERE.translation + d for d in ([0.0, -0.1, 0.0], [0.0, -0.1, -0.1],
                                               [0.0, 0.05, -0.1])]
     goal = path_of(*map(pose, corners))
+    for corner in goal.poses:
+        for name in 'xyzw':
+            number = getattr(corner.pose.orientation, name)
+            setattr(corner.pose.orientation, name, 1.01 * number)
     stamp = stamped(system, goal)
     paths.publish(goal)
     answer = system.final(stamp)
     assert answer['state'] == 'reached', answer
+    assert 'has norm 1.01; it is normalised' in system.node.output
     assert float(answer['path_m']) == pytest.approx(0.35, abs=1e-3)
     points, _ = way(system)
     legs = list(zip([HERE.translation, *corners], corners))
@@ -233,6 +239,7 @@ def test_a_path_that_cannot_be_followed(system):
 def test_a_line_during_a_motion(system):
     """The arm is first brought to rest, then goes straight."""
     paths = system.publisher(Path, 'goal_path')
+    assert system.set_parameters('/ik_node', {'motion.velocity_scale': 0.25}).successful
     first = system.send((0.3, 0.4, 0.3), DOWN)
     system.wait(lambda: system.trajectories)
     system.spin_for(0.5)

@@ -47,6 +47,12 @@ def no_kick(arm):
     assert kick < KICK
 
 
+@pytest.fixture(scope='module')
+def limits():
+    """Return none: the limits are those of the node by default."""
+    return {}
+
+
 @pytest.fixture
 def arm(shared_system):
     """Lend the system of this module at READY."""

@@ -20,6 +20,7 @@ from harness import (
     positions_of,
     Process,
     process,
+    QUICK,
     READY,
     run_sim,
     stamped,
@@ -59,7 +60,7 @@ def managed(folder, probe, **parameters):
     """Run a simulated arm, and a node that waits to be led."""
     with graph() as probe.graph, \
             process('sim_controller', folder, {'urdf_file': ARM, 'initial_positions': READY}), \
-            process('ik_node', folder, {'autostart': False, **parameters}) as node:
+            process('ik_node', folder, {**QUICK, 'autostart': False, **parameters}) as node:
         probe.watch_motion()
         probe.node = node
         assert probe.state() == 'unconfigured'

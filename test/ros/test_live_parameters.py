@@ -59,6 +59,7 @@ def kept(system, handover_time) -> float:
     system.change('/ik_node', motion__handover_time=handover_time)
     assert system.final(system.send_joints(READY))['state'] == 'reached'
     system.trajectories.clear()
+    system.change('/ik_node', motion__velocity_scale=0.2)
     system.send_joints(np.array(READY) + [1.2, 0.0, 0.0, 0.0, 0.0, 0.0])
     system.wait(lambda: system.states[-1][1].velocity[0] > 0.3)
     stamp = system.send_joints(READY)

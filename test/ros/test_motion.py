@@ -8,6 +8,12 @@ import pinocchio as pin
 import pytest
 
 
+@pytest.fixture(scope='module')
+def limits():
+    """Return none: the limits are those of the node by default."""
+    return {}
+
+
 def test_goal_is_reached(system):
     """The arm goes where the goal says, by an independent reading of its joint states."""
     stamp = system.send((0.4, 0.2, 0.4), DOWN)

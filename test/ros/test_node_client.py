@@ -113,6 +113,8 @@ def test_a_stream(system, hand):
 
 def test_home_and_stop(system, hand):
     """Home starts a motion, stop ends it; both services answer."""
+    hand.commands.set({'motion.velocity_scale': 0.1})
+    assert hand.answer()[0]
     hand.commands.home()
     good, words = hand.answer()
     assert good and words.startswith('goal ')
@@ -126,6 +128,8 @@ def test_home_and_stop(system, hand):
                             for status in system.statuses))
     assert [status['state'] for status in system.statuses
             if status['goal'] == number][-1] == 'stopped'
+    hand.commands.set({'motion.velocity_scale': 0.5})
+    assert hand.answer()[0]
 
 
 def test_parameters(system, hand):

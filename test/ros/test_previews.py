@@ -176,7 +176,8 @@ def test_a_preview_in_the_frame_of_a_link(system, eyes):
 def test_a_plan_is_what_the_goal_then_does(system, eyes, straight):
     """Duration and path of the plan are those of the later goal; the plan moves nothing."""
     system.change('/ik_node', motion__straight=straight)
-    goal = pose(HERE.translation + [0.05, -0.25, -0.1])
+    end = HERE.translation + [0.05, -0.35, -0.1]
+    goal = pose(end)
     eyes.preview('pose', goal)
     response = eyes.plan()
     assert response.success, response.message
@@ -185,7 +186,7 @@ def test_a_plan_is_what_the_goal_then_does(system, eyes, straight):
     duration, length = [float(part.split()[0]) for part in response.message.split(', ')]
     assert length == pytest.approx(np.linalg.norm(np.diff(points, axis=0), axis=1).sum(),
                                    abs=1e-3)
-    off = off_line(points, HERE.translation, HERE.translation + [0.05, -0.25, -0.1]).max()
+    off = off_line(points, HERE.translation, end).max()
     assert off < 1e-4 if straight else off > 1e-3
     assert not system.trajectories and not system.statuses
     message = PoseStamped(pose=goal)
@@ -205,6 +206,7 @@ def test_a_plan_is_what_the_goal_then_does(system, eyes, straight):
 
 def test_a_plan_during_a_motion_leaves_it(system, eyes):
     """The plan starts from the present state of the moving arm; the motion continues."""
+    system.change('/ik_node', motion__velocity_scale=0.2)
     stamp = system.send(HERE.translation + [0.0, 0.35, -0.1], DOWN)
     system.wait(lambda: system.trajectories)
     system.spin_for(0.7)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page of the viewer in a real browser, with a simulated arm."""
 
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, ExitStack
 import re
 from urllib.parse import urlparse
 
@@ -89,8 +89,7 @@ def arm(shared_system, one_window):
         one_window.check('Free about the tool axis', False)
         one_window.check('Follow while dragging', False)
         one_window.press('Reset sliders to the arm')
-        # After a motion the handle comes back to the tip.
-        shared_system.final(shared_system.send_joints([0.2, *READY[1:]]))
+        one_window.press('Handle to tip')
 
 
 @pytest.fixture
@@ -594,10 +593,25 @@ def test_workspace_can_be_shown_and_hidden(window, arm):
 
 # ---- several windows, restarts, strangers -----------------------------------
 
-def test_two_windows_agree(chromium, port, window, arm):
-    """Drags, checks and sliders of one window appear in the other."""
-    with opened(chromium, port, arm) as other:
-        at_tip(other, arm)
+class TestTwoWindows:
+    """Two windows of one page, the second of which is closed by the last test."""
+
+    @pytest.fixture(scope='class')
+    def other_window(self, chromium, port, shared_system):
+        """Open another window, which the last test closes."""
+        with ExitStack() as stack:
+            window = stack.enter_context(opened(chromium, port, shared_system))
+            window.close = stack.close
+            yield window
+
+    @pytest.fixture
+    def other(self, other_window, arm):
+        """Return the other window, with the handle at the tip."""
+        at_tip(other_window, arm)
+        return other_window
+
+    def test_they_agree(self, window, other, arm):
+        """Drags, checks and sliders of one window appear in the other."""
         pull(other)
         window.wait(lambda: np.allclose(window.pose(HANDLE), other.pose(HANDLE)), 'the drag')
         other.check('Position only')
@@ -608,32 +622,8 @@ def test_two_windows_agree(chromium, port, window, arm):
         assert next_end(window, arm, 0)['state'] == 'reached'
         other.reads('✓ reached in')
 
-
-def test_handle_is_not_held_by_a_window_that_is_gone(chromium, port, window, arm):
-    """Closing a window releases the handle it dragged; another window can take over."""
-    arm.change('/ik_node', stream__timeout=2.0)
-    window.check('Follow while dragging')
-    with opened(chromium, port, arm) as other:
-        at_tip(other, arm)
-        origin, grip = (np.array(other.pixel(HANDLE, [0.0, 0.0, z])) for z in (0.0, 0.13))
-        other.page.mouse.move(*grip)
-        other.page.mouse.down()
-        other.page.mouse.move(*(0.7 * grip + 0.3 * origin))
-        window.wait(lambda: arm.statuses, 'a stream')
-        assert not any(answer['state'] in FINAL for answer in arm.statuses)
-    assert next_end(window, arm, 0)['reason'] == 'STREAM_ENDED'
-    at_tip(window, arm)
-    window.check('Follow while dragging', False)
-    pull(window)
-    known = len(arm.statuses)
-    window.press('Move')
-    assert next_end(window, arm, known)['state'] == 'reached'
-
-
-def test_two_windows_drag_one_handle(chromium, port, window, arm):
-    """The window that dragged last holds the handle; both windows show the same pose."""
-    with opened(chromium, port, arm) as other:
-        at_tip(other, arm)
+    def test_they_drag_one_handle(self, window, other, arm):
+        """The window that dragged last holds the handle; both windows show the same pose."""
         hands = []
         for each in (window, other):
             origin, grip = (np.array(each.pixel(HANDLE, [0.0, 0.0, z])) for z in (0.0, 0.13))
@@ -651,6 +641,25 @@ def test_two_windows_drag_one_handle(chromium, port, window, arm):
         other.press('Move')
         assert next_end(window, arm, 0)['state'] == 'reached'
         assert off(wanted, tip(latest(arm))) < 1e-4
+
+    def test_handle_is_not_held_by_a_window_that_is_gone(self, window, other, arm):
+        """Closing a window releases the handle it dragged; another window can take over."""
+        arm.change('/ik_node', stream__timeout=2.0)
+        window.check('Follow while dragging')
+        origin, grip = (np.array(other.pixel(HANDLE, [0.0, 0.0, z])) for z in (0.0, 0.13))
+        other.page.mouse.move(*grip)
+        other.page.mouse.down()
+        other.page.mouse.move(*(0.7 * grip + 0.3 * origin))
+        window.wait(lambda: arm.statuses, 'a stream')
+        assert not any(answer['state'] in FINAL for answer in arm.statuses)
+        other.close()
+        assert next_end(window, arm, 0)['reason'] == 'STREAM_ENDED'
+        at_tip(window, arm)
+        window.check('Follow while dragging', False)
+        pull(window)
+        known = len(arm.statuses)
+        window.press('Move')
+        assert next_end(window, arm, known)['state'] == 'reached'
 
 
 def test_narrow_window_has_the_whole_arm(chromium, port, arm):

@@ -135,9 +135,8 @@ def load() -> None:
     from ik_node.kinematics.arm import forward_kinematics, singular_values
     from ik_node.model.chain import make_chain
     from ik_node.model.urdf import read_urdf
-    from ik_node.motion.following.follower import Follower
     from ik_node.motion.tip_speed import tip_rates
-    from ik_node.motion.tool_path.plan import warm_up
+    from ik_node.node.preparation import Kernels, load_kernels
     from ik_node.node.settings import make_settings
     from ik_node.ros.parameters import IK_NODE
     from ik_node.solver.goal import Goal
@@ -146,8 +145,8 @@ def load() -> None:
     solved = settings.solver.solve(Goal(forward_kinematics(chain, chain.middle)), chain.middle)
     singular_values(chain, solved.q)
     tip_rates(chain, solved.q[None], solved.q[None])
-    warm_up(settings.solver)
-    Follower(chain, settings.planning, settings.following)
+    for kernels in Kernels:
+        load_kernels(kernels, chain, settings)
     for name, module in list(sys.modules.items()):  # the C libraries of the messages
         if '_msgs.msg._' in name or '_srvs.srv._' in name or '_interfaces.' in name:
             for kind in vars(module).values():
@@ -222,6 +221,21 @@ def serve(control: socket.socket) -> Job:
             control.send(str(pid).encode())
 
 
+def keep_frozen() -> None:
+    """
+    Let the first ``gc.unfreeze()`` of a child do nothing.
+
+    With its first robot a program looks at all that it has, and in a child the pages of what
+    the server has loaded would be copied for it.  A new process has nothing frozen then either.
+    """
+    unfreeze = gc.unfreeze
+
+    def the_first() -> None:
+        gc.unfreeze = unfreeze
+
+    gc.unfreeze = the_first
+
+
 def main() -> None:
     """Serve until the test run ends; in a child, be the program that was asked for."""
     sys.path[0] = ''  # as of python -c
@@ -233,6 +247,7 @@ def main() -> None:
     gc.collect()
     gc.freeze()  # or the collector of each child would copy all pages
     job = serve(control)
+    keep_frozen()
     sys.argv = ['-c', *job.arguments]
     from ik_node import entry
     getattr(entry, job.name)()

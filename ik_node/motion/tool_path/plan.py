@@ -20,7 +20,7 @@ import numpy as np
 from ik_node.errors import IkNodeError, PathError, Reason
 from ik_node.kinematics import kernels
 from ik_node.kinematics.arm import forward_kinematics, singular_values
-from ik_node.motion import quintic
+from ik_node.motion import quintic, sampling
 from ik_node.motion.interpolation import segments
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.point_to_point import plan_stop
@@ -37,7 +37,7 @@ from ik_node.motion.tool_path.segments import (
 )
 from ik_node.motion.tool_path.timing import timed_trajectory
 from ik_node.motion.trajectory import MotionState, Trajectory
-from ik_node.motion.validate import first_outside, validate
+from ik_node.motion.validate import first_fault, validate
 from ik_node.se3 import distance
 from ik_node.solver.compiled import damped, layout, residual
 from ik_node.solver.compiled.layout import (
@@ -268,5 +268,6 @@ def forget_old_kernels() -> None:
     kernels.forget_stale(
         (tracing.trace, tracing.tip_channels, tracing.largest_deviation, averaging.sample,
          averaging.coordinates, pacing.lower_where_exceeded, pacing.peak_shares,
-         path_segments.line_rows, first_outside),
-        (kernels, damped, layout, residual, path_segments, quintic, splines, averaging, tracing))
+         path_segments.line_rows, first_fault, sampling.sample),
+        (kernels, damped, layout, residual, path_segments, quintic, sampling, splines, averaging,
+         tracing))

@@ -1,0 +1,99 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Loads or compiles, beside the first goals to poses, what other goals need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+import gc
+from threading import Thread
+import traceback
+
+from rclpy.node import Node
+
+from ik_node.errors import IkNodeError, Reason
+from ik_node.kinematics.compilation import compilation_told
+from ik_node.model.chain import Chain
+from ik_node.motion.following.follower import Follower
+from ik_node.motion.tool_path.plan import warm_up as load_paths
+from ik_node.node.goal_queue import GoalQueue
+from ik_node.node.goal_status import GoalTask
+from ik_node.node.settings import Settings
+from ik_node.solver.warm_up import warm_up_bias
+
+
+class Kernels(Enum):
+    """Compiled code that goals to poses do not need."""
+
+    PATHS = 'paths'
+    STREAMS = 'streams'
+    FREE_AXES = 'goals with free axes'
+
+
+def load_kernels(kernels: Kernels, chain: Chain, settings: Settings) -> None:
+    """Load compiled code, or compile it, which takes up to half a minute."""
+    if kernels is Kernels.PATHS:
+        load_paths(settings.solver)
+    elif kernels is Kernels.STREAMS:
+        Follower(chain, settings.planning, settings.following)
+    elif settings.solver.tables.biased:
+        warm_up_bias()
+
+
+class Preparation:
+    """
+    Loads or compiles code in a thread of its own, once per process.
+
+    Parameters
+    ----------
+    node : Node
+    goals : GoalQueue
+
+    """
+
+    def __init__(self, node: Node, goals: GoalQueue) -> None:
+        self._logger = node.get_logger()
+        self._goals = goals
+        self._thread: Thread | None = None
+        self._ready: set[Kernels] = set()
+
+    def begin(self, chain: Chain, settings: Settings) -> None:
+        """Begin when the first robot is known; any other uses the same code."""
+        if self._thread is None:
+            self._thread = Thread(target=self._load, args=(chain, settings), daemon=True)
+            self._thread.start()
+
+    def require(self, kernels: Kernels) -> None:
+        """
+        Check that this code is loaded.
+
+        Raises
+        ------
+        IkNodeError
+            COMPILING.
+
+        """
+        if kernels not in self._ready:
+            raise IkNodeError(f'the node still compiles what {kernels.value} need, once on this '
+                              'machine; its log says how far it is', Reason.COMPILING)
+
+    def defer(self, task: GoalTask, kernels: Kernels, step: Callable[[], None]) -> bool:
+        """Have a goal wait with a step until this code is loaded; return whether it has to."""
+        if kernels in self._ready:
+            return False
+        self._logger.info(f'goal {task.number} waits until the node has compiled what '
+                          f'{kernels.value} need', throttle_duration_sec=10.0)
+        self._goals.wait(task, step, float('inf'))
+        return True
+
+    def _load(self, chain: Chain, settings: Settings) -> None:
+        with compilation_told(self._logger.info):
+            for kernels in Kernels:
+                try:
+                    load_kernels(kernels, chain, settings)
+                except Exception:  # noqa: BLE001 - the goal that needs it will say so
+                    self._logger.error(traceback.format_exc())
+                self._ready.add(kernels)
+        gc.freeze()  # so that later collections skip the compiler
+        self._logger.info('paths, streams and goals with free axes are ready, too')

@@ -1,0 +1,71 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Loads or compiles the kernels of the solver before they are needed, once per process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+
+from ik_node.kinematics import kernels
+from ik_node.kinematics.compilation import compilation_told
+from ik_node.kinematics.kernels import forget_stale, tip_poses
+from ik_node.solver.compiled import (
+    closed_form,
+    damped,
+    entry,
+    layout,
+    nullspace,
+    residual,
+    solution_search,
+    subproblems,
+)
+from ik_node.solver.compiled.closed_form import branch_rows
+from ik_node.solver.compiled.entry import bias_rows, solve_rows
+from ik_node.solver.compiled.layout import JOINT_VALUES, SETTINGS_SIZE
+from ik_node.solver.compiled.solution_search import find_all
+
+
+@lru_cache(maxsize=None)
+def warm_up() -> None:
+    """Load or compile what every solver needs; say so if it has to be compiled."""
+    table, joints, postures, settings, packed = _blank_arrays(1)
+    _forget_stale(solve_rows, find_all)
+    with compilation_told():
+        solve_rows(table, joints, settings, postures, packed, 1, 0, 0)
+        find_all(table, joints, settings, postures, np.eye(4).ravel(), np.zeros(1), 0, 0.0,
+                 np.empty((1, 1)))
+        tip_poses(table, np.zeros((0, 1)), np.empty((0, 12)))
+
+
+@lru_cache(maxsize=None)
+def warm_up_bias() -> None:
+    """Do the same for the null-space bias, which needs an arm that the goal leaves free."""
+    table, joints, postures, settings, packed = _blank_arrays(1)
+    _forget_stale(bias_rows)
+    with compilation_told():
+        bias_rows(table, joints, settings, postures, packed, 1)
+
+
+@lru_cache(maxsize=None)
+def warm_up_closed_form() -> None:
+    """Do the same for the closed form, which some arms have."""
+    table, joints, _, settings, packed = _blank_arrays(6)
+    _forget_stale(branch_rows)
+    with compilation_told():
+        branch_rows(table, joints, settings, np.zeros(closed_form.GEOMETRY_SIZE), packed, 1)
+
+
+def _blank_arrays(n: int) -> tuple[np.ndarray, ...]:
+    """Return table, joints, postures, settings and a goal that is not a pose."""
+    table = np.zeros((n + 1, 16))
+    table.setflags(write=False)
+    return (table, np.zeros((7, n)), np.zeros((n + 12, 1)), np.zeros(SETTINGS_SIZE),
+            np.zeros(16 + n + JOINT_VALUES + n))
+
+
+def _forget_stale(*functions: Callable) -> None:
+    forget_stale(functions, (kernels, closed_form, damped, entry, layout, nullspace, residual,
+                             solution_search, subproblems))

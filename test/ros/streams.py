@@ -1,0 +1,55 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""A target that moves, and the stream of its poses."""
+
+from time import monotonic
+
+from geometry_msgs.msg import PoseStamped
+from harness import (
+    pose,
+    READY,
+    stamped,
+    tip,
+)
+import numpy as np
+import pinocchio as pin
+
+HERE = tip(READY)
+TURNED = pin.Quaternion(HERE.rotation).coeffs()
+
+
+class Target:
+    """A pose that moves on a circle, and the stream of it."""
+
+    def __init__(self, probe, radius=0.1, speed=0.15, rate=100.0):
+        self.probe, self.radius, self.omega, self.rate = probe, radius, speed / radius, rate
+        self.stream = probe.publisher(PoseStamped, 'goal_stream')
+        self.began = monotonic()
+        self.sent = []
+
+    def at(self, time):
+        """Return where the target is (3,), at a monotonic time; it begins at rest."""
+        t = time - self.began
+        angle = self.omega * (t - 0.5 if t > 1.0 else 0.5 * max(t, 0.0)**2)
+        return HERE.translation + self.radius * np.array(
+            [0.0, np.sin(angle), np.cos(angle) - 1.0])
+
+    def run(self, seconds, until=None):
+        """Stream for a while, receiving meanwhile; say until what, to end sooner."""
+        end = monotonic() + seconds
+        while monotonic() < end and not (until is not None and until()):
+            message = PoseStamped(pose=pose(self.at(monotonic())))
+            self.sent.append(stamped(self.probe, message))
+            self.stream.publish(message)
+            again = monotonic() + 1.0 / self.rate
+            while monotonic() < again:
+                self.probe.spin_once(max(0.0, again - monotonic()))
+
+    def session(self):
+        """Return the answers to the goals that the stream has become, in order."""
+        stamps = set(self.sent)
+        return [status for status in self.probe.statuses if status['stamp'] in stamps]
+
+
+def speeds(probe):
+    return np.array([message.velocity[:6] for _, message in probe.states])

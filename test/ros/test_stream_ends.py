@@ -1,0 +1,221 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""What ends ~/goal_stream, and what is not followed: in real processes."""
+
+import signal
+from time import monotonic
+
+from geometry_msgs.msg import PoseStamped
+from harness import (
+    ARM,
+    latest,
+    pose,
+    process,
+    READY,
+    stamped,
+    tip,
+)
+import numpy as np
+import pytest
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
+from streams import HERE, speeds, Target, TURNED
+from trajectory_msgs.msg import JointTrajectory
+
+pytestmark = pytest.mark.real_time
+
+
+@pytest.fixture(scope='module')
+def limits():
+    """Return none: the limits are those of the node by default."""
+    return {}
+
+
+@pytest.fixture
+def system(system):
+    """Let a stream pause for 2 s: others may keep the machine from its work for so long."""
+    assert system.set_parameters('/ik_node', {'stream.timeout': 2.0}).successful
+    return system
+
+
+def test_stop_holds_while_the_stream_goes_on(system):
+    """It is answered STOPPED, and only after a pause followed again."""
+    target = Target(system)
+    target.run(1.5)
+    assert system.stop.wait_for_service(10.0)
+    future = system.stop.call_async(Trigger.Request())
+    target.run(20.0, future.done)
+    assert future.result().success, future.result().message
+    target.run(1.5)
+    assert [a['state'] for a in target.session()] == ['accepted', 'stopped']
+    assert target.session()[-1]['reason'] == 'STOPPED'
+    assert np.abs(speeds(system)[-20:]).max() < 1e-6, 'it moves again'
+    system.spin_for(2.2)
+    target.run(1.0)
+    assert [a['state'] for a in target.session()] == ['accepted', 'stopped', 'accepted']
+
+
+@pytest.mark.fault('joint states', 'impossible velocities while a stream is followed',
+                   '~/stop ends it: the arm comes to rest by itself')
+def test_stop_without_a_ramp(system):
+    """From velocities that cannot be no ramp is planned; each trajectory ends at rest."""
+    target = Target(system)
+    target.run(1.5)
+    assert system.set_parameters('/sim_controller', {'measuring.velocity_noise': 10.0}).successful
+    target.run(0.3)
+    future = system.stop.call_async(Trigger.Request())
+    target.run(20.0, future.done)
+    response = future.result()
+    assert response.success and 'comes to rest by itself' in response.message, response
+    assert 'reports a velocity' in response.message
+    target.run(1.0)  # until all has come that was on its way
+    assert [a['reason'] for a in target.session()] == ['ACCEPTED', 'STOPPED']
+    before, count = latest(system), len(system.trajectories)
+    target.run(0.5)
+    assert np.abs(latest(system) - before).max() < 1e-9, 'it moves'
+    assert len(system.trajectories) == count
+
+
+def test_a_pose_goal_takes_the_place_of_a_stream(system):
+    """And the stream, which goes on, does not take it back."""
+    target = Target(system)
+    target.run(1.5)
+    stamp = system.send(HERE.translation, TURNED)
+    target.run(20.0, lambda: any(a['state'] == 'reached' for a in system.answers(stamp)))
+    assert [a['state'] for a in target.session()] == ['accepted', 'superseded']
+    assert system.final(stamp)['state'] == 'reached'
+    assert np.linalg.norm(tip(latest(system)).translation - HERE.translation) < 1e-5
+
+
+@pytest.mark.parametrize('kind', ['trajectory', 'position'])
+def test_a_goal_ends_a_stream_that_cannot_be_joined(tmp_path, probe, kind):
+    """Without a common clock it waits for rest, though the sender of the stream goes on."""
+    commands, trajectories = [], []
+
+    def obey(message):
+        commands.append(message)
+        tell()  # where the arm is now, also if the timer is late
+
+    probe.create_subscription(Float64MultiArray, 'forward/commands', obey, 1000)
+    probe.create_subscription(JointTrajectory, 'forward/joint_trajectory',
+                              trajectories.append, 100)
+    with process('ik_node', tmp_path, {'urdf_file': ARM, 'stream.output': kind,
+                                       'controller': 'forward'}):
+        probe.wait_for_node()
+
+        def tell():
+            message = JointState(name=[f'joint_{k}' for k in range(1, 7)], position=[*(
+                commands[-1].data if commands else READY)], velocity=[0.0] * 6)
+            probe.joint_states.publish(message)  # without a stamp
+
+        probe.create_timer(0.01, tell)
+        probe.wait_until_ready()
+        target = Target(probe)
+        target.run(0.5)
+        stamp = probe.send_joints(np.array(READY) + 0.1)
+        target.run(10.0, until=lambda: probe.answers(stamp))
+        answer = probe.answers(stamp)[0]
+        assert answer['state'] == 'accepted' and answer['began_at_rest_because']
+        assert target.session()[-1]['reason'] == 'SUPERSEDED'
+        assert probe.final(stamp)['reason'] == 'NOT_MOVING'  # so is this arm
+    # It began at rest: slower than what two points of a ramp have between them.
+    first = next(t for t in trajectories
+                 if np.allclose(t.points[-1].positions, np.array(READY) + 0.1, atol=1e-6))
+    assert first.header.stamp.sec == 0 and np.abs(first.points[0].velocities).max() < 0.01
+
+
+@pytest.mark.parametrize('end, state, reason', [
+    (lambda s: s.sim.kill(), 'failed', 'STATE_LOST'),
+    (lambda s: s.set_parameters('/sim_controller', {'silent': True}), 'failed', 'OFF_TRACK'),
+    (lambda s: s.change_state('deactivate'), 'stopped', 'INACTIVE'),
+    (lambda s: s.node.send(signal.SIGINT), 'stopped', 'SHUTDOWN')])
+def test_whatever_ends_a_session_it_has_one_answer(system, end, state, reason):
+    """And the stream that goes on, if with a stumble, does not begin another."""
+    target = Target(system)
+    target.run(1.5)
+    end(system)
+    target.run(3.0)
+    answers = target.session()
+    assert [(a['state'], a['reason']) for a in answers] == [
+        ('accepted', 'ACCEPTED'), (state, reason)], answers
+
+
+def test_out_of_reach_it_is_followed_as_near_as_can_be(system):
+    """The arm comes to rest stretched towards it, and does not chatter."""
+    target = Target(system)
+    target.at = lambda time: HERE.translation + min(1.0, 0.4 * max(0.0, time - target.began)) \
+        * np.array([1.5, 0.0, 0.0])
+    target.run(6.0)
+    answers = target.session()
+    assert [a['state'] for a in answers] == ['accepted'], answers
+    assert np.abs(speeds(system)[-50:]).max() < 0.01
+    gone = tip(latest(system)).translation - HERE.translation
+    assert gone[0] > 0.1
+
+
+@pytest.mark.parametrize('kind, end', [('position', 'STREAM_ENDED'), ('velocity', 'STREAM_ENDED'),
+                                       ('position', 'STOPPED'), ('velocity', 'INACTIVE'),
+                                       ('velocity', 'SHUTDOWN')])
+def test_commands_for_forward_controllers(tmp_path, probe, kind, end):
+    """On <controller>/commands: the state, or its velocity; at rest at last, however it ends."""
+    commands = []
+    probe.watch_motion()
+    probe.create_subscription(Float64MultiArray, 'forward/commands', commands.append, 1000)
+    with process('ik_node', tmp_path, {'urdf_file': ARM, 'stream.output': kind,
+                                       'controller': 'forward', 'stream.timeout': 1.0}) as node:
+        # Nobody moves: an arm that always says that it stands where it was told to be.
+        q = np.array(READY)
+        probe.wait_for_node()
+        names = [f'joint_{k}' for k in range(1, 7)]
+
+        def tell():
+            nonlocal q
+            if commands:
+                q = np.array(commands[-1].data) if kind == 'position' \
+                    else q + 0.01 * np.array(commands[-1].data)
+            probe.publish_state(names, q, np.zeros(6))
+
+        probe.create_timer(0.01, tell)
+        probe.wait(lambda: '/ik_node: health' in probe.health, 60.0)
+        probe.spin_for(1.5)
+        target = Target(probe)
+        target.run(2.0)
+        if end == 'STOPPED':
+            probe.call(probe.stop)
+        elif end == 'INACTIVE':
+            assert probe.change_state('deactivate')
+        elif end == 'SHUTDOWN':
+            assert node.stop() == 0
+        probe.wait(lambda: len(target.session()) == 2, what='the end of the stream')
+        assert target.session()[-1]['reason'] == end, target.session()
+        probe.spin_for(1.0)
+        assert len(target.session()) == 2
+    values = np.array([message.data for message in commands])
+    assert values.shape[1] == 6 and len(values) > 100 and not probe.trajectories
+    if kind == 'position':
+        assert np.abs(values[0] - READY).max() < 1e-3
+        assert np.abs(np.diff(values, axis=0)).max() < 0.05
+        assert np.abs(np.diff(values[-2:], axis=0)).max() < 1e-4
+    else:
+        # limits of acceleration and jerk: it ramps down, and does not just stop
+        assert np.abs(np.diff(values, axis=0)).max() < 0.1
+        assert not values[-1].any() and 0.05 < np.abs(values).max() < 2.0
+
+
+@pytest.mark.parametrize('wrong, words', [
+    (lambda m: setattr(m.header, 'frame_id', ''), 'frame_id'),
+    (lambda m: setattr(m.pose.position, 'x', float('nan')), 'position.x')])
+def test_a_first_pose_that_cannot_be(system, wrong, words):
+    """Is refused once; the stream is tried again after a second, not at each pose."""
+    target = Target(system)
+    end = monotonic() + 1.5
+    while monotonic() < end:
+        message = PoseStamped(pose=pose(HERE.translation))
+        target.sent.append(stamped(system, message))
+        wrong(message)
+        target.stream.publish(message)
+        system.spin_for(0.01)
+    answers = target.session()
+    assert 1 <= len(answers) <= 2 and all(a['state'] == 'rejected' for a in answers), answers
+    assert words in answers[0]['message'] and not system.trajectories
