@@ -1,0 +1,93 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The distance of two convex parts, by coal."""
+
+from collections import Counter
+
+import coal
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from ik_node.collision.distance import gjk_work, part_distance
+from ik_node.collision.parts import Body, ConvexPart
+from ik_node.collision.shapes import shapes_of
+from ik_node.kinematics.kernels import compiled
+
+KINDS = 'box', 'cylinder', 'sphere', 'capsule', 'hull', 'flat', 'line', 'point', 'plane'
+
+
+@compiled
+def distance_of(shapes, enough, contact, work):
+    return part_distance(shapes, 0, 1, enough, contact, work)
+
+
+def made(kind, rng):
+    """Return a random part of a kind at the origin, and coal's form of it."""
+    a, b, c = map(float, rng.uniform(0.02, 0.5, 3))
+    none = np.zeros((0, 3))
+    if kind == 'box':
+        return ConvexPart('box', (a, b, c), np.eye(4), none), coal.Box(a, b, c)
+    if kind == 'cylinder':
+        return ConvexPart('cylinder', (a, b), np.eye(4), none), coal.Cylinder(a, b)
+    if kind == 'sphere':
+        return ConvexPart('sphere', (a,), np.eye(4), none), coal.Sphere(a)
+    if kind == 'capsule':
+        return ConvexPart('capsule', (a, b), np.eye(4), none), coal.Capsule(a, b)
+    if kind == 'plane':
+        return (ConvexPart('plane', (), np.eye(4), none),
+                coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0))
+    points = rng.normal(size=(40, 3)) * (a, b, c)
+    if kind == 'hull':
+        vertices = coal.StdVec_Vec3s()
+        for point in points:
+            vertices.append(point)
+        return (ConvexPart('hull', (), np.eye(4), points),
+                coal.Convex.convexHull(vertices, True, 'Qt'))
+    if kind == 'flat':
+        points = np.array([[x, y, 0.0] for x in (-a, a) for y in (-b, b)])
+        return ConvexPart('hull', (), np.eye(4), points), coal.Box(2.0 * a, 2.0 * b, 0.0)
+    if kind == 'line':
+        return (ConvexPart('hull', (), np.eye(4), np.array([[0.0, 0.0, -a], [0.0, 0.0, a]])),
+                coal.Capsule(0.0, 2.0 * a))
+    return ConvexPart('hull', (), np.eye(4), np.zeros((1, 3))), coal.Sphere(0.0)
+
+
+def prepared(parts, T):
+    """Return shapes and a workspace for two parts, the second at T."""
+    bodies = tuple(Body(str(i), '', (part,)) for i, part in enumerate(parts))
+    shapes, _ = shapes_of(bodies, [0, 0], [np.eye(4)] * 2)
+    work = gjk_work()
+    work.R[:], work.p[:] = T[:3, :3].ravel(), T[:3, 3]
+    return shapes, work
+
+
+@pytest.mark.parametrize('first', KINDS)
+def test_distances_are_those_of_coal(first):
+    """Of all kinds, also degenerate ones; overlap is told, and the bounds hold."""
+    rng = np.random.default_rng(KINDS.index(first))
+    seen = Counter()
+    for trial in range(450):
+        second = KINDS[trial % len(KINDS)]
+        if first == second == 'plane':
+            continue
+        (a, coal_a), (b, coal_b) = made(first, rng), made(second, rng)
+        T = pin.SE3(pin.exp3(rng.normal(size=3)),
+                    rng.normal(size=3) * rng.choice([0.1, 0.4, 1.0])).homogeneous
+        shapes, work = prepared((a, b), T)
+        lower, upper = distance_of(shapes, np.inf, -np.inf, work)
+        request = coal.DistanceRequest()
+        request.gjk_tolerance = 1e-9
+        request.gjk_max_iterations = 1000
+        expected = coal.distance(
+            coal_a, coal.Transform3s(), coal_b, coal.Transform3s(T[:3, :3], T[:3, 3]),
+            request, coal.DistanceResult())
+        if expected > 1e-5:
+            seen['apart'] += 1
+            assert abs(lower - expected) < 2e-6 and abs(upper - expected) < 2e-6
+            early, _ = distance_of(shapes, 0.5 * expected, -np.inf, prepared((a, b), T)[1])
+            assert 0.5 * expected < early < expected + 2e-6
+        elif expected < -1e-5:
+            seen['overlap'] += 1
+            assert upper <= 1e-6
+    assert seen['apart'] > 100 and (seen['overlap'] > 20 or first in ('line', 'point', 'flat'))
