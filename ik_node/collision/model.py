@@ -1,0 +1,217 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The collision model of an arm and its surroundings: which pairs are checked, and the checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from ik_node.collision.check import all_distances, check_work, Pairs, which_free
+from ik_node.collision.parts import Body
+from ik_node.collision.shapes import shapes_of
+from ik_node.errors import ParameterError
+from ik_node.kinematics.kernels import joint_frames
+from ik_node.kinematics.links import link_poses, path_between
+from ik_node.model.chain import Chain
+from ik_node.model.urdf import Tree
+from ik_node.se3 import inverse, pose
+from ik_node.text import quote
+
+SAMPLED_POSTURES = 300  # in which a pair of links must be in contact to be left out
+SAMPLE_SEED = 0
+
+
+@dataclass(frozen=True)
+class PairReport:
+    """
+    Whether a pair of links is checked.
+
+    Attributes
+    ----------
+    links : (str, str)
+    reason : str
+        Why it is left out; '' if it is checked.
+
+    """
+
+    links: tuple[str, str]
+    reason: str = ''
+
+
+class CollisionModel:
+    """
+    Checks postures of an arm for collisions with itself and with objects.
+
+    All pairs of links are checked but those that one joint connects, those that the caller
+    names, and those that are in contact in each of SAMPLED_POSTURES postures.  Links that do not
+    move with the arm are not checked against objects, on which they may stand.
+
+    Parameters
+    ----------
+    chain : Chain
+    tree : Tree
+    bodies : iterable of Body
+        Of the links.
+    objects : iterable of Body, optional
+        In the frames of links; '' is the base link.
+    margin : float
+        Least distance (m) of a posture that is free.
+    disabled_pairs : iterable of (str, str), optional
+        Links that are not checked against each other.
+    positions : mapping of joint name to position, optional
+        Of joints that are not of the chain, rad or m; default 0, or the nearest limit.
+
+    Attributes
+    ----------
+    report : tuple of PairReport
+
+    Raises
+    ------
+    ParameterError
+        If a frame is not a link, or the margin is negative or not finite.
+
+    """
+
+    def __init__(self, chain: Chain, tree: Tree, bodies: Iterable[Body],
+                 objects: Iterable[Body] = (), margin: float = 0.0,
+                 disabled_pairs: Iterable[tuple[str, str]] = (),
+                 positions: Mapping[str, float] | None = None) -> None:
+        if not 0.0 <= margin < np.inf:
+            raise ParameterError(f'the margin is {margin} m; it must be 0 or more')
+        self.chain, self.margin = chain, margin
+        self._frames = _frames_of_links(chain, tree, positions or {})
+        self._bodies = tuple(body for body in bodies if body.frame in self._frames)
+        disabled = {frozenset(pair) for pair in disabled_pairs}
+        self.report, self._link_pairs = self._pairs_of_links(disabled)
+        self._set_objects(tuple(objects))
+
+    def with_objects(self, objects: Iterable[Body]) -> CollisionModel:
+        """Return the model of the same arm among other objects."""
+        other = object.__new__(CollisionModel)
+        other.__dict__.update(self.__dict__)
+        other._set_objects(tuple(objects))
+        return other
+
+    def check_many(self, Q: np.ndarray) -> np.ndarray:
+        """Return which of the postures (K, n) keep the margin, (K,) bool."""
+        Q = np.ascontiguousarray(Q, dtype=float)
+        free = np.empty(len(Q), dtype=bool)
+        which_free(self.pairs, Q, self.margin, free, check_work(self.pairs))
+        return free
+
+    def distance(self, q: np.ndarray) -> tuple[float, str, str]:
+        """Return the least distance (m) at q (n,), and the two links or objects that have it."""
+        distances = np.empty(len(self.pairs.pairs))
+        if not len(distances):
+            return np.inf, '', ''
+        work = check_work(self.pairs)
+        all_distances(self.pairs, np.ascontiguousarray(q, dtype=float), np.inf, distances, work)
+        k = int(distances.argmin())
+        return float(distances[k]), *self.names_of(k)
+
+    def describe(self, q: np.ndarray) -> str:
+        """Return which two are nearest to each other at q (n,), and how near, in words."""
+        distance, first, second = self.distance(q)
+        if distance <= 0.0:
+            return f'{quote(first)} and {quote(second)} touch'
+        return f'{quote(first)} and {quote(second)} are {1e3 * distance:.1f} mm apart, and ' \
+               f'{1e3 * self.margin:.1f} mm are required'
+
+    def names_of(self, k: int) -> tuple[str, str]:
+        """Return the names of the two bodies of a pair."""
+        a, b = self.pairs.pairs[k]
+        return self._names[a], self._names[b]
+
+    def _set_objects(self, objects: tuple[Body, ...]) -> None:
+        for body in objects:
+            if (body.frame or self.chain.base_link) not in self._frames:
+                raise ParameterError(f'the object {quote(body.name)} is in the frame '
+                                     f'{quote(body.frame)}, which is not a link of the robot')
+        every = self._bodies + objects
+        placed = [self._frames[body.frame or self.chain.base_link] for body in every]
+        shapes, owners = shapes_of(every, [frame for frame, _ in placed], [T for _, T in placed])
+        self._names = [every[owner].name for owner in owners]
+        parts: dict[int, list[int]] = {}
+        for part, owner in enumerate(owners):
+            parts.setdefault(owner, []).append(part)
+        count = len(self._bodies)
+        pairs = [*self._link_pairs, *(
+            (i, j) for i in range(count) for j in range(count, len(every))
+            if placed[i][0] != placed[j][0])]
+        table = [(a, b) for i, j in pairs for a in parts.get(i, ()) for b in parts.get(j, ())]
+        self.pairs = Pairs(self.chain.table.copy(), shapes,
+                           np.array(table, dtype=np.int64).reshape(-1, 2))
+
+    def _pairs_of_links(self, disabled: set[frozenset[str]]) \
+            -> tuple[tuple[PairReport, ...], list[tuple[int, int]]]:
+        """Return the report, and the pairs of bodies that are checked."""
+        report, kept = [], []
+        for i, j in combinations(range(len(self._bodies)), 2):
+            links = self._bodies[i].name, self._bodies[j].name
+            (one, _), (other, _) = (self._frames[self._bodies[k].frame] for k in (i, j))
+            if one == other:
+                continue  # rigid
+            if abs(one - other) == 1:
+                report.append(PairReport(links, 'one joint connects them'))
+            elif frozenset(links) in disabled:
+                report.append(PairReport(links, 'disabled'))
+            else:
+                kept.append((i, j))
+        touching = self._always_in_contact(kept)
+        report += [PairReport((self._bodies[i].name, self._bodies[j].name),
+                              f'in contact in each of {SAMPLED_POSTURES} postures'
+                              if (i, j) in touching else '') for i, j in kept]
+        return tuple(report), [pair for pair in kept if pair not in touching]
+
+    def _always_in_contact(self, kept: list[tuple[int, int]]) -> set[tuple[int, int]]:
+        self._link_pairs = kept
+        self._set_objects(())
+        lower = np.where(np.isfinite(self.chain.lower), self.chain.lower, -np.pi)
+        upper = np.where(np.isfinite(self.chain.upper), self.chain.upper, np.pi)
+        Q = np.random.default_rng(SAMPLE_SEED).uniform(
+            lower, upper, (SAMPLED_POSTURES, self.chain.n))
+        always = set(kept)
+        distances, work = np.empty(len(self.pairs.pairs)), check_work(self.pairs)
+        by_name = {body.name: i for i, body in enumerate(self._bodies)}
+        for q in Q:
+            if not always:
+                break
+            all_distances(self.pairs, q, 0.0, distances, work)
+            touching = {tuple(by_name[name] for name in self.names_of(k))
+                        for k in np.flatnonzero(distances <= 0.0)}
+            always &= touching
+        return always
+
+
+def _frames_of_links(chain: Chain, tree: Tree,
+                     positions: Mapping[str, float]) -> dict[str, tuple[int, np.ndarray]]:
+    """
+    Return for each link the index of the moving frame that carries it, and its pose there.
+
+    Frame 0 is the base; frame k is that of the k-th moving joint of the chain.  Other joints
+    stand still.
+    """
+    on_chain = [joint.name for joint, _ in path_between(tree, chain.base_link, chain.tip_link)
+                if joint.moves]
+    q = np.clip(chain.middle, chain.lower, chain.upper)
+    values = {}
+    for joint in tree.joints:
+        if joint.moves:
+            rest = float(np.clip(0.0, joint.lower, joint.upper))
+            values[joint.name] = float(positions.get(joint.name, rest))
+    values |= dict(zip(chain.joint_names, map(float, q)))
+    frames = np.empty((len(chain.table), 12))
+    joint_frames(chain.table, q, frames)
+    found = {}
+    for link, T_base_link in link_poses(tree, chain.base_link, values).items():
+        moving = [joint.name for joint, _ in path_between(tree, chain.base_link, link)
+                  if joint.name in on_chain]
+        k = len(moving)
+        T_base_frame = np.eye(4) if k == 0 else pose(frames[k - 1, :9].reshape(3, 3),
+                                                      frames[k - 1, 9:])
+        found[link] = k, inverse(T_base_frame) @ T_base_link
+    return found
