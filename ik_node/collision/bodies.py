@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from ik_node.collision.mesh_parts import hulls_of_file
+from ik_node.collision.part_checks import checked_padding, NO_VERTICES
 from ik_node.collision.parts import Body, ConvexPart
 from ik_node.errors import ParameterError, UrdfError
 from ik_node.kinematics.arguments import did_you_mean
@@ -26,8 +27,6 @@ from ik_node.model.shapes import link_shapes, Shape
 from ik_node.model.urdf import Tree
 from ik_node.text import quote
 
-NO_VERTICES = np.zeros((0, 3))
-NO_VERTICES.setflags(write=False)
 TOLD_GROWTH_M = 1e-4  # a hull that was enlarged by more is mentioned
 
 Resolve = Callable[[str], tuple[Path | None, str]]
@@ -180,15 +179,3 @@ def _paddings(tree: Tree, padding: float | Mapping[str, float]) -> dict[str, flo
                                  'URDF' + did_you_mean(link, tree.links))
     return {link: checked_padding(by_link.get(link, 0.0), f'the link {quote(link)}')
             for link in tree.links}
-
-
-def checked_padding(padding: float, what: str) -> float:
-    """Return a padding in m; raise ParameterError if it is negative or not finite."""
-    try:
-        value = float(padding)
-    except (TypeError, ValueError):
-        value = np.nan
-    if not 0.0 <= value < np.inf:
-        raise ParameterError(f'the padding of {what} is {quote(padding)}; it must be a finite '
-                             'number of m, 0 or more')
-    return value
