@@ -108,14 +108,14 @@ def finite_array(value: object, shape: tuple[int | None, ...], what: str) -> np.
     try:
         array = np.array(value, dtype=float)
     except (TypeError, ValueError, OverflowError):
-        raise ParameterError(f'{what} is {shown(value, 80)}; it must be numbers') from None
+        raise ParameterError(f'{what} must be numbers, got {shown(value, 80)}') from None
     if array.ndim != len(shape) or any(wanted not in (None, length)
                                        for wanted, length in zip(shape, array.shape)):
         wanted = ' x '.join('n' if length is None else str(length) for length in shape)
-        raise ParameterError(f'{what} has the shape {array.shape}; it must be {wanted} numbers')
+        raise ParameterError(f'{what} must be {wanted or "one"} number{"s" * (wanted != "")}, '
+                             f'got the shape {array.shape}')
     if not np.isfinite(array).all():
-        raise ParameterError(f'{what} has {array[~np.isfinite(array)][0]}; its numbers must be '
-                             'finite')
+        raise ParameterError(f'{what} must be finite, got {array[~np.isfinite(array)][0]}')
     return array
 
 
