@@ -25,6 +25,7 @@ setup(
                       'ruckig'],
     extras_require={
         'viewer': ['viser', 'pycollada'],
+        'collision': ['scipy', 'trimesh', 'pycollada', 'pyyaml'],
         'compare': ['matplotlib', 'scipy'],
         'plot': ['matplotlib', 'pyyaml'],
         'cluster': ['distributed'],

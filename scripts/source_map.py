@@ -39,6 +39,7 @@ REST = {
     'command_line': 'arguments and help of each program, packages that are missing',
     'model': 'what the URDF draws',
     'kinematics': 'every link, the textbook Jacobians and their derivatives, singularities',
+    'collision': 'bodies of links and objects, the scene',
     'solver': 'batches, names of branches, reachability by colour',
     'motion': 'the goal of the action',
     'motion/tool_path': 'lines, arcs, paths',

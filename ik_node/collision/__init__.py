@@ -1,0 +1,56 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Collision check: bodies of links and objects, without ROS.
+
+>>> from ik_node.collision import arm_bodies, Scene
+>>> bodies = arm_bodies(arm.tree)
+>>> scene = Scene(arm.base_link, arm.tree.links)
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # for type checkers and completion; at run time __getattr__ imports them
+    from ik_node.collision.bodies import arm_bodies as arm_bodies, ArmBodies as ArmBodies
+    from ik_node.collision.parts import Body as Body, ConvexPart as ConvexPart
+    from ik_node.collision.scene import (
+        Scene as Scene,
+        SceneObject as SceneObject,
+        SceneSnapshot as SceneSnapshot,
+    )
+    from ik_node.collision.scene_file import (
+        read_scene as read_scene,
+        scene_from_yaml as scene_from_yaml,
+        scene_to_yaml as scene_to_yaml,
+    )
+    from ik_node.collision.srdf import DisabledPairs as DisabledPairs, read_srdf as read_srdf
+
+# Imported on first use, so that one part of the group does not load the others.
+_COLLISION_MODULES = {
+    'ArmBodies': 'bodies',
+    'Body': 'parts',
+    'ConvexPart': 'parts',
+    'DisabledPairs': 'srdf',
+    'Scene': 'scene',
+    'SceneObject': 'scene',
+    'SceneSnapshot': 'scene',
+    'arm_bodies': 'bodies',
+    'read_scene': 'scene_file',
+    'read_srdf': 'srdf',
+    'scene_from_yaml': 'scene_file',
+    'scene_to_yaml': 'scene_file',
+}
+__all__ = list(_COLLISION_MODULES)
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name from its module on first use."""
+    if name not in _COLLISION_MODULES:
+        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+    return getattr(import_module(f'{__name__}.{_COLLISION_MODULES[name]}'), name)
+
+
+def __dir__() -> list[str]:
+    """Return all names, including public names that are not imported yet."""
+    return sorted({*globals(), *_COLLISION_MODULES})

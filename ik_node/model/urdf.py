@@ -248,24 +248,25 @@ def _to_bytes(text: str | bytes) -> bytes:
     return text
 
 
-def read_elements(data: bytes) -> ElementTree.Element:
+def read_elements(data: bytes, kind: str = 'URDF') -> ElementTree.Element:
     """
     Return the root element; refuse malformed or oversized XML and document types.
 
     Namespace prefixes stay part of the names.  Each element has its line number as an
-    attribute (LINE_ATTRIBUTE).
+    attribute (LINE_ATTRIBUTE).  Errors call the text by its kind, 'URDF' or 'SRDF'.
     """
     builder = ElementTree.TreeBuilder()
     depth = count = 0
+    article = 'an' if kind == 'SRDF' else 'a'
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         nonlocal depth, count
         depth += 1
         count += 1
         if depth > MAX_DEPTH:
-            raise UrdfError(f'the URDF nests elements deeper than {MAX_DEPTH}')
+            raise UrdfError(f'the {kind} nests elements deeper than {MAX_DEPTH}')
         if count > MAX_ELEMENTS:
-            raise UrdfError(f'the URDF has more than {MAX_ELEMENTS} elements')
+            raise UrdfError(f'the {kind} has more than {MAX_ELEMENTS} elements')
         builder.start(tag, {**attributes, LINE_ATTRIBUTE: str(parser.CurrentLineNumber)})
 
     def end(tag: str) -> None:
@@ -274,7 +275,7 @@ def read_elements(data: bytes) -> ElementTree.Element:
         builder.end(tag)
 
     def refuse(*_args: object) -> None:
-        raise UrdfError('the URDF has a document type or entity declaration (<!DOCTYPE ...>), '
+        raise UrdfError(f'the {kind} has a document type or entity declaration (<!DOCTYPE ...>), '
                         'which is refused for safety; remove it')
 
     parser = expat.ParserCreate()
@@ -285,11 +286,11 @@ def read_elements(data: bytes) -> ElementTree.Element:
     try:
         parser.Parse(data, True)
     except expat.ExpatError as error:
-        raise UrdfError(f'not a URDF: {expat.ErrorString(error.code)} at line {error.lineno}, '
-                        f'column {error.offset + 1}; the text begins with '
+        raise UrdfError(f'not {article} {kind}: {expat.ErrorString(error.code)} at line '
+                        f'{error.lineno}, column {error.offset + 1}; the text begins with '
                         f'{quote(data[:60].decode("utf-8", "replace"))}') from None
     except (LookupError, ValueError) as error:
-        raise UrdfError(f'not a URDF: its text encoding cannot be read ({error}); '
+        raise UrdfError(f'not {article} {kind}: its text encoding cannot be read ({error}); '
                         'save it as UTF-8') from None
     return builder.close()
 

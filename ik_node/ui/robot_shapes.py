@@ -46,7 +46,7 @@ def drawable(tree: Tree, resolve: Callable[[str], tuple[Path | None, str]]) -> D
     Parameters
     ----------
     resolve : callable
-        Finds the file of a mesh, as :func:`ik_node.ui.mesh_files.resolve` does.
+        Finds the file of a mesh, as :func:`ik_node.model.mesh_files.resolve` does.
 
     """
     collisions = link_shapes(tree, 'collision')

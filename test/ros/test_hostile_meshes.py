@@ -10,8 +10,8 @@ import pytest
 
 pytest.importorskip('trimesh', reason='trimesh is not installed (extra "viewer")')
 
+from ik_node.model.mesh_files import resolve  # noqa: E402
 from ik_node.model.urdf import parse_urdf  # noqa: E402
-from ik_node.ui.mesh_files import resolve  # noqa: E402
 from ik_node.ui.viewer.link_meshes import link_bodies  # noqa: E402
 
 HUGE = b'\xff\xff\xff\xff'

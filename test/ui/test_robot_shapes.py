@@ -10,9 +10,9 @@ import pytest
 import robots
 
 from ik_node.kinematics.links import link_poses
+from ik_node.model.mesh_files import resolve
 from ik_node.model.shapes import link_shapes
 from ik_node.model.urdf import parse_urdf, read_urdf
-from ik_node.ui.mesh_files import resolve
 from ik_node.ui.robot_shapes import drawable, STAND_IN_COLOUR
 from ik_node.ui.viewer.link_meshes import link_bodies
 

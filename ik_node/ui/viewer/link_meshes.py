@@ -31,7 +31,7 @@ def link_bodies(tree: Tree, resolve: Resolve) -> tuple[dict[str, trimesh.Scene],
     Parameters
     ----------
     resolve : callable
-        Finds the file of a mesh, as :func:`ik_node.ui.mesh_files.resolve` does.  A mesh that
+        Finds the file of a mesh, as :func:`ik_node.model.mesh_files.resolve` does.  A mesh that
         is missing, or cannot be read, is replaced by primitives; a warning says so.
 
     """

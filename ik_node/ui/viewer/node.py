@@ -18,6 +18,7 @@ from visualization_msgs.msg import MarkerArray
 from ik_node.errors import ParameterError, StateError
 from ik_node.kinematics.arm import singular_values
 from ik_node.model.chain import Chain, make_chain
+from ik_node.model.mesh_files import resolve
 from ik_node.model.urdf import Tree
 from ik_node.ros.clocks import steady_clock
 from ik_node.ros.description import Description, DESCRIPTION_TOPIC
@@ -26,7 +27,6 @@ from ik_node.ros.node_parameters import declare
 from ik_node.ros.parameters import VIEWER_NODE
 from ik_node.ros.qos import BEST_EFFORT_QOS, LATCHED_QOS, STATUS_QOS
 from ik_node.ros.qos_mismatch import QosLog
-from ik_node.ui.mesh_files import resolve
 from ik_node.ui.viewer.event_queue import Inbox
 from ik_node.ui.viewer.link_meshes import link_bodies
 from ik_node.ui.viewer.page import is_loopback, Page

@@ -9,10 +9,10 @@ from hypothesis import example, given, strategies as st
 import pytest
 import robots
 
+from ik_node.model import mesh_files
+from ik_node.model.mesh_files import resolve
 from ik_node.model.shapes import link_shapes
 from ik_node.model.urdf import read_urdf
-from ik_node.ui import mesh_files
-from ik_node.ui.mesh_files import resolve
 
 DATA = b'solid x\nendsolid x\n'
 

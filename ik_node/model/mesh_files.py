@@ -150,7 +150,7 @@ def _look(paths: list[str], places: list[tuple[Path, Path]], package: str | None
             if root not in file.parents:
                 complaint = complaint or f'lies outside {quote(root, 200)}; {PATHS_HINT}'
                 continue
-            fault = _fault(file)
+            fault = file_fault(file)
             if fault is None:
                 return file
             if fault:
@@ -159,8 +159,8 @@ def _look(paths: list[str], places: list[tuple[Path, Path]], package: str | None
     raise UrdfError(complaint)
 
 
-def _fault(file: Path) -> str | None:
-    """Return the fault of a file: None if it is good, '' if it does not exist."""
+def file_fault(file: Path) -> str | None:
+    """Return the fault of a mesh file: None if it is good, '' if it does not exist."""
     try:
         status = file.stat()
         if not stat.S_ISREG(status.st_mode):

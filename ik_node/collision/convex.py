@@ -1,0 +1,242 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Convex hulls that together contain a triangle mesh.
+
+One hull of a bent link fills the space inside the bend and touches neighbours that the link
+does not touch.  So a mesh is cut by planes across its axes as long as that makes the hulls
+clearly smaller, and each part has a hull of its own.  The plane is the one that lowers the sum
+of the volumes most: a greedy form of approximate convex decomposition (Lien and Amato 2007,
+"Approximate convex decomposition of polyhedra").
+
+Nothing is lost by a cut: triangles that cross the plane are divided there, and the points of
+division belong to both parts.  Of a closed mesh the inside is contained, too.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ik_node.command_line.packages import missing
+from ik_node.errors import ParameterError
+
+MAX_HULLS = 6
+MAX_HULL_VERTICES = 300
+CUT_PLACES = (0.15, 0.3, 0.42, 0.5, 0.58, 0.7, 0.85)  # of the length of a part along an axis
+MIN_GAIN_OF_PART = 0.12   # a cut lowers the volume by this fraction of the hull of the part
+MIN_GAIN_OF_WHOLE = 0.03  # and by this fraction of the hull of the whole mesh
+COMPARED_TRIANGLES = 600  # of each part, when the planes are compared
+FLAT_THICKNESS_M = 1e-10  # a thinner mesh has a flat hull
+VERTICES_PER_ROUND = 20   # added to a thinned hull before the distances are computed again
+GROWTH_ROUNDS = 4         # in which the faces of a thinned hull are moved outwards
+DISTANCE_BLOCK = 10_000   # points whose distances to a hull are computed at once
+
+
+class Hulls(NamedTuple):
+    """
+    Convex hulls that together contain a mesh.
+
+    Attributes
+    ----------
+    vertices : tuple of (v, 3) arrays
+        Vertices of each hull, m.  A flat mesh has a flat hull, a line two vertices, a
+        point one.
+    grown : float
+        The most, m, that a hull of too many vertices was enlarged after it had been
+        reduced to MAX_HULL_VERTICES, so that it contains all of them.
+
+    """
+
+    vertices: tuple[np.ndarray, ...]
+    grown: float
+
+
+def convex_hulls(triangles: np.ndarray) -> Hulls:
+    """
+    Return at most MAX_HULLS convex hulls that together contain a mesh.
+
+    Parameters
+    ----------
+    triangles : (m, 3, 3) array
+        The corners of each triangle, m; finite, at least one triangle.  Neither the order
+        of the corners nor holes matter.
+
+    Raises
+    ------
+    ParameterError
+        If scipy, which computes the hulls, is not installed.
+
+    """
+    hulls = [_thinned(_hull_vertices(part.reshape(-1, 3))) for part in _divided(triangles)]
+    return Hulls(tuple(vertices for vertices, _ in hulls), max(grown for _, grown in hulls))
+
+
+def _qhull(points: np.ndarray) -> object:
+    """Return scipy's hull of points (v, 3) or (v, 2), or None where they are too flat for it."""
+    try:
+        from scipy.spatial import ConvexHull
+    except ImportError:
+        raise ParameterError('convex hulls of meshes are computed by scipy; '
+                             + missing('scipy')) from None
+    try:
+        return ConvexHull(points)
+    except (RuntimeError, ValueError):  # QhullError is a RuntimeError
+        return None
+
+
+# ---- cuts -------------------------------------------------------------------
+
+def _divided(triangles: np.ndarray) -> list[np.ndarray]:
+    """Return the triangles of each part after all cuts that are worth it."""
+    whole = _volume(triangles)
+    undecided, final = [(whole, triangles)], []
+    while undecided and len(undecided) + len(final) < MAX_HULLS:
+        largest = max(range(len(undecided)), key=lambda k: undecided[k][0])
+        volume, part = undecided.pop(largest)
+        halves = _halves(part)
+        gain = volume - sum(half for half, _ in halves)
+        if halves and gain > MIN_GAIN_OF_PART * volume and gain > MIN_GAIN_OF_WHOLE * whole:
+            undecided += halves
+        else:
+            final.append(part)
+    return final + [part for _, part in undecided]
+
+
+def _volume(triangles: np.ndarray) -> float:
+    """Return the volume of the convex hull of triangles, 0 if they are flat."""
+    hull = _qhull(triangles.reshape(-1, 3))
+    return 0.0 if hull is None else hull.volume
+
+
+def _halves(triangles: np.ndarray) -> list[tuple[float, np.ndarray]]:
+    """Return both sides of the best cut, each with its volume; an empty list without a cut."""
+    sample = triangles[::max(1, len(triangles) // COMPARED_TRIANGLES)]
+    lowest = _volume(sample)
+    best = None
+    low, high = triangles.min(axis=(0, 1)), triangles.max(axis=(0, 1))
+    for axis in range(3):
+        for place in low[axis] + np.array(CUT_PLACES) * (high[axis] - low[axis]):
+            volume = sum(_volume(_side(sample, axis, place, sign)) for sign in (1.0, -1.0))
+            if volume < lowest:
+                lowest, best = volume, (axis, place)
+    if best is None:
+        return []
+    sides = [_side(triangles, *best, sign) for sign in (1.0, -1.0)]
+    return [(_volume(side), side) for side in sides if len(side)]
+
+
+def _side(triangles: np.ndarray, axis: int, place: float, sign: float) -> np.ndarray:
+    """Return the triangles (k, 3, 3) on one side of the plane ``x[axis] = place``."""
+    depth = sign * (triangles[:, :, axis] - place)
+    inside = depth >= 0.0
+    count = inside.sum(axis=1)
+    pieces = [triangles[count == 3]]
+    for corners in (1, 2):
+        cut = count == corners
+        # Corner a is alone on its side; b and c are on the other.
+        alone = np.argmax(inside[cut] == (corners == 1), axis=1)
+        order = (alone[:, None] + np.arange(3)) % 3
+        d = np.take_along_axis(depth[cut], order, axis=1)
+        a, b, c = np.moveaxis(np.take_along_axis(triangles[cut], order[:, :, None], axis=1), 1, 0)
+        ab = a + (d[:, 0] / (d[:, 0] - d[:, 1]))[:, None] * (b - a)
+        ac = a + (d[:, 0] / (d[:, 0] - d[:, 2]))[:, None] * (c - a)
+        pieces += [np.stack(piece, axis=1) for piece in
+                   ([(a, ab, ac)] if corners == 1 else [(ab, b, c), (ab, c, ac)])]
+    return np.concatenate(pieces)
+
+
+# ---- hulls ------------------------------------------------------------------
+
+def _hull_vertices(points: np.ndarray) -> np.ndarray:
+    """Return the vertices (v, 3) of the convex hull of points, of which some may be equal."""
+    centred, axes = _principal_axes(points)
+    along = centred @ axes
+    thick = np.ptp(along, axis=0) > FLAT_THICKNESS_M
+    if not thick.any():
+        return points[:1].copy()
+    if thick.sum() == 1:
+        values = along[:, thick][:, 0]
+        return points[[values.argmin(), values.argmax()]]
+    hull = _qhull(centred if thick.all() else along[:, thick])
+    return _box_corners(points) if hull is None else points[hull.vertices]
+
+
+def _principal_axes(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return points about their mean, and the axes (3, 3) of their covariance as columns."""
+    centred = points - points.mean(axis=0)
+    return centred, np.linalg.eigh(centred.T @ centred)[1]
+
+
+def _box_corners(points: np.ndarray) -> np.ndarray:
+    """Return the corners (8, 3) of the box along the principal axes that contains points."""
+    centred, axes = _principal_axes(points)
+    along = centred @ axes
+    corners = np.array(np.meshgrid(*zip(along.min(axis=0), along.max(axis=0)))).reshape(3, -1).T
+    return points.mean(axis=0) + corners @ axes.T
+
+
+def _thinned(vertices: np.ndarray) -> tuple[np.ndarray, float]:
+    """
+    Return at most MAX_HULL_VERTICES points whose hull contains the vertices of a hull.
+
+    The hull of few vertices takes up the farthest one beyond each of its faces, as Quickhull
+    does (Barber, Dobkin and Huhdanpaa 1996, "The Quickhull algorithm for convex hulls"), until
+    it has as many as are allowed.  Then it is enlarged.  The second result is how far a point
+    was moved at most, m; no point of the new hull is farther from the old one.
+    """
+    if len(vertices) <= MAX_HULL_VERTICES:
+        return vertices, 0.0
+    directions = np.array(np.meshgrid(*[(-1.0, 0.0, 1.0)] * 3)).reshape(3, -1).T
+    kept = np.unique(np.argmax(vertices @ directions.T, axis=0))
+    while (hull := _qhull(vertices[kept])) is not None:
+        room = min(VERTICES_PER_ROUND, MAX_HULL_VERTICES - len(kept))
+        if not room:
+            return _enlarged(vertices, vertices[kept])
+        height, face = _heights(vertices, hull.equations)
+        order = np.argsort(-height, kind='stable')
+        first = np.sort(np.unique(face[order], return_index=True)[1])
+        added = np.setdiff1d(order[first[:room]], kept)
+        if not len(added):  # no vertex is outside
+            return vertices[kept], 0.0
+        kept = np.union1d(kept, added)
+    corners = _box_corners(vertices)  # a flat hull
+    return corners, float(np.linalg.norm(np.ptp(corners, axis=0)))
+
+
+def _heights(points: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return how far each point is above the faces of a hull (f, 4), and the face it is above."""
+    height, face = np.empty(len(points)), np.empty(len(points), dtype=int)
+    for start in range(0, len(points), DISTANCE_BLOCK):
+        block = slice(start, start + DISTANCE_BLOCK)
+        above = points[block] @ faces[:, :3].T + faces[:, 3]
+        face[block] = above.argmax(axis=1)
+        height[block] = above.max(axis=1)
+    return height, face
+
+
+def _enlarged(vertices: np.ndarray, kept: np.ndarray) -> tuple[np.ndarray, float]:
+    """
+    Return points `kept`, moved outwards until their hull contains `vertices`, and how far.
+
+    First each face is moved by as much as a vertex is above it, with its corners; the rest,
+    which becomes small, is made up by a scale about the centre.
+    """
+    moved = kept.copy()
+    for _ in range(GROWTH_ROUNDS):
+        hull = _qhull(moved)
+        height, face = _heights(vertices, hull.equations)
+        push = np.zeros(len(moved))
+        normals = np.zeros_like(moved)
+        for k in np.argsort(height):  # the highest vertex above a face is the last
+            if height[k] > 0.0:
+                corners = hull.simplices[face[k]]
+                push[corners], normals[corners] = height[k], hull.equations[face[k], :3]
+        moved += push[:, None] * normals
+    faces = _qhull(moved).equations
+    centre = moved.mean(axis=0)
+    depth = -(faces[:, :3] @ centre + faces[:, 3])
+    factor = 1.0 + max(0.0, _heights(vertices, faces / depth[:, None])[0].max())
+    moved = centre + factor * (moved - centre)
+    return moved, float(np.linalg.norm(moved - kept, axis=1).max())

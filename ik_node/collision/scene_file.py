@@ -1,0 +1,294 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Scenes as YAML files.
+
+.. code-block:: yaml
+
+    objects:
+      floor: {plane: 0.0}                     # all below z = 0 is solid
+      table: {box: [1.0, 0.6, 0.04], xyz: [0.6, 0.0, 0.2], rpy: [0.0, 0.0, 0.3]}
+      post: {cylinder: [0.05, 1.2], xyz: [0.4, 0.4, 0.6]}      # radius, length along z
+      ball: {sphere: 0.1, xyz: [0.5, 0.0, 0.5], padding: 0.01}
+      pipe: {capsule: [0.03, 0.8], quat: [0.0, 0.7071068, 0.0, 0.7071068]}
+      shelf: {mesh: meshes/shelf.stl, scale: 0.001, xyz: [0.0, -0.8, 0.0]}
+      scan: {points: [[0.5, 0.1, 0.2], [0.5, 0.1, 0.3]], voxel: 0.02}
+      tray:                                   # several parts, each with a pose in the tray
+        parts:
+          - {box: [0.3, 0.2, 0.01]}
+          - {box: [0.3, 0.01, 0.05], xyz: [0.0, 0.1, 0.03]}
+        xyz: [0.6, 0.0, 0.23]
+      tool: {box: [0.05, 0.05, 0.2], frame: hand, attach: [left_finger, right_finger]}
+
+Each object has one shape: box, cylinder, sphere, capsule, plane, mesh, points, hull (its
+vertices) or parts.  ``xyz`` (m) with ``rpy`` (rad, fixed axes) or ``quat`` (x, y, z, w) is its
+pose in ``frame``, a link of the robot, by default the base link.  ``padding`` (m) is added all
+round.  ``attach`` lists the links that an object in the hand may touch; its frame is the link
+that holds it.  A mesh is found as the meshes of a URDF are: beside the file, or by package://.
+Unknown keys, and keys that are given twice, are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from ik_node.collision.part_checks import finite_array, NO_VERTICES
+from ik_node.collision.parts import ConvexPart
+from ik_node.collision.scene import Scene, SceneObject
+from ik_node.errors import ParameterError
+from ik_node.kinematics.arguments import did_you_mean
+from ik_node.model.mesh_files import resolve
+from ik_node.se3 import pose, rotation_from_quaternion, rotation_from_rpy, rotation_log
+from ik_node.text import printable, quote, shown
+
+MAX_SCENE_BYTES = 16 * 2**20
+MAX_NORM_ERROR = 0.1  # of a quaternion, which is normalised
+PART_SHAPES = ('box', 'cylinder', 'sphere', 'capsule', 'plane', 'hull')
+OBJECT_SHAPES = (*PART_SHAPES, 'mesh', 'points', 'parts')
+POSE_KEYS = ('xyz', 'rpy', 'quat')
+OBJECT_KEYS = (*POSE_KEYS, 'frame', 'padding', 'attach')
+SHAPE_OPTIONS = {'mesh': ('scale',), 'points': ('voxel',)}  # keys of one shape alone
+
+
+class SceneLoader(yaml.SafeLoader):
+    """Reads plain YAML: no aliases, which could expand without end, and no key twice."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """Refuse an alias."""
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()
+            raise yaml.MarkedYAMLError(problem=f'the alias *{event.anchor} is not allowed',
+                                       problem_mark=event.start_mark)
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict:
+        """Refuse a key that is given twice."""
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, Hashable):
+                break  # refused below
+            if key in seen:
+                raise yaml.MarkedYAMLError(problem=f'the key {quote(key)} is given twice',
+                                           problem_mark=key_node.start_mark)
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+def read_scene(path: str | Path, base_link: str = '', links: Iterable[str] = (),
+               search_paths: Sequence[str | Path] = ()) -> Scene:
+    """
+    Return the scene of a YAML file.
+
+    Parameters
+    ----------
+    base_link, links
+        As for :class:`ik_node.collision.scene.Scene`.
+    search_paths : sequence of paths
+        Folders with meshes, as for :func:`ik_node.model.mesh_files.resolve`.
+
+    Raises
+    ------
+    ParameterError
+        If the file cannot be read, or an entry is not allowed; names the file and the key.
+
+    """
+    path = Path(path).expanduser()
+    try:
+        with path.open('rb') as file:
+            data = file.read(MAX_SCENE_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise ParameterError(f'cannot read the scene {quote(path, 300)}: '
+                             f'{getattr(error, "strerror", None) or error}') from None
+    scene = Scene(base_link, links)
+    _add_yaml(scene, data, f'the scene {quote(path, 300)}', path.parent, search_paths)
+    return scene
+
+
+def scene_from_yaml(text: str, base_link: str = '', links: Iterable[str] = ()) -> Scene:
+    """
+    Return the scene of a YAML text; relative paths of meshes are refused.
+
+    Raises
+    ------
+    ParameterError
+        If an entry is not allowed; names the key.
+
+    """
+    scene = Scene(base_link, links)
+    _add_yaml(scene, text.encode('utf-8', errors='replace'), 'the scene', None, ())
+    return scene
+
+
+def scene_to_yaml(scene: Scene) -> str:
+    """
+    Return a scene as YAML from which :func:`scene_from_yaml` makes it again.
+
+    Meshes are written as hulls, points as boxes.
+    """
+    return yaml.safe_dump({'objects': {item.id: _object_entry(item)
+                                       for item in scene.objects.values()}},
+                          sort_keys=False, default_flow_style=None, allow_unicode=True)
+
+
+# ---- reading ----------------------------------------------------------------
+
+def _add_yaml(scene: Scene, data: bytes, what: str, folder: Path | None,
+              search_paths: Sequence[str | Path]) -> None:
+    """Add the objects of a YAML text to a scene."""
+    if len(data) > MAX_SCENE_BYTES:
+        raise ParameterError(f'{what} has more than {MAX_SCENE_BYTES // 2**20} MiB; put its '
+                             'shapes into mesh files')
+    try:
+        content = yaml.load(data, SceneLoader)  # a SafeLoader
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
+        raise ParameterError(f'{what} is not plain YAML: {_why(error)}') from None
+    if not isinstance(content, dict) or list(content) != ['objects']:
+        raise ParameterError(f'{what} has the keys {shown(_keys(content), 80)}; it must have one '
+                             'key, objects')
+    entries = {} if content['objects'] is None else content['objects']
+    if not isinstance(entries, dict):
+        raise ParameterError(f'{what}: objects is {shown(entries, 80)}; it must map the id of '
+                             'each object to its shape')
+    for id, entry in entries.items():
+        try:
+            _add_entry(scene, id, entry, folder, search_paths)
+        except ParameterError as error:
+            raise ParameterError(f'{what}, at objects.{printable(str(id), 80)}: '
+                                 f'{error}') from None
+
+
+def _add_entry(scene: Scene, id: str, entry: Any, folder: Path | None,
+               search_paths: Sequence[str | Path]) -> None:
+    shape = _shape(entry, OBJECT_SHAPES, OBJECT_KEYS)
+    options = {'T': _pose(entry), 'frame': entry.get('frame', ''),
+               'padding': entry.get('padding', 0.0)}
+    if shape == 'mesh':
+        path, fault = resolve(str(entry['mesh']), search_paths, folder)
+        if path is None:
+            raise ParameterError(fault.replace('URDF', 'scene'))
+        scene.add_mesh(id, path, entry.get('scale', 1.0), **options)
+    elif shape == 'points':
+        if 'voxel' not in entry:
+            raise ParameterError('points need a voxel, the edge of the cubes that are solid, m')
+        scene.add_points(id, entry['points'], entry['voxel'], **options)
+    elif shape == 'parts':
+        if not isinstance(entry['parts'], list):
+            raise ParameterError(f'parts is {shown(entry["parts"], 80)}; it must be a list of '
+                                 'shapes')
+        scene.add_parts(id, [_part(part, _shape(part, PART_SHAPES, POSE_KEYS))
+                             for part in entry['parts']], **options)
+    else:
+        part = _part(entry, shape)
+        scene.add_parts(id, [ConvexPart(part.kind, part.size, _height(entry, shape),
+                                        part.vertices)], **options)
+    if 'attach' in entry:
+        touch_links = [] if entry['attach'] is None else entry['attach']
+        if not isinstance(touch_links, list):
+            raise ParameterError(f'attach is {shown(touch_links, 80)}; it must be a list of '
+                                 'links, which may be empty')
+        scene.attach(id, scene.objects[id].frame, touch_links)
+
+
+def _shape(entry: Any, shapes: tuple[str, ...], keys: tuple[str, ...]) -> str:
+    """Return the key of an entry that is its shape; refuse other keys than the known ones."""
+    if not isinstance(entry, dict):
+        raise ParameterError(f'it is {shown(entry, 80)}; it must have a shape, for example '
+                             'box: [1, 1, 0.1]')
+    found = [key for key in entry if key in shapes]
+    if len(found) != 1:
+        raise ParameterError(f'it has the shapes {", ".join(found) or "none"}; it must have one '
+                             f'of {", ".join(shapes)}')
+    known = (*shapes, *keys, *SHAPE_OPTIONS.get(found[0], ()))
+    for key in entry:
+        if key not in known:
+            raise ParameterError(f'the key {quote(key)} is unknown' + did_you_mean(key, known))
+    return found[0]
+
+
+def _part(entry: Mapping[str, Any], shape: str) -> ConvexPart:
+    """Return one convex part at its pose; its numbers are checked by the scene."""
+    value = entry[shape]
+    T = _pose(entry) @ _height(entry, shape)
+    if shape == 'hull':
+        return ConvexPart('hull', (), T, value)
+    size = () if shape == 'plane' else (value,) if shape == 'sphere' else value
+    return ConvexPart(shape, size, T, NO_VERTICES)
+
+
+def _height(entry: Mapping[str, Any], shape: str) -> np.ndarray:
+    """Return the pose of a part in the pose of its entry: of a plane, its height."""
+    T = np.eye(4)
+    if shape == 'plane':
+        T[2, 3] = finite_array(entry['plane'], (), 'the height of the plane (m)')
+    return T
+
+
+def _pose(entry: Mapping[str, Any]) -> np.ndarray:
+    """Return the pose (4, 4) that xyz and rpy or quat of an entry give."""
+    if 'rpy' in entry and 'quat' in entry:
+        raise ParameterError('it has rpy and quat; give one of them')
+    R = np.eye(3)
+    if 'rpy' in entry:
+        R = rotation_from_rpy(*finite_array(entry['rpy'], (3,), 'rpy'))
+    elif 'quat' in entry:
+        quaternion = finite_array(entry['quat'], (4,), 'quat')
+        norm = np.linalg.norm(quaternion)
+        if not abs(norm - 1.0) <= MAX_NORM_ERROR:
+            raise ParameterError(f'quat has the norm {norm:g}; x, y, z, w of norm 1 are needed')
+        R = rotation_from_quaternion(quaternion / norm)
+    return pose(R, finite_array(entry.get('xyz', (0.0, 0.0, 0.0)), (3,), 'xyz'))
+
+
+def _keys(content: Any) -> Any:
+    return list(content) if isinstance(content, dict) else content
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return 'it is nested too deeply'
+    mark = getattr(error, 'problem_mark', None)
+    where = f' in line {mark.line + 1}, column {mark.column + 1}' if mark else ''
+    return printable(str(getattr(error, 'problem', None) or error), 200) + where
+
+
+# ---- writing ----------------------------------------------------------------
+
+def _object_entry(item: SceneObject) -> dict[str, Any]:
+    alone = len(item.parts) == 1 and np.array_equal(item.parts[0].T, np.eye(4))
+    entry: dict[str, Any] = _part_entry(item.parts[0], item.T) if alone else {
+        'parts': [_part_entry(part, part.T) for part in item.parts], **_pose_entry(item.T)}
+    if item.frame:
+        entry['frame'] = item.frame
+    if item.padding:
+        entry['padding'] = item.padding
+    if item.attached:
+        entry['attach'] = sorted(item.touch_links)
+    return entry
+
+
+def _part_entry(part: ConvexPart, T: np.ndarray) -> dict[str, Any]:
+    value: Any = list(part.size)
+    if part.kind == 'hull':
+        value = part.vertices.tolist()
+    elif part.kind == 'plane':
+        value = 0.0
+    elif part.kind == 'sphere':
+        value = part.size[0]
+    return {part.kind: value, **_pose_entry(T)}
+
+
+def _pose_entry(T: np.ndarray) -> dict[str, list[float]]:
+    """Return xyz and quat of a pose, without those that are zero."""
+    entry = {'xyz': T[:3, 3].tolist()} if T[:3, 3].any() else {}
+    vector = rotation_log(T[:3, :3])
+    angle = np.linalg.norm(vector)
+    if angle > 0.0:
+        entry['quat'] = [*(np.sin(0.5 * angle) * vector / angle).tolist(),
+                         float(np.cos(0.5 * angle))]
+    return entry
