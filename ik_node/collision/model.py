@@ -113,6 +113,13 @@ class CollisionModel:
         k = int(distances.argmin())
         return float(distances[k]), *self.names_of(k)
 
+    def distance_of(self, k: int, q: np.ndarray) -> float:
+        """Return the distance (m) of pair k at q (n,)."""
+        distances = np.empty(len(self.pairs.pairs))
+        all_distances(self.pairs, np.ascontiguousarray(q, dtype=float), np.inf, distances,
+                      check_work(self.pairs))
+        return float(distances[k])
+
     def describe(self, q: np.ndarray) -> str:
         """Return which two are nearest to each other at q (n,), and how near, in words."""
         distance, first, second = self.distance(q)

@@ -1,0 +1,132 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The distances of an arm to itself and to objects, by Pinocchio and coal."""
+
+import pickle
+
+from geometry_oracle import bodies_of, model_of, Oracle
+import numpy as np
+import pytest
+import robots
+
+from ik_node.collision.model import CollisionModel
+from ik_node.collision.scene import Scene
+from ik_node.errors import ParameterError
+
+ARMS = 'six_axis_arm', 'parallel_axes_arm', 'ur5', 'panda', 'xarm7'
+
+
+def scene_of(name, seed=0):
+    """Return some objects of each kind around an arm, with a ground below it."""
+    chain, rng = robots.chain(name), np.random.default_rng(seed)
+    scene = Scene(chain.base_link, robots.tree(name).links)
+
+    def somewhere():
+        T = np.eye(4)
+        T[:3, 3] = rng.uniform(-0.9, 0.9, 3) + [0.0, 0.0, 0.5]
+        return T
+
+    for k in range(3):
+        scene.add_box(f'box_{k}', tuple(rng.uniform(0.05, 0.3, 3)), somewhere())
+        scene.add_cylinder(f'cylinder_{k}', (0.1, 0.3), somewhere())
+        scene.add_sphere(f'sphere_{k}', 0.08, somewhere())
+        scene.add_capsule(f'capsule_{k}', (0.05, 0.3), somewhere())
+    scene.add_plane('ground', np.eye(4))
+    return scene.bodies
+
+
+@pytest.mark.parametrize('name', ARMS)
+def test_distances_are_those_of_coal(name):
+    """Of each pair at random postures; free is what keeps the margin."""
+    objects = scene_of(name)
+    model = model_of(name, margin=0.01).with_objects(objects)
+    oracle = Oracle(name, model, bodies_of(name), objects)
+    verdicts = set()
+    for q in robots.random_postures(robots.chain(name), 12, 5):
+        expected = oracle.distances(q)
+        for k in np.argsort(expected)[:8]:
+            found = model.distance_of(k, q)
+            if expected[k] > 1e-5:
+                assert abs(found - expected[k]) < 3e-6, model.names_of(k)
+            elif expected[k] < -1e-5:
+                assert found <= 1e-6, model.names_of(k)
+        free = bool(model.check_many(q[None])[0])
+        assert free == (expected.min() > 0.01)
+        verdicts.add(free)
+        least, first, second = model.distance(q)
+        nearest = model.names_of(int(expected.argmin()))
+        assert expected.min() <= 0.0 or {first, second} == set(nearest)
+        assert (least <= 0.0) == ('touch' in model.describe(q))
+    assert False in verdicts
+
+
+@pytest.mark.parametrize('name', ARMS)
+def test_which_pairs_are_checked(name):
+    """Not those that one joint connects or that cannot move against each other; all others."""
+    model = model_of(name)
+    chain, tree = robots.chain(name), robots.tree(name)
+    checked = {frozenset(each.links) for each in model.report if not each.reason}
+    some, others = robots.random_postures(chain, 2, 1)
+    for one in bodies_of(name):
+        for two in bodies_of(name):
+            if one is two:
+                continue
+            poses = [robots.reference(name).pose(one.frame, two.frame, robots.positions(chain, q))
+                     for q in (some, others)]
+            rigid = np.allclose(*poses, atol=1e-9)
+            if rigid:
+                assert frozenset((one.name, two.name)) not in checked
+    for each in model.report:
+        assert each.reason in ('', 'one joint connects them') or 'in contact' in each.reason
+    for joint in tree.joints:
+        assert frozenset((joint.parent, joint.child)) not in checked
+
+
+def test_pairs_that_are_named_are_left_out():
+    """As an SRDF names them."""
+    name = 'six_axis_arm'
+    before = model_of(name)
+    pair = next(each.links for each in before.report if not each.reason)
+    after = model_of(name, disabled_pairs=[pair[::-1]])
+    assert len(after.pairs.pairs) < len(before.pairs.pairs)
+    assert next(each for each in after.report if each.links == pair).reason == 'disabled'
+
+
+def test_a_model_can_be_pickled():
+    """For batches in other processes."""
+    model = model_of('six_axis_arm').with_objects(scene_of('six_axis_arm'))
+    Q = robots.random_postures(robots.chain('six_axis_arm'), 50, 2)
+    assert np.array_equal(pickle.loads(pickle.dumps(model)).check_many(Q), model.check_many(Q))
+
+
+def test_objects_on_a_link_move_with_it():
+    """An attached object is checked against the other links and against the scene."""
+    name = 'six_axis_arm'
+    chain = robots.chain(name)
+    scene = Scene(chain.base_link, robots.tree(name).links)
+    T = np.eye(4)
+    T[2, 3] = 0.3
+    scene.add_box('stick', (0.02, 0.02, 0.6), T, frame=chain.tip_link)
+    objects = scene.bodies
+    model = model_of(name).with_objects(objects)
+    oracle = Oracle(name, model, bodies_of(name), objects)
+    assert any('stick' in model.names_of(k) for k in range(len(model.pairs.pairs)))
+    for q in robots.random_postures(chain, 20, 3):
+        assert (oracle.distances(q).min() > 0.0) == model.check_many(q[None])[0]
+
+
+def test_bad_arguments_are_refused():
+    """With what is allowed."""
+    with pytest.raises(ParameterError, match='margin is -0.1'):
+        model_of('six_axis_arm', margin=-0.1)
+    with pytest.raises(ParameterError, match='not a link'):
+        scene = Scene('elsewhere', ['elsewhere'])
+        scene.add_sphere('ball', 0.1, np.eye(4), frame='elsewhere')
+        model_of('six_axis_arm').with_objects(scene.bodies)
+
+
+def test_an_arm_without_bodies_is_always_free():
+    """There is nothing to check."""
+    model = CollisionModel(robots.chain('ur5'), robots.tree('ur5'), ())
+    assert model.check_many(np.zeros((3, 6))).all()
+    assert model.distance(np.zeros(6)) == (np.inf, '', '')
