@@ -100,7 +100,7 @@ def test_it_ramps_down(forward, probe, end):
 
 
 def stream_answer(probe, sent):
-    """Return the final answer to a stream; its first poses may be lost, as they are best effort."""
+    """Return the final answer to a stream; its first poses may be lost."""
     def final():
         return [each for each in probe.statuses
                 if each['stamp'] in sent and each['state'] in FINAL]
