@@ -29,7 +29,7 @@ from ik_node.motion.ruckig_motion import (
     sample_peaks,
 )
 from ik_node.motion.start_state import StartState
-from ik_node.motion.tip_speed import speed_shares
+from ik_node.motion.tip_speed import speed_shares, tip_rates
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.motion.validate import validate
 
@@ -90,6 +90,15 @@ def plan_point_to_point(joint_names: tuple[str, ...], start: StartState, q_goal:
 
     candidates = [direct] if state.rests else [direct, stop_first]
     return _first_valid(joint_names, candidates, start, limits, period)
+
+
+def warm_up(chain: Chain, limits: MotionLimits) -> None:
+    """Load or compile all kernels of motions between joint positions, and of what joins them."""
+    q = np.clip(chain.middle, chain.lower, chain.upper)
+    start = StartState.from_state(MotionState.at_rest(q))
+    motion = plan_point_to_point(chain.joint_names, start, q, limits, 0.1, chain)
+    StartState.from_motion(motion, 0.0, 0.5 * motion.duration)
+    tip_rates(chain, q[None], q[None])
 
 
 def plan_stop(joint_names: tuple[str, ...], start: StartState, limits: MotionLimits,

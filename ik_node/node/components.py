@@ -15,7 +15,7 @@ from ik_node.kinematics.arm import forward_kinematics, singular_values
 from ik_node.kinematics.compilation import compilation_told
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import Tree
-from ik_node.motion.tip_speed import tip_rates
+from ik_node.motion.point_to_point import warm_up
 from ik_node.node.active_flag import ActiveFlag
 from ik_node.node.arm_state import ArmState
 from ik_node.node.callback_delay import CallbackDelay
@@ -109,10 +109,10 @@ class Components:
                               self._values)
         with compilation_told(logger.info):
             settings = make_settings(self._values, chain)
-            warm_up = settings.solver.solve(Goal(forward_kinematics(chain, chain.middle)),
-                                            chain.middle)
-            singular_values(chain, warm_up.q)
-            tip_rates(chain, warm_up.q[None], warm_up.q[None])
+            solved = settings.solver.solve(Goal(forward_kinematics(chain, chain.middle)),
+                                           chain.middle)
+            singular_values(chain, solved.q)
+            warm_up(chain, settings.limits)
         before, robot = self._holder.robot, Robot(tree, chain, settings)
         robot.astray = before is not None and before.astray  # the controller is the same
         self._holder.robot = robot

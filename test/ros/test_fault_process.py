@@ -37,7 +37,8 @@ from scenes import Eyes, FAR_AWAY, values
 
 AWAY = np.array([1.2, 0.1, -0.6, 0.3, 1.2, 0.5])
 WHOLE = 'REACHED', 'ALREADY_THERE'
-LATE = 'GOAL_STALE', 'STATE_STALE', 'STATE_LOST', 'NOT_MOVING'  # on a machine that gives no time
+# On a machine that gives no time; a motion may come too late for the controller.
+LATE = 'GOAL_STALE', 'STATE_STALE', 'STATE_LOST', 'NOT_MOVING', 'OFF_TARGET'
 SET_BACK = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -120,7 +121,7 @@ def test_a_node_that_was_late_says_so(system):
         else:
             assert [answer['reason'] for answer in answers] == ['GOAL_STALE'] * 2, answers
             age = float(re.search(r'was sent ([\d.]+) s', answers[1]['message'])[1])
-            assert 1.9 < age < monotonic() - sent
+            assert 1.9 < age < monotonic() - sent + 0.1
     assert not any(answer['reason'].startswith('STATE') for answer in system.statuses)
     assert 'joint state of' not in system.node.output
 
@@ -284,11 +285,11 @@ def test_goals_while_the_node_still_compiles(tmp_path, probe):
             publisher = probe.publisher(type(message), topic)
             stamps.append(stamped(probe, message))
             publisher.publish(message)
-        assert probe.final(stamps[0])['reason'] == 'SUPERSEDED'
+        probe.wait(lambda: 'waits until the node has compiled' in node.output)
         assert not probe.answers(stamps[1])
         done.touch()
+        assert probe.final(stamps[0])['reason'] == 'SUPERSEDED'
         assert probe.final(stamps[1])['state'] == 'reached'
-        assert 'waits until the node has compiled' in node.output
 
 
 @pytest.mark.fault('time and load', 'threads of the linear algebra',

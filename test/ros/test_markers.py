@@ -176,6 +176,7 @@ def test_a_preview_during_a_motion_stays(system, eyes):
     assert len(system.trajectories) == sent
     system.spin_for(0.2)
     assert len(eyes.scenes) == seen
+    assert system.set_parameters('/ik_node', {'motion.velocity_scale': 0.1}).successful
     system.send(HERE.translation, QUAT)
     eyes.see(lambda: eyes.there('path') and not eyes.there('reason'))
     system.call(system.stop)

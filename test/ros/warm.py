@@ -135,7 +135,7 @@ def load() -> None:
     from ik_node.kinematics.arm import forward_kinematics, singular_values
     from ik_node.model.chain import make_chain
     from ik_node.model.urdf import read_urdf
-    from ik_node.motion.tip_speed import tip_rates
+    from ik_node.motion.point_to_point import warm_up
     from ik_node.node.preparation import Kernels, load_kernels
     from ik_node.node.settings import make_settings
     from ik_node.ros.parameters import IK_NODE
@@ -144,7 +144,7 @@ def load() -> None:
     settings = make_settings({row.name: row.default for row in IK_NODE}, chain)
     solved = settings.solver.solve(Goal(forward_kinematics(chain, chain.middle)), chain.middle)
     singular_values(chain, solved.q)
-    tip_rates(chain, solved.q[None], solved.q[None])
+    warm_up(chain, settings.limits)
     for kernels in Kernels:
         load_kernels(kernels, chain, settings)
     for name, module in list(sys.modules.items()):  # the C libraries of the messages
