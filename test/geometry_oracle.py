@@ -4,7 +4,6 @@
 
 import coal
 import numpy as np
-import pinocchio as pin
 import robots
 
 from ik_node.collision.bodies import arm_bodies

@@ -19,6 +19,8 @@ from PIL import Image
 import pytest
 import yaml
 
+from ik_node.collision.scene_file import scene_from_yaml
+from ik_node.model.urdf import read_urdf
 from scripts import source_map
 from scripts.reference import TABLES
 
@@ -119,10 +121,14 @@ def test_wrong_commands_are_found(command):
 
 
 def test_parameter_files_in_the_documents():
-    """Their names exist, and their values are allowed."""
+    """Their names exist, and their values are allowed; so are the objects of scenes."""
     found = [block for block in blocks('yaml')]
     assert found
     for block in found:
+        if 'objects' in yaml.safe_load(block.text):
+            tree = read_urdf(ROOT / 'urdf/six_axis_arm.urdf')
+            scene_from_yaml(block.text, 'base_link', tree.links)
+            continue
         for node, content in yaml.safe_load(block.text).items():
             rows = {row.name: row for row in TABLES[node.removeprefix('/**/')]}
             for name, value in content['ros__parameters'].items():

@@ -12,11 +12,14 @@ Otherwise the interval is halved.  Nothing between two instants is skipped, what
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
+from ik_node.collision import check, distance, shapes
 from ik_node.collision.check import check_work, pair_distance, place_parts
 from ik_node.collision.model import CollisionModel
+from ik_node.kinematics import kernels
 from ik_node.kinematics.kernels import compiled, inner
 
 FIRST_INTERVAL_S = 0.1        # longest interval that is looked at first
@@ -24,7 +27,7 @@ MAX_INTERVALS = 64            # that wait to be looked at; halving needs one for
 CONTACT_TIME_S = 1e-3         # to within which the first contact is found
 LEAST_DOUBT_M = 2.5e-4        # a distance this little above the margin counts as too near
 START_SLACK_M = 1e-3          # by which a pair that is too near at the start may come nearer
-PROVED, TOO_NEAR, UNDECIDED = -1, 0, 1  # of an interval
+INTERVAL_PROVED, PAIR_TOO_NEAR, INTERVAL_UNDECIDED = -1, 0, 1  # of an interval
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,7 @@ def certify(model: CollisionModel, begins: np.ndarray, lengths: np.ndarray,
         A refusal may be wrong only where the distance is less than LEAST_DOUBT_M above the margin.
 
     """
+    forget_old_kernels()
     if not len(model.pairs.pairs):
         return None
     c = np.ascontiguousarray(c, dtype=float)
@@ -78,7 +82,7 @@ def certify(model: CollisionModel, begins: np.ndarray, lengths: np.ndarray,
     segment, t, k = first_contact(
         model.pairs, _reaches(model), np.ascontiguousarray(lengths, dtype=float), c, least,
         np.zeros((MAX_INTERVALS, 2)), np.zeros((3, c.shape[2])), work)
-    if segment == PROVED:
+    if segment == INTERVAL_PROVED:
         return None
     q = (c[:, segment] * t ** np.arange(6)[:, None]).sum(axis=0)
     return Contact(float(begins[segment]) + t, model.names_of(k), model.distance_of(k, q))
@@ -89,6 +93,12 @@ def certify_edge(model: CollisionModel, q0: np.ndarray, q1: np.ndarray) -> Conta
     c = np.zeros((6, 1, len(q0)))
     c[0, 0], c[1, 0] = q0, np.subtract(q1, q0)
     return certify(model, np.zeros(1), np.ones(1), c)
+
+
+@lru_cache(maxsize=None)
+def forget_old_kernels() -> None:
+    """Drop, once per process, compiled code that is older than its source."""
+    kernels.forget_stale((first_contact,), (kernels, check, distance, shapes))
 
 
 def _reaches(model: CollisionModel) -> np.ndarray:
@@ -136,7 +146,7 @@ def first_contact(check, reaches, lengths, c, least, stack, rows, work):
     Returns
     -------
     (int, float, int)
-        Segment (PROVED if there is none), time in it (s), and pair.
+        Segment (INTERVAL_PROVED if there is none), time in it (s), and pair.
 
     """
     q, deviation = rows[0], rows[1]
@@ -160,27 +170,27 @@ def first_contact(check, reaches, lengths, c, least, stack, rows, work):
                 deviations(c, segment, t, h, deviation)
                 place_parts(check, q, work)
                 found, k = interval_verdict(check, reaches, deviation, least, work)
-                if found == PROVED:
+                if found == INTERVAL_PROVED:
                     continue
-                if found == TOO_NEAR and h < CONTACT_TIME_S or count + 2 > stack.shape[0]:
+                if found == PAIR_TOO_NEAR and h < CONTACT_TIME_S or count + 2 > stack.shape[0]:
                     return segment, t, k
                 h *= 0.5
                 # The earlier half is looked at first.
                 stack[count, 0], stack[count, 1] = t + h, h
                 stack[count + 1, 0], stack[count + 1, 1] = t - h, h
                 count += 2
-    return PROVED, 0.0, 0
+    return INTERVAL_PROVED, 0.0, 0
 
 
 @inner
 def interval_verdict(check, reaches, deviation, least, work):
     """
-    Return whether an interval is PROVED, TOO_NEAR or UNDECIDED, and the pair.
+    Return the verdict on an interval, and the pair that it is about.
 
     After :func:`place_parts` at its middle.
     """
     table, ints = check.table, check.shapes.ints
-    verdict, worst = PROVED, 0
+    verdict, worst = INTERVAL_PROVED, 0
     for k in range(least.shape[0]):
         a, b = check.pairs[k, 0], check.pairs[k, 1]
         low, high = ints[a, 1], ints[b, 1]
@@ -198,8 +208,8 @@ def interval_verdict(check, reaches, deviation, least, work):
         if distance > least[k] + moved:
             continue
         if distance <= least[k] or moved < LEAST_DOUBT_M:
-            return TOO_NEAR, k
-        verdict, worst = UNDECIDED, k
+            return PAIR_TOO_NEAR, k
+        verdict, worst = INTERVAL_UNDECIDED, k
     return verdict, worst
 
 

@@ -24,7 +24,8 @@ MAX_SIMPLICES = 60
 DISTANCE_ERROR_M = 1e-7  # at which the search ends
 TOUCHING_CORES_M = 1e-9
 FLAT_TETRAHEDRON = 1e-12  # relative to the squares of its edges
-FACES = np.array([[0, 1, 2, 3], [0, 1, 3, 2], [0, 2, 3, 1], [1, 2, 3, 0]])  # the last: opposite
+# The vertices of each face of a tetrahedron, and the one opposite.
+TETRAHEDRON_FACES = np.array([[0, 1, 2, 3], [0, 1, 3, 2], [0, 2, 3, 1], [1, 2, 3, 0]])
 
 
 class GjkWork(NamedTuple):
@@ -222,7 +223,8 @@ def tetrahedron_weights(S, weights, trial):
     """
     best, outside = np.inf, False
     for face in range(4):
-        a, b, c, d = FACES[face, 0], FACES[face, 1], FACES[face, 2], FACES[face, 3]
+        corners = TETRAHEDRON_FACES[face]
+        a, b, c, d = corners[0], corners[1], corners[2], corners[3]
         ux, uy, uz = S[b, 0] - S[a, 0], S[b, 1] - S[a, 1], S[b, 2] - S[a, 2]
         qx, qy, qz = S[c, 0] - S[a, 0], S[c, 1] - S[a, 1], S[c, 2] - S[a, 2]
         nx, ny, nz = uy * qz - uz * qy, uz * qx - ux * qz, ux * qy - uy * qx

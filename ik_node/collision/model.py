@@ -6,14 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
 
+from ik_node.collision import check, distance, shapes
 from ik_node.collision.check import all_distances, check_work, Pairs, which_free
 from ik_node.collision.parts import Body
 from ik_node.collision.shapes import shapes_of
 from ik_node.errors import ParameterError
+from ik_node.kinematics import kernels
 from ik_node.kinematics.kernels import joint_frames
 from ik_node.kinematics.links import link_poses, path_between
 from ik_node.model.chain import Chain
@@ -68,6 +71,9 @@ class CollisionModel:
     Attributes
     ----------
     report : tuple of PairReport
+    objects : tuple of Body
+    touch_links : mapping of object to links and objects
+        What each object may touch.
 
     Raises
     ------
@@ -80,20 +86,32 @@ class CollisionModel:
                  objects: Iterable[Body] = (), margin: float = 0.0,
                  disabled_pairs: Iterable[tuple[str, str]] = (),
                  positions: Mapping[str, float] | None = None) -> None:
-        if not 0.0 <= margin < np.inf:
-            raise ParameterError(f'the margin is {margin} m; it must be 0 or more')
-        self.chain, self.margin = chain, margin
+        forget_old_kernels()
+        self.chain, self.margin = chain, _checked_margin(margin)
         self._frames = _frames_of_links(chain, tree, positions or {})
         self._bodies = tuple(body for body in bodies if body.frame in self._frames)
         disabled = {frozenset(pair) for pair in disabled_pairs}
         self.report, self._link_pairs = self._pairs_of_links(disabled)
-        self._set_objects(tuple(objects))
+        self._set_objects(tuple(objects), {})
 
-    def with_objects(self, objects: Iterable[Body]) -> CollisionModel:
-        """Return the model of the same arm among other objects."""
+    def with_objects(self, objects: Iterable[Body], margin: float | None = None,
+                     touch_links: Mapping[str, Iterable[str]] | None = None) -> CollisionModel:
+        """
+        Return the model of the same arm among other objects.
+
+        Parameters
+        ----------
+        objects : iterable of Body
+        margin : float, optional
+            Default: that of this model.
+        touch_links : mapping of object to links and objects, optional
+            What each object may touch.
+
+        """
         other = object.__new__(CollisionModel)
         other.__dict__.update(self.__dict__)
-        other._set_objects(tuple(objects))
+        other.margin = self.margin if margin is None else _checked_margin(margin)
+        other._set_objects(tuple(objects), touch_links or {})
         return other
 
     def check_many(self, Q: np.ndarray) -> np.ndarray:
@@ -133,7 +151,9 @@ class CollisionModel:
         a, b = self.pairs.pairs[k]
         return self._names[a], self._names[b]
 
-    def _set_objects(self, objects: tuple[Body, ...]) -> None:
+    def _set_objects(self, objects: tuple[Body, ...],
+                     touch_links: Mapping[str, Iterable[str]]) -> None:
+        self.objects, self.touch_links = objects, touch_links
         for body in objects:
             if (body.frame or self.chain.base_link) not in self._frames:
                 raise ParameterError(f'the object {quote(body.name)} is in the frame '
@@ -147,8 +167,10 @@ class CollisionModel:
             parts.setdefault(owner, []).append(part)
         count = len(self._bodies)
         pairs = [*self._link_pairs, *(
-            (i, j) for i in range(count) for j in range(count, len(every))
-            if placed[i][0] != placed[j][0])]
+            (i, j) for j in range(count, len(every)) for i in range(j)
+            if placed[i][0] != placed[j][0]
+            and every[i].name not in touch_links.get(every[j].name, ())
+            and every[j].name not in touch_links.get(every[i].name, ()))]
         table = [(a, b) for i, j in pairs for a in parts.get(i, ()) for b in parts.get(j, ())]
         self.pairs = Pairs(self.chain.table.copy(), shapes,
                            np.array(table, dtype=np.int64).reshape(-1, 2))
@@ -176,7 +198,7 @@ class CollisionModel:
 
     def _always_in_contact(self, kept: list[tuple[int, int]]) -> set[tuple[int, int]]:
         self._link_pairs = kept
-        self._set_objects(())
+        self._set_objects((), {})
         lower = np.where(np.isfinite(self.chain.lower), self.chain.lower, -np.pi)
         upper = np.where(np.isfinite(self.chain.upper), self.chain.upper, np.pi)
         Q = np.random.default_rng(SAMPLE_SEED).uniform(
@@ -192,6 +214,18 @@ class CollisionModel:
                         for k in np.flatnonzero(distances <= 0.0)}
             always &= touching
         return always
+
+
+@lru_cache(maxsize=None)
+def forget_old_kernels() -> None:
+    """Drop, once per process, compiled code that is older than its source."""
+    kernels.forget_stale((which_free, all_distances), (kernels, check, distance, shapes))
+
+
+def _checked_margin(margin: float) -> float:
+    if not 0.0 <= margin < np.inf:
+        raise ParameterError(f'the margin is {margin} m; it must be 0 or more')
+    return margin
 
 
 def _frames_of_links(chain: Chain, tree: Tree,

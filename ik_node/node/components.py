@@ -19,6 +19,7 @@ from ik_node.motion.point_to_point import warm_up
 from ik_node.node.active_flag import ActiveFlag
 from ik_node.node.arm_state import ArmState
 from ik_node.node.callback_delay import CallbackDelay
+from ik_node.node.collisions import load_collisions
 from ik_node.node.display import Display
 from ik_node.node.duplicate_names import DuplicateNames
 from ik_node.node.frames import Frames
@@ -108,12 +109,14 @@ class Components:
         chain = limited_chain(make_chain(tree, self._options.base_link, self._options.tip_link),
                               self._values)
         with compilation_told(logger.info):
-            settings = make_settings(self._values, chain)
+            collisions = load_collisions(tree, chain, self._options, logger)
+            settings = make_settings(self._values, chain, collisions)
             solved = settings.solver.solve(Goal(forward_kinematics(chain, chain.middle)),
                                            chain.middle)
             singular_values(chain, solved.q)
             warm_up(chain, settings.limits)
-        before, robot = self._holder.robot, Robot(tree, chain, settings)
+        before, robot = self._holder.robot, Robot(
+            tree, chain, settings, collisions)
         robot.astray = before is not None and before.astray  # the controller is the same
         self._holder.robot = robot
         forget_garbage()
@@ -149,7 +152,7 @@ class Components:
                                  'configured; deactivate it and clean it up first')
         robot = self._holder.robot
         if robot is not None:
-            robot.settings = make_settings(values, robot.chain)
+            robot.settings = make_settings(values, robot.chain, robot.collisions)
         self._values = values
         if robot is None:
             self._description.retry()

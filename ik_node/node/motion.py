@@ -34,6 +34,7 @@ from ik_node.motion.tool_path.plan import PathPlan, plan_path
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.motion.validate import validate
 from ik_node.node.arm_state import ArmState, Instant
+from ik_node.node.collisions import require_free
 from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask, numbers
 from ik_node.node.outputs import Late, Output
@@ -109,9 +110,9 @@ class Motion:
             q_goal = robot.chain.nearest_turns(task.q_goal, start.q)
             task.figures |= {'q_start': numbers(start.q), 'qd_start': numbers(start.qd),
                              'q': numbers(q_goal)}
-            return plan_point_to_point(robot.chain.joint_names, departure, q_goal,
-                                       settings.planning, settings.sample_period,
-                                       robot.chain)
+            return require_free(plan_point_to_point(
+                robot.chain.joint_names, departure, q_goal, settings.planning,
+                settings.sample_period, robot.chain), settings)
 
         return plan
 
@@ -150,7 +151,10 @@ class Motion:
         def plan(departure: StartState) -> PathPlan:
             settings = robot.settings
             path = way(departure.splice) if callable(way) else way
-            return plan_path(settings.solver, departure, path, settings.planning, settings.paths)
+            planned = plan_path(settings.solver, departure, path, settings.planning,
+                                settings.paths)
+            require_free(planned.trajectory, settings)
+            return planned
 
         return plan
 

@@ -9,6 +9,7 @@ from time import monotonic
 
 import numpy as np
 
+from ik_node.collision.model import CollisionModel
 from ik_node.errors import IkNodeError, Reason
 from ik_node.model.chain import Chain
 from ik_node.model.urdf import Tree
@@ -23,6 +24,8 @@ class Robot:
 
     Attributes
     ----------
+    collisions : CollisionModel or None
+        Of the arm and the objects of the scene file; None if collisions are not checked.
     joint_names : frozenset of str
         Of all joints of the description, the chain's and others.
     settings : Settings
@@ -38,9 +41,11 @@ class Robot:
 
     """
 
-    def __init__(self, tree: Tree, chain: Chain, settings: Settings) -> None:
+    def __init__(self, tree: Tree, chain: Chain, settings: Settings,
+                 collisions: CollisionModel | None = None) -> None:
         self.tree = tree
         self.chain = chain
+        self.collisions = collisions
         self.joint_names = frozenset(joint.name for joint in tree.joints)
         self.settings = settings
         self.since = monotonic()

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from ik_node.collision.model import CollisionModel
+from ik_node.collision.parts import Body, ConvexPart
 from ik_node.errors import ParameterError
 from ik_node.model.chain import Chain
 from ik_node.model.joint_values import one_per_joint
@@ -25,12 +27,14 @@ from ik_node.motion.limits import MotionLimits, TipLimits
 from ik_node.motion.monitor import MonitorOptions
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.ros.parameters import IK_NODE
+from ik_node.se3 import pose
 from ik_node.solver.reachability import Thresholds
 from ik_node.solver.solver import Solver
 from ik_node.text import quote
 import ik_node.textbook  # noqa: F401  registers the textbook methods
 
 Values = Mapping[str, Any]
+GROUND_NAME = 'ground'
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,29 @@ class StartOptions:
     output: str
     tip_pose_rate: float
     stream_output: str
+    collision_check: bool
+    scene_file: str
+    collision_padding: float
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """
+    What may change of the collision check.
+
+    Attributes
+    ----------
+    margin : float
+        Least distance (m).
+    ground : bool
+    ground_height : float
+        In the base link, m.
+
+    """
+
+    margin: float
+    ground: bool
+    ground_height: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +82,9 @@ class Settings:
 
     Attributes
     ----------
+    solver : Solver
+        With the collision model, if collisions are checked.
+    surroundings : Surroundings
     limits : MotionLimits
         Hard limits of the joints and the tip.
     planning : MotionLimits
@@ -78,6 +108,7 @@ class Settings:
     """
 
     solver: Solver
+    surroundings: Surroundings
     limits: MotionLimits
     planning: MotionLimits
     paths: PathOptions
@@ -119,9 +150,15 @@ def limited_chain(chain: Chain, values: Values) -> Chain:
                                if values[name] else None for name in names))
 
 
-def make_settings(values: Values, chain: Chain) -> Settings:
+def make_settings(values: Values, chain: Chain,
+                  collisions: CollisionModel | None = None) -> Settings:
     """
     Check the values of the node's parameters, by their names, against a chain.
+
+    Parameters
+    ----------
+    collisions : CollisionModel, optional
+        Of the arm and the objects around it; the margin and the ground follow from the values.
 
     Raises
     ------
@@ -137,7 +174,9 @@ def make_settings(values: Values, chain: Chain) -> Settings:
             value = values[row.name]
             groups[group][field] = \
                 VALUE_CONVERSIONS[row.convert](chain, row.name, value) if row.convert else value
-    solver = Solver(chain, **groups['solver'])
+    surroundings = Surroundings(**groups['surroundings'])
+    solver = Solver(chain, collisions and _with_surroundings(collisions, surroundings),
+                    **groups['solver'])
     monitor = MonitorOptions(**groups['monitor'])
     if solver.options.deadline >= monitor.state_timeout:
         raise ParameterError(f'solver.deadline ({solver.options.deadline:g} s) must be shorter '
@@ -145,11 +184,22 @@ def make_settings(values: Values, chain: Chain) -> Settings:
     limits = _limits(chain, TipLimits(**groups['tip']), **groups['joints'])
     plain = groups['']
     return Settings(
-        solver=solver, limits=limits, planning=limits.scaled(**groups['scales']),
+        solver=solver, surroundings=surroundings, limits=limits,
+        planning=limits.scaled(**groups['scales']),
         paths=PathOptions(period=plain['sample_period'], **groups['paths']),
         following=FollowOptions(metres_per_radian=solver.options.metres_per_radian,
                                 preferred=tuple(solver.preferred), **groups['following']),
         monitor=monitor, thresholds=Thresholds(**groups['thresholds']), **plain)
+
+
+def _with_surroundings(collisions: CollisionModel, surroundings: Surroundings) -> CollisionModel:
+    """Return the collision model with the margin and the ground that are set."""
+    objects = collisions.objects
+    if surroundings.ground:
+        T = pose(np.eye(3), np.array([0.0, 0.0, surroundings.ground_height]))
+        ground = Body(GROUND_NAME, '', (ConvexPart('plane', (), T, np.zeros((0, 3))),))
+        objects = *objects, ground
+    return collisions.with_objects(objects, surroundings.margin, collisions.touch_links)
 
 
 def _limits(chain: Chain, tip: TipLimits, velocity: np.ndarray | None, acceleration: np.ndarray,

@@ -1,0 +1,110 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Nothing is sent that would collide; judged by Pinocchio and coal."""
+
+from geometry_oracle import bodies_of, Oracle
+from harness import ARM, DOWN, process, QUICK, READY, run_system, tip
+from motion_checker import path_of, states_at
+import numpy as np
+import pinocchio as pin
+import pytest
+import robots
+
+from ik_node.collision.model import CollisionModel
+from ik_node.collision.parts import Body, ConvexPart
+from ik_node.collision.scene_file import read_scene
+
+NAME = 'six_axis_arm'
+CHAIN, TREE = robots.chain(NAME), robots.tree(NAME)
+CHECKED = {'collision.check': True, 'collision.ground': True, **QUICK}
+SCENE = """
+objects:
+  post: {cylinder: [0.05, 1.2], xyz: [0.45, 0.0, 0.6]}
+"""
+SAMPLES = 60
+
+
+def objects_of(scene):
+    """Return the objects of a scene file, and the ground."""
+    ground = Body('ground', '', (ConvexPart('plane', (), np.eye(4), np.zeros((0, 3))),))
+    return (*read_scene(scene, CHAIN.base_link, TREE.links).bodies, ground)
+
+
+def assert_free(trajectories, objects, margin):
+    """Check each trajectory between its points by Pinocchio and coal."""
+    model = CollisionModel(CHAIN, TREE, bodies_of(NAME), objects)
+    oracle = Oracle(NAME, model, bodies_of(NAME), objects)
+    for message in trajectories:
+        path = path_of(message)
+        for q, _, _ in states_at(path, np.linspace(path.times[0], path.times[-1], SAMPLES)):
+            assert oracle.distances(q).min() > margin - 1e-5
+
+
+@pytest.mark.fault('goals', 'goals that only postures in collision reach, or that the direct '
+                   'motion cannot reach without one', 'refused with the pair and the distance; '
+                   'other postures and other goals are reached')
+def test_no_motion_collides(tmp_path, probe):
+    """A post and the ground: each goal is reached without contact, or refused."""
+    scene = tmp_path / 'scene.yaml'
+    scene.write_text(SCENE)
+    random = np.random.default_rng(3)
+    with run_system(tmp_path, probe, {**CHECKED, 'collision.scene_file': scene},
+                    {'initial_positions': [1.2, 0.3, -0.4, 0.0, 1.0, 0.0]}):
+        reasons = []
+        while len(reasons) < 25:
+            q = random.uniform(CHAIN.lower, CHAIN.upper)
+            T = robots.reference(NAME).pose(CHAIN.base_link, CHAIN.tip_link,
+                                            robots.positions(CHAIN, q))
+            if T[2, 3] < -0.1:
+                continue
+            answer = probe.final(probe.send(T[:3, 3], pin.Quaternion(T[:3, :3]).coeffs()))
+            reasons.append(answer['reason'])
+            if answer['reason'] == 'COLLISION':
+                assert 'mm' in answer['message'] or 'touch' in answer['message'], answer
+        assert set(reasons) == {'REACHED', 'COLLISION'}, reasons
+        assert reasons.count('REACHED') > 5
+        below = probe.final(probe.send((0.5, 0.0, -0.05), DOWN))
+        assert below['reason'] == 'COLLISION' and "'ground'" in below['message']
+        assert_free(probe.trajectories, objects_of(scene), 0.005)
+
+
+def test_margin_and_ground_change_live(tmp_path, probe):
+    """What was free is refused with a larger margin, and without the ground all is taken."""
+    with run_system(tmp_path, probe, CHECKED):
+        near = (0.45, 0.0, 0.05)
+        assert probe.final(probe.send(near, DOWN))['state'] == 'reached'
+        assert probe.final(probe.send_joints(READY))['state'] == 'reached'
+        assert probe.set_parameters('/ik_node', {'collision.margin': 0.2}).successful
+        assert probe.final(probe.send(near, DOWN))['reason'] == 'COLLISION'
+        assert probe.set_parameters('/ik_node', {'collision.ground_height': -0.5}).successful
+        assert probe.final(probe.send(near, DOWN))['reason'] in ('REACHED', 'COLLISION')
+        assert probe.set_parameters('/ik_node', {
+            'collision.ground': False, 'collision.margin': 0.0}).successful
+        assert probe.final(probe.send(near, DOWN))['state'] == 'reached'
+
+
+def test_lines_and_joint_goals_are_checked(tmp_path, probe):
+    """A straight line into the ground, and joint positions in it, are refused."""
+    with run_system(tmp_path, probe, {**CHECKED, 'motion.straight': True}):
+        here = tip(READY)
+        below = [*here.translation[:2], -0.02]
+        answer = probe.final(probe.send(below, pin.Quaternion(here.rotation).coeffs()))
+        assert answer['reason'] == 'COLLISION' and 'of the motion of' in answer['message']
+        stretched = [0.0, 1.9, 0.0, 0.0, 0.0, 0.0]
+        answer = probe.final(probe.send_joints(stretched))
+        assert answer['reason'] == 'COLLISION', answer
+
+
+@pytest.mark.fault('start, end and middleware', 'a scene file that is missing or wrong',
+                   'the node does not start, and says which key is wrong')
+@pytest.mark.parametrize('text, words', [
+    (None, 'No such file'), ('objects: {ball: {sphere: -1}}', 'sphere')])
+def test_a_scene_file_that_cannot_be_used(tmp_path, probe, text, words):
+    """One sentence, and exit code 1."""
+    scene = tmp_path / 'scene.yaml'
+    if text is not None:
+        scene.write_text(text)
+    with process('ik_node', tmp_path, {'urdf_file': ARM, 'collision.check': True,
+                                       'collision.scene_file': scene}) as node:
+        probe.wait(lambda: not node.running(), 60.0)
+        assert words in node.output
