@@ -17,7 +17,7 @@ def coal_shape(part):
         return coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0)
     points = coal.StdVec_Vec3s()
     points.extend(part.vertices)
-    return coal.Convex.convexHull(points, True, '')
+    return coal.Convex.convexHull(points, True, 'Qt')
 
 
 def transform(T):

@@ -89,7 +89,8 @@ def test_a_long_round_link():
 
 def test_flat_meshes():
     """A sheet, a line and a point keep the vertices that span them."""
-    square = np.array([[(0, 0, 1), (1, 0, 1), (1, 1, 1)], [(0, 0, 1), (1, 1, 1), (0, 1, 1)]], float)
+    square = np.array([[(0, 0, 1), (1, 0, 1), (1, 1, 1)],
+                       [(0, 0, 1), (1, 1, 1), (0, 1, 1)]], float)
     (hull,), grown = convex_hulls(square)
     assert sorted(map(tuple, hull)) == [(0, 0, 1), (0, 1, 1), (1, 0, 1), (1, 1, 1)]
     assert grown == 0.0
