@@ -22,6 +22,9 @@ from ik_node.model.mesh_files import file_fault
 from ik_node.text import quote
 
 MAX_TRIANGLES = 5_000_000
+STL_HEADER_BYTES = 80
+STL_TRIANGLE_BYTES = 50
+STL_ENDING_BYTES = 1_000  # in which a text must have its last word
 MAX_COORDINATE_M = 1e6  # of a vertex, after the scale
 
 
@@ -66,6 +69,9 @@ def triangles_of(data: bytes, path: Path) -> np.ndarray:
     suffix = path.suffix.lower().lstrip('.')
     if suffix == 'gltf':
         raise ParameterError(f'{what} keeps its triangles in other files; save it as .glb or .stl')
+    if suffix == 'stl' and not _is_whole_stl(data):
+        raise ParameterError(f'{what} is not whole: its length is not that of its triangles, and '
+                             'it does not end with endsolid')
     try:
         import trimesh
     except ImportError:
@@ -110,6 +116,13 @@ def checked_triangles(triangles: np.ndarray, what: str) -> np.ndarray:
         raise ParameterError(f'{what} has a vertex {farthest:g} m away, at most '
                              f'{MAX_COORDINATE_M:g} m are allowed; give a smaller scale')
     return triangles
+
+
+def _is_whole_stl(data: bytes) -> bool:
+    """Return whether an STL file is binary and as long as it says, or is text with its end."""
+    count = int.from_bytes(data[STL_HEADER_BYTES:STL_HEADER_BYTES + 4], 'little')
+    return (len(data) == STL_HEADER_BYTES + 4 + count * STL_TRIANGLE_BYTES
+            or b'endsolid' in data[-STL_ENDING_BYTES:].lower())
 
 
 def _unit_m(piece: object) -> float:

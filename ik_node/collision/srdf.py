@@ -65,9 +65,9 @@ def read_srdf(path_or_text: str | Path, links: Iterable[str] = ()) -> DisabledPa
         If the file cannot be read, is not an SRDF, or an entry does not name two links.
 
     """
-    text = str(path_or_text)
-    if text.lstrip('\ufeff \t\r\n').startswith('<'):
-        data = text.lstrip('\ufeff').encode('utf-8', errors='replace')
+    text = str(path_or_text).lstrip('\ufeff \t\r\n')
+    if text.startswith('<'):
+        data = text.encode('utf-8', errors='replace')
     else:
         data = _read(Path(path_or_text).expanduser())
     if len(data) > MAX_BYTES:

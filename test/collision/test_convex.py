@@ -1,0 +1,162 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Hulls contain their mesh, and are little larger."""
+
+from hypothesis import given, settings, strategies as st
+from hypothesis.extra import numpy as hnp
+import numpy as np
+import pytest
+import robots
+from scipy.spatial import ConvexHull
+import trimesh
+
+from ik_node.collision import convex
+from ik_node.collision.convex import convex_hulls, MAX_HULL_VERTICES, MAX_HULLS
+
+UR5 = robots.REAL / 'ur_description/meshes/ur5/collision'
+PANDA = robots.REAL / 'panda_description/meshes/collision'
+
+
+def outside(points, hulls):
+    """Return how far points (n, 3) are outside the union of solid hulls, m; at most 0 inside."""
+    faces = [ConvexHull(hull).equations for hull in hulls]
+    return np.min([(points @ face[:, :3].T + face[:, 3]).max(axis=1) for face in faces], axis=0)
+
+
+def surface(triangles, count=4000):
+    """Return points on the triangles: their corners, their middles, and random ones."""
+    rng = np.random.default_rng(1)
+    weights = rng.dirichlet((1.0, 1.0, 1.0), count)
+    chosen = triangles[rng.integers(0, len(triangles), count)]
+    return np.vstack([triangles.reshape(-1, 3), triangles.mean(axis=1),
+                      np.einsum('ij,ijk->ik', weights, chosen)])
+
+
+def volume(hulls):
+    return sum(ConvexHull(hull).volume for hull in hulls)
+
+
+@pytest.mark.parametrize(('file', 'count', 'below'), [
+    (UR5 / 'forearm.stl', 3, 0.70), (UR5 / 'upperarm.stl', 4, 0.75),
+    (UR5 / 'wrist1.stl', 1, 1.0), (PANDA / 'link5.stl', 1, 1.0), (PANDA / 'hand.stl', 1, 1.0)])
+def test_meshes_of_arms(file, count, below):
+    """The surface is inside; a bent link is cut, one that is convex is exact."""
+    mesh = trimesh.load(file)
+    triangles = np.asarray(mesh.triangles)
+    hulls, grown = convex_hulls(triangles)
+    assert outside(surface(triangles), hulls).max() < 1e-9
+    assert len(hulls) == count and grown == 0.0
+    one = mesh.convex_hull.volume
+    assert volume(hulls) <= below * one * (1.0 + 1e-9)
+    if count == 1:
+        assert volume(hulls) == pytest.approx(one, rel=1e-6)
+
+
+def test_the_inside_of_a_closed_mesh():
+    """Points inside an L, which is cut, are inside its hulls; the notch stays free."""
+    outline = np.array([(0, 0), (1, 0), (1, 0.2), (0.2, 0.2), (0.2, 1), (0, 1)], float)
+    floor = [(0, 1, 2), (0, 2, 3), (0, 3, 5), (3, 4, 5)]
+    corners = np.vstack([np.c_[outline, np.zeros(6)], np.c_[outline, np.full(6, 0.3)]])
+    faces = [*floor, *((a + 6, b + 6, c + 6) for a, b, c in floor)]
+    for k in range(6):
+        faces += [(k, (k + 1) % 6, k + 6), ((k + 1) % 6, (k + 1) % 6 + 6, k + 6)]
+    hulls, _ = convex_hulls(corners[np.array(faces)])
+    points = np.random.default_rng(2).uniform((0, 0, 0), (1, 1, 0.3), (5000, 3))
+    solid = (points[:, 0] < 0.2) | (points[:, 1] < 0.2)
+    assert outside(points[solid], hulls).max() < 1e-9
+    assert len(hulls) > 1
+    assert (outside(points[~solid], hulls) > 0.0).mean() > 0.8
+
+
+def test_a_hull_of_too_many_vertices():
+    """It has as many as are allowed, contains all, and says how much it has grown."""
+    ball = trimesh.creation.icosphere(4, 0.1)
+    hulls, grown = convex_hulls(np.asarray(ball.triangles))
+    assert [len(hull) for hull in hulls] == [MAX_HULL_VERTICES]
+    assert outside(np.asarray(ball.vertices), hulls).max() < 1e-9
+    assert 0.0 < grown < 2e-3
+    farthest = outside(hulls[0], [np.asarray(ball.vertices)]).max()
+    assert 0.0 < farthest <= grown + 1e-12
+
+
+def test_a_long_round_link():
+    """A rod that ends in balls, with thousands of vertices, is enlarged by its own detail only."""
+    rod = trimesh.creation.capsule(1.0, 0.05, count=(64, 64))
+    hulls, grown = convex_hulls(np.asarray(rod.triangles))
+    assert outside(np.asarray(rod.vertices), hulls).max() < 1e-9
+    assert grown < 1e-3
+
+
+def test_flat_meshes():
+    """A sheet, a line and a point keep the vertices that span them."""
+    square = np.array([[(0, 0, 1), (1, 0, 1), (1, 1, 1)],
+                       [(0, 0, 1), (1, 1, 1), (0, 1, 1)]], float)
+    (hull,), grown = convex_hulls(square)
+    assert sorted(map(tuple, hull)) == [(0, 0, 1), (0, 1, 1), (1, 0, 1), (1, 1, 1)]
+    assert grown == 0.0
+    line = np.array([[(0, 0, 0), (1, 2, 3), (2, 4, 6)]], float)
+    (hull,), _ = convex_hulls(line)
+    assert sorted(map(tuple, hull)) == [(0, 0, 0), (2, 4, 6)]
+    (hull,), _ = convex_hulls(np.full((2, 3, 3), 0.3))
+    assert hull.tolist() == [[0.3] * 3]
+
+
+def test_a_flat_disc_of_too_many_vertices():
+    """It lies inside the box that replaces it."""
+    angle = np.linspace(0.0, 2.0 * np.pi, 1000, endpoint=False)
+    rim = np.c_[np.cos(angle), np.sin(angle), np.zeros(1000)]
+    fan = np.stack([np.zeros((1000, 3)), rim, np.roll(rim, 1, axis=0)], axis=1)
+    (hull,), grown = convex_hulls(fan)
+    assert len(hull) <= MAX_HULL_VERTICES and grown > 0.0
+    assert np.abs(hull[:, 2]).max() < 1e-9
+    assert (np.abs(hull[:, :2]).max(axis=0) >= 1.0 - 1e-9).all()
+    assert outside_flat(rim[:, :2], hull[:, :2]) < 1e-9
+
+
+def outside_flat(points, hull):
+    face = ConvexHull(hull).equations
+    return (points @ face[:, :2].T + face[:, 2]).max()
+
+
+@given(hnp.arrays(float, st.tuples(st.integers(1, 12), st.just(3), st.just(3)),
+                  elements=st.one_of(st.sampled_from((0.0, 1.0, -1.0, 1e-9, 1e-13)),
+                                     st.floats(-2.0, 2.0))))
+@settings(max_examples=80, deadline=None)
+def test_any_triangles(triangles):
+    """Whatever the triangles, no corner is farther than 1 nm from the hulls, as coal measures."""
+    hulls, grown = convex_hulls(triangles)
+    assert 1 <= len(hulls) <= MAX_HULLS and np.isfinite(grown)
+    points = triangles.reshape(-1, 3)
+    assert all(1 <= len(hull) <= MAX_HULL_VERTICES and np.isfinite(hull).all() for hull in hulls)
+    assert max(min(distance_to_hull(point, hull) for hull in hulls) for point in points) < 1e-9
+
+
+def distance_to_hull(point, hull):
+    """Return the distance of a point to a convex hull, flat or not, by least squares."""
+    from scipy.optimize import nnls
+    # The point as a convex combination of the vertices; the last row asks for weights of sum 1.
+    weight = 1e3
+    A = np.vstack([hull.T, np.full(len(hull), weight)])
+    return nnls(A, np.append(point, weight))[1]
+
+
+def test_a_cut_loses_nothing():
+    """Both sides of a plane have the area of the whole, and lie on their sides."""
+    triangles = np.random.default_rng(3).normal(size=(200, 3, 3))
+    triangles[:20, 0, 1] = 0.25  # corners on the plane
+    triangles[:10, :, 1] = 0.25  # triangles in it, which belong to both sides
+
+    def area(t):
+        return 0.5 * np.linalg.norm(np.cross(t[:, 1] - t[:, 0], t[:, 2] - t[:, 0]), axis=1).sum()
+
+    sides = [convex._side(triangles, 1, 0.25, sign) for sign in (1.0, -1.0)]
+    assert sides[0][:, :, 1].min() > 0.25 - 1e-12 and sides[1][:, :, 1].max() < 0.25 + 1e-12
+    assert sum(map(area, sides)) == pytest.approx(area(triangles) + area(triangles[:10]))
+
+
+def test_without_scipy(monkeypatch):
+    """One sentence says what is missing."""
+    import sys
+    monkeypatch.setitem(sys.modules, 'scipy.spatial', None)
+    with pytest.raises(convex.ParameterError, match='pip install scipy'):
+        convex_hulls(np.random.default_rng(0).normal(size=(9, 3, 3)))
