@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
-GROUPS = ('robot description', 'goals', 'joint states', 'time and load',
+GROUPS = ('robot description', 'scene', 'goals', 'joint states', 'time and load',
           'start, end and middleware', 'kill, cut off and restart', 'controller', 'parameters')
 HEAD = """\
 # Faults
