@@ -8,7 +8,6 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from functools import lru_cache
 from math import pi
-from sys import byteorder
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -33,23 +32,25 @@ from ik_node.solver.compiled import (
     solution_search,
     subproblems,
 )
-from ik_node.solver.compiled.closed_form import ANSWER_SIZE, branch_rows, MAX_BRANCHES
-from ik_node.solver.compiled.entry import bias_rows, solve_rows
+from ik_node.solver.compiled.closed_form import branch_rows
+from ik_node.solver.compiled.entry import bias_rows, fill_row, solve_rows
 from ik_node.solver.compiled.layout import (
+    FARTHEST_SEED,
     JOINT_VALUES,
     JointRows,
     LAST_ATTEMPT,
     MAX_BIAS_STEPS,
     NOT_RIGID,
+    POSE_SIZE,
     SETTINGS_SIZE,
     SOLVED_FLAG,
     STEP_COUNT,
 )
 from ik_node.solver.compiled.solution_search import find_all
-from ik_node.solver.goal import checked_pose, Goal, goal_matrix
+from ik_node.solver.goal import checked_pose, EXACT_TOLERANCE, Goal, goal_matrix
 from ik_node.solver.options import SolverOptions
 from ik_node.solver.result import Posture, Result
-from ik_node.solver.tables import FARTHEST_SEED, Query, Tables
+from ik_node.solver.tables import Query, Tables
 from ik_node.solver.unreachable import explain, last_attempt, settle_nearest
 
 if TYPE_CHECKING:
@@ -64,15 +65,6 @@ FIRST_ATTEMPTS = 150  # before the clock is read: well below a millisecond
 MORE_ATTEMPTS = 50    # between further readings of the clock
 LIMIT_ROUNDING = 1e-9  # rad or m
 KEPT_SOLVERS = 16     # with changed options
-# Bytes of doubles that hold the sign and the upper part of the exponent, and the values that they
-# have in numbers below 2^17 in size; infinite numbers and NaN have others.
-EXPONENT_BYTES = slice(7 if byteorder == 'little' else 0, None, 8)
-MODERATE_EXPONENTS = bytes(sign + exponent for sign in (0, 0x80) for exponent in range(0x41))
-
-
-def all_moderate(doubles: bytes) -> bool:
-    """Return whether all numbers are finite and below 2^17, in half the time of np.isfinite."""
-    return not doubles[EXPONENT_BYTES].translate(None, MODERATE_EXPONENTS)
 
 
 class Solver:
@@ -119,12 +111,10 @@ class Solver:
         self._closed = (self._complete and self.options.method == COMPILED_METHOD
                         and self.options.select == 'nearest'
                         and self.options.max_jump == float('inf'))
-        # For the row that this call takes: shape of a seed, space for the answer, and where in
-        # it the flag of success is.
-        self._seed_shape, self._blank = (chain.n,), np.zeros(JOINT_VALUES + chain.n)
-        self._blank_bytes = self._blank.tobytes()
-        self._blank_branches = bytes(8 * MAX_BRANCHES * ANSWER_SIZE)
-        self._flag = SOLVED_FLAG - JOINT_VALUES - chain.n
+        # For the row that these calls take: shape of a seed, sizes, and the flag of success.
+        self._seed_shape, self._answer_size = (chain.n,), JOINT_VALUES + chain.n
+        self._row_size = POSE_SIZE + chain.n + self._answer_size
+        self._flag = SOLVED_FLAG - self._answer_size
         self._changed: dict[tuple, Solver] = {}
 
     def __repr__(self) -> str:
@@ -186,19 +176,22 @@ class Solver:
             return self.changed(**options).solve(goal, seed)
         began = perf_counter()
         tables = self.tables
-        packed, settings = self._pack(goal, seed, self._blank_bytes)
-        status, excess = SOLVED_REASON, None
+        if self._closed:
+            given = self._exact_arrays(goal, seed)
+            if given is not None:
+                row = np.empty(self._row_size)
+                if branch_rows(tables.setup, *given, row, 1):
+                    return Result(self.chain, SOLVED_REASON, row, goal, perf_counter() - began)
+        row, settings = self._pack(goal, seed)
         if self.plain:
-            solve_rows(tables.table, tables.joints, settings, tables.postures, packed, 1, 0,
+            solve_rows(tables.table, tables.joints, settings, tables.postures, row, 1, 0,
                        self.first_restarts)
-            if settings[MAX_BIAS_STEPS] > 0.0:
-                bias_rows(tables.table, tables.joints, settings, tables.postures, packed, 1)
-        elif self._closed and settings is tables.settings:
-            branch_rows(tables.table, tables.joints, settings, tables.closed_form.geometry,
-                        packed, 1)
-        if packed[self._flag] != 1.0:
-            status, excess = self._solve_further(goal, self._query(packed, settings), began)
-        return Result(self.chain, status, packed, goal, perf_counter() - began, excess)
+            if tables.biased and settings[MAX_BIAS_STEPS] > 0.0:
+                bias_rows(tables.table, tables.joints, settings, tables.postures, row, 1)
+        status, excess = SOLVED_REASON, None
+        if row[self._flag] != 1.0:
+            status, excess = self._solve_further(goal, self._query(row, settings), began)
+        return Result(self.chain, status, row, goal, perf_counter() - began, excess)
 
     def solve_all(self, goal: Goal | np.ndarray,
                   seed: np.ndarray | None = None) -> tuple[Posture, ...]:
@@ -226,14 +219,15 @@ class Solver:
             As :meth:`solve`.
 
         """
-        tables = self.tables
         if self._complete:
-            packed, settings = self._pack(goal, seed, self._blank_branches)
-            if settings is tables.settings:
-                found = tables.branches(packed, MAX_BRANCHES, tables.joints)[:, JOINT_VALUES:]
+            given = self._exact_arrays(goal, seed)
+            if given is not None:
+                chain, at = self.chain, given[1].copy()
+                found = self.tables.branches(*given)
                 if len(found):
-                    return tuple([Posture(self.chain, q, packed[16:22]) for q in found])
-        query = self._query(*self._pack(goal, seed, self._blank_bytes))
+                    # A list is faster than a generator.
+                    return tuple([Posture(chain, q, at) for q in found[:, JOINT_VALUES:]])
+        query = self._query(*self._pack(goal, seed))
         checked_pose(query.T[0])
         return all_solutions(query)
 
@@ -258,39 +252,49 @@ class Solver:
         return solve_batch(self, goals, seeds, progress=progress, executor=executor,
                            workers=workers, chunk=chunk)
 
-    def _pack(self, goal: Goal | np.ndarray, seed: np.ndarray | None,
-              blank: bytes) -> tuple[np.ndarray, np.ndarray]:
-        """
-        Return the row that :func:`solve_rows` takes, and the settings for the goal.
-
-        The row is the pose (16), the seeds (s * n), and space for answers.
-        """
-        n, settings, T = self.chain.n, self.tables.settings, goal
-        if isinstance(goal, Goal):
-            settings, T = self.tables.of(goal), goal.T_base_tip
-        if type(seed) is not np.ndarray:
-            seed = self._middle if seed is None else real_array(seed)
-        if (type(T) is type(seed) is np.ndarray and T.shape == POSE_SHAPE
-                and T.dtype is DOUBLE_TYPE and seed.shape == self._seed_shape
-                and seed.dtype is DOUBLE_TYPE):
-            # The usual case, without the cost of checks that name the fault.
-            given = T.tobytes() + seed.tobytes()
-            if all_moderate(given):
-                return np.frombuffer(bytearray(given + blank)), settings
-        if not isinstance(goal, Goal):
-            T = goal_matrix(goal)
-        seeds = None if seed is None else real_array(seed)
+    def _pack(self, goal: Goal | np.ndarray,
+              seed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the row that :func:`solve_rows` takes, and the settings for the goal."""
+        settings = self.tables.of(goal) if isinstance(goal, Goal) else self.tables.settings
+        given = self._arrays(goal, seed)
+        if given is not None:
+            row = np.empty(self._row_size)
+            if fill_row(*given, row):
+                return row, settings
+        # Arguments of other kinds, and the checks that name a fault.
+        n = self.chain.n
+        T = goal.T_base_tip if isinstance(goal, Goal) else goal_matrix(goal)
+        seeds = self._middle if seed is None else real_array(seed)
         if (seeds is None or seeds.ndim not in (1, 2) or seeds.shape[-1] != n or seeds.size == 0
                 or not (np.abs(seeds) <= FARTHEST_SEED).all()):
             raise ParameterError(f'a seed must be {n} finite numbers, one for each joint, none '
                                  f'beyond {FARTHEST_SEED:g}')
-        return np.frombuffer(bytearray(T.tobytes() + seeds.tobytes() + blank)), settings
+        return np.concatenate([T.ravel(), seeds.ravel(), np.zeros(self._answer_size)]), settings
+
+    def _arrays(self, goal: Goal | np.ndarray,
+                seed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return goal (4, 4) and seed (n,) as compiled code takes them, or None."""
+        T = goal.T_base_tip.copy() if isinstance(goal, Goal) else goal
+        if type(seed) is not np.ndarray:
+            seed = self._middle if seed is None else real_array(seed)
+        if (type(T) is type(seed) is np.ndarray and T.shape == POSE_SHAPE
+                and T.dtype is seed.dtype is DOUBLE_TYPE and seed.shape == self._seed_shape
+                and T.flags.carray and seed.flags.carray):
+            return T, seed
+        return None
+
+    def _exact_arrays(self, goal: Goal | np.ndarray,
+                      seed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return the same, or None if the goal has a box."""
+        if isinstance(goal, Goal) and goal.tolerance is not EXACT_TOLERANCE:
+            return None
+        return self._arrays(goal, seed)
 
     def _query(self, packed: np.ndarray, settings: np.ndarray) -> Query:
         """Return the views of a row that :func:`solve_rows` takes, with the joints of the call."""
-        end = len(packed) - len(self._blank)
-        seeds = packed[16:end].reshape(1, -1, self.chain.n)
-        return Query(self.tables, packed[:16].reshape(1, 4, 4), settings,
+        end = len(packed) - self._answer_size
+        seeds = packed[POSE_SIZE:end].reshape(1, -1, self.chain.n)
+        return Query(self.tables, packed[:POSE_SIZE].reshape(1, 4, 4), settings,
                      self._joints(seeds[0, 0]), seeds, packed[end:].reshape(1, -1))
 
     def _joints(self, seed: np.ndarray, max_jump: float = float('inf')) -> np.ndarray:
@@ -347,7 +351,7 @@ class Solver:
         """Solve with locked joints, `max_jump` and `select`; say if the answer is too far away."""
         max_jump, restarts = self.options.max_jump, self.first_restarts
         near = query.with_joints(self._joints(query.seed, max_jump))
-        closed = near.branches(1, query.seed) if self.options.select == 'nearest' else ()
+        closed = near.branches(query.seed) if self.options.select == 'nearest' else ()
         if len(closed) and self.tables.closed_form.exact:
             query.answer[:] = closed[0]
         else:
@@ -423,8 +427,9 @@ class Solver:
 def warm_up() -> None:
     """Load or compile the kernels, once per process; say so if they have to be compiled."""
     table, joints, postures, settings, packed = _blank_arrays(1)
-    _forget_stale(solve_rows, find_all)
+    _forget_stale(fill_row, solve_rows, find_all)
     with compilation_told():
+        fill_row(np.eye(4), np.zeros(1), packed)
         solve_rows(table, joints, settings, postures, packed, 1, 0, 0)
         find_all(table, joints, settings, postures, np.eye(4).ravel(), np.zeros(1), 0, 0.0,
                  np.empty((1, 1)))
@@ -443,10 +448,10 @@ def warm_up_bias() -> None:
 @lru_cache(maxsize=None)
 def warm_up_closed_form() -> None:
     """Do the same for the closed form, which some arms have."""
-    table, joints, _, settings, packed = _blank_arrays(6)
     _forget_stale(branch_rows)
     with compilation_told():
-        branch_rows(table, joints, settings, np.zeros(closed_form.GEOMETRY_SIZE), packed, 1)
+        branch_rows(np.zeros(closed_form.SETUP_SIZE), np.zeros((4, 4)), np.zeros(6),
+                    np.empty(POSE_SIZE + 6 + closed_form.ANSWER_SIZE), 1)
 
 
 def _blank_arrays(n: int) -> tuple[np.ndarray, ...]:
@@ -454,7 +459,7 @@ def _blank_arrays(n: int) -> tuple[np.ndarray, ...]:
     table = np.zeros((n + 1, 16))
     table.setflags(write=False)
     return (table, np.zeros((7, n)), np.zeros((n + 12, 1)), np.zeros(SETTINGS_SIZE),
-            np.zeros(16 + n + JOINT_VALUES + n))
+            np.zeros(POSE_SIZE + n + JOINT_VALUES + n))
 
 
 def _forget_stale(*functions: Callable) -> None:

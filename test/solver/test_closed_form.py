@@ -145,7 +145,7 @@ def test_every_branch_of_a_random_arm(kind, seed):
         for posture in found:
             T_found = reference.pose('l0', 'l7', robots.positions(chain, posture.q))
             assert np.abs(T_found - T).max() < 3e-6
-        query = every._query(*every._pack(T, at, every._blank_bytes))
+        query = every._query(*every._pack(T, at))
         searched = branches.searched_solutions(query, None)
         for other in [*searched, q]:
             assert min(apart(other, posture.q) for posture in found) < SAME

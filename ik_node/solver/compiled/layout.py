@@ -42,6 +42,10 @@ EXACT_POSE, TIP_AXES, BASE_AXES = 0, 1, 2
  BIAS_STEP_COUNT, JOINT_VALUES) = range(8)
 NOT_RIGID = -1.0  # the goal is not a rigid pose
 
+# A row of a goal: its pose (16, row by row), seeds (s * n), answer (7 + n).
+POSE_SIZE = 16
+FARTHEST_SEED = 1e6  # rad or m: larger numbers have too few digits for a tolerance of 1e-6
+
 SAME_SOLUTION = 1e-4  # rad or m, solutions nearer to each other are one
 LIMIT_TOUCH = 1e-7    # rad or m, a solution this far beyond a limit is on it
 
