@@ -10,13 +10,18 @@ import numpy as np
 
 from ik_node.errors import GoalError, Reason
 from ik_node.model.joint_values import real_array
-from ik_node.se3 import distance, pose, rotation_from_quaternion, rotation_log
+from ik_node.se3 import (
+    distance,
+    FARTHEST_GOAL_M,
+    pose,
+    rotation_from_quaternion,
+    rotation_log,
+)
 from ik_node.text import shown
 
 EXACT_TOLERANCE = (0.0,) * 6
 FREE_AXIS = float('inf')
 TOLERANCE_FRAMES = ('tip', 'base')
-FARTHEST_GOAL_M = 1e10  # its square is still a number
 QUATERNION_NORM_TOLERANCE = 1e-3
 MAX_ROTATION_ERROR = 1e-6  # of each entry of R R^T - I
 SAFE_SQUARED_ERROR = (0.2 * MAX_ROTATION_ERROR)**2  # see _is_rigid

@@ -27,6 +27,7 @@ from ik_node.solver.compiled import (
     damped,
     entry,
     layout,
+    nearest,
     nullspace,
     residual,
     solution_search,
@@ -46,6 +47,7 @@ from ik_node.solver.compiled.layout import (
     SOLVED_FLAG,
     STEP_COUNT,
 )
+from ik_node.solver.compiled.nearest import nearest_row
 from ik_node.solver.compiled.solution_search import find_all
 from ik_node.solver.goal import checked_pose, EXACT_TOLERANCE, Goal, goal_matrix
 from ik_node.solver.options import SolverOptions
@@ -100,6 +102,8 @@ class Solver:
             warm_up_bias()
         if self.tables.closed_form is not None:
             warm_up_closed_form()
+        if self.tables.redundant and self.options.select == 'nearest':
+            warm_up_nearest()
         self.first_restarts = min(self.options.max_restarts, FIRST_ATTEMPTS)
         self._middle = np.clip(chain.middle, chain.lower, chain.upper)
         # Whether a solution found by one compiled call is the result.
@@ -111,6 +115,10 @@ class Solver:
         self._closed = (self._complete and self.options.method == COMPILED_METHOD
                         and self.options.select == 'nearest'
                         and self.options.max_jump == float('inf'))
+        # The same for the nearest posture of a redundant arm, if the goal is near the seed.
+        self._sliding = (self.tables.redundant and self.options.method == COMPILED_METHOD
+                         and self.options.select == 'nearest' and not self.tables.locked
+                         and self.options.max_jump == float('inf'))
         # For the row that these calls take: shape of a seed, sizes, and the flag of success.
         self._seed_shape, self._answer_size = (chain.n,), JOINT_VALUES + chain.n
         self._row_size = POSE_SIZE + chain.n + self._answer_size
@@ -188,6 +196,8 @@ class Solver:
                        self.first_restarts)
             if tables.biased and settings[MAX_BIAS_STEPS] > 0.0:
                 bias_rows(tables.table, tables.joints, settings, tables.postures, row, 1)
+        elif self._sliding and settings is tables.settings and len(row) == self._row_size:
+            nearest_row(tables.table, tables.joints, settings, row)
         status, excess = SOLVED_REASON, None
         if row[self._flag] != 1.0:
             status, excess = self._solve_further(goal, self._query(row, settings), began)
@@ -421,6 +431,8 @@ class Solver:
         best = min((first, *all_solutions(query, reference)),
                    key=SELECTION_KEYS.get(select, select))
         query.answer[:] = query.check(best.q)
+        if select == 'nearest' and self.tables.redundant and query.exact:
+            query.slide()
 
 
 @lru_cache(maxsize=None)
@@ -454,6 +466,15 @@ def warm_up_closed_form() -> None:
                     np.empty(POSE_SIZE + 6 + closed_form.ANSWER_SIZE), 1)
 
 
+@lru_cache(maxsize=None)
+def warm_up_nearest() -> None:
+    """Do the same for the nearest posture of redundant arms."""
+    table, joints, _, settings, packed = _blank_arrays(1)
+    _forget_stale(nearest_row)
+    with compilation_told():
+        nearest_row(table, joints, settings, packed)
+
+
 def _blank_arrays(n: int) -> tuple[np.ndarray, ...]:
     """Return table, joints, postures, settings and a goal that is not a pose."""
     table = np.zeros((n + 1, 16))
@@ -463,5 +484,5 @@ def _blank_arrays(n: int) -> tuple[np.ndarray, ...]:
 
 
 def _forget_stale(*functions: Callable) -> None:
-    forget_stale(functions, (kernels, closed_form, damped, entry, layout, nullspace, residual,
-                             solution_search, subproblems))
+    forget_stale(functions, (kernels, closed_form, damped, entry, layout, nearest, nullspace,
+                             residual, solution_search, subproblems))

@@ -36,6 +36,7 @@ from ik_node.solver.compiled.layout import (
     SQUARED_ERROR,
     TIP_AXES,
 )
+from ik_node.solver.compiled.nearest import nearest_row
 from ik_node.solver.goal import EXACT_TOLERANCE, Goal
 from ik_node.solver.options import SolverOptions
 from ik_node.text import quote, shown
@@ -66,6 +67,8 @@ class Tables:
         See :class:`ik_node.solver.compiled.layout.Problem`.
     preferred : (n,) array
         Posture that the bias pulls to.
+    redundant : bool
+        Whether a pose leaves the arm free.
     closed_form : ClosedForm or None
         None if the arm has none.
     setup : (SETUP_SIZE,) array or None
@@ -103,6 +106,7 @@ class Tables:
                                  f'the chain has {chain.n}')
         self.locked = self._locked()
         self.biased = bool((both > 0.0).any()) or options.manipulability_gain > 0.0
+        self.redundant = chain.n - len(self.locked) > 6
         self.settings = self._settings(EXACT_TOLERANCE, EXACT_POSE)
         self.setup = self._setup(self.joints)
         self._boxes: dict[tuple, np.ndarray] = {}
@@ -288,9 +292,20 @@ class Query:
 
         None if the arm or the goal has no closed form.
         """
-        if self.tables.closed_form is None or self.settings[BOX_AXES] != EXACT_POSE:
+        if self.tables.closed_form is None or not self.exact:
             return np.empty((0, ANSWER_SIZE))
         return self.tables.branches(self.T[0], reference, self.joints)
+
+    @property
+    def exact(self) -> bool:
+        """Return whether the goal is a pose without a box."""
+        return bool(self.settings[BOX_AXES] == EXACT_POSE)
+
+    def slide(self) -> None:
+        """Move the answer, a solution of an exact pose, as near to the seed as it can slide."""
+        row = np.concatenate([self.T.ravel(), self.seed, self.answer])
+        if nearest_row(self.tables.table, self.joints, self.settings, row):
+            self.answer[:] = row[-len(self.answer):]
 
     def improves(self, answer: np.ndarray) -> bool:
         """Return whether an answer is a solution, or nearer to the goal than the best found."""

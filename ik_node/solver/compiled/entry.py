@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from ik_node.kinematics.kernels import compiled, inner
+from ik_node.se3 import FARTHEST_GOAL_M
 from ik_node.solver.compiled.damped import nearest_turns, solve_one
 from ik_node.solver.compiled.layout import (
     BIAS_STEP_COUNT,
@@ -26,7 +27,6 @@ from ik_node.solver.compiled.layout import (
 )
 from ik_node.solver.compiled.nullspace import lower_bias, tip_error
 from ik_node.solver.compiled.residual import fill_goal
-from ik_node.solver.goal import FARTHEST_GOAL_M
 
 ROTATION_TOLERANCE = 1e-6  # on each entry of R R^T - I
 
