@@ -15,6 +15,8 @@ from math import cos, sin
 
 import numpy as np
 
+FARTHEST_GOAL_M = 1e10  # of a pose that is a goal: its square is still a number
+
 
 def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> np.ndarray:
     """

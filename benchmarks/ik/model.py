@@ -102,6 +102,10 @@ class Model:
         return pin.computeFrameJacobian(self._pin, self._data, self._configuration(q),
                                         self._tip_frame, pin.LOCAL)
 
+    def deviation(self, q: np.ndarray, T: np.ndarray) -> np.ndarray:
+        """Return the motion (6,) in the tip's own axes that takes it to a pose (m, rad)."""
+        return pin.log6(pin.SE3(self.fk(q)).actInv(pin.SE3(T))).vector
+
     def errors(self, q: np.ndarray, T: np.ndarray) -> tuple[float, float]:
         """Return the distance (m) and the angle (rad) between the tip at `q` and a pose."""
         D = self.fk(q)

@@ -180,13 +180,13 @@ def _some_singular(model: Model, joint: int, wanted: int, tries: int,
     for _ in range(tries):
         if len(found) >= wanted:
             break
-        q = _singular_along(model, within(model, random), joint)
+        q = singular_along(model, within(model, random), joint)
         if q is not None:
             found.append(q)
     return found
 
 
-def _singular_along(model: Model, q: np.ndarray, joint: int) -> np.ndarray | None:
+def singular_along(model: Model, q: np.ndarray, joint: int) -> np.ndarray | None:
     """Turn one joint to a zero of the smallest singular value, or return None."""
     values = np.linspace(model.lower[joint], model.upper[joint], 60)
     sizes = [_smallest(model, q, joint, value) for value in values]
@@ -243,9 +243,8 @@ def _paths(model: Model, count: int, random: np.random.Generator,
 
 def _follow(model: Model, q: np.ndarray, T: np.ndarray) -> np.ndarray | None:
     """Return the posture at a pose close by, by Newton's method on Pinocchio's Jacobian."""
-    goal = pin.SE3(T)
     for _ in range(10):
-        e = pin.log6(pin.SE3(model.fk(q)).actInv(goal)).vector
+        e = model.deviation(q, T)
         if np.linalg.norm(e) < 1e-9:
             return q if model.inside(q) else None
         q = q + np.linalg.lstsq(model.jacobian(q), e, rcond=1e-6)[0]

@@ -52,13 +52,13 @@ def compare_sets(peers: list[Peer], model: Model, count: int,
             answered[peer.name] += len(counted)
             spurious[peer.name] += len(counted) - len(good)
             hints = [q for q in peer.hints(returned) if model.right(q, T, TOLERANCE)]
-            branches[peer.name].append(_distinct(good + hints))
+            branches[peer.name].append(distinct(good + hints))
     figures = {}
     for name in times:
         own, them = branches[name], branches[reference] if reference else []
         there = sum(len(b) for b in them)
-        found = sum(any(_same(q, p) for p in a) for a, b in zip(own, them) for q in b)
-        extra = sum(not any(_same(q, p) for p in b) for a, b in zip(own, them) for q in a)
+        found = sum(any(same(q, p) for p in a) for a, b in zip(own, them) for q in b)
+        extra = sum(not any(same(q, p) for p in b) for a, b in zip(own, them) for q in a)
         micro = 1e6 * np.array(times[name])
         figures[name] = {
             'n': count, 'median': float(np.median(micro)), 'mean': float(micro.mean()),
@@ -88,13 +88,15 @@ def solve_batches(peers: list[Peer], model: Model, count: int,
     return figures
 
 
-def _same(a: np.ndarray, b: np.ndarray) -> bool:
+def same(a: np.ndarray, b: np.ndarray) -> bool:
+    """Return whether two postures (n,) are one solution, whole turns taken off."""
     return bool(np.abs((a - b + np.pi) % (2.0 * np.pi) - np.pi).max() < SAME)
 
 
-def _distinct(answers: list[np.ndarray]) -> list[np.ndarray]:
+def distinct(answers: list[np.ndarray]) -> list[np.ndarray]:
+    """Return the postures without those that are the same as one before."""
     kept: list[np.ndarray] = []
     for q in answers:
-        if not any(_same(q, other) for other in kept):
+        if not any(same(q, other) for other in kept):
             kept.append(q)
     return kept

@@ -16,6 +16,7 @@ from ik_node.errors import GoalError, ParameterError, Reason
 from ik_node.model.chain import Chain
 from ik_node.model.joint_values import real_array
 from ik_node.solver.compiled.layout import (
+    FARTHEST_SEED,
     JOINT_VALUES,
     LAST_ATTEMPT,
     ORIENTATION_ERROR,
@@ -27,7 +28,7 @@ from ik_node.solver.free_postures import PostureCheck
 from ik_node.solver.goal import goal_matrices
 from ik_node.solver.options import SolverOptions
 from ik_node.solver.result import Result, SUCCESS_REASONS
-from ik_node.solver.tables import FARTHEST_SEED, Tables
+from ik_node.solver.tables import Tables
 
 GOALS_PER_CHUNK = 2000  # about 20 ms
 

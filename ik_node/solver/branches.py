@@ -14,7 +14,6 @@ from math import pi
 import numpy as np
 
 from ik_node.model.chain import Chain
-from ik_node.solver.compiled.closed_form import MAX_BRANCHES
 from ik_node.solver.compiled.layout import (
     BOX_AXES,
     BOX_WIDTHS,
@@ -76,7 +75,7 @@ def all_solutions(query: Query, reference: np.ndarray | None = None) -> tuple[Po
 
     """
     chain, seed = query.chain, query.seed
-    rows = query.branches(MAX_BRANCHES, seed if reference is None else reference)
+    rows = query.branches(seed if reference is None else reference)
     closed = rows[:, JOINT_VALUES:]
     if len(rows) and query.tables.closed_form.exact:
         # A list is faster than a generator; without a reference the order is right already.

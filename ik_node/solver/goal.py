@@ -10,16 +10,23 @@ import numpy as np
 
 from ik_node.errors import GoalError, Reason
 from ik_node.model.joint_values import real_array
-from ik_node.se3 import distance, pose, rotation_from_quaternion, rotation_log
+from ik_node.se3 import (
+    distance,
+    FARTHEST_GOAL_M,
+    pose,
+    rotation_from_quaternion,
+    rotation_log,
+)
 from ik_node.text import shown
 
 EXACT_TOLERANCE = (0.0,) * 6
 FREE_AXIS = float('inf')
 TOLERANCE_FRAMES = ('tip', 'base')
-FARTHEST_GOAL_M = 1e10  # its square is still a number
 QUATERNION_NORM_TOLERANCE = 1e-3
 MAX_ROTATION_ERROR = 1e-6  # of each entry of R R^T - I
-SAFE_ROTATION_ERROR = 0.9 * MAX_ROTATION_ERROR
+SAFE_SQUARED_ERROR = (0.2 * MAX_ROTATION_ERROR)**2  # see _is_rigid
+IDENTITY_POSE = np.eye(4)
+LAST_ROW = [0.0, 0.0, 0.0, 1.0]  # of a pose
 POSITION_ONLY = (0.0, 0.0, 0.0, FREE_AXIS, FREE_AXIS, FREE_AXIS)
 ORIENTATION_ONLY = (FREE_AXIS, FREE_AXIS, FREE_AXIS, 0.0, 0.0, 0.0)
 POINTING_ONLY = (0.0, 0.0, 0.0, 0.0, 0.0, FREE_AXIS)
@@ -89,14 +96,14 @@ class Goal:
     @classmethod
     def position(cls, p: np.ndarray, **kwargs: object) -> Goal:
         """Return the goal to put the tip's origin at `p` (3,), m, its orientation free."""
-        T = np.eye(4)
+        T = IDENTITY_POSE.copy()
         T[:3, 3] = _numbers(p, (3,), 'a position is three numbers')
         return cls(T, POSITION_ONLY, **kwargs)
 
     @classmethod
     def orientation(cls, R: np.ndarray, **kwargs: object) -> Goal:
         """Return the goal to orient the tip by the rotation `R` (3, 3), its position free."""
-        T = np.eye(4)
+        T = IDENTITY_POSE.copy()
         T[:3, :3] = _numbers(R, (3, 3), 'a rotation is a 3x3 matrix of numbers')
         return cls(T, ORIENTATION_ONLY, **kwargs)
 
@@ -204,7 +211,7 @@ def checked_pose(T: np.ndarray,
 
     """
     T = _numbers(T, (4, 4), what)
-    if _is_rigid(T.ravel().tolist()):
+    if _is_rigid(T.tolist()):
         T.setflags(write=False)
         return T
     # What follows takes 10 us, and names the fault.
@@ -222,18 +229,18 @@ def checked_pose(T: np.ndarray,
     return T
 
 
-def _is_rigid(T: list[float]) -> bool:
-    """Return whether a matrix (16,), row by row, is a rigid pose beyond doubt."""
-    a, b, c, x, d, e, f, y, g, h, i, z, *last = T
-    return (last == [0.0, 0.0, 0.0, 1.0]
-            and abs(x) + abs(y) + abs(z) < FARTHEST_GOAL_M
-            and abs(a * a + b * b + c * c - 1.0) < SAFE_ROTATION_ERROR
-            and abs(d * d + e * e + f * f - 1.0) < SAFE_ROTATION_ERROR
-            and abs(g * g + h * h + i * i - 1.0) < SAFE_ROTATION_ERROR
-            and abs(a * d + b * e + c * f) < SAFE_ROTATION_ERROR
-            and abs(a * g + b * h + c * i) < SAFE_ROTATION_ERROR
-            and abs(d * g + e * h + f * i) < SAFE_ROTATION_ERROR
-            and a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g) > 0.0)
+def _is_rigid(T: list[list[float]]) -> bool:
+    """
+    Return whether a matrix (4, 4) is a rigid pose beyond doubt.
+
+    Its first two rows are of length 1 and perpendicular, and the third is their vector product;
+    then no entry of R R^T - I is larger than four times the largest of these errors.
+    """
+    (a, b, c, x), (d, e, f, y), (g, h, i, z), last = T
+    r, s, t = a * a + b * b + c * c - 1.0, d * d + e * e + f * f - 1.0, a * d + b * e + c * f
+    u, v, w = b * f - c * e - g, c * d - a * f - h, a * e - b * d - i
+    return (r * r + s * s + t * t + u * u + v * v + w * w < SAFE_SQUARED_ERROR
+            and x * x + y * y + z * z < FARTHEST_GOAL_M**2 and last == LAST_ROW)
 
 
 def _numbers(value: object, shape: tuple[int, ...], what: str) -> np.ndarray:

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Executor
 from math import pi
-from sys import byteorder
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -19,17 +18,20 @@ from ik_node.model.joint_values import real_array
 from ik_node.solver.batch import BatchResult, GOALS_PER_CHUNK, solve_batch
 from ik_node.solver.branches import all_solutions, SELECTION_KEYS
 from ik_node.solver.choices import COMPILED_METHOD, methods
-from ik_node.solver.compiled.closed_form import ANSWER_SIZE, branch_rows, MAX_BRANCHES
-from ik_node.solver.compiled.entry import bias_rows, solve_rows
+from ik_node.solver.compiled.closed_form import branch_rows
+from ik_node.solver.compiled.entry import bias_rows, fill_row, solve_rows
 from ik_node.solver.compiled.layout import (
+    FARTHEST_SEED,
     JOINT_VALUES,
     JointRows,
     LAST_ATTEMPT,
     MAX_BIAS_STEPS,
     NOT_RIGID,
+    POSE_SIZE,
     SOLVED_FLAG,
     STEP_COUNT,
 )
+from ik_node.solver.compiled.nearest import nearest_row
 from ik_node.solver.free_postures import (
     choose_free,
     free_solutions,
@@ -37,12 +39,12 @@ from ik_node.solver.free_postures import (
     only_free,
     PostureCheck,
 )
-from ik_node.solver.goal import checked_pose, Goal, goal_matrix
+from ik_node.solver.goal import checked_pose, EXACT_TOLERANCE, Goal, goal_matrix
 from ik_node.solver.options import SolverOptions
 from ik_node.solver.result import Posture, Result
-from ik_node.solver.tables import FARTHEST_SEED, Query, Tables
+from ik_node.solver.tables import Query, Tables
 from ik_node.solver.unreachable import explain, last_attempt, settle_nearest
-from ik_node.solver.warm_up import warm_up, warm_up_closed_form
+from ik_node.solver.warm_up import warm_up, warm_up_closed_form, warm_up_nearest
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -57,15 +59,6 @@ FIRST_ATTEMPTS = 150  # before the clock is read: well below a millisecond
 MORE_ATTEMPTS = 50    # between further readings of the clock
 LIMIT_ROUNDING = 1e-9  # rad or m
 KEPT_SOLVERS = 16     # with changed options
-# Bytes of doubles that hold the sign and the upper part of the exponent, and the values that they
-# have in numbers below 2^17 in size; infinite numbers and NaN have others.
-EXPONENT_BYTES = slice(7 if byteorder == 'little' else 0, None, 8)
-MODERATE_EXPONENTS = bytes(sign + exponent for sign in (0, 0x80) for exponent in range(0x41))
-
-
-def all_moderate(doubles: bytes) -> bool:
-    """Return whether all numbers are finite and below 2^17, in half the time of np.isfinite."""
-    return not doubles[EXPONENT_BYTES].translate(None, MODERATE_EXPONENTS)
 
 
 class Solver:
@@ -103,6 +96,8 @@ class Solver:
         self.tables = Tables(chain, self.options)
         if self.tables.closed_form is not None:
             warm_up_closed_form()
+        if self.tables.redundant and self.options.select == 'nearest':
+            warm_up_nearest()
         self.first_restarts = min(self.options.max_restarts, FIRST_ATTEMPTS)
         self._middle = np.clip(chain.middle, chain.lower, chain.upper)
         # Whether a solution found by one compiled call is the result.
@@ -111,15 +106,18 @@ class Solver:
         # The same for all solutions in closed form, and for the nearest of them.
         form = self.tables.closed_form
         self._complete = form is not None and form.exact and not self.tables.locked
-        self._closed = (self._complete and self.options.method == COMPILED_METHOD
+        self._closed = (self._complete and collisions is None
+                        and self.options.method == COMPILED_METHOD
                         and self.options.select == 'nearest'
                         and self.options.max_jump == float('inf'))
-        # For the row that this call takes: shape of a seed, space for the answer, and where in
-        # it the flag of success is.
-        self._seed_shape, self._blank = (chain.n,), np.zeros(JOINT_VALUES + chain.n)
-        self._blank_bytes = self._blank.tobytes()
-        self._blank_branches = bytes(8 * MAX_BRANCHES * ANSWER_SIZE)
-        self._flag = SOLVED_FLAG - JOINT_VALUES - chain.n
+        # The same for the nearest posture of a redundant arm, if the goal is near the seed.
+        self._sliding = (self.tables.redundant and self.options.method == COMPILED_METHOD
+                         and self.options.select == 'nearest' and not self.tables.locked
+                         and self.options.max_jump == float('inf'))
+        # For the row that these calls take: shape of a seed, sizes, and the flag of success.
+        self._seed_shape, self._answer_size = (chain.n,), JOINT_VALUES + chain.n
+        self._row_size = POSE_SIZE + chain.n + self._answer_size
+        self._flag = SOLVED_FLAG - self._answer_size
         self._changed: dict[tuple, Solver] = {}
 
     def __repr__(self) -> str:
@@ -181,22 +179,26 @@ class Solver:
             return self.changed(**options).solve(goal, seed)
         began = perf_counter()
         tables = self.tables
-        packed, settings = self._pack(goal, seed, self._blank_bytes)
-        status, excess = SOLVED_REASON, None
+        if self._closed:
+            given = self._exact_arrays(goal, seed)
+            if given is not None:
+                row = np.empty(self._row_size)
+                if branch_rows(tables.setup, *given, row, 1):
+                    return Result(self.chain, SOLVED_REASON, row, goal, perf_counter() - began)
+        row, settings = self._pack(goal, seed)
         if self.plain:
-            solve_rows(tables.table, tables.joints, settings, tables.postures, packed, 1, 0,
+            solve_rows(tables.table, tables.joints, settings, tables.postures, row, 1, 0,
                        self.first_restarts)
-            if settings[MAX_BIAS_STEPS] > 0.0:
-                bias_rows(tables.table, tables.joints, settings, tables.postures, packed, 1)
-        elif self._closed and settings is tables.settings:
-            branch_rows(tables.table, tables.joints, settings, tables.closed_form.geometry,
-                        packed, 1)
-        if packed[self._flag] != 1.0:
-            status, excess = self._solve_further(goal, self._query(packed, settings), began)
-        contact = ''
+            if tables.biased and settings[MAX_BIAS_STEPS] > 0.0:
+                bias_rows(tables.table, tables.joints, settings, tables.postures, row, 1)
+        elif self._sliding and settings is tables.settings and len(row) == self._row_size:
+            nearest_row(tables.table, tables.joints, settings, row)
+        status, excess, contact = SOLVED_REASON, None, ''
+        if row[self._flag] != 1.0:
+            status, excess = self._solve_further(goal, self._query(row, settings), began)
         if self.collisions is not None and status in POSTURE_REASONS:
-            status, contact = self._free_or_not(self._query(packed, settings), status)
-        return Result(self.chain, status, packed, goal, perf_counter() - began, excess, contact)
+            status, contact = self._free_or_not(self._query(row, settings), status)
+        return Result(self.chain, status, row, goal, perf_counter() - began, excess, contact)
 
     def solve_all(self, goal: Goal | np.ndarray,
                   seed: np.ndarray | None = None) -> tuple[Posture, ...]:
@@ -224,16 +226,17 @@ class Solver:
             As :meth:`solve`.
 
         """
-        tables = self.tables
         if self._complete:
-            packed, settings = self._pack(goal, seed, self._blank_branches)
-            if settings is tables.settings:
-                found = tables.branches(packed, MAX_BRANCHES, tables.joints)[:, JOINT_VALUES:]
+            given = self._exact_arrays(goal, seed)
+            if given is not None:
+                chain, at = self.chain, given[1].copy()
+                found = self.tables.branches(*given)
                 if len(found):
-                    postures = tuple([Posture(self.chain, q, packed[16:22]) for q in found])
+                    # A list is faster than a generator.
+                    postures = tuple([Posture(chain, q, at) for q in found[:, JOINT_VALUES:]])
                     return postures if self.collisions is None \
                         else only_free(postures, self.collisions)
-        query = self._query(*self._pack(goal, seed, self._blank_bytes))
+        query = self._query(*self._pack(goal, seed))
         checked_pose(query.T[0])
         return all_solutions(query) if self.collisions is None \
             else free_solutions(query, self.collisions)
@@ -259,39 +262,49 @@ class Solver:
         return solve_batch(self, goals, seeds, progress=progress, executor=executor,
                            workers=workers, chunk=chunk)
 
-    def _pack(self, goal: Goal | np.ndarray, seed: np.ndarray | None,
-              blank: bytes) -> tuple[np.ndarray, np.ndarray]:
-        """
-        Return the row that :func:`solve_rows` takes, and the settings for the goal.
-
-        The row is the pose (16), the seeds (s * n), and space for answers.
-        """
-        n, settings, T = self.chain.n, self.tables.settings, goal
-        if isinstance(goal, Goal):
-            settings, T = self.tables.of(goal), goal.T_base_tip
-        if type(seed) is not np.ndarray:
-            seed = self._middle if seed is None else real_array(seed)
-        if (type(T) is type(seed) is np.ndarray and T.shape == POSE_SHAPE
-                and T.dtype is DOUBLE_TYPE and seed.shape == self._seed_shape
-                and seed.dtype is DOUBLE_TYPE):
-            # The usual case, without the cost of checks that name the fault.
-            given = T.tobytes() + seed.tobytes()
-            if all_moderate(given):
-                return np.frombuffer(bytearray(given + blank)), settings
-        if not isinstance(goal, Goal):
-            T = goal_matrix(goal)
-        seeds = None if seed is None else real_array(seed)
+    def _pack(self, goal: Goal | np.ndarray,
+              seed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the row that :func:`solve_rows` takes, and the settings for the goal."""
+        settings = self.tables.of(goal) if isinstance(goal, Goal) else self.tables.settings
+        given = self._arrays(goal, seed)
+        if given is not None:
+            row = np.empty(self._row_size)
+            if fill_row(*given, row):
+                return row, settings
+        # Arguments of other kinds, and the checks that name a fault.
+        n = self.chain.n
+        T = goal.T_base_tip if isinstance(goal, Goal) else goal_matrix(goal)
+        seeds = self._middle if seed is None else real_array(seed)
         if (seeds is None or seeds.ndim not in (1, 2) or seeds.shape[-1] != n or seeds.size == 0
                 or not (np.abs(seeds) <= FARTHEST_SEED).all()):
             raise ParameterError(f'a seed must be {n} finite numbers, one for each joint, none '
                                  f'beyond {FARTHEST_SEED:g}')
-        return np.frombuffer(bytearray(T.tobytes() + seeds.tobytes() + blank)), settings
+        return np.concatenate([T.ravel(), seeds.ravel(), np.zeros(self._answer_size)]), settings
+
+    def _arrays(self, goal: Goal | np.ndarray,
+                seed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return goal (4, 4) and seed (n,) as compiled code takes them, or None."""
+        T = goal.T_base_tip.copy() if isinstance(goal, Goal) else goal
+        if type(seed) is not np.ndarray:
+            seed = self._middle if seed is None else real_array(seed)
+        if (type(T) is type(seed) is np.ndarray and T.shape == POSE_SHAPE
+                and T.dtype is seed.dtype is DOUBLE_TYPE and seed.shape == self._seed_shape
+                and T.flags.carray and seed.flags.carray):
+            return T, seed
+        return None
+
+    def _exact_arrays(self, goal: Goal | np.ndarray,
+                      seed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return the same, or None if the goal has a box."""
+        if isinstance(goal, Goal) and goal.tolerance is not EXACT_TOLERANCE:
+            return None
+        return self._arrays(goal, seed)
 
     def _query(self, packed: np.ndarray, settings: np.ndarray) -> Query:
         """Return the views of a row that :func:`solve_rows` takes, with the joints of the call."""
-        end = len(packed) - len(self._blank)
-        seeds = packed[16:end].reshape(1, -1, self.chain.n)
-        return Query(self.tables, packed[:16].reshape(1, 4, 4), settings,
+        end = len(packed) - self._answer_size
+        seeds = packed[POSE_SIZE:end].reshape(1, -1, self.chain.n)
+        return Query(self.tables, packed[:POSE_SIZE].reshape(1, 4, 4), settings,
                      self._joints(seeds[0, 0]), seeds, packed[end:].reshape(1, -1))
 
     def _joints(self, seed: np.ndarray, max_jump: float = float('inf')) -> np.ndarray:
@@ -348,7 +361,7 @@ class Solver:
         """Solve with locked joints, `max_jump` and `select`; say if the answer is too far away."""
         max_jump, restarts = self.options.max_jump, self.first_restarts
         near = query.with_joints(self._joints(query.seed, max_jump))
-        closed = near.branches(1, query.seed) if self.options.select == 'nearest' else ()
+        closed = near.branches(query.seed) if self.options.select == 'nearest' else ()
         if len(closed) and self.tables.closed_form.exact:
             query.answer[:] = closed[0]
         else:
@@ -441,3 +454,5 @@ class Solver:
         best = min((first, *all_solutions(query, reference)),
                    key=SELECTION_KEYS.get(select, select))
         query.answer[:] = query.check(best.q)
+        if select == 'nearest' and self.tables.redundant and query.exact:
+            query.slide()

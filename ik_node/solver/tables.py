@@ -15,7 +15,7 @@ from ik_node.model.chain import Chain
 from ik_node.model.joint_values import one_per_joint
 from ik_node.solver.arm_geometry import closed_form_of
 from ik_node.solver.compiled import entry
-from ik_node.solver.compiled.closed_form import ANSWER_SIZE, branch_rows
+from ik_node.solver.compiled.closed_form import ANSWER_SIZE, branch_rows, MAX_BRANCHES
 from ik_node.solver.compiled.layout import (
     ARM_REACH,
     BASE_AXES,
@@ -29,18 +29,20 @@ from ik_node.solver.compiled.layout import (
     MAX_STEPS,
     METRES_PER_RADIAN,
     ORIENTATION_TOLERANCE,
+    POSE_SIZE,
     POSITION_TOLERANCE,
     SETTINGS_SIZE,
     SOLVED_FLAG,
     SQUARED_ERROR,
     TIP_AXES,
 )
+from ik_node.solver.compiled.nearest import nearest_row
 from ik_node.solver.goal import EXACT_TOLERANCE, Goal
 from ik_node.solver.options import SolverOptions
 from ik_node.solver.warm_up import warm_up_bias
 from ik_node.text import quote, shown
 
-FARTHEST_SEED = 1e6  # rad or m: larger numbers have too few digits for a tolerance of 1e-6
+BRANCH_ROW_SIZE = POSE_SIZE + 6 + MAX_BRANCHES * ANSWER_SIZE
 KEPT_SETTINGS = 64  # of goals with boxes
 MIN_TABLE_POSTURES = 250
 DEFAULT_MAX_STEPS = 60
@@ -66,8 +68,12 @@ class Tables:
         See :class:`ik_node.solver.compiled.layout.Problem`.
     preferred : (n,) array
         Posture that the bias pulls to.
+    redundant : bool
+        Whether a pose leaves the arm free.
     closed_form : ClosedForm or None
         None if the arm has none.
+    setup : (SETUP_SIZE,) array or None
+        For :func:`ik_node.solver.compiled.closed_form.branch_rows`; None without a closed form.
 
     Raises
     ------
@@ -101,7 +107,9 @@ class Tables:
                                  f'the chain has {chain.n}')
         self.locked = self._locked()
         self.biased = bool((both > 0.0).any()) or options.manipulability_gain > 0.0
+        self.redundant = chain.n - len(self.locked) > 6
         self.settings = self._settings(EXACT_TOLERANCE, EXACT_POSE)
+        self.setup = self._setup(self.joints)
         self._boxes: dict[tuple, np.ndarray] = {}
         self.postures = posture_table(chain, max(MIN_TABLE_POSTURES, options.max_restarts + 2))
 
@@ -155,23 +163,29 @@ class Tables:
             entry.bias_rows(self.table, joints, settings, self.postures, packed.ravel(), count)
         return packed[:, -size:]
 
-    def branches(self, packed: np.ndarray, most: int, joints: np.ndarray) -> np.ndarray:
+    def _setup(self, joints: np.ndarray) -> np.ndarray | None:
+        if self.closed_form is None:
+            return None
+        return np.concatenate([self.table.ravel(), joints.ravel(), self.settings,
+                               self.closed_form.geometry])
+
+    def branches(self, T: np.ndarray, seed: np.ndarray,
+                 joints: np.ndarray | None = None) -> np.ndarray:
         """
-        Return the solutions of an exact pose in closed form, (k, 13), the nearest first.
+        Return every solution of an exact pose in closed form, (k, 13), the nearest first.
 
         Parameters
         ----------
-        packed : (W,) array, changed
-            Pose (16), seeds (s * 6), space for the answers (most * 13).
-        most : int
-            The search ends after so many.
-        joints : (7, 6) array
+        T : (4, 4) array
+        seed : (6,) array
+        joints : (7, 6) array, optional
+            Default: the joints of the tables.
 
         """
-        count = branch_rows(self.table, joints, self.settings, self.closed_form.geometry, packed,
-                            most)
-        first = len(packed) - most * ANSWER_SIZE
-        return packed[first:first + count * ANSWER_SIZE].reshape(count, ANSWER_SIZE)
+        row = np.empty(BRANCH_ROW_SIZE)
+        setup = self.setup if joints is None else self._setup(joints)
+        count = branch_rows(setup, T, seed, row, MAX_BRANCHES)
+        return row[POSE_SIZE + 6:POSE_SIZE + 6 + count * ANSWER_SIZE].reshape(count, ANSWER_SIZE)
 
     def _settings(self, tolerance: tuple[float, ...], axes: int) -> np.ndarray:
         options = self.options
@@ -275,16 +289,26 @@ class Query:
         return self.tables.solve(self.T, seeds[None], first, restarts, settings=self.settings,
                                  joints=self.joints)[0]
 
-    def branches(self, most: int, reference: np.ndarray) -> np.ndarray:
+    def branches(self, reference: np.ndarray) -> np.ndarray:
         """
-        Return solutions in closed form, (k, 13), the nearest to `reference` (6,) first.
+        Return every solution in closed form, (k, 13), the nearest to `reference` (6,) first.
 
-        At most `most`; none if the arm or the goal has no closed form.
+        None if the arm or the goal has no closed form.
         """
-        if self.tables.closed_form is None or self.settings[BOX_AXES] != EXACT_POSE:
+        if self.tables.closed_form is None or not self.exact:
             return np.empty((0, ANSWER_SIZE))
-        packed = np.concatenate((self.T.ravel(), reference, np.zeros(most * ANSWER_SIZE)))
-        return self.tables.branches(packed, most, self.joints)
+        return self.tables.branches(self.T[0], reference, self.joints)
+
+    @property
+    def exact(self) -> bool:
+        """Return whether the goal is a pose without a box."""
+        return bool(self.settings[BOX_AXES] == EXACT_POSE)
+
+    def slide(self) -> None:
+        """Move the answer, a solution of an exact pose, as near to the seed as it can slide."""
+        row = np.concatenate([self.T.ravel(), self.seed, self.answer])
+        if nearest_row(self.tables.table, self.joints, self.settings, row):
+            self.answer[:] = row[-len(self.answer):]
 
     def improves(self, answer: np.ndarray) -> bool:
         """Return whether an answer is a solution, or nearer to the goal than the best found."""

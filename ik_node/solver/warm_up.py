@@ -17,14 +17,16 @@ from ik_node.solver.compiled import (
     damped,
     entry,
     layout,
+    nearest,
     nullspace,
     residual,
     solution_search,
     subproblems,
 )
 from ik_node.solver.compiled.closed_form import branch_rows
-from ik_node.solver.compiled.entry import bias_rows, solve_rows
-from ik_node.solver.compiled.layout import JOINT_VALUES, SETTINGS_SIZE
+from ik_node.solver.compiled.entry import bias_rows, fill_row, solve_rows
+from ik_node.solver.compiled.layout import JOINT_VALUES, POSE_SIZE, SETTINGS_SIZE
+from ik_node.solver.compiled.nearest import nearest_row
 from ik_node.solver.compiled.solution_search import find_all
 
 
@@ -32,8 +34,9 @@ from ik_node.solver.compiled.solution_search import find_all
 def warm_up() -> None:
     """Load or compile what every solver needs; say so if it has to be compiled."""
     table, joints, postures, settings, packed = _blank_arrays(1)
-    _forget_stale(solve_rows, find_all)
+    _forget_stale(fill_row, solve_rows, find_all)
     with compilation_told():
+        fill_row(np.eye(4), np.zeros(1), packed)
         solve_rows(table, joints, settings, postures, packed, 1, 0, 0)
         find_all(table, joints, settings, postures, np.eye(4).ravel(), np.zeros(1), 0, 0.0,
                  np.empty((1, 1)))
@@ -52,10 +55,19 @@ def warm_up_bias() -> None:
 @lru_cache(maxsize=None)
 def warm_up_closed_form() -> None:
     """Do the same for the closed form, which some arms have."""
-    table, joints, _, settings, packed = _blank_arrays(6)
     _forget_stale(branch_rows)
     with compilation_told():
-        branch_rows(table, joints, settings, np.zeros(closed_form.GEOMETRY_SIZE), packed, 1)
+        branch_rows(np.zeros(closed_form.SETUP_SIZE), np.zeros((4, 4)), np.zeros(6),
+                    np.empty(POSE_SIZE + 6 + closed_form.ANSWER_SIZE), 1)
+
+
+@lru_cache(maxsize=None)
+def warm_up_nearest() -> None:
+    """Do the same for the nearest posture of redundant arms."""
+    table, joints, _, settings, packed = _blank_arrays(1)
+    _forget_stale(nearest_row)
+    with compilation_told():
+        nearest_row(table, joints, settings, packed)
 
 
 def _blank_arrays(n: int) -> tuple[np.ndarray, ...]:
@@ -63,9 +75,9 @@ def _blank_arrays(n: int) -> tuple[np.ndarray, ...]:
     table = np.zeros((n + 1, 16))
     table.setflags(write=False)
     return (table, np.zeros((7, n)), np.zeros((n + 12, 1)), np.zeros(SETTINGS_SIZE),
-            np.zeros(16 + n + JOINT_VALUES + n))
+            np.zeros(POSE_SIZE + n + JOINT_VALUES + n))
 
 
 def _forget_stale(*functions: Callable) -> None:
-    forget_stale(functions, (kernels, closed_form, damped, entry, layout, nullspace, residual,
-                             solution_search, subproblems))
+    forget_stale(functions, (kernels, closed_form, damped, entry, layout, nearest, nullspace,
+                             residual, solution_search, subproblems))

@@ -241,7 +241,8 @@ def test_damaged_files_are_replaced(tmp_path, empty_cache, damage):
     assert [found.name for found in cache_folder().iterdir()] == [file.name]  # nothing else left
 
 
-@pytest.mark.fault('start, end and middleware', 'the cache folder for hulls of meshes cannot be written',
+@pytest.mark.fault('start, end and middleware',
+                   'the cache folder for hulls of meshes cannot be written',
                    'a warning; they are computed at each start')
 def test_a_folder_that_cannot_be_written(tmp_path, monkeypatch, empty_cache, caplog):
     """It is told once; the hulls are right all the same."""

@@ -26,8 +26,8 @@ from ik_node.motion.tool_path.segments import (
     SEG_TANGENT,
     SEGMENT_COLUMNS,
 )
-from ik_node.se3 import distance, rotation_log
-from ik_node.solver.goal import checked_pose, FARTHEST_GOAL_M
+from ik_node.se3 import distance, FARTHEST_GOAL_M, rotation_log
+from ik_node.solver.goal import checked_pose
 from ik_node.text import shown
 
 SAME_POSE = 1e-6         # m and rad; poses closer than this are one pose

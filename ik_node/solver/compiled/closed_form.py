@@ -11,29 +11,28 @@ joint limits by whole turns, polished by damped steps, and checked by the forwar
 
 from __future__ import annotations
 
-from math import atan2, pi
+from math import pi
 from typing import NamedTuple
 
 import numpy as np
 
 from ik_node.kinematics.kernels import allocating, compiled, copy, inlined, inner, sine_cosine
 from ik_node.solver.compiled.damped import descend, farthest, LATE_STOP, SHORT_STEP
-from ik_node.solver.compiled.entry import rigid
+from ik_node.solver.compiled.entry import rigid, write_row
 from ik_node.solver.compiled.layout import (
     Attempt,
-    BIAS_STEP_COUNT,
     BOX_WIDTHS,
     GOAL_POSITION,
     GOAL_SIZE,
     joint_rows,
     JOINT_VALUES,
-    LAST_ATTEMPT,
     LIMIT_TOUCH,
-    NOT_RIGID,
     ORIENTATION_ERROR,
+    POSE_SIZE,
     POSITION_ERROR,
     ProblemArrays,
     SAME_SOLUTION,
+    SETTINGS_SIZE,
     SOLVED_FLAG,
     SQUARED_ERROR,
     STEP_COUNT,
@@ -48,6 +47,7 @@ from ik_node.solver.compiled.subproblems import (
     subproblem_1,
     subproblem_4,
     subtract,
+    unit_angle,
 )
 
 # Entries of the geometry of an arm, (GEOMETRY_SIZE,), in the base frame at q = 0: the axes of the
@@ -57,6 +57,13 @@ AXIS_VECTORS, LINK_VECTORS, TIP_ROTATION, ARM_CLASS = 0, 18, 39, 48
 GEOMETRY_SIZE = 49
 # Values of geometry[ARM_CLASS].
 PARALLEL_SHOULDER, MEETING_SHOULDER, THREE_PARALLEL = 1.0, 2.0, 3.0
+
+# Entries of the setup of an arm, (SETUP_SIZE,), one array because each argument of a call from
+# Python costs time: table (7, 16), joints (7, 6), settings (16), geometry (49).
+JOINTS_PART = 7 * 16
+SETTINGS_PART = JOINTS_PART + 7 * 6
+GEOMETRY_PART = SETTINGS_PART + SETTINGS_SIZE
+SETUP_SIZE = GEOMETRY_PART + GEOMETRY_SIZE
 
 MAX_BRANCHES = 16         # twice as many as there can be
 POLISH_ATTEMPT = Attempt(LATE_STOP, SHORT_STEP, 12.0, False)
@@ -221,6 +228,19 @@ def place_wrist(geometry, p, seed, arm):
     return count
 
 
+@inner
+def total_inside(total, sign, joints):
+    """Move q4 + sign q6 by whole turns to where the limits of both joints allow it, if they do."""
+    lower, upper = joints.lower, joints.upper
+    least = lower[3] + min(sign * lower[5], sign * upper[5])
+    most = upper[3] + max(sign * lower[5], sign * upper[5])
+    if total > most:
+        total -= FULL_TURN * np.ceil((total - most) / FULL_TURN)
+    elif total < least:
+        total += FULL_TURN * np.ceil((least - total) / FULL_TURN)
+    return total
+
+
 @inlined
 def spherical_wrist(geometry, joints, q, R, p, work):
     """
@@ -258,12 +278,12 @@ def spherical_wrist(geometry, joints, q, R, p, work):
         f = rotate(back3, s3, c3, rotate(back2, s2, c2, rotate(back1, s1, c1, last_axis)))
         side = rotate(back3, s3, c3, rotate(back2, s2, c2, rotate(back1, s1, c1, fifth)))
         n5, s5a, c5a, s5b, c5b = subproblem_4(h4, h6, h5, dot(h4, f), seed[8], seed[9])
-        q1, q2, q3 = atan2(s1, c1), atan2(s2, c2), atan2(s3, c3)
+        q1, q2, q3 = unit_angle(s1, c1), unit_angle(s2, c2), unit_angle(s3, c3)
         for j in range(n5):
             s5, c5 = (s5a, c5a) if j == 0 else (s5b, c5b)
             along = dot(h6, rotate(back5, s5, c5, h4))
             branch = branches[count]
-            branch[0], branch[1], branch[2], branch[4] = q1, q2, q3, atan2(s5, c5)
+            branch[0], branch[1], branch[2], branch[4] = q1, q2, q3, unit_angle(s5, c5)
             straight = abs(along) > 1.0 - STRAIGHT_WRIST
             s4, c4 = seed[6], seed[7]
             if not straight:
@@ -271,12 +291,12 @@ def spherical_wrist(geometry, joints, q, R, p, work):
             # q6 from q4, so that their errors cancel near a straight wrist: R56 h5.
             v = rotate(back5, s5, c5, rotate(back4, s4, c4, side))
             s6, c6 = subproblem_1(h6, h5, v, seed[10], seed[11])
-            q4, q6 = atan2(s4, c4), atan2(s6, c6)
+            q4, q6 = unit_angle(s4, c4), unit_angle(s6, c6)
             if straight:
                 sign = 1.0 if along > 0.0 else -1.0
                 q6 += FULL_TURN * np.rint((q[5] - q6) / FULL_TURN)
-                total = q[3] + sign * q6
-                q4 = q[3] + sign * 0.5 * (q6 - q[5])
+                total = total_inside(q[3] + sign * q6, sign, joints)
+                q4 = 0.5 * (q[3] - sign * q[5] + total)
                 q4 = min(max(q4, joints.lower[3]), joints.upper[3])
                 q6 = min(max(sign * (total - q4), joints.lower[5]), joints.upper[5])
                 q4 = total - sign * q6
@@ -314,7 +334,7 @@ def place_elbow(geometry, wrist, s234, c234, seed, side):
         seed[5])
     s3, c3 = (s3a, c3a) if side == 0 else (s3b, c3b)
     s2, c2 = subproblem_1(h2, add(p23, rotate(h3, s3, c3, p34)), d, seed[2], seed[3])
-    return side < count, atan2(s2, c2), atan2(s3, c3)
+    return side < count, unit_angle(s2, c2), unit_angle(s3, c3)
 
 
 @inner
@@ -351,7 +371,7 @@ def slide_wrist(geometry, joints, wrist, g, q1, q5, side, q, work, branch):
     trial = work.branches[MAX_BRANCHES - 1]
     s5, c5 = sine_cosine(q5)
     sine, cosine = subproblem_1(h2, link(geometry, 4), wrist, 0.0, 1.0)
-    nearest_sum, first_sum = atan2(sine, cosine), q[1] + q[2] + q[3]
+    nearest_sum, first_sum = unit_angle(sine, cosine), q[1] + q[2] + q[3]
     best, best_sum, step, tried = np.inf, first_sum, FULL_TURN / SUM_POSITIONS, 0
     while step > MIN_SUM_STEP_RAD:
         if tried < SUM_POSITIONS:
@@ -367,7 +387,7 @@ def slide_wrist(geometry, joints, wrist, g, q1, q5, side, q, work, branch):
         v = rotate(back5, s5, c5, rotate(back2, s234, c234, g))  # R56 h5
         s6, c6 = subproblem_1(h6, h5, v, seed[10], seed[11])
         trial[0], trial[1], trial[2], trial[3] = q1, q2, q3, q234 - q2 - q3
-        trial[4], trial[5] = q5, atan2(s6, c6)
+        trial[4], trial[5] = q5, unit_angle(s6, c6)
         square = np.inf
         if found and move_into_limits(trial, q, joints):
             square = squared_distance(trial, q)
@@ -403,7 +423,7 @@ def three_parallel(geometry, joints, q, R, p, work):
         n5, s5a, c5a, s5b, c5b = subproblem_4(h2, h6, h5, dot(h2, f), seed[8], seed[9])
         for j in range(n5):
             s5, c5 = (s5a, c5a) if j == 0 else (s5b, c5b)
-            q1, q5 = atan2(s1, c1), atan2(s5, c5)
+            q1, q5 = unit_angle(s1, c1), unit_angle(s5, c5)
             if abs(dot(h6, rotate(back5, s5, c5, h2))) > 1.0 - STRAIGHT_WRIST:
                 for side in range(2):
                     if slide_wrist(geometry, joints, wrist, g, q1, q5, side, q, work,
@@ -418,8 +438,8 @@ def three_parallel(geometry, joints, q, R, p, work):
                 if found:
                     branch = branches[count]
                     branch[0], branch[1], branch[2] = q1, q2, q3
-                    branch[3] = atan2(s234, c234) - q2 - q3
-                    branch[4], branch[5] = q5, atan2(s6, c6)
+                    branch[3] = unit_angle(s234, c234) - q2 - q3
+                    branch[4], branch[5] = q5, unit_angle(s6, c6)
                     count += 1
     return count
 
@@ -440,30 +460,33 @@ def every_branch(geometry, joints, q, work):
 
 
 @compiled
-def branch_rows(table, joints, settings, geometry, packed, most):
+def branch_rows(setup, T, seed, row, most):
     """
     Find the solutions of a pose inside the limits, the nearest to the seed first.
 
     Parameters
     ----------
-    table, settings :
-        As in :class:`~ik_node.solver.compiled.layout.Problem`; the goal has no box.
-    joints : (7, 6) array
-    geometry : (49,) array
-        See :func:`ik_node.solver.arm_geometry.closed_form_of`.
-    packed : (16 + 6 s + 13 most,) array, the answers are written
-        Pose, seeds, space for the answers; distances are from the first seed.
+    setup : (SETUP_SIZE,) array
+        Table, settings, joints and geometry; the goal has no box.
+    T : (4, 4) array
+    seed : (6,) array
+    row : (16 + 6 + 13 most,) array, written
+        Pose, seed, answers.
     most : int
         Solutions after which the search ends.
 
     Returns
     -------
     int
-        Number of solutions.
+        Number of solutions; 0 also if a number is not finite or too large, or the goal not rigid.
 
     """
-    return find_branches(ProblemArrays(table, joints, settings, geometry), packed, most,
-                         branch_workspace(), workspace(6, table.shape[0] - 1))
+    if not write_row(T, seed, row):
+        return 0
+    arrays = ProblemArrays(setup[:JOINTS_PART].reshape((7, 16)),
+                           setup[JOINTS_PART:SETTINGS_PART].reshape((7, 6)),
+                           setup[SETTINGS_PART:GEOMETRY_PART], setup[GEOMETRY_PART:])
+    return find_branches(arrays, row, most, branch_workspace(), workspace(6, 6))
 
 
 @inner
@@ -471,12 +494,10 @@ def find_branches(arrays, packed, most, branch_work, work):
     """Find solutions as :func:`branch_rows` does; the geometry is in place of the postures."""
     table, settings, joints = arrays.table, arrays.settings, joint_rows(arrays.joints)
     goal, branches, distances = branch_work.goal, branch_work.branches, branch_work.distances
-    first = packed.shape[0] - most * ANSWER_SIZE
-    T, seed = packed[:16], packed[16:22]
-    packed[first + SOLVED_FLAG] = 0.0
+    first = POSE_SIZE + 6
+    T, seed = packed[:POSE_SIZE], packed[POSE_SIZE:first]
     fill_goal(T, settings[BOX_WIDTHS:], goal)
     if not rigid(goal, T):
-        packed[first + SOLVED_FLAG] = NOT_RIGID
         return 0
     found = every_branch(arrays.postures, joints, seed, branch_work)
     for i in range(found):
@@ -501,7 +522,6 @@ def find_branches(arrays, packed, most, branch_work, work):
             answer[POSITION_ERROR] = end.position_error
             answer[ORIENTATION_ERROR] = end.orientation_error
             answer[SQUARED_ERROR] = end.squared_error
-            answer[LAST_ATTEMPT] = answer[BIAS_STEP_COUNT] = 0.0
             copy(branch, answer[JOINT_VALUES:])
             count += 1
     return count

@@ -5,16 +5,19 @@
 from __future__ import annotations
 
 from ik_node.kinematics.kernels import compiled, inner
+from ik_node.se3 import FARTHEST_GOAL_M
 from ik_node.solver.compiled.damped import nearest_turns, solve_one
 from ik_node.solver.compiled.layout import (
     BIAS_STEP_COUNT,
     bias_workspace,
     BOX_WIDTHS,
+    FARTHEST_SEED,
     goal_workspace,
     JOINT_VALUES,
     NOT_RIGID,
     ORIENTATION_ERROR,
     ORIENTATION_TOLERANCE,
+    POSE_SIZE,
     POSITION_ERROR,
     POSITION_TOLERANCE,
     problem_of,
@@ -26,6 +29,43 @@ from ik_node.solver.compiled.nullspace import lower_bias, tip_error
 from ik_node.solver.compiled.residual import fill_goal
 
 ROTATION_TOLERANCE = 1e-6  # on each entry of R R^T - I
+
+
+@compiled
+def fill_row(T, seed, row):
+    """
+    Write a goal, a seed and an empty answer into a row.
+
+    Parameters
+    ----------
+    T : (4, 4) array
+    seed : (n,) array
+    row : (16 + n + k,) array, written
+        See :mod:`ik_node.solver.compiled.layout`; the space for answers is 0.
+
+    Returns
+    -------
+    bool
+        Whether the numbers are finite, none of them too large.
+
+    """
+    return write_row(T, seed, row)
+
+
+@inner
+def write_row(T, seed, row):
+    """Write a row as :func:`fill_row` does."""
+    n, moderate = seed.shape[0], True
+    for i in range(4):
+        for j in range(4):
+            row[4 * i + j] = T[i, j]
+            moderate &= abs(T[i, j]) <= FARTHEST_GOAL_M
+    for k in range(n):
+        row[POSE_SIZE + k] = seed[k]
+        moderate &= abs(seed[k]) <= FARTHEST_SEED
+    for k in range(POSE_SIZE + n, row.shape[0]):
+        row[k] = 0.0
+    return moderate
 
 
 @inner

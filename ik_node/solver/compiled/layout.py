@@ -42,6 +42,10 @@ EXACT_POSE, TIP_AXES, BASE_AXES = 0, 1, 2
  BIAS_STEP_COUNT, JOINT_VALUES) = range(8)
 NOT_RIGID = -1.0  # the goal is not a rigid pose
 
+# A row of a goal: its pose (16, row by row), seeds (s * n), answer (7 + n).
+POSE_SIZE = 16
+FARTHEST_SEED = 1e6  # rad or m: larger numbers have too few digits for a tolerance of 1e-6
+
 SAME_SOLUTION = 1e-4  # rad or m, solutions nearer to each other are one
 LIMIT_TOUCH = 1e-7    # rad or m, a solution this far beyond a limit is on it
 
@@ -249,8 +253,8 @@ class BiasWork(NamedTuple):
     H : (n, n) array
         Reduced Hessian.
     s : (n,) array
-        Step in the null space; direction of a walk.
-    best, walker, trial, start : (n,) arrays
+        Step in the null space.
+    walker, trial : (n,) arrays
         Postures.
     pointed : (19,) array
         The goal without a box, to measure where in its box the tip is.
@@ -264,10 +268,8 @@ class BiasWork(NamedTuple):
     V: np.ndarray
     H: np.ndarray
     s: np.ndarray
-    best: np.ndarray
     walker: np.ndarray
     trial: np.ndarray
-    start: np.ndarray
     pointed: np.ndarray
 
 
@@ -308,7 +310,7 @@ def goal_workspace(n, K):
 def bias_workspace(n):
     """Return the BiasWork of an arm of n joints."""
     rows = np.empty((6 + 3 * n, n))
-    vectors = np.empty((6, n))
+    vectors = np.empty((4, n))
     return BiasWork(vectors[0], np.empty(6), np.empty((n, 6)), rows[6 + n:6 + 2 * n],
                     rows[:6 + n], rows[6 + 2 * n:], vectors[1], vectors[2], vectors[3],
-                    vectors[4], vectors[5], np.empty(GOAL_SIZE))
+                    np.empty(GOAL_SIZE))

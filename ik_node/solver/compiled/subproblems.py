@@ -9,7 +9,7 @@ three floats, and stays in registers.
 
 from __future__ import annotations
 
-from math import sqrt
+from math import pi, sqrt
 
 from ik_node.kinematics.kernels import inner
 
@@ -17,6 +17,12 @@ from ik_node.kinematics.kernels import inner
 # radius, and that of the product of two of them.
 MIN_SQUARED_RADIUS = 1e-20
 MIN_SQUARED_PRODUCT = 1e-28
+# atan x = x - x^3 (ATAN_TERMS[0] + ATAN_TERMS[1] x^2 + ...) for |x| < 7/16, as in fdlibm.
+ATAN_TERMS = (
+    3.33333333333329318027e-01, -1.99999999998764832476e-01, 1.42857142725034663711e-01,
+    -1.11111104054623557880e-01, 9.09088713343650656196e-02, -7.69187620504482999495e-02,
+    6.66107313738753120669e-02, -5.83357013379057348645e-02, 4.97687799461593236017e-02,
+    -3.65315727442169155270e-02, 1.62858201153657823623e-02)
 DOUBLE_ROOT_SHARE = 1e-14  # of the squared radius: roots closer than this are one
 MISSED_ROOT_SHARE = 1e-5   # the same on the other side: the closest approach is returned
 CONSTANT_TOLERANCE = 1e-6  # m, or of directions, if the angle has no influence
@@ -67,6 +73,28 @@ def rotate(k, sine, cosine, p):
     return (p[0] * cosine + x[0] * sine + k[0] * along,
             p[1] * cosine + x[1] * sine + k[1] * along,
             p[2] * cosine + x[2] * sine + k[2] * along)
+
+
+@inner
+def unit_angle(sine, cosine):
+    """
+    Return the angle of a unit vector (rad), to within four units in the last place.
+
+    Half the angle to the nearest axis has a tangent below 7/16, so one polynomial serves all.
+    Without branches, this takes a third of the time of atan2.
+    """
+    a, b = abs(cosine), abs(sine)
+    small, large = min(a, b), max(a, b)
+    x = small / (1.0 + large)
+    z = x * x
+    w = z * z
+    t = ATAN_TERMS
+    even = t[0] + w * (t[2] + w * (t[4] + w * (t[6] + w * (t[8] + w * t[10]))))
+    odd = t[1] + w * (t[3] + w * (t[5] + w * (t[7] + w * t[9])))
+    angle = 2.0 * (x - x * z * (even + z * odd))
+    angle = 0.5 * pi - angle if b > a else angle
+    angle = pi - angle if cosine < 0.0 else angle
+    return -angle if sine < 0.0 else angle
 
 
 @inner
