@@ -60,8 +60,8 @@ class SolverOptions:
     max_bias_iterations : int
         Most null-space steps after the goal is met, from each starting posture.
     explore : bool
-        Search the whole self-motion for the best posture, instead of only descending
-        from the first solution.
+        Start from other postures as well, instead of only descending from the first
+        solution.
     select : str or callable
         Which solution is returned: the 'first' one found from the seed; or, of all
         solutions, the 'nearest' to the seed, the most 'centred' between the limits,

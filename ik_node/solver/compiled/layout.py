@@ -253,8 +253,8 @@ class BiasWork(NamedTuple):
     H : (n, n) array
         Reduced Hessian.
     s : (n,) array
-        Step in the null space; direction of a walk.
-    best, walker, trial, start : (n,) arrays
+        Step in the null space.
+    walker, trial : (n,) arrays
         Postures.
     pointed : (19,) array
         The goal without a box, to measure where in its box the tip is.
@@ -268,10 +268,8 @@ class BiasWork(NamedTuple):
     V: np.ndarray
     H: np.ndarray
     s: np.ndarray
-    best: np.ndarray
     walker: np.ndarray
     trial: np.ndarray
-    start: np.ndarray
     pointed: np.ndarray
 
 
@@ -312,7 +310,7 @@ def goal_workspace(n, K):
 def bias_workspace(n):
     """Return the BiasWork of an arm of n joints."""
     rows = np.empty((6 + 3 * n, n))
-    vectors = np.empty((6, n))
+    vectors = np.empty((4, n))
     return BiasWork(vectors[0], np.empty(6), np.empty((n, 6)), rows[6 + n:6 + 2 * n],
                     rows[:6 + n], rows[6 + 2 * n:], vectors[1], vectors[2], vectors[3],
-                    vectors[4], vectors[5], np.empty(GOAL_SIZE))
+                    np.empty(GOAL_SIZE))

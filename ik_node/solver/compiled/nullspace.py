@@ -23,11 +23,11 @@ from ik_node.kinematics.kernels import copy, inlined, inner, jacobian_columns, j
 from ik_node.solver.compiled.damped import (
     cholesky_solve,
     descend,
-    farthest,
     gram,
     LATE_STOP,
     LONG_STEP,
     measure_postures,
+    nearest_turns,
     take_nearest,
 )
 from ik_node.solver.compiled.layout import (
@@ -52,10 +52,8 @@ RESTING_STEP = 1e-6      # rad or m, a shorter step ends the descent
 MIN_ROW_LENGTH_M = 1e-7  # a shorter row of the Jacobian is no constraint
 WIDE_BORDER = 0.1        # share of the width of a box that counts as its border, at first
 NARROW_BORDER = 3e-6     # m or rad, the narrowest border
-WALK_STEP = 0.25         # rad or m, step along a one-dimensional self-motion
-SHORT_WALK_STEP = 0.02   # rad or m, a shorter step ends the walk
-MAX_WALK_STEPS = 80      # in each direction
-OTHER_STARTS = 6         # other postures to start from if the self-motion has more dimensions
+OTHER_STARTS = 4         # other postures to start from, if the self-motion has one dimension
+MORE_STARTS = 6          # ... and if it has more
 MIN_IMPROVEMENT = 1e-3   # share by which another posture must lower the bias
 CORRECTION_STEPS = 8.0   # damped steps back to the goal after a step
 
@@ -522,79 +520,6 @@ def settle(problem, goal, q, space, work):
 
 
 @inlined
-def walk(problem, goal, direction, q, cost, space, work):
-    """
-    Follow a one-dimensional self-motion from a solved `q` in one direction, as far as it goes.
-
-    It ends at a limit, at the border of a box, or where it closes on itself.
-    Writes the posture of the lowest bias below `cost` into ``space.best`` and
-    returns that bias.
-
-    Parameters
-    ----------
-    direction : float
-        1 or -1.
-
-    """
-    table, joints, settings, _ = problem
-    lower, upper, length = joints.lower, joints.upper, settings[METRES_PER_RADIAN]
-    frames, columns, D, e, dq, active = (work.frames, work.columns, work.D, work.e, work.dq,
-                                         work.active)
-    V, ahead, trial, start = space.V, space.s, space.trial, space.start
-    correction = Attempt(LATE_STOP, BIAS_STEP, CORRECTION_STEPS, False)
-    n = q.shape[0]
-    copy(q, start)
-    for step in range(MAX_WALK_STEPS):
-        for k in range(n):
-            active[k] = lower[k] < upper[k]
-        joint_frames(table, q, frames)
-        residual(goal, frames[-1], length, e, D)
-        jacobian_columns(table, frames, length, columns)
-        if goal[TOLERANCE_AXES] != EXACT_POSE:
-            task_columns(D, columns)
-        rank, end = null_basis(columns, active, V)
-        if end == rank:
-            break
-        # Keep the direction: the part of the last step that is in the null space.
-        for k in range(n):
-            dq[k] = 0.0
-        for i in range(rank, end):
-            c = direction if step == 0 and i == rank else 0.0
-            if step > 0:
-                for k in range(n):
-                    c += V[i, k] * ahead[k]
-            for k in range(n):
-                dq[k] += c * V[i, k]
-        longest = 1e-12
-        for k in range(n):
-            ahead[k] = dq[k]
-            longest = max(longest, abs(dq[k]))
-        scale = WALK_STEP / longest
-        for k in range(n):
-            if dq[k] != 0.0:
-                room = (upper[k] - q[k] if dq[k] > 0.0 else lower[k] - q[k]) / dq[k]
-                scale = min(scale, room)
-        if scale * longest < SHORT_WALK_STEP:
-            break
-        for k in range(n):
-            trial[k] = min(max(q[k] + scale * dq[k], lower[k]), upper[k])
-        corrected = descend(table, joints, settings, goal, correction, trial, work)
-        if not corrected.solved or not SHORT_WALK_STEP < farthest(trial, q) < 4.0 * WALK_STEP:
-            break
-        copy(trial, q)
-        lowered = bias(problem, q, space.gradient, work)
-        if lowered < cost:
-            cost = lowered
-            copy(q, space.best)
-        from_start = 0.0
-        for k in range(n):
-            from_start = max(from_start, abs(from_preferred(q[k], start[k], lower[k], upper[k])))
-        if step > 2 and from_start < 0.6 * WALK_STEP:
-            break
-    return cost
-
-
-@inlined
 def start_elsewhere(problem, goal_work, first, q, work):
     """
     Solve the goal from a posture of the table that is near it and near the preferred one.
@@ -608,11 +533,15 @@ def start_elsewhere(problem, goal_work, first, q, work):
     n, reach = q.shape[0], settings[ARM_REACH]
     if first:
         measure_postures(goal, postures[n:], settings[METRES_PER_RADIAN], distances)
+        heaviest = 0.0
+        for k in range(n):
+            heaviest = max(heaviest, pull[k])
+        share = 1.0 / (2.0 * pi)**2 / heaviest if heaviest > 0.0 else 0.0
         for i in range(distances.shape[0]):
             distances[i] /= reach * reach
             for k in range(n):
                 d = postures[k, i] - preferred[k]
-                distances[i] += pull[k] * d * d
+                distances[i] += share * pull[k] * d * d
     nearest = take_nearest(distances)
     for k in range(n):
         q[k] = min(max(postures[k, nearest], lower[k]), upper[k])
@@ -621,38 +550,47 @@ def start_elsewhere(problem, goal_work, first, q, work):
 
 
 @inner
+def turn_to_preferred(q, joints, reference):
+    """
+    Move joints with limits that the bias pulls by whole turns towards preferred positions.
+
+    Returns whether a joint was moved; `reference` (n,) is written.
+    """
+    for k in range(q.shape[0]):
+        pulled = joints.pull[k] > 0.0 and joints.upper[k] - joints.lower[k] < np.inf
+        reference[k] = joints.preferred[k] if pulled else q[k]
+    return nearest_turns(q, reference, joints)
+
+
+@inner
 def lower_bias(problem, goal_work, q, space, work):
     """
-    Move a solved `q` to the posture of lowest bias that its goal allows; return the steps.
+    Move a solved `q` to the posture of lowest bias that is found; return the steps.
 
-    First down to the nearest minimum.  Then, with settings[EXPLORE_SELF_MOTION], from
-    the best posture along the whole of a one-dimensional self-motion, or from other
-    postures if the self-motion has more dimensions.
+    First down to the nearest minimum.  Then, with settings[EXPLORE_SELF_MOTION], from other
+    postures, since other minima may lie beyond a limit or on another self-motion.
     """
     joints, settings = problem.joints, problem.settings
     goal, walker = goal_work.goal, space.walker
     goal_without_box(goal, space.pointed)
-    freedom, cost, steps = 0, np.inf, 0.0
+    freedom, cost, steps, starts = 0, np.inf, 0.0, 0
     for k in range(q.shape[0]):
         freedom += joints.lower[k] < joints.upper[k]
     for i in range(6):
         freedom -= goal[HALF_WIDTHS + i] == 0.0
-    starts = 0
     if settings[EXPLORE_SELF_MOTION] != 0.0:
-        starts = 2 if freedom == 1 else OTHER_STARTS
-    for start in range(-1, starts):
-        if start < 0 or freedom == 1:
-            copy(q, walker)
-        if start >= 0 and freedom == 1:
-            lowest = walk(problem, goal, 1.0 - 2.0 * start, walker, cost, space, work)
-            if not lowest < cost - MIN_IMPROVEMENT * abs(cost):
-                continue
-            copy(space.best, walker)
-        elif start >= 0:
-            if not start_elsewhere(problem, goal_work, start == 0, walker, work):
-                continue
+        starts = OTHER_STARTS if freedom == 1 else MORE_STARTS
+    copy(q, walker)
+    for start in range(starts + 1):
+        if start > 0 and not start_elsewhere(problem, goal_work, start == 1, walker, work):
+            continue
+        if start > 0:
+            turn_to_preferred(walker, joints, space.trial)
         lowest, taken = settle(problem, goal, walker, space, work)
         steps += taken
+        if start == 0 < starts and turn_to_preferred(walker, joints, space.trial):
+            lowest, taken = settle(problem, goal, walker, space, work)
+            steps += taken
         if cost == np.inf or lowest < cost - MIN_IMPROVEMENT * abs(cost):
             cost = lowest
             copy(walker, q)
