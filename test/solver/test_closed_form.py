@@ -35,6 +35,11 @@ def fourth(h, p, k, d):
     return subproblems.subproblem_4(h, p, k, d, 0.0, 1.0)
 
 
+@compiled
+def angle_of(sine, cosine):
+    return subproblems.unit_angle(sine, cosine)
+
+
 def directions(rng, count):
     return [v / np.linalg.norm(v) for v in rng.normal(size=(count, 3))]
 
@@ -71,6 +76,15 @@ def test_subproblem_4(seed, angle):
     assert all(abs(h @ rotation(k, t) @ p - d) < 1e-7 for t in found)
     assert min(abs(t - angle) for t in found) < (1e-9 if count == 2 else 1e-6)
     assert fourth(tuple(h), tuple(p), tuple(k), 1.1 * np.linalg.norm(p))[0] == 0
+
+
+def test_the_angle_of_a_unit_vector():
+    """That of atan2, in every octant and on the axes, to the last digits."""
+    for angle in np.concatenate([np.linspace(-np.pi, np.pi, 97), np.geomspace(1e-300, 1.0, 60),
+                                 np.random.default_rng(0).uniform(-np.pi, np.pi, 1000)]):
+        s, c = np.sin(angle), np.cos(angle)
+        expected = np.arctan2(s, c)
+        assert abs(angle_of(s, c) - expected) <= 4.0 * np.spacing(abs(expected))
 
 
 # ---- which arms -------------------------------------------------------------
@@ -237,3 +251,19 @@ def test_a_calibrated_arm(kind, error):
         result = nearest.solve(T, q + offset)
         assert result.success
         assert np.linalg.norm(result.q - q - offset) <= np.linalg.norm(offset) + SAME
+
+
+@pytest.mark.parametrize('side', [-1.0, 1.0])
+def test_a_straight_wrist_whose_nearest_sum_is_beyond_the_limits(side):
+    """Joints 4 and 6 together take the sum a turn away, if only that is inside the limits."""
+    chain = robots.chain('six_axis_arm')
+    narrow = np.array([9.0, 9.0, 9.0, 2.0, 9.0, 2.0])
+    chain = chain.with_limits(-narrow, narrow)
+    arm = Solver(chain, select='nearest')
+    q = np.array([0.3, -1.0, 1.2, -side, 0.0, -side])
+    T = robots.reference('six_axis_arm').pose(chain.base_link, chain.tip_link,
+                                              robots.positions(chain, q))
+    seed = q + np.array([0.0, 0.0, 0.0, 3.0 * side, 0.0, 3.0 * side])
+    found = arm.tables.branches(T, seed)[:, -6:]
+    assert any(np.abs((other - q)[[0, 1, 2, 4]]).max() < SAME
+               and abs((other - q)[[3, 5]].sum()) < SAME for other in found)

@@ -228,6 +228,19 @@ def place_wrist(geometry, p, seed, arm):
     return count
 
 
+@inner
+def total_inside(total, sign, joints):
+    """Move q4 + sign q6 by whole turns to where the limits of both joints allow it, if they do."""
+    lower, upper = joints.lower, joints.upper
+    least = lower[3] + min(sign * lower[5], sign * upper[5])
+    most = upper[3] + max(sign * lower[5], sign * upper[5])
+    if total > most:
+        total -= FULL_TURN * np.ceil((total - most) / FULL_TURN)
+    elif total < least:
+        total += FULL_TURN * np.ceil((least - total) / FULL_TURN)
+    return total
+
+
 @inlined
 def spherical_wrist(geometry, joints, q, R, p, work):
     """
@@ -282,8 +295,8 @@ def spherical_wrist(geometry, joints, q, R, p, work):
             if straight:
                 sign = 1.0 if along > 0.0 else -1.0
                 q6 += FULL_TURN * np.rint((q[5] - q6) / FULL_TURN)
-                total = q[3] + sign * q6
-                q4 = q[3] + sign * 0.5 * (q6 - q[5])
+                total = total_inside(q[3] + sign * q6, sign, joints)
+                q4 = 0.5 * (q[3] - sign * q[5] + total)
                 q4 = min(max(q4, joints.lower[3]), joints.upper[3])
                 q6 = min(max(sign * (total - q4), joints.lower[5]), joints.upper[5])
                 q4 = total - sign * q6
