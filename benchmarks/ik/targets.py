@@ -43,6 +43,7 @@ WAYS_IN_ARMS = ('six_axis', 'ur5', 'panda')  # for the ways to give a goal and a
 WRIST_JOINT = 4          # index of the joint that is straightened
 REFERENCE_STARTS = 300   # random starts of the Robotics Toolbox, to know what branches there are
 CENTRING_SEEDS = 60
+TRIES = 20               # poses drawn for each goal without a solution
 PROJECTION_STEPS = 200   # of the reference for the nearest posture of a redundant arm
 SAME_DISTANCE = 1e-3     # share by which an answer may be farther from the seed than the reference
 REASON_SHARE, CENTRING_SHARE, REFERENCE_SHARE = 0.2, 0.1, 0.3  # of the number of poses
@@ -288,12 +289,12 @@ def reasons(bench: Bench) -> Iterator[Row]:
     solver, model, random = bench.solver(), bench.model, bench.random
     count = max(int(REASON_SHARE * bench.poses), 20)
     beyond, turned = [], []
-    while len(beyond) < count:
+    for _ in range(TRIES * count):  # limits of two turns leave nothing beyond them
         q = random.uniform(model.lower - 1.0, model.upper + 1.0)
-        if not solver.solve(model.fk(q)).success:
+        if len(beyond) < count and not solver.solve(model.fk(q)).success:
             beyond.append(Problem(model.fk(q), within(model, random)))
-    for pose, other in zip(random_problems(model, 50 * count, random),
-                           random_problems(model, 50 * count, random)):
+    for pose, other in zip(random_problems(model, TRIES * count, random),
+                           random_problems(model, TRIES * count, random)):
         T = pose.T.copy()
         T[:3, :3] = other.T[:3, :3]
         if len(turned) < count and not solver.solve(T).success:
