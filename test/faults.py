@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
-GROUPS = ('robot description', 'scene', 'goals', 'joint states', 'time and load',
-          'start, end and middleware', 'kill, cut off and restart', 'controller', 'parameters')
+GROUPS = ('robot description', 'goals', 'joint states', 'time and load',
+          'start, end and middleware', 'kill, cut off and restart', 'controller', 'parameters',
+          'collision')
 HEAD = """\
 # Faults
 

@@ -15,7 +15,7 @@ division belong to both parts.  Of a closed mesh the inside is contained, too.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -73,7 +73,7 @@ def convex_hulls(triangles: np.ndarray) -> Hulls:
     return Hulls(tuple(vertices for vertices, _ in hulls), max(grown for _, grown in hulls))
 
 
-def _qhull(points: np.ndarray) -> object:
+def _qhull(points: np.ndarray) -> Any:
     """Return scipy's hull of points (v, 3) or (v, 2), or None where they are too flat for it."""
     try:
         from scipy.spatial import ConvexHull
@@ -91,7 +91,8 @@ def _qhull(points: np.ndarray) -> object:
 def _divided(triangles: np.ndarray) -> list[np.ndarray]:
     """Return the triangles of each part after all cuts that are worth it."""
     whole = _volume(triangles)
-    undecided, final = [(whole, triangles)], []
+    undecided = [(whole, triangles)]
+    final: list[np.ndarray] = []
     while undecided and len(undecided) + len(final) < MAX_HULLS:
         largest = max(range(len(undecided)), key=lambda k: undecided[k][0])
         volume, part = undecided.pop(largest)
@@ -212,7 +213,7 @@ def _heights(points: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndar
         block = slice(start, start + DISTANCE_BLOCK)
         above = points[block] @ faces[:, :3].T + faces[:, 3]
         face[block] = above.argmax(axis=1)
-        height[block] = above.max(axis=1)
+        height[block] = above[np.arange(len(above)), face[block]]
     return height, face
 
 
@@ -227,13 +228,12 @@ def _enlarged(vertices: np.ndarray, kept: np.ndarray) -> tuple[np.ndarray, float
     for _ in range(GROWTH_ROUNDS):
         hull = _qhull(moved)
         height, face = _heights(vertices, hull.equations)
-        push = np.zeros(len(moved))
-        normals = np.zeros_like(moved)
-        for k in np.argsort(height):  # the highest vertex above a face is the last
-            if height[k] > 0.0:
-                corners = hull.simplices[face[k]]
-                push[corners], normals[corners] = height[k], hull.equations[face[k], :3]
-        moved += push[:, None] * normals
+        highest = np.zeros(len(hull.equations))
+        np.maximum.at(highest, face, height)
+        push = np.zeros_like(moved)
+        for k in np.argsort(highest):  # a corner of several faces follows the one that moves most
+            push[hull.simplices[k]] = highest[k] * hull.equations[k, :3]
+        moved += push
     faces = _qhull(moved).equations
     centre = moved.mean(axis=0)
     depth = -(faces[:, :3] @ centre + faces[:, 3])

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,10 @@ from ik_node.collision.mesh_triangles import checked_triangles, read_mesh, trian
 from ik_node.errors import ParameterError
 from ik_node.text import quote
 
+logger = logging.getLogger(__name__)
 
-def hulls_of_file(path: Path, scale: tuple[float, float, float] = (1.0, 1.0, 1.0)) -> Hulls:
+
+def hulls_of_file(path: Path, scale: tuple[float, ...] = (1.0, 1.0, 1.0)) -> Hulls:
     """
     Return convex hulls that together contain the mesh of a file.
 
@@ -36,6 +39,8 @@ def hulls_of_file(path: Path, scale: tuple[float, float, float] = (1.0, 1.0, 1.0
     data = read_mesh(path)
 
     def compute() -> Hulls:
+        logger.info('computing the convex hulls of the mesh %s, once on this machine',
+                    quote(path, 300))
         with np.errstate(over='ignore', invalid='ignore'):  # found by the check
             triangles = triangles_of(data, path) * np.array(scale)
         return convex_hulls(checked_triangles(triangles, f'the mesh {quote(path, 300)}'))
@@ -45,7 +50,7 @@ def hulls_of_file(path: Path, scale: tuple[float, float, float] = (1.0, 1.0, 1.0
 
 
 def hulls_of_arrays(vertices: np.ndarray, faces: np.ndarray,
-                    scale: tuple[float, float, float] = (1.0, 1.0, 1.0)) -> Hulls:
+                    scale: tuple[float, ...] = (1.0, 1.0, 1.0)) -> Hulls:
     """
     Return convex hulls that together contain a mesh.
 

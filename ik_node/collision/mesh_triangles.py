@@ -12,6 +12,7 @@ from __future__ import annotations
 import io
 from pathlib import Path
 import re
+from typing import Any
 
 import numpy as np
 
@@ -77,7 +78,7 @@ def triangles_of(data: bytes, path: Path) -> np.ndarray:
     except ImportError:
         raise ParameterError(f'{what} cannot be read: {missing("trimesh")}') from None
     try:
-        options = {'process': False}
+        options: dict[str, Any] = {'process': False}
         if suffix == 'dae':
             data, options['ignore_broken'] = only_shapes(data), False
         scene = trimesh.load_scene(io.BytesIO(data), file_type=suffix, **options)
@@ -125,7 +126,7 @@ def _is_whole_stl(data: bytes) -> bool:
             or b'endsolid' in data[-STL_ENDING_BYTES:].lower())
 
 
-def _unit_m(piece: object) -> float:
+def _unit_m(piece: Any) -> float:
     """Return the length of a mesh's unit in m; trimesh reads that of a .dae as text."""
     match = re.fullmatch(r'([0-9.eE+-]+) \* meters', str(piece.metadata.get('units', '')))
     return float(match[1]) if match else 1.0

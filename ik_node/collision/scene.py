@@ -111,7 +111,8 @@ class SceneSnapshot:
     @property
     def touch_links(self) -> dict[str, frozenset[str]]:
         """Return the links and objects that each attached object may touch."""
-        return {item.id: item.touch_links for item in self.objects.values() if item.attached}
+        return {item.id: item.touch_links for item in self.objects.values()
+                if item.touch_links is not None}
 
 
 class Scene:

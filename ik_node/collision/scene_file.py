@@ -267,7 +267,7 @@ def _object_entry(item: SceneObject) -> dict[str, Any]:
         entry['frame'] = item.frame
     if item.padding:
         entry['padding'] = item.padding
-    if item.attached:
+    if item.touch_links is not None:
         entry['attach'] = sorted(item.touch_links)
     return entry
 

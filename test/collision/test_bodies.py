@@ -108,7 +108,7 @@ def test_visual_elements_where_there_is_no_collision_element():
     assert "'a'" in said and 'visual' in said and "'b'" not in said
 
 
-@pytest.mark.fault('robot description', 'the collision geometry of a link cannot be read',
+@pytest.mark.fault('collision', 'the collision geometry of a link cannot be read',
                    'the link is listed as not checked, with the reason, or the URDF is refused')
 def test_geometry_that_cannot_be_read():
     """The link is not checked, or only in part; strict refuses; no visual takes its place."""

@@ -131,7 +131,7 @@ def test_materials_make_no_holes(tmp_path):
     ('lfs.stl', 'version https://git-lfs.github.com/spec/v1\n', ('git lfs pull',)),
     ('bomb.dae', '<!DOCTYPE a [<!ENTITY b "c">]><COLLADA/>', ('document type',)),
 ])
-@pytest.mark.fault('robot description', 'meshes for the collision check that are broken',
+@pytest.mark.fault('collision', 'meshes for the collision check that are broken',
                    'the link is listed as not checked, with the reason')
 def test_broken_files(tmp_path, name, data, words):
     refused(put(tmp_path / name, data), *words)
@@ -241,8 +241,7 @@ def test_damaged_files_are_replaced(tmp_path, empty_cache, damage):
     assert [found.name for found in cache_folder().iterdir()] == [file.name]  # nothing else left
 
 
-@pytest.mark.fault('start, end and middleware',
-                   'the cache folder for hulls of meshes cannot be written',
+@pytest.mark.fault('collision', 'the cache folder for hulls of meshes cannot be written',
                    'a warning; they are computed at each start')
 def test_a_folder_that_cannot_be_written(tmp_path, monkeypatch, empty_cache, caplog):
     """It is told once; the hulls are right all the same."""

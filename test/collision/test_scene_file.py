@@ -138,7 +138,7 @@ def test_any_scene_there_and_back(objects):
     ('{sphere: 1, attach: [[hand]]}', 'neither'), ('{sphere: 1, padding: -1}', 'padding'),
     ('3', 'it is 3'), ('', 'it is None'), ('[sphere, 1]', 'it must have a shape'),
 ])
-@pytest.mark.fault('scene', 'an object of a scene file that is not allowed',
+@pytest.mark.fault('collision', 'an object of a scene file that is not allowed',
                    'one sentence with the file and the key; the scene is as before')
 def test_entries_that_are_refused(entry, words):
     with pytest.raises(ParameterError, match=words) as error:

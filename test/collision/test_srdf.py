@@ -61,7 +61,7 @@ def test_entries_without_effect():
     ('<robot><disable_collisions link1="a"/></robot>', "names 'a' and ''; it needs two links"),
     ('<robot>' * 80, 'the SRDF nests'),
 ])
-@pytest.mark.fault('robot description', 'an SRDF that cannot be read',
+@pytest.mark.fault('collision', 'an SRDF that cannot be read',
                    'one sentence that says what is wrong')
 def test_what_is_refused(text, words):
     with pytest.raises(UrdfError, match=words) as error:
