@@ -13,6 +13,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # for type checkers and completion; at run time __getattr__ imports them
     from ik_node.collision.bodies import arm_bodies as arm_bodies, ArmBodies as ArmBodies
+    from ik_node.collision.certificate import (
+        certify as certify,
+        certify_edge as certify_edge,
+        Contact as Contact,
+    )
+    from ik_node.collision.model import (
+        CollisionModel as CollisionModel,
+        PairReport as PairReport,
+    )
     from ik_node.collision.parts import Body as Body, ConvexPart as ConvexPart
     from ik_node.collision.scene import (
         Scene as Scene,
@@ -30,12 +39,17 @@ if TYPE_CHECKING:  # for type checkers and completion; at run time __getattr__ i
 _COLLISION_MODULES = {
     'ArmBodies': 'bodies',
     'Body': 'parts',
+    'CollisionModel': 'model',
+    'Contact': 'certificate',
     'ConvexPart': 'parts',
     'DisabledPairs': 'srdf',
+    'PairReport': 'model',
     'Scene': 'scene',
     'SceneObject': 'scene',
     'SceneSnapshot': 'scene',
     'arm_bodies': 'bodies',
+    'certify': 'certificate',
+    'certify_edge': 'certificate',
     'read_scene': 'scene_file',
     'read_srdf': 'srdf',
     'scene_from_yaml': 'scene_file',
