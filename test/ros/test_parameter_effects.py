@@ -98,7 +98,7 @@ def test_manipulability_gain():
                                    solver__manipulability_gain=gain).solver.solve(
             forward_kinematics(chain, q), chain.middle).manipulability for gain in (0.0, 0.1))
         ratios.append(more / least)
-    assert min(ratios) > 1.0 - 1e-6 and np.median(ratios) > 1.02
+    assert min(ratios) > 1.0 - 1e-4 and np.median(ratios) > 1.02
 
 
 # ---- motion and paths -------------------------------------------------------
