@@ -96,7 +96,7 @@ class Solver:
         self.tables = Tables(chain, self.options)
         if self.tables.closed_form is not None:
             warm_up_closed_form()
-        if self.tables.redundant and self.options.select == 'nearest':
+        if self.tables.slides and self.options.select == 'nearest':
             warm_up_nearest()
         self.first_restarts = min(self.options.max_restarts, FIRST_ATTEMPTS)
         self._middle = np.clip(chain.middle, chain.lower, chain.upper)
@@ -111,7 +111,7 @@ class Solver:
                         and self.options.select == 'nearest'
                         and self.options.max_jump == float('inf'))
         # The same for the nearest posture of a redundant arm, if the goal is near the seed.
-        self._sliding = (self.tables.redundant and self.options.method == COMPILED_METHOD
+        self._sliding = (self.tables.slides and self.options.method == COMPILED_METHOD
                          and self.options.select == 'nearest' and not self.tables.locked
                          and self.options.max_jump == float('inf'))
         # For the row that these calls take: shape of a seed, sizes, and the flag of success.
@@ -454,5 +454,5 @@ class Solver:
         best = min((first, *all_solutions(query, reference)),
                    key=SELECTION_KEYS.get(select, select))
         query.answer[:] = query.check(best.q)
-        if select == 'nearest' and self.tables.redundant and query.exact:
+        if select == 'nearest' and self.tables.slides and query.exact:
             query.slide()

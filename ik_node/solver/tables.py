@@ -113,6 +113,11 @@ class Tables:
         self._boxes: dict[tuple, np.ndarray] = {}
         self.postures = posture_table(chain, max(MIN_TABLE_POSTURES, options.max_restarts + 2))
 
+    @property
+    def slides(self) -> bool:
+        """Return whether the nearest posture is sought along self-motions; a bias moves it on."""
+        return self.redundant and not self.biased
+
     def nearest_postures(self, T: np.ndarray) -> np.ndarray:
         """Return the postures of the table (K, n), that with the tip nearest to T (4, 4) first."""
         n = self.chain.n
