@@ -148,8 +148,8 @@ def check_node(seen: Observations, _: Model) -> Findings:
     if not count and seen.health:
         yield problem(f'{seen.target} is heard on /diagnostics, but is not in the ROS graph: '
                       'it hears nobody', 'start it again; after a process was killed, its '
-                      'successor may be deaf on the shared memory of Fast DDS: with '
-                      'FASTDDS_BUILTIN_TRANSPORTS=UDPv4 there is none')
+                      'successor may be deaf on the shared memory of Fast DDS: then end all ROS '
+                      'programs and remove /dev/shm/fastrtps_*')
     elif not count:
         yield problem(f'there is no node {seen.target}',
                       f'name it: --node {listed(alike)}' if alike else 'start it: ros2 run '

@@ -9,7 +9,6 @@ either (rmw_dds_common); who has just come knows none that has ended.
 
 from contextlib import contextmanager
 import json
-import os
 import subprocess
 import sys
 
@@ -28,8 +27,7 @@ def graph():
     no such node.
     """
     running = subprocess.Popen(
-        [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        env={**os.environ, 'FASTDDS_BUILTIN_TRANSPORTS': 'UDPv4'})
+        [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def ask(name):
         running.stdin.write(f'{name}\n')

@@ -417,7 +417,9 @@ def lent(probe: Probe):
 
 def environment() -> None:
     """Keep the tests apart from whatever else talks on this machine."""
-    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+    # With LOCALHOST, rmw_fastrtps takes no transports but its own.
+    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'SYSTEM_DEFAULT'
+    os.environ['FASTRTPS_DEFAULT_PROFILES_FILE'] = str(Path(__file__).with_name('loopback.xml'))
     os.environ['ROS_DOMAIN_ID'] = str(_own_domain())
 
 

@@ -505,7 +505,7 @@ def test_a_node_that_hears_nobody(nodes, play):
     other = play('other', '/deaf')
     tell_health(other, 'deaf')
     ask('--node', '/deaf/ik_node', nodes=[nodes, other]).has(
-        'node', 'problem', 'it hears nobody', 'start it again', 'UDPv4')
+        'node', 'problem', 'it hears nobody', 'start it again', '/dev/shm/')
 
 
 # ---- time -------------------------------------------------------------------

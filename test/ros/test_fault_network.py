@@ -38,6 +38,7 @@ def test_the_network_is_cut(tmp_path, recorded):
     environment = {**os.environ, 'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SUBNET',
                    'FASTDDS_BUILTIN_TRANSPORTS': 'UDPv4', 'PYTHONPATH': os.pathsep.join(
                        [str(HERE), *filter(None, [os.environ.get('PYTHONPATH')])])}
+    del environment['FASTRTPS_DEFAULT_PROFILES_FILE']
     with subprocess.Popen([*OWN_NETWORK, sys.executable, str(HERE / 'cut_off.py'), str(tmp_path)],
                           env=environment, start_new_session=True, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as inside:

@@ -66,18 +66,11 @@ class Pair:
 
 @pytest.fixture(scope='module')
 def shared_pair(tmp_path_factory, recorded):
-    """
-    Run node and controller for the tests of this module, each of which may kill them.
-
-    What is left of a killed process in the shared memory of Fast DDS leaves its successor deaf
-    at times (eProsima/Fast-DDS#5053, #5469), so there is none.
-    """
+    """Run node and controller for the tests of this module, each of which may kill them."""
     probe, folder = Probe(), tmp_path_factory.mktemp('pair')
     probe.watch_motion()
     pair = Pair(folder, probe)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv('FASTDDS_BUILTIN_TRANSPORTS', 'UDPv4')
-        yield pair
+    yield pair
     for each in pair.running.values():
         each.kill()
     probe.destroy_node()
