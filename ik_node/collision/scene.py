@@ -422,9 +422,9 @@ class Scene:
 
 def _named(id: str) -> str:
     """Return how sentences name an object; raise ParameterError if the id cannot be one."""
-    if not isinstance(id, str) or not 0 < len(id) <= MAX_ID_LENGTH:
+    if not isinstance(id, str) or not 0 < len(id) <= MAX_ID_LENGTH or not id.isprintable():
         raise ParameterError(f'the id of an object is {shown(id, 80)}; it must be a text of 1 '
-                             f'to {MAX_ID_LENGTH} characters')
+                             f'to {MAX_ID_LENGTH} printable characters')
     return f'the object {quote(id)}'
 
 

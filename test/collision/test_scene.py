@@ -98,6 +98,15 @@ def test_parts_move_with_their_object(scene):
     assert body.frame == 'hand' and np.allclose(body.parts[0].T, T1 @ T1)
 
 
+@pytest.mark.parametrize('id', ['', 'two\nlines', 'next\x85line', 201 * 'x', 7])
+def test_an_id_is_a_printable_text(scene, id):
+    """Sentences name objects by their ids."""
+    before = scene.snapshot
+    with pytest.raises(ParameterError, match='the id of an object is .* 200 printable'):
+        scene.add_sphere(id, 0.1)
+    assert scene.snapshot is before
+
+
 def test_same_id_replaces(scene):
     """The last one counts, at the place of the first; the version says that it changed."""
     scene.add_sphere('a', 1.0)
@@ -172,7 +181,7 @@ def test_repr(scene):
     scene.attach('cup', 'hand')
     assert repr(scene) == "Scene(1 object, 1 part, version 2: 'cup' at 'hand')"
     for k in range(20):
-        scene.add_sphere(f'ball\n{k}', 0.1)
+        scene.add_sphere(f'ball {k}', 0.1)
     assert repr(scene).endswith(', ...)') and '\n' not in repr(scene)
 
 
