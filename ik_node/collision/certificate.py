@@ -13,21 +13,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from ik_node.collision import check, distance, shapes
-from ik_node.collision.check import check_work, pair_distance, place_parts
+from ik_node.collision.check import block_distance, check_work, pair_distance, place_parts
 from ik_node.collision.model import CollisionModel
 from ik_node.kinematics import kernels
 from ik_node.kinematics.kernels import compiled, inner
+from ik_node.model.chain import Chain
+from ik_node.text import quote
 
 FIRST_INTERVAL_S = 0.1        # longest interval that is looked at first
+WINDOW_SEGMENTS = 8           # whose blocks are looked at together before
 MAX_INTERVALS = 64            # that wait to be looked at; halving needs one for each level
 CONTACT_TIME_S = 1e-3         # to within which the first contact is found
 LEAST_DOUBT_M = 2.5e-4        # a distance this little above the margin counts as too near
 START_SLACK_M = 1e-3          # by which a pair that is too near at the start may come nearer
-INTERVAL_PROVED, PAIR_TOO_NEAR, INTERVAL_UNDECIDED = -1, 0, 1  # of an interval
+NO_SEGMENT = -1
+PAIR_TOO_NEAR, INTERVAL_PROVED, INTERVAL_UNDECIDED = -1, 0, 1  # of an interval
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,13 @@ class Contact:
     time: float
     names: tuple[str, str]
     distance: float
+
+    @property
+    def words(self) -> str:
+        """Return what would happen."""
+        first, second = map(quote, self.names)
+        near = 'touch' if self.distance <= 0.0 else f'be only {1e3 * self.distance:.1f} mm apart'
+        return f'{first} and {second} would {near}'
 
 
 def certify(model: CollisionModel, begins: np.ndarray, lengths: np.ndarray,
@@ -80,9 +92,10 @@ def certify(model: CollisionModel, begins: np.ndarray, lengths: np.ndarray,
     least = np.full(len(model.pairs.pairs), model.margin)
     work = check_work(model.pairs)
     segment, t, k = first_contact(
-        model.pairs, _reaches(model), np.ascontiguousarray(lengths, dtype=float), c, least,
-        np.zeros((MAX_INTERVALS, 2)), np.zeros((3, c.shape[2])), work)
-    if segment == INTERVAL_PROVED:
+        model.pairs, reaches_of(model), np.ascontiguousarray(lengths, dtype=float), c,
+        model.margin, least, np.arange(len(model.pairs.blocks)), np.zeros((MAX_INTERVALS, 3)),
+        np.zeros((3, c.shape[2])), work)
+    if segment == NO_SEGMENT:
         return None
     q = (c[:, segment] * t ** np.arange(6)[:, None]).sum(axis=0)
     return Contact(float(begins[segment]) + t, model.names_of(k), model.distance_of(k, q))
@@ -101,13 +114,33 @@ def forget_old_kernels() -> None:
     kernels.forget_stale((first_contact,), (kernels, check, distance, shapes))
 
 
-def _reaches(model: CollisionModel) -> np.ndarray:
+class Reaches(NamedTuple):
     """
-    Return how far (m per rad, or m per m) each part moves at most with each moving joint, (m, p).
+    How far (m per rad, or m per m) parts and groups move at most with each moving joint.
 
-    Of a revolute joint: the farthest that any point of the part can be from its axis.
+    Attributes
+    ----------
+    parts, groups : (m, p), (m, G) arrays
+
     """
-    chain, shapes = model.chain, model.pairs.shapes
+
+    parts: np.ndarray
+    groups: np.ndarray
+
+
+def reaches_of(model: CollisionModel) -> Reaches:
+    """Return how far parts and groups move at most with each moving joint."""
+    shapes, pairs = model.pairs.shapes, model.pairs
+    return Reaches(_reaches_of_balls(model.chain, shapes.ints[:, 1], shapes.balls),
+                   _reaches_of_balls(model.chain, pairs.group_frames, pairs.group_balls))
+
+
+def _reaches_of_balls(chain: Chain, frames: np.ndarray, balls: np.ndarray) -> np.ndarray:
+    """
+    Return how far balls (k, 4) in moving frames (k,) move with each moving joint, (m, k).
+
+    By a revolute joint: the farthest that any point of the ball can be from its axis.
+    """
     m = len(chain.table) - 1
     travel = np.zeros(m)
     for k, (prismatic, index) in enumerate(chain.joints):
@@ -116,94 +149,132 @@ def _reaches(model: CollisionModel) -> np.ndarray:
                 + chain.factors[k, 1]
             travel[k] = np.abs(ends).max()
     steps = np.linalg.norm(chain.offsets[:m, 9:], axis=1) + travel
-    reaches = np.zeros((m, len(shapes.ints)))
-    for part, (frame, ball) in enumerate(zip(shapes.ints[:, 1], shapes.balls)):
+    reaches = np.zeros((m, len(frames)))
+    for i, (frame, ball) in enumerate(zip(frames, balls)):
         own = np.linalg.norm(ball[:3]) + ball[3]
         for k in range(frame):
             reach = 1.0 if chain.joints[k, 0] else own + steps[k + 1:frame].sum()
-            reaches[k, part] = abs(chain.factors[k, 0]) * reach
+            reaches[k, i] = abs(chain.factors[k, 0]) * reach
     return reaches
 
 
 @compiled
-def first_contact(check, reaches, lengths, c, least, stack, rows, work):
+def first_contact(check, reaches, lengths, c, margin, least, near, stack, rows, work):
     """
     Find the first instant at which a pair of parts is too near.
 
     Parameters
     ----------
     check : Pairs
-    reaches : (m, p) array
+    reaches : Reaches
     lengths : (k,) array
     c : (6, k, n) array
+    margin : float
+        The distance (m) that pairs must keep, but for those of which `least` is less.
     least : (K,) array, changed
-        The distance (m) that each pair must keep.
-    stack : (MAX_INTERVALS, 2) array
+    near : (B,) int array
+        Numbers of the blocks, in any order; changed.
+    stack : (MAX_INTERVALS, 3) array
     rows : (3, n) array
-        Workspace: position and largest deviation of the joints.
+        Workspace: position and largest deviation of the joints, and position in a segment.
     work : CheckWork
 
     Returns
     -------
     (int, float, int)
-        Segment (INTERVAL_PROVED if there is none), time in it (s), and pair.
+        Segment (NO_SEGMENT if there is none), time in it (s), and pair.
 
     """
-    q, deviation = rows[0], rows[1]
+    q, deviation, middle = rows[0], rows[1], rows[2]
     positions_at(c, 0, 0.0, q)
     place_parts(check, q, work)
+    touching = False
     for k in range(least.shape[0]):
         distance = pair_distance(check, k, least[k], -np.inf, work)
         if distance <= 0.0:
-            least[k] = -np.inf
+            least[k], touching = -np.inf, True
         elif distance <= least[k]:
             least[k] = max(distance - START_SLACK_M, 0.0)
+    all_blocks = left = near.shape[0]
     for segment in range(lengths.shape[0]):
+        if segment % WINDOW_SEGMENTS == 0 and not touching:
+            window_deviations(c, lengths, segment, q, deviation, middle)
+            place_parts(check, q, work)
+            left, _ = undecided_blocks(check, reaches, deviation, margin, least, near, all_blocks,
+                                       touching, work)
+            if left < 0:
+                left = all_blocks
+        if left == 0:
+            continue
         parts = int(np.ceil(lengths[segment] / FIRST_INTERVAL_S))
         for part in range(parts):
             h = 0.5 * lengths[segment] / parts
-            stack[0, 0], stack[0, 1], count = (2 * part + 1) * h, h, 1
+            stack[0, 0], stack[0, 1], stack[0, 2] = (2 * part + 1) * h, h, left
+            count = 1
             while count > 0:
                 count -= 1
-                t, h = stack[count, 0], stack[count, 1]
+                t, h, candidates = stack[count, 0], stack[count, 1], int(stack[count, 2])
                 positions_at(c, segment, t, q)
                 deviations(c, segment, t, h, deviation)
                 place_parts(check, q, work)
-                found, k = interval_verdict(check, reaches, deviation, least, work)
-                if found == INTERVAL_PROVED:
+                undecided, k = undecided_blocks(check, reaches, deviation, margin, least, near,
+                                                candidates, touching, work)
+                if undecided == 0:
                     continue
-                if found == PAIR_TOO_NEAR and h < CONTACT_TIME_S or count + 2 > stack.shape[0]:
+                if undecided < 0 and h < CONTACT_TIME_S or count + 2 > stack.shape[0]:
                     return segment, t, k
                 h *= 0.5
                 # The earlier half is looked at first.
-                stack[count, 0], stack[count, 1] = t + h, h
-                stack[count + 1, 0], stack[count + 1, 1] = t - h, h
-                count += 2
-    return INTERVAL_PROVED, 0.0, 0
+                for sign in (1.0, -1.0):
+                    stack[count, 0], stack[count, 1] = t + sign * h, h
+                    stack[count, 2] = candidates if undecided < 0 else undecided
+                    count += 1
+    return NO_SEGMENT, 0.0, 0
 
 
 @inner
-def interval_verdict(check, reaches, deviation, least, work):
+def undecided_blocks(check, reaches, deviation, margin, least, near, candidates, touching, work):
     """
-    Return the verdict on an interval, and the pair that it is about.
+    Bring the blocks that are not proved to be apart on an interval to the front of `near`.
 
-    After :func:`place_parts` at its middle.
+    After :func:`place_parts` at its middle.  Of `near` (B,) the first `candidates` are looked at,
+    and only they change places.
+
+    Returns
+    -------
+    (int, int)
+        How many there are, or PAIR_TOO_NEAR; and a pair that it is about.
+
     """
-    table, ints = check.table, check.shapes.ints
+    undecided, worst = 0, 0
+    for i in range(candidates):
+        block = near[i]
+        verdict, k = block_verdict(check, reaches, deviation, margin, least, block, touching,
+                                   work)
+        if verdict == PAIR_TOO_NEAR:
+            return PAIR_TOO_NEAR, k
+        if verdict == INTERVAL_UNDECIDED:
+            near[i], near[undecided] = near[undecided], block
+            undecided, worst = undecided + 1, k
+    return undecided, worst
+
+
+@inner
+def block_verdict(check, reaches, deviation, margin, least, block, touching, work):
+    """Return the verdict on a block of pairs on an interval, and the pair that it is about."""
+    a, b = check.blocks[block, 0], check.blocks[block, 1]
+    frames = check.group_frames[a], check.group_frames[b]
+    enough = margin + approach(check.table, reaches.groups, deviation, frames, (a, b))
+    if not touching and block_distance(check, block, enough, work) > enough:
+        return INTERVAL_PROVED, 0
     verdict, worst = INTERVAL_PROVED, 0
-    for k in range(least.shape[0]):
-        a, b = check.pairs[k, 0], check.pairs[k, 1]
-        low, high = ints[a, 1], ints[b, 1]
-        part = b
-        if low > high:
-            low, high, part = high, low, a
-        moved = 0.0
-        for joint in range(low, high):
-            moved += reaches[joint, part] * deviation[int(table[joint, 13])]
+    for k in range(check.blocks[block, 2], check.blocks[block, 3]):
         if least[k] == -np.inf:
-            if pair_distance(check, k, 0.0, 0.0, work) > 0.0:
+            if touching and pair_distance(check, k, 0.0, 0.0, work) > 0.0:
                 least[k] = 0.0  # it is apart from now on
             continue
+        moved = approach(check.table, reaches.parts, deviation, frames,
+                         (check.pairs[k, 0], check.pairs[k, 1]))
         distance = pair_distance(check, k, least[k] + moved, least[k], work)
         if distance > least[k] + moved:
             continue
@@ -211,6 +282,42 @@ def interval_verdict(check, reaches, deviation, least, work):
             return PAIR_TOO_NEAR, k
         verdict, worst = INTERVAL_UNDECIDED, k
     return verdict, worst
+
+
+@inner
+def approach(table, reaches, deviation, frames, two):
+    """
+    Return how far (m) two parts or groups move at most towards each other.
+
+    `frames`: their moving frames; `deviation` (n,): how far the joints move.  Joints that move
+    both alike do not count.
+    """
+    low, high, farther = frames[0], frames[1], two[1]
+    if low > high:
+        low, high, farther = high, low, two[0]
+    moved = 0.0
+    for joint in range(low, high):
+        moved += reaches[joint, farther] * deviation[int(table[joint, 13])]
+    return moved
+
+
+@inner
+def window_deviations(c, lengths, first, q, deviation, middle):
+    """
+    Write positions amid WINDOW_SEGMENTS segments, and by how much each joint leaves them there.
+
+    `middle` (n,): workspace.
+    """
+    last = min(first + WINDOW_SEGMENTS, lengths.shape[0])
+    positions_at(c, (first + last) // 2, 0.0, q)
+    for i in range(q.shape[0]):
+        deviation[i] = 0.0
+    for segment in range(first, last):
+        h = 0.5 * lengths[segment]
+        positions_at(c, segment, h, middle)
+        for i in range(q.shape[0]):
+            deviation[i] = max(deviation[i], abs(middle[i] - q[i])
+                               + deviation_of(c, segment, i, h, h))
 
 
 @inner
@@ -225,12 +332,17 @@ def positions_at(c, segment, t, q):
 def deviations(c, segment, t, h, deviation):
     """Write by how much each joint leaves its position at t within h (s) before and after."""
     for i in range(deviation.shape[0]):
-        c1, c2, c3 = c[1, segment, i], c[2, segment, i], c[3, segment, i]
-        c4, c5 = c[4, segment, i], c[5, segment, i]
-        # The Taylor series at t, which ends with the fifth power.
-        d1 = c1 + t * (2.0 * c2 + t * (3.0 * c3 + t * (4.0 * c4 + t * 5.0 * c5)))
-        d2 = c2 + t * (3.0 * c3 + t * (6.0 * c4 + t * 10.0 * c5))
-        d3 = c3 + t * (4.0 * c4 + t * 10.0 * c5)
-        d4 = c4 + t * 5.0 * c5
-        deviation[i] = h * (abs(d1) + h * (abs(d2) + h * (abs(d3) + h * (
-            abs(d4) + h * abs(c5)))))
+        deviation[i] = deviation_of(c, segment, i, t, h)
+
+
+@inner
+def deviation_of(c, segment, i, t, h):
+    """Return by how much joint i leaves its position at t within h (s) before and after."""
+    c1, c2, c3 = c[1, segment, i], c[2, segment, i], c[3, segment, i]
+    c4, c5 = c[4, segment, i], c[5, segment, i]
+    # The Taylor series at t, which ends with the fifth power.
+    d1 = c1 + t * (2.0 * c2 + t * (3.0 * c3 + t * (4.0 * c4 + t * 5.0 * c5)))
+    d2 = c2 + t * (3.0 * c3 + t * (6.0 * c4 + t * 10.0 * c5))
+    d3 = c3 + t * (4.0 * c4 + t * 10.0 * c5)
+    d4 = c4 + t * 5.0 * c5
+    return h * (abs(d1) + h * (abs(d2) + h * (abs(d3) + h * (abs(d4) + h * abs(c5)))))

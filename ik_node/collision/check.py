@@ -3,25 +3,35 @@
 """
 Compiled check of postures: the distances of all pairs of parts that may meet.
 
-A pair that is far apart is dismissed by the balls round its parts; for the others the exact
-distance is computed until it is known whether it is above what is asked.
+Parts that are far apart are dismissed by the balls round their groups and round themselves; for
+the others the exact distance is computed until it is known whether it is above what is asked.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from ik_node.collision.distance import gjk_work, GjkWork, part_distance
-from ik_node.collision.shapes import PLANE_KIND, Shapes
-from ik_node.kinematics.kernels import compiled, copy, inner, joint_frames
+from ik_node.collision.shapes import (
+    BOX_KIND,
+    CYLINDER_KIND,
+    HULL_KIND,
+    PLANE_KIND,
+    Shapes,
+)
+from ik_node.kinematics.kernels import compiled, inner, joint_frames
 
 
 class Pairs(NamedTuple):
     """
     What is checked.
+
+    Parts that move together and belong to the links, and the parts of an object, are a group;
+    pairs of parts of two groups are a block.
 
     Attributes
     ----------
@@ -30,13 +40,26 @@ class Pairs(NamedTuple):
     shapes : Shapes
         First the parts of the links, then those of the objects.
     pairs : (K, 2) int array
-        Parts that may meet.
+        Parts that may meet, block by block.
+    blocks : (B, 4) int array
+        The two groups, first pair, and the pair after the last.
+    group_frames : (G,) int array
+        Index of the moving frame of each group, 0 = base.
+    group_parts : (G,) int array
+        The part of a group that has only one, if it is no hull; else -1.
+    group_balls : (G, 4) array
+        Centre in the moving frame, and radius, of a ball that contains the group; infinite if
+        it has a plane.
 
     """
 
     table: np.ndarray
     shapes: Shapes
     pairs: np.ndarray
+    blocks: np.ndarray
+    group_frames: np.ndarray
+    group_parts: np.ndarray
+    group_balls: np.ndarray
 
 
 class CheckWork(NamedTuple):
@@ -49,8 +72,12 @@ class CheckWork(NamedTuple):
         Poses of the moving frames in the base, the first for the base itself.
     poses : (p, 12) array
         Poses of the parts in the base.
+    placed : (p + 1,) int array
+        Number of the posture for which each pose was computed, and the number of the present one.
     centres : (p, 3) array
-        Of the balls, in the base.
+        Of the balls round the parts, in the base.
+    group_centres : (G, 3) array
+        Of the balls round the groups, in the base.
     directions : (K, 3) array
         Where the last search of each pair ended.
     gjk : GjkWork
@@ -59,18 +86,68 @@ class CheckWork(NamedTuple):
 
     frames: np.ndarray
     poses: np.ndarray
+    placed: np.ndarray
     centres: np.ndarray
+    group_centres: np.ndarray
     directions: np.ndarray
     gjk: GjkWork
 
 
+def paired(table: np.ndarray, shapes: Shapes, groups: Sequence[int],
+           pairs: Iterable[tuple[int, int]]) -> Pairs:
+    """
+    Return what is checked.
+
+    Parameters
+    ----------
+    groups : sequence of int
+        Number of the group of each part, from 0 without gaps; its parts have one moving frame.
+    pairs : iterable of (int, int)
+        Parts that may meet.
+
+    """
+    blocks: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for a, b in pairs:
+        if groups[a] > groups[b]:
+            a, b = b, a
+        blocks.setdefault((groups[a], groups[b]), []).append((a, b))
+    rows, first = [], 0
+    for (one, other), inside in blocks.items():
+        rows.append((one, other, first, first + len(inside)))
+        first += len(inside)
+    members = [np.flatnonzero(np.equal(groups, k)) for k in range(max(groups, default=-1) + 1)]
+    return Pairs(
+        table, shapes,
+        np.array([pair for inside in blocks.values() for pair in inside],
+                 dtype=np.int64).reshape(-1, 2),
+        np.array(rows, dtype=np.int64).reshape(-1, 4),
+        np.array([shapes.ints[parts[0], 1] for parts in members], dtype=np.int64),
+        np.array([parts[0] if len(parts) == 1 and shapes.ints[parts[0], 0] != HULL_KIND else -1
+                  for parts in members], dtype=np.int64),
+        np.array([_ball_round(shapes.balls[parts]) for parts in members]).reshape(-1, 4))
+
+
+def _ball_round(balls: np.ndarray) -> np.ndarray:
+    """Return a ball (4,) that contains balls (k, 4)."""
+    if len(balls) == 1:
+        return balls[0]
+    if not np.isfinite(balls[:, 3]).all():
+        return np.append(balls[0, :3], np.inf)
+    centre = 0.5 * ((balls[:, :3] - balls[:, 3:]).min(axis=0)
+                    + (balls[:, :3] + balls[:, 3:]).max(axis=0))
+    radius = (np.linalg.norm(balls[:, :3] - centre, axis=1) + balls[:, 3]).max()
+    return np.append(centre, radius)
+
+
 def check_work(pairs: Pairs) -> CheckWork:
-    """Return a workspace."""
-    parts = len(pairs.shapes.ints)
+    """Return a workspace, in which the parts that never move are placed."""
+    shapes = pairs.shapes
+    parts = len(shapes.ints)
     frames = np.zeros((len(pairs.table) + 1, 12))
     frames[0, [0, 4, 8]] = 1.0
-    return CheckWork(frames, np.zeros((parts, 12)), np.zeros((parts, 3)),
-                     np.zeros((len(pairs.pairs), 3)), gjk_work())
+    placed = np.zeros(parts + 1, dtype=np.int64)
+    return CheckWork(frames, shapes.poses.copy(), placed, shapes.balls[:, :3].copy(),
+                     pairs.group_balls[:, :3].copy(), np.zeros((len(pairs.pairs), 3)), gjk_work())
 
 
 @compiled
@@ -78,11 +155,19 @@ def which_free(check, Q, margin, free, work):
     """Write which of the postures Q (N, n) keep a distance of `margin` (m), (N,) bool."""
     for row in range(Q.shape[0]):
         place_parts(check, Q[row], work)
-        free[row] = True
-        for k in range(check.pairs.shape[0]):
+        free[row] = keeps(check, margin, work)
+
+
+@inner
+def keeps(check, margin, work):
+    """Return whether all pairs keep a distance of `margin` (m), after :func:`place_parts`."""
+    for block in range(check.blocks.shape[0]):
+        if block_distance(check, block, margin, work) > margin:
+            continue
+        for k in range(check.blocks[block, 2], check.blocks[block, 3]):
             if pair_distance(check, k, margin, margin, work) <= margin:
-                free[row] = False
-                break
+                return False
+    return True
 
 
 @compiled
@@ -95,22 +180,62 @@ def all_distances(check, q, enough, distances, work):
 
 @inner
 def place_parts(check, q, work):
-    """Write the poses of the parts at q (n,), and the centres of their balls."""
+    """Write the moving frames at q (n,), and the centres of the balls in them."""
     shapes = check.shapes
     joint_frames(check.table, q, work.frames[1:])
+    work.placed[-1] += 1
     for part in range(shapes.ints.shape[0]):
-        F, T, P = work.frames[shapes.ints[part, 1]], shapes.poses[part], work.poses[part]
-        if shapes.ints[part, 1] == 0:
-            copy(T, P)
-        else:
-            for i in range(3):
-                a, b, c = F[3 * i], F[3 * i + 1], F[3 * i + 2]
-                for j in range(3):
-                    P[3 * i + j] = a * T[j] + b * T[3 + j] + c * T[6 + j]
-                P[9 + i] = a * T[9] + b * T[10] + c * T[11] + F[9 + i]
-        x, y, z = shapes.balls[part, 0], shapes.balls[part, 1], shapes.balls[part, 2]
+        if shapes.ints[part, 1] > 0:
+            place_centre(work.frames[shapes.ints[part, 1]], shapes.balls[part],
+                         work.centres[part])
+    for group in range(check.group_frames.shape[0]):
+        if check.group_frames[group] > 0:
+            place_centre(work.frames[check.group_frames[group]], check.group_balls[group],
+                         work.group_centres[group])
+
+
+@inner
+def place_centre(F, ball, centre):
+    """Write the centre of a ball in a frame, in the base."""
+    x, y, z = ball[0], ball[1], ball[2]
+    for i in range(3):
+        centre[i] = F[3 * i] * x + F[3 * i + 1] * y + F[3 * i + 2] * z + F[9 + i]
+
+
+@inner
+def place_part(shapes, part, work):
+    """Write the pose of a part in the base, once for each posture."""
+    P = work.poses[part]
+    if shapes.ints[part, 1] > 0 and work.placed[part] != work.placed[-1]:
+        work.placed[part] = work.placed[-1]
+        F, T = work.frames[shapes.ints[part, 1]], shapes.poses[part]
         for i in range(3):
-            work.centres[part, i] = F[3 * i] * x + F[3 * i + 1] * y + F[3 * i + 2] * z + F[9 + i]
+            a, b, c = F[3 * i], F[3 * i + 1], F[3 * i + 2]
+            for j in range(3):
+                P[3 * i + j] = a * T[j] + b * T[3 + j] + c * T[6 + j]
+            P[9 + i] = a * T[9] + b * T[10] + c * T[11] + F[9 + i]
+
+
+@inner
+def block_distance(check, block, enough, work):
+    """
+    Return a lower bound of the distance (m) of two groups, after :func:`place_parts`.
+
+    As :func:`bound_of_pair`.
+    """
+    a, b = check.blocks[block, 0], check.blocks[block, 1]
+    first, second = check.group_balls[a, 3], check.group_balls[b, 3]
+    apart = centre_distance(work.group_centres[a], work.group_centres[b]) - first - second
+    if apart > enough or check.group_parts[b] < 0:
+        return apart
+    return max(apart, point_distance(check.shapes, check.group_parts[b], work.group_centres[a],
+                                     work) - first)
+
+
+@inner
+def centre_distance(a, b):
+    """Return the distance of two points."""
+    return sqrt((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2)
 
 
 @inner
@@ -121,9 +246,11 @@ def pair_distance(check, k, enough, contact, work):
     It is the distance unless it is above `enough`; at most `contact` is one value that is.
     """
     shapes, a, b = check.shapes, check.pairs[k, 0], check.pairs[k, 1]
-    apart = ball_distance(shapes, a, b, work)
+    apart = bound_of_pair(shapes, a, b, enough, work)
     if apart > enough:
         return apart
+    place_part(shapes, a, work)
+    place_part(shapes, b, work)
     A, B, gjk = work.poses[a], work.poses[b], work.gjk
     dx, dy, dz = B[9] - A[9], B[10] - A[10], B[11] - A[11]
     for i in range(3):
@@ -142,14 +269,42 @@ def pair_distance(check, k, enough, contact, work):
 
 
 @inner
-def ball_distance(shapes, a, b, work):
-    """Return the distance (m) of the balls round two parts, or of one from a plane."""
-    if shapes.ints[a, 0] == PLANE_KIND or shapes.ints[b, 0] == PLANE_KIND:
-        plane, other = (a, b) if shapes.ints[a, 0] == PLANE_KIND else (b, a)
-        P, c = work.poses[plane], work.centres[other]
-        return (P[2] * (c[0] - P[9]) + P[5] * (c[1] - P[10]) + P[8] * (c[2] - P[11])
-                - shapes.balls[other, 3] - shapes.sizes[plane, 3])
-    dx = work.centres[a, 0] - work.centres[b, 0]
-    dy = work.centres[a, 1] - work.centres[b, 1]
-    dz = work.centres[a, 2] - work.centres[b, 2]
-    return sqrt(dx * dx + dy * dy + dz * dz) - shapes.balls[a, 3] - shapes.balls[b, 3]
+def bound_of_pair(shapes, a, b, enough, work):
+    """
+    Return a lower bound of the distance (m) of two parts, after :func:`place_parts`.
+
+    That of the balls round them; if it is not above `enough`, and one is no hull, the distance of
+    the other's ball from it.
+    """
+    first, second = shapes.balls[a, 3], shapes.balls[b, 3]
+    apart = centre_distance(work.centres[a], work.centres[b]) - first - second
+    if apart > enough:
+        return apart
+    # Of the larger one, if that is possible: its ball says least.
+    if shapes.ints[a, 0] != HULL_KIND and (first >= second or shapes.ints[b, 0] == HULL_KIND):
+        return max(apart, point_distance(shapes, a, work.centres[b], work) - second)
+    if shapes.ints[b, 0] != HULL_KIND:
+        return max(apart, point_distance(shapes, b, work.centres[a], work) - first)
+    return apart
+
+
+@inner
+def point_distance(shapes, part, point, work):
+    """Return the distance (m) of a point in the base from a part that is no hull."""
+    place_part(shapes, part, work)
+    P = work.poses[part]
+    dx, dy, dz = point[0] - P[9], point[1] - P[10], point[2] - P[11]
+    z = P[2] * dx + P[5] * dy + P[8] * dz
+    a, b, c, margin = (shapes.sizes[part, 0], shapes.sizes[part, 1], shapes.sizes[part, 2],
+                       shapes.sizes[part, 3])
+    kind = shapes.ints[part, 0]
+    if kind == PLANE_KIND:
+        return z - margin
+    x, y = P[0] * dx + P[3] * dy + P[6] * dz, P[1] * dx + P[4] * dy + P[7] * dz
+    if kind == BOX_KIND:
+        x, y, z = max(abs(x) - a, 0.0), max(abs(y) - b, 0.0), max(abs(z) - c, 0.0)
+    elif kind == CYLINDER_KIND:
+        x, y, z = max(sqrt(x * x + y * y) - a, 0.0), 0.0, max(abs(z) - b, 0.0)
+    else:
+        z = max(abs(z) - c, 0.0)
+    return sqrt(x * x + y * y + z * z) - margin

@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 
 from ik_node.collision import check, distance, shapes
-from ik_node.collision.check import all_distances, check_work, Pairs, which_free
+from ik_node.collision.check import all_distances, check_work, paired, which_free
 from ik_node.collision.parts import Body
 from ik_node.collision.shapes import shapes_of
 from ik_node.errors import ParameterError
@@ -121,22 +121,24 @@ class CollisionModel:
         which_free(self.pairs, Q, self.margin, free, check_work(self.pairs))
         return free
 
+    def distances(self, q: np.ndarray, enough: float = np.inf) -> np.ndarray:
+        """Return the distance (m) of each pair at q (n,), (K,); above `enough` a lower bound."""
+        distances = np.empty(len(self.pairs.pairs))
+        all_distances(self.pairs, np.ascontiguousarray(q, dtype=float), enough, distances,
+                      check_work(self.pairs))
+        return distances
+
     def distance(self, q: np.ndarray) -> tuple[float, str, str]:
         """Return the least distance (m) at q (n,), and the two links or objects that have it."""
-        distances = np.empty(len(self.pairs.pairs))
+        distances = self.distances(q)
         if not len(distances):
             return np.inf, '', ''
-        work = check_work(self.pairs)
-        all_distances(self.pairs, np.ascontiguousarray(q, dtype=float), np.inf, distances, work)
         k = int(distances.argmin())
         return float(distances[k]), *self.names_of(k)
 
     def distance_of(self, k: int, q: np.ndarray) -> float:
         """Return the distance (m) of pair k at q (n,)."""
-        distances = np.empty(len(self.pairs.pairs))
-        all_distances(self.pairs, np.ascontiguousarray(q, dtype=float), np.inf, distances,
-                      check_work(self.pairs))
-        return float(distances[k])
+        return float(self.distances(q)[k])
 
     def describe(self, q: np.ndarray) -> str:
         """Return which two are nearest to each other at q (n,), and how near, in words."""
@@ -172,8 +174,11 @@ class CollisionModel:
             and every[i].name not in touch_links.get(every[j].name, ())
             and every[j].name not in touch_links.get(every[i].name, ()))]
         table = [(a, b) for i, j in pairs for a in parts.get(i, ()) for b in parts.get(j, ())]
-        self.pairs = Pairs(self.chain.table.copy(), shapes,
-                           np.array(table, dtype=np.int64).reshape(-1, 2))
+        # The links on one moving frame are rigid; an object may be large, and stays apart.
+        keys = [('frame', placed[owner][0]) if owner < count and placed[owner][0] > 0 else owner
+                for owner in owners]
+        numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+        self.pairs = paired(self.chain.table.copy(), shapes, [numbers[key] for key in keys], table)
 
     def _pairs_of_links(self, disabled: set[frozenset[str]]) \
             -> tuple[tuple[PairReport, ...], list[tuple[int, int]]]:
@@ -204,14 +209,12 @@ class CollisionModel:
         Q = np.random.default_rng(SAMPLE_SEED).uniform(
             lower, upper, (SAMPLED_POSTURES, self.chain.n))
         always = set(kept)
-        distances, work = np.empty(len(self.pairs.pairs)), check_work(self.pairs)
         by_name = {body.name: i for i, body in enumerate(self._bodies)}
         for q in Q:
             if not always:
                 break
-            all_distances(self.pairs, q, 0.0, distances, work)
             touching = {tuple(by_name[name] for name in self.names_of(k))
-                        for k in np.flatnonzero(distances <= 0.0)}
+                        for k in np.flatnonzero(self.distances(q, 0.0) <= 0.0)}
             always &= touching
         return always
 
