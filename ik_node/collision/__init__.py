@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # for type checkers and completion; at run time __getattr__ i
         PairReport as PairReport,
     )
     from ik_node.collision.parts import Body as Body, ConvexPart as ConvexPart
+    from ik_node.collision.path_search import find_path as find_path
     from ik_node.collision.scene import (
         Scene as Scene,
         SceneObject as SceneObject,
@@ -50,6 +51,7 @@ _COLLISION_MODULES = {
     'arm_bodies': 'bodies',
     'certify': 'certificate',
     'certify_edge': 'certificate',
+    'find_path': 'path_search',
     'read_scene': 'scene_file',
     'read_srdf': 'srdf',
     'scene_from_yaml': 'scene_file',

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -68,6 +68,12 @@ class Trajectory:
     def end(self) -> np.ndarray:
         """Return the joint positions at the end, (n,)."""
         return self.q[-1]
+
+    def followed_by(self, other: Trajectory) -> Trajectory:
+        """Return this motion and then another one, which starts at rest where this one ends."""
+        return replace(self, times=np.append(self.times, self.duration + other.times),
+                       **{name: np.vstack([getattr(self, name), getattr(other, name)])
+                          for name in ('q', 'qd', 'qdd')})
 
     def with_start(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the times (k + 1,), s, and q, qd, qdd (3, k + 1, n), with those of the start."""

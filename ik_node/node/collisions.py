@@ -1,21 +1,17 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The collision model of a robot description, and the check of each motion."""
+"""The collision model of a robot description."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from ik_node.collision.bodies import arm_bodies
-from ik_node.collision.certificate import certify
 from ik_node.collision.model import CollisionModel
 from ik_node.collision.scene_file import read_scene
-from ik_node.errors import Reason, TrajectoryError
 from ik_node.model.chain import Chain
 from ik_node.model.urdf import Tree
-from ik_node.motion.interpolation import segments
-from ik_node.motion.trajectory import Trajectory
-from ik_node.node.settings import Settings, StartOptions
+from ik_node.node.settings import StartOptions
 from ik_node.text import quote
 
 
@@ -46,26 +42,3 @@ def load_collisions(tree: Tree, chain: Chain, options: StartOptions,
     # Compiled here, before the first goal.
     model.check_many(chain.middle[None])
     return model
-
-
-def require_free(trajectory: Trajectory, settings: Settings) -> Trajectory:
-    """
-    Return a trajectory that is proved to be free of collisions, if they are checked.
-
-    Raises
-    ------
-    TrajectoryError
-        COLLISION: with what, when and how near.
-
-    """
-    model = settings.solver.collisions
-    contact = None if model is None else certify(model, *segments(trajectory))
-    if contact is not None:
-        first, second = map(quote, contact.names)
-        near = 'would touch' if contact.distance <= 0.0 else \
-            f'would be only {1e3 * contact.distance:.1f} mm apart'
-        raise TrajectoryError(
-            f'{first} and {second} {near} after {contact.time:.2f} s of the motion of '
-            f'{trajectory.duration:.2f} s; go there by another way, in several goals, or lower '
-            'collision.margin', Reason.COLLISION)
-    return trajectory

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from time import monotonic
+from time import monotonic, thread_time
 
 import numpy as np
 from rclpy.node import Node
@@ -25,6 +25,8 @@ from ik_node.motion.active_trajectory import (
     SETTLING_TIME_S,
     SpliceTiming,
 )
+from ik_node.motion.collision_free import require_free
+from ik_node.motion.detour import plan_detour
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.monitor import Monitor, Verdict
 from ik_node.motion.point_to_point import plan_point_to_point, plan_stop
@@ -34,7 +36,6 @@ from ik_node.motion.tool_path.plan import PathPlan, plan_path
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.motion.validate import validate
 from ik_node.node.arm_state import ArmState, Instant
-from ik_node.node.collisions import require_free
 from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask, numbers
 from ik_node.node.outputs import Late, Output
@@ -49,6 +50,8 @@ MIN_LEAD_CYCLES = 3.0  # controller cycles: to plan, to send, and until it start
 SEND_SHARE = 0.5  # of motion.handover_time, within which a motion must be sent
 MAX_RAMPS = 3  # ramps planned, each further ahead, if they are not ready in time
 MAX_LATE_PLANS = 2  # after which the arm is brought to rest first
+JOINT_ADVICE = '; go there in several goals, set motion.detour_time, or lower collision.margin'
+PATH_ADVICE = '; lead it another way, or lower collision.margin'
 LONG_PATH_POSES = 100  # from which on a path is planned beside the other callbacks, from rest
 
 Plan = Callable[[StartState], Trajectory]
@@ -99,10 +102,13 @@ class Motion:
             self._goals.end(task, GoalState.REACHED, Reason.ALREADY_THERE,
                             'the arm is there already')
             return
-        self.begin(task, self.joint_plan(task))
+        if robot.settings.detour_time > 0.0 and robot.settings.solver.collisions is not None:
+            self.begin(task, self.joint_plan(task, ''), self._detour_plan(task))
+        else:
+            self.begin(task, self.joint_plan(task))
 
-    def joint_plan(self, task: GoalTask) -> Plan:
-        """Return the planner of the fastest motion to ``task.q_goal``."""
+    def joint_plan(self, task: GoalTask, advice: str = JOINT_ADVICE) -> Plan:
+        """Return the planner of the fastest motion to ``task.q_goal``; advice if it collides."""
         robot = self._holder.require()
 
         def plan(departure: StartState) -> Trajectory:
@@ -110,9 +116,31 @@ class Motion:
             q_goal = robot.chain.nearest_turns(task.q_goal, start.q)
             task.figures |= {'q_start': numbers(start.q), 'qd_start': numbers(start.qd),
                              'q': numbers(q_goal)}
-            return require_free(plan_point_to_point(
-                robot.chain.joint_names, departure, q_goal, settings.planning,
-                settings.sample_period, robot.chain), settings)
+            trajectory = plan_point_to_point(robot.chain.joint_names, departure, q_goal,
+                                             settings.planning, settings.sample_period,
+                                             robot.chain)
+            require_free(settings.solver.collisions, trajectory, advice)
+            return trajectory
+
+        return plan
+
+    def _detour_plan(self, task: GoalTask) -> Plan:
+        """Return the planner of a motion round obstacles, to any posture that serves the goal."""
+        robot = self._holder.require()
+
+        def plan(departure: StartState) -> Trajectory:
+            settings, q = robot.settings, departure.splice.q
+            end = thread_time() + settings.detour_time
+            goals = [task.q_goal]
+            if task.goal is not None and not task.nearest:
+                goals += [posture.q for posture in settings.solver.solve_all(task.goal, q)]
+            trajectory = plan_detour(
+                settings.solver.collisions, departure,
+                np.array([robot.chain.nearest_turns(goal, q) for goal in goals]),
+                settings.planning, settings.sample_period,
+                lambda: not task.final and thread_time() < end)
+            task.figures |= {'q': numbers(trajectory.end), 'detour': 'true'}
+            return trajectory
 
         return plan
 
@@ -137,24 +165,20 @@ class Motion:
         if callable(way) or len(way) < LONG_PATH_POSES:
             self.begin(task, self.path_plan(task, way))
         else:
-            self._plan_beside(task, self._path_plan(way))
+            self._plan_beside(task, self.path_plan(task, way))
 
     def path_plan(self, task: GoalTask, way: Way) -> Plan:
         """Return the planner of the motion :meth:`along` a path."""
         self.preparation.require(Kernels.PATHS)
-        plan = self._path_plan(way)
-        return lambda departure: _noted(task, plan(departure))
-
-    def _path_plan(self, way: Way) -> Callable[[StartState], PathPlan]:
         robot = self._holder.require()
 
-        def plan(departure: StartState) -> PathPlan:
+        def plan(departure: StartState) -> Trajectory:
             settings = robot.settings
             path = way(departure.splice) if callable(way) else way
             planned = plan_path(settings.solver, departure, path, settings.planning,
                                 settings.paths)
-            require_free(planned.trajectory, settings)
-            return planned
+            require_free(settings.solver.collisions, planned.trajectory, PATH_ADVICE)
+            return _noted(task, planned)
 
         return plan
 
@@ -171,12 +195,14 @@ class Motion:
         robot = self._holder.require()
         return plan(self.departure(robot, *self._arm.measured(robot), self._arm.instant()))
 
-    def begin(self, task: GoalTask, plan: Plan, late: int = 0) -> None:
+    def begin(self, task: GoalTask, plan: Plan, detour: Plan | None = None,
+              late: int = 0) -> None:
         """
         Plan from the present state, send the trajectory, and monitor it.
 
-        Waits for a controller that was just discovered.  A plan for a moving arm may take too
-        long; this happened `late` times already.
+        Waits for a controller that was just discovered.  If the motion would collide, `detour`
+        is planned beside.  A plan for a moving arm may take too long; this happened `late` times
+        already.
 
         Raises
         ------
@@ -187,10 +213,10 @@ class Motion:
         robot = self._holder.require()
         q, qd = self._arm.measured(robot)
         if not self._output.ready(monotonic()):
-            self._goals.wait(task, lambda: self.begin(task, plan, late), np.inf)
+            self._goals.wait(task, lambda: self.begin(task, plan, detour, late), np.inf)
             return
         if self.waits_for_rest(task, robot, qd):
-            self._goals.wait(task, lambda: self.begin(task, plan, late), np.inf)
+            self._goals.wait(task, lambda: self.begin(task, plan, detour, late), np.inf)
             return
         self.look_whether_late(robot, q)
         settings = robot.settings
@@ -204,7 +230,7 @@ class Motion:
                                     if stands else at.now + SEND_SHARE * self._handover(robot))
         except Late:
             def again() -> None:
-                self.begin(task, plan, late + 1)
+                self.begin(task, plan, detour, late + 1)
 
             from_rest = late + 1 >= MAX_LATE_PLANS
             self._goals.wait(task, (lambda: self._from_rest(task, again)) if from_rest else again,
@@ -219,21 +245,28 @@ class Motion:
             self._goals.supersede(task)
             self._goals.end(task, GoalState.REACHED, error.reason, str(error))
             return
+        except TrajectoryError as error:
+            if detour is None or error.reason is not Reason.COLLISION:
+                raise
+            if not self.preparation.defer(task, Kernels.DETOURS,
+                                          lambda: self.begin(task, plan, detour)):
+                self._plan_beside(task, _after(error, detour))
+            return
         self._sent_for = task
         task.attempts += 1
         task.figures['duration_s'] = f'{trajectory.duration:.3f}'
         monitor = Monitor(robot.chain, trajectory, q, settings.monitor)
         waited = task.figures.get('began_at_rest_because')
-        self._goals.under_way(task, lambda: self._judge(task, plan, monitor),
+        self._goals.under_way(task, lambda: self._judge(task, plan, detour, monitor),
                               f'on its way, {trajectory.duration:.2f} s'
                               + (f'; it had to wait for rest, because {waited}' if waited else ''))
 
-    def _plan_beside(self, task: GoalTask, plan: Callable[[StartState], PathPlan]) -> None:
+    def _plan_beside(self, task: GoalTask, plan: Plan) -> None:
         """
-        Plan a path in another thread, and begin the motion when it is planned.
+        Plan a motion in another thread, and begin it when it is planned.
 
-        A moving arm goes on meanwhile.  If the path can be followed, the arm is brought to rest,
-        and the motion from there is planned.
+        A moving arm goes on meanwhile.  If there is a motion, the arm is brought to rest, and
+        the motion from there is planned.
         """
         robot = self._holder.require()
         q, qd = self._arm.measured(robot)
@@ -246,7 +279,7 @@ class Motion:
         def planned(now: StartState) -> Trajectory:
             unchanged = self._holder.robot is robot and robot.settings is settings \
                 and _same_rest(departure, now)
-            return _noted(task, planning.result() if occupied or unchanged else plan(now))
+            return planning.result() if occupied or unchanged else plan(now)
 
         def begin_when_planned() -> None:
             if not planning.done():
@@ -382,7 +415,7 @@ class Motion:
 
     # ---- on the way ---------------------------------------------------------
 
-    def _judge(self, task: GoalTask, plan: Plan, monitor: Monitor) -> None:
+    def _judge(self, task: GoalTask, plan: Plan, detour: Plan | None, monitor: Monitor) -> None:
         robot = self._holder.require()
         q, age = self._arm.last(robot)
         if q is None or self._arm.own_delay(robot):
@@ -390,7 +423,7 @@ class Motion:
         if task.attempts < MAX_PLANS and (late := self.look_whether_late(robot, q)):
             # The late trajectory would cause a step; a new one replaces it.
             task.figures['late_s'] = f'{late:.3f}'
-            self.begin(task, plan)
+            self.begin(task, plan, detour)
             return
         verdict = monitor.observe(monotonic() - robot.course.began, q, age)
         if verdict is None:
@@ -401,7 +434,7 @@ class Motion:
             self._node.get_logger().warning(
                 f'goal {task.number}: {verdict.sentence} Sending it again')
             robot.lose_course()
-            self.begin(task, plan)
+            self.begin(task, plan, detour)
             return
         self._note_measured_error(task, robot, q)
         if verdict.reason is Reason.REACHED and task.interruption is not None:
@@ -531,6 +564,17 @@ class Motion:
         joined = '' if robot.course.stamp is not None or not departure.states else \
             f'; it may begin with a step, because {self._why_not_joined(at)}'
         return f'at rest in {ramp.duration:.2f} s{joined}'
+
+
+def _after(blocked: TrajectoryError, detour: Plan) -> Plan:
+    """Return a planner whose error says why the direct motion is none, too."""
+    def plan(departure: StartState) -> Trajectory:
+        try:
+            return detour(departure)
+        except TrajectoryError as error:
+            raise TrajectoryError(f'{blocked}, and {error}', error.reason) from None
+
+    return plan
 
 
 def _noted(task: GoalTask, planned: PathPlan) -> Trajectory:

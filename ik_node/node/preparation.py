@@ -15,6 +15,7 @@ from rclpy.node import Node
 from ik_node.errors import IkNodeError, Reason
 from ik_node.kinematics.compilation import compilation_told
 from ik_node.model.chain import Chain
+from ik_node.motion.detour import warm_up as load_detours
 from ik_node.motion.following.follower import Follower
 from ik_node.motion.tool_path.plan import warm_up as load_paths
 from ik_node.node.goal_queue import GoalQueue
@@ -29,6 +30,7 @@ class Kernels(Enum):
     PATHS = 'paths'
     STREAMS = 'streams'
     FREE_AXES = 'goals with free axes'
+    DETOURS = 'ways round obstacles'
 
 
 def load_kernels(kernels: Kernels, chain: Chain, settings: Settings) -> None:
@@ -37,8 +39,11 @@ def load_kernels(kernels: Kernels, chain: Chain, settings: Settings) -> None:
         load_paths(settings.solver)
     elif kernels is Kernels.STREAMS:
         Follower(chain, settings.planning, settings.following)
-    elif settings.solver.tables.biased:
-        warm_up_bias()
+    elif kernels is Kernels.FREE_AXES:
+        if settings.solver.tables.biased:
+            warm_up_bias()
+    elif settings.solver.collisions is not None:
+        load_detours(settings.solver.collisions, settings.planning)
 
 
 class Preparation:
@@ -96,4 +101,4 @@ class Preparation:
                     self._logger.error(traceback.format_exc())
                 self._ready.add(kernels)
         gc.freeze()  # so that later collections skip the compiler
-        self._logger.info('paths, streams and goals with free axes are ready, too')
+        self._logger.info('all else is ready, too')

@@ -32,6 +32,8 @@ from ik_node.solver.reachability import Colour, judge
 
 COLOUR_LEVELS = {Colour.GREEN: DiagnosticStatus.OK, Colour.AMBER: DiagnosticStatus.WARN,
           Colour.RED: DiagnosticStatus.ERROR}
+PREVIEW_ADVICE = ('; unless motion.detour_time is 0, a way round is searched when the goal is '
+                  'sent')
 PREVIEW_FIGURES = 'q', 'limit_margin', 'smallest_singular_value', 'jump', 'limiting_joint'
 
 
@@ -134,7 +136,7 @@ class Preview:
             if not result.success:
                 raise GoalError(result.message, result.status)
             task.q_goal = result.q
-            trajectory = self._motion.planned(self._motion.joint_plan(task))
+            trajectory = self._motion.planned(self._motion.joint_plan(task, PREVIEW_ADVICE))
         scene = under_way(task, goal, trajectory, robot)
         self._display.preview(scene, robot)
         length = np.linalg.norm(np.diff(scene.path, axis=0), axis=1).sum()

@@ -95,6 +95,8 @@ class Settings:
         Rad or m.
     straight : bool
         Whether ~/goal_pose is reached along a straight line.
+    detour_time : float
+        Processor time (s) for the search of a way round obstacles; 0 = none is searched.
     stream_rate : float
         Hz.
     stream_stamped : bool
@@ -120,6 +122,7 @@ class Settings:
     handover_time: float
     start_tolerance: float
     straight: bool
+    detour_time: float
     stream_rate: float
     stream_stamped: bool
     max_goal_age: float

@@ -164,6 +164,9 @@ IK_NODE = (
     Row('motion.straight', False,
         'move the tip along a straight line to ~/goal_pose, instead of the fastest joint motion',
         fills='straight'),
+    Row('motion.detour_time', 5.0,
+        'processor time for the search of a way round what the direct motion would hit, s; 0 = '
+        'refuse the goal instead', 0.0, 600.0, fills='detour_time'),
     Row('path.blend_radius', 0.0,
         'maximum distance from a corner at which the tip may leave the path, m; 0 = stop at '
         'corners', 0.0, 10.0, fills='paths.blend_radius'),

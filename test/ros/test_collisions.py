@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nothing is sent that would collide; judged by Pinocchio and coal."""
 
+from time import monotonic
+
+from geometry_msgs.msg import PoseStamped
 from geometry_oracle import bodies_of, Oracle
-from harness import ARM, DOWN, process, QUICK, READY, run_system, tip
+from harness import ARM, DOWN, FINAL, process, QUICK, READY, run_system, tip
 from motion_checker import path_of, states_at
 import numpy as np
 import pinocchio as pin
 import pytest
 import robots
+from std_srvs.srv import Trigger
 
 from ik_node.collision.model import CollisionModel
 from ik_node.collision.parts import Body, ConvexPart
@@ -66,6 +70,67 @@ def test_no_motion_collides(tmp_path, probe):
         below = probe.final(probe.send((0.5, 0.0, -0.05), DOWN))
         assert below['reason'] == 'COLLISION' and "'ground'" in below['message']
         assert_free(probe.trajectories, objects_of(scene), 0.005)
+
+
+LEFT, RIGHT = ([side, 0.6, 0.4, 0.0, 0.6, 0.0] for side in (0.9, -0.9))
+# Before the arm, behind it and above it: there is no way from one side to the other.
+WALLS = """
+objects:
+  front: {box: [1.5, 0.04, 3.0], xyz: [1.0, 0.0, 1.0]}
+  back: {box: [1.5, 0.04, 3.0], xyz: [-1.0, 0.0, 1.0]}
+  top: {box: [1.0, 0.04, 1.0], xyz: [0.0, 0.0, 1.1]}
+"""
+
+
+def test_a_way_round(tmp_path, probe):
+    """From rest and in motion, for joints and for a pose; with no time for it: refused."""
+    scene = tmp_path / 'scene.yaml'
+    scene.write_text(SCENE)
+    with run_system(tmp_path, probe, {**CHECKED, 'collision.scene_file': scene},
+                    {'initial_positions': LEFT}):
+        there = probe.final(probe.send_joints(RIGHT))
+        assert there['state'] == 'reached' and there['detour'] == 'true'
+        on_the_way = probe.send_joints([1.4, *RIGHT[1:]])
+        probe.wait(lambda: any(probe.states[-1][1].velocity))
+        T = tip(LEFT)
+        back = probe.send(T.translation, pin.Quaternion(T.rotation).coeffs())
+        assert probe.final(back)['state'] == 'reached'
+        assert probe.final(on_the_way)['state'] in ('superseded', 'reached')
+        free = probe.final(probe.send_joints([1.1, *LEFT[1:]]))
+        assert free['state'] == 'reached' and 'detour' not in free
+        assert probe.set_parameters('/ik_node', {'motion.detour_time': 0.0}).successful
+        refused = probe.final(probe.send_joints(RIGHT))
+        assert refused['reason'] == 'COLLISION'
+        assert "'post' would" in refused['message'] and 'motion.detour_time' in refused['message']
+        assert_free(probe.trajectories, objects_of(scene), 0.005)
+
+
+@pytest.mark.fault('goals', 'a goal to which there is no way', 'the search ends after '
+                   'motion.detour_time, or at ~/stop, with one answer; the node goes on meanwhile')
+def test_a_search_in_vain(tmp_path, probe):
+    """The poses of the tip come at their rate while the node searches."""
+    scene = tmp_path / 'scene.yaml'
+    scene.write_text(WALLS)
+    arrivals = []
+    probe.create_subscription(PoseStamped, '/ik_node/tip_pose',
+                              lambda _: arrivals.append(monotonic()), 10)
+    with run_system(tmp_path, probe, {**CHECKED, 'collision.scene_file': scene,
+                                      'motion.detour_time': 60.0},
+                    {'initial_positions': LEFT}):
+        probe.wait(lambda: arrivals)
+        stamp = probe.send_joints(RIGHT)
+        arrivals.clear()
+        probe.spin_for(2.0)
+        assert len(arrivals) > 20 and np.diff(arrivals).max() < 0.3
+        assert not [answer for answer in probe.answers(stamp) if answer['state'] in FINAL]
+        begin = monotonic()
+        assert probe.call(probe.create_client(Trigger, '/ik_node/stop')).success
+        assert probe.final(stamp)['reason'] == 'STOPPED' and monotonic() - begin < 2.0
+        assert probe.set_parameters('/ik_node', {'motion.detour_time': 0.5}).successful
+        answer = probe.final(probe.send_joints(RIGHT))
+        assert answer['reason'] == 'COLLISION'
+        assert 'no way round was found' in answer['message'] and "'front'" in answer['message']
+        assert not probe.trajectories
 
 
 def test_margin_and_ground_change_live(tmp_path, probe):

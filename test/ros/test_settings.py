@@ -69,6 +69,7 @@ OTHER = {
     'motion.sample_period': (0.01, {'sample_period': 0.01, 'paths.period': 0.01}),
     'motion.handover_time': (0.2, {'handover_time': 0.2}),
     'motion.start_tolerance': (0.05, {'start_tolerance': 0.05}),
+    'motion.detour_time': (0.5, {'detour_time': 0.5}),
     'motion.straight': (True, {'straight': True}),
     'path.blend_radius': (0.02, {'paths.blend_radius': 0.02}),
     'path.partial': (True, {'paths.partial': True}),

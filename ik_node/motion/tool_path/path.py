@@ -225,10 +225,15 @@ class ToolPath:
         inside = self.table[1:, SEG_BEGIN][self.table[1:, SEG_CUT_BEFORE] == 0.0]
         return np.concatenate([[0.0], inside, [self.length]])
 
-    def poses(self, s: Sequence[float]) -> np.ndarray:
-        """Return ``T_base_tip`` (N, 4, 4) at path coordinates (N,)."""
+    def pose_rows(self, s: Sequence[float]) -> np.ndarray:
+        """Return the poses at path coordinates (N,) as rows: rotation (9), position (3)."""
         rows = np.empty((len(s), 12))
         path_poses(self.table, np.asarray(s, dtype=float), rows)
+        return rows
+
+    def poses(self, s: Sequence[float]) -> np.ndarray:
+        """Return ``T_base_tip`` (N, 4, 4) at path coordinates (N,)."""
+        rows = self.pose_rows(s)
         T = np.zeros((len(s), 4, 4))
         T[:, :3, :3], T[:, :3, 3], T[:, 3, 3] = rows[:, :9].reshape(-1, 3, 3), rows[:, 9:], 1.0
         return T

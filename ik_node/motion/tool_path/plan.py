@@ -35,7 +35,7 @@ from ik_node.motion.tool_path.segments import (
     SEG_CUT_BEFORE,
     SEG_LENGTH,
 )
-from ik_node.motion.tool_path.timing import timed_trajectory
+from ik_node.motion.tool_path.timing import COORDINATE_SLACK_M, JointPath, timed_trajectory
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.motion.validate import first_fault, validate
 from ik_node.se3 import distance
@@ -136,8 +136,11 @@ def plan_path(solver: Solver, start: StartState, path: ToolPath | Sequence[np.nd
         scale = 0.5**refinement
         nodes, q, interruption = _traced(solver, q_start, tool_path, inside, options, scale)
         fraction = float(nodes[-1]) / tool_path.length if interruption else 1.0
-        trajectory, coordinates = timed_trajectory(tool_path, nodes, q, limits,
-                                                   scale * options.period, names)
+        stops = tool_path.stops[1:-1]
+        joint_path = JointPath(nodes, q, tool_path.pose_rows(nodes),
+                               stops[stops < nodes[-1] - COORDINATE_SLACK_M])
+        trajectory, coordinates = timed_trajectory(joint_path, limits, scale * options.period,
+                                                   names)
         _, lengths, c = segments(trajectory)
         deviation = tracing.largest_deviation(solver.chain.table, tool_path.table, c, lengths,
                                               coordinates)
@@ -150,7 +153,7 @@ def plan_path(solver: Solver, start: StartState, path: ToolPath | Sequence[np.nd
                         'singularities', Reason.PATH_INTERRUPTED)
     validate(trajectory, limits)
     if ramp is not None:
-        trajectory = _concatenated(ramp, trajectory)
+        trajectory = ramp.followed_by(trajectory)
     return PathPlan(trajectory, tool_path, fraction, interruption, deviation)
 
 
@@ -253,13 +256,6 @@ def _interruption(solver: Solver, path: ToolPath, s: float, q: np.ndarray,
         if least < NEAR_SINGULAR_VALUE else 'its branch ends there'
     return PathError(f'{where}: {why}, and it could only continue in another configuration',
                      Reason.PATH_INTERRUPTED, fraction)
-
-
-def _concatenated(ramp: Trajectory, trajectory: Trajectory) -> Trajectory:
-    """Return a ramp to rest and then a trajectory."""
-    return replace(ramp, times=np.append(ramp.times, ramp.duration + trajectory.times),
-                   **{name: np.vstack([getattr(ramp, name), getattr(trajectory, name)])
-                      for name in ('q', 'qd', 'qdd')})
 
 
 @lru_cache(maxsize=None)

@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ik_node.motion.interpolation import segments
 from ik_node.motion.limits import LimitRows, MotionLimits
 from ik_node.motion.tool_path import averaging, pacing, splines, tracing
 from ik_node.motion.tool_path.averaging import BoxFilter, PathMotion
-from ik_node.motion.tool_path.path import ToolPath
 from ik_node.motion.tool_path.splines import Spline
 from ik_node.motion.trajectory import MotionState, Trajectory
 
@@ -24,15 +25,36 @@ COORDINATE_SLACK_M = 1e-9    # for rounding
 CHECKS_PER_SEGMENT = 2       # instants at which the tip is compared with the path
 
 
-def timed_trajectory(path: ToolPath, nodes: np.ndarray, q: np.ndarray, limits: MotionLimits,
-                     period: float, names: tuple[str, ...]) -> tuple[Trajectory, np.ndarray]:
+class JointPath(NamedTuple):
+    """
+    A path of the joints, and of the tip with them.
+
+    Attributes
+    ----------
+    s : (N,) array
+        Path coordinates of the nodes.
+    q : (N, n) array
+        Joint positions there.
+    tip_poses : (N, 12) array
+        Poses ``T_base_tip`` there.
+    stops : (k,) array
+        Path coordinates at which the arm stops, all of them nodes; begin and end are not named.
+
+    """
+
+    s: np.ndarray
+    q: np.ndarray
+    tip_poses: np.ndarray
+    stops: np.ndarray
+
+
+def timed_trajectory(path: JointPath, limits: MotionLimits, period: float,
+                     names: tuple[str, ...]) -> tuple[Trajectory, np.ndarray]:
     """
     Return the fastest motion through the nodes of a path within the limits.
 
     Parameters
     ----------
-    nodes, q : (N,), (N, n) arrays
-        Path coordinates and joint positions; all stops of the path are among them.
     period : float
         Largest time between points (s).
 
@@ -44,19 +66,19 @@ def timed_trajectory(path: ToolPath, nodes: np.ndarray, q: np.ndarray, limits: M
 
     """
     rows = limits.for_paths()
-    spline, part_starts = _spline_through(path, nodes, q)
+    spline, part_starts = _spline_through(path)
     grid = _timing_grid(spline, part_starts)
     wide = max(float((rows.acceleration / rows.jerk).max()), MIN_WIDE_BOX_S)
     boxes = BoxFilter(wide, NARROW_BOX_SHARE * wide)
     period = min(period, boxes.narrow)
     motion, slowdown = _motion_within(spline, grid, rows, boxes, period)
     times, rests = _point_times(motion, grid.s, sum(boxes), period / slowdown)
-    states = np.empty((3, len(times), q.shape[1]))
+    states = np.empty((3, len(times), path.q.shape[1]))
     averaging.sample(motion, boxes, spline, times, states)
-    states[0, -1] = q[-1]
+    states[0, -1] = path.q[-1]
     states[1:, rests] = 0.0
     coordinates = _check_coordinates(motion, boxes, spline.s, times)
-    trajectory = Trajectory(names, MotionState.at_rest(q[0]), times, *states)
+    trajectory = Trajectory(names, MotionState.at_rest(path.q[0]), times, *states)
     _, lengths, c = segments(trajectory)
     # The planned shares of the limits leave room for the quintics; the jerk may use all.
     slowdown = max(slowdown, _slowdown(pacing.peak_shares(
@@ -71,21 +93,18 @@ def _slowdown(shares: tuple[float, float, float]) -> float:
     return max(1.0, velocity, acceleration ** 0.5, jerk ** (1.0 / 3.0))
 
 
-def _spline_through(path: ToolPath, nodes: np.ndarray,
-                    q: np.ndarray) -> tuple[Spline, np.ndarray]:
+def _spline_through(path: JointPath) -> tuple[Spline, np.ndarray]:
     """Return the spline of joints and tip through the nodes, and where its parts start."""
-    n = q.shape[1]
+    n = path.q.shape[1]
     # A node at a stop ends one part and begins the next.
-    count = np.ones(len(nodes), dtype=int)
-    stops = path.stops[1:-1]
-    at_stop = np.searchsorted(nodes, stops[stops < nodes[-1] - COORDINATE_SLACK_M]
-                              - COORDINATE_SLACK_M)
+    count = np.ones(len(path.s), dtype=int)
+    at_stop = np.searchsorted(path.s, path.stops - COORDINATE_SLACK_M)
     count[at_stop] = 2
-    s = np.repeat(nodes, count)
+    s = np.repeat(path.s, count)
     part_starts = np.concatenate([[0], at_stop + np.arange(1, len(at_stop) + 1), [len(s)]])
     y = np.empty((len(s), n + 6))
-    y[:, :n] = np.repeat(q, count, axis=0)
-    tracing.tip_channels(path.table, s, y, n)
+    y[:, :n] = np.repeat(path.q, count, axis=0)
+    tracing.tip_channels(np.repeat(path.tip_poses, count, axis=0), y, n)
     spline = Spline(s, y, np.empty_like(y), np.empty_like(y))
     splines.fit(spline, part_starts)
     return spline, part_starts

@@ -230,17 +230,16 @@ def bridge(arm, path, segment, interval, nodes, q, work):
 
 
 @compiled
-def tip_channels(path, s, y, n):
+def tip_channels(poses, y, n):
     """
-    Write the motion of the tip along the path into channels n to n + 5 of y (N, n + 6).
+    Write the motion of the tip through poses (N, 12) into channels n to n + 5 of y (N, n + 6).
 
     Its position (m), and the sum of the rotation vectors from node to node (rad), whose
     slope is its angular velocity by s.
     """
-    poses, e = np.empty((s.shape[0], 12)), np.empty(6)
-    path_poses(path, s, poses)
+    e = np.empty(6)
     y[0, n + 3:] = 0.0
-    for i in range(s.shape[0]):
+    for i in range(poses.shape[0]):
         for k in range(3):
             y[i, n + k] = poses[i, 9 + k]
         if i > 0:

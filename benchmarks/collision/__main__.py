@@ -1,0 +1,100 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Measure the planning of motions among obstacles on the problems of MotionBenchMaker.
+
+    python -m benchmarks.collision FOLDER [FOLDER ...] [--count 100] [--sets cage box]
+
+Each FOLDER is one of VAMP's repository, ``resources/panda`` or ``resources/ur5``, with
+``problems.tar.bz2`` unpacked.  Times are processor times of this thread, from the question to the
+trajectory: search, shortening, timing and proof.  Not in them: the model of the scene.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from time import thread_time
+
+import numpy as np
+
+from benchmarks.collision.problems import Problem, ProblemRobot, SETS
+from ik_node.collision.model import CollisionModel
+from ik_node.errors import TrajectoryError
+from ik_node.motion.detour import plan_detour
+from ik_node.motion.limits import MotionLimits
+from ik_node.motion.start_state import StartState
+from ik_node.motion.trajectory import MotionState, Trajectory
+
+MARGIN_M = 1e-3
+ACCELERATION_PER_S2 = 10.0  # rad/s^2 of all joints
+JERK_PER_S3 = 100.0
+PERIOD_S = 0.1
+
+
+def limits_of(robot: ProblemRobot) -> MotionLimits:
+    """Return the limits of the motions."""
+    chain, ones = robot.chain, np.ones(robot.chain.n)
+    return MotionLimits(chain.lower, chain.upper, chain.velocity, ACCELERATION_PER_S2 * ones,
+                        JERK_PER_S3 * ones)
+
+
+def planned(robot: ProblemRobot, model: CollisionModel, problem: Problem) -> Trajectory:
+    """Return the motion that solves a problem."""
+    start = StartState.from_state(MotionState.at_rest(problem.q_start))
+    return plan_detour(model, start, problem.q_goal[None], limits_of(robot), PERIOD_S)
+
+
+def measure(robot: ProblemRobot, name: str, count: int) -> tuple[list[float], list[float], int]:
+    """Return times (ms) and lengths (rad) of the motions of a set, and how many are invalid."""
+    times, lengths, invalid = [], [], 0
+    for problem in robot.problems((name,), count):
+        model = robot.model.with_objects(problem.scene.bodies, MARGIN_M)
+        ends = np.array([problem.q_start, problem.q_goal])
+        inside = (ends >= robot.chain.lower) & (ends <= robot.chain.upper)
+        if not (inside.all() and model.check_many(ends).all()):
+            print(f'    {problem.name} has no solution: at the start {model.describe(ends[0])}, '
+                  f'at the goal {model.describe(ends[1])}; inside limits: {bool(inside.all())}')
+            invalid += 1
+            continue
+        begin = thread_time()
+        try:
+            trajectory = planned(robot, model, problem)
+        except TrajectoryError as error:
+            print(f'    {problem.name}: {error}')
+            continue
+        times.append(1e3 * (thread_time() - begin))
+        q = np.vstack([problem.q_start, trajectory.q])
+        lengths.append(float(np.linalg.norm(np.diff(q, axis=0), axis=1).sum()))
+    return times, lengths, invalid
+
+
+def row(name: str, count: int, times: list[float], lengths: list[float], invalid: int) -> str:
+    """Return a line of the table."""
+    middle, most, worst = np.percentile(times, [50, 95, 100])
+    return (f'{name:18s} {len(times):4d} of {count - invalid:4d}  {middle:8.1f} {most:8.1f} '
+            f'{worst:8.1f}  {np.mean(lengths):6.2f}')
+
+
+def main() -> None:
+    """Print a table for each robot."""
+    parser = argparse.ArgumentParser(description=__doc__.split('\n')[1])
+    parser.add_argument('folders', nargs='+', type=Path)
+    parser.add_argument('--count', type=int, default=100, help='problems of each set')
+    parser.add_argument('--sets', nargs='+', default=list(SETS), choices=SETS)
+    options = parser.parse_args()
+    for folder in options.folders:
+        robot = ProblemRobot(folder)
+        every: tuple[list[float], list[float], int] = [], [], 0
+        warm = next(robot.problems(count=1))
+        planned(robot, robot.model.with_objects(warm.scene.bodies, MARGIN_M), warm)
+        print(f'{robot.name}: solved, ms at the median, 95 % and at most, rad in the mean')
+        for name in options.sets:
+            found = measure(robot, name, options.count)
+            print(row(name, options.count, *found))
+            every = every[0] + found[0], every[1] + found[1], every[2] + found[2]
+        print(row('all', options.count * len(options.sets), *every))
+
+
+if __name__ == '__main__':
+    main()

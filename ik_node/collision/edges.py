@@ -1,0 +1,165 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Compiled check of edges: straight lines in joint space that must be free of collisions.
+
+As in :mod:`ik_node.collision.certificate` nothing between two postures is skipped.  What is
+proved to be apart on an interval is not looked at again in its halves.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import NamedTuple
+
+import numpy as np
+
+from ik_node.collision.certificate import (
+    approach,
+    LEAST_DOUBT_M,
+    Reaches,
+    reaches_of,
+    START_SLACK_M,
+    undecided_blocks,
+)
+from ik_node.collision.check import (
+    block_distance,
+    check_work,
+    CheckWork,
+    Pairs,
+    place_parts,
+)
+from ik_node.collision.model import CollisionModel
+from ik_node.kinematics.kernels import inner
+
+MAX_WAITING_INTERVALS = 2048  # an edge that needs more counts as blocked
+COARSE_INTERVAL_M = 0.08      # of motion, at which the check of an edge begins
+SCATTER_STRIDE = 7            # of intervals in the order in which they are looked at
+
+
+class EdgeCheck(NamedTuple):
+    """
+    What an edge is checked with, and workspace.
+
+    Attributes
+    ----------
+    check : Pairs
+    reaches : Reaches
+    least : (K,) array
+        Distance (m) that each pair must keep; -inf if it is not looked at.
+    margin : float
+        Largest of `least`.
+    lower, upper : (n,) arrays
+        Joint limits, finite.
+    deviation : (n,) array
+        How far each joint moves from the middle of an interval.
+    near : (B,) int array
+        First the blocks that are not apart on the interval that is looked at.
+    waiting : (MAX_WAITING_INTERVALS, 3) array
+        Middle and half length of intervals that wait, as shares of the edge, and how many of
+        the near blocks are not proved to be apart there.
+    q : (n,) array
+    work : CheckWork
+
+    """
+
+    check: Pairs
+    reaches: Reaches
+    least: np.ndarray
+    margin: float
+    lower: np.ndarray
+    upper: np.ndarray
+    deviation: np.ndarray
+    near: np.ndarray
+    waiting: np.ndarray
+    q: np.ndarray
+    work: CheckWork
+
+
+def edge_check(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
+               lower: np.ndarray, upper: np.ndarray, margin: float) -> EdgeCheck:
+    """
+    Return what edges of a model are checked with.
+
+    Pairs that are nearer than the margin at `q_start` (n,) may stay so, and those that touch
+    there are not looked at: the trajectory is judged by
+    :func:`ik_node.collision.certificate.certify`.  A margin above that of the model holds for
+    pairs that keep it at all goals (g, n).
+    """
+    count, blocks, n = len(model.pairs.pairs), len(model.pairs.blocks), model.chain.n
+    least = np.full(count, margin)
+    for q in goals:
+        least = np.minimum(least, model.distances(q, margin + LEAST_DOUBT_M) - LEAST_DOUBT_M)
+    least = np.maximum(least, model.margin)
+    distances = model.distances(q_start, margin)
+    allowed = np.where(distances > 0.0, np.maximum(distances - START_SLACK_M, 0.0), -np.inf)
+    least = np.where(distances > least, least, allowed)
+    return EdgeCheck(
+        model.pairs, reaches_of(model), least, float(margin), np.array(lower, dtype=float),
+        np.array(upper, dtype=float), np.empty(n), np.empty(blocks, dtype=np.int64),
+        np.empty((MAX_WAITING_INTERVALS, 3)), np.empty(n),
+        check_work(model.pairs))
+
+
+@inner
+def edge_free(edge, q0, q1):
+    """Return whether the straight line in joint space from q0 to q1 (n,) is proved to be free."""
+    near, rate = near_blocks(edge, q0, q1)
+    waiting = edge.waiting
+    # First coarse intervals all over the edge, in scattered order: a collision is found early.
+    parts = min(max(1, int(ceil(rate / COARSE_INTERVAL_M))), waiting.shape[0] // 2)
+    stride = SCATTER_STRIDE if parts % SCATTER_STRIDE else 1
+    for i in range(parts):
+        waiting[i, 0] = ((i * stride) % parts + 0.5) / parts
+        waiting[i, 1], waiting[i, 2] = 0.5 / parts, near
+    count = parts if near > 0 else 0
+    while count > 0:
+        count -= 1
+        middle, half, candidates = waiting[count, 0], waiting[count, 1], int(waiting[count, 2])
+        point_on(edge, q0, q1, middle)
+        place_parts(edge.check, edge.q, edge.work)
+        for i in range(q0.shape[0]):
+            edge.deviation[i] = half * abs(q1[i] - q0[i])
+        undecided, _ = undecided_blocks(edge.check, edge.reaches, edge.deviation, edge.margin,
+                                        edge.least, edge.near, candidates, False, edge.work)
+        if undecided < 0:
+            return False
+        if undecided == 0:
+            continue
+        if count + 2 > waiting.shape[0]:
+            return False
+        for sign in (-0.5, 0.5):
+            waiting[count, 0], waiting[count, 1] = middle + sign * half, 0.5 * half
+            waiting[count, 2] = undecided
+            count += 1
+    return True
+
+
+@inner
+def near_blocks(edge, q0, q1):
+    """
+    Write the blocks that are not apart on the whole edge.
+
+    Returns how many there are, and how far (m) their groups move at most.
+    """
+    check, deviation = edge.check, edge.deviation
+    for i in range(q0.shape[0]):
+        deviation[i] = 0.5 * abs(q1[i] - q0[i])
+    point_on(edge, q0, q1, 0.5)
+    place_parts(check, edge.q, edge.work)
+    near, most = 0, 0.0
+    for block in range(check.blocks.shape[0]):
+        a, b = check.blocks[block, 0], check.blocks[block, 1]
+        moved = approach(check.table, edge.reaches.groups, deviation,
+                         (check.group_frames[a], check.group_frames[b]), (a, b))
+        if block_distance(check, block, edge.margin + moved, edge.work) <= edge.margin + moved:
+            edge.near[near] = block
+            near, most = near + 1, max(most, 2.0 * moved)
+    return near, most
+
+
+@inner
+def point_on(edge, q0, q1, share):
+    """Write the posture at a share of the way from q0 to q1."""
+    for i in range(q0.shape[0]):
+        edge.q[i] = q0[i] + share * (q1[i] - q0[i])

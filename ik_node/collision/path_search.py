@@ -1,0 +1,110 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Search for a path among obstacles: way points whose straight connections are free."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+
+from ik_node.collision import certificate, check, distance, edges, rrt_connect, shapes, shortcuts
+from ik_node.collision.edges import edge_check
+from ik_node.collision.model import CollisionModel
+from ik_node.collision.rrt_connect import grow, MAX_TREE_NODES, planted_trees, write_joined
+from ik_node.collision.shortcuts import shorten
+from ik_node.kinematics import kernels
+from ik_node.kinematics.kernels import compiled
+
+BLOCK_ITERATIONS = 250        # between two questions whether to go on
+SEARCH_ITERATIONS = 100_000
+MAX_CHORDS = 100              # that are tried to shorten a path
+TURN_ROOM_RAD = np.pi         # that a joint without limits may turn beyond start and goals
+
+
+def find_path(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
+              lower: np.ndarray, upper: np.ndarray, margin: float | None = None,
+              iterations: int = SEARCH_ITERATIONS,
+              goes_on: Callable[[], bool] = lambda: True, seed: int = 0,
+              chords: int = MAX_CHORDS) -> np.ndarray | None:
+    """
+    Return way points from a posture to one of several goals, whose connections are free.
+
+    Each straight connection in joint space keeps the margin of the model, which is proved; a
+    pair that is too near at the start may stay so.  Equal arguments give equal paths.
+
+    Parameters
+    ----------
+    q_start : (n,) array
+    goals : (g, n) array
+        Free postures.  The path leads to the one that the search comes to first.
+    lower, upper : (n,) arrays
+        Joint limits, infinite for joints without; the start may be outside.
+    margin : float, optional
+        A distance (m) above the margin of the model, which is kept except by pairs that do not
+        keep it at a goal.
+    iterations : int
+        Extensions of the trees after which the search ends.
+    goes_on : callable
+        Asked now and then whether to search on.
+    seed : int
+        Of the random numbers.
+    chords : int
+        How many random chords are tried at most, to shorten the path.
+
+    Returns
+    -------
+    (k, n) array or None
+        From the start to a goal; None if none was found.
+
+    """
+    forget_old_kernels()
+    ends = np.vstack([q_start, goals])
+    lower = np.where(np.isfinite(lower), lower, ends.min(axis=0) - TURN_ROOM_RAD)
+    upper = np.where(np.isfinite(upper), upper, ends.max(axis=0) + TURN_ROOM_RAD)
+    edge = edge_check(model, q_start, goals, lower, upper,
+                      model.margin if margin is None else margin)
+    trees = planted_trees(q_start, goals, seed)
+    path, rows = np.empty((2 * MAX_TREE_NODES, len(q_start))), np.empty((2, len(q_start)))
+    for _ in range(iterations // BLOCK_ITERATIONS):
+        count = search(edge, trees, BLOCK_ITERATIONS, chords, path, rows)
+        if count:
+            return path[:count].copy()
+        if not goes_on():
+            return None
+    return None
+
+
+@compiled
+def search(edge, trees, iterations, chords, path, rows):
+    """
+    Extend the trees; when they meet, write the shortened path.
+
+    Parameters
+    ----------
+    edge : EdgeCheck
+    trees : Trees, changed
+    iterations, chords : int
+        Extensions of the trees, and random chords of the path, at most.
+    path : (2 MAX_TREE_NODES, n) array, written
+    rows : (2, n) array
+        Workspace.
+
+    Returns
+    -------
+    int
+        How many postures the path has; 0 if the trees do not meet.
+
+    """
+    if not grow(edge, trees, iterations, rows):
+        return 0
+    count = write_joined(trees, path)
+    return shorten(edge, path, count, chords, trees.generator, rows)
+
+
+@lru_cache(maxsize=None)
+def forget_old_kernels() -> None:
+    """Drop, once per process, compiled code that is older than its source."""
+    kernels.forget_stale((search,), (kernels, check, distance, shapes, certificate, edges,
+                                     rrt_connect, shortcuts))

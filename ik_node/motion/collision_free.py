@@ -1,0 +1,33 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Check of a planned trajectory for collisions, as the controller interpolates it."""
+
+from __future__ import annotations
+
+from ik_node.collision.certificate import certify
+from ik_node.collision.model import CollisionModel
+from ik_node.errors import Reason, TrajectoryError
+from ik_node.motion.interpolation import segments
+from ik_node.motion.trajectory import Trajectory
+
+
+def require_free(model: CollisionModel | None, trajectory: Trajectory, advice: str = '') -> None:
+    """
+    Check that a trajectory is proved to keep the margin of a collision model, if there is one.
+
+    Parameters
+    ----------
+    advice : str
+        What to do otherwise, for the error.
+
+    Raises
+    ------
+    TrajectoryError
+        COLLISION: with what, when and how near.
+
+    """
+    contact = None if model is None else certify(model, *segments(trajectory))
+    if contact is not None:
+        raise TrajectoryError(
+            f'{contact.words} after {contact.time:.2f} s of the motion of '
+            f'{trajectory.duration:.2f} s{advice}', Reason.COLLISION)

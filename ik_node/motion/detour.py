@@ -1,0 +1,183 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Motion round obstacles.
+
+A search finds way points (:mod:`ik_node.collision.path_search`); their corners are rounded as far
+as they stay free, the path is timed within the limits, and the trajectory is proved to be free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ik_node.collision.certificate import certify
+from ik_node.collision.model import CollisionModel
+from ik_node.collision.path_search import BLOCK_ITERATIONS, find_path, SEARCH_ITERATIONS
+from ik_node.errors import Reason, TrajectoryError
+from ik_node.kinematics.kernels import tip_poses
+from ik_node.model.chain import Chain
+from ik_node.motion.collision_free import require_free
+from ik_node.motion.limits import MotionLimits
+from ik_node.motion.point_to_point import plan_stop
+from ik_node.motion.start_state import StartState
+from ik_node.motion.tool_path.timing import JointPath, timed_trajectory
+from ik_node.motion.trajectory import MotionState, Trajectory
+from ik_node.motion.validate import validate
+
+LIMIT_INSET = 2e-3           # rad or m between way points and joint limits
+SEARCH_MARGIN_M = 5e-4       # by which the search keeps more than the margin
+MAX_CUT_SHARE = 0.5          # of an edge that the blend of a corner takes at most
+CUT_FACTOR = 0.5             # from one try of a blend to the next
+BLEND_FACTORS = 1.0, 0.5, 0.25, 0.0  # tried until the trajectory is good; 0 = stops
+MIN_CUT = 0.02               # rad or m; a corner with a shorter blend is a stop
+CELLS_PER_EDGE = 8           # nodes on the straight part of an edge
+CELLS_PER_BLEND = 12
+PREFERRED_GOAL_ITERATIONS = 2000  # of the search, for the first goal alone
+
+
+def plan_detour(model: CollisionModel, start: StartState, goals: np.ndarray,
+                limits: MotionLimits, period: float,
+                goes_on: Callable[[], bool] = lambda: True) -> Trajectory:
+    """
+    Plan a motion round obstacles, from rest to rest.
+
+    A moving arm is first brought to rest.
+
+    Parameters
+    ----------
+    start : StartState
+        Where the arm is and how it moves.
+    goals : (g, n) array
+        Joint positions, the preferred ones first.
+    limits : MotionLimits
+    period : float
+        Largest time between points (s).
+    goes_on : callable
+        Asked now and then whether to search on.
+
+    Returns
+    -------
+    Trajectory
+        Valid by :func:`ik_node.motion.validate.validate`, and proved to be free by
+        :func:`ik_node.collision.certificate.certify`.
+
+    Raises
+    ------
+    TrajectoryError
+        If no goal is free, no way was found, or a limit cannot be kept.
+
+    """
+    chain, q_start, ramp = model.chain, start.splice.q, None
+    if len(start.times) or not start.splice.rests:
+        ramp = plan_stop(chain.joint_names, start, limits, period)
+        q_start = ramp.end
+    free = goals[model.check_many(goals)]
+    if not len(free):
+        raise TrajectoryError(f'at the goal, {model.describe(goals[0])}', Reason.COLLISION)
+    way = _way_points(model, q_start, free, limits, goes_on)
+    if way is None:
+        raise TrajectoryError('no way round was found; go there in several goals, or allow more '
+                              'time for the search (motion.detour_time)', Reason.COLLISION)
+    cuts = _free_cuts(model, way)
+    for factor in BLEND_FACTORS:
+        trajectory = _timed(chain, way, factor * cuts, limits, period)
+        if ramp is not None:
+            trajectory = ramp.followed_by(trajectory)
+        try:
+            validate(trajectory, limits)
+            require_free(model, trajectory, ' round obstacles')
+            return trajectory
+        except TrajectoryError as this:  # blends go beyond the lines by a little
+            error = this
+    raise error
+
+
+def warm_up(model: CollisionModel, limits: MotionLimits) -> None:
+    """Load or compile all kernels of :func:`plan_detour`, so that the first one is not late."""
+    chain = model.chain
+    q = np.clip(chain.middle, chain.lower, chain.upper)
+    goal = np.clip(q + 1e-3, chain.lower, chain.upper)
+    try:
+        plan_detour(model, StartState.from_state(MotionState.at_rest(q)), goal[None], limits, 0.1)
+    except TrajectoryError:
+        # These are in collision; what is free does not matter here.
+        find_path(model, q, goal[None], chain.lower, chain.upper, iterations=BLOCK_ITERATIONS)
+
+
+def _way_points(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
+                limits: MotionLimits, goes_on: Callable[[], bool]) -> np.ndarray | None:
+    """Return the way points (k, n) to one of the goals; None if there are none."""
+    ends = np.vstack([q_start, goals])
+    inset = np.minimum(LIMIT_INSET, 0.25 * (limits.upper - limits.lower))
+    lower = np.minimum(limits.lower + inset, ends.min(axis=0))
+    upper = np.maximum(limits.upper - inset, ends.max(axis=0))
+
+    def search(those: np.ndarray, iterations: int) -> np.ndarray | None:
+        return find_path(model, q_start, those, lower, upper, model.margin + SEARCH_MARGIN_M,
+                         iterations, goes_on=goes_on)
+
+    way = search(goals[:1], PREFERRED_GOAL_ITERATIONS)
+    return search(goals, SEARCH_ITERATIONS) if way is None and goes_on() else way
+
+
+def _free_cuts(model: CollisionModel, way: np.ndarray) -> np.ndarray:
+    """Return how far (rad, or m) before and after each way point its blend begins, (k - 2,)."""
+    lengths = np.linalg.norm(np.diff(way, axis=0), axis=1)
+    cuts = MAX_CUT_SHARE * np.minimum(lengths[:-1], lengths[1:])
+    for k, cut in enumerate(cuts):
+        while cut >= MIN_CUT and certify(model, np.zeros(1), np.ones(1),
+                                         _blend(way[k:k + 3], cut)[:, None]) is not None:
+            cut *= CUT_FACTOR
+        cuts[k] = cut if cut >= MIN_CUT else 0.0
+    return cuts
+
+
+def _blend(corner: np.ndarray, cut: float) -> np.ndarray:
+    """
+    Return the curve that rounds a corner (3, n), as a polynomial of 0 to 1, (6, n).
+
+    Its direction turns by 3 t^2 - 2 t^3, so that its first and second derivatives continue those
+    of the lines; it is within the triangle of its ends and the corner.
+    """
+    before, after = np.diff(corner, axis=0)
+    before, after = before / np.linalg.norm(before), after / np.linalg.norm(after)
+    c = np.zeros((6, corner.shape[1]))
+    c[0] = corner[1] - cut * before
+    c[1] = 2.0 * cut * before
+    c[3] = 2.0 * cut * (after - before)
+    c[4] = -cut * (after - before)
+    return c
+
+
+def _timed(chain: Chain, way: np.ndarray, cuts: np.ndarray, limits: MotionLimits,
+           period: float) -> Trajectory:
+    """Return the fastest motion along way points (k, n) with blends."""
+    lengths = np.linalg.norm(np.diff(way, axis=0), axis=1)
+    s, q, stops, at = [np.zeros(1)], [way[:1]], [], 0.0
+    around = np.concatenate([[0.0], cuts, [0.0]])
+    for k, length in enumerate(lengths):
+        straight = length - around[k] - around[k + 1]
+        if straight > 1e-9:
+            t = np.arange(1, CELLS_PER_EDGE + 1) / CELLS_PER_EDGE
+            shares = (around[k] + t * straight) / length
+            s.append(at + t * straight)
+            q.append(way[k] + shares[:, None] * (way[k + 1] - way[k]))
+            at += straight
+        if k == len(cuts):
+            break
+        if cuts[k] == 0.0:
+            stops.append(at)
+            continue
+        t = np.arange(1, CELLS_PER_BLEND + 1) / CELLS_PER_BLEND
+        s.append(at + 2.0 * cuts[k] * t)
+        q.append((t[:, None] ** np.arange(6)) @ _blend(way[k:k + 3], cuts[k]))
+        at += 2.0 * cuts[k]
+    q = np.concatenate(q)
+    q[-1] = way[-1]
+    poses = np.empty((len(q), 12))
+    tip_poses(chain.table, q, poses)
+    path = JointPath(np.concatenate(s), q, poses, np.array(stops))
+    return timed_trajectory(path, limits, period, chain.joint_names)[0]

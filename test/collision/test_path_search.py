@@ -1,0 +1,169 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Paths among obstacles: each connection is free, judged by dense samples and by coal."""
+
+from geometry_oracle import bodies_of, model_of, Oracle
+import numpy as np
+import pytest
+import robots
+
+from ik_node.collision import path_search, rrt_connect
+from ik_node.collision.certificate import certify_edge
+from ik_node.collision.path_search import find_path
+from ik_node.collision.scene import Scene
+
+MARGIN_M = 0.005
+SAMPLES = 80
+ARMS = 'six_axis_arm', 'ur5', 'panda'
+
+
+def scene_of(name, boxes):
+    """Return a scene of boxes, each with its size and its place."""
+    scene = Scene(robots.chain(name).base_link, robots.tree(name).links)
+    for k, (size, place) in enumerate(boxes):
+        T = np.eye(4)
+        T[:3, 3] = place
+        scene.add_box(f'box_{k}', size, T)
+    return scene
+
+
+def model_among(name, boxes):
+    """Return a model among boxes."""
+    return model_of(name, margin=MARGIN_M).with_objects(scene_of(name, boxes).bodies)
+
+
+def random_boxes(rng, count=6):
+    """Return boxes round the arm."""
+    return [(tuple(rng.uniform(0.05, 0.25, 3)), rng.uniform(-0.8, 0.8, 3) + [0.0, 0.0, 0.6])
+            for _ in range(count)]
+
+
+def limits(name):
+    """Return the joint limits of an arm."""
+    chain = robots.chain(name)
+    return chain.lower, chain.upper
+
+
+def length(path):
+    """Return the length of a path."""
+    return np.linalg.norm(np.diff(path, axis=0), axis=1).sum()
+
+
+@pytest.mark.parametrize('name', ARMS)
+def test_each_connection_is_free(name):
+    """For random starts and goals that no straight line joins."""
+    rng = np.random.default_rng(4)
+    searched = 0
+    while searched < 8:
+        boxes = random_boxes(rng)
+        model = model_among(name, boxes)
+        Q = robots.random_postures(robots.chain(name), 20, int(rng.integers(1 << 30)))
+        free = Q[model.check_many(Q)]
+        if len(free) < 2 or certify_edge(model, *free[:2]) is None:
+            continue
+        path = find_path(model, free[0], free[1:2], *limits(name))
+        if path is None:
+            continue
+        searched += 1
+        assert np.array_equal(path[0], free[0]) and np.array_equal(path[-1], free[1])
+        assert length(path) > np.linalg.norm(free[1] - free[0])
+        oracle = Oracle(name, model, bodies_of(name), scene_of(name, boxes).bodies)
+        for a, b in zip(path[:-1], path[1:]):
+            Q = a + np.linspace(0.0, 1.0, SAMPLES)[:, None] * (b - a)
+            assert model.check_many(Q).all()
+            for q in Q[::20]:
+                assert oracle.distances(q).min() > MARGIN_M - 3e-6
+
+
+def post(name):
+    """Return a post before an arm, and postures at its two sides."""
+    model = model_among(name, [((0.1, 0.1, 1.4), (0.45, 0.0, 0.7))])
+    left = np.array([0.9, 0.6, 0.4, 0.0, 0.6, 0.0])
+    right = np.array([-0.9, 0.6, 0.4, 0.0, 0.6, 0.0])
+    return model, left, right
+
+
+def test_a_path_is_shortened_and_repeats():
+    """Shorter than what the trees found, and the same for the same seed."""
+    name = 'six_axis_arm'
+    model, left, right = post(name)
+    path = find_path(model, left, right[None], *limits(name))
+    assert np.array_equal(path, find_path(model, left, right[None], *limits(name)))
+    raw = []
+    for seed in range(5):
+        found = find_path(model, left, right[None], *limits(name), seed=seed)
+        straight = find_path(model, left, right[None], *limits(name), seed=seed, chords=0)
+        raw.append(length(straight) / length(found))
+    assert min(raw) >= 1.0 and np.mean(raw) > 1.02
+
+
+def test_of_several_goals_one_is_reached():
+    """A goal in a box is none; the trees meet at another one."""
+    name = 'six_axis_arm'
+    model, left, right = post(name)
+    blocked = np.array([0.0, 0.6, 0.4, 0.0, 0.6, 0.0])
+    assert not model.check_many(blocked[None])[0]
+    others = np.array([blocked, right + 0.3, right])
+    path = find_path(model, left, others, *limits(name))
+    assert any(np.array_equal(path[-1], goal) for goal in others[1:])
+    assert find_path(model, left, blocked[None], *limits(name), iterations=500) is None
+
+
+def test_the_search_ends_when_it_is_told():
+    """It asks after each block of iterations."""
+    name = 'six_axis_arm'
+    model, left, _ = post(name)
+    blocked = np.array([[0.0, 0.6, 0.4, 0.0, 0.6, 0.0]])
+    asked = []
+
+    def goes_on():
+        asked.append(None)
+        return len(asked) < 3
+
+    assert find_path(model, left, blocked, *limits(name), goes_on=goes_on) is None
+    assert len(asked) == 3
+
+
+def test_the_trees_may_become_full(monkeypatch):
+    """Then no path was found."""
+    name = 'six_axis_arm'
+    for module in (path_search, rrt_connect):
+        monkeypatch.setattr(module, 'MAX_TREE_NODES', 30)
+    model, left, _ = post(name)
+    blocked = np.array([[0.0, 0.6, 0.4, 0.0, 0.6, 0.0]])
+    assert find_path(model, left, blocked, *limits(name), iterations=5000) is None
+
+
+def test_a_start_that_is_too_near_may_leave():
+    """A start within the margin, or in contact, is no reason for not finding a path."""
+    name = 'six_axis_arm'
+    model, left, right = post(name)
+    for near in (0.3, 0.22, 0.15):
+        q = left.copy()
+        q[0] = near
+        if not model.check_many(q[None])[0]:
+            assert find_path(model, q, left[None], *limits(name)) is not None
+            break
+    else:
+        pytest.fail('no start was too near')
+
+
+def test_a_larger_margin_is_kept_where_it_can_be():
+    """By all pairs but those that are nearer at the goal."""
+    name = 'six_axis_arm'
+    model, left, right = post(name)
+    path = find_path(model, left, right[None], *limits(name), margin=0.05)
+    from_post = [k for k in range(len(model.pairs.pairs)) if 'box_0' in model.names_of(k)]
+    for a, b in zip(path[:-1], path[1:]):
+        for share in np.linspace(0.0, 1.0, SAMPLES):
+            assert model.distances(a + share * (b - a))[from_post].min() > 0.05
+    assert model.distance(left)[0] < 0.02  # of two links, at both ends
+
+
+def test_joints_without_limits():
+    """They are searched within half a turn beyond start and goal."""
+    name = 'six_axis_arm'
+    model, left, right = post(name)
+    path = find_path(model, left, right[None], np.full(6, -np.inf), np.full(6, np.inf))
+    assert path is not None
+    assert np.abs(path).max() <= np.abs(np.vstack([left, right])).max() + np.pi
