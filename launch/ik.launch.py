@@ -46,6 +46,8 @@ LAUNCH_ARGUMENTS = {
                ('true', 'false')),
     'autostart': ('true', 'the node configures and activates itself; false: a lifecycle manager '
                   'does', ('true', 'false')),
+    'ground': ('true', 'what is below the base link is solid; false e.g. for an arm on a wall',
+               ('true', 'false')),
     'namespace': ('', 'namespace of all nodes, for several arms'),
     'frame_prefix': ('', 'prefix of the link names in TF, e.g. left/'),
     'use_sim_time': ('false', 'take the time from /clock', ('true', 'false')),
@@ -88,7 +90,9 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         node('robot_state_publisher', description, asked('frame_prefix'),
              package='robot_state_publisher'),
         node('ik_node', value['params_file'], description, links,
-             asked('controller', 'frame_prefix'), {'autostart': value['autostart'] == 'true'},
+             asked('controller', 'frame_prefix'), {
+                 'autostart': value['autostart'] == 'true',
+                 'collision.ground': value['ground'] == 'true'},
              additional_env=ONE_THREAD),
     ]
     if value['simulate'] == 'true':

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,7 +21,6 @@ from ik_node.collision.check import block_distance, check_work, pair_distance, p
 from ik_node.collision.model import CollisionModel
 from ik_node.kinematics import kernels
 from ik_node.kinematics.kernels import compiled, inner
-from ik_node.model.chain import Chain
 from ik_node.text import quote
 
 FIRST_INTERVAL_S = 0.1        # longest interval that is looked at first
@@ -63,21 +61,33 @@ class Contact:
         return f'{first} and {second} would {near}'
 
 
-def certify(model: CollisionModel, begins: np.ndarray, lengths: np.ndarray,
-            c: np.ndarray) -> Contact | None:
+def allowed_distances(model: CollisionModel, q: np.ndarray) -> np.ndarray:
+    """
+    Return the distance (m) that each pair must keep in a motion that starts at q (n,), (K,).
+
+    The margin; of a pair that is nearer at q START_SLACK_M less than there; and -inf of one that
+    touches there, until it is apart.
+    """
+    distances = model.distances(q, model.margin)
+    nearer = np.where(distances > 0.0, np.maximum(distances - START_SLACK_M, 0.0), -np.inf)
+    return np.where(distances > model.margin, model.margin, nearer)
+
+
+def certify(model: CollisionModel, begins: np.ndarray, lengths: np.ndarray, c: np.ndarray,
+            allowed: np.ndarray | None = None) -> Contact | None:
     """
     Prove that a trajectory keeps the margin of a model; None if it does.
-
-    A pair that is nearer than the margin at the start may stay so, and move out, but come nearer
-    by START_SLACK_M at most; one that touches at the start may do so until it is apart.
 
     Parameters
     ----------
     begins, lengths : (k,) arrays
         Begin and duration of each segment (s).
     c : (6, k, n) array
-        Quintics of the joints in the time since the begin of the segment, lowest power first,
+        Polynomials of the joints in the time since the begin of the segment, lowest power first,
         as :func:`ik_node.motion.interpolation.segments` returns them.
+    allowed : (K,) array, optional
+        The distance (m) that each pair must keep.  Default: :func:`allowed_distances` at the
+        begin.
 
     Returns
     -------
@@ -86,15 +96,14 @@ def certify(model: CollisionModel, begins: np.ndarray, lengths: np.ndarray,
 
     """
     forget_old_kernels()
-    if not len(model.pairs.pairs):
+    if not len(model.pairs.pairs) or not len(lengths):
         return None
     c = np.ascontiguousarray(c, dtype=float)
-    least = np.full(len(model.pairs.pairs), model.margin)
-    work = check_work(model.pairs)
+    least = allowed_distances(model, c[0, 0]) if allowed is None else allowed.copy()
     segment, t, k = first_contact(
-        model.pairs, reaches_of(model), np.ascontiguousarray(lengths, dtype=float), c,
-        model.margin, least, np.arange(len(model.pairs.blocks)), np.zeros((MAX_INTERVALS, 3)),
-        np.zeros((3, c.shape[2])), work)
+        model.pairs, np.ascontiguousarray(lengths, dtype=float), c,
+        model.margin, bool(least.min() == -np.inf), least, np.arange(len(model.pairs.blocks)),
+        np.zeros((MAX_INTERVALS, 3)), np.zeros((3, c.shape[2])), check_work(model.pairs))
     if segment == NO_SEGMENT:
         return None
     q = (c[:, segment] * t ** np.arange(6)[:, None]).sum(axis=0)
@@ -114,63 +123,20 @@ def forget_old_kernels() -> None:
     kernels.forget_stale((first_contact,), (kernels, check, distance, shapes))
 
 
-class Reaches(NamedTuple):
-    """
-    How far (m per rad, or m per m) parts and groups move at most with each moving joint.
-
-    Attributes
-    ----------
-    parts, groups : (m, p), (m, G) arrays
-
-    """
-
-    parts: np.ndarray
-    groups: np.ndarray
-
-
-def reaches_of(model: CollisionModel) -> Reaches:
-    """Return how far parts and groups move at most with each moving joint."""
-    shapes, pairs = model.pairs.shapes, model.pairs
-    return Reaches(_reaches_of_balls(model.chain, shapes.ints[:, 1], shapes.balls),
-                   _reaches_of_balls(model.chain, pairs.group_frames, pairs.group_balls))
-
-
-def _reaches_of_balls(chain: Chain, frames: np.ndarray, balls: np.ndarray) -> np.ndarray:
-    """
-    Return how far balls (k, 4) in moving frames (k,) move with each moving joint, (m, k).
-
-    By a revolute joint: the farthest that any point of the ball can be from its axis.
-    """
-    m = len(chain.table) - 1
-    travel = np.zeros(m)
-    for k, (prismatic, index) in enumerate(chain.joints):
-        if prismatic:
-            ends = chain.factors[k, 0] * np.array([chain.lower[index], chain.upper[index]]) \
-                + chain.factors[k, 1]
-            travel[k] = np.abs(ends).max()
-    steps = np.linalg.norm(chain.offsets[:m, 9:], axis=1) + travel
-    reaches = np.zeros((m, len(frames)))
-    for i, (frame, ball) in enumerate(zip(frames, balls)):
-        own = np.linalg.norm(ball[:3]) + ball[3]
-        for k in range(frame):
-            reach = 1.0 if chain.joints[k, 0] else own + steps[k + 1:frame].sum()
-            reaches[k, i] = abs(chain.factors[k, 0]) * reach
-    return reaches
-
-
 @compiled
-def first_contact(check, reaches, lengths, c, margin, least, near, stack, rows, work):
+def first_contact(check, lengths, c, margin, touching, least, near, stack, rows, work):
     """
     Find the first instant at which a pair of parts is too near.
 
     Parameters
     ----------
     check : Pairs
-    reaches : Reaches
     lengths : (k,) array
     c : (6, k, n) array
     margin : float
         The distance (m) that pairs must keep, but for those of which `least` is less.
+    touching : bool
+        Whether some of `least` are -inf: these pairs need not be apart yet.
     least : (K,) array, changed
     near : (B,) int array
         Numbers of the blocks, in any order; changed.
@@ -186,21 +152,12 @@ def first_contact(check, reaches, lengths, c, margin, least, near, stack, rows, 
 
     """
     q, deviation, middle = rows[0], rows[1], rows[2]
-    positions_at(c, 0, 0.0, q)
-    place_parts(check, q, work)
-    touching = False
-    for k in range(least.shape[0]):
-        distance = pair_distance(check, k, least[k], -np.inf, work)
-        if distance <= 0.0:
-            least[k], touching = -np.inf, True
-        elif distance <= least[k]:
-            least[k] = max(distance - START_SLACK_M, 0.0)
     all_blocks = left = near.shape[0]
     for segment in range(lengths.shape[0]):
         if segment % WINDOW_SEGMENTS == 0 and not touching:
             window_deviations(c, lengths, segment, q, deviation, middle)
             place_parts(check, q, work)
-            left, _ = undecided_blocks(check, reaches, deviation, margin, least, near, all_blocks,
+            left, _ = undecided_blocks(check, deviation, margin, least, near, all_blocks,
                                        touching, work)
             if left < 0:
                 left = all_blocks
@@ -217,7 +174,7 @@ def first_contact(check, reaches, lengths, c, margin, least, near, stack, rows, 
                 positions_at(c, segment, t, q)
                 deviations(c, segment, t, h, deviation)
                 place_parts(check, q, work)
-                undecided, k = undecided_blocks(check, reaches, deviation, margin, least, near,
+                undecided, k = undecided_blocks(check, deviation, margin, least, near,
                                                 candidates, touching, work)
                 if undecided == 0:
                     continue
@@ -233,7 +190,7 @@ def first_contact(check, reaches, lengths, c, margin, least, near, stack, rows, 
 
 
 @inner
-def undecided_blocks(check, reaches, deviation, margin, least, near, candidates, touching, work):
+def undecided_blocks(check, deviation, margin, least, near, candidates, touching, work):
     """
     Bring the blocks that are not proved to be apart on an interval to the front of `near`.
 
@@ -249,7 +206,7 @@ def undecided_blocks(check, reaches, deviation, margin, least, near, candidates,
     undecided, worst = 0, 0
     for i in range(candidates):
         block = near[i]
-        verdict, k = block_verdict(check, reaches, deviation, margin, least, block, touching,
+        verdict, k = block_verdict(check, deviation, margin, least, block, touching,
                                    work)
         if verdict == PAIR_TOO_NEAR:
             return PAIR_TOO_NEAR, k
@@ -260,11 +217,11 @@ def undecided_blocks(check, reaches, deviation, margin, least, near, candidates,
 
 
 @inner
-def block_verdict(check, reaches, deviation, margin, least, block, touching, work):
+def block_verdict(check, deviation, margin, least, block, touching, work):
     """Return the verdict on a block of pairs on an interval, and the pair that it is about."""
     a, b = check.blocks[block, 0], check.blocks[block, 1]
     frames = check.group_frames[a], check.group_frames[b]
-    enough = margin + approach(check.table, reaches.groups, deviation, frames, (a, b))
+    enough = margin + approach(check.table, check.group_reaches, deviation, frames, (a, b))
     if not touching and block_distance(check, block, enough, work) > enough:
         return INTERVAL_PROVED, 0
     verdict, worst = INTERVAL_PROVED, 0
@@ -273,7 +230,7 @@ def block_verdict(check, reaches, deviation, margin, least, block, touching, wor
             if touching and pair_distance(check, k, 0.0, 0.0, work) > 0.0:
                 least[k] = 0.0  # it is apart from now on
             continue
-        moved = approach(check.table, reaches.parts, deviation, frames,
+        moved = approach(check.table, check.part_reaches, deviation, frames,
                          (check.pairs[k, 0], check.pairs[k, 1]))
         distance = pair_distance(check, k, least[k] + moved, least[k], work)
         if distance > least[k] + moved:

@@ -24,6 +24,7 @@ from ik_node.collision.shapes import (
     Shapes,
 )
 from ik_node.kinematics.kernels import compiled, inner, joint_frames
+from ik_node.model.chain import Chain
 
 
 class Pairs(NamedTuple):
@@ -50,6 +51,9 @@ class Pairs(NamedTuple):
     group_balls : (G, 4) array
         Centre in the moving frame, and radius, of a ball that contains the group; infinite if
         it has a plane.
+    part_reaches, group_reaches : (m, p), (m, G) arrays
+        How far (m per rad, or m per m) each part and each group moves at most with each moving
+        joint.
 
     """
 
@@ -60,6 +64,8 @@ class Pairs(NamedTuple):
     group_frames: np.ndarray
     group_parts: np.ndarray
     group_balls: np.ndarray
+    part_reaches: np.ndarray
+    group_reaches: np.ndarray
 
 
 class CheckWork(NamedTuple):
@@ -93,7 +99,7 @@ class CheckWork(NamedTuple):
     gjk: GjkWork
 
 
-def paired(table: np.ndarray, shapes: Shapes, groups: Sequence[int],
+def paired(chain: Chain, shapes: Shapes, groups: Sequence[int],
            pairs: Iterable[tuple[int, int]]) -> Pairs:
     """
     Return what is checked.
@@ -115,16 +121,41 @@ def paired(table: np.ndarray, shapes: Shapes, groups: Sequence[int],
     for (one, other), inside in blocks.items():
         rows.append((one, other, first, first + len(inside)))
         first += len(inside)
+    frames, balls = shapes.ints[:, 1], shapes.balls
     members = [np.flatnonzero(np.equal(groups, k)) for k in range(max(groups, default=-1) + 1)]
+    group_frames = np.array([frames[parts[0]] for parts in members], dtype=np.int64)
+    group_balls = np.array([_ball_round(balls[parts]) for parts in members]).reshape(-1, 4)
     return Pairs(
-        table, shapes,
+        chain.table.copy(), shapes,
         np.array([pair for inside in blocks.values() for pair in inside],
                  dtype=np.int64).reshape(-1, 2),
-        np.array(rows, dtype=np.int64).reshape(-1, 4),
-        np.array([shapes.ints[parts[0], 1] for parts in members], dtype=np.int64),
+        np.array(rows, dtype=np.int64).reshape(-1, 4), group_frames,
         np.array([parts[0] if len(parts) == 1 and shapes.ints[parts[0], 0] != HULL_KIND else -1
                   for parts in members], dtype=np.int64),
-        np.array([_ball_round(shapes.balls[parts]) for parts in members]).reshape(-1, 4))
+        group_balls, _reaches(chain, frames, balls), _reaches(chain, group_frames, group_balls))
+
+
+def _reaches(chain: Chain, frames: np.ndarray, balls: np.ndarray) -> np.ndarray:
+    """
+    Return how far balls (k, 4) in moving frames (k,) move with each moving joint, (m, k).
+
+    By a revolute joint: the farthest that any point of the ball can be from its axis.
+    """
+    m = len(chain.table) - 1
+    travel, factors = np.zeros(m), np.abs(chain.factors[:m, 0])
+    for k, (prismatic, index) in enumerate(chain.joints):
+        if prismatic:
+            ends = chain.factors[k, 0] * np.array([chain.lower[index], chain.upper[index]]) \
+                + chain.factors[k, 1]
+            travel[k] = np.abs(ends).max()
+    # From each joint to the frame of the ball, then across the ball.
+    steps = np.cumsum(np.append(0.0, np.linalg.norm(chain.offsets[:m, 9:], axis=1) + travel))
+    own = np.linalg.norm(balls[:, :3], axis=1) + balls[:, 3]
+    reaches = np.zeros((m, len(frames)))
+    for k in range(m):
+        reach = 1.0 if chain.joints[k, 0] else own + steps[frames] - steps[k + 1]
+        reaches[k] = np.where(frames > k, factors[k] * reach, 0.0)
+    return reaches
 
 
 def _ball_round(balls: np.ndarray) -> np.ndarray:

@@ -15,11 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ik_node.collision.certificate import (
+    allowed_distances,
     approach,
     LEAST_DOUBT_M,
-    Reaches,
-    reaches_of,
-    START_SLACK_M,
     undecided_blocks,
 )
 from ik_node.collision.check import (
@@ -44,7 +42,6 @@ class EdgeCheck(NamedTuple):
     Attributes
     ----------
     check : Pairs
-    reaches : Reaches
     least : (K,) array
         Distance (m) that each pair must keep; -inf if it is not looked at.
     margin : float
@@ -64,7 +61,6 @@ class EdgeCheck(NamedTuple):
     """
 
     check: Pairs
-    reaches: Reaches
     least: np.ndarray
     margin: float
     lower: np.ndarray
@@ -91,11 +87,10 @@ def edge_check(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
     for q in goals:
         least = np.minimum(least, model.distances(q, margin + LEAST_DOUBT_M) - LEAST_DOUBT_M)
     least = np.maximum(least, model.margin)
-    distances = model.distances(q_start, margin)
-    allowed = np.where(distances > 0.0, np.maximum(distances - START_SLACK_M, 0.0), -np.inf)
-    least = np.where(distances > least, least, allowed)
+    least = np.where(model.distances(q_start, margin) > least, least,
+                     allowed_distances(model, q_start))
     return EdgeCheck(
-        model.pairs, reaches_of(model), least, float(margin), np.array(lower, dtype=float),
+        model.pairs, least, float(margin), np.array(lower, dtype=float),
         np.array(upper, dtype=float), np.empty(n), np.empty(blocks, dtype=np.int64),
         np.empty((MAX_WAITING_INTERVALS, 3)), np.empty(n),
         check_work(model.pairs))
@@ -120,7 +115,7 @@ def edge_free(edge, q0, q1):
         place_parts(edge.check, edge.q, edge.work)
         for i in range(q0.shape[0]):
             edge.deviation[i] = half * abs(q1[i] - q0[i])
-        undecided, _ = undecided_blocks(edge.check, edge.reaches, edge.deviation, edge.margin,
+        undecided, _ = undecided_blocks(edge.check, edge.deviation, edge.margin,
                                         edge.least, edge.near, candidates, False, edge.work)
         if undecided < 0:
             return False
@@ -150,7 +145,7 @@ def near_blocks(edge, q0, q1):
     near, most = 0, 0.0
     for block in range(check.blocks.shape[0]):
         a, b = check.blocks[block, 0], check.blocks[block, 1]
-        moved = approach(check.table, edge.reaches.groups, deviation,
+        moved = approach(check.table, check.group_reaches, deviation,
                          (check.group_frames[a], check.group_frames[b]), (a, b))
         if block_distance(check, block, edge.margin + moved, edge.work) <= edge.margin + moved:
             edge.near[near] = block

@@ -13,6 +13,7 @@ import numpy as np
 
 from ik_node.collision import check, distance, shapes
 from ik_node.collision.check import all_distances, check_work, paired, which_free
+from ik_node.collision.ground import lowest_point
 from ik_node.collision.parts import Body
 from ik_node.collision.shapes import shapes_of
 from ik_node.errors import ParameterError
@@ -114,6 +115,12 @@ class CollisionModel:
         other._set_objects(tuple(objects), touch_links or {})
         return other
 
+    @property
+    def lowest_fixed_point(self) -> float:
+        """Return the least height (m, base link) of links that do not move; infinity without."""
+        return lowest_point(self._bodies, {link: T for link, (frame, T) in self._frames.items()
+                                           if frame == 0})
+
     def check_many(self, Q: np.ndarray) -> np.ndarray:
         """Return which of the postures (K, n) keep the margin, (K,) bool."""
         Q = np.ascontiguousarray(Q, dtype=float)
@@ -178,7 +185,7 @@ class CollisionModel:
         keys = [('frame', placed[owner][0]) if owner < count and placed[owner][0] > 0 else owner
                 for owner in owners]
         numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-        self.pairs = paired(self.chain.table.copy(), shapes, [numbers[key] for key in keys], table)
+        self.pairs = paired(self.chain, shapes, [numbers[key] for key in keys], table)
 
     def _pairs_of_links(self, disabled: set[frozenset[str]]) \
             -> tuple[tuple[PairReport, ...], list[tuple[int, int]]]:

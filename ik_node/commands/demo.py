@@ -29,6 +29,9 @@ import numpy as np
 import rclpy
 from rclpy.signals import SignalHandlerOptions
 
+from ik_node.collision.bodies import arm_bodies
+from ik_node.collision.ground import ground_body
+from ik_node.collision.model import CollisionModel
 from ik_node.command_line.demo import parse
 from ik_node.commands.demo_goals import goals_for
 from ik_node.commands.demo_witness import Witness
@@ -49,6 +52,7 @@ PROGRESS_CHECK_S = 1.0
 EXIT_TIMEOUT_S = 5.0     # from SIGINT until a process is killed
 GOAL_TIMEOUT_S = 60.0
 GOAL_PAUSE_S = 0.5       # between two goals, to notice whether somebody took over
+GOAL_DISTANCE_M = 0.01   # from collisions, of the goals that are made
 MAX_GOAL_ERROR = 1e-5    # m and rad, between the goal and the measured pose
 LOG_CHARACTERS = 2000    # of each log that are shown if the processes do not start
 
@@ -175,11 +179,13 @@ def main(argv: list[str] | None = None) -> None:
         urdf = _urdf_file(options, logs)
         tree = read_urdf(urdf)
         chain = make_chain(tree, options.base_link, options.tip_link)
-        goals = _goals(options, chain)
+        model = CollisionModel(chain, tree, arm_bodies(tree).bodies)
+        ground_height = min(0.0, model.lowest_fixed_point)
+        goals = _goals(options, model.with_objects([ground_body(ground_height)], GOAL_DISTANCE_M))
     except (IkNodeError, OSError, TypeError) as error:
         sys.exit(f'ik_demo: {error}')
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    demonstration = _Demonstration(options, urdf, tree, chain, goals, logs)
+    demonstration = _Demonstration(options, urdf, tree, chain, ground_height, goals, logs)
     try:
         code = demonstration.run()
     except KeyboardInterrupt:
@@ -196,9 +202,9 @@ def _urdf_file(options: argparse.Namespace, folder: Path) -> Path:
     return expand_xacro(options.urdf, folder, dict(options.xacro_args))
 
 
-def _goals(options: argparse.Namespace, chain: Chain) -> list[DemoGoal]:
+def _goals(options: argparse.Namespace, model: CollisionModel) -> list[DemoGoal]:
     """
-    Return the goals of the file, or those that are made for the arm.
+    Return the goals of the file, or those that are made for the arm and what is around it.
 
     Raises
     ------
@@ -213,8 +219,8 @@ def _goals(options: argparse.Namespace, chain: Chain) -> list[DemoGoal]:
         print('==> finding goals that this arm can reach', flush=True)
     folder = Path() if file is None else file.parent
     try:
-        return [demo_goal(fields, folder, chain.base_link)
-                for fields in (goals_for(chain) if file is None else read_goals(file))]
+        return [demo_goal(fields, folder, model.chain.base_link) for fields in (
+            goals_for(model) if file is None else read_goals(file))]
     except KeyError as error:
         sys.exit(f'ik_demo: a goal in {file} has no {error}')
 
@@ -223,13 +229,16 @@ class _Demonstration:
     """The processes, the goals that are sent to them, and the observing node."""
 
     def __init__(self, options: argparse.Namespace, urdf: Path, tree: Tree, chain: Chain,
-                 goals: list[DemoGoal], logs: Path) -> None:
+                 ground_height: float, goals: list[DemoGoal], logs: Path) -> None:
         self.witness = Witness()
         self._options, self._urdf, self._logs = options, urdf, logs
         self._tree, self._chain, self._goals = tree, chain, goals
         self._arguments = ['--ros-args', '--params-file',
                            str(options.config or share_file('config/ik_node.yaml')),
                            '-p', f'urdf_file:={urdf}']
+        if options.config is None:
+            self._arguments += ['-p', 'collision.ground:=true',
+                                '-p', f'collision.ground_height:={ground_height:.4f}']
         for name, link in (('base_link', options.base_link), ('tip_link', options.tip_link)):
             if link:
                 self._arguments += ['-p', f'{name}:="{link}"']

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ik_node.collision.model import CollisionModel
 from ik_node.kinematics.arm import forward_kinematics
-from ik_node.model.chain import Chain
 from ik_node.ros.rotations import quaternion_from_rotation
 from ik_node.se3 import pose, rotation_about
 from ik_node.solver.solver import Solver
@@ -36,16 +36,16 @@ TOOL_TURNS_RAD = (0.5 * np.pi, -0.5 * np.pi, 0.25 * np.pi, -0.25 * np.pi)
 NamedGoal = dict[str, Any]
 
 
-def goals_for(chain: Chain) -> list[NamedGoal]:
+def goals_for(collisions: CollisionModel) -> list[NamedGoal]:
     """
-    Return goals as :func:`ik_node.commands.pose_files.read_goals` does, for any chain.
+    Return goals as :func:`ik_node.commands.pose_files.read_goals` does, for any arm.
 
     Poses that the arm can reach, one of them twice; a motion along the tool, a turn of the tool,
     a straight line and an arc, each only if the solver finds it possible (an arm of fewer than
     six joints has few straight lines); a goal out of reach, and one in an unknown frame.
-    The same chain always gets the same goals.
+    All are reached without a collision.  The same model always gets the same goals.
     """
-    made = _GoalMaker(chain)
+    made = _GoalMaker(collisions)
     postures = made.spread_postures()
     first, *others = postures
     made.add_pose('a first pose', first)
@@ -75,10 +75,11 @@ class _GoalMaker:
 
     """
 
-    def __init__(self, chain: Chain) -> None:
+    def __init__(self, collisions: CollisionModel) -> None:
         self.goals: list[NamedGoal] = []
-        self._chain = chain
-        self._solver = Solver(chain)
+        chain = self._chain = collisions.chain
+        self._collisions = collisions
+        self._solver = Solver(chain, collisions)
         self._q = chain.middle
 
     def add(self, name: str, T: np.ndarray, expected: str, **fields: Any) -> None:
@@ -172,11 +173,12 @@ class _GoalMaker:
         span = np.minimum(USED_RANGE_SHARE * np.minimum(
             chain.upper - chain.middle, chain.middle - chain.lower), most)
         tried = chain.middle + span * random.uniform(-1.0, 1.0, (TRIED_POSTURES, chain.n))
+        tried = tried[self._collisions.check_many(tried)]
         tips = [forward_kinematics(chain, q)[:3, 3] for q in tried]
         above = [tip[2] > 0.1 * chain.reach for tip in tips]
         chosen: list[int] = []
         for spacing in (MIN_SPACING_RATIO, 0.1 * MIN_SPACING_RATIO, 0.0):
-            for k in sorted(range(TRIED_POSTURES), key=lambda k: not above[k]):
+            for k in sorted(range(len(tried)), key=lambda k: not above[k]):
                 if len(chosen) < POSE_GOALS and k not in chosen and all(
                         np.linalg.norm(tips[k] - tips[other]) >= spacing * chain.reach
                         for other in chosen):

@@ -6,13 +6,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from ik_node.collision.bodies import arm_bodies
+from ik_node.collision.certificate import certify_edge
 from ik_node.collision.model import CollisionModel
 from ik_node.collision.scene_file import read_scene
 from ik_node.model.chain import Chain
 from ik_node.model.urdf import Tree
-from ik_node.node.settings import StartOptions
+from ik_node.node.settings import Settings, StartOptions
 from ik_node.text import quote
+
+GROUND_DEPTH_M = 0.01  # below it, of links that do not move, that is worth a warning
 
 
 def load_collisions(tree: Tree, chain: Chain, options: StartOptions,
@@ -40,5 +45,17 @@ def load_collisions(tree: Tree, chain: Chain, options: StartOptions,
         scene = read_scene(Path(options.scene_file), chain.base_link, tree.links)
         model = model.with_objects(scene.bodies, touch_links=scene.snapshot.touch_links)
     # Compiled here, before the first goal.
-    model.check_many(chain.middle[None])
+    q = np.clip(chain.middle, chain.lower, chain.upper)
+    model.check_many(q[None])
+    certify_edge(model, q, q)
     return model
+
+
+def ground_notes(settings: Settings) -> list[str]:
+    """Return a warning if links that do not move are below the ground."""
+    model, surroundings = settings.solver.collisions, settings.surroundings
+    depth = surroundings.ground_height - (np.inf if model is None else model.lowest_fixed_point)
+    if not surroundings.ground or depth < GROUND_DEPTH_M:
+        return []
+    return [f'links that do not move are {depth:.2f} m below the ground; if it is lower, set '
+            f'collision.ground_height to {model.lowest_fixed_point:.2f}']

@@ -19,7 +19,7 @@ from ik_node.motion.point_to_point import warm_up
 from ik_node.node.active_flag import ActiveFlag
 from ik_node.node.arm_state import ArmState
 from ik_node.node.callback_delay import CallbackDelay
-from ik_node.node.collisions import load_collisions
+from ik_node.node.collisions import ground_notes, load_collisions
 from ik_node.node.display import Display
 from ik_node.node.duplicate_names import DuplicateNames
 from ik_node.node.frames import Frames
@@ -121,7 +121,7 @@ class Components:
         self._holder.robot = robot
         forget_garbage()
         self._preparation.begin(chain, settings)
-        for note in tree.notes:
+        for note in (*tree.notes, *ground_notes(settings)):
             logger.warning(note)
         limits = settings.limits
         logger.info(

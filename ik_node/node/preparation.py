@@ -38,7 +38,7 @@ def load_kernels(kernels: Kernels, chain: Chain, settings: Settings) -> None:
     if kernels is Kernels.PATHS:
         load_paths(settings.solver)
     elif kernels is Kernels.STREAMS:
-        Follower(chain, settings.planning, settings.following)
+        Follower(chain, settings.planning, settings.following, settings.solver.collisions)
     elif kernels is Kernels.FREE_AXES:
         if settings.solver.tables.biased:
             warm_up_bias()

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from ik_node.collision.ground import ground_body
 from ik_node.collision.model import CollisionModel
-from ik_node.collision.parts import Body, ConvexPart
 from ik_node.errors import ParameterError
 from ik_node.model.chain import Chain
 from ik_node.model.joint_values import one_per_joint
@@ -27,14 +27,12 @@ from ik_node.motion.limits import MotionLimits, TipLimits
 from ik_node.motion.monitor import MonitorOptions
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.ros.parameters import IK_NODE
-from ik_node.se3 import pose
 from ik_node.solver.reachability import Thresholds
 from ik_node.solver.solver import Solver
 from ik_node.text import quote
 import ik_node.textbook  # noqa: F401  registers the textbook methods
 
 Values = Mapping[str, Any]
-GROUND_NAME = 'ground'
 
 
 @dataclass(frozen=True)
@@ -199,9 +197,7 @@ def _with_surroundings(collisions: CollisionModel, surroundings: Surroundings) -
     """Return the collision model with the margin and the ground that are set."""
     objects = collisions.objects
     if surroundings.ground:
-        T = pose(np.eye(3), np.array([0.0, 0.0, surroundings.ground_height]))
-        ground = Body(GROUND_NAME, '', (ConvexPart('plane', (), T, np.zeros((0, 3))),))
-        objects = *objects, ground
+        objects = *objects, ground_body(surroundings.ground_height)
     return collisions.with_objects(objects, surroundings.margin, collisions.touch_links)
 
 

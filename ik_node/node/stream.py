@@ -84,7 +84,8 @@ class Session:
 
     def _made(self, robot: Robot) -> Follower:
         return Follower(robot.chain, robot.settings.planning,
-                        replace(robot.settings.following, look_ahead=self.lead))
+                        replace(robot.settings.following, look_ahead=self.lead),
+                        robot.settings.solver.collisions)
 
     def renew(self, robot: Robot, lead: float) -> None:
         """Continue with the present settings."""
@@ -296,6 +297,10 @@ class Stream:
             begin -= session.lead  # commands are executed immediately
             stamp = self._arm.stamp_of(begin)
         robot.course = ActiveTrajectory(trajectory, begin, robot.settings.limits, stamp)
+        if found.contact is not None:
+            self._node.get_logger().warning(
+                f'the stream leads into a collision, so the arm stops before it: '
+                f'{found.contact.words}', throttle_duration_sec=5.0)
         if found.phase is Phase.FOLLOWING:
             session.last = found
         if found.phase is Phase.FOLLOWING or not found.state.rests:

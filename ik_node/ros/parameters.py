@@ -182,9 +182,9 @@ IK_NODE = (
     Row('path.max_joint_step', 0.05,
         'maximum change of a joint between two solutions along a path, rad or m',
         1e-3, 1.0, fills='paths.max_joint_step'),
-    Row('collision.check', False,
-        'choose postures that collide neither with the arm nor with objects, and refuse motions '
-        'that would; streams are not checked yet', live=False, fills='collision_check'),
+    Row('collision.check', True,
+        'choose postures that collide neither with the arm nor with objects, and send no motion '
+        'that would', live=False, fills='collision_check'),
     Row('collision.scene_file', '',
         'YAML file of the objects around the arm; empty: none', live=False, fills='scene_file'),
     Row('collision.padding', 0.0,

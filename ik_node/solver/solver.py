@@ -106,8 +106,7 @@ class Solver:
         # The same for all solutions in closed form, and for the nearest of them.
         form = self.tables.closed_form
         self._complete = form is not None and form.exact and not self.tables.locked
-        self._closed = (self._complete and collisions is None
-                        and self.options.method == COMPILED_METHOD
+        self._closed = (self._complete and self.options.method == COMPILED_METHOD
                         and self.options.select == 'nearest'
                         and self.options.max_jump == float('inf'))
         # The same for the nearest posture of a redundant arm, if the goal is near the seed.
@@ -183,7 +182,9 @@ class Solver:
             given = self._exact_arrays(goal, seed)
             if given is not None:
                 row = np.empty(self._row_size)
-                if branch_rows(tables.setup, *given, row, 1):
+                if branch_rows(tables.setup, *given, row, 1) and (
+                        self.collisions is None
+                        or self.collisions.check_many(row[-self.chain.n:][None])[0]):
                     return Result(self.chain, SOLVED_REASON, row, goal, perf_counter() - began)
         row, settings = self._pack(goal, seed)
         if self.plain:

@@ -2,24 +2,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """The goals that the demonstration makes for any arm, judged by Pinocchio and by the planner."""
 
+from geometry_oracle import model_of
 import numpy as np
 import pinocchio as pin
 import pytest
 import robots
 
+from ik_node.collision.ground import ground_body
+from ik_node.collision.model import CollisionModel
 from ik_node.commands.demo_goals import goals_for
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import parse_urdf
 
+MARGIN_M = 0.01
 NAMES = ('six_axis_arm', 'panda', 'xarm7', 'z1', 'kinova')
 
 
 def arm(name):
-    """Return a chain, and Pinocchio's model of it."""
+    """Return the collision model of an arm on the ground, and Pinocchio's model of the arm."""
     if name != 'four_axes':
-        return robots.chain(name), robots.reference(name)
-    return (make_chain(parse_urdf(robots.FOUR_AXES.encode()), 'foot', 'grip'),
-            robots.Reference(robots.FOUR_AXES))
+        return model_of(name).with_objects([ground_body(0.0)], MARGIN_M), robots.reference(name)
+    tree = parse_urdf(robots.FOUR_AXES.encode())
+    chain = make_chain(tree, 'foot', 'grip')
+    return CollisionModel(chain, tree, ()), robots.Reference(robots.FOUR_AXES)
 
 
 def nearest_error(reference, chain, T_goal, tries=60):
@@ -46,9 +51,9 @@ def nearest_error(reference, chain, T_goal, tries=60):
 @pytest.mark.parametrize('name', [*NAMES, 'four_axes'])
 def test_goals_suit_the_arm(name):
     """Poses in its own base can be reached, by Pinocchio; the frames are its own."""
-    chain, reference = arm(name)
-    goals = goals_for(chain)
-    assert goals == goals_for(chain)
+    model, reference = arm(name)
+    chain, goals = model.chain, goals_for(model)
+    assert goals == goals_for(model)
     expected = [goal['expect'] for goal in goals]
     assert expected.count('REACHED') >= 6
     assert {'ALREADY_THERE', 'OUT_OF_REACH', 'FRAME_UNKNOWN'} <= set(expected)
@@ -64,8 +69,8 @@ def test_goals_suit_the_arm(name):
 @pytest.mark.parametrize('name', [*NAMES, 'four_axes'])
 def test_lines_and_arcs(name):
     """Each arm gets one of each; their lengths suit its size, and the arc is a half circle."""
-    chain, _ = arm(name)
-    goals = goals_for(chain)
+    model, _ = arm(name)
+    chain, goals = model.chain, goals_for(model)
     k = next(k for k, goal in enumerate(goals) if goal.get('line'))
     length = np.linalg.norm(np.subtract(goals[k]['xyz'], goals[k - 1]['xyz']))
     assert 0.04 * chain.reach < length < 0.2 * chain.reach

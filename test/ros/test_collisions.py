@@ -6,7 +6,18 @@ from time import monotonic
 
 from geometry_msgs.msg import PoseStamped
 from geometry_oracle import bodies_of, Oracle
-from harness import ARM, DOWN, FINAL, process, QUICK, READY, run_system, tip
+from harness import (
+    ARM,
+    DOWN,
+    FINAL,
+    pose,
+    process,
+    QUICK,
+    READY,
+    run_system,
+    stamped,
+    tip,
+)
 from motion_checker import path_of, states_at
 import numpy as np
 import pinocchio as pin
@@ -29,9 +40,10 @@ SAMPLES = 60
 
 
 def objects_of(scene):
-    """Return the objects of a scene file, and the ground."""
+    """Return the objects of a scene file, if there is one, and the ground."""
     ground = Body('ground', '', (ConvexPart('plane', (), np.eye(4), np.zeros((0, 3))),))
-    return (*read_scene(scene, CHAIN.base_link, TREE.links).bodies, ground)
+    bodies = () if scene is None else read_scene(scene, CHAIN.base_link, TREE.links).bodies
+    return (*bodies, ground)
 
 
 def assert_free(trajectories, objects, margin):
@@ -52,7 +64,8 @@ def test_no_motion_collides(tmp_path, probe):
     scene = tmp_path / 'scene.yaml'
     scene.write_text(SCENE)
     random = np.random.default_rng(3)
-    with run_system(tmp_path, probe, {**CHECKED, 'collision.scene_file': scene},
+    with run_system(tmp_path, probe, {**CHECKED, 'collision.scene_file': scene,
+                                      'motion.detour_time': 0.5},
                     {'initial_positions': [1.2, 0.3, -0.4, 0.0, 1.0, 0.0]}):
         reasons = []
         while len(reasons) < 25:
@@ -131,6 +144,30 @@ def test_a_search_in_vain(tmp_path, probe):
         assert answer['reason'] == 'COLLISION'
         assert 'no way round was found' in answer['message'] and "'front'" in answer['message']
         assert not probe.trajectories
+
+
+@pytest.mark.fault('goals', 'the target of a stream goes into the ground, or into an object',
+                   'the arm stops before it, the log says what it would touch, and it goes on '
+                   'when the target comes back')
+def test_a_stream_into_the_ground(tmp_path, probe):
+    """All that is commanded is free to its end; the tip comes near, and follows again."""
+    with run_system(tmp_path, probe, CHECKED, {'initial_positions': READY}) as system:
+        stream, here = probe.publisher(PoseStamped, 'goal_stream'), tip(READY)
+        begin, heights = monotonic(), []
+        depth = here.translation[2] + 0.2
+        while (t := monotonic() - begin) < 7.0:
+            down = min(0.25 * t, depth) if t < 5.0 else max(depth - 0.8 * (t - 5.0), 0.0)
+            message = PoseStamped(pose=pose(here.translation - [0.0, 0.0, down]))
+            stamped(probe, message)
+            stream.publish(message)
+            probe.spin_for(0.01)
+            heights.append(tip(probe.states[-1][1].position).translation[2])
+        assert 'would' in system.node.output and "'ground'" in system.node.output
+        assert 0.0 < min(heights) < 0.1
+        assert abs(heights[-1] - here.translation[2]) < 0.02
+        probe.wait(lambda: any(answer['reason'] == 'STREAM_ENDED' for answer in probe.statuses))
+        assert len(probe.trajectories) > 100
+        assert_free(probe.trajectories[::25], objects_of(None), 0.005)
 
 
 def test_margin_and_ground_change_live(tmp_path, probe):

@@ -310,7 +310,7 @@ def test_parameters_under_load(arm):
     once_each(arm.statuses, sent)
     for stamp in sent[:-1]:
         finals = [each['state'] for each in arm.answers(stamp) if each['state'] in FINAL]
-        assert finals in (['superseded'], ['reached']), finals
+        assert finals in (['superseded'], ['reached']), arm.answers(stamp)
 
 
 @pytest.mark.fault('parameters', 'a parameter file for a node of another name',

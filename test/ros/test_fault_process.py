@@ -206,7 +206,7 @@ def test_nothing_is_compiled_after_the_start(tmp_path, probe):
         probe.watch_motion()
         probe.wait_for_node()
         probe.wait_until_ready()
-        probe.wait(lambda: 'are ready, too' in node.output)
+        probe.wait(lambda: 'is ready, too' in node.output)
         before = node.output.count('compiles')
         assert before > 20
         here = tip(READY)

@@ -155,9 +155,9 @@ def test_max_joint_step(monkeypatch):
     counts = []
     timed = plan.timed_trajectory
 
-    def counting(path, nodes, q, *others):
-        counts.append((len(nodes), np.abs(np.diff(q, axis=0)).max()))
-        return timed(path, nodes, q, *others)
+    def counting(path, *others):
+        counts.append((len(path.q), np.abs(np.diff(path.q, axis=0)).max()))
+        return timed(path, *others)
 
     monkeypatch.setattr(plan, 'timed_trajectory', counting)
     for step in (0.05, 0.01):

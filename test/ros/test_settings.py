@@ -76,7 +76,7 @@ OTHER = {
     'path.tool_acceleration': (1.1, tip_limit('acceleration', 1.1)),
     'path.tool_turn_acceleration': (2.2, tip_limit('angular_acceleration', 2.2)),
     'path.max_joint_step': (0.02, {'paths.max_joint_step': 0.02}),
-    'collision.check': (True, {}),
+    'collision.check': (False, {}),
     'collision.scene_file': ('scene.yaml', {}),
     'collision.padding': (0.01, {}),
     'collision.margin': (0.02, {'surroundings.margin': 0.02}),

@@ -17,6 +17,7 @@ import ctypes
 import gc
 import inspect
 import json
+import logging
 import os
 from pathlib import Path
 import select
@@ -136,12 +137,15 @@ def load() -> None:
     from ik_node.model.chain import make_chain
     from ik_node.model.urdf import read_urdf
     from ik_node.motion.point_to_point import warm_up
+    from ik_node.node.collisions import load_collisions
     from ik_node.node.preparation import Kernels, load_kernels
-    from ik_node.node.settings import make_settings
+    from ik_node.node.settings import make_settings, start_options
     from ik_node.ros.parameters import IK_NODE
     from ik_node.solver.goal import Goal
-    chain = make_chain(read_urdf(Path(__file__).parents[2] / 'urdf/six_axis_arm.urdf'))
-    settings = make_settings({row.name: row.default for row in IK_NODE}, chain)
+    tree = read_urdf(Path(__file__).parents[2] / 'urdf/six_axis_arm.urdf')
+    chain, values = make_chain(tree), {row.name: row.default for row in IK_NODE}
+    collisions = load_collisions(tree, chain, start_options(values), logging.getLogger())
+    settings = make_settings(values, chain, collisions)
     solved = settings.solver.solve(Goal(forward_kinematics(chain, chain.middle)), chain.middle)
     singular_values(chain, solved.q)
     warm_up(chain, settings.limits)

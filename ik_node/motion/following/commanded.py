@@ -108,9 +108,9 @@ class CommandedMotion:
         """Move the head along the last segment to a time (ns)."""
         self.state, self.head = self._segments[-1].at(head), head
 
-    def append(self, limits: LimitRows, plan: CyclePlan) -> None:
-        """Add a segment that begins at the head."""
-        self._segments.append(Segment(self.head, limits, self.state, plan))
+    def append(self, segment: Segment) -> None:
+        """Add a segment, which begins at the head."""
+        self._segments.append(segment)
 
     def at(self, time: int) -> np.ndarray:
         """Return the state (3, n) that is commanded at a time (ns)."""

@@ -13,6 +13,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from ik_node.collision.certificate import Contact
+from ik_node.collision.model import CollisionModel
 from ik_node.errors import GoalError, ParameterError, TrajectoryError
 from ik_node.kinematics import kernels
 from ik_node.kinematics.kernels import forget_stale, pose_row
@@ -20,7 +22,13 @@ from ik_node.model.chain import Chain
 from ik_node.model.joint_values import one_per_joint
 from ik_node.motion.active_trajectory import ActiveTrajectory
 from ik_node.motion.following import brake, cycle, rates, target
-from ik_node.motion.following.commanded import CommandedMotion, MIN_SPACING_NS, nanoseconds
+from ik_node.motion.following.collision_guard import CollisionGuard
+from ik_node.motion.following.commanded import (
+    CommandedMotion,
+    MIN_SPACING_NS,
+    nanoseconds,
+    Segment,
+)
 from ik_node.motion.following.cycle import (
     CyclePlan,
     CycleTiming,
@@ -75,6 +83,9 @@ class Follower:
     chain : Chain
     limits : MotionLimits
     options : FollowOptions
+    collisions : CollisionModel, optional
+        The arm stops before it comes too near to something, and goes on when the target leads
+        elsewhere.
 
     Raises
     ------
@@ -84,8 +95,9 @@ class Follower:
     """
 
     def __init__(self, chain: Chain, limits: MotionLimits,
-                 options: FollowOptions = FollowOptions()) -> None:
-        self.chain, self.options = chain, options
+                 options: FollowOptions = FollowOptions(),
+                 collisions: CollisionModel | None = None) -> None:
+        self.chain, self.options, self._collisions = chain, options, collisions
         limits.require_positive()
         bias = one_per_joint(chain, options.bias, 'the bias')
         if (bias < 0.0).any():
@@ -153,12 +165,18 @@ class Follower:
                                   f'qd {list(state.qd)}, qdd {list(state.qdd)}; each must be '
                                   f'{self.chain.n} finite numbers')
         self._commanded = CommandedMotion(self._model.limits, rows, nanoseconds(time), before)
+        self._set_guard()
         self.halt()
 
     def take_over(self, other: Follower) -> None:
         """Continue the motion of another follower of the same chain, with its target."""
         self._commanded, self._poses = other._commanded, other._poses
         self._poses.timeout, self._poses.memory = self.options.timeout, self.options.memory
+        self._set_guard()
+
+    def _set_guard(self) -> None:
+        self._guard = None if self._collisions is None \
+            else CollisionGuard(self._collisions, self._commanded.state[0])
 
     def halt(self) -> None:
         """Drop the target: further cycles ramp down to rest."""
@@ -210,21 +228,26 @@ class Follower:
         commanded.advance(max(commanded.head, nanoseconds(now),
                               head - nanoseconds(MAX_CYCLE_S)))
         plan = CyclePlan(*np.zeros((2, self.chain.n)))
-        report = None
+        report = contact = None
         if fresh:
             until_now, target_share = self._poses.prediction(now)
             timing = CycleTiming(until_now + 1e-9 * commanded.head - now, target_share,
                                  1e-9 * (head - commanded.head))
             report = self._report = follow_cycle(self._model, self._poses.target, timing,
                                                  commanded.state, plan, self._work)
-        commanded.append(self._model.limits, plan)
+        decision = Segment(commanded.head, self._model.limits, commanded.state, plan)
+        if self._guard is not None:
+            contact = self._guard.contact(decision)
+        if contact is None:
+            commanded.append(decision)
         commanded.advance(head)
-        return self._output(report)
+        return self._output(report, contact)
 
-    def _output(self, report: tuple[float, ...] | None) -> FollowerOutput:
+    def _output(self, report: tuple[float, ...] | None,
+                contact: Contact | None = None) -> FollowerOutput:
         state = MotionState(*self._commanded.state)
         if report is not None:
-            return FollowerOutput(Phase.FOLLOWING, state, *report)
+            return FollowerOutput(Phase.FOLLOWING, state, *report, contact)
         return FollowerOutput(Phase.STALE if self._poses.started else Phase.WAITING, state)
 
     def trajectory(self, now: float, joining: bool = False) -> Trajectory:

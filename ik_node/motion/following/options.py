@@ -9,6 +9,7 @@ from enum import Enum
 
 import numpy as np
 
+from ik_node.collision.certificate import Contact
 from ik_node.errors import ParameterError
 from ik_node.motion.trajectory import MotionState
 from ik_node.text import shown
@@ -105,6 +106,8 @@ class FollowerOutput:
         Smallest singular value of the followed axes (m per unit of q), NaN unless FOLLOWING.
     scale : float
         Share of the desired speed that the velocity limits allow.
+    contact : Contact or None
+        What the motion to the target would touch; the arm stops before it.
 
     """
 
@@ -114,3 +117,4 @@ class FollowerOutput:
     orientation_error: float = np.nan
     smallest: float = np.nan
     scale: float = 1.0
+    contact: Contact | None = None

@@ -1,0 +1,62 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Guard of a stream: no motion is commanded from which the arm could not stop in time.
+
+Each cycle commands a piece of motion and the fastest stop after it.  Only what is proved to be
+free, to its end, is commanded; otherwise the arm stays on what was commanded before, which was.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ik_node.collision.certificate import allowed_distances, certify, Contact
+from ik_node.collision.model import CollisionModel
+from ik_node.motion.following.commanded import Segment
+from ik_node.motion.following.cycle import plan_states, plan_switches
+
+MIN_PIECE_S = 1e-9  # shorter ones have no motion
+
+
+class CollisionGuard:
+    """
+    Checks the decisions of a follower.
+
+    Parameters
+    ----------
+    model : CollisionModel
+    q : (n,) array
+        Where the arm is at the begin: pairs that are nearer there than the margin may stay so,
+        but once they are farther apart they have to remain so.
+
+    """
+
+    def __init__(self, model: CollisionModel, q: np.ndarray) -> None:
+        self._model = model
+        self._allowed = allowed_distances(model, q)
+
+    def contact(self, segment: Segment) -> Contact | None:
+        """Return where a decision would come too near to something; None if nowhere."""
+        if (self._allowed < self._model.margin).any():
+            self._allowed = np.maximum(self._allowed,
+                                       allowed_distances(self._model, segment.state[0]))
+        return certify(self._model, *_pieces(segment), allowed=self._allowed)
+
+
+def _pieces(segment: Segment) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return begins (k,), lengths (k,) and polynomials (6, k, n), with one jerk each."""
+    limits, state, plan = segment.limits, segment.state, segment.plan
+    ends = plan_switches(limits, state, plan)
+    begins = np.append(0.0, ends[:-1])
+    kept = ends - begins > MIN_PIECE_S
+    begins, lengths = begins[kept], (ends - begins)[kept]
+    states = np.empty((len(begins) + 1, *state.shape))
+    plan_states(limits, state, plan, np.append(begins, ends[-1]), states)
+    c = np.zeros((6, len(begins), state.shape[1]))
+    c[0], c[1], c[2] = states[:-1, 0], states[:-1, 1], 0.5 * states[:-1, 2]
+    middles = np.empty_like(states[:-1])
+    plan_states(limits, state, plan, begins + 0.5 * lengths, middles)
+    # The acceleration is linear in a piece; at its end it may be set to zero.
+    c[3] = (middles[:, 2] - states[:-1, 2]) / (3.0 * lengths[:, None])
+    return begins, lengths, c
