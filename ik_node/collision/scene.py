@@ -287,6 +287,10 @@ class Scene:
         if self.objects:
             self._set({})
 
+    def restore(self, snapshot: SceneSnapshot) -> None:
+        """Have the objects of an earlier snapshot again, in a new one."""
+        self._set(dict(snapshot.objects))
+
     def move(self, id: str, T: np.ndarray, frame: str = '') -> None:
         """
         Set the pose `T` (4, 4) of an object in a frame.

@@ -11,7 +11,7 @@ the state at arrival; after the last one it holds.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import pi
+from math import comb, pi
 
 import numpy as np
 
@@ -78,6 +78,20 @@ def segments(trajectory: Trajectory) -> tuple[np.ndarray, np.ndarray, np.ndarray
     lengths = np.diff(times)
     c = quintic.coefficients(lengths[:, None], q[:-1], qd[:-1], qdd[:-1], q[1:], qd[1:], qdd[1:])
     return times[:-1], lengths, c
+
+
+def segments_from(trajectory: Trajectory, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return as :func:`segments` what is left of a trajectory `t` seconds after its start."""
+    begins, lengths, c = segments(trajectory)
+    first = int(np.searchsorted(begins + lengths, t, side='right'))
+    begins, lengths, c = begins[first:], lengths[first:], c[:, first:]
+    if len(begins) and (passed := t - begins[0]) > 0.0:
+        # Taylor series there.
+        powers = passed ** np.arange(6)
+        c[:, 0] = [sum(comb(j, k) * powers[j - k] * c[j, 0] for j in range(k, 6))
+                   for k in range(6)]
+        begins[0], lengths[0] = t, lengths[0] - passed
+    return begins, lengths, c
 
 
 def sample_segments(trajectory: Trajectory, per_segment: int) -> tuple[np.ndarray, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 from ik_node.collision.bodies import arm_bodies
 from ik_node.collision.certificate import certify_edge
 from ik_node.collision.model import CollisionModel
+from ik_node.collision.scene import Scene
 from ik_node.collision.scene_file import read_scene
 from ik_node.model.chain import Chain
 from ik_node.model.urdf import Tree
@@ -20,16 +21,26 @@ from ik_node.text import quote
 GROUND_DEPTH_M = 0.01  # below it, of links that do not move, that is worth a warning
 
 
-def load_collisions(tree: Tree, chain: Chain, options: StartOptions,
-                    logger: object) -> CollisionModel | None:
+def load_scene(tree: Tree, chain: Chain, options: StartOptions) -> Scene:
     """
-    Return the collision model of an arm and of the scene file; None if it is not asked for.
+    Return the scene of the scene file; an empty one without.
 
     Raises
     ------
     ParameterError
         If the scene file cannot be used.
 
+    """
+    return read_scene(Path(options.scene_file), chain.base_link, tree.links) \
+        if options.scene_file else Scene(chain.base_link, tree.links)
+
+
+def load_collisions(tree: Tree, chain: Chain, options: StartOptions, scene: Scene,
+                    logger: object) -> CollisionModel | None:
+    """
+    Return the collision model of an arm and a scene; None if it is not asked for.
+
+    It says which links are not checked.
     """
     if not options.collision_check:
         return None
@@ -41,9 +52,7 @@ def load_collisions(tree: Tree, chain: Chain, options: StartOptions,
         if pair.reason.startswith('in contact'):
             logger.warning(f'{quote(pair.links[0])} and {quote(pair.links[1])} are not checked '
                            f'against each other: {pair.reason}')
-    if options.scene_file:
-        scene = read_scene(Path(options.scene_file), chain.base_link, tree.links)
-        model = model.with_objects(scene.bodies, touch_links=scene.snapshot.touch_links)
+    model = model.with_objects(scene.bodies, touch_links=scene.snapshot.touch_links)
     # Compiled here, before the first goal.
     q = np.clip(chain.middle, chain.lower, chain.upper)
     model.check_many(q[None])

@@ -19,7 +19,7 @@ from ik_node.motion.point_to_point import warm_up
 from ik_node.node.active_flag import ActiveFlag
 from ik_node.node.arm_state import ArmState
 from ik_node.node.callback_delay import CallbackDelay
-from ik_node.node.collisions import ground_notes, load_collisions
+from ik_node.node.collisions import ground_notes, load_collisions, load_scene
 from ik_node.node.display import Display
 from ik_node.node.duplicate_names import DuplicateNames
 from ik_node.node.frames import Frames
@@ -33,6 +33,7 @@ from ik_node.node.outputs import make_output
 from ik_node.node.preparation import Preparation
 from ik_node.node.preview import Preview
 from ik_node.node.robot import Robot, RobotHolder
+from ik_node.node.scene_topics import SceneTopics
 from ik_node.node.settings import limited_chain, make_settings, start_options
 from ik_node.node.stamp_check import StampCheck
 from ik_node.node.stream import Stream
@@ -94,6 +95,7 @@ class Components:
                               stamps, self._output, self._options, gate)
         display = Display(node, self._holder, self._arm, self._goals,
                           self._options.frame_prefix)
+        SceneTopics(node, self._holder, self._arm, frames, self._motion, stamps, self._renew)
         self._preview = Preview(node, self._holder, self._arm, targets, self._motion, display)
         node.create_service(Trigger, '~/stop', self._on_stop)
         node.create_service(Trigger, '~/home', self._on_home)
@@ -109,14 +111,15 @@ class Components:
         chain = limited_chain(make_chain(tree, self._options.base_link, self._options.tip_link),
                               self._values)
         with compilation_told(logger.info):
-            collisions = load_collisions(tree, chain, self._options, logger)
+            scene = load_scene(tree, chain, self._options)
+            collisions = load_collisions(tree, chain, self._options, scene, logger)
             settings = make_settings(self._values, chain, collisions)
             solved = settings.solver.solve(Goal(forward_kinematics(chain, chain.middle)),
                                            chain.middle)
             singular_values(chain, solved.q)
             warm_up(chain, settings.limits)
         before, robot = self._holder.robot, Robot(
-            tree, chain, settings, collisions)
+            tree, chain, settings, collisions, scene)
         robot.astray = before is not None and before.astray  # the controller is the same
         self._holder.robot = robot
         forget_garbage()
@@ -151,11 +154,17 @@ class Components:
             raise ParameterError(f'{", ".join(fixed)} cannot be changed while the node is '
                                  'configured; deactivate it and clean it up first')
         robot = self._holder.robot
-        if robot is not None:
-            robot.settings = make_settings(values, robot.chain, robot.collisions)
+        settings = None if robot is None \
+            else make_settings(values, robot.chain, robot.collisions)
         self._values = values
         if robot is None:
             self._description.retry()
+        else:
+            robot.settings = settings
+
+    def _renew(self, robot: Robot) -> None:
+        """Make the settings of a robot anew, after its collision model has changed."""
+        robot.settings = make_settings(self._values, robot.chain, robot.collisions)
 
     # ---- services, and the end ----------------------------------------------
 

@@ -54,6 +54,15 @@ class Frames:
             self._buffer = tf2_ros.Buffer(node=node)
             self._listener = tf2_ros.TransformListener(self._buffer, node)
 
+    def link_of(self, frame: str, tree: Tree) -> str | None:
+        """Return the link of the robot that a frame is; None if it is none."""
+        link = self._without_prefix(frame)
+        return link if link in tree.links else None
+
+    def _without_prefix(self, frame: str) -> str:
+        link = frame.lstrip('/')
+        return link[len(self._prefix):] if self._prefix and link.startswith(self._prefix) else link
+
     def pose_of(self, frame: str, stamp: Time, tree: Tree, base_link: str,
                 positions: dict[str, float]) -> np.ndarray:
         """
@@ -74,9 +83,7 @@ class Frames:
         if not frame:
             raise GoalError(f'the goal has no frame_id; give a frame, e.g. {quote(base_link)}',
                             Reason.FRAME_MISSING)
-        link = frame.lstrip('/')
-        if self._prefix and link.startswith(self._prefix):
-            link = link[len(self._prefix):]
+        link = self._without_prefix(frame)
         if link in tree.links:
             return link_pose(tree, link, base_link, positions)
         if self._buffer is None:

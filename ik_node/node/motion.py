@@ -11,6 +11,7 @@ from time import monotonic, thread_time
 import numpy as np
 from rclpy.node import Node
 
+from ik_node.collision.certificate import certify
 from ik_node.errors import IkNodeError, PathError, Reason, TrajectoryError
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.motion.active_trajectory import (
@@ -27,6 +28,7 @@ from ik_node.motion.active_trajectory import (
 )
 from ik_node.motion.collision_free import require_free
 from ik_node.motion.detour import plan_detour
+from ik_node.motion.interpolation import segments_from
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.monitor import Monitor, Verdict
 from ik_node.motion.point_to_point import plan_point_to_point, plan_stop
@@ -536,6 +538,26 @@ class Motion:
                 done = f'it comes to rest by itself; there is no faster ramp, because: {error}'
         self._goals.dismiss(GoalState.STOPPED, reason, f'{sentence}; {done}')
         return done
+
+    def brake_before_contact(self) -> None:
+        """
+        Bring the arm to rest if the rest of its motion would collide in a scene that changed.
+
+        A stream looks after itself.
+        """
+        robot, current = self._holder.require(), self._goals.current
+        model = robot.settings.solver.collisions
+        if model is None or not robot.moves or (current is not None and current.kind == 'stream'):
+            return
+        course = robot.course
+        contact = certify(model, *segments_from(course.trajectory, monotonic() - course.began))
+        if contact is None:
+            return
+        try:
+            self.stop(Reason.COLLISION, f'the scene changed, and {contact.words} on the way')
+        except IkNodeError as error:
+            self._node.get_logger().error(
+                f'{contact.words}, and the arm cannot be stopped, because: {error}')
 
     def _ramp_down(self, robot: Robot) -> str:
         """

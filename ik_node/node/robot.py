@@ -10,6 +10,7 @@ from time import monotonic
 import numpy as np
 
 from ik_node.collision.model import CollisionModel
+from ik_node.collision.scene import Scene
 from ik_node.errors import IkNodeError, Reason
 from ik_node.model.chain import Chain
 from ik_node.model.urdf import Tree
@@ -25,7 +26,11 @@ class Robot:
     Attributes
     ----------
     collisions : CollisionModel or None
-        Of the arm and the objects of the scene file; None if collisions are not checked.
+        Of the arm and the scene; None if collisions are not checked.
+    scene : Scene
+        The objects around the arm.
+    told_objects : set of str
+        Ids of those that were told by messages.
     joint_names : frozenset of str
         Of all joints of the description, the chain's and others.
     settings : Settings
@@ -42,10 +47,12 @@ class Robot:
     """
 
     def __init__(self, tree: Tree, chain: Chain, settings: Settings,
-                 collisions: CollisionModel | None = None) -> None:
+                 collisions: CollisionModel | None = None, scene: Scene | None = None) -> None:
         self.tree = tree
         self.chain = chain
         self.collisions = collisions
+        self.scene = Scene(chain.base_link, tree.links) if scene is None else scene
+        self.told_objects: set[str] = set()
         self.joint_names = frozenset(joint.name for joint in tree.joints)
         self.settings = settings
         self.since = monotonic()

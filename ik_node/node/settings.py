@@ -65,12 +65,15 @@ class Surroundings:
     ground : bool
     ground_height : float
         In the base link, m.
+    voxel : float
+        Edge of the cubes that are solid where a point of a cloud is, m.
 
     """
 
     margin: float
     ground: bool
     ground_height: float
+    voxel: float
 
 
 @dataclass(frozen=True, eq=False)

@@ -197,6 +197,9 @@ IK_NODE = (
     Row('collision.ground_height', 0.0,
         'height of the ground in the base link, m', -100.0, 100.0,
         fills='surroundings.ground_height'),
+    Row('collision.voxel', 0.02,
+        'edge of the cubes that are solid where a point of ~/scene_points is, m', 1e-3, 1.0,
+        fills='surroundings.voxel'),
     Row('stream.output', 'trajectory',
         'output of ~/goal_stream: trajectory (to the controller), or position or velocity (to '
         '<controller>/commands)', live=False, fills='stream_output'),

@@ -118,6 +118,17 @@ def test_same_id_replaces(scene):
     assert scene.bodies[0].parts[0].kind == 'box' and not scene.objects['a'].attached
 
 
+def test_an_earlier_snapshot_comes_again(scene):
+    """As a new version, with the objects and bodies of then."""
+    scene.add_sphere('a', 1.0)
+    before, version = scene.snapshot, scene.version
+    scene.add_box('b', (1, 1, 1))
+    scene.remove('a')
+    scene.restore(before)
+    assert [*scene.objects] == ['a'] and scene.objects['a'] is before.objects['a']
+    assert scene.version == version + 3 and [body.name for body in scene.bodies] == ['a']
+
+
 def test_remove_and_clear(scene):
     """Objects go one by one or all at once; clearing an empty scene is no change."""
     for name in 'abc':

@@ -16,6 +16,7 @@ from ik_node.motion.interpolation import (
     Point,
     sample_segments,
     Sampler,
+    segments_from,
     state_at,
 )
 from ik_node.motion.sampling import states_at
@@ -302,3 +303,19 @@ def test_the_sampler_agrees_with_state_at():
     for t in np.linspace(0.0, trajectory.duration + 0.5, 101):
         a, b = sampler.sample(7.0 + t), state_at(trajectory, t)
         assert np.allclose([a.q, a.qd, a.qdd], [b.q, b.qd, b.qdd], atol=1e-8)
+
+
+@given(seed=st.integers(0, 1000), share=st.floats(-0.1, 1.1))
+@settings(max_examples=60, deadline=None)
+def test_what_is_left_of_a_trajectory(seed, share):
+    """From any time on it is the same motion; after the end there is nothing."""
+    trajectory = trajectory_of(seed)
+    t = share * trajectory.duration
+    begins, lengths, c = segments_from(trajectory, t)
+    assert len(begins) == len(lengths) == c.shape[1] and (len(begins) == 0) == (share >= 1.0)
+    for k, (begin, length) in enumerate(zip(begins, lengths)):
+        assert begin >= t or t < 0.0
+        for part in (0.0, 0.4, 1.0 - 1e-9):
+            state = state_at(trajectory, begin + part * length)
+            assert np.allclose([*evaluate(c[:, k], part * length)],
+                               [state.q, state.qd, state.qdd], atol=1e-5)

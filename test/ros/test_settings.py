@@ -80,6 +80,7 @@ OTHER = {
     'collision.scene_file': ('scene.yaml', {}),
     'collision.padding': (0.01, {}),
     'collision.margin': (0.02, {'surroundings.margin': 0.02}),
+    'collision.voxel': (0.05, {'surroundings.voxel': 0.05}),
     'collision.ground': (True, {'surroundings.ground': True}),
     'collision.ground_height': (-0.3, {'surroundings.ground_height': -0.3}),
     'stream.output': ('velocity', {}),

@@ -1,0 +1,151 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Objects that come by topic, between motions and during them; judged by Pinocchio and coal."""
+
+from geometry_msgs.msg import Vector3
+from geometry_oracle import bodies_of, Oracle
+from harness import pose, QUICK, READY, run_system, tip
+import numpy as np
+import pytest
+import robots
+from sensor_msgs.msg import PointCloud2
+from test_scene_messages import cloud_of
+from visualization_msgs.msg import Marker, MarkerArray
+
+from ik_node.collision.model import CollisionModel
+from ik_node.collision.scene import Scene
+
+NAME = 'six_axis_arm'
+CHAIN, TREE = robots.chain(NAME), robots.tree(NAME)
+LEFT, RIGHT = ([side, 0.6, 0.4, 0.0, 0.6, 0.0] for side in (0.9, -0.9))
+POST_SIZE = 0.1, 0.1, 1.4
+POST_PLACE = 0.45, 0.0, 0.7
+NO_DETOURS = {'motion.detour_time': 0.0}
+
+
+@pytest.fixture
+def limits():
+    """Return the limits of the node, which refuses what is blocked."""
+    return {**QUICK, **NO_DETOURS}
+
+
+def post(**fields):
+    """Return the marker of a post before the arm."""
+    made = Marker(type=Marker.CUBE, ns='cell', id=1, pose=pose(POST_PLACE, np.eye(3)),
+                  scale=Vector3(x=POST_SIZE[0], y=POST_SIZE[1], z=POST_SIZE[2]))
+    made.header.frame_id = 'base_link'
+    for name, value in fields.items():
+        setattr(made, name, value)
+    return made
+
+
+def blocked(probe):
+    """Return whether the way across is refused for what comes by topic."""
+    here = [*map(float, probe.states[-1][1].position)]
+    answer = probe.final(probe.send_joints(RIGHT if here[0] > 0.0 else LEFT))
+    assert answer['reason'] in ('COLLISION', 'REACHED'), answer
+    return answer['reason'] == 'COLLISION'
+
+
+@pytest.fixture
+def scene(system):
+    """Lend the topic of markers of a system whose arm is at the left."""
+    assert system.final(system.send_joints(LEFT))['state'] == 'reached'
+    return system.publisher(MarkerArray, 'scene')
+
+
+def tell(probe, topic, *markers):
+    """Publish markers, and wait until they count: messages of one sender are taken in order."""
+    topic.publish(MarkerArray(markers=[*markers]))
+    probe.spin_for(0.2)
+
+
+def test_an_object_comes_and_goes(system, scene):
+    """It blocks the way until it is deleted; so does one that moves with the base."""
+    tell(system, scene, post())
+    assert blocked(system)
+    tell(system, scene, post(action=Marker.DELETE))
+    assert not blocked(system)
+    tell(system, scene, post(), post(id=2, type=Marker.SPHERE))
+    assert blocked(system)
+    tell(system, scene, Marker(action=Marker.DELETEALL))
+    assert not blocked(system)
+
+
+@pytest.mark.fault('goals', 'an object is put on the way of the arm while it moves',
+                   'the arm is brought to rest before it, and the goal ends with the pair')
+def test_an_object_on_the_way(tmp_path, probe, recorded):
+    """The trajectories as sent are free of it, after it came."""
+    with run_system(tmp_path, probe, {**NO_DETOURS, 'motion.velocity_scale': 0.1},
+                    {'initial_positions': LEFT}):
+        topic = probe.publisher(MarkerArray, 'scene')
+        stamp = probe.send_joints(RIGHT)
+        probe.wait(lambda: probe.states[-1][1].position[0] < 0.85)
+        topic.publish(MarkerArray(markers=[post()]))
+        answer = probe.final(stamp)
+        assert answer['state'] == 'stopped' and answer['reason'] == 'COLLISION', answer
+        assert "'cell/1'" in answer['message'] and 'the scene changed' in answer['message']
+        probe.wait(lambda: not any(probe.states[-1][1].velocity))
+        objects = Scene(CHAIN.base_link, TREE.links)
+        T = np.eye(4)
+        T[:3, 3] = POST_PLACE
+        objects.add_box('cell/1', POST_SIZE, T)
+        model = CollisionModel(CHAIN, TREE, bodies_of(NAME), objects.bodies)
+        oracle = Oracle(NAME, model, bodies_of(NAME), objects.bodies)
+        for _, state in probe.states[::20]:
+            assert oracle.distances(np.array(state.position)).min() > 0.005
+
+
+@pytest.mark.fault('goals', 'markers of a scene that cannot be: no body, no size, an unknown '
+                   'frame, an old stamp',
+                   'the whole message changes nothing, and the log says why')
+def test_markers_that_change_nothing(system, scene):
+    """Also those that would have been good by themselves."""
+    old = post(id=5)
+    old.header.stamp.sec = 100
+    strange = post(id=6)
+    strange.header.frame_id = 'nowhere'
+    for odd, words in ((post(id=3, type=Marker.ARROW), 'no body'),
+                       (post(id=4, scale=Vector3()), 'must be positive'),
+                       (old, 'old by its stamp'), (strange, "'nowhere'")):
+        tell(system, scene, post(), odd)
+        system.wait(lambda words=words: words in system.node.output, what=words)
+    assert 'of the scene changed nothing' in system.node.output
+    assert not blocked(system)
+
+
+def test_points_are_solid(system, scene):
+    """Those of the last cloud; an empty one removes them."""
+    clouds = system.publisher(PointCloud2, 'scene_points')
+    points = np.random.default_rng(0).uniform(-0.5, 0.5, (4000, 3)) * POST_SIZE + POST_PLACE
+    cloud = cloud_of(points.astype('f4'))
+    cloud.header.frame_id = 'base_link'
+    clouds.publish(cloud)
+    system.spin_for(0.5)
+    assert blocked(system)
+    empty = cloud_of(np.full((1, 3), np.nan, dtype='f4'))
+    empty.header.frame_id = 'base_link'
+    clouds.publish(empty)
+    system.spin_for(0.5)
+    assert not blocked(system)
+
+
+def test_an_object_in_the_hand(system, scene):
+    """In the frame of a link it moves with it: a long rod meets the ground before the tip does."""
+    assert system.set_parameters('/ik_node', {'collision.ground': True}).successful
+    below = tip(READY).translation * [1.0, 1.0, 0.0] + [0.0, 0.0, 0.2]
+    assert system.final(system.send(below, (0.0, 1.0, 0.0, 0.0)))['state'] == 'reached'
+    assert system.final(system.send_joints(LEFT))['state'] == 'reached'
+    rod = post(scale=Vector3(x=0.02, y=0.02, z=0.3), pose=pose((0.0, 0.0, 0.2), np.eye(3)))
+    rod.header.frame_id = 'tool0'
+    tell(system, scene, rod)
+    answer = system.final(system.send(below, (0.0, 1.0, 0.0, 0.0)))
+    assert answer['reason'] == 'COLLISION' and "'cell/1'" in answer['message'], answer
+
+
+def test_without_the_check_there_is_no_scene(tmp_path, probe):
+    """The log says what to set."""
+    with run_system(tmp_path, probe, {'collision.check': False}) as system:
+        topic = probe.publisher(MarkerArray, 'scene')
+        topic.publish(MarkerArray(markers=[post()]))
+        probe.wait(lambda: 'set collision.check' in system.node.output)
