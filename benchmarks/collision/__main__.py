@@ -3,11 +3,12 @@
 """
 Measure the planning of motions among obstacles on the problems of MotionBenchMaker.
 
-    python -m benchmarks.collision FOLDER [FOLDER ...] [--count 100] [--sets cage box]
+    python -m benchmarks.collision FOLDER [FOLDER ...] [--count 100] [--sets cage box] [--judge 3]
 
 Each FOLDER is one of VAMP's repository, ``resources/panda`` or ``resources/ur5``, with
 ``problems.tar.bz2`` unpacked.  Times are processor times of this thread, from the question to the
-trajectory: search, shortening, timing and proof.  Not in them: the model of the scene.
+trajectory: search, shortening, timing and proof.  Not in them: the model of the scene.  The first
+motions of each set are judged by Pinocchio and coal with the raw meshes, in steps of 1 mm.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from time import thread_time
 
 import numpy as np
 
+from benchmarks.collision.judge import Judge
 from benchmarks.collision.problems import Problem, ProblemRobot, SETS
 from ik_node.collision.model import CollisionModel
 from ik_node.errors import TrajectoryError
@@ -45,9 +47,11 @@ def planned(robot: ProblemRobot, model: CollisionModel, problem: Problem) -> Tra
     return plan_detour(model, start, problem.q_goal[None], limits_of(robot), PERIOD_S)
 
 
-def measure(robot: ProblemRobot, name: str, count: int) -> tuple[list[float], list[float], int]:
+def measure(robot: ProblemRobot, name: str, count: int,
+            judged: int) -> tuple[list[float], list[float], int]:
     """Return times (ms) and lengths (rad) of the motions of a set, and how many are invalid."""
     times, lengths, invalid = [], [], 0
+    judge = Judge(robot)
     for problem in robot.problems((name,), count):
         model = robot.model.with_objects(problem.scene.bodies, MARGIN_M)
         ends = np.array([problem.q_start, problem.q_goal])
@@ -66,6 +70,9 @@ def measure(robot: ProblemRobot, name: str, count: int) -> tuple[list[float], li
         times.append(1e3 * (thread_time() - begin))
         q = np.vstack([problem.q_start, trajectory.q])
         lengths.append(float(np.linalg.norm(np.diff(q, axis=0), axis=1).sum()))
+        if len(times) <= judged:
+            found, looked = judge.collisions(problem, trajectory)
+            print(f'    {problem.name}: {found} of {looked} postures collide by the raw meshes')
     return times, lengths, invalid
 
 
@@ -81,6 +88,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split('\n')[1])
     parser.add_argument('folders', nargs='+', type=Path)
     parser.add_argument('--count', type=int, default=100, help='problems of each set')
+    parser.add_argument('--judge', type=int, default=0, help='motions of each set to judge')
     parser.add_argument('--sets', nargs='+', default=list(SETS), choices=SETS)
     options = parser.parse_args()
     for folder in options.folders:
@@ -90,7 +98,7 @@ def main() -> None:
         planned(robot, robot.model.with_objects(warm.scene.bodies, MARGIN_M), warm)
         print(f'{robot.name}: solved, ms at the median, 95 % and at most, rad in the mean')
         for name in options.sets:
-            found = measure(robot, name, options.count)
+            found = measure(robot, name, options.count, options.judge)
             print(row(name, options.count, *found))
             every = every[0] + found[0], every[1] + found[1], every[2] + found[2]
         print(row('all', options.count * len(options.sets), *every))

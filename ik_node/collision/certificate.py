@@ -65,12 +65,12 @@ def allowed_distances(model: CollisionModel, q: np.ndarray) -> np.ndarray:
     """
     Return the distance (m) that each pair must keep in a motion that starts at q (n,), (K,).
 
-    The margin; of a pair that is nearer at q START_SLACK_M less than there; and -inf of one that
-    touches there, until it is apart.
+    That of the model; of a pair that is nearer at q START_SLACK_M less than there; and -inf of one
+    that touches there, until it is apart.
     """
     distances = model.distances(q, model.margin)
     nearer = np.where(distances > 0.0, np.maximum(distances - START_SLACK_M, 0.0), -np.inf)
-    return np.where(distances > model.margin, model.margin, nearer)
+    return np.where(distances > model.margins, model.margins, nearer)
 
 
 def certify(model: CollisionModel, begins: np.ndarray, lengths: np.ndarray, c: np.ndarray,

@@ -182,21 +182,24 @@ def check_work(pairs: Pairs) -> CheckWork:
 
 
 @compiled
-def which_free(check, Q, margin, free, work):
-    """Write which of the postures Q (N, n) keep a distance of `margin` (m), (N,) bool."""
+def which_free(check, Q, margins, free, work):
+    """Write which of the postures Q (N, n) keep the distance of each pair, (K,) m, (N,) bool."""
+    margin = 0.0
+    for k in range(margins.shape[0]):
+        margin = max(margin, margins[k])
     for row in range(Q.shape[0]):
         place_parts(check, Q[row], work)
-        free[row] = keeps(check, margin, work)
+        free[row] = keeps(check, margin, margins, work)
 
 
 @inner
-def keeps(check, margin, work):
-    """Return whether all pairs keep a distance of `margin` (m), after :func:`place_parts`."""
+def keeps(check, margin, margins, work):
+    """Return whether all pairs keep their distances, `margin` at most, as placed."""
     for block in range(check.blocks.shape[0]):
         if block_distance(check, block, margin, work) > margin:
             continue
         for k in range(check.blocks[block, 2], check.blocks[block, 3]):
-            if pair_distance(check, k, margin, margin, work) <= margin:
+            if pair_distance(check, k, margins[k], margins[k], work) <= margins[k]:
                 return False
     return True
 

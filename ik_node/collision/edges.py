@@ -82,11 +82,11 @@ def edge_check(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
     :func:`ik_node.collision.certificate.certify`.  A margin above that of the model holds for
     pairs that keep it at all goals (g, n).
     """
-    count, blocks, n = len(model.pairs.pairs), len(model.pairs.blocks), model.chain.n
-    least = np.full(count, margin)
+    blocks, n = len(model.pairs.blocks), model.chain.n
+    least = model.margins + (margin - model.margin)
     for q in goals:
         least = np.minimum(least, model.distances(q, margin + LEAST_DOUBT_M) - LEAST_DOUBT_M)
-    least = np.maximum(least, model.margin)
+    least = np.maximum(least, model.margins)
     least = np.where(model.distances(q_start, margin) > least, least,
                      allowed_distances(model, q_start))
     return EdgeCheck(

@@ -25,8 +25,11 @@ from ik_node.model.urdf import Tree
 from ik_node.se3 import inverse, pose
 from ik_node.text import quote
 
-SAMPLED_POSTURES = 300  # in which a pair of links must be in contact to be left out
+SAMPLED_POSTURES = 300
 SAMPLE_SEED = 0
+CONTACT_SHARE = 0.5         # of these, in which a pair of links is in contact that is left out
+FAR_ENOUGH_M = 0.05         # beyond it the distance of two links does not matter
+USED_DISTANCE_SHARE = 0.5   # of the usual distance of two links that they must keep at most
 
 
 @dataclass(frozen=True)
@@ -51,8 +54,11 @@ class CollisionModel:
     Checks postures of an arm for collisions with itself and with objects.
 
     All pairs of links are checked but those that one joint connects, those that the caller
-    names, and those that are in contact in each of SAMPLED_POSTURES postures.  Links that do not
-    move with the arm are not checked against objects, on which they may stand.
+    names, and those that are in contact in half of SAMPLED_POSTURES postures or more.  Links that
+    do not move with the arm are not checked against objects, on which they may stand.
+
+    Links that are near each other by design need not keep the margin, but half of the distance
+    that they have in the median of these postures.
 
     Parameters
     ----------
@@ -63,7 +69,7 @@ class CollisionModel:
     objects : iterable of Body, optional
         In the frames of links; '' is the base link.
     margin : float
-        Least distance (m) of a posture that is free.
+        Distance (m) that a posture must keep to be free.
     disabled_pairs : iterable of (str, str), optional
         Links that are not checked against each other.
     positions : mapping of joint name to position, optional
@@ -73,6 +79,8 @@ class CollisionModel:
     ----------
     report : tuple of PairReport
     objects : tuple of Body
+    margins : (K,) array
+        Distance (m) that each pair must keep.
     touch_links : mapping of object to links and objects
         What each object may touch.
 
@@ -125,7 +133,7 @@ class CollisionModel:
         """Return which of the postures (K, n) keep the margin, (K,) bool."""
         Q = np.ascontiguousarray(Q, dtype=float)
         free = np.empty(len(Q), dtype=bool)
-        which_free(self.pairs, Q, self.margin, free, check_work(self.pairs))
+        which_free(self.pairs, Q, self.margins, free, check_work(self.pairs))
         return free
 
     def distances(self, q: np.ndarray, enough: float = np.inf) -> np.ndarray:
@@ -149,11 +157,15 @@ class CollisionModel:
 
     def describe(self, q: np.ndarray) -> str:
         """Return which two are nearest to each other at q (n,), and how near, in words."""
-        distance, first, second = self.distance(q)
-        if distance <= 0.0:
-            return f'{quote(first)} and {quote(second)} touch'
-        return f'{quote(first)} and {quote(second)} are {1e3 * distance:.1f} mm apart, and ' \
-               f'{1e3 * self.margin:.1f} mm are required'
+        distances = self.distances(q)
+        if not len(distances):
+            return 'nothing can touch'
+        k = int((distances - self.margins).argmin())
+        first, second = map(quote, self.names_of(k))
+        if distances[k] <= 0.0:
+            return f'{first} and {second} touch'
+        return f'{first} and {second} are {1e3 * distances[k]:.1f} mm apart, and ' \
+               f'{1e3 * self.margins[k]:.1f} mm are required'
 
     def names_of(self, k: int) -> tuple[str, str]:
         """Return the names of the two bodies of a pair."""
@@ -186,6 +198,9 @@ class CollisionModel:
                 for owner in owners]
         numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
         self.pairs = paired(self.chain, shapes, [numbers[key] for key in keys], table)
+        usual = [self._usual.get(tuple(sorted((owners[a], owners[b]))), np.inf)
+                 for a, b in self.pairs.pairs]
+        self.margins = np.minimum(self.margin, USED_DISTANCE_SHARE * np.array(usual, dtype=float))
 
     def _pairs_of_links(self, disabled: set[frozenset[str]]) \
             -> tuple[tuple[PairReport, ...], list[tuple[int, int]]]:
@@ -202,28 +217,40 @@ class CollisionModel:
                 report.append(PairReport(links, 'disabled'))
             else:
                 kept.append((i, j))
-        touching = self._always_in_contact(kept)
+        contacts = self._sample(kept)
+        often = {pair: count for pair, count in contacts.items()
+                 if count >= CONTACT_SHARE * SAMPLED_POSTURES}
         report += [PairReport((self._bodies[i].name, self._bodies[j].name),
-                              f'in contact in each of {SAMPLED_POSTURES} postures'
-                              if (i, j) in touching else '') for i, j in kept]
-        return tuple(report), [pair for pair in kept if pair not in touching]
+                              f'in contact in {often[i, j]} of {SAMPLED_POSTURES} postures'
+                              if (i, j) in often else '') for i, j in kept]
+        return tuple(report), [pair for pair in kept if pair not in often]
 
-    def _always_in_contact(self, kept: list[tuple[int, int]]) -> set[tuple[int, int]]:
-        self._link_pairs = kept
+    def _sample(self, kept: list[tuple[int, int]]) -> dict[tuple[int, int], int]:
+        """
+        Return in how many postures each pair of bodies is in contact.
+
+        Notes the usual distance (m) of each pair, the median of those that are not in contact.
+        """
+        self._link_pairs, self._usual = kept, {}
         self._set_objects((), {})
         lower = np.where(np.isfinite(self.chain.lower), self.chain.lower, -np.pi)
         upper = np.where(np.isfinite(self.chain.upper), self.chain.upper, np.pi)
         Q = np.random.default_rng(SAMPLE_SEED).uniform(
             lower, upper, (SAMPLED_POSTURES, self.chain.n))
-        always = set(kept)
+        D = np.array([self.distances(q, FAR_ENOUGH_M) for q in Q])
         by_name = {body.name: i for i, body in enumerate(self._bodies)}
-        for q in Q:
-            if not always:
-                break
-            touching = {tuple(by_name[name] for name in self.names_of(k))
-                        for k in np.flatnonzero(self.distances(q, 0.0) <= 0.0)}
-            always &= touching
-        return always
+        columns: dict[tuple[int, int], list[int]] = {pair: [] for pair in kept}
+        for k in range(len(self.pairs.pairs)):
+            i, j = sorted(by_name[name] for name in self.names_of(k))
+            columns[i, j].append(k)
+        contacts = {}
+        for pair, those in columns.items():
+            if those:
+                nearest = D[:, those].min(axis=1)
+                contacts[pair] = int(np.count_nonzero(nearest <= 0.0))
+                if (nearest > 0.0).any():
+                    self._usual[pair] = float(np.median(nearest[nearest > 0.0]))
+        return contacts
 
 
 @lru_cache(maxsize=None)

@@ -64,7 +64,7 @@ def test_what_is_proved_is_free_and_what_is_refused_is_not(name):
             if contact is None:
                 proved += 1
                 for t in times[::25]:
-                    assert oracle.distances(at(c, t)).min() > MARGIN_M - 3e-6
+                    assert (oracle.distances(at(c, t)) > model.margins - 3e-6).all()
                 assert model.check_many(np.array([at(c, t) for t in times])).all()
             else:
                 refused += 1
@@ -72,7 +72,7 @@ def test_what_is_proved_is_free_and_what_is_refused_is_not(name):
                          if model.names_of(k) == contact.names
                          and model.distance_of(k, at(c, contact.time)) == contact.distance)
                 there = oracle.distances(at(c, contact.time))[k]
-                assert there < MARGIN_M + LEAST_DOUBT_M + 3e-6
+                assert there < model.margins[k] + LEAST_DOUBT_M + 3e-6
                 assert there < 0.0 or abs(there - contact.distance) < 3e-6
                 before = times[times < contact.time - 2e-3]
                 if len(before):

@@ -179,7 +179,9 @@ def test_joint_states(shared_system):
     send()
     probe.spin_for(0.5)  # until what we published ourselves has come
     latest(probe)
-    assert probe.final(probe.send_joints([0.1, *READY[1:]]))['state'] in ('reached', 'failed')
+    # Refused if the last odd state has the arm in collision.
+    assert probe.final(probe.send_joints([0.1, *READY[1:]]))['state'] in (
+        'reached', 'failed', 'rejected')
     assert probe.final(probe.send_joints(READY))['state'] == 'reached'
 
 

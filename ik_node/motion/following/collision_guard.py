@@ -38,7 +38,7 @@ class CollisionGuard:
 
     def contact(self, segment: Segment) -> Contact | None:
         """Return where a decision would come too near to something; None if nowhere."""
-        if (self._allowed < self._model.margin).any():
+        if (self._allowed < self._model.margins).any():
             self._allowed = np.maximum(self._allowed,
                                        allowed_distances(self._model, segment.state[0]))
         return certify(self._model, *_pieces(segment), allowed=self._allowed)
