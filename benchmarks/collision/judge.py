@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import coal
 import numpy as np
 import pinocchio as pin
@@ -27,17 +29,22 @@ class Judge:
         self._q = [self._model.joints[self._model.getJointId(name)].idx_q
                    for name in robot.chain.joint_names]
 
+    def free(self, problem: Problem) -> Callable[[np.ndarray], bool]:
+        """Return a function that says whether a posture (n,) is free among the objects."""
+        geometry, data = self._among(problem), self._model.createData()
+        geometry_data, full = pin.GeometryData(geometry), pin.neutral(self._model)
+
+        def is_free(q: np.ndarray) -> bool:
+            full[self._q] = q
+            return not pin.computeCollisions(self._model, data, geometry, geometry_data, full,
+                                             True)
+
+        return is_free
+
     def collisions(self, problem: Problem, trajectory: Trajectory) -> tuple[int, int]:
         """Return in how many postures of a motion something touches, and of how many."""
-        geometry, data = self._among(problem), self._model.createData()
-        geometry_data = pin.GeometryData(geometry)
-        found = looked = 0
-        for q in self._postures(trajectory):
-            full = pin.neutral(self._model)
-            full[self._q] = q
-            looked += 1
-            found += pin.computeCollisions(self._model, data, geometry, geometry_data, full, True)
-        return found, looked
+        is_free, postures = self.free(problem), self._postures(trajectory)
+        return sum(not is_free(q) for q in postures), len(postures)
 
     def _postures(self, trajectory: Trajectory) -> list[np.ndarray]:
         """Return postures between which no point moves farther than STEP_M."""

@@ -201,6 +201,7 @@ class Probe(Node):
         self._asked = 0.0
         self._target = target
         self._joint_goals = None
+        self._setters = {}
 
     def create_subscription(self, *args, **named):
         """Without the callbacks of rclpy for events, which make each round slower."""
@@ -340,13 +341,19 @@ class Probe(Node):
 
     def set_parameters(self, node: str, values: dict[str, object]):
         """Set parameters of a node together, all or nothing; return the result."""
-        client = self.create_client(SetParametersAtomically, f'{node}/set_parameters_atomically')
-        assert client.wait_for_service(30.0), node
+        client = self.setter(node)
         future = client.call_async(SetParametersAtomically.Request(parameters=[
             Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]))
         self.wait(future.done, 10.0, 'the parameters')
-        self.destroy_client(client)
         return future.result().result
+
+    def setter(self, node: str):
+        """Return the client that sets parameters of a node, once that has discovered it."""
+        if node not in self._setters:
+            self._setters[node] = self.create_client(SetParametersAtomically,
+                                                     f'{node}/set_parameters_atomically')
+        assert self._setters[node].wait_for_service(30.0), node
+        return self._setters[node]
 
     def publish_state(self, names, positions, velocities=None) -> None:
         """Publish a joint state, as a controller would."""

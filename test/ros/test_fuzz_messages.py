@@ -5,7 +5,7 @@
 from collections import Counter
 
 from fuzz.messages import like, TEXTS
-from geometry_msgs.msg import PointStamped, PoseArray, PoseStamped, QuaternionStamped
+from geometry_msgs.msg import PointStamped, PoseArray, PoseStamped, QuaternionStamped, Vector3
 from graph import all_of
 from harness import (
     ARM,
@@ -20,11 +20,14 @@ from harness import (
     tip,
 )
 from hypothesis import given, HealthCheck, Phase, settings, strategies as st
+import numpy as np
 import pinocchio as pin
 import pytest
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
+from test_scene_messages import cloud_of
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_node.ros.qos import LATCHED_QOS
 
@@ -51,8 +54,11 @@ GOALS = {
     'goal_joints': JointState(name=NAMES, position=READY),
     'goal_path': stamped(path_of(*AHEAD)), 'goal_arc': stamped(PoseArray(poses=AHEAD)),
 }
+BOX = stamped(Marker(type=Marker.CUBE, ns='far', scale=Vector3(x=0.1, y=0.1, z=0.1),
+                     pose=pose((0.0, 0.0, 5.0))))
+CLOUD, NO_CLOUD = (stamped(cloud_of(np.array([[0.0, 0.0, z]], dtype='f4'))) for z in (5.0, np.nan))
 OTHERS = {'goal_stream': POSE, 'preview_pose': POSE, 'preview_pointing': POSE,
-          'preview_position': POINT}
+          'preview_position': POINT, 'scene': MarkerArray(markers=[BOX]), 'scene_points': CLOUD}
 STATE = JointState(name=NAMES, position=READY, velocity=[0.0] * 6)
 TRAJECTORY = JointTrajectory(joint_names=NAMES, points=[
     JointTrajectoryPoint(positions=READY, velocities=[0.0] * 6, accelerations=[0.0] * 6)])
@@ -107,6 +113,9 @@ def test_goals_and_previews(shared_system, publishers):
     send()
     ends = Counter(answer['goal'] for answer in probe.statuses if answer['state'] in FINAL)
     assert set(ends.values()) == {1}, 'a goal was answered twice'
+    publishers['scene'].publish(MarkerArray(markers=[Marker(action=Marker.DELETEALL)]))
+    publishers['scene_points'].publish(NO_CLOUD)
+    probe.spin_for(0.3)
     assert probe.final(probe.send_joints(READY))['state'] == 'reached'
 
 
