@@ -13,6 +13,8 @@ from ik_node.collision.certificate import certify_edge
 from ik_node.collision.model import CollisionModel
 from ik_node.collision.scene import Scene
 from ik_node.collision.scene_file import read_scene
+from ik_node.collision.srdf import read_srdf
+from ik_node.errors import UrdfError
 from ik_node.model.chain import Chain
 from ik_node.model.urdf import Tree
 from ik_node.node.settings import Settings, StartOptions
@@ -41,13 +43,23 @@ def load_collisions(tree: Tree, chain: Chain, options: StartOptions, scene: Scen
     Return the collision model of an arm and a scene; None if it is not asked for.
 
     It says which links are not checked.
+
+    Raises
+    ------
+    UrdfError
+        If the SRDF cannot be used, or a link cannot be checked and that is not allowed.
+
     """
     if not options.collision_check:
         return None
     bodies = arm_bodies(tree, padding=options.collision_padding)
-    for warning in bodies.warnings:
+    if bodies.not_checked and options.collision_strict:
+        raise UrdfError('; '.join(bodies.not_checked.values()) + '; collision.strict refuses that')
+    disabled = read_srdf(Path(options.srdf_file), tree.links) if options.srdf_file else None
+    for warning in (*bodies.warnings, *(disabled.notes if disabled else ())):
         logger.warning(warning)
-    model = CollisionModel(chain, tree, bodies.bodies)
+    model = CollisionModel(chain, tree, bodies.bodies,
+                           disabled_pairs=disabled.reasons if disabled else ())
     for pair in model.report:
         if pair.reason.startswith('in contact'):
             logger.warning(f'{quote(pair.links[0])} and {quote(pair.links[1])} are not checked '

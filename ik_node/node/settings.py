@@ -50,6 +50,8 @@ class StartOptions:
     stream_output: str
     collision_check: bool
     scene_file: str
+    srdf_file: str
+    collision_strict: bool
     collision_padding: float
 
 

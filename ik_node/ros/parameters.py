@@ -187,6 +187,12 @@ IK_NODE = (
         'that would', live=False, fills='collision_check'),
     Row('collision.scene_file', '',
         'YAML file of the objects around the arm; empty: none', live=False, fills='scene_file'),
+    Row('collision.srdf_file', '',
+        'SRDF whose disabled pairs of links are not checked against each other; empty: none',
+        live=False, fills='srdf_file'),
+    Row('collision.strict', False,
+        'refuse a robot with a link that cannot be checked, e.g. for a missing mesh, instead of a '
+        'warning', live=False, fills='collision_strict'),
     Row('collision.padding', 0.0,
         'thickness added to all links, m', 0.0, 1.0, live=False, fills='collision_padding'),
     Row('collision.margin', 0.005,

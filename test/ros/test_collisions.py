@@ -210,3 +210,47 @@ def test_a_scene_file_that_cannot_be_used(tmp_path, probe, text, words):
                                        'collision.scene_file': scene}) as node:
         probe.wait(lambda: not node.running(), 60.0)
         assert words in node.output
+
+
+@pytest.mark.fault('robot description', 'a link whose mesh is missing',
+                   'it is named on the log as not checked; with collision.strict the robot is '
+                   'refused')
+@pytest.mark.parametrize('strict', [False, True])
+def test_a_mesh_that_is_missing(tmp_path, probe, strict):
+    """Never taken for free without a word."""
+    urdf = tmp_path / 'arm.urdf'
+    mesh = '<collision><geometry><mesh filename="package://nowhere/hand.stl"/></geometry></collision>'
+    text = ARM.read_text()
+    urdf.write_text(text.replace('<link name="link_6">', f'<link name="link_6">{mesh}', 1))
+    assert mesh in urdf.read_text()
+    with process('ik_node', tmp_path, {'urdf_file': urdf, 'collision.strict': strict}) as node:
+        probe.wait(lambda: "'nowhere'" in node.output, 60.0)
+        if strict:
+            probe.wait(lambda: not node.running(), 60.0)
+            assert 'collision.strict refuses that' in node.output
+        else:
+            probe.wait(lambda: 'ready for goals' in node.output, 60.0)
+
+
+def test_pairs_that_an_srdf_leaves_out(tmp_path, probe):
+    """A posture in which two such links are in contact is reached; without the SRDF it is not."""
+    model = CollisionModel(CHAIN, TREE, bodies_of(NAME))
+    for q in robots.random_postures(CHAIN, 2000, 3):
+        names = {tuple(sorted(model.names_of(k)))
+                 for k in np.flatnonzero(model.distances(q, 0.005) <= 0.005)}
+        if len(names) == 1:
+            break
+    (one, other), srdf = names.pop(), tmp_path / 'arm.srdf'
+    pair = f'<disable_collisions link1="{one}" link2="{other}"/>'
+    srdf.write_text(f'<robot name="arm">{pair}</robot>')
+    for given, reason in (({'collision.srdf_file': srdf}, 'REACHED'), ({}, 'COLLISION')):
+        folder = tmp_path / reason
+        folder.mkdir()
+        with run_system(folder, probe, {**QUICK, **given}):
+            answer = probe.final(probe.send_joints(q))
+            assert answer['reason'] == reason, answer
+    wrong = tmp_path / 'wrong.srdf'
+    wrong.write_text(ARM.read_text())
+    with process('ik_node', tmp_path, {'urdf_file': ARM, 'collision.srdf_file': wrong}) as node:
+        probe.wait(lambda: not node.running(), 60.0)
+        assert 'this is a URDF, not an SRDF' in node.output
