@@ -281,7 +281,8 @@ class Motion:
         def planned(now: StartState) -> Trajectory:
             unchanged = self._holder.robot is robot and robot.settings is settings \
                 and _same_rest(departure, now)
-            return planning.result() if occupied or unchanged else plan(now)
+            kept = occupied or unchanged or planning.exception() is not None
+            return planning.result() if kept else plan(now)
 
         def begin_when_planned() -> None:
             if not planning.done():
