@@ -28,6 +28,7 @@ WINDOW_SEGMENTS = 8           # whose blocks are looked at together before
 MAX_INTERVALS = 64            # that wait to be looked at; halving needs one for each level
 CONTACT_TIME_S = 1e-3         # to within which the first contact is found
 LEAST_DOUBT_M = 2.5e-4        # a distance this little above the margin counts as too near
+START_ROOM_M = 5e-4           # above the margin that a pair needs at the start to keep it
 START_SLACK_M = 1e-3          # by which a pair that is too near at the start may come nearer
 NO_SEGMENT = -1
 PAIR_TOO_NEAR, INTERVAL_PROVED, INTERVAL_UNDECIDED = -1, 0, 1  # of an interval
@@ -65,12 +66,14 @@ def allowed_distances(model: CollisionModel, q: np.ndarray) -> np.ndarray:
     """
     Return the distance (m) that each pair must keep in a motion that starts at q (n,), (K,).
 
-    That of the model; of a pair that is nearer at q START_SLACK_M less than there; and -inf of one
-    that touches there, until it is apart.
+    That of the model; of a pair that is nearer at q, or so near that the margin could not be
+    proved on the way out, START_SLACK_M less than there; and -inf of one that touches there, until
+    it is apart.
     """
-    distances = model.distances(q, model.margin)
-    nearer = np.where(distances > 0.0, np.maximum(distances - START_SLACK_M, 0.0), -np.inf)
-    return np.where(distances > model.margins, model.margins, nearer)
+    distances = model.distances(q, model.margin + START_ROOM_M)
+    nearer = np.minimum(np.maximum(distances - START_SLACK_M, 0.0), model.margins)
+    nearer[distances <= 0.0] = -np.inf
+    return np.where(distances > model.margins + START_ROOM_M, model.margins, nearer)
 
 
 def certify(model: CollisionModel, begins: np.ndarray, lengths: np.ndarray, c: np.ndarray,
@@ -102,8 +105,9 @@ def certify(model: CollisionModel, begins: np.ndarray, lengths: np.ndarray, c: n
     least = allowed_distances(model, c[0, 0]) if allowed is None else allowed.copy()
     segment, t, k = first_contact(
         model.pairs, np.ascontiguousarray(lengths, dtype=float), c,
-        model.margin, bool(least.min() == -np.inf), least, np.arange(len(model.pairs.blocks)),
-        np.zeros((MAX_INTERVALS, 3)), np.zeros((3, c.shape[2])), check_work(model.pairs))
+        max(model.margin, float(least.max())), bool(least.min() == -np.inf), least,
+        np.arange(len(model.pairs.blocks)), np.zeros((MAX_INTERVALS, 3)),
+        np.zeros((3, c.shape[2])), check_work(model.pairs))
     if segment == NO_SEGMENT:
         return None
     q = (c[:, segment] * t ** np.arange(6)[:, None]).sum(axis=0)

@@ -11,7 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ik_node.collision.certificate import allowed_distances, certify, Contact
+from ik_node.collision.certificate import (
+    certify,
+    Contact,
+    START_ROOM_M,
+    START_SLACK_M,
+)
 from ik_node.collision.model import CollisionModel
 from ik_node.motion.following.commanded import Segment
 from ik_node.motion.following.cycle import plan_states, plan_switches
@@ -34,14 +39,48 @@ class CollisionGuard:
 
     def __init__(self, model: CollisionModel, q: np.ndarray) -> None:
         self._model = model
-        self._allowed = allowed_distances(model, q)
+        # More than the margin, so that there is room on the way out.
+        self._wanted = model.margins + START_SLACK_M
+        self._allowed = self._allowed_at(q)
 
     def contact(self, segment: Segment) -> Contact | None:
         """Return where a decision would come too near to something; None if nowhere."""
-        if (self._allowed < self._model.margins).any():
-            self._allowed = np.maximum(self._allowed,
-                                       allowed_distances(self._model, segment.state[0]))
-        return certify(self._model, *_pieces(segment), allowed=self._allowed)
+        if (self._allowed < self._wanted).any():
+            self._allowed = np.maximum(self._allowed, self._allowed_at(segment.state[0]))
+        pieces = _pieces(segment)
+        contact = certify(self._model, *pieces, allowed=self._allowed)
+        return None if contact is None or self._leads_out(segment, pieces) else contact
+
+    def _allowed_at(self, q: np.ndarray) -> np.ndarray:
+        """Return the distance (m) that each pair must keep from q (n,) on, (K,)."""
+        distances = self._distances(q)
+        nearer = np.minimum(np.maximum(distances - START_SLACK_M, 0.0), self._wanted)
+        nearer[distances <= 0.0] = -np.inf
+        return np.where(distances > self._wanted, self._wanted, nearer)
+
+    def _distances(self, q: np.ndarray) -> np.ndarray:
+        return self._model.distances(q, self._model.margin + START_SLACK_M + 2.0 * START_ROOM_M)
+
+    def _leads_out(self, segment: Segment,
+                   pieces: tuple[np.ndarray, np.ndarray, np.ndarray]) -> bool:
+        """
+        Return whether a motion leads away from what the arm has come near to.
+
+        There the distance cannot be proved on the way out.  Pairs that are so near may come
+        nearer by START_SLACK_M / 2 on the way, but not than the margin, and must be farther
+        apart at the end.
+        """
+        distances = self._distances(segment.state[0])
+        near = distances <= self._wanted + START_ROOM_M
+        if not near.any():
+            return False
+        room = np.maximum(distances - 0.5 * START_SLACK_M, self._model.margins)
+        allowed = np.where(near, np.minimum(room, self._allowed), self._allowed)
+        _, lengths, c = pieces
+        end = (c[:, -1] * lengths[-1] ** np.arange(6)[:, None]).sum(axis=0) if len(lengths) \
+            else segment.state[0]
+        return bool((self._distances(end)[near] > distances[near]).all()) \
+            and certify(self._model, *pieces, allowed=allowed) is None
 
 
 def _pieces(segment: Segment) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

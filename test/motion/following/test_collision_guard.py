@@ -112,3 +112,21 @@ def test_a_start_that_is_too_near_does_not_come_nearer():
     states, found = followed(name, model, lambda t: shifted(T, x=-0.1), 300)
     assert found[-1].contact is None and found[-1].position_error < 1e-3
     assert model.check_many(states[-1:, 0])[0]
+
+
+@pytest.mark.parametrize('approach', [0.02, 0.05, 0.1, 0.2, 0.4])
+def test_it_always_finds_out_again(approach):
+    """However it came to rest before the wall, it follows a target that leads away."""
+    name = 'six_axis_arm'
+    model = model_of(name, margin=MARGIN_M).with_objects(wall(name, 0.05).bodies)
+    T = tip(name, HOMES[name])
+    turn = 0.15 / approach + 2.0
+
+    def target(t):
+        return shifted(T, x=min(approach * t, 0.15) if t < turn else -0.05)
+
+    steps = int((turn + 3.0) / PERIOD_S)
+    states, found = followed(name, model, target, steps, np.random.default_rng(3))
+    assert model.check_many(states[:, 0]).all()
+    assert any(out.contact is not None for out in found)
+    assert found[-1].contact is None and found[-1].position_error < 1e-3
