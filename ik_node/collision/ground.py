@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from ik_node.collision.part_checks import NO_VERTICES
 from ik_node.collision.parts import Body, ConvexPart
 from ik_node.se3 import pose
 
@@ -17,7 +18,7 @@ GROUND_NAME = 'ground'
 def ground_body(height: float) -> Body:
     """Return the ground at a height (m) in the base link."""
     T = pose(np.eye(3), np.array([0.0, 0.0, height]))
-    return Body(GROUND_NAME, '', (ConvexPart('plane', (), T, np.zeros((0, 3))),))
+    return Body(GROUND_NAME, '', (ConvexPart('plane', (), T, NO_VERTICES),))
 
 
 def lowest_point(bodies: Iterable[Body], frames: Mapping[str, np.ndarray]) -> float:

@@ -11,6 +11,7 @@ from sensor_msgs.msg import PointCloud2, PointField
 from std_msgs.msg import Header
 from visualization_msgs.msg import Marker
 
+from ik_node.collision.part_checks import NO_VERTICES
 from ik_node.collision.parts import ConvexPart
 from ik_node.collision.scene import Scene
 from ik_node.errors import ParameterError
@@ -25,7 +26,6 @@ BODY_TYPES = {
 LIST_TYPES = Marker.CUBE_LIST, Marker.SPHERE_LIST, Marker.POINTS
 MESH_TYPES = Marker.TRIANGLE_LIST, Marker.MESH_RESOURCE
 FLOAT_FORMATS = {PointField.FLOAT32: 'f4', PointField.FLOAT64: 'f8'}
-NO_VERTICES = np.zeros((0, 3))
 
 # Returns the link in whose frame an object is, and the pose (4, 4) of a header's frame in it.
 Place = Callable[[Header], tuple[str, np.ndarray]]
