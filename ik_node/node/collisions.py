@@ -37,10 +37,10 @@ def load_scene(tree: Tree, chain: Chain, options: StartOptions) -> Scene:
         if options.scene_file else Scene(chain.base_link, tree.links)
 
 
-def load_collisions(tree: Tree, chain: Chain, options: StartOptions, scene: Scene,
+def load_collisions(tree: Tree, chain: Chain, options: StartOptions,
                     logger: object) -> CollisionModel | None:
     """
-    Return the collision model of an arm and a scene; None if it is not asked for.
+    Return the collision model of an arm without objects; None if it is not asked for.
 
     It says which links are not checked.
 
@@ -64,7 +64,6 @@ def load_collisions(tree: Tree, chain: Chain, options: StartOptions, scene: Scen
         if pair.reason.startswith('in contact'):
             logger.warning(f'{quote(pair.links[0])} and {quote(pair.links[1])} are not checked '
                            f'against each other: {pair.reason}')
-    model = model.with_objects(scene.bodies, touch_links=scene.snapshot.touch_links)
     # Compiled here, before the first goal.
     q = np.clip(chain.middle, chain.lower, chain.upper)
     model.check_many(q[None])

@@ -112,8 +112,8 @@ class Components:
                               self._values)
         with compilation_told(logger.info):
             scene = load_scene(tree, chain, self._options)
-            collisions = load_collisions(tree, chain, self._options, scene, logger)
-            settings = make_settings(self._values, chain, collisions)
+            collisions = load_collisions(tree, chain, self._options, logger)
+            settings = make_settings(self._values, chain, collisions, scene)
             solved = settings.solver.solve(Goal(forward_kinematics(chain, chain.middle)),
                                            chain.middle)
             singular_values(chain, solved.q)
@@ -155,7 +155,7 @@ class Components:
                                  'configured; deactivate it and clean it up first')
         robot = self._holder.robot
         settings = None if robot is None \
-            else make_settings(values, robot.chain, robot.collisions)
+            else make_settings(values, robot.chain, robot.collisions, robot.scene)
         self._values = values
         if robot is None:
             self._description.retry()
@@ -163,8 +163,8 @@ class Components:
             robot.settings = settings
 
     def _renew(self, robot: Robot) -> None:
-        """Make the settings of a robot anew, after its collision model has changed."""
-        robot.settings = make_settings(self._values, robot.chain, robot.collisions)
+        """Make the settings of a robot anew, after its scene has changed."""
+        robot.settings = make_settings(self._values, robot.chain, robot.collisions, robot.scene)
 
     # ---- services, and the end ----------------------------------------------
 

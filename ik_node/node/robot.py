@@ -26,7 +26,7 @@ class Robot:
     Attributes
     ----------
     collisions : CollisionModel or None
-        Of the arm and the scene; None if collisions are not checked.
+        Of the arm without objects; None if collisions are not checked.
     scene : Scene
         The objects around the arm.
     told_objects : set of str

@@ -36,7 +36,7 @@ class SceneTopics:
     Parameters
     ----------
     renew : callable
-        Makes the settings of a robot anew, after its collision model has changed.
+        Makes the settings of a robot anew, after its scene has changed.
 
     """
 
@@ -99,9 +99,6 @@ class SceneTopics:
         except (IkNodeError, NotYet) as error:
             logger.warning(f'{what} of the scene changed nothing: {error}')
             return
-        scene = robot.scene
-        robot.collisions = robot.collisions.with_objects(
-            scene.bodies, touch_links=scene.snapshot.touch_links)
         self._renew(robot)
         self._motion.brake_before_contact()
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from ik_node.collision.ground import ground_body
 from ik_node.collision.model import CollisionModel
+from ik_node.collision.scene import Scene
 from ik_node.errors import ParameterError
 from ik_node.model.chain import Chain
 from ik_node.model.joint_values import one_per_joint
@@ -157,14 +158,17 @@ def limited_chain(chain: Chain, values: Values) -> Chain:
 
 
 def make_settings(values: Values, chain: Chain,
-                  collisions: CollisionModel | None = None) -> Settings:
+                  collisions: CollisionModel | None = None,
+                  scene: Scene | None = None) -> Settings:
     """
     Check the values of the node's parameters, by their names, against a chain.
 
     Parameters
     ----------
     collisions : CollisionModel, optional
-        Of the arm and the objects around it; the margin and the ground follow from the values.
+        Of the arm; the margin and the ground follow from the values.
+    scene : Scene, optional
+        The other objects.
 
     Raises
     ------
@@ -181,7 +185,7 @@ def make_settings(values: Values, chain: Chain,
             groups[group][field] = \
                 VALUE_CONVERSIONS[row.convert](chain, row.name, value) if row.convert else value
     surroundings = Surroundings(**groups['surroundings'])
-    solver = Solver(chain, collisions and _with_surroundings(collisions, surroundings),
+    solver = Solver(chain, collisions and _with_surroundings(collisions, scene, surroundings),
                     **groups['solver'])
     monitor = MonitorOptions(**groups['monitor'])
     if solver.options.deadline >= monitor.state_timeout:
@@ -198,12 +202,15 @@ def make_settings(values: Values, chain: Chain,
         monitor=monitor, thresholds=Thresholds(**groups['thresholds']), **plain)
 
 
-def _with_surroundings(collisions: CollisionModel, surroundings: Surroundings) -> CollisionModel:
-    """Return the collision model with the margin and the ground that are set."""
-    objects = collisions.objects
+def _with_surroundings(collisions: CollisionModel, scene: Scene | None,
+                       surroundings: Surroundings) -> CollisionModel:
+    """Return the collision model with the objects, the margin and the ground that are set."""
+    objects, touch_links = (), {}
+    if scene is not None:
+        objects, touch_links = scene.bodies, scene.snapshot.touch_links
     if surroundings.ground:
         objects = *objects, ground_body(surroundings.ground_height)
-    return collisions.with_objects(objects, surroundings.margin, collisions.touch_links)
+    return collisions.with_objects(objects, surroundings.margin, touch_links)
 
 
 def _limits(chain: Chain, tip: TipLimits, velocity: np.ndarray | None, acceleration: np.ndarray,

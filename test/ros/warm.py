@@ -137,7 +137,7 @@ def load() -> None:
     from ik_node.model.chain import make_chain
     from ik_node.model.urdf import read_urdf
     from ik_node.motion.point_to_point import warm_up
-    from ik_node.node.collisions import load_collisions, load_scene
+    from ik_node.node.collisions import load_collisions
     from ik_node.node.preparation import Kernels, load_kernels
     from ik_node.node.settings import make_settings, start_options
     from ik_node.ros.parameters import IK_NODE
@@ -145,8 +145,7 @@ def load() -> None:
     tree = read_urdf(Path(__file__).parents[2] / 'urdf/six_axis_arm.urdf')
     chain, values = make_chain(tree), {row.name: row.default for row in IK_NODE}
     options = start_options(values)
-    collisions = load_collisions(tree, chain, options, load_scene(tree, chain, options),
-                                 logging.getLogger())
+    collisions = load_collisions(tree, chain, options, logging.getLogger())
     settings = make_settings(values, chain, collisions)
     solved = settings.solver.solve(Goal(forward_kinematics(chain, chain.middle)), chain.middle)
     singular_values(chain, solved.q)
