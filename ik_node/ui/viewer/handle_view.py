@@ -15,7 +15,7 @@ import viser
 from ik_node.se3 import pose, rotation_from_quaternion
 from ik_node.ui.handle import Entry, Handle, MENU_ENTRIES
 from ik_node.ui.viewer.event_queue import Inbox
-from ik_node.ui.viewer.robot_view import place
+from ik_node.ui.viewer.robot_view import place, send
 from ik_node.ui.viewer.scene import BASE_NODE
 from ik_node.ui.viewer.style import (
     CSS_AMBER,
@@ -111,9 +111,13 @@ class HandleView:
     def _drag(self, window: int | None, phase: str, T: np.ndarray) -> None:
         if phase == 'update':
             self._pulled, self._holder = T, window
-        elif phase == 'end' and window == self._holder:  # the mouse button or the window
+        elif phase == 'end':  # of the mouse button or the window
             self.tick()
-            self.handle.release()
+            if window == self._holder:
+                self.handle.release()
+            if self.handle.frame:
+                # Of two windows that dragged at once, each shows the other's last pose.
+                send(self._controls, self.handle.T)
 
     def tick(self) -> None:
         """Move the handle to where it was dragged since the last call."""

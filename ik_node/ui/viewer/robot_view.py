@@ -24,6 +24,18 @@ def place(node: viser.SceneNodeHandle, T: np.ndarray) -> None:
     node.wxyz = np.array([w, x, y, z])
 
 
+def send(node: viser.SceneNodeHandle, T: np.ndarray) -> None:
+    """
+    Send the pose (4, 4) of a node to all windows, whatever they show.
+
+    viser sends nothing to the window that has moved the node, and nothing if the pose is the
+    one that it knows already.
+    """
+    node.position = node.position + 1.0  # replaced before it is sent
+    node.wxyz = -node.wxyz
+    place(node, T)
+
+
 class RobotView:
     """
     The links of a robot in the scene.

@@ -1,0 +1,46 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is sent to the windows of the page."""
+
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+viser = pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
+
+from ik_node.ui.viewer.robot_view import place, send  # noqa: E402
+
+
+class Server(viser.ViserServer):
+    """Notes what is sent; ``close`` ends it."""
+
+    close = viser.ViserServer.stop
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """Return a server that listens on a free port of this machine, and what it has sent."""
+    with closing(Server('127.0.0.1', 0, verbose=False)) as running:
+        sent = []
+        monkeypatch.setattr(running.scene, '_queue_scene_message', sent.append)
+        running.sent = sent
+        yield running
+
+
+def test_a_pose_reaches_the_window_that_has_moved_the_node(server):
+    """``place`` sends nothing if the server knows the pose; ``send`` sends it to all windows."""
+    node = server.scene.add_frame('/node')
+    T = np.eye(4)
+    T[:3, 3] = 0.1, 0.2, 0.3
+    place(node, T)
+    server.sent.clear()
+    place(node, T)
+    assert not server.sent
+    send(node, T)
+    position, orientation = [next(message for message in reversed(server.sent)
+                                  if hasattr(message, name)) for name in ('position', 'wxyz')]
+    assert np.allclose(position.position, T[:3, 3]) and np.allclose(orientation.wxyz, (1, 0, 0, 0))
+    assert position.excluded_self_client is orientation.excluded_self_client is None
+    # Of the messages with one key only the last is sent.
+    assert len({message.redundancy_key() for message in server.sent}) == 2
