@@ -24,7 +24,11 @@ class ProcessTree:
                                      start_new_session=True, **named)
 
     def members(self) -> dict[int, str]:
-        """Return the command lines of all that live, by pid."""
+        """
+        Return the command lines of all that live, by pid.
+
+        One that is just being replaced by another program has no environment for a moment.
+        """
         found = {}
         for folder in Path('/proc').iterdir():
             if not folder.name.isdigit():
@@ -40,7 +44,9 @@ class ProcessTree:
     def left(self, seconds: float) -> dict[int, str]:
         """Return what still lives after a while; sooner if nothing does."""
         end = monotonic() + seconds
-        while (members := self.members()) and monotonic() < end:
+        looks_without = 0
+        while looks_without < 2 and monotonic() < end:
+            looks_without = 0 if (members := self.members()) else looks_without + 1
             sleep(0.05)
         return members
 

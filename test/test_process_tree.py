@@ -3,8 +3,16 @@
 """No process of a test is left behind, wherever it has gone."""
 
 import subprocess
+from time import monotonic
 
 from process_tree import ProcessTree
+
+
+def wait_for(tree, count):
+    """Wait until so many sleep: for a moment, a new process has no environment."""
+    end = monotonic() + 10.0
+    while sum('sleep 60' in line for line in tree.members().values()) < count:
+        assert monotonic() < end, tree.members()
 
 
 def test_all_are_found_and_killed():
@@ -13,7 +21,7 @@ def test_all_are_found_and_killed():
                        stdout=subprocess.PIPE)
     tree.root.stdout.readline()
     tree.root.wait(10)
-    assert sum('sleep 60' in line for line in tree.left(0.5).values()) >= 2
+    wait_for(tree, 2)
     tree.kill()
     assert not tree.members()
 
@@ -21,6 +29,6 @@ def test_all_are_found_and_killed():
 def test_nothing_is_left_of_what_ends():
     """It is not waited for longer than that takes."""
     tree = ProcessTree(['sleep', '600'])
-    assert tree.members()
+    wait_for(tree, 1)
     tree.interrupt()
     assert not tree.left(20.0) and tree.root.wait(1) != 0

@@ -212,17 +212,17 @@ def test_a_splice_keeps_the_limits(phase, stops, seed):
     (0, False), (1, False), (3, False), (10, False), (0, True), (3, True)])
 def test_the_estimate_and_close_points_are_needed(lag, from_desired):
     """Without them a splice at full speed leaves the trajectory."""
-    def worst(**named):
-        return max(kick(splice(phase, lambda at: plan(at, BACK), lag, from_desired,
-                                  seed=seed, **named)[0])
-                   for seed, phase in enumerate(np.linspace(0.02, 0.98, 17)))
+    def kicks(**named):
+        return (kick(splice(phase, lambda at: plan(at, BACK), lag, from_desired, seed=seed,
+                            **named)[0])
+                for seed, phase in enumerate(np.linspace(0.02, 0.98, 17)))
 
     # Whether the controller begins where the arm is measured, or at its last command,
     # which it dates back by one cycle.
-    assert worst() < 1.02 * LIMITS.acceleration[0]
-    assert worst(periodic=False) > 10.0
+    assert max(kicks()) < 1.02 * LIMITS.acceleration[0]
+    assert any(each > 10.0 for each in kicks(periodic=False))
     if lag > 0 or from_desired:
-        assert worst(close=False) > 10.0
+        assert any(each > 10.0 for each in kicks(close=False))
 
 
 @pytest.mark.parametrize('from_desired', [False, True])

@@ -7,12 +7,16 @@ from time import monotonic
 from geometry_msgs.msg import PoseStamped
 from harness import (
     pose,
+    positions_of,
     READY,
+    stamp_of,
     stamped,
     tip,
 )
 import numpy as np
 import pinocchio as pin
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 
 HERE = tip(READY)
 TURNED = pin.Quaternion(HERE.rotation).coeffs()
@@ -44,6 +48,18 @@ class Target:
             again = monotonic() + 1.0 / self.rate
             while monotonic() < again:
                 self.probe.spin_once(max(0.0, again - monotonic()))
+
+    def errors(self, messages):
+        """
+        Return how far the tip was from the target at each joint state, m.
+
+        By the stamps: on a busy machine joint states are late when they are received.
+        """
+        now = JointState(header=Header(stamp=self.probe.get_clock().now().to_msg()))
+        ahead = stamp_of(now) - monotonic()
+        return np.array([np.linalg.norm(tip(positions_of(message)).translation
+                                        - self.at(stamp_of(message) - ahead))
+                         for message in messages])
 
     def session(self):
         """Return the answers to the goals that the stream has become, in order."""
