@@ -40,7 +40,7 @@ REST = {
     'model': 'what the URDF draws',
     'kinematics': 'every link, the textbook Jacobians and their derivatives, singularities',
     'collision': 'bodies of links and objects, the scene',
-    'solver': 'batches, names of branches, reachability by colour',
+    'solver': 'batches, offset wrists, names of branches, reachability by colour',
     'motion': 'the goal of the action',
     'motion/tool_path': 'lines, arcs, paths',
     'motion/following': 'streams',

@@ -336,7 +336,8 @@ def aim(model: Model, q: np.ndarray) -> float:
 def rows_of(bench: Bench, letters: str) -> Iterator[Row]:
     """Measure every target that concerns an arm."""
     form = bench.solver().tables.closed_form
-    exact, six = form is not None and form.exact, bench.model.n == 6
+    exact = form is not None and form.exact and not form.searched
+    six = bench.model.n == 6
     for letter, concerned, measured in (
             ('a', exact, exact_classes), ('c', six and not exact, other_six_axes),
             ('d', not six, seven_axes), ('e', True, numerical),

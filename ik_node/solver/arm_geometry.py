@@ -14,6 +14,7 @@ from ik_node.solver.compiled.closed_form import (
     GEOMETRY_SIZE,
     MEETING_SHOULDER,
     PARALLEL_SHOULDER,
+    SEARCHED_JOINT,
     THREE_PARALLEL,
 )
 
@@ -30,7 +31,7 @@ class ClosedForm(NamedTuple):
 
     Attributes
     ----------
-    geometry : (49,) array
+    geometry : (50,) array
         See :mod:`ik_node.solver.compiled.closed_form`.
     exact : bool
         False if axes miss each other, or are not quite parallel; then a branch may be missing.
@@ -40,13 +41,19 @@ class ClosedForm(NamedTuple):
     geometry: np.ndarray
     exact: bool
 
+    @property
+    def searched(self) -> bool:
+        """Return whether one joint is searched: the arm has an offset wrist."""
+        return bool(self.geometry[SEARCHED_JOINT])
+
 
 def closed_form_of(chain: Chain) -> ClosedForm | None:
     """
     Return the closed form of an arm, or None if there is none.
 
     There is one for six revolute joints with a spherical wrist whose axes 2 and 3 are parallel
-    or whose axes 1 and 2 meet, and with parallel axes 2, 3, 4 and axes 5 and 6 that meet.
+    or whose axes 1 and 2 meet, and with parallel axes 2, 3, 4 and axes 5 and 6 that meet.  If
+    only two axes of the wrist meet, it is closed but for a search along one joint.
     """
     table = chain.table
     plain = len(table) == 7 and chain.n == 6 and chain.revolute.all()
@@ -55,36 +62,47 @@ def closed_form_of(chain: Chain) -> ClosedForm | None:
     frames = np.empty((7, 12))
     joint_frames(table, np.zeros(6), frames)
     axes, points = frames[:6, 2:9:3].copy(), frames[:6, 9:].copy()
-    arm_class, error = _classify(axes, points)
+    arm_class, searched, error = _classify(axes, points)
     if arm_class is None:
         return None
     through = np.vstack([np.zeros(3), points, frames[6, 9:]])
     geometry = np.concatenate([axes.ravel(), np.diff(through, axis=0).ravel(),
-                               frames[6, :9].reshape(3, 3).T.ravel(), [arm_class]])
+                               frames[6, :9].reshape(3, 3).T.ravel(), [arm_class, searched]])
     assert len(geometry) == GEOMETRY_SIZE
     return ClosedForm(geometry, error < EXACT_ERROR)
 
 
-def _classify(axes: np.ndarray, points: np.ndarray) -> tuple[float | None, float]:
+def _classify(axes: np.ndarray, points: np.ndarray) -> tuple[float | None, float, float]:
     """
-    Return the class of an arm, or None, and how far it is from it (m and rad).
+    Return the class of an arm, or None, the joint to search, and its error (m and rad).
 
     Points on axes that meet, (6, 3), are moved to where they do.
     """
     wrist, wrist_error = _meeting(axes, points, (3, 4, 5))
     shoulder, shoulder_error = _meeting(axes, points, (0, 1))
+    elbow, elbow_error = _meeting(axes, points, (3, 4))
     hand, hand_error = _meeting(axes, points, (4, 5))
     sines = [np.linalg.norm(np.cross(axes[k], axes[k + 1])) for k in range(5)]
-    if wrist is not None and sines[1] < PARALLEL_SINE:
-        points[3:] = wrist
-        return PARALLEL_SHOULDER, max(wrist_error, sines[1])
-    if wrist is not None and shoulder is not None:
-        points[3:], points[:2] = wrist, shoulder
-        return MEETING_SHOULDER, max(wrist_error, shoulder_error)
-    if hand is not None and max(sines[1:3]) < PARALLEL_SINE:
+    if wrist is None and hand is not None and max(sines[1:3]) < PARALLEL_SINE:
         points[4:] = hand
-        return THREE_PARALLEL, max(hand_error, *sines[1:3])
-    return None, np.inf
+        return THREE_PARALLEL, 0.0, max(hand_error, *sines[1:3])
+    if sines[1] < PARALLEL_SINE:
+        arm_class, error = PARALLEL_SHOULDER, sines[1]
+    elif shoulder is not None:
+        arm_class, error = MEETING_SHOULDER, shoulder_error
+        points[:2] = shoulder
+    else:
+        return None, 0.0, np.inf
+    if wrist is not None:
+        points[3:] = wrist
+        return arm_class, 0.0, max(wrist_error, error)
+    if hand is not None:
+        points[4:] = hand
+        return arm_class, 3.0, max(hand_error, error)
+    if elbow is not None:
+        points[3:5] = elbow
+        return arm_class, 5.0, max(elbow_error, error)
+    return None, 0.0, np.inf
 
 
 def _meeting(axes: np.ndarray, points: np.ndarray,

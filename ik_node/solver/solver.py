@@ -18,7 +18,6 @@ from ik_node.model.joint_values import real_array
 from ik_node.solver.batch import BatchResult, GOALS_PER_CHUNK, solve_batch
 from ik_node.solver.branches import all_solutions, SELECTION_KEYS
 from ik_node.solver.choices import COMPILED_METHOD, methods
-from ik_node.solver.compiled.closed_form import branch_rows
 from ik_node.solver.compiled.entry import bias_rows, fill_row, solve_rows
 from ik_node.solver.compiled.layout import (
     FARTHEST_SEED,
@@ -95,7 +94,7 @@ class Solver:
         self.options = SolverOptions(**options)
         self.tables = Tables(chain, self.options)
         if self.tables.closed_form is not None:
-            warm_up_closed_form()
+            warm_up_closed_form(self.tables.closed_form.searched)
         if self.tables.slides and self.options.select == 'nearest':
             warm_up_nearest()
         self.first_restarts = min(self.options.max_restarts, FIRST_ATTEMPTS)
@@ -182,7 +181,7 @@ class Solver:
             given = self._exact_arrays(goal, seed)
             if given is not None:
                 row = np.empty(self._row_size)
-                if branch_rows(tables.setup, *given, row, 1) and (
+                if tables.branch_rows(tables.setup, *given, row, 1) and (
                         self.collisions is None
                         or self.collisions.check_many(row[-self.chain.n:][None])[0]):
                     return Result(self.chain, SOLVED_REASON, row, goal, perf_counter() - began)

@@ -37,6 +37,7 @@ from ik_node.solver.compiled.layout import (
     TIP_AXES,
 )
 from ik_node.solver.compiled.nearest import nearest_row
+from ik_node.solver.compiled.offset_wrist import searched_rows
 from ik_node.solver.goal import EXACT_TOLERANCE, Goal
 from ik_node.solver.options import SolverOptions
 from ik_node.solver.warm_up import warm_up_bias
@@ -72,8 +73,11 @@ class Tables:
         Whether a pose leaves the arm free.
     closed_form : ClosedForm or None
         None if the arm has none.
+    branch_rows : function or None
+        :func:`ik_node.solver.compiled.closed_form.branch_rows`, or what does the same for an
+        offset wrist; None without a closed form.
     setup : (SETUP_SIZE,) array or None
-        For :func:`ik_node.solver.compiled.closed_form.branch_rows`; None without a closed form.
+        What it takes.
 
     Raises
     ------
@@ -110,6 +114,8 @@ class Tables:
         self.redundant = chain.n - len(self.locked) > 6
         self.settings = self._settings(EXACT_TOLERANCE, EXACT_POSE)
         self.setup = self._setup(self.joints)
+        self.branch_rows = None if self.closed_form is None else (
+            searched_rows if self.closed_form.searched else branch_rows)
         self._boxes: dict[tuple, np.ndarray] = {}
         self.postures = posture_table(chain, max(MIN_TABLE_POSTURES, options.max_restarts + 2))
 
@@ -189,7 +195,7 @@ class Tables:
         """
         row = np.empty(BRANCH_ROW_SIZE)
         setup = self.setup if joints is None else self._setup(joints)
-        count = branch_rows(setup, T, seed, row, MAX_BRANCHES)
+        count = self.branch_rows(setup, T, seed, row, MAX_BRANCHES)
         return row[POSE_SIZE + 6:POSE_SIZE + 6 + count * ANSWER_SIZE].reshape(count, ANSWER_SIZE)
 
     def _settings(self, tolerance: tuple[float, ...], axes: int) -> np.ndarray:

@@ -19,6 +19,7 @@ from ik_node.solver.compiled import (
     layout,
     nearest,
     nullspace,
+    offset_wrist,
     residual,
     solution_search,
     subproblems,
@@ -27,6 +28,7 @@ from ik_node.solver.compiled.closed_form import branch_rows
 from ik_node.solver.compiled.entry import bias_rows, fill_row, solve_rows
 from ik_node.solver.compiled.layout import JOINT_VALUES, POSE_SIZE, SETTINGS_SIZE
 from ik_node.solver.compiled.nearest import nearest_row
+from ik_node.solver.compiled.offset_wrist import searched_rows
 from ik_node.solver.compiled.solution_search import find_all
 
 
@@ -53,12 +55,13 @@ def warm_up_bias() -> None:
 
 
 @lru_cache(maxsize=None)
-def warm_up_closed_form() -> None:
-    """Do the same for the closed form, which some arms have."""
-    _forget_stale(branch_rows)
+def warm_up_closed_form(searched: bool) -> None:
+    """Do the same for the closed form, which some arms have, or for the one of offset wrists."""
+    rows = searched_rows if searched else branch_rows
+    _forget_stale(rows)
     with compilation_told():
-        branch_rows(np.zeros(closed_form.SETUP_SIZE), np.zeros((4, 4)), np.zeros(6),
-                    np.empty(POSE_SIZE + 6 + closed_form.ANSWER_SIZE), 1)
+        rows(np.zeros(closed_form.SETUP_SIZE), np.zeros((4, 4)), np.zeros(6),
+             np.empty(POSE_SIZE + 6 + closed_form.ANSWER_SIZE), 1)
 
 
 @lru_cache(maxsize=None)
@@ -80,4 +83,4 @@ def _blank_arrays(n: int) -> tuple[np.ndarray, ...]:
 
 def _forget_stale(*functions: Callable) -> None:
     forget_stale(functions, (kernels, closed_form, damped, entry, layout, nearest, nullspace,
-                             residual, solution_search, subproblems))
+                             offset_wrist, residual, solution_search, subproblems))

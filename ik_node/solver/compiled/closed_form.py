@@ -52,14 +52,15 @@ from ik_node.solver.compiled.subproblems import (
 
 # Entries of the geometry of an arm, (GEOMETRY_SIZE,), in the base frame at q = 0: the axes of the
 # joints (6 x 3); vectors from a point on one axis to a point on the next, the first from the
-# base, the last from axis 6 to the tip (7 x 3); the transposed rotation of the tip (9); the class.
-AXIS_VECTORS, LINK_VECTORS, TIP_ROTATION, ARM_CLASS = 0, 18, 39, 48
-GEOMETRY_SIZE = 49
+# base, the last from axis 6 to the tip (7 x 3); the transposed rotation of the tip (9); the class;
+# the index of the joint along which an arm with an offset wrist is searched.
+AXIS_VECTORS, LINK_VECTORS, TIP_ROTATION, ARM_CLASS, SEARCHED_JOINT = 0, 18, 39, 48, 49
+GEOMETRY_SIZE = 50
 # Values of geometry[ARM_CLASS].
 PARALLEL_SHOULDER, MEETING_SHOULDER, THREE_PARALLEL = 1.0, 2.0, 3.0
 
 # Entries of the setup of an arm, (SETUP_SIZE,), one array because each argument of a call from
-# Python costs time: table (7, 16), joints (7, 6), settings (16), geometry (49).
+# Python costs time: table (7, 16), joints (7, 6), settings (16), geometry (50).
 JOINTS_PART = 7 * 16
 SETTINGS_PART = JOINTS_PART + 7 * 6
 GEOMETRY_PART = SETTINGS_PART + SETTINGS_SIZE
@@ -85,9 +86,9 @@ class BranchWork(NamedTuple):
         Sine and cosine of each joint of the seed, and of the sum of joints 2 to 4.
     arm : (4, 6) array
         Sine and cosine of joints 1 to 3, one row for each way to place the wrist.
-    branches : (MAX_BRANCHES, 6) array
+    branches : (most, 6) array
         Joint positions, rad.
-    distances : (MAX_BRANCHES,) array
+    distances : (most,) array
         Squared distances of the branches from the seed, rad^2; infinite outside the limits.
 
     """
@@ -100,15 +101,15 @@ class BranchWork(NamedTuple):
 
 
 @allocating
-def branch_workspace():
-    """Return the BranchWork."""
+def branch_workspace(most):
+    """Return the BranchWork for so many branches."""
     seed = GOAL_SIZE
     arm = seed + 14
     branches = arm + 24
-    distances = branches + 6 * MAX_BRANCHES
-    space = np.empty(distances + MAX_BRANCHES)
+    distances = branches + 6 * most
+    space = np.empty(distances + most)
     return BranchWork(space[:seed], space[seed:arm], space[arm:branches].reshape((4, 6)),
-                      space[branches:distances].reshape((MAX_BRANCHES, 6)), space[distances:])
+                      space[branches:distances].reshape((most, 6)), space[distances:])
 
 
 @inner
@@ -486,20 +487,27 @@ def branch_rows(setup, T, seed, row, most):
     arrays = ProblemArrays(setup[:JOINTS_PART].reshape((7, 16)),
                            setup[JOINTS_PART:SETTINGS_PART].reshape((7, 6)),
                            setup[SETTINGS_PART:GEOMETRY_PART], setup[GEOMETRY_PART:])
-    return find_branches(arrays, row, most, branch_workspace(), workspace(6, 6))
+    return find_branches(arrays, row, most, branch_workspace(MAX_BRANCHES), workspace(6, 6))
 
 
 @inner
 def find_branches(arrays, packed, most, branch_work, work):
     """Find solutions as :func:`branch_rows` does; the geometry is in place of the postures."""
+    T, seed = packed[:POSE_SIZE], packed[POSE_SIZE:POSE_SIZE + 6]
+    fill_goal(T, arrays.settings[BOX_WIDTHS:], branch_work.goal)
+    if not rigid(branch_work.goal, T):
+        return 0
+    found = every_branch(arrays.postures, joint_rows(arrays.joints), seed, branch_work)
+    return polish_branches(arrays, packed, found, most, branch_work, work)
+
+
+@inner
+def polish_branches(arrays, packed, found, most, branch_work, work):
+    """Write the answers that the first `found` branches become, the nearest first."""
     table, settings, joints = arrays.table, arrays.settings, joint_rows(arrays.joints)
     goal, branches, distances = branch_work.goal, branch_work.branches, branch_work.distances
     first = POSE_SIZE + 6
-    T, seed = packed[:POSE_SIZE], packed[POSE_SIZE:first]
-    fill_goal(T, settings[BOX_WIDTHS:], goal)
-    if not rigid(goal, T):
-        return 0
-    found = every_branch(arrays.postures, joints, seed, branch_work)
+    seed = packed[POSE_SIZE:first]
     for i in range(found):
         branch, square = branches[i], np.inf
         if move_into_limits(branch, seed, joints):

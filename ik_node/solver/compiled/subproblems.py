@@ -10,6 +10,7 @@ three floats, and stays in registers.
 from __future__ import annotations
 
 from math import pi, sqrt
+from typing import NamedTuple
 
 from ik_node.kinematics.kernels import inner
 
@@ -138,3 +139,50 @@ def subproblem_4(h, p, k, d, sine, cosine):
     root, scale = sqrt(rest), 1.0 / square
     return (2, (a * c + b * root) * scale, (b * c - a * root) * scale,
             (a * c - b * root) * scale, (b * c + a * root) * scale)
+
+
+class Circle(NamedTuple):
+    """
+    The equation ``h . rot(k, t) p = d`` as a sine + b cosine = c.
+
+    Attributes
+    ----------
+    a, b, c : float
+    rest : float
+        a^2 + b^2 - c^2: negative if there is no solution; there is one only if it is 0.
+    share : float
+        The same as a share of the largest possible value of a^2 + b^2.
+
+    """
+
+    a: float
+    b: float
+    c: float
+    rest: float
+    share: float
+
+
+@inner
+def circle(h, p, k, d):
+    """Return the Circle of an equation ``h . rot(k, t) p = d``."""
+    a = dot(h, cross(k, p))
+    along = dot(h, k) * dot(k, p)
+    b, c = dot(h, p) - along, d - along
+    rest = a * a + b * b - c * c
+    return Circle(a, b, c, rest, rest / max(dot(h, h) * dot(p, p), MIN_SQUARED_RADIUS))
+
+
+@inner
+def on_circle(equation, side):
+    """
+    Return sine and cosine of the first (`side` 0) or second solution of a Circle.
+
+    Where there is none, those of the angle at which the equation is violated least; so they are
+    continuous.
+    """
+    root = sqrt(max(equation.rest, 0.0))
+    root = -root if side == 1 else root
+    a, b, c = equation.a, equation.b, equation.c
+    sine, cosine = a * c + b * root, b * c - a * root
+    scale = 1.0 / max(sqrt(sine * sine + cosine * cosine), MIN_SQUARED_RADIUS)
+    return sine * scale, cosine * scale
