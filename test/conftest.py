@@ -23,8 +23,6 @@ LONGEST_FIRST = tuple(f'ros/test_{name}.py' for name in (
     'fault_clock', 'goal_order', 'hostile_meshes', 'parameters', 'fault_states', 'sim_start',
     'interactive_goal'))
 
-ALONE_AT_FIRST = 6  # files over DDS before the first of the library
-
 # Programs under test must not know that `make test` started them.
 for name in ('MAKELEVEL', 'MAKEFLAGS', 'MFLAGS'):
     os.environ.pop(name, None)
@@ -78,18 +76,13 @@ def pytest_sessionstart(session):
 
 def pytest_collection_modifyitems(items):
     """
-    Put the longest files first, then others over DDS and those of the library in turn.
+    Put the longest files first, then other tests over DDS, then those of the library.
 
-    Tests over DDS wait most of the time, in motions that take as long as they take; those of the
-    library compute meanwhile.
+    Tests over DDS wait most of the time, in motions that take as long as they take.
     """
-    files = list(dict.fromkeys(item.path.relative_to(HERE).as_posix() for item in items))
-    over_dds = sorted((file for file in files if file.startswith('ros/')), key=lambda file:
-                      LONGEST_FIRST.index(file) if file in LONGEST_FIRST else len(LONGEST_FIRST))
-    others = [file for file in files if not file.startswith('ros/')]
-    places = {file: k for k, file in enumerate(over_dds)}
-    # None beside the first, which keep the processors busy themselves.
-    first = min(ALONE_AT_FIRST, len(over_dds))
-    places |= {file: first + (k + 0.5) * (len(over_dds) - first) / len(others)
-               for k, file in enumerate(others)}
-    items.sort(key=lambda item: places[item.path.relative_to(HERE).as_posix()])
+    def place(item):
+        file = item.path.relative_to(HERE).as_posix()
+        return (LONGEST_FIRST.index(file) if file in LONGEST_FIRST else len(LONGEST_FIRST),
+                not file.startswith('ros/'))
+
+    items.sort(key=place)

@@ -73,6 +73,12 @@ def convex_hulls(triangles: np.ndarray) -> Hulls:
     return Hulls(tuple(vertices for vertices, _ in hulls), max(grown for _, grown in hulls))
 
 
+def hull_triangles(vertices: np.ndarray) -> np.ndarray:
+    """Return the triangles (m, 3, 3) of the hull of points (v, 3); none if they are flat."""
+    hull = _qhull(vertices)
+    return np.zeros((0, 3, 3)) if hull is None else vertices[hull.simplices]
+
+
 def _qhull(points: np.ndarray) -> Any:
     """Return scipy's hull of points (v, 3) or (v, 2), or None where they are too flat for it."""
     try:

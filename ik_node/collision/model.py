@@ -155,6 +155,11 @@ class CollisionModel:
         """Return the distance (m) of pair k at q (n,)."""
         return float(self.distances(q)[k])
 
+    def worst_pair(self, q: np.ndarray) -> tuple[str, str]:
+        """Return the two links or objects that lack most of their margin at q (n,), or '', ''."""
+        lacking = self.distances(q) - self.margins
+        return self.names_of(int(lacking.argmin())) if len(lacking) else ('', '')
+
     def describe(self, q: np.ndarray) -> str:
         """Return which two are nearest to each other at q (n,), and how near, in words."""
         distances = self.distances(q)

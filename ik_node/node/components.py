@@ -33,6 +33,7 @@ from ik_node.node.outputs import make_output
 from ik_node.node.preparation import Preparation
 from ik_node.node.preview import Preview
 from ik_node.node.robot import Robot, RobotHolder
+from ik_node.node.scene_display import SceneDisplay
 from ik_node.node.scene_topics import SceneTopics
 from ik_node.node.settings import limited_chain, make_settings, start_options
 from ik_node.node.stamp_check import StampCheck
@@ -78,6 +79,7 @@ class Components:
         self._preparation = Preparation(node, self._goals)
         self._output = make_output(node, self._options, gate)
         frames = Frames(node, self._options.frame_prefix)
+        self._scene_display = SceneDisplay(node, self._holder, self._options.frame_prefix)
         # Before the subscriptions: messages that arrive during preparation would be old.
         self._description = Description(node, values, self._take_model, self._busy)
         delay, self._jumps = CallbackDelay(node), TimeJumps(node)
@@ -122,6 +124,7 @@ class Components:
             tree, chain, settings, collisions, scene)
         robot.astray = before is not None and before.astray  # the controller is the same
         self._holder.robot = robot
+        self._scene_display.show()
         forget_garbage()
         self._preparation.begin(chain, settings)
         for note in (*tree.notes, *ground_notes(settings)):
@@ -161,10 +164,12 @@ class Components:
             self._description.retry()
         else:
             robot.settings = settings
+            self._scene_display.show()
 
     def _renew(self, robot: Robot) -> None:
         """Make the settings of a robot anew, after its scene has changed."""
         robot.settings = make_settings(self._values, robot.chain, robot.collisions, robot.scene)
+        self._scene_display.show()
 
     # ---- services, and the end ----------------------------------------------
 

@@ -15,6 +15,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker, MarkerArray
 
+from ik_node.errors import Reason
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.kinematics.links import link_poses, links_moved
 from ik_node.model.shapes import link_shapes
@@ -24,10 +25,12 @@ from ik_node.node.arm_state import ArmState
 from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask
 from ik_node.node.robot import Robot, RobotHolder
+from ik_node.ros.body_markers import body_markers, CONTACT_ALPHA, CONTACT_COLOUR
 from ik_node.ros.markers import (
     Ghost,
     goal_markers,
     joint_markers,
+    marker,
     path_marker,
     reason_marker,
     with_deleted,
@@ -37,7 +40,7 @@ from ik_node.ros.status_messages import GoalState
 from ik_node.se3 import pose, rotation_to_axis
 from ik_node.solver.goal import Goal
 from ik_node.solver.reachability import Colour, judge, ReachabilityReport
-from ik_node.solver.result import Posture
+from ik_node.solver.result import Posture, Result
 from ik_node.text import quote
 
 try:
@@ -45,6 +48,8 @@ try:
 except ImportError:  # Humble has no event for new subscribers
     PublisherEventCallbacks = None
 
+CONTACT_NAMESPACE = 'contact'
+CONTACT_GROWTH_M = 1e-3  # of an object, so that its colour covers that of the same object
 ARROW_SIZE = 0.12  # times the reach of the arm
 ARROW_SIZE_RANGE_M = 0.02, 0.3
 
@@ -67,6 +72,8 @@ class Scene:
         Joint positions of the ghost.
     limiting_joint : str
         Joint that is marked; empty for none.
+    contact : tuple of str
+        Links and objects that are marked, because they collide.
 
     """
 
@@ -76,6 +83,7 @@ class Scene:
     path: np.ndarray | None = None
     q: np.ndarray | None = None
     limiting_joint: str = ''
+    contact: tuple[str, ...] = ()
 
     @staticmethod
     def of(goal: Goal, prospect: ReachabilityReport, q: np.ndarray,
@@ -104,6 +112,7 @@ class Display:
         self._robot: Robot | None = None
         self._published = True
         self._ghost: tuple[Robot | None, Ghost] = None, Ghost({}, '')
+        self._contacts = 0  # markers of objects that collide, which have been shown
         self._ghosts = node.create_publisher(JointState, '~/ghost', LATCHED_QOS)
         self._markers = node.create_publisher(
             MarkerArray, '~/markers', LATCHED_QOS, event_callbacks=PublisherEventCallbacks and
@@ -165,7 +174,7 @@ class Display:
         elif goal is None or (task.attempts and task is not self._task):
             return  # nothing to show, or a newer goal is shown
         elif task.state is not GoalState.REACHED:
-            self._show(Scene(goal, Colour.RED, sentence), robot, task)
+            self._show(refused(task, goal, sentence, robot), robot, task)
         elif task is self._task:
             self._show(Scene(goal, self._scene.colour), robot, task)
         else:
@@ -188,13 +197,26 @@ class Display:
         if scene.q is not None:
             poses = link_poses(robot.tree, robot.chain.base_link, {
                 **self._arm.joints.positions, **dict(zip(robot.chain.joint_names, scene.q))})
-            ghost.place(poses, scene.colour)
+            ghost.place(poses, scene.colour, scene.contact)
             for joint in robot.tree.joints:
                 if joint.name == scene.limiting_joint and joint.child in poses:
                     axis = pose(rotation_to_axis(joint.axis), np.zeros(3))
                     made += joint_markers(joint.name, poses[joint.child] @ axis, scene.colour,
                                           frame, size)
-        return [*with_deleted(made, frame), *ghost.markers]
+        return [*with_deleted(made, frame), *self._contact(scene, robot, frame), *ghost.markers]
+
+    def _contact(self, scene: Scene, robot: Robot, frame: str) -> list[Marker]:
+        """Return the markers of objects that collide, and the deletion of earlier ones."""
+        model = robot.settings.solver.collisions
+        made = [] if model is None else body_markers(
+            CONTACT_NAMESPACE, [body for body in model.objects if body.name in scene.contact],
+            robot.chain.base_link, self._prefix, CONTACT_COLOUR, CONTACT_ALPHA, CONTACT_GROWTH_M)
+        gone = [marker(CONTACT_NAMESPACE, k, frame, Marker.CUBE)
+                for k in range(len(made), self._contacts)]
+        for each in gone:
+            each.action = Marker.DELETE
+        self._contacts = max(self._contacts, len(made))
+        return [*made, *gone]
 
     def _ghost_of(self, robot: Robot, frame: str) -> Ghost:
         """Return the ghost of a robot: only the links that the chain moves."""
@@ -212,6 +234,20 @@ class Display:
                           at_least=len(ghost.markers))
             self._ghost = robot, ghost
         return ghost
+
+
+def refused(task: GoalTask, goal: Goal, sentence: str, robot: Robot) -> Scene:
+    """Return the scene of a goal that is not reached; if its posture collides, with that."""
+    contact = () if task.result is None else contact_of(task.result, robot)
+    return Scene(goal, Colour.RED, sentence, q=task.result.q if contact else None,
+                 contact=contact)
+
+
+def contact_of(result: Result, robot: Robot) -> tuple[str, ...]:
+    """Return the two links or objects because of which a goal is refused; none for others."""
+    model = robot.settings.solver.collisions
+    return model.worst_pair(result.q) if model is not None \
+        and result.status is Reason.COLLISION else ()
 
 
 def under_way(task: GoalTask, goal: Goal, trajectory: Trajectory, robot: Robot) -> Scene:

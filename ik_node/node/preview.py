@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 import traceback
 
@@ -17,7 +18,7 @@ from std_srvs.srv import Trigger
 
 from ik_node.errors import GoalError, IkNodeError, Reason
 from ik_node.node.arm_state import ArmState
-from ik_node.node.display import Display, Scene, under_way
+from ik_node.node.display import contact_of, Display, Scene, under_way
 from ik_node.node.frames import NotYet
 from ik_node.node.goal_conversion import GoalConversion
 from ik_node.node.goal_status import GoalTask, numbers
@@ -81,7 +82,8 @@ class Preview:
             'q': numbers(result.q), 'limit_margin': f'{prospect.limit_margin:.4f}',
             'smallest_singular_value': f'{prospect.smallest_singular_value:.4f}',
             'jump': f'{prospect.jump:.4f}', 'limiting_joint': prospect.limiting_joint})
-        self._display.preview(Scene.of(goal, prospect, result.q), robot)
+        self._display.preview(replace(Scene.of(goal, prospect, result.q),
+                                      contact=contact_of(result, robot)), robot)
 
     def _explained(self, error: Exception) -> tuple[Reason, str]:
         if isinstance(error, NotYet):

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from math import pi
 from textwrap import fill
 
@@ -24,7 +24,7 @@ MARKER_COLOURS = {Colour.GREEN: (0.15, 0.75, 0.3), Colour.AMBER: (1.0, 0.65, 0.0
                   Colour.RED: (0.9, 0.15, 0.1)}
 AXIS_COLOURS = (0.9, 0.1, 0.1), (0.1, 0.7, 0.1), (0.15, 0.3, 0.95)
 TEXT_COLOUR = 1.0, 1.0, 1.0
-GHOST_ALPHA = 0.35
+GHOST_ALPHA, STRONG_ALPHA = 0.35, 0.9
 # Turns (x, y, z, w) that take an arrow, which points along x, to x, y, z.
 TO_AXES = np.array([[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.5**0.5, 0.5**0.5],
                     [0.0, -0.5**0.5, 0.0, 0.5**0.5]])
@@ -47,8 +47,8 @@ def goal_markers(goal: Goal, colour: Colour, frame: str, size: float) -> list[Ma
     T = goal.T_base_tip
     sphere = marker('goal', 3, frame, Marker.SPHERE)
     fill_pose(sphere.pose, T)
-    _scale(sphere, 0.4 * size, 0.4 * size, 0.4 * size)
-    _paint(sphere, MARKER_COLOURS[colour], 0.8)
+    scale(sphere, 0.4 * size, 0.4 * size, 0.4 * size)
+    paint(sphere, MARKER_COLOURS[colour], 0.8)
     arrows = []
     turns = quaternions_after(quaternion_from_rotation(T[:3, :3]), TO_AXES)
     for k in range(3):
@@ -57,8 +57,8 @@ def goal_markers(goal: Goal, colour: Colour, frame: str, size: float) -> list[Ma
             continue
         arrow = marker('goal', k, frame, Marker.ARROW)
         _place(arrow, T[:3, 3], turns[k])
-        _scale(arrow, size, 0.12 * size, 0.12 * size)
-        _paint(arrow, AXIS_COLOURS[k])
+        scale(arrow, size, 0.12 * size, 0.12 * size)
+        paint(arrow, AXIS_COLOURS[k])
         arrows.append(arrow)
     return [*arrows, sphere]
 
@@ -72,9 +72,9 @@ def reason_marker(sentence: str, p: np.ndarray, frame: str, size: float) -> Mark
 def path_marker(points: np.ndarray, colour: Colour, frame: str, size: float) -> Marker:
     """Return the line through `points` (N, 3), m."""
     line = marker('path', 0, frame, Marker.LINE_STRIP)
-    _scale(line, 0.05 * size)
-    _paint(line, MARKER_COLOURS[colour])
-    line.points = _points(points)
+    scale(line, 0.05 * size)
+    paint(line, MARKER_COLOURS[colour])
+    line.points = points_of_array(points)
     return line
 
 
@@ -83,9 +83,9 @@ def joint_markers(name: str, T_base_joint: np.ndarray, colour: Colour, frame: st
     """Return a ring about the z axis of a pose (4, 4), and a name."""
     ring = marker('limiting_joint', 0, frame, Marker.LINE_STRIP)
     fill_pose(ring.pose, T_base_joint)
-    _scale(ring, 0.12 * size)
-    _paint(ring, MARKER_COLOURS[colour])
-    ring.points = _points(size * np.stack(
+    scale(ring, 0.12 * size)
+    paint(ring, MARKER_COLOURS[colour])
+    ring.points = points_of_array(size * np.stack(
         [np.cos(RING_ANGLES), np.sin(RING_ANGLES), 0.0 * RING_ANGLES], axis=1))
     return [ring, _text('limiting_joint', 1, name, T_base_joint[:3, 3] + [0.0, 0.0, 1.3 * size],
                         frame, 0.25 * size)]
@@ -136,7 +136,7 @@ class Ghost:
     @staticmethod
     def _made(number: int, shape: Shape, frame: str) -> Marker:
         made = marker('ghost', number, frame, MARKER_TYPES[shape.kind])
-        _scale(made, *shape.extent)
+        scale(made, *shape.extent)
         made.mesh_resource = shape.uri
         return made
 
@@ -145,8 +145,9 @@ class Ghost:
         for each in self.markers:
             each.action = Marker.DELETE
 
-    def place(self, poses: Mapping[str, np.ndarray], colour: Colour) -> None:
-        """Put the links at their poses (4, 4); those without one stay away."""
+    def place(self, poses: Mapping[str, np.ndarray], colour: Colour,
+              strong: Collection[str] = ()) -> None:
+        """Put the links at their poses (4, 4), some in a strong colour; others stay away."""
         self.remove()
         for link, offsets, turns, markers in self._links:
             T = poses.get(link)
@@ -157,7 +158,8 @@ class Ghost:
             for each, p, turn in zip(markers, places, turned):
                 each.action = Marker.ADD
                 _place(each, p, turn)
-                _paint(each, MARKER_COLOURS[colour], GHOST_ALPHA)
+                paint(each, MARKER_COLOURS[colour],
+                      STRONG_ALPHA if link in strong else GHOST_ALPHA)
 
 
 def _text(ns: str, number: int, text: str, p: np.ndarray, frame: str, height: float) -> Marker:
@@ -165,7 +167,7 @@ def _text(ns: str, number: int, text: str, p: np.ndarray, frame: str, height: fl
     made.text = text
     made.pose.position = _point(p)
     made.scale.z = height
-    _paint(made, TEXT_COLOUR)
+    paint(made, TEXT_COLOUR)
     return made
 
 
@@ -175,11 +177,13 @@ def _place(made: Marker, p: np.ndarray, xyzw: np.ndarray) -> None:
     turn.x, turn.y, turn.z, turn.w = xyzw.tolist()
 
 
-def _scale(made: Marker, x: float, y: float = 0.0, z: float = 0.0) -> None:
+def scale(made: Marker, x: float, y: float = 0.0, z: float = 0.0) -> None:
+    """Set the scale of a marker, m."""
     made.scale.x, made.scale.y, made.scale.z = float(x), float(y), float(z)
 
 
-def _paint(made: Marker, rgb: tuple[float, float, float], alpha: float = 1.0) -> None:
+def paint(made: Marker, rgb: tuple[float, float, float], alpha: float = 1.0) -> None:
+    """Set the colour of a marker, 0 to 1."""
     made.color.r, made.color.g, made.color.b = rgb
     made.color.a = alpha
 
@@ -189,5 +193,6 @@ def _point(p: np.ndarray) -> Point:
     return Point(x=x, y=y, z=z)
 
 
-def _points(points: np.ndarray) -> list[Point]:
+def points_of_array(points: np.ndarray) -> list[Point]:
+    """Return the rows of an array (N, 3) as messages."""
     return [_point(p) for p in points]

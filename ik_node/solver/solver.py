@@ -291,6 +291,10 @@ class Solver:
                 and T.dtype is seed.dtype is DOUBLE_TYPE and seed.shape == self._seed_shape
                 and T.flags.carray and seed.flags.carray):
             return T, seed
+        # A pickled array has a type of its own, which is equal.
+        if type(T) is type(seed) is np.ndarray and T.dtype == seed.dtype == DOUBLE_TYPE \
+                and not T.dtype is seed.dtype is DOUBLE_TYPE:
+            return self._arrays(T.astype(DOUBLE_TYPE), seed.astype(DOUBLE_TYPE))
         return None
 
     def _exact_arrays(self, goal: Goal | np.ndarray,

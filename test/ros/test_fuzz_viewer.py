@@ -23,10 +23,11 @@ from scripts.screenshot import CHROMIUM  # noqa: E402
 SCRIPT = '<script>window.hacked = 1</script><img src=x onerror="window.hacked = 1">'
 
 
-def marker(kind, number):
-    """Return a marker with two points."""
-    made = Marker(ns='goal', id=number, type=kind, text='words', pose=pose([0.3, 0.0, 0.3]),
-                  points=[Point(x=0.1), Point(y=0.2)])
+def marker(kind, number, ns='goal'):
+    """Return a marker with three points."""
+    made = Marker(ns=ns, id=number, type=kind, text='words', pose=pose([0.3, 0.0, 0.3]),
+                  points=[Point(x=0.1), Point(y=0.2), Point(z=0.1)])
+    made.header.frame_id = 'base_link'
     made.scale.x = made.scale.y = made.scale.z = 0.1
     made.color.r = made.color.a = 1.0
     return made
@@ -52,6 +53,9 @@ GOOD = {
         marker(kind, kind) for kind in (Marker.ARROW, Marker.CUBE, Marker.SPHERE, Marker.CYLINDER,
                                         Marker.LINE_STRIP, Marker.LINE_LIST,
                                         Marker.TEXT_VIEW_FACING, Marker.MESH_RESOURCE)]),
+    'ik_node/scene_markers': MarkerArray(markers=[
+        marker(kind, kind, 'objects') for kind in (Marker.CUBE, Marker.CYLINDER,
+                                                   Marker.TRIANGLE_LIST)]),
     'ik_node/status': values(stamp='1.0', state='reached', reason='REACHED'),
     'ik_node/preview': values(stamp='1.0', colour='green'),
     'ik_node/tip_pose': PoseStamped(pose=pose([0.3, 0.0, 0.3])),

@@ -40,7 +40,8 @@ from ik_node.ui.rviz_config import adapted
 
 # What RViz's displays subscribe to, and where the topic stands.
 DISPLAYS = {'RobotModel': (String, 'Description Topic'), 'Pose': (PoseStamped, 'Topic'),
-            'MarkerArray': (MarkerArray, 'Topic'), 'PointCloud2': (PointCloud2, 'Topic')}
+            'Goal, path and ghost': (MarkerArray, 'Topic'),
+            'Ground and objects': (MarkerArray, 'Topic'), 'PointCloud2': (PointCloud2, 'Topic')}
 WITHOUT_TOPIC = {'Grid', 'TF'}
 # RViz has it fixed for interactive markers.
 MARKER_QOS = QoSProfile(depth=100, durability=DurabilityPolicy.VOLATILE,
@@ -56,7 +57,9 @@ class View(Node):
         super().__init__('rviz', start_parameter_services=False)
         manager = config['Visualization Manager']
         self.fixed_frame = manager['Global Options']['Fixed Frame']
-        self.displays = {display['Class'].removeprefix('rviz_default_plugins/'): display
+        # By class, or by name those of a class that is there twice.
+        self.displays = {display['Name'] if display['Name'] in DISPLAYS else
+                         display['Class'].removeprefix('rviz_default_plugins/'): display
                          for display in manager['Displays']}
         assert len(self.displays) == len(manager['Displays'])
         self.last = {}
@@ -168,16 +171,17 @@ def test_display(view, kind):
     if kind == 'RobotModel':
         assert message.data == ARM.read_text()
         return
-    headers = [marker.header for marker in message.markers] if kind == 'MarkerArray' \
+    headers = [marker.header for marker in message.markers] if DISPLAYS[kind][0] is MarkerArray \
         else [message.header]
     assert {header.frame_id for header in headers} == {view.fixed_frame}
 
 
 def test_markers_are_the_whole_scene(view):
     """A late subscriber gets goal and ghost."""
-    view.subscribe('MarkerArray')
-    view.wait(lambda: 'MarkerArray' in view.last and view.last['MarkerArray'].markers, 'markers')
-    assert {'goal', 'ghost'} <= {marker.ns for marker in view.last['MarkerArray'].markers
+    name = 'Goal, path and ghost'
+    view.subscribe(name)
+    view.wait(lambda: name in view.last and view.last[name].markers, 'markers')
+    assert {'goal', 'ghost'} <= {marker.ns for marker in view.last[name].markers
                                  if marker.action == marker.ADD}
 
 

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Objects that come by topic, between motions and during them; judged by Pinocchio and coal."""
 
-from geometry_msgs.msg import Vector3
+from geometry_msgs.msg import Point, Vector3
 from geometry_oracle import bodies_of, Oracle
-from harness import pose, QUICK, READY, run_system, tip
+from harness import LATCHED, pose, QUICK, READY, run_system, tip
 import numpy as np
+import pinocchio as pin
 import pytest
 import robots
 from sensor_msgs.msg import PointCloud2
@@ -146,3 +147,80 @@ def test_without_the_check_there_is_no_scene(tmp_path, probe):
         topic = probe.publisher(MarkerArray, 'scene')
         topic.publish(MarkerArray(markers=[post()]))
         probe.wait(lambda: 'set collision.check' in system.node.output)
+
+
+# ---- the display --------------------------------------------------------------
+
+class Shown:
+    """What ``~/scene_markers`` and ``~/markers`` show, by namespace."""
+
+    def __init__(self, probe):
+        self.scene, self.goal = [], []
+        probe.create_subscription(MarkerArray, '/ik_node/scene_markers', self._on_scene, LATCHED)
+        probe.create_subscription(MarkerArray, '/ik_node/markers', self._on_goal, LATCHED)
+
+    def _on_scene(self, message):
+        # A display of RViz keeps what is not deleted.
+        assert message.markers[0].action == Marker.DELETEALL
+        self.scene = message.markers[1:]
+
+    def _on_goal(self, message):
+        self.goal = message.markers
+
+    def of(self, ns):
+        """Return the markers of a namespace that are added."""
+        return [each for each in (*self.scene, *self.goal)
+                if each.ns == ns and each.action == Marker.ADD]
+
+
+def test_objects_are_shown_as_they_are_checked(system, scene):
+    """Boxes, round ones and meshes, where they are; they go with the objects."""
+    tell(system, scene, post())  # before anybody looks
+    shown = Shown(system)
+    system.wait(lambda: shown.of('objects'), what='the box')
+    box, = shown.of('objects')
+    assert (box.type, box.header.frame_id) == (Marker.CUBE, 'base_link')
+    assert np.allclose([box.scale.x, box.scale.y, box.scale.z], POST_SIZE)
+    assert np.allclose([box.pose.position.x, box.pose.position.y, box.pose.position.z], POST_PLACE)
+    corners = np.array([(0, 0, 0), (0.1, 0, 0), (0, 0.1, 0), (0, 0, 0.1)]) + [2.0, 0.0, 0.0]
+    mesh = post(id=2, type=Marker.TRIANGLE_LIST, scale=Vector3(x=1.0, y=1.0, z=1.0), points=[
+        Point(x=x, y=y, z=z) for k in ((0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3))
+        for x, y, z in corners[list(k)].tolist()])
+    held = post(id=3, type=Marker.SPHERE, pose=pose((2.0, 0.0, 0.0), np.eye(3)))
+    held.header.frame_id = 'link_1'
+    tell(system, scene, mesh, held)
+    system.wait(lambda: len(shown.of('objects')) == 3, what='three objects')
+    _, hull, ball = shown.of('objects')
+    assert hull.type == Marker.TRIANGLE_LIST and len(hull.points) == 12
+    assert {(round(p.x, 6), round(p.y, 6), round(p.z, 6)) for p in hull.points} == {
+        (round(x, 6), round(y, 6), round(z, 6)) for x, y, z in corners.tolist()}
+    assert (ball.type, ball.header.frame_id) == (Marker.SPHERE, 'link_1')
+    assert ball.scale.x == ball.scale.y == ball.scale.z == pytest.approx(POST_SIZE[2])
+    assert not shown.of('ground')
+    assert system.set_parameters('/ik_node', {'collision.ground': True,
+                                              'collision.ground_height': -0.2}).successful
+    system.wait(lambda: shown.of('ground'), what='the ground')
+    ground, = shown.of('ground')
+    assert ground.pose.position.z + 0.5 * ground.scale.z == pytest.approx(-0.2)
+    tell(system, scene, Marker(action=Marker.DELETEALL))
+    system.wait(lambda: not shown.of('objects'), what='no object')
+
+
+def test_what_collides_is_shown(system, scene):
+    """The posture of a refused goal, and the link and the object that touch in strong colours."""
+    shown = Shown(system)
+    place = tip(RIGHT).translation
+    block = post(pose=pose(place, np.eye(3)), scale=Vector3(x=0.2, y=0.2, z=0.2))
+    tell(system, scene, block)
+    T = tip(RIGHT)
+    turn = pin.Quaternion(T.rotation).coeffs()
+    answer = system.final(system.send(T.translation, turn))
+    assert answer['reason'] == 'COLLISION', answer
+    system.wait(lambda: shown.of('contact'), what='the object in contact')
+    box, = shown.of('contact')
+    assert box.scale.x == pytest.approx(0.202) and box.color.r > 0.8 > box.color.g
+    strong = [each for each in shown.of('ghost') if each.color.a > 0.8]
+    assert strong and len(strong) < len(shown.of('ghost'))
+    tell(system, scene, post(action=Marker.DELETE))
+    assert system.final(system.send(T.translation, turn))['reason'] == 'REACHED'
+    system.wait(lambda: not shown.of('contact'), what='no contact')

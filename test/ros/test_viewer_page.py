@@ -6,6 +6,7 @@ from contextlib import closing, contextmanager, ExitStack
 import re
 from urllib.parse import urlparse
 
+from geometry_msgs.msg import Vector3
 from harness import (
     ARM,
     DATA,
@@ -13,6 +14,7 @@ from harness import (
     latest,
     lent,
     MODEL,
+    pose,
     Process,
     process,
     READY,
@@ -25,6 +27,7 @@ import pytest
 from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import PointCloud2, PointField
 from std_msgs.msg import String
+from visualization_msgs.msg import Marker, MarkerArray
 
 pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
 pytest.importorskip('playwright', reason='playwright is not installed')
@@ -477,6 +480,20 @@ def parameter(probe, name):
 def test_tab_has_the_name_of_the_arm(window):
     """The title of the browser tab names the robot."""
     window.wait(lambda: window.page.title() == 'six_axis_arm - ik_node', 'the title')
+
+
+def test_objects_are_drawn(window, arm):
+    """What comes by topic appears where it is, moves with its link, and goes."""
+    topic = arm.publisher(MarkerArray, 'scene')
+    marker = Marker(type=Marker.CUBE, pose=pose((0.6, 0.5, 0.1), np.eye(3)),
+                    scale=Vector3(x=0.2, y=0.2, z=0.2))
+    marker.header.frame_id = 'base_link'
+    topic.publish(MarkerArray(markers=[marker]))
+    name = '/objects/0/markers/objects_0'
+    window.wait(lambda: window.visible(name), 'the object')
+    assert np.allclose(window.pose(name)[:3], (0.6, 0.5, 0.1))
+    topic.publish(MarkerArray(markers=[Marker(action=Marker.DELETEALL)]))
+    window.wait(lambda: not window.visible(name), 'no object')
 
 
 def test_goals_are_listed_below_the_plots_in_one_line_each(window, arm):

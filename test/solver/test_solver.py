@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The guarantees of the solver, checked by Pinocchio's kinematics."""
 
+import pickle
+
 from answers import (
     assert_inside,
     assert_solves,
@@ -78,6 +80,18 @@ def test_restarts_are_needed(name):
         assert result.success == (max(errors_of(name, T, result.q)) <= 1e-6)
         solved += result.success
     assert 30 < solved < 290
+
+
+def test_pickled_arrays_take_the_short_way(monkeypatch):
+    """They have a dtype of their own; the closed form takes them as it takes others."""
+    nearest = solver('ur5', select='nearest')
+    q, T = (each[0] for each in reachable('ur5', 1))
+    expected = nearest.solve(T, q)
+    T, seed = pickle.loads(pickle.dumps((np.array(T), np.array(q))))
+    assert T.dtype is not expected.q.dtype
+    monkeypatch.setattr(Solver, '_pack', None)
+    assert nearest.solve(T, seed).q.tobytes() == expected.q.tobytes()
+    assert len(nearest.solve_all(T, seed)) > 1
 
 
 def test_seeds_are_tried_in_their_order():

@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import chain
 
 import numpy as np
 import trimesh
 import viser
-from visualization_msgs.msg import Marker, MarkerArray
+from visualization_msgs.msg import Marker
 
 from ik_node.errors import GoalError
 from ik_node.ros.messages import matrix_from_pose
@@ -17,6 +18,8 @@ from ik_node.ui.viewer.robot_view import Colour, place
 
 GHOST_NAMESPACE = 'ghost'  # drawn as a robot, from the topic ~/ghost
 GOAL_NAMESPACE = 'goal'
+GROUND_NAMESPACE = 'ground'  # the page has a ground of its own
+HIDDEN_NAMESPACES = GHOST_NAMESPACE, GROUND_NAMESPACE
 GOAL_PALENESS = 0.45  # share of white in the arrows of the goal, unlike the pure handle
 
 Key = tuple[str, int]
@@ -45,10 +48,10 @@ class MarkerView:
         self._parent = parent
         self._drawn: dict[Key, tuple[tuple, viser.SceneNodeHandle]] = {}
 
-    def show(self, message: MarkerArray) -> None:
+    def show(self, markers: Iterable[Marker]) -> None:
         """Draw a complete scene: markers that it lacks are removed."""
-        wanted = {(marker.ns, marker.id): marker for marker in message.markers
-                  if marker.action == Marker.ADD and marker.ns != GHOST_NAMESPACE}
+        wanted = {(marker.ns, marker.id): marker for marker in markers
+                  if marker.action == Marker.ADD and marker.ns not in HIDDEN_NAMESPACES}
         for key in self._drawn.keys() - wanted.keys():
             self._drawn.pop(key)[1].remove()
         for key, marker in wanted.items():
@@ -96,17 +99,25 @@ class MarkerView:
                 shaft, head, length = 0.5 * scale[1], scale[1], 0.23 * scale[0]
             return self._scene.add_arrows(name, points[None], colour, shaft_radius=shaft / 2.0,
                                           head_radius=head / 2.0, head_length=length)
+        if marker.type == Marker.TRIANGLE_LIST:
+            corners = points[:len(points) // 3 * 3]
+            return self._solid(name, marker, corners, np.arange(len(corners)).reshape(-1, 3),
+                               colour) if len(corners) else None
         if marker.type in (Marker.SPHERE, Marker.CUBE, Marker.CYLINDER):
             solid = {Marker.SPHERE: lambda: trimesh.creation.icosphere(3, 0.5),
                      Marker.CUBE: trimesh.creation.box,
                      Marker.CYLINDER: lambda: trimesh.creation.cylinder(0.5, 1.0)}[marker.type]()
-            node = self._scene.add_mesh_simple(
-                name, solid.vertices * scale, solid.faces, color=colour, cast_shadow=False,
-                opacity=None if marker.color.a >= 1.0 else marker.color.a)
+            node = self._solid(name, marker, solid.vertices * scale, solid.faces, colour)
             if marker.ns == GOAL_NAMESPACE:
                 self._scene.add_label(f'{name}/label', 'goal', anchor='top-left')
             return node
         return None
+
+    def _solid(self, name: str, marker: Marker, vertices: np.ndarray, faces: np.ndarray,
+               colour: tuple[int, ...]) -> viser.SceneNodeHandle:
+        return self._scene.add_mesh_simple(
+            name, vertices, faces, color=colour, cast_shadow=False, flat_shading=True,
+            opacity=None if marker.color.a >= 1.0 else marker.color.a)
 
     def _lines(self, name: str, segments: np.ndarray, colour: tuple[int, ...],
                scale: np.ndarray) -> viser.SceneNodeHandle | None:

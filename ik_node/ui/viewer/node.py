@@ -87,6 +87,8 @@ class Viewer(QosLog, Node):
         self.create_subscription(DiagnosticStatus, f'{ik_node}/status', self._panels.take_status,
                                  STATUS_QOS)
         for kind, topic, show in ((MarkerArray, f'{ik_node}/markers', self._scene.take_markers),
+                                  (MarkerArray, f'{ik_node}/scene_markers',
+                                   self._scene.take_objects),
                                   (JointState, f'{ik_node}/ghost', self._scene.take_ghost),
                                   (PointCloud2, 'workspace', self._take_cloud)):
             self.create_subscription(kind, topic, partial(self._news.__setitem__, show),

@@ -52,6 +52,9 @@ class Scene:
         scene.add_light_directional('/lights/fill', intensity=0.7, position=(-1.0, 1.5, 0.5))
         self._base = scene.add_frame(BASE_NODE, show_axes=False)
         self._markers = MarkerView(scene, BASE_NODE)
+        # By link: the node that moves with it, and the objects in its frame.
+        self._objects: dict[str, tuple[viser.SceneNodeHandle, MarkerView]] = {}
+        self._object_markers = MarkerArray()
         self._tree: Tree | None = None
         self._cloud: viser.PointCloudHandle | None = None
         # For each window the aspect and the place of the camera after its last framing.
@@ -76,7 +79,10 @@ class Scene:
         self._ghost_view = RobotView(self._scene, '/ghost', bodies, ghost=True)
         self._ground.take_robot(bodies, chain.reach)
         self._ghost = {}
-        self._drawn = None
+        for node, _ in self._objects.values():
+            node.remove()
+        self._objects = {}
+        self.take_objects(self._object_markers)
 
     def frame(self, windows: Mapping[int, viser.ClientHandle]) -> None:
         """Fit the view of each window to its size, unless somebody has turned that view."""
@@ -107,6 +113,10 @@ class Scene:
         self._poses, self._shadow_due = poses, True
         if self._chain.base_link in poses:
             place(self._base, poses[self._chain.base_link])
+        for link, (node, _) in self._objects.items():
+            node.visible = link in poses
+            if link in poses:
+                place(node, poses[link])
         self._ghost_view.show(bool(self._ghost))
         if self._ghost:
             self._ghost_view.paint(NEUTRAL_COLOUR if self._chosen else self._ghost_colour)
@@ -129,10 +139,24 @@ class Scene:
 
     def take_markers(self, message: MarkerArray) -> None:
         """Draw the markers; the markers of the ghost only give its colour."""
-        self._markers.show(message)
+        self._markers.show(message.markers)
         self._ghost_colour = next(
             (colour_of(marker) for marker in message.markers
              if marker.ns == GHOST_NAMESPACE and marker.action == Marker.ADD), NEUTRAL_COLOUR)
+
+    def take_objects(self, message: MarkerArray) -> None:
+        """Draw the objects around the arm; one in the frame of a link moves with it."""
+        self._object_markers = message
+        links = self._tree.links if self._tree is not None else ()
+        for link in {marker.header.frame_id.rpartition('/')[2] for marker in message.markers}:
+            if link in links and link not in self._objects:
+                name = f'/objects/{len(self._objects)}'
+                self._objects[link] = (self._scene.add_frame(name, show_axes=False),
+                                       MarkerView(self._scene, name))
+        for link, (_, view) in self._objects.items():
+            view.show(marker for marker in message.markers
+                      if marker.header.frame_id.rpartition('/')[2] == link)
+        self._drawn = None
 
     def take_cloud(self, message: PointCloud2, visible: bool) -> None:
         """
