@@ -239,6 +239,20 @@ def test_the_branches_of_an_offset_wrist(text, share):
     assert known > 200 and missed <= (1.0 - share) * known
 
 
+@pytest.mark.parametrize('name', BUILT)
+def test_an_offset_wrist_at_a_quarter_turn(name):
+    """The searched joint is sampled there, where the equation may be fulfilled exactly."""
+    text = text_of(*BUILT[name], (.1, 0, .02))
+    chain, reference = chain_of(text), robots.Reference(text)
+    every = Solver(chain)
+    rng = np.random.default_rng(8)
+    quarters = np.pi / 2.0 * np.array([-1.0, 0.0, 1.0])
+    for q, at in rng.uniform(-3.0, 3.0, (60, 2, 6)):
+        q[[3, 5]] = rng.choice(quarters, 2)
+        T = reference.pose('l0', 'l7', robots.positions(chain, q))
+        assert min(apart(q, posture.q) for posture in every.solve_all(T, at)) < SAME
+
+
 @pytest.mark.parametrize('name', SIX_AXES)
 def test_the_nearest_of_all(name):
     """`select='nearest'` is the first of all solutions, no farther than what is found first."""

@@ -5,9 +5,9 @@ Compiled inverse kinematics of six revolute joints with an offset wrist: every b
 
 For arms whose axes 2 and 3 are parallel, or whose axes 1 and 2 meet, and whose axes 4 and 5 or
 5 and 6 meet, but not all three.  If one joint of the wrist is given, the others follow in closed
-form but for one equation (Elias and Wen, "IK-Geo", 2025, section on one-dimensional searches).
-Its roots are sought along that joint: between samples, and around the positions where two of the
-four ways to place the wrist become one.
+form but for one equation (Elias and Wen, "IK-Geo", 2025).  Its roots are sought along that joint:
+between samples, and around the positions where two of the four ways to place the wrist become
+one.
 """
 
 from __future__ import annotations
@@ -273,7 +273,9 @@ def keep(wrist, curve, u, work, count):
 
 @inner
 def root_between(wrist, curve, a, fa, b, fb, work, count):
-    """Keep the root between two positions on a curve, if the signs differ (Anderson-Bjorck)."""
+    """Keep a root at two positions on a curve, or between them (Anderson-Bjorck)."""
+    if fa == 0.0 or fb == 0.0:
+        return keep(wrist, curve, a if fa == 0.0 else b, work, count)
     if not fa * fb < 0.0:
         return count
     u = b
@@ -436,8 +438,8 @@ def take_samples(wrist, work):
     """
     Write samples over a turn; return how many.
 
-    They are spread evenly, and there is one more beside each position where all four ways end:
-    two of them may exist only there.
+    They are spread evenly, twice as close where two ways come near each other, and there are
+    more beside each position where all four ways end: two of them may exist only there.
     """
     step = FULL_TURN / JOINT_SAMPLES
     count, position, rest = 0, -pi, 0.0
@@ -532,7 +534,7 @@ def searched_rows(setup, T, seed, row, most):
     """
     Find solutions as :func:`ik_node.solver.compiled.closed_form.branch_rows` does.
 
-    One more is sought from the seed, so that none that is near it is missed.
+    One more is sought from the seed.
     """
     if not write_row(T, seed, row):
         return 0
