@@ -309,8 +309,10 @@ def test_parameters_under_load(arm):
     assert arm.final(sent[-1])['state'] == 'reached'
     once_each(arm.statuses, sent)
     for stamp in sent[:-1]:
-        finals = [each['state'] for each in arm.answers(stamp) if each['state'] in FINAL]
-        assert finals in (['superseded'], ['reached']), arm.answers(stamp)
+        final, = [each for each in arm.answers(stamp) if each['state'] in FINAL]
+        # Joint states of half a second ago are too old: a busy machine has such.
+        assert final['state'] in ('superseded', 'reached') or final['reason'] in (
+            'STATE_STALE', 'NODE_LATE'), final['message']
 
 
 @pytest.mark.fault('parameters', 'a parameter file for a node of another name',
