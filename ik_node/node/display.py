@@ -25,7 +25,12 @@ from ik_node.node.arm_state import ArmState
 from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask
 from ik_node.node.robot import Robot, RobotHolder
-from ik_node.ros.body_markers import body_markers, CONTACT_ALPHA, CONTACT_COLOUR
+from ik_node.ros.body_markers import (
+    body_markers,
+    CONTACT_ALPHA,
+    CONTACT_COLOUR,
+    CONTACT_NAMESPACE,
+)
 from ik_node.ros.markers import (
     Ghost,
     goal_markers,
@@ -48,7 +53,6 @@ try:
 except ImportError:  # Humble has no event for new subscribers
     PublisherEventCallbacks = None
 
-CONTACT_NAMESPACE = 'contact'
 CONTACT_GROWTH_M = 1e-3  # of an object, so that its colour covers that of the same object
 ARROW_SIZE = 0.12  # times the reach of the arm
 ARROW_SIZE_RANGE_M = 0.02, 0.3

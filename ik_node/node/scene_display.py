@@ -4,13 +4,15 @@
 
 from __future__ import annotations
 
+import traceback
 from typing import Any
 
 from rclpy.node import Node
 from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_node.node.robot import RobotHolder
-from ik_node.ros.body_markers import body_markers
+from ik_node.ros.body_markers import body_markers, GROUND_NAMESPACE, OBJECT_NAMESPACE
+from ik_node.ros.clocks import steady_clock
 from ik_node.ros.markers import marker
 from ik_node.ros.qos import LATCHED_QOS
 
@@ -19,29 +21,43 @@ try:
 except ImportError:  # Humble has no event for new subscribers
     PublisherEventCallbacks = None
 
-GROUND_NAMESPACE, OBJECT_NAMESPACE = 'ground', 'objects'
+DISPLAY_DELAY_S = 0.2  # after a change: a camera sends many, and the arm is braked first
 
 
 class SceneDisplay:
     """
     Shows the ground and the objects as they are checked.
 
-    Each message has the whole scene.  Markers are only made while somebody subscribes.
+    Each message has the whole scene.  Markers are only made while somebody subscribes, and some
+    time after a change, which may be followed by others.
     """
 
     def __init__(self, node: Node, holder: RobotHolder, frame_prefix: str) -> None:
-        self._holder, self._prefix = holder, frame_prefix
+        self._node, self._holder, self._prefix = node, holder, frame_prefix
         self._behind = False  # whether the latched message is older than the scene
         self._publisher = node.create_publisher(
             MarkerArray, '~/scene_markers', LATCHED_QOS, event_callbacks=PublisherEventCallbacks
             and PublisherEventCallbacks(matched=self._on_matched))
 
+        self._timer = node.create_timer(DISPLAY_DELAY_S, self._publish, clock=steady_clock())
+        self._timer.cancel()
+
     def show(self) -> None:
-        """Show the scene as it is now."""
+        """Show the scene as it is, soon."""
+        if self._timer.is_canceled():
+            self._timer.reset()
+
+    def _publish(self) -> None:
+        self._timer.cancel()
         self._behind = bool(PublisherEventCallbacks) \
             and self._publisher.get_subscription_count() == 0
-        if not self._behind:
+        if self._behind:
+            return
+        try:
             self._publisher.publish(MarkerArray(markers=self._made()))
+        except Exception:  # noqa: BLE001  a display must not disturb goals
+            self._node.get_logger().error(f'not shown: {traceback.format_exc()}',
+                                          throttle_duration_sec=60.0)
 
     def _on_matched(self, _info: Any) -> None:
         if self._behind:

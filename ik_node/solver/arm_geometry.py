@@ -11,10 +11,12 @@ import numpy as np
 from ik_node.kinematics.kernels import joint_frames
 from ik_node.model.chain import Chain
 from ik_node.solver.compiled.closed_form import (
+    FOURTH_JOINT,
     GEOMETRY_SIZE,
     MEETING_SHOULDER,
     PARALLEL_SHOULDER,
     SEARCHED_JOINT,
+    SIXTH_JOINT,
     THREE_PARALLEL,
 )
 
@@ -98,10 +100,10 @@ def _classify(axes: np.ndarray, points: np.ndarray) -> tuple[float | None, float
         return arm_class, 0.0, max(wrist_error, error)
     if hand is not None:
         points[4:] = hand
-        return arm_class, 3.0, max(hand_error, error)
+        return arm_class, FOURTH_JOINT, max(hand_error, error)
     if elbow is not None:
         points[3:5] = elbow
-        return arm_class, 5.0, max(elbow_error, error)
+        return arm_class, SIXTH_JOINT, max(elbow_error, error)
     return None, 0.0, np.inf
 
 

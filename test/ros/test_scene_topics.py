@@ -15,6 +15,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_node.collision.model import CollisionModel
 from ik_node.collision.scene import Scene
+from ik_node.ros.body_markers import body_markers, MAX_SHOWN_PARTS
 
 NAME = 'six_axis_arm'
 CHAIN, TREE = robots.chain(NAME), robots.tree(NAME)
@@ -204,6 +205,17 @@ def test_objects_are_shown_as_they_are_checked(system, scene):
     assert ground.pose.position.z + 0.5 * ground.scale.z == pytest.approx(-0.2)
     tell(system, scene, Marker(action=Marker.DELETEALL))
     system.wait(lambda: not shown.of('objects'), what='no object')
+
+
+def test_of_many_parts_the_largest_are_shown():
+    """A cloud of thousands would hold the node for half a second."""
+    objects = Scene(CHAIN.base_link)
+    objects.add_points('cloud', np.random.default_rng(0).uniform(-1.0, 1.0, (9000, 3)), 0.02)
+    objects.add_box('table', (1.0, 1.0, 0.1))
+    assert sum(len(body.parts) for body in objects.bodies) > 10 * MAX_SHOWN_PARTS
+    made = body_markers('objects', objects.bodies, CHAIN.base_link, '')
+    assert len(made) == MAX_SHOWN_PARTS and made[0].scale.x == 1.0
+    assert [each.id for each in made] == [*range(len(made))]
 
 
 def test_what_collides_is_shown(system, scene):

@@ -56,6 +56,8 @@ from ik_node.solver.compiled.subproblems import (
 # the index of the joint along which an arm with an offset wrist is searched.
 AXIS_VECTORS, LINK_VECTORS, TIP_ROTATION, ARM_CLASS, SEARCHED_JOINT = 0, 18, 39, 48, 49
 GEOMETRY_SIZE = 50
+# Values of geometry[SEARCHED_JOINT]; 0 without a search.
+FOURTH_JOINT, SIXTH_JOINT = 3.0, 5.0
 # Values of geometry[ARM_CLASS].
 PARALLEL_SHOULDER, MEETING_SHOULDER, THREE_PARALLEL = 1.0, 2.0, 3.0
 

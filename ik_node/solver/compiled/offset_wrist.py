@@ -23,6 +23,7 @@ from ik_node.solver.compiled.closed_form import (
     ARM_CLASS,
     axis,
     branch_workspace,
+    FOURTH_JOINT,
     FULL_TURN,
     GEOMETRY_PART,
     goal_rotation,
@@ -549,7 +550,7 @@ def searched_rows(setup, T, seed, row, most):
     R = goal_rotation(geometry, goal)
     p = subtract(subtract(vector(goal, GOAL_POSITION), apply(R, link(geometry, 6))),
                  link(geometry, 0))
-    wrist = Wrist(geometry, geometry[SEARCHED_JOINT] == 3.0, R, p)
+    wrist = Wrist(geometry, geometry[SEARCHED_JOINT] == FOURTH_JOINT, R, p)
     count = find_candidates(wrist, work)
     for i in range(count):
         copy(work.found[i], branch_work.branches[i])

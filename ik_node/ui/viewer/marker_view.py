@@ -13,13 +13,13 @@ import viser
 from visualization_msgs.msg import Marker
 
 from ik_node.errors import GoalError
+from ik_node.ros.body_markers import GROUND_NAMESPACE
 from ik_node.ros.messages import matrix_from_pose
 from ik_node.ui.viewer.robot_view import Colour, place
 
 GHOST_NAMESPACE = 'ghost'  # drawn as a robot, from the topic ~/ghost
 GOAL_NAMESPACE = 'goal'
-GROUND_NAMESPACE = 'ground'  # the page has a ground of its own
-HIDDEN_NAMESPACES = GHOST_NAMESPACE, GROUND_NAMESPACE
+HIDDEN_NAMESPACES = GHOST_NAMESPACE, GROUND_NAMESPACE  # the page has a ground of its own
 GOAL_PALENESS = 0.45  # share of white in the arrows of the goal, unlike the pure handle
 
 Key = tuple[str, int]
@@ -116,7 +116,8 @@ class MarkerView:
     def _solid(self, name: str, marker: Marker, vertices: np.ndarray, faces: np.ndarray,
                colour: tuple[int, ...]) -> viser.SceneNodeHandle:
         return self._scene.add_mesh_simple(
-            name, vertices, faces, color=colour, cast_shadow=False, flat_shading=True,
+            name, vertices, faces, color=colour, cast_shadow=False,
+            flat_shading=marker.type == Marker.TRIANGLE_LIST,
             opacity=None if marker.color.a >= 1.0 else marker.color.a)
 
     def _lines(self, name: str, segments: np.ndarray, colour: tuple[int, ...],
