@@ -18,9 +18,7 @@ from typing import NoReturn
 
 from ik_node.command_line.nodes import node_help
 from ik_node.command_line.packages import missing
-
-END_SIGNALS = signal.SIGINT, signal.SIGTERM
-INTERRUPTED_CODE = 130  # the exit code that shells give
+from ik_node.command_line.signals import END_SIGNALS, INTERRUPTED_CODE
 
 
 def _main_of(module: str) -> Callable[[], None]:

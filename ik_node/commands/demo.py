@@ -33,6 +33,7 @@ from ik_node.collision.bodies import arm_bodies
 from ik_node.collision.ground import ground_body
 from ik_node.collision.model import CollisionModel
 from ik_node.command_line.demo import parse
+from ik_node.command_line.signals import INTERRUPTED_CODE
 from ik_node.commands.demo_goals import goals_for
 from ik_node.commands.demo_witness import Witness
 from ik_node.commands.pose_files import file_pose, FilePose, read_goals, read_poses
@@ -189,7 +190,7 @@ def main(argv: list[str] | None = None) -> None:
     try:
         code = demonstration.run()
     except KeyboardInterrupt:
-        code = 0 if options.keep else 130
+        code = 0 if options.keep else INTERRUPTED_CODE
     leave(demonstration.witness, code)
 
 

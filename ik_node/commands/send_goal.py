@@ -22,11 +22,12 @@ from geometry_msgs.msg import (
 )
 from nav_msgs.msg import Path
 import rclpy
-from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
 from ik_node.command_line.send_goal import parse
+from ik_node.command_line.signals import INTERRUPTED_CODE
 from ik_node.commands.pose_files import read_poses
 from ik_node.errors import ParameterError
 from ik_node.ros.handshake import greet, wait_for
@@ -155,13 +156,13 @@ def main(argv: list[str] | None = None) -> None:
     except (ParameterError, OSError) as error:
         print(f'send_goal: {error}', file=sys.stderr)
         sys.exit(2)
-    rclpy.init()
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node = Sender(options.node, topic, type(goal))
     try:
         code = _run(node, goal, options)
-    except (KeyboardInterrupt, ExternalShutdownException):
-        code = 130
-    leave(node if rclpy.ok() else None, code)
+    except KeyboardInterrupt:
+        code = INTERRUPTED_CODE
+    leave(node, code)
 
 
 def _run(node: Sender, goal: Any, options: argparse.Namespace) -> int:

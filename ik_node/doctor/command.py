@@ -12,6 +12,7 @@ import rclpy
 from rclpy.signals import SignalHandlerOptions
 
 from ik_node.command_line.doctor import parse
+from ik_node.command_line.signals import INTERRUPTED_CODE
 from ik_node.doctor import arm_checks as arm, node_checks as checks
 from ik_node.doctor.node_checks import Finding, Level, read_model
 from ik_node.doctor.observations import Observations
@@ -70,7 +71,7 @@ def main(argv: list[str] | None = None) -> None:
     """Run the command."""
     options = parse(sys.argv[1:] if argv is None else argv)
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    node, code = None, 130
+    node, code = None, INTERRUPTED_CODE
     try:
         node, seen = observe(options.node, options.timeout)
         found = diagnose(seen)

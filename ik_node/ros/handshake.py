@@ -12,16 +12,24 @@ import rclpy
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 
+from ik_node.command_line.signals import signals_deferred
+
 ANSWER_TIMEOUT_S = 0.5
 
 
 def wait_for(node: Node, condition: Callable[[], object], seconds: float) -> bool:
-    """Spin until a condition holds; return False if the time runs out."""
+    """
+    Spin until a condition holds; return False if the time runs out.
+
+    A signal whose handler raises, as that of Ctrl-C does, takes effect between two messages:
+    within one, rclpy would lose the exception and raise another.
+    """
     end = monotonic() + seconds
     while not condition():
         if monotonic() > end:
             return False
-        rclpy.spin_once(node, timeout_sec=0.05)
+        with signals_deferred():
+            rclpy.spin_once(node, timeout_sec=0.05)
     return True
 
 

@@ -19,6 +19,7 @@ from rclpy.logging import get_logger
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
+from ik_node.command_line.signals import END_SIGNALS
 from ik_node.errors import IkNodeError
 from ik_node.ros.executor import make_executor
 
@@ -81,7 +82,7 @@ def run(name: str, make_node: Callable[[], ClosableNode],
         if not spinning:
             leave(None, 0)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in END_SIGNALS:
         signal.signal(number, end)
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)

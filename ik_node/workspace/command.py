@@ -16,6 +16,7 @@ from time import monotonic
 from typing import TextIO
 
 from ik_node.command_line.packages import how_to_install, require_matplotlib
+from ik_node.command_line.signals import INTERRUPTED_CODE
 from ik_node.command_line.workspace import parse
 from ik_node.errors import IkNodeError, ParameterError
 from ik_node.model.chain import make_chain
@@ -47,7 +48,7 @@ def main(argv: list[str] | None = None) -> None:
         raise SystemExit(2) from None
     except KeyboardInterrupt:
         print('\nik_workspace: interrupted; nothing was written', file=sys.stderr)
-        raise SystemExit(130) from None
+        raise SystemExit(INTERRUPTED_CODE) from None
     if options.publish:
         _publish(workspace, options.frame_prefix, options.ros_arguments)
 
