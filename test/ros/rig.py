@@ -86,7 +86,7 @@ class Rig(Node):
         self._begin(Setting())
         self._publisher = self.create_publisher(JointState, 'joint_states', 10)
         self._dumped = self.create_publisher(String, 'rig/dumped', 10)
-        self.create_subscription(JointTrajectory, 'joint_trajectory', self._take, 10)
+        self.create_subscription(JointTrajectory, 'joint_trajectory', self._on_trajectory, 10)
         kind = action_type()
         self._server = None if kind is None else TrajectoryServer(
             self, kind, self._take, lambda goal: self._controller.cancel(goal))
@@ -99,17 +99,22 @@ class Rig(Node):
             self._joints, np.zeros(len(self._joints), dtype=bool), self._q,
             ControllerOptions(interpolate_from_desired_state=setting.from_desired), self._plant)
         self._cycle, self._next_state = round(time() / self._period), 0.0
-        self._count = 0
+        self._count, self._overdue = 0, 0.0
         self._under_way.clear()
         self._states.clear()
 
-    def _take(self, message, goal=None):
+    def _on_trajectory(self, message, info):
+        # From when it was sent on: the link is not later because this process is.
+        self._take(message, sent=1e-9 * info['source_timestamp'])
+
+    def _take(self, message, goal=None, sent=None):
         with self._lock:
             late = self._setting.late[self._count % len(self._setting.late)]
             self._count += 1
-            arrives = time() + late
+            arrives = (time() if sent is None else sent) + late
             if self._under_way:  # a link keeps the order
                 arrives = max(arrives, self._under_way[-1][0])
+            self._overdue = max(self._overdue, (self._cycle - 1) * self._period - arrives)
             self._under_way.append((arrives, message, goal))
 
     def _on_setting(self, message):
@@ -119,8 +124,9 @@ class Rig(Node):
             if self._plant.commands:
                 np.save(file, np.array(self._plant.commands))
             self._q = self._plant.state.q
+            told = json.dumps({'file': file, 'overdue': self._overdue})
             self._begin(Setting(**given))
-        self._dumped.publish(String(data=file))
+        self._dumped.publish(String(data=told))
 
     def work(self):
         """Do the cycles that are due."""
