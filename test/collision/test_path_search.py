@@ -3,6 +3,7 @@
 """Paths among obstacles: each connection is free, judged by dense samples and by coal."""
 
 from geometry_oracle import bodies_of, model_of, Oracle
+from nightly import samples
 import numpy as np
 import pytest
 import robots
@@ -54,7 +55,7 @@ def test_each_connection_is_free(name):
     """For random starts and goals that no straight line joins."""
     rng = np.random.default_rng(4)
     searched = 0
-    while searched < 8:
+    while searched < samples(usual=3, nightly=8):
         boxes = random_boxes(rng)
         model = model_among(name, boxes)
         Q = robots.random_postures(robots.chain(name), 20, int(rng.integers(1 << 30)))

@@ -4,13 +4,13 @@
 
 import copy
 import math
-import os
 from pathlib import Path
 import sys
 import time
 import xml.etree.ElementTree as ET
 
 from hypothesis import given, HealthCheck, settings, strategies as st
+from nightly import samples
 import numpy as np
 import pytest
 import robots
@@ -21,7 +21,7 @@ from ik_node.model.urdf import JointType, MAX_BYTES, MAX_ELEMENTS, parse_urdf, r
 
 LIMIT = '<limit lower="-1" upper="2" effort="3" velocity="4"/>'
 AXIS = '<axis xyz="0 0 1"/>'
-MUTANTS = 1500 if os.environ.get('IK_NODE_TEST_NIGHTLY') else 150
+MUTANTS = samples(usual=150, nightly=1500)
 
 
 def joint(name='j', kind='revolute', parent='a', child='b', inside=AXIS + LIMIT):

@@ -5,6 +5,7 @@
 from dataclasses import replace
 
 from motion_checker import Bounds, dense, faults, path_of
+from nightly import samples
 import numpy as np
 import pytest
 import ruckig
@@ -21,7 +22,7 @@ from ik_node.motion.point_to_point import (
 from ik_node.motion.start_state import StartState
 from ik_node.motion.trajectory import MotionState
 
-COUNT = 300
+COUNT = samples(usual=100, nightly=300)
 NAMES = ('a', 'b', 'c')
 PERIOD = 0.1
 
@@ -169,7 +170,7 @@ def test_a_jerk_switch_next_to_a_point_keeps_the_limits():
     check(plan_stop(NAMES, at(start), limits, 0.1), limits, start)
 
 
-@pytest.mark.parametrize('seed', range(300))
+@pytest.mark.parametrize('seed', range(COUNT))
 def test_velocity_limit_below_the_speed_in_motion(seed):
     """Lowered below the present, still rising speed: accepted, and not exceeded further."""
     rng = np.random.default_rng(4000 + seed)

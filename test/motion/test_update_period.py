@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 from hypothesis import given, settings, strategies as st
 from motion_checker import Bounds, faults, path_of, state_at
+from nightly import samples
 import numpy as np
 import pytest
 
@@ -212,10 +213,11 @@ def test_a_splice_keeps_the_limits(phase, stops, seed):
     (0, False), (1, False), (3, False), (10, False), (0, True), (3, True)])
 def test_the_estimate_and_close_points_are_needed(lag, from_desired):
     """Without them a splice at full speed leaves the trajectory."""
+    phases = np.linspace(0.02, 0.98, samples(usual=7, nightly=17))
+
     def kicks(**named):
         return (kick(splice(phase, lambda at: plan(at, BACK), lag, from_desired, seed=seed,
-                            **named)[0])
-                for seed, phase in enumerate(np.linspace(0.02, 0.98, 17)))
+                            **named)[0]) for seed, phase in enumerate(phases))
 
     # Whether the controller begins where the arm is measured, or at its last command,
     # which it dates back by one cycle.
@@ -229,7 +231,7 @@ def test_the_estimate_and_close_points_are_needed(lag, from_desired):
 @pytest.mark.parametrize('period', [0.02, 0.004, 0.002, 0.001])
 def test_splices_for_slow_and_fast_controllers(period, from_desired):
     """With an arm that lags by three cycles: none leaves the trajectory."""
-    for seed, phase in enumerate(np.linspace(0.05, 0.95, 5)):
+    for seed, phase in enumerate(np.linspace(0.05, 0.95, samples(usual=2, nightly=5))):
         told, _ = splice(phase, lambda at: plan(at, BACK), 3, from_desired, seed=seed,
                             period=period)
         assert kick(told, period) < 1.02 * LIMITS.acceleration[0]

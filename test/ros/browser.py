@@ -15,13 +15,20 @@ from scripts.screenshot import ARGUMENTS, CHROMIUM, dismiss_warning, PROJECT
 
 PATIENCE = 120.0  # s; pictures are computed without a graphics card
 SIZE = {'width': 1120, 'height': 600}  # the panels take 600 pixels of the width
-# Without a graphics card each picture takes the whole processor for tenths of a second.
-FEW_PICTURES = """window.requestAnimationFrame = draw =>
-    setTimeout(() => draw(performance.now()), 150);
+# Without a graphics card each picture takes the whole processor for tenths of a second:
+# they are drawn rarely, and four in a row where one is looked at.
+FEW_PICTURES = """window.betweenPictures = 600;
+window.requestAnimationFrame = draw =>
+    setTimeout(() => draw(performance.now()), window.betweenPictures);
 window.cancelAnimationFrame = clearTimeout;"""
 SOME_FRAMES = """() => new Promise(done => {
     let left = 4;
-    const draw = () => left-- > 0 ? requestAnimationFrame(draw) : done();
+    window.betweenPictures = 50;
+    const draw = () => {
+        if (left-- > 0) return requestAnimationFrame(draw);
+        window.betweenPictures = 600;
+        done();
+    };
     draw();
 })"""
 POSE = """name => {

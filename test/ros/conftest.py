@@ -4,7 +4,7 @@
 
 from pathlib import Path
 
-from harness import environment, Probe, QUICK, run_system
+from harness import environment, Probe, QUICK, run_system, SIM_DEFAULTS
 import pytest
 import rclpy
 from recorded import record_in, Recorded
@@ -58,6 +58,21 @@ def trajectories_are_sound(recorded):
     assert not found, found  # in full: pytest would cut off the words that count
 
 
+@pytest.fixture(scope='module', autouse=True)
+def sim_defaults(request, monkeypatch_module):
+    """Run simulated controllers at the rate of a real one where tests judge motion."""
+    marks = getattr(request.module, 'pytestmark', [])
+    if 'real_time' in [mark.name for mark in (marks if isinstance(marks, list) else [marks])]:
+        monkeypatch_module.delitem(SIM_DEFAULTS, 'rate')
+
+
+@pytest.fixture(scope='module')
+def monkeypatch_module():
+    """Return a monkeypatch that lasts for a module."""
+    with pytest.MonkeyPatch.context() as patch:
+        yield patch
+
+
 @pytest.fixture
 def probe():
     """Return a fresh pair of eyes."""
@@ -72,18 +87,24 @@ def limits():
     return QUICK
 
 
+@pytest.fixture(scope='module')
+def sim():
+    """Return the parameters of the simulated controllers of a module, besides SIM_DEFAULTS."""
+    return {}
+
+
 @pytest.fixture
-def system(tmp_path, probe, recorded, limits):
+def system(tmp_path, probe, recorded, limits, sim):
     """Run a system for one test."""
-    with run_system(tmp_path, probe, limits):
+    with run_system(tmp_path, probe, limits, sim):
         yield probe
 
 
 @pytest.fixture(scope='module')
-def shared_system(tmp_path_factory, recorded, limits):
+def shared_system(tmp_path_factory, recorded, limits, sim):
     """Run one system for the tests of a module that leave it ready for the next."""
     probe = Probe()
-    with run_system(tmp_path_factory.mktemp('system'), probe, limits):
+    with run_system(tmp_path_factory.mktemp('system'), probe, limits, sim):
         yield probe
     probe.destroy_node()
 

@@ -57,6 +57,9 @@ PROGRAM = 'from ik_node.entry import {name}; {name}()'
 READY = [0.0, 0.3, -0.4, 0.0, 1.0, 0.0]  # a posture of ARM away from singularities
 # Limits of a node whose motions are only waited for: they take half as long as by default.
 QUICK = {'motion.acceleration_limits': '[10.0]', 'motion.jerk_limits': '[200.0]'}
+# Of simulated controllers.  Where nobody judges how the arm moves, fewer messages leave more of
+# the machine to the tests beside.
+SIM_DEFAULTS = {'rate': 25.0}
 
 
 class Process:
@@ -73,7 +76,8 @@ class Process:
                  remap: dict[str, str] | None = None, arguments: list[str] = (),
                  inside: list[str] = (), script: str = '', fresh: bool = False) -> None:
         given = ['--ros-args']
-        for key, value in (parameters or {}).items():
+        defaults = SIM_DEFAULTS if name == 'sim_controller' else {}
+        for key, value in {**defaults, **(parameters or {})}.items():
             given += ['-p', f'{key}:={value}']
         for old, new in (remap or {}).items():
             given += ['-r', f'{old}:={new}']

@@ -553,7 +553,7 @@ def test_phone(chromium, port, arm):
             return all(0.0 < x < PHONE_SIZE['width'] and 0.0 < y < panel['y'] for x, y in points)
 
         window.wait(arm_is_seen, 'the arm above the panel')
-        assert on_top(window, 'Stop') and on_top(window, 'Move')
+        window.wait(lambda: on_top(window, 'Stop') and on_top(window, 'Move'), 'the buttons')
         assert not overflowing(window)
 
 

@@ -14,6 +14,7 @@ from answers import (
     tip_pose,
     UNBIASED,
 )
+from nightly import samples
 import numpy as np
 import pytest
 import robots
@@ -57,8 +58,9 @@ def distance(chain, q, preferred):
 
 # ---- how far it goes --------------------------------------------------------
 
-@pytest.mark.parametrize('name, kind, count', [*((*case, 10) for case in CURVES),
-                                               *((*case, 4) for case in SURFACES)])
+@pytest.mark.parametrize('name, kind, count', [
+    *((*case, samples(usual=4, nightly=10)) for case in CURVES),
+    *((*case, samples(usual=2, nightly=4)) for case in SURFACES)])
 def test_the_best_posture_of_the_self_motion_is_found(name, kind, count):
     """Within 5 % of the best posture of a sweep over the whole self-motion."""
     misses = []

@@ -25,6 +25,7 @@ from following import (
 )
 from hypothesis import given, HealthCheck, settings, strategies as st
 from motion_checker import begins_on, Bounds, faults
+from nightly import samples
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -84,7 +85,7 @@ def check_alone(trajectory, now, checker):
     assert (most <= checker.most * 1.001 + slack).all()
 
 
-@settings(max_examples=120, deadline=None, derandomize=True,
+@settings(max_examples=samples(usual=40, nightly=120), deadline=None, derandomize=True,
           suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_every_limit_at_every_cycle(data):

@@ -5,6 +5,7 @@
 from math import nan, pi
 
 from hypothesis import given, settings, strategies as st
+from nightly import samples
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -111,7 +112,7 @@ def test_lines_may_begin_elsewhere():
 
 
 @given(st.integers(0, 10**6))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=samples(usual=60, nightly=200), deadline=None)
 def test_an_arc_goes_through_its_three_poses_on_a_circle(seed):
     poses = random_poses(seed, 3)
     path = ToolPath.arc(*poses)
