@@ -3,6 +3,7 @@
 """What the sliders of the page show of a posture."""
 
 from math import pi
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,7 +12,7 @@ from ik_node.model.urdf import parse_urdf
 
 pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
 
-from ik_node.ui.viewer.joint_sliders import shown_posture  # noqa: E402
+from ik_node.ui.viewer.joint_sliders import JointPanel, shown_posture  # noqa: E402
 
 LIMIT = '<limit lower="{}" upper="{}" velocity="1" effort="1"/>'
 JOINTS = (('turns', 'revolute', LIMIT.format(-3.3, 3.3)), ('goes on', 'continuous', ''),
@@ -30,3 +31,40 @@ CHAIN = make_chain(parse_urdf(
 def test_only_joints_without_limits_lose_turns(name, position, shown):
     """A joint just outside its limit is shown at that limit, not at the other one."""
     assert shown_posture(CHAIN, {name: position}) == {name: pytest.approx(shown, abs=1e-9)}
+
+
+class Panel:
+    """A panel whose page is played: handlers of its controls, ghosts and goals."""
+
+    def __init__(self, server):
+        self.changes, self.clicks, self.shown, self.goals = {}, [], [], []
+        inbox = SimpleNamespace(
+            on_change=lambda slider, do: self.changes.update({slider.label: do}),
+            on_click=lambda _button, do: self.clicks.append(do))
+        self.panel = JointPanel(server, inbox, CHAIN, self.shown.append, self.go, print)
+
+    def go(self, names, positions):
+        """Take a goal."""
+        self.goals.append(dict(zip(names, positions)))
+        return 'stamp'
+
+
+def test_a_joint_state_does_not_undo_a_touch():
+    """It may come between the change of a slider and its event: what was chosen is kept."""
+    viser = pytest.importorskip('viser')
+    server = viser.ViserServer(host='127.0.0.1', port=0, verbose=False)
+    try:
+        played = Panel(server)
+        played.panel.take_positions({'turns': 1.0, 'slides': 2.0})
+        played.panel.take_positions({'turns': 1.1, 'slides': 2.0})
+        played.changes['turns (rad)'](0.25)
+        assert played.panel._sliders['turns'].value == 0.25
+        played.panel.take_positions({'turns': 1.1, 'slides': 2.1})
+        move, _ = played.clicks
+        move()
+        assert played.shown[-1] == played.goals[-1] == {'turns': 0.25}
+        assert played.panel._sliders['turns'].value == 0.25
+        played.panel.take_answer('stamp', 'reached')
+        assert played.panel._sliders['turns'].value == 1.1 and played.shown[-1] == {}
+    finally:
+        server.stop()

@@ -415,7 +415,7 @@ def test_sliders_follow_the_arm_until_they_are_touched(window, arm):
     # The arm moves meanwhile: what the page knew of joint_1 is outdated.
     assert arm.final(arm.send_joints([0.1, *READY[1:]]))['state'] == 'reached'
     window.wait(lambda: slider_value(window, 'joint_1') == 0.1, 'the untouched slider')
-    assert slider_value(window, 'joint_2') == 0.4
+    window.wait(lambda: slider_value(window, 'joint_2') == 0.4, 'the touched slider')
     known = len(arm.statuses)
     window.press('Move to these joints')
     assert next_end(window, arm, known)['state'] == 'reached'

@@ -76,7 +76,7 @@ class JointPanel:
         self._chain = chain
         self._show, self._go, self._say = show, go, say
         self._positions: Mapping[str, float] = {}
-        self._touched: set[str] = set()
+        self._touched: dict[str, float] = {}  # joint -> position that was chosen for it
         self._settling: dict[str, float] = {}  # joint -> time of its last touch (monotonic, s)
         self._goal_stamp = ''
         self._folder = server.gui.add_folder('Joints')
@@ -102,21 +102,16 @@ class JointPanel:
         inbox.on_change(slider, partial(self._touch, name))
         self._sliders[name] = slider
 
-    def _touch(self, name: str, _value: float) -> None:
-        self._touched.add(name)
+    def _touch(self, name: str, value: float) -> None:
+        # The slider may have been set to the position of the arm since.
+        self._touched[name] = self._sliders[name].value = value
         self._settling[name] = monotonic()
         self._goal_stamp = ''
-        self._show(self._chosen())
-
-    def _chosen(self) -> dict[str, float]:
-        """Return the positions of the sliders that were moved, by joint name."""
-        return {name: slider.value for name, slider in self._sliders.items()
-                if name in self._touched}
+        self._show(dict(self._touched))
 
     def _move(self) -> None:
-        chosen = self._chosen()
-        if chosen:
-            self._goal_stamp = self._go(list(chosen), list(chosen.values()))
+        if self._touched:
+            self._goal_stamp = self._go(list(self._touched), list(self._touched.values()))
         else:
             self._say(False, 'move a slider first: all of them show where the arm is')
 
