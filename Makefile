@@ -21,16 +21,17 @@ demo: $(VENV)/.demo
 	@$(BIN)/ik_demo $(if $(KEEP),--keep) $(if $(URDF),--urdf '$(URDF)') $(if $(BASE),--base-link '$(BASE)') \
 	  $(if $(TIP),--tip-link '$(TIP)') $(if $(XACRO_ARGS),--xacro-args $(XACRO_ARGS))
 
-# All tests by several processes, each in a ROS domain of its own, and then those that judge
-# motion in real time, which leave the processors idle half of the time; a selection by one process.
-WORKERS ?= 4
+# All tests by several processes, each in a ROS domain of its own, which wait most of the time;
+# then, by fewer, those that judge motion in real time; a selection by one process.
+WORKERS ?= 6
+REAL_TIME_WORKERS ?= 4
 PYTEST := $(BIN)/python -m pytest
 test: $(VENV)/.test
 ifdef ARGS
 	@$(PYTEST) $(ARGS)
 else
 	@$(PYTEST) -n $(WORKERS) --dist loadfile -m "not real_time" && \
-	  $(PYTEST) -n $(WORKERS) --dist loadfile -m real_time
+	  $(PYTEST) -n $(REAL_TIME_WORKERS) --dist loadfile -m real_time
 endif
 
 # The same with ten times as many mutants of descriptions, then a million hostile calls, then the soak.

@@ -17,11 +17,11 @@ import pytest
 HERE = Path(__file__).parent
 # Files that take longest, minutes of motion in real time: processes begin with them.
 LONGEST_FIRST = tuple(f'ros/test_{name}.py' for name in (
-    'viewer_page', 'demo', 'lifecycle', 'watching', 'fault_process', 'doctor', 'interruption',
-    'stream', 'stream_ends', 'takeover', 'joint_states', 'send_goal', 'fault_graph',
-    'start_and_end', 'goal_kinds', 'fault_restart', 'fuzz_messages', 'soak', 'fuzz_viewer',
-    'fault_clock', 'goal_order', 'hostile_meshes', 'parameters', 'fault_states', 'sim_start',
-    'interactive_goal'))
+    'viewer_page', 'demo', 'doctor', 'watching', 'joint_states', 'lifecycle', 'interruption',
+    'stream', 'stream_ends', 'takeover', 'collisions', 'fault_process', 'start_and_end',
+    'fault_graph', 'send_goal', 'goal_kinds', 'fault_clock', 'scene_topics', 'motion',
+    'parameters', 'fault_restart', 'sim_start', 'soak', 'live_parameters', 'goal_order',
+    'fault_states', 'health', 'fuzz_viewer', 'fuzz_messages', 'interactive_goal'))
 
 # Programs under test must not know that `make test` started them.
 for name in ('MAKELEVEL', 'MAKEFLAGS', 'MFLAGS'):

@@ -33,8 +33,6 @@ from ik_node.ros.action_client import ACTION_NAME
 from ik_node.ros.node_parameters import declare
 from ik_node.ros.parameters import IK_NODE
 
-pytestmark = pytest.mark.real_time
-
 NAMES = [f'joint_{k}' for k in range(1, 7)]
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 PATIENCE = '30'  # s, for what ends earlier; for what does not, the default is enough

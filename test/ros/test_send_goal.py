@@ -35,6 +35,12 @@ def send(system, *arguments):
     return answer
 
 
+@pytest.fixture(scope='module')
+def sim():
+    """Have joint states as often as real arms send them: tests look at ways."""
+    return {'rate': 100.0}
+
+
 @pytest.fixture
 def system(shared_system):
     """Return the system with the arm at READY, brought there by values without names."""

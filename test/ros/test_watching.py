@@ -89,10 +89,10 @@ def test_off_track(arm):
 def test_off_track_under_lowered_limits(arm):
     """An arm that is faster than is allowed now, and leaves its way, is brought to rest."""
     arm.change(NODE, watch__path_tolerance=[0.05])
-    assert arm.set_parameters(NODE, {'motion.velocity_limits': [0.4]}).successful
-    stamp = under_way(arm)
-    assert arm.set_parameters(NODE, {'motion.velocity_limits': [0.1]}).successful
     try:
+        assert arm.set_parameters(NODE, {'motion.velocity_limits': [1.0]}).successful
+        stamp = under_way(arm)
+        assert arm.set_parameters(NODE, {'motion.velocity_limits': [0.1]}).successful
         arm.change(SIM, following__blocked_joints=['joint_2'])
         assert reasons(arm, stamp) == ['ACCEPTED', 'OFF_TRACK']
         assert 'at rest in' in arm.final(stamp)['message']
