@@ -76,6 +76,11 @@ def test_pip_install_gives_the_solver_without_ros(tmp_path):
                '--no-build-isolation', '--disable-pip-version-check', '--target', tmp_path, ROOT)
     assert done.returncode == 0, done.stderr
     shutil.rmtree(ROOT / 'build', ignore_errors=True)
+    # With what is compiled already; test_compilation.py compiles.
+    for kernel in ROOT.glob('ik_node/**/__pycache__/*.nb?'):
+        shutil.copy(kernel, tmp_path / kernel.parent.relative_to(ROOT))
+    for source in ROOT.glob('ik_node/**/*.py'):
+        shutil.copystat(source, tmp_path / source.relative_to(ROOT))
     code = '''
 import sys
 for name in ('rclpy', 'rcl_interfaces', 'std_msgs', 'geometry_msgs', 'ament_index_python'):
