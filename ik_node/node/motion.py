@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from time import monotonic, thread_time
 
 import numpy as np
@@ -104,10 +104,8 @@ class Motion:
             self._goals.end(task, GoalState.REACHED, Reason.ALREADY_THERE,
                             'the arm is there already')
             return
-        if robot.settings.detour_time > 0.0 and robot.settings.solver.collisions is not None:
-            self.begin(task, self.joint_plan(task, ''), self._detour_plan(task))
-        else:
-            self.begin(task, self.joint_plan(task))
+        detour = self._detour_plan(task)
+        self.begin(task, self.joint_plan(task, JOINT_ADVICE if detour is None else ''), detour)
 
     def joint_plan(self, task: GoalTask, advice: str = JOINT_ADVICE) -> Plan:
         """Return the planner of the fastest motion to ``task.q_goal``; advice if it collides."""
@@ -126,9 +124,15 @@ class Motion:
 
         return plan
 
-    def _detour_plan(self, task: GoalTask) -> Plan:
-        """Return the planner of a motion round obstacles, to any posture that serves the goal."""
+    def _detour_plan(self, task: GoalTask) -> Plan | None:
+        """
+        Return the planner of a motion round obstacles, to any posture that serves the goal.
+
+        None if the settings want none.
+        """
         robot = self._holder.require()
+        if robot.settings.detour_time == 0.0 or robot.settings.solver.collisions is None:
+            return None
 
         def plan(departure: StartState) -> Trajectory:
             settings, q = robot.settings, departure.splice.q
@@ -194,8 +198,34 @@ class Motion:
             If there is none.
 
         """
+        return plan(self._departure_now())
+
+    def planned_to_joints(self, task: GoalTask) -> Future:
+        """
+        Return the motion to ``task.q_goal`` that would start now, without sending it.
+
+        It is there at once, or planned round obstacles in another thread until the task ends.
+
+        Raises
+        ------
+        IkNodeError
+            If there is none.
+
+        """
+        detour, planned = self._detour_plan(task), Future()
+        try:
+            planned.set_result(self.planned(
+                self.joint_plan(task, JOINT_ADVICE if detour is None else '')))
+        except TrajectoryError as error:
+            if detour is None or error.reason is not Reason.COLLISION:
+                raise
+            self.preparation.require(Kernels.DETOURS)
+            planned = _beside(_after(error, detour), self._departure_now())
+        return planned
+
+    def _departure_now(self) -> StartState:
         robot = self._holder.require()
-        return plan(self.departure(robot, *self._arm.measured(robot), self._arm.instant()))
+        return self.departure(robot, *self._arm.measured(robot), self._arm.instant())
 
     def begin(self, task: GoalTask, plan: Plan, detour: Plan | None = None,
               late: int = 0) -> None:
@@ -274,9 +304,7 @@ class Motion:
         q, qd = self._arm.measured(robot)
         occupied = self._occupied(robot, q)
         departure = self.departure(robot, q, qd, self._arm.instant())
-        settings, thread = robot.settings, ThreadPoolExecutor(1, 'path')
-        planning = thread.submit(plan, departure)
-        thread.shutdown(wait=False)  # it ends with the plan
+        settings, planning = robot.settings, _beside(plan, departure)
 
         def planned(now: StartState) -> Trajectory:
             unchanged = self._holder.robot is robot and robot.settings is settings \
@@ -587,6 +615,14 @@ class Motion:
         joined = '' if robot.course.stamp is not None or not departure.states else \
             f'; it may begin with a step, because {self._why_not_joined(at)}'
         return f'at rest in {ramp.duration:.2f} s{joined}'
+
+
+def _beside(plan: Plan, departure: StartState) -> Future:
+    """Return the future trajectory of a plan that is made in another thread."""
+    thread = ThreadPoolExecutor(1, 'plan')
+    planning = thread.submit(plan, departure)
+    thread.shutdown(wait=False)  # it ends with the plan
+    return planning
 
 
 def _after(blocked: TrajectoryError, detour: Plan) -> Plan:

@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 import traceback
+from typing import NamedTuple
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
@@ -17,6 +19,7 @@ from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 
 from ik_node.errors import GoalError, IkNodeError, Reason
+from ik_node.motion.trajectory import Trajectory
 from ik_node.node.arm_state import ArmState
 from ik_node.node.display import contact_of, Display, Scene, under_way
 from ik_node.node.frames import NotYet
@@ -24,18 +27,34 @@ from ik_node.node.goal_conversion import GoalConversion
 from ik_node.node.goal_status import GoalTask, numbers
 from ik_node.node.motion import Motion
 from ik_node.node.preparation import Kernels
-from ik_node.node.robot import RobotHolder
+from ik_node.node.robot import Robot, RobotHolder
 from ik_node.ros.goal_kinds import GOAL_KINDS
 from ik_node.ros.qos import NEWEST_QOS
-from ik_node.ros.status_messages import stamp_text
+from ik_node.ros.status_messages import GoalState, stamp_text
 from ik_node.solver.goal import Goal
-from ik_node.solver.reachability import Colour, judge
+from ik_node.solver.reachability import Colour, judge, ReachabilityReport
+from ik_node.solver.result import Posture
 
 COLOUR_LEVELS = {Colour.GREEN: DiagnosticStatus.OK, Colour.AMBER: DiagnosticStatus.WARN,
           Colour.RED: DiagnosticStatus.ERROR}
-PREVIEW_ADVICE = ('; unless motion.detour_time is 0, a way round is searched when the goal is '
-                  'sent')
 PREVIEW_FIGURES = 'q', 'limit_margin', 'smallest_singular_value', 'jump', 'limiting_joint'
+
+
+class Asked(NamedTuple):
+    """The latest preview: its stamp, the kind of the goal, and the goal."""
+
+    stamp: str
+    kind: str
+    goal: Goal
+
+
+class Search(NamedTuple):
+    """A way round obstacles that is being planned for a preview."""
+
+    stamp: str
+    task: GoalTask
+    robot: Robot
+    planning: Future
 
 
 class Preview:
@@ -49,7 +68,9 @@ class Preview:
         self._targets = targets
         self._motion = motion
         self._display = display
-        self._asked: tuple[str, Goal] | None = None
+        self._asked: Asked | None = None
+        self._search: Search | None = None
+        self._bell = node.create_guard_condition(self._on_search_end)
         self._publisher = node.create_publisher(DiagnosticStatus, '~/preview', NEWEST_QOS)
         for kind in GOAL_KINDS:
             if kind.preview:
@@ -61,12 +82,13 @@ class Preview:
 
     def _on_preview(self, kind: str, message: PoseStamped | PointStamped) -> None:
         stamp, self._asked = stamp_text(message.header.stamp), None
+        self._end_search()
         try:
             robot = self._holder.require()
             # With the latest transform; previews do not wait for TF.
             header = Header(frame_id=message.header.frame_id)
             goal = self._targets.goal(kind, header, message, robot)
-            self._asked = kind, goal
+            self._asked = Asked(stamp, kind, goal)
             if not goal.is_exact:
                 self._motion.preparation.require(Kernels.FREE_AXES)
             result = self._targets.solve(goal, robot)
@@ -78,10 +100,7 @@ class Preview:
                                             throttle_duration_sec=5.0)
             self._show_refusal(sentence)
             return
-        self._answer(stamp, prospect.colour, prospect.reason, prospect.sentence, {
-            'q': numbers(result.q), 'limit_margin': f'{prospect.limit_margin:.4f}',
-            'smallest_singular_value': f'{prospect.smallest_singular_value:.4f}',
-            'jump': f'{prospect.jump:.4f}', 'limiting_joint': prospect.limiting_joint})
+        self._answer_by(stamp, prospect, result.q, prospect.sentence)
         self._display.preview(replace(Scene.of(goal, prospect, result.q),
                                       contact=contact_of(result, robot)), robot)
 
@@ -96,8 +115,15 @@ class Preview:
 
     def _show_refusal(self, sentence: str) -> None:
         if self._holder.robot is not None:
-            goal = None if self._asked is None else self._asked[1]
+            goal = None if self._asked is None else self._asked.goal
             self._display.preview(Scene(goal, Colour.RED, sentence), self._holder.robot)
+
+    def _answer_by(self, stamp: str, prospect: ReachabilityReport, q: np.ndarray,
+                   sentence: str) -> None:
+        self._answer(stamp, prospect.colour, prospect.reason, sentence, {
+            'q': numbers(q), 'limit_margin': f'{prospect.limit_margin:.4f}',
+            'smallest_singular_value': f'{prospect.smallest_singular_value:.4f}',
+            'jump': f'{prospect.jump:.4f}', 'limiting_joint': prospect.limiting_joint})
 
     def _answer(self, stamp: str, colour: Colour, reason: Reason, sentence: str,
                 figures: dict[str, str] | None = None) -> None:
@@ -121,26 +147,68 @@ class Preview:
         return response
 
     def _plan(self) -> str:
-        """Plan the motion to the latest preview, display it, and return a description."""
+        """
+        Plan the motion to the latest preview, display it, and return a description.
+
+        If a way round obstacles has to be searched, that is told on ``~/preview`` later.
+        """
         if self._asked is None:
             raise GoalError('there is no preview to plan for; publish one on '
                             f'{self._node.resolve_topic_name("~/preview_pose")} first',
                             Reason.PATH_INVALID)
-        robot, (kind, goal) = self._holder.require(), self._asked
+        self._end_search()
+        robot, (stamp, kind, goal) = self._holder.require(), self._asked
         task = GoalTask(0, Time(), kind, goal)
         if self._motion.is_there(task, robot, self._arm.measured(robot)[0]):
             raise GoalError('the arm is there already', Reason.ALREADY_THERE)
         if kind == 'pose' and robot.settings.straight:
-            trajectory = self._motion.planned(
-                self._motion.path_plan(task, [goal.T_base_tip]))
-        else:
-            result = task.result = self._targets.solve(goal, robot)
-            if not result.success:
-                raise GoalError(result.message, result.status)
-            task.q_goal = result.q
-            trajectory = self._motion.planned(self._motion.joint_plan(task, PREVIEW_ADVICE))
-        scene = under_way(task, goal, trajectory, robot)
+            return self._show_plan(task, self._motion.planned(
+                self._motion.path_plan(task, [goal.T_base_tip])), robot)
+        result = task.result = self._targets.solve(goal, robot)
+        if not result.success:
+            raise GoalError(result.message, result.status)
+        task.q_goal = result.q
+        planning = self._motion.planned_to_joints(task)
+        if planning.done():
+            return self._show_plan(task, planning.result(), robot)
+        self._search = Search(stamp, task, robot, planning)
+        planning.add_done_callback(lambda _: self._bell.trigger())
+        return ('the direct motion would collide; a way round is searched, and '
+                f'{self._node.resolve_topic_name("~/preview")} tells what came of it')
+
+    def _show_plan(self, task: GoalTask, trajectory: Trajectory, robot: Robot) -> str:
+        """Display a motion, and return a description."""
+        scene = under_way(task, task.goal, trajectory, robot)
         self._display.preview(scene, robot)
         length = np.linalg.norm(np.diff(scene.path, axis=0), axis=1).sum()
+        way = ', round obstacles' if 'detour' in task.figures else ''
         part = '' if task.interruption is None else f'; as far as it can: {task.interruption}'
-        return f'{trajectory.duration:.2f} s, {length:.3f} m of the tip{part}'
+        return f'{trajectory.duration:.2f} s, {length:.3f} m of the tip{way}{part}'
+
+    # ---- ways round obstacles -----------------------------------------------
+
+    def _end_search(self) -> None:
+        """End the search for the plan that was asked for last; a newer one takes its place."""
+        if self._search is not None:
+            self._search.task.state = GoalState.SUPERSEDED
+            self._search = None
+
+    def _on_search_end(self) -> None:
+        if self._search is None or not self._search.planning.done():
+            return
+        (stamp, task, robot, planning), self._search = self._search, None
+        try:
+            trajectory = planning.result()
+            if self._holder.robot is not robot:
+                raise GoalError('the robot description changed during the search; ask again',
+                                Reason.MODEL_MISSING)
+            task.result = None  # another posture may have been easier to get to
+            sentence = self._show_plan(task, trajectory, robot)
+        except Exception as error:  # noqa: BLE001 - a search never goes without an answer
+            reason, sentence = self._explained(error)
+            self._answer(stamp, Colour.RED, reason, sentence)
+            self._show_refusal(sentence)
+            return
+        prospect = judge(Posture(robot.chain, trajectory.end, trajectory.start.q),
+                         robot.settings.thresholds)
+        self._answer_by(stamp, prospect, trajectory.end, sentence)

@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nothing is sent that would collide; judged by Pinocchio and coal."""
 
+from contextlib import contextmanager
+import os
 from time import monotonic
 
+from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
 from geometry_oracle import bodies_of, Oracle
 from harness import (
@@ -28,6 +31,7 @@ from std_srvs.srv import Trigger
 from ik_node.collision.model import CollisionModel
 from ik_node.collision.parts import Body, ConvexPart
 from ik_node.collision.scene_file import read_scene
+from ik_node.ros.status_messages import values_of
 
 NAME = 'six_axis_arm'
 CHAIN, TREE = robots.chain(NAME), robots.tree(NAME)
@@ -116,6 +120,87 @@ def test_a_way_round(tmp_path, probe):
         assert refused['reason'] == 'COLLISION'
         assert "'post' would" in refused['message'] and 'motion.detour_time' in refused['message']
         assert_free(probe.trajectories, objects_of(scene), 0.005)
+
+
+@pytest.fixture
+def planning(tmp_path, probe):
+    """Run a system among objects; give functions that preview a posture, and ask for a plan."""
+    @contextmanager
+    def planning(objects):
+        scene = tmp_path / 'scene.yaml'
+        scene.write_text(objects)
+        with run_system(tmp_path, probe, {**CHECKED, 'collision.scene_file': scene,
+                                          'motion.detour_time': 60.0},
+                        {'initial_positions': LEFT}):
+            previews, answers = probe.publisher(PoseStamped, 'preview_pose'), []
+            probe.create_subscription(
+                DiagnosticStatus, '/ik_node/preview',
+                lambda message: answers.append({**values_of(message), 'said': message.message}),
+                10)
+            client = probe.create_client(Trigger, '/ik_node/plan')
+
+            def preview(q):
+                T, known = tip(q), len(answers)
+                message = PoseStamped(pose=pose(T.translation, T.rotation))
+                stamped(probe, message)
+                previews.publish(message)
+                probe.wait(lambda: len(answers) > known, what='the preview')
+
+            def plan():
+                response = probe.call(client)
+                assert response.success
+                assert 'a way round is searched' in response.message
+
+            yield preview, plan, answers
+            assert not probe.trajectories
+
+    return planning
+
+
+def test_a_way_round_is_planned(probe, planning):
+    """~/preview tells of it when it is found, and nothing moves."""
+    with planning(SCENE) as (preview, plan, answers):
+        preview(RIGHT)
+        plan()
+        probe.wait(lambda: len(answers) == 2, 60.0, 'the plan')
+        first, found = answers
+        assert found['stamp'] == first['stamp'] and found['colour'] != 'red'
+        assert found['said'].endswith('m of the tip, round obstacles')
+        T = tip([float(value) for value in found['q'].split()])
+        assert np.abs(T.translation - tip(RIGHT).translation).max() < 1e-4
+
+
+@pytest.mark.fault('goals', 'another preview, or another plan, while a way round is searched',
+                   'the older search ends; only the newest is told of')
+def test_a_plan_that_is_superseded(probe, planning):
+    """It is not told of any more, and takes no processor time."""
+    with planning(WALLS) as (preview, plan, answers):
+        preview(RIGHT)
+        plan()
+        probe.spin_for(0.5)
+        plan()
+        probe.spin_for(0.5)
+        known = len(threads(probe.node.pid))
+        preview(LEFT)
+        probe.wait(lambda: len(threads(probe.node.pid)) < known, what='the end of the search')
+        probe.spin_for(0.5)
+        assert len(answers) == 2
+
+
+def test_a_plan_to_which_there_is_no_way(probe, planning):
+    """The search ends after motion.detour_time, and says so on ~/preview."""
+    with planning(WALLS) as (preview, plan, answers):
+        assert probe.set_parameters('/ik_node', {'motion.detour_time': 0.5}).successful
+        preview(RIGHT)
+        plan()
+        probe.wait(lambda: len(answers) == 2, what='the end of the search')
+        assert answers[1]['colour'] == 'red' and answers[1]['reason'] == 'COLLISION'
+        assert 'no way round was found' in answers[1]['said']
+
+
+def threads(pid):
+    """Return the threads of a process."""
+    return os.listdir(f'/proc/{pid}/task')
 
 
 @pytest.mark.fault('goals', 'a goal to which there is no way', 'the search ends after '
