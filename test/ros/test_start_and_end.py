@@ -13,6 +13,7 @@ from rclpy.parameter import Parameter
 from std_msgs.msg import String
 
 from ik_node.ros.description import RETRY_PERIOD_S
+from ik_node.ros.status_messages import values_of
 
 LIMIT = '<limit lower="-1" upper="1" effort="1" velocity="1"/>'
 LINKS = '<link name="a"/><link name="b"/>'
@@ -205,6 +206,11 @@ def test_parameter_that_was_missing_is_enough(tmp_path, probe):
         probe.wait(lambda: 'ready for goals' in node.output)
 
 
+def counts_of_trajectories(probe):
+    """Return how many the simulated controller has accepted and refused, as it says."""
+    return values_of(probe.health['/sim_controller: trajectories'])
+
+
 @contextmanager
 def arm_and_node(folder, probe):
     """Run a simulated arm at READY, and a node that is given its description by topic."""
@@ -250,6 +256,8 @@ def test_description_change_after_a_motion_was_given_up(tmp_path, probe):
         probe.wait(lambda: node.output.count('ready for goals') == 2, what='the other arm')
         response = probe.call(probe.stop)
         assert response.success and 'at rest' in response.message, response
+        probe.wait(lambda: counts_of_trajectories(probe)['accepted'] == '2', what='the ramp')
+        probe.spin_for(0.1)  # it begins with the next update
         assert probe.set_parameters('/sim_controller', {'speed_scaling': 1.0}).successful
         probe.spin_for(1.0)
         assert np.abs(latest(probe) - READY).max() < 1e-3
