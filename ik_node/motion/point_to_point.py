@@ -119,9 +119,8 @@ def _first_valid(joint_names: tuple[str, ...], candidates: list[Candidate], star
     for candidate in candidates:
         try:
             motions = candidate()
-            splice_time = start.times[-1] if len(start.times) else 0.0
-            times, states = _points_of(motions, splice_time, period, limits.min_spacing)
-            trajectory = _with_lead_points(joint_names, start, times, states)
+            times, states = _points_of(motions, start.splice_time, period, limits.min_spacing)
+            trajectory = start.continued(joint_names, times, states)
             validate(trajectory, limits)
             return trajectory
         except TrajectoryError as this:
@@ -185,13 +184,3 @@ def _points_of(motions: list[ruckig.Trajectory], begin: float, period: float,
         states += [motion.at_time(t) for t in (times[-1] - begin).tolist()]
         begin = times[-1][-1]
     return np.concatenate(times), np.array(states)
-
-
-def _with_lead_points(joint_names: tuple[str, ...], start: StartState, times: np.ndarray,
-                      states: np.ndarray) -> Trajectory:
-    """Return the lead points, then the states (k, 3, n) at times (k,), s, to rest."""
-    lead = np.array([(state.q, state.qd, state.qdd) for state in start.states])
-    q, qd, qdd = np.concatenate([lead.reshape(-1, *states.shape[1:]), states]).swapaxes(0, 1)
-    qd[-1] = qdd[-1] = 0.0
-    return Trajectory(joint_names, start.initial, np.concatenate([start.times, times]), q, qd,
-                      qdd, len(start.times))

@@ -32,6 +32,8 @@ class StartState:
     backdating : float
         How long (s) time 0 is before the present, for a controller that joins the active
         trajectory by the stamp; 0 if it starts on arrival.
+    elapsed : float or None
+        Time (s) of the active trajectory at time 0; None if it is not followed.
 
     """
 
@@ -39,6 +41,7 @@ class StartState:
     times: np.ndarray
     states: tuple[MotionState, ...]
     backdating: float = 0.0
+    elapsed: float | None = None
 
     @staticmethod
     def from_state(state: MotionState) -> StartState:
@@ -81,9 +84,23 @@ class StartState:
         times = np.round(subdivide(knots, [period] * (len(knots) - 1)), 9)
         initial, *states = [MotionState(*state) for state in states_at(
             trajectory, elapsed + np.append(0.0, times))]
-        return StartState(initial, times, tuple(states))
+        return StartState(initial, times, tuple(states), elapsed=elapsed)
 
     @property
     def splice(self) -> MotionState:
         """Return the state from which the new motion is planned."""
         return self.states[-1] if self.states else self.initial
+
+    @property
+    def splice_time(self) -> float:
+        """Return the time (s) of the splice point."""
+        return float(self.times[-1]) if len(self.times) else 0.0
+
+    def continued(self, joint_names: tuple[str, ...], times: np.ndarray,
+                  states: np.ndarray) -> Trajectory:
+        """Return the points until the splice, then the states (k, 3, n) at times (k,), s."""
+        lead = np.array([(state.q, state.qd, state.qdd) for state in self.states])
+        q, qd, qdd = np.concatenate([lead.reshape(-1, *states.shape[1:]), states]).swapaxes(0, 1)
+        qd[-1] = qdd[-1] = 0.0
+        return Trajectory(joint_names, self.initial, np.concatenate([self.times, times]), q, qd,
+                          qdd, len(self.times))

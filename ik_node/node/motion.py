@@ -31,7 +31,8 @@ from ik_node.motion.detour import plan_detour
 from ik_node.motion.interpolation import segments_from
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.monitor import Monitor, Verdict
-from ik_node.motion.point_to_point import plan_point_to_point, plan_stop
+from ik_node.motion.path_stop import plan_free_stop
+from ik_node.motion.point_to_point import plan_point_to_point
 from ik_node.motion.start_state import LEAD_POINT_SPACING_S, StartState
 from ik_node.motion.tool_path.path import ToolPath
 from ik_node.motion.tool_path.plan import PathPlan, plan_path
@@ -602,8 +603,10 @@ class Motion:
             self.look_whether_late(robot, q)
             departure = self.departure(robot, q, qd, at,
                                        attempt * self._handover(robot))
-            ramp = plan_stop(robot.chain.joint_names, departure, limits,
-                             robot.settings.sample_period)
+            ramp = plan_free_stop(
+                robot.settings.solver.collisions, robot.chain.joint_names,
+                None if robot.course is None else robot.course.trajectory, departure, limits,
+                robot.settings.sample_period)
             in_time = at.now + (SEND_SHARE + attempt) * self._handover(robot)
             try:
                 ramp = self._send(ramp, robot, departure, at, limits,

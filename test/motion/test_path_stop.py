@@ -1,0 +1,105 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Ramps that stay on the path of the motion that they end."""
+
+from geometry_oracle import model_of
+from motion_checker import Bounds, faults
+from nightly import samples
+import numpy as np
+import pytest
+import robots
+
+from ik_node.collision.certificate import certify
+from ik_node.collision.scene import Scene
+from ik_node.motion.interpolation import segments
+from ik_node.motion.limits import MotionLimits
+from ik_node.motion.path_stop import plan_free_stop, plan_path_stop
+from ik_node.motion.point_to_point import plan_point_to_point, plan_stop
+from ik_node.motion.sampling import states_at
+from ik_node.motion.start_state import StartState
+from ik_node.motion.trajectory import MotionState
+
+MOTIONS = samples(usual=15, nightly=200)
+PERIOD = 0.02
+JERK_SHARE = 1.5  # of the limit, which quintics have where the jerk switches between points
+
+
+def motion(name, rng):
+    """Return a chain, limits, and a motion from rest between two random postures."""
+    chain = robots.chain(name)
+    n = chain.n
+    limits = MotionLimits(chain.lower, chain.upper, np.full(n, 1.2), np.full(n, 2.0),
+                          np.full(n, 20.0))
+    q, q_goal = robots.random_postures(chain, 2, int(rng.integers(1 << 30)))
+    return limits, plan_point_to_point(
+        chain.joint_names, StartState.from_state(MotionState.at_rest(q)), q_goal, limits, 0.1)
+
+
+def positions(trajectory, begin=0.0):
+    """Return dense positions (m, n) from a time (s) on."""
+    return states_at(trajectory, np.linspace(begin, trajectory.duration, 3000))[:, 0]
+
+
+@pytest.mark.parametrize('name', ['six_axis_arm', 'ur5', 'panda'])
+def test_it_stays_on_the_path_within_the_limits(name):
+    """From any moment, on to rest before the motion would have ended, or with it."""
+    rng = np.random.default_rng(8)
+    sooner = 0
+    for _ in range(MOTIONS):
+        limits, active = motion(name, rng)
+        elapsed = rng.uniform(0.02, 0.9) * active.duration
+        left = active.duration - elapsed
+        start = StartState.from_motion(active, elapsed, min(0.05, 0.3 * left))
+        ramp = plan_path_stop(active, start, limits, PERIOD)
+        assert ramp.duration < left + 1e-6
+        sooner += ramp.duration < left - 0.1
+        assert not faults(ramp, Bounds(limits.lower, limits.upper, limits.velocity,
+                                       limits.acceleration, JERK_SHARE * limits.jerk))
+        on_path, found = positions(active, elapsed), positions(ramp)
+        off = np.array([np.abs(on_path - q).max(axis=1).min() for q in found[::20]])
+        assert off.max() < 2e-3
+    assert sooner > MOTIONS / 8
+
+
+def test_in_the_midst_of_a_long_motion_it_is_nearly_as_fast_as_any():
+    """While nothing accelerates, the ramp begins at once; the path is left by the other one."""
+    limits = MotionLimits(*(np.full(2, value) for value in (-90.0, 90.0, 1.0, 2.0, 20.0)))
+    active = plan_point_to_point(('a', 'b'), StartState.from_state(MotionState.at_rest(
+        np.zeros(2))), np.array([20.0, 5.0]), limits, 0.1)
+    start = StartState.from_motion(active, 10.0, 0.05)
+    ramp, fastest = (plan_path_stop(active, start, limits, PERIOD),
+                     plan_stop(('a', 'b'), start, limits, PERIOD))
+    assert fastest.duration < ramp.duration < 2.0 * fastest.duration
+    path = positions(active)
+
+    def off(trajectory):
+        """Return how far the second joint is from where it was to be with the first."""
+        q = positions(trajectory)
+        return np.abs(np.interp(q[:, 0], *path.T) - q[:, 1]).max()
+
+    assert off(ramp) < 1e-5 < 1e-3 < off(fastest)
+
+
+def test_a_stop_does_not_collide():
+    """Where the fastest ramp would leave a free path for an obstacle, it stays on the path."""
+    rng, found = np.random.default_rng(1), 0
+    chain = robots.chain('six_axis_arm')
+    while found < samples(usual=2, nightly=20):
+        scene = Scene(chain.base_link, robots.tree('six_axis_arm').links)
+        for k in range(6):
+            T = np.eye(4)
+            T[:3, 3] = rng.uniform(-0.8, 0.8, 3) + [0.0, 0.0, 0.6]
+            scene.add_box(f'box_{k}', tuple(rng.uniform(0.05, 0.25, 3)), T)
+        model = model_of('six_axis_arm', margin=0.005).with_objects(scene.bodies)
+        for _ in range(20):
+            limits, active = motion('six_axis_arm', rng)
+            if certify(model, *segments(active)) is not None:
+                continue
+            for elapsed in rng.uniform(0.05, 0.9, 5) * active.duration:
+                start = StartState.from_motion(active, elapsed, 0.05)
+                fastest, chosen = (plan_free_stop(each, chain.joint_names, active, start, limits,
+                                                  PERIOD) for each in (None, model))
+                collides = certify(model, *segments(fastest)) is not None
+                assert certify(model, *segments(chosen)) is None
+                assert collides or np.array_equal(fastest.q, chosen.q)
+                found += collides
