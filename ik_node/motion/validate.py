@@ -99,7 +99,8 @@ def first_fault(times, states, lead_points, limits):
     states : (3, k + 1, n) array
         q, qd, qdd of the start and at the points.
     lead_points : int
-        See :class:`ik_node.motion.trajectory.Trajectory`.
+        See :class:`ik_node.motion.trajectory.Trajectory`.  Up to the splice point the arm is
+        on the active trajectory, which was checked with the limits of its time.
     limits : (5, n) array
         Lower, upper, velocity, acceleration, jerk.
 
@@ -121,7 +122,7 @@ def first_fault(times, states, lead_points, limits):
     for i in range(3):
         for joint in range(n):
             lowest[joint], highest[joint] = bounds(states, lead_points, limits, i, joint)
-        for k in range(count):
+        for k in range(lead_points, count):
             for joint in range(n):
                 low, high = lowest[joint], highest[joint]
                 if control_points_inside(states, times, k, joint, i, low, high):
@@ -140,7 +141,6 @@ def bounds(states, lead_points, limits, i, joint):
     else:
         upper = limits[1 + i, joint]
         lower = -upper
-    # The lead points were checked when they were sent.
     least, most = np.inf, -np.inf
     for k in range(lead_points + 1):
         least, most = min(least, states[i, k, joint]), max(most, states[i, k, joint])

@@ -8,6 +8,7 @@ from motion_checker import Bounds, dense, faults, path_of
 from nightly import samples
 import numpy as np
 import pytest
+import robots
 import ruckig
 
 from ik_node.errors import TrajectoryError
@@ -340,3 +341,26 @@ def test_a_continuous_joint_may_turn_several_times():
     goal = np.array([80.0 - 6.0 * np.pi])
     trajectory = plan_point_to_point(NAMES[:1], at(start), goal, limits, PERIOD)
     check(trajectory, limits, start, goal)
+
+
+def test_velocity_limits_that_change_all_the_time():
+    """Raised and lowered to just about the present speed, goal after goal: none is refused."""
+    rng = np.random.default_rng(1)
+    chain = robots.chain('six_axis_arm')
+    away = np.array([1.8, 0.1, -0.6, 0.3, 1.2, 0.5])
+    limits = MotionLimits(chain.lower, chain.upper, chain.velocity, np.full(6, 10.0),
+                          np.full(6, 200.0))
+    names, motion = chain.joint_names, None
+    for _ in range(samples(usual=1500, nightly=20_000)):
+        if motion is None or motion.duration < 0.2:
+            start = MotionState.at_rest(0.1 * away if motion is None else motion.end)
+            motion = plan_point_to_point(names, at(start), rng.uniform(0.1, 0.9) * away,
+                                         limits.scaled(velocity=0.5), PERIOD)
+            elapsed = rng.uniform(0.0, 0.5) * motion.duration
+        else:
+            elapsed = rng.uniform(0.03, 0.12)
+        departure = StartState.from_motion(motion, elapsed, rng.uniform(0.03, 0.08))
+        now = np.abs(departure.splice.qd / chain.velocity).max() * (1.0 + rng.uniform(-0.03, 0.03))
+        scale = rng.choice([0.3, 0.5, np.clip(now, 0.05, 0.5)])
+        motion = plan_point_to_point(names, departure, rng.uniform(0.1, 0.9) * away,
+                                     limits.scaled(velocity=float(scale)), PERIOD)
