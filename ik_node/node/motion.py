@@ -54,7 +54,6 @@ SEND_SHARE = 0.5  # of motion.handover_time, within which a motion must be sent
 MAX_RAMPS = 3  # ramps planned, each further ahead, if they are not ready in time
 MAX_LATE_PLANS = 2  # after which the arm is brought to rest first
 JOINT_ADVICE = '; go there in several goals, set motion.detour_time, or lower collision.margin'
-PATH_ADVICE = '; lead it another way, or lower collision.margin'
 LONG_PATH_POSES = 100  # from which on a path is planned beside the other callbacks, from rest
 
 Plan = Callable[[StartState], Trajectory]
@@ -182,10 +181,8 @@ class Motion:
         def plan(departure: StartState) -> Trajectory:
             settings = robot.settings
             path = way(departure.splice) if callable(way) else way
-            planned = plan_path(settings.solver, departure, path, settings.planning,
-                                settings.paths)
-            require_free(settings.solver.collisions, planned.trajectory, PATH_ADVICE)
-            return _noted(task, planned)
+            return _noted(task, plan_path(settings.solver, departure, path, settings.planning,
+                                          settings.paths))
 
         return plan
 

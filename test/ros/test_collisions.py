@@ -13,6 +13,7 @@ from harness import (
     ARM,
     DOWN,
     FINAL,
+    latest,
     pose,
     process,
     QUICK,
@@ -280,7 +281,15 @@ def test_lines_and_joint_goals_are_checked(tmp_path, probe):
         here = tip(READY)
         below = [*here.translation[:2], -0.02]
         answer = probe.final(probe.send(below, pin.Quaternion(here.rotation).coeffs()))
-        assert answer['reason'] == 'COLLISION' and 'of the motion of' in answer['message']
+        assert answer['reason'] == 'COLLISION' and '% of its length' in answer['message']
+        assert 0.5 < float(answer['path_fraction']) < 0.99
+        assert probe.set_parameters('/ik_node', {'path.partial': True}).successful
+        stamp = probe.send(below, pin.Quaternion(here.rotation).coeffs())
+        answer = probe.final(stamp)
+        assert (answer['state'], answer['reason']) == ('failed', 'COLLISION'), answer
+        assert 'as far as it could' in answer['message']
+        assert 0.0 < tip(latest(probe)).translation[2] < 0.1
+        assert_free(probe.trajectories, objects_of(None), 0.005)
         stretched = [0.0, 1.9, 0.0, 0.0, 0.0, 0.0]
         answer = probe.final(probe.send_joints(stretched))
         assert answer['reason'] == 'COLLISION', answer

@@ -17,10 +17,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from ik_node.collision.certificate import certify, Contact
 from ik_node.errors import IkNodeError, PathError, Reason
 from ik_node.kinematics import kernels
 from ik_node.kinematics.arm import forward_kinematics, singular_values
 from ik_node.motion import quintic, sampling
+from ik_node.motion.collision_free import require_free
 from ik_node.motion.interpolation import segments
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.point_to_point import plan_stop
@@ -97,7 +99,8 @@ def plan_path(solver: Solver, start: StartState, path: ToolPath | Sequence[np.nd
     Parameters
     ----------
     solver : Solver
-        Its chain, weights and locked joints are used.
+        Its chain, weights and locked joints are used; the motion keeps the margin of its collision
+        model, if it has one.
     start : StartState
         Where the arm is and how it moves.
     path : ToolPath or sequence of (4, 4) arrays
@@ -114,11 +117,11 @@ def plan_path(solver: Solver, start: StartState, path: ToolPath | Sequence[np.nd
     ------
     PathError
         If the path is invalid, or the arm cannot follow it to its end: with the fraction
-        that it can follow, and the reason.
+        that it can follow, and the reason (COLLISION with what and how near).
     ParameterError
         If a limit is not positive and finite.
     TrajectoryError
-        If a moving arm cannot be stopped within its limits.
+        If a moving arm cannot be stopped within its limits, or would collide before it rests.
 
     """
     forget_old_kernels()
@@ -132,29 +135,50 @@ def plan_path(solver: Solver, start: StartState, path: ToolPath | Sequence[np.nd
     margin = np.minimum(LIMIT_MARGIN, 0.25 * (limits.upper - limits.lower))
     inside = replace(limits, lower=np.minimum(limits.lower + margin, q_start),
                      upper=np.maximum(limits.upper - margin, q_start))
+    planned, coordinates = _followed(solver, q_start, tool_path, inside, limits, options)
+    contact = None if solver.collisions is None else \
+        certify(solver.collisions, *segments(planned.trajectory))
+    if contact is not None:
+        k = int(np.searchsorted(planned.trajectory.times, contact.time))
+        error = _blocked(tool_path, float(coordinates[k].min()), contact)
+        if not options.partial:
+            raise error
+        planned, _ = _followed(solver, q_start, tool_path, inside, limits, options, error)
+        if certify(solver.collisions, *segments(planned.trajectory)) is not None:
+            raise error
+    if ramp is not None:
+        require_free(solver.collisions, ramp, ', before the arm rests at the begin of the path')
+        planned = replace(planned, trajectory=ramp.followed_by(planned.trajectory))
+    return planned
+
+
+def _followed(solver: Solver, q_start: np.ndarray, path: ToolPath, inside: MotionLimits,
+              limits: MotionLimits, options: PathOptions,
+              blocked: PathError | None = None) -> tuple[PathPlan, np.ndarray]:
+    """
+    Return the motion from rest along a path, to where it is blocked, and its path coordinates.
+
+    Solutions keep to the limits `inside`, so that the curve through them keeps `limits`.
+    """
     for refinement in range(MAX_REFINEMENTS):
         scale = 0.5**refinement
-        nodes, q, interruption = _traced(solver, q_start, tool_path, inside, options, scale)
-        fraction = float(nodes[-1]) / tool_path.length if interruption else 1.0
-        stops = tool_path.stops[1:-1]
-        joint_path = JointPath(nodes, q, tool_path.pose_rows(nodes),
+        nodes, q, interruption = _traced(solver, q_start, path, inside, options, scale, blocked)
+        fraction = float(nodes[-1]) / path.length if interruption else 1.0
+        stops = path.stops[1:-1]
+        joint_path = JointPath(nodes, q, path.pose_rows(nodes),
                                stops[stops < nodes[-1] - COORDINATE_SLACK_M])
         trajectory, coordinates = timed_trajectory(joint_path, limits, scale * options.period,
-                                                   names)
+                                                   solver.chain.joint_names)
         _, lengths, c = segments(trajectory)
-        deviation = tracing.largest_deviation(solver.chain.table, tool_path.table, c, lengths,
+        deviation = tracing.largest_deviation(solver.chain.table, path.table, c, lengths,
                                               coordinates)
         if (deviation[0] <= DEVIATION_SHARE * options.position_deviation
                 and deviation[1] <= DEVIATION_SHARE * options.orientation_deviation):
-            break
-    else:
-        raise PathError(f'the tip would leave the path by {1e3 * deviation[0]:.3g} mm and '
-                        f'{deviation[1]:.3g} rad; allow more, or lead the path farther from '
-                        'singularities', Reason.PATH_INTERRUPTED)
-    validate(trajectory, limits)
-    if ramp is not None:
-        trajectory = ramp.followed_by(trajectory)
-    return PathPlan(trajectory, tool_path, fraction, interruption, deviation)
+            validate(trajectory, limits)
+            return PathPlan(trajectory, path, fraction, interruption, deviation), coordinates
+    raise PathError(f'the tip would leave the path by {1e3 * deviation[0]:.3g} mm and '
+                    f'{deviation[1]:.3g} rad; allow more, or lead the path farther from '
+                    'singularities', Reason.PATH_INTERRUPTED)
 
 
 def warm_up(solver: Solver) -> None:
@@ -202,8 +226,8 @@ def _targets(path: ToolPath, scale: float) -> np.ndarray:
 
 
 def _traced(solver: Solver, q_start: np.ndarray, path: ToolPath, limits: MotionLimits,
-            options: PathOptions,
-            scale: float) -> tuple[np.ndarray, np.ndarray, PathError | None]:
+            options: PathOptions, scale: float,
+            blocked: PathError | None) -> tuple[np.ndarray, np.ndarray, PathError | None]:
     """Return nodes (N,) along the path, joint positions (N, n) there, and why they end early."""
     chain, tables = solver.chain, solver.tables
     joints, settings = tables.joints.copy(), tables.settings.copy()
@@ -225,24 +249,34 @@ def _traced(solver: Solver, q_start: np.ndarray, path: ToolPath, limits: MotionL
             break
         room *= 8
     nodes, q = nodes[:count], q[:count]
-    if whole:
+    if whole and blocked is None:
         return nodes, q, None
-    error = _interruption(solver, path, nodes[-1], q[-1], limits)
-    kept = nodes <= nodes[-1] - BACK_OFF_M
+    error = blocked or _interruption(solver, path, nodes[-1], q[-1], limits)
+    kept = nodes <= error.fraction * path.length - BACK_OFF_M
     if not options.partial or np.count_nonzero(kept) < 5:
         raise error
     return nodes[kept], q[kept], error
+
+
+def _where(path: ToolPath, s: float) -> str:
+    """Return in words how far a path can be followed."""
+    p = ', '.join(f'{x:.4g}' for x in path.poses([s])[0][:3, 3])
+    share = 100.0 * s / path.length
+    return f'the path can be followed for {share:.1f} % of its length, to ({p}) m'
+
+
+def _blocked(path: ToolPath, s: float, contact: Contact) -> PathError:
+    """Return that the arm would collide beyond s."""
+    return PathError(f'{_where(path, s)}: there {contact.words}', Reason.COLLISION,
+                     s / path.length)
 
 
 def _interruption(solver: Solver, path: ToolPath, s: float, q: np.ndarray,
                   limits: MotionLimits) -> PathError:
     """Return why the arm cannot follow the path beyond s, where it is at q."""
     chain = solver.chain
-    fraction = s / path.length
-    T, T_next = path.poses([s, min(s + BACK_OFF_M, path.length)])
-    p = ', '.join(f'{x:.4g}' for x in T[:3, 3])
-    where = f'the path can be followed for {100.0 * fraction:.1f} % of its length, to ({p}) m'
-    ahead = solver.solve(T_next, q)
+    fraction, where = s / path.length, _where(path, s)
+    ahead = solver.solve(path.poses([min(s + BACK_OFF_M, path.length)])[0], q)
     margin = np.minimum(q - limits.lower, limits.upper - q)
     stuck = [quote(name) for name, distance_left in zip(chain.joint_names, margin)
              if distance_left < AT_LIMIT_TOLERANCE]
