@@ -139,7 +139,7 @@ def plan_path(solver: Solver, start: StartState, path: ToolPath | Sequence[np.nd
     contact = None if solver.collisions is None else \
         certify(solver.collisions, *segments(planned.trajectory))
     if contact is not None:
-        k = int(np.searchsorted(planned.trajectory.times, contact.time))
+        k = min(int(np.searchsorted(planned.trajectory.times, contact.time)), len(coordinates) - 1)
         error = _blocked(tool_path, float(coordinates[k].min()), contact)
         if not options.partial:
             raise error
