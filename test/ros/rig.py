@@ -99,7 +99,7 @@ class Rig(Node):
             self._joints, np.zeros(len(self._joints), dtype=bool), self._q,
             ControllerOptions(interpolate_from_desired_state=setting.from_desired), self._plant)
         self._cycle, self._next_state = round(time() / self._period), 0.0
-        self._count, self._overdue = 0, 0.0
+        self._count, self._overdue, self._behind = 0, 0.0, 0.0
         self._under_way.clear()
         self._states.clear()
 
@@ -115,6 +115,9 @@ class Rig(Node):
             if self._under_way:  # a link keeps the order
                 arrives = max(arrives, self._under_way[-1][0])
             self._overdue = max(self._overdue, (self._cycle - 1) * self._period - arrives)
+            begin = 1e-9 * Time.from_msg(message.header.stamp).nanoseconds
+            if begin:
+                self._behind = max(self._behind, arrives - begin)
             self._under_way.append((arrives, message, goal))
 
     def _on_setting(self, message):
@@ -124,7 +127,7 @@ class Rig(Node):
             if self._plant.commands:
                 np.save(file, np.array(self._plant.commands))
             self._q = self._plant.state.q
-            told = json.dumps({'file': file, 'overdue': self._overdue})
+            told = json.dumps({'file': file, 'overdue': self._overdue, 'behind': self._behind})
             self._begin(Setting(**given))
         self._dumped.publish(String(data=told))
 

@@ -48,10 +48,23 @@ files = count()
 
 
 class Commanded(NamedTuple):
-    """Commands (N, 3, n) of each cycle: q, qd, qdd; and how late the rig itself was (s)."""
+    """
+    What was commanded in a setting.
+
+    Attributes
+    ----------
+    cycles : (N, 3, n) array
+        q, qd, qdd in each cycle.
+    overdue : float
+        How late (s) the rig itself was at most.
+    behind : float
+        How long (s) after its begin a trajectory arrived at most.
+
+    """
 
     cycles: np.ndarray
     overdue: float
+    behind: float
 
     def judged(self, setting):
         """Return the Findings; what came later than the link made it may be joined later."""
@@ -74,7 +87,7 @@ class Arm:
         self._arcs = probe.publisher(PoseArray, 'goal_arc')
         self._streams = probe.publisher(PoseStamped, 'goal_stream')
         self._settings = probe.create_publisher(String, 'rig/setting', 10)
-        self._overdue = {}  # s by which the rig itself was late, by file
+        self._told = {}  # by the rig, by file
         probe.create_subscription(String, 'rig/dumped', self._on_dumped, 10)
         probe.wait(self._settings.get_subscription_count, what='the rig')
 
@@ -95,13 +108,13 @@ class Arm:
         """Give the rig another setting; return what was commanded with the one before."""
         file = str(self._folder / f'{next(files)}.npy')
         self._settings.publish(String(data=json.dumps({'file': file, **asdict(setting)})))
-        self.probe.wait(lambda: file in self._overdue, what='the rig')
+        self.probe.wait(lambda: file in self._told, what='the rig')
         self.probe.spin_for(0.6)  # the node forgets what it knew of the one before
-        return Commanded(np.load(file) if os.path.exists(file) else None, self._overdue[file])
+        return Commanded(np.load(file) if os.path.exists(file) else None, **self._told[file])
 
     def _on_dumped(self, message):
         told = json.loads(message.data)
-        self._overdue[told['file']] = told['overdue']
+        self._told[told.pop('file')] = told
 
     # ---- the kinds of takeovers ---------------------------------------------
 
@@ -229,8 +242,10 @@ def test_a_signal_in_motion(arm, setting):
 def test_a_delay_that_nothing_tells_of(arm):
     """Only trajectories are late: a start from rest begins with a step that is bounded."""
     setting = Setting(100.0, late=(0.05,))
-    found = taken_over(arm, setting, ['joints', 'pose', 'stop']).judged(setting)
-    late = setting.late[0] + 2.0 / setting.rate  # it waits for a cycle, and is a cycle ahead
+    commanded = taken_over(arm, setting, ['joints', 'pose', 'stop'])
+    found = commanded.judged(setting)
+    late = commanded.behind + 2.0 / setting.rate  # it waits for a cycle, and is a cycle ahead
+    assert setting.late[0] < late < 0.2
     assert found.step < found.allowed + JERK * late**3 / 6.0
     assert not found.backward
 
