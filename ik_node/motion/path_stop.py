@@ -16,6 +16,7 @@ import numpy as np
 from ik_node.collision.certificate import certify
 from ik_node.collision.model import CollisionModel
 from ik_node.errors import TrajectoryError
+from ik_node.motion.collision_free import require_free
 from ik_node.motion.interpolation import segments
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.point_times import merge_close, subdivide
@@ -39,7 +40,7 @@ def plan_free_stop(model: CollisionModel | None, joint_names: tuple[str, ...],
     """
     Plan the fastest ramp to rest; if that would collide, one on the path of the trajectory.
 
-    If both would, the fastest.
+    If both would, or the other one breaks a limit, the fastest: a stop is never lost.
 
     Parameters
     ----------
@@ -60,7 +61,12 @@ def plan_free_stop(model: CollisionModel | None, joint_names: tuple[str, ...],
     if model is None or start.elapsed is None or certify(model, *segments(fastest)) is None:
         return fastest
     on_path = plan_path_stop(active, start, limits, period)
-    return on_path if certify(model, *segments(on_path)) is None else fastest
+    try:
+        validate(on_path, limits)
+        require_free(model, on_path)
+    except TrajectoryError:
+        return fastest
+    return on_path
 
 
 def plan_path_stop(active: Trajectory, start: StartState, limits: MotionLimits,

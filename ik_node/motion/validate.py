@@ -100,7 +100,7 @@ def first_fault(times, states, lead_points, limits):
         q, qd, qdd of the start and at the points.
     lead_points : int
         See :class:`ik_node.motion.trajectory.Trajectory`.  Up to the splice point the arm is
-        on the active trajectory, which was checked with the limits of its time.
+        on the active trajectory, whose speed was checked with the limits of its time.
     limits : (5, n) array
         Lower, upper, velocity, acceleration, jerk.
 
@@ -122,7 +122,8 @@ def first_fault(times, states, lead_points, limits):
     for i in range(3):
         for joint in range(n):
             lowest[joint], highest[joint] = bounds(states, lead_points, limits, i, joint)
-        for k in range(lead_points, count):
+        # The speed may be highest between two lead points; the others are extreme at points.
+        for k in range(lead_points if i == 1 else 0, count):
             for joint in range(n):
                 low, high = lowest[joint], highest[joint]
                 if control_points_inside(states, times, k, joint, i, low, high):

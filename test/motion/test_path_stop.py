@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ramps that stay on the path of the motion that they end."""
 
+from dataclasses import replace
+
 from geometry_oracle import model_of
 from motion_checker import Bounds, faults
 from nightly import samples
@@ -11,6 +13,7 @@ import robots
 
 from ik_node.collision.certificate import certify
 from ik_node.collision.scene import Scene
+from ik_node.motion import path_stop
 from ik_node.motion.interpolation import segments
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.path_stop import plan_free_stop, plan_path_stop
@@ -78,6 +81,21 @@ def test_in_the_midst_of_a_long_motion_it_is_nearly_as_fast_as_any():
         return np.abs(np.interp(q[:, 0], *path.T) - q[:, 1]).max()
 
     assert off(ramp) < 1e-5 < 1e-3 < off(fastest)
+
+
+def test_a_stop_is_not_lost_where_both_ramps_collide(monkeypatch):
+    """Or where the one on the path breaks a limit: the fastest is sent."""
+    limits, active = motion('six_axis_arm', np.random.default_rng(3))
+    chain, model = robots.chain('six_axis_arm'), model_of('six_axis_arm', margin=0.005)
+    start = StartState.from_motion(active, 0.4 * active.duration, 0.05)
+    fastest = plan_stop(chain.joint_names, start, limits, PERIOD)
+    wide = model_of('six_axis_arm', margin=0.5)  # everything is too near
+    assert np.array_equal(plan_free_stop(wide, chain.joint_names, active, start, limits,
+                                         PERIOD).q, fastest.q)
+    monkeypatch.setattr(path_stop, 'certify', lambda *_: 'a contact')
+    broken = replace(active, qdd=active.qdd + 100.0)
+    assert np.array_equal(plan_free_stop(model, chain.joint_names, broken, start, limits,
+                                         PERIOD).q, fastest.q)
 
 
 def test_a_stop_does_not_collide():

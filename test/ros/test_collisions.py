@@ -15,6 +15,7 @@ from harness import (
     FINAL,
     latest,
     pose,
+    Process,
     process,
     QUICK,
     READY,
@@ -121,6 +122,34 @@ def test_a_way_round(tmp_path, probe):
         assert refused['reason'] == 'COLLISION'
         assert "'post' would" in refused['message'] and 'motion.detour_time' in refused['message']
         assert_free(probe.trajectories, objects_of(scene), 0.005)
+
+
+FASTEST_COLLIDES = """
+from ik_node.motion import path_stop
+path_stop.certify = lambda *_: 'a contact'
+"""
+
+
+def test_a_stop_stays_on_the_path(tmp_path, probe):
+    """A node that is told that its fastest ramp collides sends one on the path of the motion."""
+    probe.watch_motion()
+    node = Process('ik_node', tmp_path / 'node.log', {'urdf_file': ARM, 'collision.check': True},
+                   script=FASTEST_COLLIDES)
+    try:
+        with process('sim_controller', tmp_path, {'urdf_file': ARM, 'initial_positions': READY}):
+            probe.wait_for_node()
+            probe.wait_until_ready()
+            stamp = probe.send_joints([1.2, 0.1, -0.6, 0.3, 1.2, 0.5])
+            probe.wait(lambda: probe.states and max(probe.states[-1][1].velocity) > 0.4)
+            assert probe.call(probe.stop).success
+            assert probe.final(stamp)['reason'] == 'STOPPED'
+            motion, ramp = map(path_of, probe.trajectories)
+            on_path, found = ([q for q, _, _ in states_at(path, np.linspace(
+                path.times[0], path.times[-1], 2000))] for path in (motion, ramp))
+            off = [np.abs(on_path - q).max(axis=1).min() for q in found[::20]]
+            assert max(off) < 2e-3
+    finally:
+        node.kill()
 
 
 @pytest.fixture
