@@ -7,6 +7,6 @@ import os
 NIGHTLY = bool(os.environ.get('IK_NODE_TEST_NIGHTLY'))
 
 
-def samples(*, usual: int, nightly: int) -> int:
-    """Return how many samples a test draws in this run."""
+def samples(*, usual: float, nightly: float) -> float:
+    """Return how many samples a test draws in this run, or for how long it goes on."""
     return nightly if NIGHTLY else usual

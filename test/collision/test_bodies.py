@@ -6,6 +6,7 @@ from functools import partial
 
 import coal
 import coal_shapes
+from nightly import samples
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -58,7 +59,7 @@ def test_bodies_are_no_smaller_than_the_geometry(name):
     for body in made.bodies:
         assert body.frame == body.name and body.padding == 0.0
         parts = [(coal_shapes.coal_shape(part), part.T) for part in body.parts]
-        for _ in range(40):
+        for _ in range(samples(usual=10, nightly=40)):
             T = np.eye(4)
             T[:3, 3] = rng.uniform(-0.5, 0.5, 3)
             ours = min(coal_shapes.distance(shape, T_part, ball, T) for shape, T_part in parts)

@@ -5,6 +5,7 @@
 import pickle
 
 from geometry_oracle import bodies_of, model_of, Oracle
+from nightly import samples
 import numpy as np
 import pytest
 import robots
@@ -42,7 +43,7 @@ def test_distances_are_those_of_coal(name):
     model = model_of(name, margin=0.01).with_objects(objects)
     oracle = Oracle(name, model, bodies_of(name), objects)
     verdicts = set()
-    for q in robots.random_postures(robots.chain(name), 12, 5):
+    for q in robots.random_postures(robots.chain(name), samples(usual=4, nightly=12), 5):
         expected = oracle.distances(q)
         for k in np.argsort(expected)[:8]:
             found = model.distance_of(k, q)
@@ -136,7 +137,7 @@ def test_an_arm_without_bodies_is_always_free():
 def test_most_postures_are_free(name):
     """Also of arms whose links are near each other, or drawn into each other, by design."""
     model = model_of(name, margin=0.005)
-    Q = robots.random_postures(robots.chain(name), 200, 1)
+    Q = robots.random_postures(robots.chain(name), samples(usual=50, nightly=200), 1)
     assert model.check_many(Q).mean() > 0.4
     assert (model.margins <= 0.005).all() and (model.margins > 0.0).all()
     left_out = [each for each in model.report if 'in contact in' in each.reason]

@@ -3,6 +3,7 @@
 """Hostile numbers to the solver: an answer inside the limits, or one sentence."""
 
 from fuzz.hostile import run
+from nightly import samples
 import numpy as np
 import pytest
 import robots
@@ -11,12 +12,12 @@ from ik_node.errors import IkNodeError, Reason
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
 
-CALLS = 20_000
+CALLS = samples(usual=8_000, nightly=20_000)
 TINY = 2.2e-308, 5e-324
 
 
 def test_hostile_numbers():
-    """Twenty thousand calls; ``make fuzz`` makes a million."""
+    """Thousands of calls; ``make fuzz`` makes a million."""
     counts, _ = run(CALLS)
     assert sum(counts.values()) >= CALLS
     for outcome in ('answered, SOLVED', 'answered, OUT_OF_REACH', 'answered, OTHER_BRANCH',

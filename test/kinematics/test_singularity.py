@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Singular values, manipulability with its gradient, and the name of the motion that is lost."""
 
+from nightly import samples
 import numpy as np
 import pytest
 import robots
@@ -44,7 +45,7 @@ def test_manipulability_and_gradient(subject, options):
                              options.get('frame', 'base'))
         J[3:] *= weight
         return J[np.ix_(keep, free)]
-    for q in subject.postures(3, 40):
+    for q in subject.postures(3, samples(usual=10, nightly=40)):
         J = measure(q)
         found = arm.singularity(q, locked=[arm.joint_names[k] for k in locked], **options)
         assert found.manipulability == pytest.approx(yoshikawa(J), rel=1e-8, abs=1e-9)

@@ -213,7 +213,7 @@ def test_a_splice_keeps_the_limits(phase, stops, seed):
     (0, False), (1, False), (3, False), (10, False), (0, True), (3, True)])
 def test_the_estimate_and_close_points_are_needed(lag, from_desired):
     """Without them a splice at full speed leaves the trajectory."""
-    phases = np.linspace(0.02, 0.98, samples(usual=7, nightly=17))
+    phases = np.linspace(0.02, 0.98, samples(usual=5, nightly=17))
 
     def kicks(**named):
         return (kick(splice(phase, lambda at: plan(at, BACK), lag, from_desired, seed=seed,
@@ -262,7 +262,7 @@ def test_goals_that_come_faster_than_splice_points():
     """Each motion is replaced by the next just after it began."""
     rng = np.random.default_rng(1)
     bounds = Bounds(LIMITS.lower, LIMITS.upper, LIMITS.velocity, LIMITS.acceleration, None)
-    for _ in range(300):
+    for _ in range(samples(usual=60, nightly=300)):
         active = ActiveTrajectory(FIRST, 0.0, LIMITS)
         now = rng.uniform(0.0, FIRST.duration)
         for _ in range(5):

@@ -15,22 +15,31 @@ from scripts.screenshot import ARGUMENTS, CHROMIUM, dismiss_warning, PROJECT
 
 PATIENCE = 120.0  # s; pictures are computed without a graphics card
 SIZE = {'width': 1120, 'height': 600}  # the panels take 600 pixels of the width
-# Without a graphics card each picture takes the whole processor for tenths of a second:
-# they are drawn rarely, and four in a row where one is looked at.
-FEW_PICTURES = """window.betweenPictures = 600;
+# Without a graphics card a picture takes the processor for a tenth of a second: the page runs
+# its loop, but draws only while it is looked at.
+FEW_PICTURES = """window.looked = false;
 window.requestAnimationFrame = draw =>
-    setTimeout(() => draw(performance.now()), window.betweenPictures);
-window.cancelAnimationFrame = clearTimeout;"""
-SOME_FRAMES = """() => new Promise(done => {
-    let left = 4;
-    window.betweenPictures = 50;
-    const draw = () => {
-        if (left-- > 0) return requestAnimationFrame(draw);
-        window.betweenPictures = 600;
-        done();
+    setTimeout(() => draw(performance.now()), window.looked ? 50 : 200);
+window.cancelAnimationFrame = clearTimeout;
+const context = WebGL2RenderingContext.prototype, bind = context.bindFramebuffer;
+context.bindFramebuffer = function (target, buffer) {
+    this.onScreen = !buffer;  // light and textures are made in other buffers
+    bind.call(this, target, buffer);
+};
+for (const name of ['clear', 'drawArrays', 'drawElements', 'drawArraysInstanced',
+                    'drawElementsInstanced']) {
+    const draw = context[name];
+    context[name] = function (...given) {
+        if (window.looked || this.onScreen === false) draw.apply(this, given);
     };
+}"""
+LOOK = """() => new Promise(done => {
+    let left = 4;
+    window.looked = true;
+    const draw = () => left-- > 0 ? requestAnimationFrame(draw) : done();
     draw();
 })"""
+LOOK_AWAY = '() => { window.looked = false; }'
 POSE = """name => {
     const pose = window.__viserMutable?.nodePoseData[name];
     return pose ? [...pose.position, ...pose.wxyz] : null;
@@ -108,9 +117,10 @@ class Window:
 
     def picture(self) -> np.ndarray:
         """Return the picture of the scene (height, width, 3), after a few more were drawn."""
-        self.page.evaluate(SOME_FRAMES)
-        return np.array(Image.open(io.BytesIO(
-            self.page.locator('canvas').first.screenshot(scale='css'))).convert('RGB')).astype(int)
+        self.page.evaluate(LOOK)
+        taken = self.page.locator('canvas').first.screenshot(scale='css')
+        self.page.evaluate(LOOK_AWAY)
+        return np.array(Image.open(io.BytesIO(taken)).convert('RGB')).astype(int)
 
     def pixel(self, name: str, point) -> tuple[float, float]:
         """Return where a point in the frame of a node of the scene is on the screen."""

@@ -47,6 +47,7 @@ def main(folder: Path, far: subprocess.Popen, processes: list[Process]) -> None:
         Process('ik_node', folder / 'ik_node.log', {'urdf_file': ARM}, fresh=True)]
     probe.wait_for_node()
     probe.wait_until_ready()
+    probe.wait(lambda: probe.states, what='joint states')
     stamp = probe.send_joints(AWAY)
     probe.wait(lambda: probe.states and probe.states[-1][1].velocity[0] > 0.5)
     run('ip link set near down')

@@ -108,6 +108,8 @@ def test_the_clock_is_set_back(arm):
 def test_the_clock_runs_at_another_rate(arm, rate):
     """From rest where the arm is, in motion with one final answer each."""
     arm.simulation.rate = rate
+    timeout = 0.5 * max(rate, 1.0)  # half a real second
+    assert arm.set_parameters('/ik_node', {'state.timeout': timeout}).successful
     goes_on_from_here(arm, AWAY)
     goes_on_from_here(arm, READY)
     first = under_way(arm)

@@ -106,7 +106,8 @@ def test_a_stream(system, hand):
         system.spin_for(0.015)
         assert len(stamps) < 2000
     assert system.final(stamps[0])['reason'] == 'STREAM_ENDED'
-    assert np.linalg.norm(tip(latest(system)).translation - goal.translation) < 1e-3
+    system.wait(lambda: np.linalg.norm(tip(latest(system)).translation - goal.translation) < 1e-3,
+                what='the arm at its target')
     hand.commands.set({'stream.timeout': 0.1, 'state.timeout': 0.5, 'watch.start_timeout': 1.0})
     assert hand.answer()[0]
 

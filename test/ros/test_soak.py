@@ -8,13 +8,16 @@ from pathlib import Path
 import subprocess
 import sys
 
+from nightly import samples
 import numpy as np
 import pytest
 
 from benchmarks.soak import after_bursts, complaints, course
 
 ROOT = Path(__file__).parents[2]
-KEPT = 4.0  # MB, from burst to burst, as if each of 2,000 goals left 2 kB; 0.6 were seen
+BURST = samples(usual=1000, nightly=2000)
+SECONDS = samples(usual=9.0, nightly=15.0)
+KEPT = 2e-3 * BURST  # MB, from burst to burst, as if each goal left 2 kB; 0.6 were seen
 FEW = 3  # open files or threads, which DDS may have for a while
 GOOD = {'unanswered': 0, 'answered_twice': 0, 'answers_to_nothing': 0, 'lost': 0,
         'memory_mb': [238.0, 243.0, 262.0, 268.0], 'open_files': [18.0, 18.0, 19.0, 18.0],
@@ -30,17 +33,18 @@ def test_every_goal_is_answered_once_and_memory_is_bounded(tmp_path):
     quiet = {name: value for name, value in os.environ.items() if name != 'IK_NODE_TEST_RECORD'}
     figures = tmp_path / 'soak.json'
     done = subprocess.run(
-        [sys.executable, '-m', 'benchmarks.soak', '--minutes', '0.25', '--burst', '2000',
-         '--burst-every', '4', '--rate', '100', '--state-rate', '250', '--json', figures],
+        [sys.executable, '-m', 'benchmarks.soak', '--minutes', f'{SECONDS / 60.0}',
+         '--burst', f'{BURST}', '--burst-every', f'{SECONDS / 4.0}', '--rate', '100',
+         '--state-rate', '250', '--json', figures],
         cwd=ROOT, capture_output=True, text=True, timeout=500, env=quiet)
     assert done.returncode == 0, done.stdout + done.stderr
     print(done.stdout)
     found = json.loads(figures.read_text())
     for side in (found['left'], found['right']):
-        assert side['sent'] > 4000
+        assert side['sent'] > 2 * BURST
         assert side['unanswered'] == side['answered_twice'] == side['answers_to_nothing'] == 0
         assert side['lost'] == 0
-        assert side['superseded'] > 1000 and side['rejected'] > 0
+        assert side['superseded'] > BURST / 2 and side['rejected'] > 0
         first, second = side['memory_after_bursts_mb']
         assert second - first < KEPT, side['memory_after_bursts_mb']
         for name in ('open_files', 'threads'):

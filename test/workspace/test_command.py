@@ -108,7 +108,7 @@ def test_without_ros(tmp_path):
 def test_ctrl_c(tmp_path):
     """Exit code 130, nothing is written, and the rest is not waited for."""
     running = subprocess.Popen(
-        [*COMMAND, '--spacing', '0.02', '--orientations', '50', '--out', str(tmp_path / 'w')],
+        [*COMMAND, '--spacing', '0.05', '--orientations', '100', '--out', str(tmp_path / 'w')],
         stderr=subprocess.PIPE, text=True)
     try:
         said = ''

@@ -16,6 +16,7 @@ from following import (
     stream,
     tip,
 )
+from nightly import samples
 import numpy as np
 import pytest
 import robots
@@ -246,15 +247,15 @@ def test_both_kinds_of_controllers_move_smoothly(from_desired, rate, latency, st
         chain.joint_names, chain.continuous, HOMES[name],
         ControllerOptions(interpolate_from_desired_state=from_desired))
     random = np.random.default_rng(2)
-    messages = stream(target, rate, 6.0, random)
+    dies = samples(usual=2.5, nightly=5.0)
+    messages = stream(target, rate, dies + 1.0, random)
     arrival, waiting, states = np.inf, 0, []
-    for i in range(int(6.0 / tick)):
+    for i in range(int((dies + 1.0) / tick)):
         now = i * tick
-        while waiting < len(messages) and messages[waiting][0] <= now and now < 5.0:
+        while waiting < len(messages) and messages[waiting][0] <= now < dies:
             made.feed(messages[waiting][2], now, messages[waiting][1])
             waiting += 1
-        # at 5 s the node dies
-        if i % round(PERIOD / tick) == 0 and now < 5.0:
+        if i % round(PERIOD / tick) == 0 and now < dies:
             made.step(now)
             sent = message(made.trajectory(now, stamped), now if stamped else 0.0)
             arrival = now + latency * random.random()
@@ -268,6 +269,6 @@ def test_both_kinds_of_controllers_move_smoothly(from_desired, rate, latency, st
     assert np.abs(np.diff(qd, axis=0)).max() < most * tick * limits.acceleration.max()
     assert np.abs(np.diff(q, axis=0) / tick).max() < limits.velocity.max()
     errors = [distances(tip(name, q[i]), target(i * tick))[0]
-              for i in range(int(3.0 / tick), int(5.0 / tick), 10)]
+              for i in range(int((dies - 1.0) / tick), int(dies / tick), 10)]
     assert max(errors) < 2.5e-3
     assert not states[-1].qd.any()

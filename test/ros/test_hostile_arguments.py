@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Odd arguments and files to the commands: an exit code and a sentence, never a traceback."""
 
-import subprocess
-import sys
+from pathlib import Path
 
+from harness import tool
 import pytest
 
 FILES = {'two.csv': b'x,y\n1,2\n', 'bytes.csv': b'\xff\xfe\x00',
@@ -14,15 +14,15 @@ FILES = {'two.csv': b'x,y\n1,2\n', 'bytes.csv': b'\xff\xfe\x00',
 VIEWER = 'viewer --ros-args -p port:=18081 -p'
 
 
-def run(folder, command):
+def run(command):
     """Return the exit code of a command, and what it said; blanks in an argument are '+'."""
     name, *arguments = [word.replace('+', ' ') for word in command.split(' ')]
     for file, data in FILES.items():
-        (folder / file).write_bytes(data)
-    done = subprocess.run(
-        [sys.executable, '-c', f'from ik_node.entry import {name}; {name}()', *arguments],
-        cwd=folder, capture_output=True, text=True, timeout=240)
-    return done.returncode, done.stdout + done.stderr
+        Path(file).write_bytes(data)
+    running = tool(name, *arguments, errors=True)
+    with running.stdout, running.stderr:
+        said = running.stdout.read() + running.stderr.read()
+    return running.wait(240.0), said
 
 
 @pytest.mark.parametrize('command, code, words', [
@@ -47,10 +47,11 @@ def run(folder, command):
     ('ik_node --ros-args -r x:=1:=2', 1, 'remap rule'),
     (f'{VIEWER} ik_node:="a+b"', 1, 'Invalid topic name'),
     (f'{VIEWER} host:="999.1.1.1"', 1, 'cannot listen on 999.1.1.1')])
-def test_arguments(tmp_path, command, code, words):
+def test_arguments(tmp_path, monkeypatch, command, code, words):
     """The documented exit code, and a message that names the error."""
     if command.startswith('viewer'):
         pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
-    ended, said = run(tmp_path, command)
+    monkeypatch.chdir(tmp_path)
+    ended, said = run(command)
     assert ended == code and words in said and 'Traceback' not in said, said
-    assert not (tmp_path / 'ran').exists()
+    assert not Path('ran').exists()
