@@ -24,14 +24,14 @@ demo: $(VENV)/.demo
 # All tests by several processes, each in a ROS domain of its own, which wait most of the time;
 # then, by fewer, those that judge motion in real time; a selection by one process.
 WORKERS ?= 6
-REAL_TIME_WORKERS ?= 4
+REAL_TIME_WORKERS ?= 5
 PYTEST := $(BIN)/python -m pytest
 test: $(VENV)/.test
 ifdef ARGS
 	@$(PYTEST) $(ARGS)
 else
 	@$(PYTEST) -n $(WORKERS) --dist loadfile -m "not real_time" && \
-	  $(PYTEST) -n $(REAL_TIME_WORKERS) --dist loadfile -m real_time
+	  $(PYTEST) -n $(REAL_TIME_WORKERS) --dist loadfile -m real_time test/ros
 endif
 
 # The same with ten times as many mutants of descriptions, then a million hostile calls, then the soak.

@@ -17,8 +17,9 @@ import pytest
 HERE = Path(__file__).parent
 # Files that take longest, minutes of motion in real time: processes begin with them.
 LONGEST_FIRST = tuple(f'ros/test_{name}.py' for name in (
-    'viewer_page', 'demo', 'doctor', 'watching', 'joint_states', 'lifecycle', 'interruption',
-    'stream', 'stream_ends', 'takeover', 'collisions', 'fault_process', 'start_and_end',
+    'viewer_page', 'demo', 'doctor', 'watching', 'joint_states', 'lifecycle', 'stream_ends',
+    'stream', 'interruption', 'takeover', 'interruption_of_paths', 'sim_faults',
+    'position_output', 'collisions', 'fault_process', 'start_and_end',
     'fault_graph', 'send_goal', 'goal_kinds', 'fault_clock', 'scene_topics', 'motion',
     'parameters', 'fault_restart', 'sim_start', 'soak', 'live_parameters', 'goal_order',
     'fault_states', 'health', 'fuzz_viewer', 'fuzz_messages', 'interactive_goal'))

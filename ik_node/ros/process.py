@@ -55,10 +55,12 @@ def leave(node: Node | None, code: int) -> NoReturn:
     (eProsima/Fast-DDS#6513).  So a hidden node keeps the participant, the node is destroyed,
     and the process ends without destroying the rest.
     """
+    keepers = []  # a node without a reference would be destroyed at once
     if node is not None:
         # A signal may shut rclpy down at this moment; the process ends in any case.
         with suppress(RuntimeError, NotInitializedException):
-            rclpy.create_node('_leaving', enable_rosout=False, start_parameter_services=False)
+            keepers.append(rclpy.create_node('_leaving', enable_rosout=False,
+                                             start_parameter_services=False))
             node.destroy_node()
     sys.stdout.flush()
     sys.stderr.flush()

@@ -8,6 +8,7 @@ import numpy as np
 from benchmarks.takeover.judge import judge_states
 
 ACCELERATION = 2.0  # rad/s^2, the limit in these tests
+LAGGING_ACCELERATION = 8.0  # rad/s^2, the bound for an arm that lags behind its controller
 
 
 def sharpest(states, lagging: bool = False, apart: int = 4) -> float:
@@ -38,3 +39,10 @@ def kicks(states, rate: float = 100.0) -> list[str]:
         (stamp_of(message), message.position, message.velocity) for _, message in states))),
         rate, ACCELERATION)
     return found.faults(ACCELERATION)
+
+
+def no_kick(arm) -> None:
+    """Print the largest acceleration of a lagging arm since it was lent, and bound it."""
+    kick = sharpest(arm.states, lagging=True)
+    print(f'\nlargest acceleration: {kick:.2f} rad/s^2')
+    assert kick < LAGGING_ACCELERATION

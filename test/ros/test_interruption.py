@@ -9,42 +9,21 @@ the commands of one that is in time are looked at in test_update_period.py.  Wit
 is 18 and up at speed and in braking.
 """
 
-from harness import (
-    latest,
-    lent,
-    path_of,
-    pose,
-    READY,
-    reasons,
-    seconds,
-    stamp_of,
-    stamped,
-    tip,
-)
-from kicks import sharpest
-from nav_msgs.msg import Path
+from harness import latest, lent, READY, reasons, seconds, stamp_of
+from kicks import no_kick
 import numpy as np
 import pytest
 
 pytestmark = pytest.mark.real_time
 
 SIM = '/sim_controller'
-KICK = 8.0  # rad/s^2
 AWAY = np.array([1.8, 0.1, -0.6, 0.3, 1.2, 0.5])
-HERE = tip(READY).translation
 # How the velocity of joint_1 is when the phase is met: fastest until then, now.
 PHASES = {
     'accelerating': lambda fastest, now: 0.2 < now,
     'fast': lambda fastest, now: now > 1.2,
     'braking': lambda fastest, now: fastest > 1.0 and now < 0.7 * fastest,
     'arriving': lambda fastest, now: fastest > 1.0 and now < 0.1 * fastest}
-
-
-def no_kick(arm):
-    """Say how sharply the joints were accelerated since they were lent, and bound it."""
-    kick = sharpest(arm.states, lagging=True)
-    print(f'\nlargest acceleration: {kick:.2f} rad/s^2')
-    assert kick < KICK
 
 
 @pytest.fixture(scope='module')
@@ -106,22 +85,6 @@ def test_stop(arm, moving):
     assert np.abs(latest(arm) - before).max() < 1e-3
 
 
-@pytest.mark.fault('goals', 'in motion, a goal whose trajectory has hundreds of points',
-                   'it begins on the motion all the same, and so does a stop of it')
-def test_a_long_motion(arm, controller):
-    """One of a minute, planned with a scale lowered in motion, takes over, and is stopped."""
-    arm.send_joints(AWAY)
-    arm.wait(lambda: arm.states and arm.states[-1][1].velocity[0] > 1.0)
-    arm.change('/ik_node', motion__velocity_scale=0.01)
-    second = arm.send_joints(READY)
-    arm.wait(lambda: arm.answers(second))
-    arm.spin_for(0.25)
-    assert arm.call(arm.stop).success
-    assert reasons(arm, second) == ['ACCEPTED', 'STOPPED']
-    arm.wait(lambda: np.abs(arm.states[-1][1].velocity).max() < 1e-3)
-    no_kick(arm)
-
-
 def test_the_present_motion_is_sent_along(arm):
     """A takeover has a stamp in the past, and the present motion's own points since then."""
     arm.change('/ik_node', motion__sample_period=0.002)  # so that it has points since then
@@ -151,49 +114,3 @@ def test_clocks_that_do_not_agree(arm):
     for stamp in (first, second):
         assert arm.answers(stamp)[-1]['state'] == 'reached'
     assert all(stamp_of(message) == 0.0 for message in arm.trajectories)
-
-
-@pytest.mark.parametrize('share', [0.15, 0.6])
-def test_on_a_line(arm, controller, share):
-    """A line is left for a goal, and another is stopped, at some share of its length."""
-    paths = arm.publisher(Path, 'goal_path')
-    length = 0.3
-
-    def begun() -> str:
-        goal = path_of(pose(HERE + [0.0, -length, 0.0]))
-        stamp = stamped(arm, goal)
-        paths.publish(goal)
-        arm.wait(lambda: arm.answers(stamp))
-        arm.wait(lambda: HERE[1] - tip(latest(arm)).translation[1] > share * length)
-        return stamp
-
-    line = begun()
-    back = arm.send_joints(READY)
-    assert reasons(arm, back) == ['ACCEPTED', 'REACHED']
-    assert reasons(arm, line) == ['ACCEPTED', 'SUPERSEDED']
-    line = begun()
-    assert arm.call(arm.stop).success
-    assert reasons(arm, line) == ['ACCEPTED', 'STOPPED']
-    arm.wait(lambda: np.abs(arm.states[-1][1].velocity).max() < 1e-3)
-    assert HERE[1] - tip(latest(arm)).translation[1] < length + 1e-3
-    no_kick(arm)
-
-
-def test_what_takes_long_to_plan(arm):
-    """A path of so many poses that the arm would be elsewhere: it is brought to rest first."""
-    paths = arm.publisher(Path, 'goal_path')
-    arm.send_joints(AWAY)
-    arm.wait(lambda: arm.states and arm.states[-1][1].velocity[0] > 1.0)
-    turns = np.linspace(0.0, 10.0 * np.pi, 399)
-    circles = HERE + 0.05 * np.array([0.0 * turns, np.sin(turns), 1.0 - np.cos(turns)]).T
-    goal = path_of(pose(HERE), *map(pose, circles))
-    stamp = stamped(arm, goal)
-    paths.publish(goal)
-    arm.wait(lambda: arm.answers(stamp) and len(arm.trajectories) == 3)
-    ramp, motion = arm.trajectories[1:]
-    assert len(motion.points) > 3000 > 500 > len(ramp.points)
-    # Each begins where the arm is then, as conftest.py looks at.
-    assert not np.any(ramp.points[-1].velocities)
-    assert np.allclose(motion.points[0].positions, ramp.points[-1].positions, atol=1e-3)
-    assert arm.call(arm.stop).success
-    assert reasons(arm, stamp) == ['ACCEPTED', 'STOPPED']

@@ -123,6 +123,34 @@ def test_signal_ends_idle_process(tmp_path, probe, name, number):
         assert 'Traceback' not in run.output
 
 
+# Tells at the very end whether the hidden node still lives that keeps the DDS participant.
+PARTICIPANT_WATCH = """
+import os, weakref
+import rclpy
+create, end, hidden = rclpy.create_node, os._exit, []
+def create_node(*given, **named):
+    node = create(*given, **named)
+    hidden.append(weakref.ref(node))
+    return node
+def told(code):
+    print('the participant is', 'kept' if hidden and hidden[-1]() else 'destroyed', flush=True)
+    end(code)
+rclpy.create_node, os._exit = create_node, told
+"""
+
+
+@pytest.mark.fault('start, end and middleware', 'other processes leave at the same moment',
+                   'a process does not destroy its DDS participant, which may never end then '
+                   '(eProsima/Fast-DDS#6513)')
+@pytest.mark.parametrize('name', ['ik_node', 'sim_controller'])
+def test_the_participant_is_not_destroyed(tmp_path, probe, name):
+    """A node that nobody refers to would be destroyed at once, and the participant with it."""
+    with process(name, tmp_path, script=PARTICIPANT_WATCH) as run:
+        assert probe.set_parameters(f'/{name}', {}).successful  # it spins
+        assert run.stop() == 0
+        assert 'the participant is kept' in run.output
+
+
 @pytest.mark.fault('start, end and middleware', 'SIGINT or SIGTERM before the first message',
                    'exit code 0, no traceback')
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])

@@ -1,0 +1,96 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""New goals and stops on lines and on long motions, which take longer to plan and to send."""
+
+from harness import latest, lent, path_of, pose, READY, reasons, stamped, tip
+from kicks import no_kick
+from nav_msgs.msg import Path
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.real_time
+
+AWAY = np.array([1.8, 0.1, -0.6, 0.3, 1.2, 0.5])
+HERE = tip(READY).translation
+
+
+@pytest.fixture(scope='module')
+def limits():
+    """Return none: the limits are those of the node by default."""
+    return {}
+
+
+@pytest.fixture
+def arm(shared_system):
+    """Lend the system of this module at READY."""
+    with lent(shared_system) as probe:
+        yield probe
+
+
+@pytest.fixture(params=[False, True], ids=['from measured', 'from desired'])
+def controller(request, arm):
+    """Let it begin where the lagging arm is measured, or where it was commanded."""
+    arm.change('/sim_controller', interpolate_from_desired_state=request.param,
+               following__lag=0.1)
+
+
+@pytest.mark.fault('goals', 'in motion, a goal whose trajectory has hundreds of points',
+                   'it begins on the motion all the same, and so does a stop of it')
+def test_a_long_motion(arm, controller):
+    """One of a minute, planned with a scale lowered in motion, takes over, and is stopped."""
+    arm.send_joints(AWAY)
+    arm.wait(lambda: arm.states and arm.states[-1][1].velocity[0] > 1.0)
+    arm.change('/ik_node', motion__velocity_scale=0.01)
+    second = arm.send_joints(READY)
+    arm.wait(lambda: arm.answers(second))
+    arm.spin_for(0.25)
+    assert arm.call(arm.stop).success
+    assert reasons(arm, second) == ['ACCEPTED', 'STOPPED']
+    arm.wait(lambda: np.abs(arm.states[-1][1].velocity).max() < 1e-3)
+    no_kick(arm)
+
+
+@pytest.mark.parametrize('share', [0.15, 0.6])
+def test_on_a_line(arm, controller, share):
+    """A line is left for a goal, and another is stopped, at some share of its length."""
+    paths = arm.publisher(Path, 'goal_path')
+    length = 0.3
+
+    def begun() -> str:
+        goal = path_of(pose(HERE + [0.0, -length, 0.0]))
+        stamp = stamped(arm, goal)
+        paths.publish(goal)
+        arm.wait(lambda: arm.answers(stamp))
+        arm.wait(lambda: HERE[1] - tip(latest(arm)).translation[1] > share * length)
+        return stamp
+
+    line = begun()
+    back = arm.send_joints(READY)
+    assert reasons(arm, back) == ['ACCEPTED', 'REACHED']
+    assert reasons(arm, line) == ['ACCEPTED', 'SUPERSEDED']
+    line = begun()
+    assert arm.call(arm.stop).success
+    assert reasons(arm, line) == ['ACCEPTED', 'STOPPED']
+    arm.wait(lambda: np.abs(arm.states[-1][1].velocity).max() < 1e-3)
+    assert HERE[1] - tip(latest(arm)).translation[1] < length + 1e-3
+    no_kick(arm)
+
+
+def test_what_takes_long_to_plan(arm):
+    """A path of so many poses that the arm would be elsewhere: it is brought to rest first."""
+    paths = arm.publisher(Path, 'goal_path')
+    arm.send_joints(AWAY)
+    arm.wait(lambda: arm.states and arm.states[-1][1].velocity[0] > 1.0)
+    turns = np.linspace(0.0, 10.0 * np.pi, 399)
+    circles = HERE + 0.05 * np.array([0.0 * turns, np.sin(turns), 1.0 - np.cos(turns)]).T
+    goal = path_of(pose(HERE), *map(pose, circles))
+    stamp = stamped(arm, goal)
+    paths.publish(goal)
+    arm.wait(lambda: arm.answers(stamp) and len(arm.trajectories) == 3)
+    ramp, motion = arm.trajectories[1:]
+    assert len(motion.points) > 3000 > 500 > len(ramp.points)
+    # Each begins where the arm is then, as conftest.py looks at.
+    assert not np.any(ramp.points[-1].velocities)
+    assert np.allclose(motion.points[0].positions, ramp.points[-1].positions, atol=1e-3)
+    assert arm.call(arm.stop).success
+    assert reasons(arm, stamp) == ['ACCEPTED', 'STOPPED']
