@@ -202,7 +202,6 @@ class Probe(Node):
         self.home = self.create_client(Trigger, f'{target}/home')
         self._changes = self.create_client(ChangeState, f'{target}/change_state')
         self._looks = self.create_client(GetState, f'{target}/get_state')
-        self._asked = 0.0
         self._target = target
         self._joint_goals = None
         self._setters = {}
@@ -331,25 +330,32 @@ class Probe(Node):
 
     def state(self) -> str:
         """Return the state in the life of the node; it hears our other requests then, too."""
-        answers = []
-
-        def answered() -> bool:
-            # The node may not know us yet: then an answer is lost.
-            if not answers or monotonic() - self._asked > ANSWER_TIMEOUT_S:
-                answers.append(self._looks.call_async(GetState.Request()))
-                self._asked = monotonic()
-            return any(answer.done() for answer in answers)
-
-        self.wait(answered, COLD_START, 'the state')
-        return next(answer for answer in answers if answer.done()).result().current_state.label
+        return self._asked(self._looks, GetState.Request(), ANSWER_TIMEOUT_S,
+                           COLD_START).current_state.label
 
     def set_parameters(self, node: str, values: dict[str, object]):
         """Set parameters of a node together, all or nothing; return the result."""
-        client = self.setter(node)
-        future = client.call_async(SetParametersAtomically.Request(parameters=[
-            Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]))
-        self.wait(future.done, 10.0, 'the parameters')
-        return future.result().result
+        request = SetParametersAtomically.Request(parameters=[
+            Parameter(name, value=value).to_parameter_msg() for name, value in values.items()])
+        return self._asked(self.setter(node), request, 4 * ANSWER_TIMEOUT_S, 10.0).result
+
+    def _asked(self, client, request, patience: float, seconds: float):
+        """
+        Return the response of a service.
+
+        A node may not know us yet, and its answer is lost then: it is asked again.
+        """
+        answers, asked = [], 0.0
+
+        def answered() -> bool:
+            nonlocal asked
+            if not answers or monotonic() - asked > patience:
+                answers.append(client.call_async(request))
+                asked = monotonic()
+            return any(answer.done() for answer in answers)
+
+        self.wait(answered, seconds, client.srv_name)
+        return next(answer for answer in answers if answer.done()).result()
 
     def setter(self, node: str):
         """Return the client that sets parameters of a node, once that has discovered it."""
