@@ -84,7 +84,7 @@ def test_the_clock_stands_still(arm):
     arm.simulation.rate = 1.0
     arm.health.clear()
     arm.wait_until_ready()
-    arm.wait(lambda: not any(arm.states[-1][1].velocity))
+    arm.wait(lambda: arm.states and not any(arm.states[-1][1].velocity))
     goes_on_from_here(arm, READY)
 
 

@@ -61,7 +61,7 @@ def kept(system, handover_time) -> float:
     system.trajectories.clear()
     system.change('/ik_node', motion__velocity_scale=0.2)
     system.send_joints(np.array(READY) + [1.2, 0.0, 0.0, 0.0, 0.0, 0.0])
-    system.wait(lambda: system.states[-1][1].velocity[0] > 0.3)
+    system.wait(lambda: system.states and system.states[-1][1].velocity[0] > 0.3)
     stamp = system.send_joints(READY)
     assert system.final(stamp)['reason'] == 'REACHED'
     old, new = system.trajectories[:2]
