@@ -6,27 +6,30 @@ How tests are run: examples that stay the same, the order of files, compiled ker
 Hypothesis draws the same examples every time; others with ``--hypothesis-profile explore``.
 """
 
+import gc
 import os
 from pathlib import Path
-import subprocess
-import sys
 
 from hypothesis import settings
 import pytest
+from warm import WarmLoader
 
 HERE = Path(__file__).parent
 # Files that take longest, minutes of motion in real time: processes begin with them.
 LONGEST_FIRST = tuple(f'ros/test_{name}.py' for name in (
-    'viewer_page', 'demo', 'doctor', 'watching', 'joint_states', 'lifecycle', 'stream_ends',
-    'stream', 'interruption', 'takeover', 'interruption_of_paths', 'sim_faults',
-    'position_output', 'collisions', 'fault_process', 'start_and_end',
-    'fault_graph', 'send_goal', 'goal_kinds', 'fault_clock', 'scene_topics', 'motion',
-    'parameters', 'fault_restart', 'sim_start', 'soak', 'live_parameters', 'goal_order',
-    'fault_states', 'health', 'fuzz_viewer', 'fuzz_messages', 'interactive_goal'))
+    'viewer_page', 'demo', 'doctor', 'watching', 'joint_states', 'lifecycle', 'interruption',
+    'takeover', 'stream', 'stream_ends', 'interruption_of_paths', 'sim_faults',
+    'stream_takeover', 'stream_commands', 'position_output', 'collisions', 'fault_process',
+    'start_and_end', 'fault_graph', 'send_goal', 'goal_kinds', 'fault_clock', 'scene_topics',
+    'motion', 'parameters', 'fault_restart', 'sim_start', 'soak', 'live_parameters',
+    'goal_order', 'fault_states', 'health', 'fuzz_viewer', 'fuzz_messages', 'interactive_goal'))
 
-# Programs under test must not know that `make test` started them.
-for name in ('MAKELEVEL', 'MAKEFLAGS', 'MFLAGS'):
+# Programs under test must not know that `make test` or pytest's readline started them.
+for name in ('MAKELEVEL', 'MAKEFLAGS', 'MFLAGS', 'COLUMNS', 'LINES'):
     os.environ.pop(name, None)
+# There Python finds what keeps their trajectories, for test/ros/recorded.py.
+PYTHON_PATH = os.pathsep.join(
+    [str(HERE / 'ros/recording'), *filter(None, [os.environ.get('PYTHONPATH')])])
 
 settings.register_profile('same', derandomize=True)
 settings.register_profile('explore', derandomize=False, print_blob=True)
@@ -48,18 +51,18 @@ class FailureReporter:
 
 class KernelLoader:
     """
-    Compiles what is not compiled, once, before several processes would all do it.
+    Compiles and loads everything once, for several processes.
 
     They start and collect meanwhile.
     """
 
     def __init__(self):
-        self._running = subprocess.Popen([sys.executable, HERE / 'ros/warm.py', '--load-only'])
+        self._loader = WarmLoader({**os.environ, 'PYTHONPATH': PYTHON_PATH})
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self):
         """Wait before the first test."""
-        assert self._running.wait() == 0, 'the kernels cannot be loaded'
+        self._loader.wait()
 
 
 def pytest_configure(config):
@@ -73,6 +76,14 @@ def pytest_sessionstart(session):
     plugins.register(FailureReporter(plugins.get_plugin('terminalreporter')))
     if getattr(session.config.option, 'numprocesses', None):  # not in its workers
         plugins.register(KernelLoader())
+    else:  # of programs under test, not of what runs the tests
+        os.environ['PYTHONPATH'] = PYTHON_PATH
+
+
+def pytest_collection_finish():
+    """Spare the garbage collector the tests and compilers: it would stop this process for long."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items):

@@ -253,6 +253,9 @@ class Probe(Node):
         """Leave the ROS graph."""
         self._spinner.shutdown()
         super().destroy_node()
+        # Or the garbage collector would stop the next tests for longer and longer.
+        for seen in (self.statuses, self.trajectories, self.states, self.tip_poses):
+            seen.clear()
 
     def publisher(self, kind, topic: str):
         """Return a publisher to a topic of the node, which has discovered it."""

@@ -26,10 +26,6 @@ ON_IT = 1e-6, 1e-4, 1e-2  # q, qd, qdd: so near to the motion before, it goes on
 def record_in(folder: Path) -> None:
     """Have all processes that are started from now on write into a folder."""
     os.environ['IK_NODE_TEST_RECORD'] = str(folder)
-    here = str(Path(__file__).parent / 'recording')
-    known = os.environ.get('PYTHONPATH', '')
-    if here not in known.split(os.pathsep):
-        os.environ['PYTHONPATH'] = os.pathsep.join([here, *filter(None, [known])])
 
 
 class Recorded:
@@ -73,6 +69,8 @@ def judge(message, before) -> list[str]:
     bounds = _bounds(message)
     message.start = None
     message.earlier = [] if before is None else [before, *before.earlier[:EARLIER - 1]]
+    if before is not None:
+        before.earlier = []  # or each would keep all before it
     bridged = -np.inf if before is None else before.bridged
     message.bridged = max(bridged, message.time + _time(message.points[0]) + BEGIN_ROOM)
     if message.streamed:

@@ -25,7 +25,8 @@ TURNED = pin.Quaternion(HERE.rotation).coeffs()
 class Target:
     """A pose that moves on a circle, and the stream of it."""
 
-    def __init__(self, probe, radius=0.1, speed=0.15, rate=100.0):
+    def __init__(self, probe, radius=0.1, speed=0.15, rate=100.0, here=HERE):
+        self.here = here
         self.probe, self.radius, self.omega, self.rate = probe, radius, speed / radius, rate
         self.stream = probe.publisher(PoseStamped, 'goal_stream')
         self.began = monotonic()
@@ -35,14 +36,14 @@ class Target:
         """Return where the target is (3,), at a monotonic time; it begins at rest."""
         t = time - self.began
         angle = self.omega * (t - 0.5 if t > 1.0 else 0.5 * max(t, 0.0)**2)
-        return HERE.translation + self.radius * np.array(
+        return self.here.translation + self.radius * np.array(
             [0.0, np.sin(angle), np.cos(angle) - 1.0])
 
     def run(self, seconds, until=None):
         """Stream for a while, receiving meanwhile; say until what, to end sooner."""
         end = monotonic() + seconds
         while monotonic() < end and not (until is not None and until()):
-            message = PoseStamped(pose=pose(self.at(monotonic())))
+            message = PoseStamped(pose=pose(self.at(monotonic()), self.here.rotation))
             self.sent.append(stamped(self.probe, message))
             self.stream.publish(message)
             again = monotonic() + 1.0 / self.rate

@@ -9,7 +9,7 @@ the commands of one that is in time are looked at in test_update_period.py.  Wit
 is 18 and up at speed and in braking.
 """
 
-from harness import latest, lent, READY, reasons, seconds, stamp_of
+from harness import latest, lent, READY, reasons
 from kicks import no_kick
 import numpy as np
 import pytest
@@ -83,34 +83,3 @@ def test_stop(arm, moving):
     before = latest(arm)
     arm.spin_for(0.3)
     assert np.abs(latest(arm) - before).max() < 1e-3
-
-
-def test_the_present_motion_is_sent_along(arm):
-    """A takeover has a stamp in the past, and the present motion's own points since then."""
-    arm.change('/ik_node', motion__sample_period=0.002)  # so that it has points since then
-    arm.send_joints(AWAY)
-    arm.wait(lambda: arm.states and arm.states[-1][1].velocity[0] > 1.0)
-    seen = len(arm.trajectories)
-    assert reasons(arm, arm.send_joints(READY)) == ['ACCEPTED', 'REACHED']
-    before, after = arm.trajectories[seen - 1:seen + 1]
-    between = stamp_of(after) - stamp_of(before)
-    times = np.array([seconds(point.time_from_start) for point in after.points])
-    assert 0.5 < between < 5.0 and times[0] < 2e-3
-    own = {round(seconds(point.time_from_start) - between, 6) for point in before.points}
-    assert sum(round(t, 6) in own for t in times[times < 0.1]) >= 3
-
-
-def test_clocks_that_do_not_agree(arm):
-    """Joint states are too old to show it: a goal in motion waits for rest, and says why."""
-    arm.change(SIM, measuring__delay=0.2)
-    arm.wait(lambda: len(arm.states) > 400)  # twice as many as the node remembers
-    first = arm.send_joints(AWAY)
-    arm.wait(lambda: arm.answers(first))
-    second = arm.send_joints(READY)
-    assert reasons(arm, first) == ['ACCEPTED', 'REACHED']
-    assert reasons(arm, second) == ['ACCEPTED', 'REACHED']
-    accepted = arm.answers(second)[0]
-    assert 'wait for rest' in accepted['message'] and 'clock' in accepted['began_at_rest_because']
-    for stamp in (first, second):
-        assert arm.answers(stamp)[-1]['state'] == 'reached'
-    assert all(stamp_of(message) == 0.0 for message in arm.trajectories)

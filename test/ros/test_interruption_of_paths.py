@@ -1,8 +1,19 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""New goals and stops on lines and on long motions, which take longer to plan and to send."""
+"""New goals and stops on lines and on long motions, and what a new goal is sent with."""
 
-from harness import latest, lent, path_of, pose, READY, reasons, stamped, tip
+from harness import (
+    latest,
+    lent,
+    path_of,
+    pose,
+    READY,
+    reasons,
+    seconds,
+    stamp_of,
+    stamped,
+    tip,
+)
 from kicks import no_kick
 from nav_msgs.msg import Path
 import numpy as np
@@ -48,6 +59,37 @@ def test_a_long_motion(arm, controller):
     assert reasons(arm, second) == ['ACCEPTED', 'STOPPED']
     arm.wait(lambda: np.abs(arm.states[-1][1].velocity).max() < 1e-3)
     no_kick(arm)
+
+
+def test_the_present_motion_is_sent_along(arm):
+    """A takeover has a stamp in the past, and the present motion's own points since then."""
+    arm.change('/ik_node', motion__sample_period=0.002)  # so that it has points since then
+    arm.send_joints(AWAY)
+    arm.wait(lambda: arm.states and arm.states[-1][1].velocity[0] > 1.0)
+    seen = len(arm.trajectories)
+    assert reasons(arm, arm.send_joints(READY)) == ['ACCEPTED', 'REACHED']
+    before, after = arm.trajectories[seen - 1:seen + 1]
+    between = stamp_of(after) - stamp_of(before)
+    times = np.array([seconds(point.time_from_start) for point in after.points])
+    assert 0.5 < between < 5.0 and times[0] < 2e-3
+    own = {round(seconds(point.time_from_start) - between, 6) for point in before.points}
+    assert sum(round(t, 6) in own for t in times[times < 0.1]) >= 3
+
+
+def test_clocks_that_do_not_agree(arm):
+    """Joint states are too old to show it: a goal in motion waits for rest, and says why."""
+    arm.change('/sim_controller', measuring__delay=0.2)
+    arm.wait(lambda: len(arm.states) > 400)  # twice as many as the node remembers
+    first = arm.send_joints(AWAY)
+    arm.wait(lambda: arm.answers(first))
+    second = arm.send_joints(READY)
+    assert reasons(arm, first) == ['ACCEPTED', 'REACHED']
+    assert reasons(arm, second) == ['ACCEPTED', 'REACHED']
+    accepted = arm.answers(second)[0]
+    assert 'wait for rest' in accepted['message'] and 'clock' in accepted['began_at_rest_because']
+    for stamp in (first, second):
+        assert arm.answers(stamp)[-1]['state'] == 'reached'
+    assert all(stamp_of(message) == 0.0 for message in arm.trajectories)
 
 
 @pytest.mark.parametrize('share', [0.15, 0.6])

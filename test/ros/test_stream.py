@@ -20,7 +20,6 @@ from harness import (
     process,
     READY,
     ROOT,
-    stamp_of,
     stamped,
     tip,
 )
@@ -28,15 +27,11 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
 from streams import HERE, speeds, Target
 
 from ik_node.ros.status_messages import answers_stream
 
 pytestmark = pytest.mark.real_time
-
-CYCLE = 0.01  # s, of the simulated controller
-JERK = 20.0  # rad/s^3, the limit
 
 
 @pytest.fixture(scope='module')
@@ -134,83 +129,6 @@ def test_a_target_that_stands_is_reached(system):
     assert np.linalg.norm(tip(latest(system)).translation - target.at(0)) < 1e-4
 
 
-def accelerations(probe, after, before=np.inf):
-    """
-    Return the accelerations (k, 6) that a simulated arm shows between two stamps (s).
-
-    In each cycle it is where it was commanded to be a period after the cycle before.
-    """
-    stamps = np.array([stamp_of(message) for _, message in probe.states])[:-1]
-    chosen = (stamps > after) & (stamps < before)
-    return np.diff(speeds(probe)[1:][chosen], axis=0) / np.diff(stamps[chosen])[:, None]
-
-
-def roughness(probe, after, before=np.inf):
-    """
-    Return how much sharper than allowed the arm was accelerated, as a share; 1 = as allowed.
-
-    In nine cycles of ten the limit of 2 rad/s^2 counts, with 10 % for the times of a Python
-    process.  A message that is late by d more than the lead costs a step of at most jerk d^2
-    in velocity, over a cycle: 10 rad/s^2 are allowed, which is 70 ms, and as much more as
-    node and controller were late by their own stamps.
-    """
-    def gaps(messages):
-        stamps = np.array([stamp_of(message) for message in messages])
-        return np.diff(stamps[(stamps > after) & (stamps < before)]) - CYCLE
-
-    states, sent = gaps(message for _, message in probe.states), gaps(probe.trajectories)
-    late = states.max() + max(sent, default=0.0)
-    on_time = 1.0 - (states > 0.5 * CYCLE).mean()
-    sharp = np.abs(accelerations(probe, after, before)).max(1)
-    print(f'\nlargest acceleration {sharp.max():.2f} rad/s^2, nine in ten below '
-          f'{np.percentile(sharp, 90):.2f}; late by {1e3 * late:.0f} ms')
-    return max(np.percentile(sharp, 90.0 * on_time) / 2.2,
-               sharp.max() / max(10.0, 2.2 + JERK * late**2 / CYCLE))
-
-
-@pytest.mark.parametrize('from_desired', [False, True])
-def test_a_stream_takes_over_a_motion(tmp_path, probe, from_desired):
-    """
-    From where and as fast as the arm moves; then it follows the circle of
-    docs/explanation/motion.md.
-
-    With stamps no kind of controller makes steps in velocity: it goes from one trajectory to
-    the next where they are the same.
-    """
-    probe.watch_motion()
-    with process('sim_controller', tmp_path, {
-            'urdf_file': ARM, 'initial_positions': READY,
-            'interpolate_from_desired_state': from_desired}), \
-            process('ik_node', tmp_path, {'urdf_file': ARM, 'stream.timeout': 2.0}):
-        probe.wait_for_node()
-        probe.wait_until_ready()
-        probe.wait(lambda: probe.states)
-        rough, errors = take_over(probe)
-        print(f'from_desired {from_desired}: error {np.sqrt((errors**2).mean()):.2f} mm rms, '
-              f'{errors.max():.2f} mm at most')
-        assert rough < 1.0
-        assert np.percentile(errors, 25) < 2.0
-
-
-def take_over(probe):
-    """Return the roughness from a motion into a stream and on it, and errors (mm)."""
-    assert probe.final(probe.send_joints(READY))['state'] == 'reached'
-    first = probe.send((0.3, 0.4, 0.3), DOWN)
-    probe.wait(lambda: np.abs(speeds(probe)[-1]).max() > 0.1)
-    probe.spin_for(0.3)
-    count = len(probe.states)
-    target = Target(probe, radius=0.2, speed=0.25)
-    target.run(6.0)
-    assert [a['state'] for a in probe.answers(first)] == ['accepted', 'superseded']
-    assert [a['state'] for a in target.session()] == ['accepted']
-    start, end = (stamp_of(probe.states[k][1]) for k in (count - 5, -1))
-    rough = roughness(probe, start, end)
-    errors = 1e3 * target.errors(
-        [message for _, message in probe.states if stamp_of(message) > end - 2.0])
-    probe.wait(lambda: len(target.session()) == 2, what='the end of the stream')
-    return rough, errors
-
-
 @pytest.mark.parametrize('rate', [10.0, 500.0])
 def test_slower_and_faster_than_it_is_sent_on(system, rate):
     """One session at any rate of the poses."""
@@ -252,23 +170,6 @@ def test_two_publishers(system):
     assert answer['reason'] == 'STREAM_ENDED', answer['message']
     assert int(answer['poses']) > 100
     assert -0.13 < (tip(latest(system)).translation - HERE.translation)[2] < 0.0, 'it went on'
-
-
-def test_changes_during_a_session(system):
-    """Parameters are taken up without a step; another robot description is not taken."""
-    # Nothing is streamed until a change is answered.
-    assert system.set_parameters('/ik_node', {'stream.timeout': 10.0}).successful
-    target = Target(system)
-    target.run(1.5)
-    begin = stamp_of(system.states[-1][1])
-    for values in ({'stream.lead': 0.05}, {'stream.rate': 200.0}, {'motion.velocity_scale': 0.4},
-                   {'stream.gain': 10.0}):
-        assert system.set_parameters('/ik_node', values).successful
-        target.run(0.5)
-    system.descriptions.publish(String(data=ARM.read_text().replace('0.4', '0.41')))
-    target.run(1.0)
-    assert [a['state'] for a in target.session()] == ['accepted'], target.session()
-    assert roughness(system, begin) < 1.0
 
 
 SPOILT = (

@@ -7,6 +7,8 @@ Most of a start is imports and the loading of compiled kernels.  The server does
 before ROS is initialised, and forks a child for each start.  A child is a process like any
 other: it has its own pid, output, environment, arguments, signals, DDS participant and exit
 code.  It is killed when the server ends, and the server ends when the test run does.
+
+A test run of several processes has one that loads, and forks a server for each of them.
 """
 
 from __future__ import annotations
@@ -25,10 +27,12 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from time import monotonic, sleep
 from typing import NamedTuple
 
+LOADER_VARIABLE = 'IK_NODE_TEST_LOADER'  # the socket of the process that forks servers
 START_TIMEOUT_S = 240.0  # the kernels may have to be compiled first
 MAX_REQUEST_BYTES = 1_000_000
 FAILED_START = 127  # exit code of the server if it cannot be used
@@ -41,20 +45,41 @@ PROGRAMS = ('ik_node.node.node', 'ik_node.simulation.node', 'ik_node.ui.viewer.n
 
 # ---- the side of the test run -----------------------------------------------
 
+class WarmLoader:
+    """A process that loads everything, and then forks servers for other processes."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._folder = tempfile.TemporaryDirectory()
+        path = os.environ[LOADER_VARIABLE] = f'{self._folder.name}/socket'
+        # It ends with its standard input, which is closed when this process ends.
+        self._popen = subprocess.Popen([sys.executable, __file__, path], text=True,
+                                       env=environment, stdin=subprocess.PIPE,
+                                       stdout=subprocess.PIPE)
+
+    def wait(self) -> None:
+        """Wait until it has loaded."""
+        assert self._popen.stdout.readline() == 'ready\n', 'the kernels cannot be loaded'
+
+
 class WarmServer:
-    """A running server; its environment is that of the moment at which it is started."""
+    """A running server; its environment is that of the moment at which it was started."""
 
     def __init__(self) -> None:
-        self._environment = dict(os.environ)
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        if LOADER_VARIABLE in os.environ:
+            self._control.connect(os.environ[LOADER_VARIABLE])
+        else:
+            self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MAX_REQUEST_BYTES)
+            with theirs:
+                subprocess.Popen([sys.executable, __file__, str(theirs.fileno())],
+                                 env=dict(os.environ),  # without what C libraries have added
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                 pass_fds=[theirs.fileno()])
         self._control.settimeout(START_TIMEOUT_S)
-        for end in (self._control, theirs):
-            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MAX_REQUEST_BYTES)
-        with theirs:
-            self._popen = subprocess.Popen([sys.executable, __file__, str(theirs.fileno())],
-                                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                           pass_fds=[theirs.fileno()])
-        assert self._control.recv(16) == b'ready', 'the warm server did not start'
+        self._control.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MAX_REQUEST_BYTES)
+        greeting = json.loads(self._control.recv(MAX_REQUEST_BYTES))
+        self._pid, self._environment = greeting['pid'], greeting['environment']
 
     def serves(self, environment: Mapping[str, str]) -> bool:
         """Return whether a child would be what a new process would be in an environment."""
@@ -64,8 +89,9 @@ class WarmServer:
 
     def kill(self) -> None:
         """End the server, and with it all its children."""
-        self._popen.kill()
-        self._popen.wait()
+        os.kill(self._pid, signal.SIGKILL)
+        with suppress(ConnectionResetError):
+            self._control.recv(16)
         self._control.close()
 
     def start(self, name: str, arguments: list[str], environment: Mapping[str, str],
@@ -174,15 +200,54 @@ def wait_for_one_thread() -> None:
         sleep(0.01)
 
 
-def serve(control: socket.socket) -> Job:
+def die_with(parent: int) -> None:
+    """Have the kernel end this process when its parent ends."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(FAILED_START)
+
+
+def fork_servers(path: str) -> socket.socket:
+    """Fork a server for each connection; returns its connection in the servers only."""
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listening.bind(path)
+    listening.listen()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the servers
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    poll = select.poll()
+    poll.register(listening, select.POLLIN)
+    poll.register(sys.stdin, select.POLLHUP)
+    print('ready', flush=True)
+    while True:
+        ready = {file for file, _ in poll.poll()}
+        if sys.stdin.fileno() in ready:
+            os._exit(0)
+        control, _ = listening.accept()
+        loader, pid = os.getpid(), os.fork()
+        if pid == 0:
+            die_with(loader)
+            listening.close()
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            os.dup2(nowhere, 0)
+            os.dup2(nowhere, 1)
+            os.close(nowhere)
+            return control
+        control.close()
+
+
+def serve(control: socket.socket, environment: dict[str, str]) -> Job:
     """Fork a child for each request; returns in the children only."""
-    libc = ctypes.CDLL(None)
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for the test run and its nodes
     running: dict[int, tuple[int, int]] = {}  # by pidfd: pid, and where its exit code goes
     poll = select.poll()
     poll.register(control, select.POLLIN)
-    control.send(b'ready')
+    control.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MAX_REQUEST_BYTES)
+    control.send(json.dumps({'pid': os.getpid(), 'environment': environment}).encode())
     while True:
         for file, _ in poll.poll():
             if file != control.fileno():
@@ -203,9 +268,7 @@ def serve(control: socket.socket) -> Job:
             request = json.loads(message)
             server, pid = os.getpid(), os.fork()
             if pid == 0:
-                libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-                if os.getppid() != server:
-                    os._exit(FAILED_START)
+                die_with(server)
                 for number, handler in handlers.items():
                     signal.signal(number, handler)
                 os.dup2(output, 1)
@@ -244,14 +307,14 @@ def keep_frozen() -> None:
 def main() -> None:
     """Serve until the test run ends; in a child, be the program that was asked for."""
     sys.path[0] = ''  # as of python -c
+    environment = dict(os.environ)
     load()
-    if sys.argv[1] == '--load-only':
-        return
-    control = socket.socket(fileno=int(sys.argv[1]))
     wait_for_one_thread()
     gc.collect()
     gc.freeze()  # or the collector of each child would copy all pages
-    job = serve(control)
+    control = socket.socket(fileno=int(sys.argv[1])) if sys.argv[1].isdigit() \
+        else fork_servers(sys.argv[1])
+    job = serve(control, environment)
     keep_frozen()
     sys.argv = ['-c', *job.arguments]
     from ik_node import entry

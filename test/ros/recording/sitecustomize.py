@@ -15,7 +15,7 @@ import os
 import sys
 from time import monotonic
 
-KEEP = os.environ.get('IK_NODE_TEST_RECORD')
+FOLDER_VARIABLE = 'IK_NODE_TEST_RECORD'  # without it nothing is kept; a forked process has its own
 joints = {}  # name: position, velocity
 commanded = []  # values last sent to a forward command controller
 
@@ -49,6 +49,8 @@ def wrap_node(node_class):
 
     def publisher(self, msg_type, *args, **named):
         made = create_publisher(self, msg_type, *args, **named)
+        if FOLDER_VARIABLE not in os.environ:
+            return made
         if msg_type.__name__ == 'JointTrajectory':
             publish = made.publish
 
@@ -69,7 +71,8 @@ def wrap_node(node_class):
         return made
 
     def subscription(self, msg_type, topic, callback, *args, **named):
-        if msg_type.__name__ != 'JointState' or topic != 'joint_states':
+        if msg_type.__name__ != 'JointState' or topic != 'joint_states' \
+                or FOLDER_VARIABLE not in os.environ:
             return create_subscription(self, msg_type, topic, callback, *args, **named)
 
         def note(given):
@@ -100,7 +103,7 @@ def wrap_client(client_class):
     send_goal_async = client_class.send_goal_async
 
     def keep_and_send(self, goal, *args, **named):
-        if hasattr(goal, 'trajectory'):
+        if hasattr(goal, 'trajectory') and FOLDER_VARIABLE in os.environ:
             keep(goal.trajectory)
         return send_goal_async(self, goal, *args, **named)
 
@@ -116,13 +119,13 @@ def keep(message):
         streamed = frame.f_globals.get('__name__') == 'ik_node.node.stream'
         frame = frame.f_back
     stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
-    with open(f'{KEEP}/{os.getpid()}.jsonl', 'a', encoding='utf-8') as file:
+    with open(f'{os.environ[FOLDER_VARIABLE]}/{os.getpid()}.jsonl', 'a',
+              encoding='utf-8') as file:
         file.write(json.dumps({'arguments': sys.argv, 'time': monotonic(), 'measured': joints,
                                'commanded': commanded, 'streamed': streamed, 'stamp': stamp,
                                'points': points,
                                'joint_names': list(message.joint_names)}) + '\n')
 
 
-if KEEP:
-    sys.meta_path[:0] = [Hook('rclpy.node', 'Node', wrap_node),
-                         Hook('rclpy.action.client', 'ActionClient', wrap_client)]
+sys.meta_path[:0] = [Hook('rclpy.node', 'Node', wrap_node),
+                     Hook('rclpy.action.client', 'ActionClient', wrap_client)]
