@@ -33,7 +33,7 @@ from ik_node.node.stamp_check import MessageInfo, StampCheck
 from ik_node.ros.clocks import seconds_of, steady_clock
 from ik_node.ros.qos import BEST_EFFORT_QOS
 from ik_node.ros.status_messages import GoalState, stamp_text
-from ik_node.text import shown
+from ik_node.text import quote, shown
 
 STREAM_OUTPUTS = 'trajectory', 'position', 'velocity'
 MAX_TRACKING_ERROR = 0.1  # rad or m, from the command, lag allowed for
@@ -298,9 +298,10 @@ class Stream:
             stamp = self._arm.stamp_of(begin)
         robot.course = ActiveTrajectory(trajectory, begin, robot.settings.limits, stamp)
         if found.contact is not None:
+            first, second = map(quote, found.contact.names)
             self._node.get_logger().warning(
-                f'the stream leads into a collision, so the arm stops before it: '
-                f'{found.contact.words}', throttle_duration_sec=5.0)
+                f'the stream leads into a collision: the arm slides along it or stops before it, '
+                f'so that {first} and {second} come no nearer', throttle_duration_sec=5.0)
         if found.phase is Phase.FOLLOWING:
             session.last = found
         if found.phase is Phase.FOLLOWING or not found.state.rests:

@@ -5,6 +5,8 @@ Guard of a stream: no motion is commanded from which the arm could not stop in t
 
 Each cycle commands a piece of motion and the fastest stop after it.  Only what is proved to be
 free, to its end, is commanded; otherwise the arm stays on what was commanded before, which was.
+The rates are chosen so that the arm slides along what it is near to (``rates.keep_away``), and the
+slower the more often a decision was refused.
 """
 
 from __future__ import annotations
@@ -17,11 +19,18 @@ from ik_node.collision.certificate import (
     START_ROOM_M,
     START_SLACK_M,
 )
+from ik_node.collision.check import check_work
 from ik_node.collision.model import CollisionModel
 from ik_node.motion.following.commanded import Segment
 from ik_node.motion.following.cycle import plan_states, plan_switches
+from ik_node.motion.following.near_pairs import find_near_pairs, near_pairs
 
-MIN_PIECE_S = 1e-9  # shorter ones have no motion
+MIN_PIECE_S = 1e-9    # shorter ones have no motion
+SLIDING_ROOM_M = 2e-3  # above what is proved; a stop does not go along what the arm slides on
+SLOWER_SHARE = 0.7    # of the pace, after a refusal
+FASTER_SHARE = 1.05   # of the pace, after a decision that is free
+MIN_PACE = 0.02
+HELD_GAP_M = 1e-3     # above SLIDING_ROOM_M; what is so near is told of
 
 
 class CollisionGuard:
@@ -42,9 +51,31 @@ class CollisionGuard:
         # More than the margin, so that there is room on the way out.
         self._wanted = model.margins + START_SLACK_M
         self._allowed = self._allowed_at(q)
+        self.near, self.pace = near_pairs(len(q)), 1.0
+        self._work = check_work(model.pairs)
+        self._found = np.empty(len(self._allowed))
+
+    def look(self, q: np.ndarray) -> None:
+        """Find what the arm is near to at q (n,), which is changed."""
+        find_near_pairs(self._model.pairs, q, self._allowed + SLIDING_ROOM_M, self._found,
+                        self.near, self._work)
+
+    def held_by(self) -> Contact | None:
+        """Return what the arm stands before or slides along, after a cycle; None if nothing."""
+        for i in range(self.near.count[0]):
+            if self.near.gaps[i] < HELD_GAP_M and self.near.multipliers[i] > 0.0:
+                k = int(self.near.numbers[i])
+                return Contact(0.0, self._model.names_of(k), float(self._found[k]))
+        return None
 
     def contact(self, segment: Segment) -> Contact | None:
         """Return where a decision would come too near to something; None if nowhere."""
+        contact = self._proved_contact(segment)
+        self.pace = min(self.pace * FASTER_SHARE, 1.0) if contact is None \
+            else max(self.pace * SLOWER_SHARE, MIN_PACE)
+        return contact
+
+    def _proved_contact(self, segment: Segment) -> Contact | None:
         if (self._allowed < self._wanted).any():
             self._allowed = np.maximum(self._allowed, self._allowed_at(segment.state[0]))
         pieces = _pieces(segment)

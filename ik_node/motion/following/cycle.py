@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ik_node.kinematics.kernels import compiled
+from ik_node.kinematics.kernels import compiled, inner
 from ik_node.motion.following.brake import bounds_of, max_jerk_time, state_after, stop_phases
 from ik_node.motion.following.rates import resolved_rates
 from ik_node.motion.following.target import predict
@@ -34,12 +34,15 @@ class CycleTiming(NamedTuple):
         Share of its velocity with which the target is assumed to go on, 0 (at rest) to 1.
     duration : float
         Of the cycle (s).
+    pace : float
+        Share of the desired rates that is followed, up to 1.
 
     """
 
     ahead: float
     target_share: float
     duration: float
+    pace: float
 
 
 class CyclePlan(NamedTuple):
@@ -49,8 +52,16 @@ class CyclePlan(NamedTuple):
     jerk_time: np.ndarray
 
 
+def time_to_rates(gain: float, duration: float) -> float:
+    """Return the time (s) in which the joints reach the desired rates."""
+    return max(0.25 / gain, 1.5 * duration)
+
+
+lag_of = inner(time_to_rates)
+
+
 @compiled
-def follow_cycle(model, target, timing, state, plan, work):
+def follow_cycle(model, target, timing, state, plan, near, work):
     """
     Choose the motion of the next cycle.
 
@@ -62,6 +73,7 @@ def follow_cycle(model, target, timing, state, plan, work):
     state : (3, n) array
         q, qd, qdd.
     plan : CyclePlan, written
+    near : NearPairs
     work : RatesWork
 
     Returns
@@ -75,7 +87,7 @@ def follow_cycle(model, target, timing, state, plan, work):
     jerks, jerk_times = plan.jerk, plan.jerk_time
     q, twist, wanted = work.q, work.twist, work.wanted
     # The joints reach the rates with a lag, so these are chosen for that time.
-    lag = max(0.25 / model.gain, 1.5 * dt)
+    lag = lag_of(model.gain, dt)
     look = lag + 0.5 * dt
     for k in range(n):
         q[k] = state[0, k] + look * (state[1, k] + 0.5 * look * state[2, k])
@@ -83,7 +95,9 @@ def follow_cycle(model, target, timing, state, plan, work):
     predict(target, ahead, model.goal[:12])
     for i in range(6):
         twist[i] = timing.target_share * (target.velocity[i] + ahead * target.acceleration[i])
-    report = resolved_rates(model, twist, q, work)
+    report = resolved_rates(model, twist, q, near, work)
+    for k in range(n):
+        wanted[k] *= timing.pace
     # All joints change their speed in step, so that the direction of the tip is kept.
     share = 1.0 / lag
     for k in range(n):

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from ik_node.collision import check, distance, shapes
 from ik_node.collision.certificate import Contact
 from ik_node.collision.model import CollisionModel
 from ik_node.errors import GoalError, ParameterError, TrajectoryError
@@ -35,7 +36,9 @@ from ik_node.motion.following.cycle import (
     follow_cycle,
     plan_states,
     plan_switches,
+    time_to_rates,
 )
+from ik_node.motion.following.near_pairs import find_near_pairs, near_pairs, NearPairs
 from ik_node.motion.following.options import (
     FollowerOutput,
     FollowOptions,
@@ -67,6 +70,7 @@ def forget_stale_kernels() -> None:
     """Drop, once per process, compiled code that is older than its source."""
     forget_stale((follow_cycle, plan_states, plan_switches, correct),
                  (kernels, layout, nullspace, residual, brake, cycle, rates, target))
+    forget_stale((find_near_pairs,), (kernels, check, distance, shapes))
 
 
 class Follower:
@@ -84,8 +88,8 @@ class Follower:
     limits : MotionLimits
     options : FollowOptions
     collisions : CollisionModel, optional
-        The arm stops before it comes too near to something, and goes on when the target leads
-        elsewhere.
+        The arm slides along what it would come too near to, or stops before it, and goes on when
+        the target leads elsewhere.
 
     Raises
     ------
@@ -114,6 +118,7 @@ class Follower:
             np.array(bias, dtype=float), goal, float(options.gain),
             float(options.metres_per_radian), float(chain.reach))
         self._work = rates_work(chain.n, len(chain.table) - 1)
+        self._nothing_near = near_pairs(chain.n)
         self._report = np.nan, np.nan, np.nan, 1.0  # of the last cycle
         self._compile()
         self._poses = PoseStream(options.timeout, options.memory)
@@ -231,17 +236,30 @@ class Follower:
         report = contact = None
         if fresh:
             until_now, target_share = self._poses.prediction(now)
-            timing = CycleTiming(until_now + 1e-9 * commanded.head - now, target_share,
-                                 1e-9 * (head - commanded.head))
+            duration = 1e-9 * (head - commanded.head)
+            near, pace = self._look(duration)
+            timing = CycleTiming(until_now + 1e-9 * commanded.head - now, target_share, duration,
+                                 pace)
             report = self._report = follow_cycle(self._model, self._poses.target, timing,
-                                                 commanded.state, plan, self._work)
+                                                 commanded.state, plan, near, self._work)
         decision = Segment(commanded.head, self._model.limits, commanded.state, plan)
         if self._guard is not None:
             contact = self._guard.contact(decision)
         if contact is None:
             commanded.append(decision)
+            if fresh and self._guard is not None:
+                contact = self._guard.held_by()
         commanded.advance(head)
         return self._output(report, contact)
+
+    def _look(self, duration: float) -> tuple[NearPairs, float]:
+        """Return what the arm is near to when it reaches the rates of a cycle, and its pace."""
+        if self._guard is None:
+            return self._nothing_near, 1.0
+        q, qd, qdd = self._commanded.state
+        look = time_to_rates(self.options.gain, duration) + 0.5 * duration
+        self._guard.look(q + look * (qd + 0.5 * look * qdd))
+        return self._guard.near, self._guard.pace
 
     def _output(self, report: tuple[float, ...] | None,
                 contact: Contact | None = None) -> FollowerOutput:

@@ -107,7 +107,7 @@ class FollowerOutput:
     scale : float
         Share of the desired speed that the velocity limits allow.
     contact : Contact or None
-        What the motion to the target would touch; the arm stops before it.
+        What the motion to the target would touch; the arm slides along it, or stops before it.
 
     """
 

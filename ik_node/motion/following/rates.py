@@ -9,6 +9,10 @@ eigenvectors of ``J J^T``: near a singularity only the lost direction is damped
 derivatives of the pose; without it, an arm that is stretched towards a target out of reach
 would not come to rest.  A joint that is stopped by its limit leaves the active set, and the
 rates are solved again for the others.  The null-space bias goes through the exact null space.
+
+Near an obstacle the rates are changed as little as possible for the tip so that no distance
+shrinks faster than it can still be stopped (the velocity damper of Faverjon and Tournassoud
+1987): the arm slides along, and comes to rest at the reachable pose nearest to the target.
 """
 
 from __future__ import annotations
@@ -35,6 +39,8 @@ MAX_ERROR_M = 0.3          # a larger error is treated as one of this length
 MIN_SQUARED_VALUE = 1e-12  # m^2, added to squared singular values
 BRAKE_SHARE = 0.6          # of acceleration and jerk, with which stops are planned
 JACOBI_SWEEPS = 12         # at most; usual are four to six
+NULL_SPACE_WEIGHT = 1e-3   # m^2 per unit of q^2, of rates that do not move the tip
+HILDRETH_SWEEPS = 30       # at most
 
 
 class FollowModel(NamedTuple):
@@ -147,6 +153,13 @@ def decompose(work):
 
 
 @inner
+def damping_of(value):
+    """Return the damping (m^2) of a singular value."""
+    lost = max(0.0, 1.0 - value / SINGULAR_VALUE)
+    return MAX_DAMPING * MAX_DAMPING * lost * lost + MIN_SQUARED_VALUE
+
+
+@inner
 def damped_rates(work, correction, feed, min_square, stop_speed, rates):
     """
     Write the rates (n,) of the active joints for the task velocity ``correction + feed``.
@@ -172,8 +185,7 @@ def damped_rates(work, correction, feed, min_square, stop_speed, rates):
     for i in range(6):
         square = max(A[i, i], 0.0)
         value = sqrt(square)
-        lost = max(0.0, 1.0 - value / SINGULAR_VALUE)
-        damping = MAX_DAMPING * MAX_DAMPING * lost * lost + MIN_SQUARED_VALUE
+        damping = damping_of(value)
         x, y = 0.0, 0.0
         for r in range(6):
             x += W[r, i] * correction[r]
@@ -338,6 +350,87 @@ def approach_speed(model, distance, k):
 
 
 @inner
+def approach_limit(model, near, i):
+    """Return how fast (m/s) pair i may come nearer, so that one joint alone could stop it."""
+    acceleration = jerk = 0.0
+    for k in range(near.gradients.shape[1]):
+        share = abs(near.gradients[i, k])
+        acceleration = max(acceleration, share * model.limits.acceleration[k])
+        jerk = max(jerk, share * model.limits.jerk[k])
+    gap = near.gaps[i]
+    if gap <= 0.0 or acceleration == 0.0:
+        return 0.0
+    return min(model.gain * gap,
+               speed_to_stop(gap, BRAKE_SHARE * acceleration, BRAKE_SHARE * jerk))
+
+
+@inner
+def fill_responses(near, min_square, work):
+    """
+    Write the change of the active joints' rates by each multiplier, ``M^-1 g``.
+
+    M is the matrix by which :func:`damped_rates` divides: ``J^T J`` with the damping of the
+    correction, and NULL_SPACE_WEIGHT in the null space.  So the arm is at rest only where no
+    motion that is free reduces the error.
+    """
+    columns, active, task = work.columns, work.active, work.task
+    A, W = work.eigenvalues, work.eigenvectors
+    n = columns.shape[0]
+    for i in range(near.count[0]):
+        response = near.responses[i]
+        for r in range(6):
+            task[r] = 0.0
+        for k in range(n):
+            response[k] = 0.0
+            if active[k]:
+                response[k] = near.gradients[i, k] / NULL_SPACE_WEIGHT
+                for r in range(6):
+                    task[r] += columns[k, r] * near.gradients[i, k]
+        for j in range(6):
+            square = max(A[j, j], 0.0)
+            along = 0.0
+            for r in range(6):
+                along += W[r, j] * task[r]
+            along *= (1.0 / (max(square, min_square) + damping_of(sqrt(square)))
+                      - 1.0 / NULL_SPACE_WEIGHT) / (square + MIN_SQUARED_VALUE)
+            for k in range(n):
+                if active[k]:
+                    for r in range(6):
+                        response[k] += along * columns[k, r] * W[r, j]
+
+
+@inner
+def keep_away(model, near, min_square, work):
+    """
+    Change the rates so that no pair comes nearer too fast, with the least effect on the tip.
+
+    By Hildreth's method (1957), one multiplier after another, in the norm of
+    :func:`fill_responses`.
+    """
+    wanted, n = work.wanted, work.wanted.shape[0]
+    fill_responses(near, min_square, work)
+    for i in range(near.count[0]):
+        near.multipliers[i] = 0.0
+    for _ in range(HILDRETH_SWEEPS):
+        largest = 0.0
+        for i in range(near.count[0]):
+            rate = approach_limit(model, near, i)
+            response = 0.0
+            for k in range(n):
+                rate += near.gradients[i, k] * wanted[k]
+                response += near.gradients[i, k] * near.responses[i, k]
+            if response <= 0.0:
+                continue
+            change = max(-rate / response, -near.multipliers[i])
+            near.multipliers[i] += change
+            largest = max(largest, abs(change) * response)
+            for k in range(n):
+                wanted[k] += change * near.responses[i, k]
+        if largest < 1e-6:
+            return
+
+
+@inner
 def scale_to_limits(model, work):
     """Scale the rates to the slowest joint and the tip's speed; return the factor."""
     velocity, tip_speed, wanted = model.limits.velocity, model.limits.tip[0], work.wanted
@@ -361,7 +454,7 @@ def scale_to_limits(model, work):
 
 
 @inner
-def resolved_rates(model, twist, q, work):
+def resolved_rates(model, twist, q, near, work):
     """
     Write the desired rates ``work.wanted`` (n,) at the configuration q (n,).
 
@@ -370,6 +463,8 @@ def resolved_rates(model, twist, q, work):
     model : FollowModel
     twist : (6,) array
         Velocity of the goal in the base frame (m/s, rad/s).
+    near : NearPairs
+        What the arm is near to; its multipliers are written.
 
     Returns
     -------
@@ -414,4 +509,6 @@ def resolved_rates(model, twist, q, work):
         active[joint] = False
         fixed_rates[joint] = bound
         decompose(work)
+    if near.count[0] > 0:
+        keep_away(model, near, min_square, work)
     return position_error, orientation_error, smallest, scale_to_limits(model, work)
