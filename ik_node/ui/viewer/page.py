@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from http import HTTPStatus
 import ipaddress
@@ -13,6 +14,7 @@ import socket
 from typing import Any
 
 import viser
+from viser.infra import _infra
 import websockets.asyncio.server
 
 from ik_node.errors import ParameterError
@@ -41,6 +43,33 @@ def _serve_this_machine(handler: Any, host: str, port: int, *, process_request: 
 
     return WEBSOCKETS_SERVE(handler, host, port, process_request=checked,
                             origins=[LOCAL_PAGE, None], **named)
+
+
+class LoopEvent(asyncio.Event):
+    """An event that is set on the thread of a loop only; elsewhere it is left to that thread."""
+
+    def set(self) -> None:
+        """Wake who waits: from another thread, waiters may come and go meanwhile."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        super().set()
+
+
+class MessageBuffer(_infra.AsyncMessageBuffer):
+    """
+    The messages to a window, or to all.
+
+    viser 1.1 sets the event from the thread that sends a message, which fails about once in
+    300,000 times, and then schedules the same on the thread that waits for it.
+    """
+
+    def __init__(self, event_loop: asyncio.AbstractEventLoop, persistent_messages: bool) -> None:
+        super().__init__(event_loop, persistent_messages, message_event=LoopEvent())
+
+
+_infra.AsyncMessageBuffer = MessageBuffer  # type: ignore[misc]
 
 
 class Page(viser.ViserServer):
