@@ -35,8 +35,12 @@ class NearPairs(NamedTuple):
         How much nearer they may come (m); ascending.
     gradients : (R, n) array
         Of their distances, m per unit of q.
+    approach : (R,) array
+        How fast each pair may come nearer (m/s).
     responses : (R, n) array
         Change of the joint rates by a unit of each multiplier.
+    strengths : (R,) array
+        Change of the rate of each distance by a unit of its own multiplier.
     multipliers : (R,) array
         Positive for pairs that are kept from coming nearer.
 
@@ -46,7 +50,9 @@ class NearPairs(NamedTuple):
     numbers: np.ndarray
     gaps: np.ndarray
     gradients: np.ndarray
+    approach: np.ndarray
     responses: np.ndarray
+    strengths: np.ndarray
     multipliers: np.ndarray
 
 
@@ -54,7 +60,8 @@ def near_pairs(n: int) -> NearPairs:
     """Return room for the pairs of an arm of n joints; there are none yet."""
     return NearPairs(np.zeros(1, dtype=np.int64), np.zeros(MAX_NEAR_PAIRS, dtype=np.int64),
                      np.zeros(MAX_NEAR_PAIRS), np.zeros((MAX_NEAR_PAIRS, n)),
-                     np.zeros((MAX_NEAR_PAIRS, n)), np.zeros(MAX_NEAR_PAIRS))
+                     np.zeros(MAX_NEAR_PAIRS), np.zeros((MAX_NEAR_PAIRS, n)),
+                     np.zeros(MAX_NEAR_PAIRS), np.zeros(MAX_NEAR_PAIRS))
 
 
 @compiled

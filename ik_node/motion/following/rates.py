@@ -40,7 +40,8 @@ MIN_SQUARED_VALUE = 1e-12  # m^2, added to squared singular values
 BRAKE_SHARE = 0.6          # of acceleration and jerk, with which stops are planned
 JACOBI_SWEEPS = 12         # at most; usual are four to six
 NULL_SPACE_WEIGHT = 1e-3   # m^2 per unit of q^2, of rates that do not move the tip
-HILDRETH_SWEEPS = 30       # at most
+HILDRETH_SWEEPS = 30       # at most, ...
+SETTLED_RATE_M_S = 1e-6    # ... until no rate of a distance changes by more
 
 
 class FollowModel(NamedTuple):
@@ -367,7 +368,7 @@ def approach_limit(model, near, i):
 @inner
 def fill_responses(near, min_square, work):
     """
-    Write the change of the active joints' rates by each multiplier, ``M^-1 g``.
+    Write the change of the active joints' rates by each multiplier, ``M^-1 g``, and its strength.
 
     M is the matrix by which :func:`damped_rates` divides: ``J^T J`` with the damping of the
     correction, and NULL_SPACE_WEIGHT in the null space.  So the arm is at rest only where no
@@ -397,6 +398,9 @@ def fill_responses(near, min_square, work):
                 if active[k]:
                     for r in range(6):
                         response[k] += along * columns[k, r] * W[r, j]
+        near.strengths[i] = 0.0
+        for k in range(n):
+            near.strengths[i] += near.gradients[i, k] * response[k]
 
 
 @inner
@@ -410,23 +414,22 @@ def keep_away(model, near, min_square, work):
     wanted, n = work.wanted, work.wanted.shape[0]
     fill_responses(near, min_square, work)
     for i in range(near.count[0]):
+        near.approach[i] = approach_limit(model, near, i)
         near.multipliers[i] = 0.0
     for _ in range(HILDRETH_SWEEPS):
         largest = 0.0
         for i in range(near.count[0]):
-            rate = approach_limit(model, near, i)
-            response = 0.0
-            for k in range(n):
-                rate += near.gradients[i, k] * wanted[k]
-                response += near.gradients[i, k] * near.responses[i, k]
-            if response <= 0.0:
+            if near.strengths[i] <= 0.0:
                 continue
-            change = max(-rate / response, -near.multipliers[i])
+            slack = near.approach[i]
+            for k in range(n):
+                slack += near.gradients[i, k] * wanted[k]
+            change = max(-slack / near.strengths[i], -near.multipliers[i])
             near.multipliers[i] += change
-            largest = max(largest, abs(change) * response)
+            largest = max(largest, abs(change) * near.strengths[i])
             for k in range(n):
                 wanted[k] += change * near.responses[i, k]
-        if largest < 1e-6:
+        if largest < SETTLED_RATE_M_S:
             return
 
 
