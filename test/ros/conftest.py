@@ -82,9 +82,9 @@ def probe():
 
 
 @pytest.fixture(scope='module')
-def limits():
-    """Return the limits of the nodes of a module; one that judges motions has its own."""
-    return QUICK
+def limits(request):
+    """Return the limits of the nodes of a module: its NODE_LIMITS, or QUICK."""
+    return getattr(request.module, 'NODE_LIMITS', QUICK)
 
 
 @pytest.fixture(scope='module')

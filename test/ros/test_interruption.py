@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 pytestmark = pytest.mark.real_time
+NODE_LIMITS = {}  # those of the node by default
 
 SIM = '/sim_controller'
 AWAY = np.array([1.8, 0.1, -0.6, 0.3, 1.2, 0.5])
@@ -24,12 +25,6 @@ PHASES = {
     'fast': lambda fastest, now: now > 1.2,
     'braking': lambda fastest, now: fastest > 1.0 and now < 0.7 * fastest,
     'arriving': lambda fastest, now: fastest > 1.0 and now < 0.1 * fastest}
-
-
-@pytest.fixture(scope='module')
-def limits():
-    """Return none: the limits are those of the node by default."""
-    return {}
 
 
 @pytest.fixture

@@ -20,15 +20,10 @@ import numpy as np
 import pytest
 
 pytestmark = pytest.mark.real_time
+NODE_LIMITS = {}  # those of the node by default
 
 AWAY = np.array([1.8, 0.1, -0.6, 0.3, 1.2, 0.5])
 HERE = tip(READY).translation
-
-
-@pytest.fixture(scope='module')
-def limits():
-    """Return none: the limits are those of the node by default."""
-    return {}
 
 
 @pytest.fixture

@@ -7,11 +7,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-
-@pytest.fixture(scope='module')
-def limits():
-    """Return none: the limits are those of the node by default."""
-    return {}
+NODE_LIMITS = {}  # those of the node by default
 
 
 @pytest.fixture(scope='module')

@@ -32,12 +32,7 @@ from streams import HERE, speeds, Target
 from ik_node.ros.status_messages import answers_stream
 
 pytestmark = pytest.mark.real_time
-
-
-@pytest.fixture(scope='module')
-def limits():
-    """Return none: the limits are those of the node by default."""
-    return {}
+NODE_LIMITS = {}  # those of the node by default
 
 
 @pytest.fixture

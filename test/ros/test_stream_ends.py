@@ -13,12 +13,7 @@ from std_srvs.srv import Trigger
 from streams import HERE, speeds, Target, TURNED
 
 pytestmark = pytest.mark.real_time
-
-
-@pytest.fixture(scope='module')
-def limits():
-    """Return none: the limits are those of the node by default."""
-    return {}
+NODE_LIMITS = {}  # those of the node by default
 
 
 @pytest.fixture

@@ -9,16 +9,11 @@ from std_msgs.msg import String
 from streams import speeds, Target
 
 pytestmark = pytest.mark.real_time
+NODE_LIMITS = {}  # those of the node by default
 
 CYCLE = 0.01  # s, of the simulated controller
 JERK = 20.0  # rad/s^3, the limit
 HOME = tip([0.0, 0.8, 0.4, 0.0, -1.5, 0.0])  # of the circle in benchmarks/following.py
-
-
-@pytest.fixture(scope='module')
-def limits():
-    """Return none: the limits are those of the node by default."""
-    return {}
 
 
 def accelerations(probe, after, before=np.inf):
