@@ -3,6 +3,7 @@
 """Answers are chosen among the postures that a check finds free."""
 
 import re
+from threading import Lock
 
 from answers import assert_inside, assert_solves, FREE, PATIENT, reachable
 import numpy as np
@@ -15,6 +16,7 @@ from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
 
 GOALS = 60
+PINOCCHIO = Lock()  # its data are one for all threads of a batch
 LINKS = {'ur5': ('forearm_link', 'wrist_1_link'), 'z1': ('link03', 'link04'),
          'panda': ('panda_link4', 'panda_link6'), 'kinova': ('j2s6s200_link_3', 'j2s6s200_link_4')}
 
@@ -28,8 +30,10 @@ class Floor:
     def lowest(self, q):
         """Return the height (m) of the lowest of the links."""
         chain = robots.chain(self.name)
-        return min(robots.reference(self.name).pose(
-            chain.base_link, link, robots.positions(chain, q))[2, 3] for link in LINKS[self.name])
+        with PINOCCHIO:
+            return min(robots.reference(self.name).pose(
+                chain.base_link, link, robots.positions(chain, q))[2, 3]
+                for link in LINKS[self.name])
 
     def check_many(self, Q):
         """Return which postures are free."""
