@@ -13,9 +13,10 @@ import numpy as np
 
 from ik_node.collision import check, distance, shapes
 from ik_node.collision.check import all_distances, check_work, paired, which_free
+from ik_node.collision.depth import least_shift
 from ik_node.collision.ground import lowest_point
 from ik_node.collision.parts import Body
-from ik_node.collision.shapes import shapes_of
+from ik_node.collision.shapes import PLANE_KIND, shapes_of
 from ik_node.errors import ParameterError
 from ik_node.kinematics import kernels
 from ik_node.kinematics.kernels import joint_frames
@@ -47,6 +48,34 @@ class PairReport:
 
     links: tuple[str, str]
     reason: str = ''
+
+
+@dataclass(frozen=True)
+class WorstPair:
+    """
+    Two links or objects that lack most of their margin.
+
+    Attributes
+    ----------
+    names : (str, str)
+    distance : float
+        m; below 0, the least shift that brings them apart.
+    required : float
+        m.
+
+    """
+
+    names: tuple[str, str]
+    distance: float
+    required: float
+
+    def __str__(self) -> str:
+        """Return which two they are, and how near or how deep, in words."""
+        both = ' and '.join(map(quote, self.names))
+        if self.distance <= 0.0:
+            return f'{both} overlap by {-1e3 * self.distance:.1f} mm'
+        return f'{both} are {1e3 * self.distance:.1f} mm apart, and ' \
+               f'{1e3 * self.required:.1f} mm are required'
 
 
 class CollisionModel:
@@ -155,22 +184,35 @@ class CollisionModel:
         """Return the distance (m) of pair k at q (n,)."""
         return float(self.distances(q)[k])
 
-    def worst_pair(self, q: np.ndarray) -> tuple[str, str]:
-        """Return the two links or objects that lack most of their margin at q (n,), or '', ''."""
-        lacking = self.distances(q) - self.margins
-        return self.names_of(int(lacking.argmin())) if len(lacking) else ('', '')
+    def worst_pair(self, q: np.ndarray) -> WorstPair | None:
+        """
+        Return the pair that lacks most of its margin at q (n,); None without pairs.
+
+        Among pairs that overlap, the one that overlaps most.
+        """
+        distances, work = np.empty(len(self.pairs.pairs)), check_work(self.pairs)
+        if not len(distances):
+            return None
+        all_distances(self.pairs, np.ascontiguousarray(q, dtype=float), np.inf, distances, work)
+        lacking = distances - self.margins
+        for k in np.flatnonzero(self._cores_overlap(distances)):  # these may lack more
+            enough = max(-lacking.min() - self.margins[k], 0.0)
+            distances[k] = -np.linalg.norm(
+                least_shift(self.pairs.shapes, *self.pairs.pairs[k], work.poses, enough))
+            lacking[k] = distances[k] - self.margins[k]
+        k = int(lacking.argmin())
+        return WorstPair(self.names_of(k), float(distances[k]), float(self.margins[k]))
+
+    def _cores_overlap(self, distances: np.ndarray) -> np.ndarray:
+        """Return of which pairs, (K,) bool, the distance is not known because they overlap."""
+        shapes, pairs = self.pairs.shapes, self.pairs.pairs
+        return (distances <= -shapes.sizes[pairs, 3].sum(axis=1)) \
+            & (shapes.ints[pairs, 0] != PLANE_KIND).all(axis=1)
 
     def describe(self, q: np.ndarray) -> str:
-        """Return which two are nearest to each other at q (n,), and how near, in words."""
-        distances = self.distances(q)
-        if not len(distances):
-            return 'nothing can touch'
-        k = int((distances - self.margins).argmin())
-        first, second = map(quote, self.names_of(k))
-        if distances[k] <= 0.0:
-            return f'{first} and {second} touch'
-        return f'{first} and {second} are {1e3 * distances[k]:.1f} mm apart, and ' \
-               f'{1e3 * self.margins[k]:.1f} mm are required'
+        """Return which pair lacks most of its margin at q (n,), in words."""
+        worst = self.worst_pair(q)
+        return 'nothing can touch' if worst is None else str(worst)
 
     def names_of(self, k: int) -> tuple[str, str]:
         """Return the names of the two bodies of a pair."""

@@ -250,8 +250,10 @@ def refused(task: GoalTask, goal: Goal, sentence: str, robot: Robot) -> Scene:
 def contact_of(result: Result, robot: Robot) -> tuple[str, ...]:
     """Return the two links or objects because of which a goal is refused; none for others."""
     model = robot.settings.solver.collisions
-    return model.worst_pair(result.q) if model is not None \
-        and result.status is Reason.COLLISION else ()
+    if model is None or result.status is not Reason.COLLISION:
+        return ()
+    worst = model.worst_pair(result.q)
+    return () if worst is None else worst.names
 
 
 def under_way(task: GoalTask, goal: Goal, trajectory: Trajectory, robot: Robot) -> Scene:

@@ -5,53 +5,21 @@
 from collections import Counter
 
 import coal
+from coal_shapes import KINDS, made
 from nightly import samples
 import numpy as np
 import pinocchio as pin
 import pytest
 
 from ik_node.collision.distance import gjk_work, part_distance
-from ik_node.collision.parts import Body, ConvexPart
+from ik_node.collision.parts import Body
 from ik_node.collision.shapes import shapes_of
 from ik_node.kinematics.kernels import compiled
-
-KINDS = 'box', 'cylinder', 'sphere', 'capsule', 'hull', 'flat', 'line', 'point', 'plane'
 
 
 @compiled
 def distance_of(shapes, enough, contact, work):
     return part_distance(shapes, 0, 1, enough, contact, work)
-
-
-def made(kind, rng):
-    """Return a random part of a kind at the origin, and coal's form of it."""
-    a, b, c = map(float, rng.uniform(0.02, 0.5, 3))
-    none = np.zeros((0, 3))
-    if kind == 'box':
-        return ConvexPart('box', (a, b, c), np.eye(4), none), coal.Box(a, b, c)
-    if kind == 'cylinder':
-        return ConvexPart('cylinder', (a, b), np.eye(4), none), coal.Cylinder(a, b)
-    if kind == 'sphere':
-        return ConvexPart('sphere', (a,), np.eye(4), none), coal.Sphere(a)
-    if kind == 'capsule':
-        return ConvexPart('capsule', (a, b), np.eye(4), none), coal.Capsule(a, b)
-    if kind == 'plane':
-        return (ConvexPart('plane', (), np.eye(4), none),
-                coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0))
-    points = rng.normal(size=(40, 3)) * (a, b, c)
-    if kind == 'hull':
-        vertices = coal.StdVec_Vec3s()
-        for point in points:
-            vertices.append(point)
-        return (ConvexPart('hull', (), np.eye(4), points),
-                coal.Convex.convexHull(vertices, True, 'Qt'))
-    if kind == 'flat':
-        points = np.array([[x, y, 0.0] for x in (-a, a) for y in (-b, b)])
-        return ConvexPart('hull', (), np.eye(4), points), coal.Box(2.0 * a, 2.0 * b, 0.0)
-    if kind == 'line':
-        return (ConvexPart('hull', (), np.eye(4), np.array([[0.0, 0.0, -a], [0.0, 0.0, a]])),
-                coal.Capsule(0.0, 2.0 * a))
-    return ConvexPart('hull', (), np.eye(4), np.zeros((1, 3))), coal.Sphere(0.0)
 
 
 def prepared(parts, T):

@@ -42,7 +42,7 @@ def test_distances_are_those_of_coal(name):
     objects = scene_of(name)
     model = model_of(name, margin=0.01).with_objects(objects)
     oracle = Oracle(name, model, bodies_of(name), objects)
-    verdicts = set()
+    verdicts, depths = set(), []
     for q in robots.random_postures(robots.chain(name), samples(usual=4, nightly=12), 5):
         expected = oracle.distances(q)
         for k in np.argsort(expected)[:8]:
@@ -57,8 +57,12 @@ def test_distances_are_those_of_coal(name):
         least, first, second = model.distance(q)
         nearest = model.names_of(int(expected.argmin()))
         assert expected.min() <= 0.0 or {first, second} == set(nearest)
-        assert (least <= 0.0) == ('touch' in model.describe(q))
-    assert False in verdicts
+        worst = model.worst_pair(q)
+        if least <= 0.0:
+            depths.append(worst.distance)
+            assert str(worst) == model.describe(q) and 'overlap' in str(worst)
+            assert abs(worst.distance - worst.required - (expected - model.margins).min()) < 1e-3
+    assert False in verdicts and min(depths) < -0.01
 
 
 @pytest.mark.parametrize('name', ARMS)
