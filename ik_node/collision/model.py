@@ -184,6 +184,16 @@ class CollisionModel:
         """Return the distance (m) of pair k at q (n,)."""
         return float(self.distances(q)[k])
 
+    def tool_is_free(self, q: np.ndarray) -> bool:
+        """
+        Return whether what moves with the tip keeps its margins from what stands still.
+
+        If it does not at q (n,), it does not in any posture that reaches the same pose.
+        """
+        frames = self.pairs.shapes.ints[self.pairs.pairs, 1]
+        same = np.isin(frames, (0, len(self.chain.table) - 1)).all(axis=1)
+        return bool((self.distances(q, self.margin)[same] > self.margins[same]).all())
+
     def worst_pair(self, q: np.ndarray) -> WorstPair | None:
         """
         Return the pair that lacks most of its margin at q (n,); None without pairs.

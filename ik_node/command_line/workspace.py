@@ -14,9 +14,11 @@ WORKSPACE_DESCRIPTION = """
 Sample which poses an arm reaches, and in what share of all orientations.
 
 Writes a picture of slices and the numbers, and shows them in RViz and the browser. Joint limits
-are kept; collisions, of the arm with itself or with anything else, are NOT considered.
+are kept, and only postures count in which the arm collides neither with itself nor with the ground
+and the scene, if these are given.
 """
 MAX_ORIENTATIONS = 100_000
+DEFAULT_MARGIN_M = 0.005
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
@@ -48,6 +50,16 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument('--limit-margin', type=float, default=0.0, metavar='Q',
                         help='minimum distance of the joints from their limits, rad or m '
                              '(default 0)')
+    parser.add_argument('--ground', nargs='?', type=finite, const=0.0, metavar='Z',
+                        help='all below this height, m in the base link, is solid (default 0; '
+                             'without the option there is no ground)')
+    parser.add_argument('--scene', type=Path, metavar='FILE',
+                        help='objects around the arm, as the parameter collision.scene_file')
+    parser.add_argument('--margin', type=float, default=DEFAULT_MARGIN_M, metavar='M',
+                        help='minimum distance of the arm from itself and from objects, m '
+                             '(default %(default)s)')
+    parser.add_argument('--no-collisions', action='store_true',
+                        help='do not check for collisions')
     parser.add_argument('--load', type=Path, metavar='FILE',
                         help='show what an earlier run wrote instead of sampling')
     parser.add_argument('--out', type=Path, default=Path('workspace'), metavar='NAME',
@@ -65,9 +77,13 @@ def parse(argv: list[str]) -> argparse.Namespace:
             parser.error(f'--orientations and --directions are from 1 to {MAX_ORIENTATIONS}')
     if options.pointing and not hypot(*options.pointing) > 0.0:
         parser.error('--pointing needs a direction, e.g. 0 0 -1 for down')
-    if options.load and (options.box or options.spacing or options.rpy or options.limit_margin):
-        parser.error('--load shows what was sampled; --box, --spacing, --rpy and --limit-margin '
-                     'do not change it')
+    around = options.ground is not None or options.scene
+    if options.no_collisions and around:
+        parser.error('--no-collisions leaves out what --ground and --scene would add')
+    if options.load and (options.box or options.spacing or options.rpy or options.limit_margin
+                         or around or options.no_collisions):
+        parser.error('--load shows what was sampled; --box, --spacing, --rpy, --limit-margin, '
+                     '--ground, --scene and --no-collisions do not change it')
     options.ros_arguments = ros_arguments
     return options
 

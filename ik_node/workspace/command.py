@@ -3,8 +3,8 @@
 """
 Sample the workspace of an arm, and the share of orientations that it reaches there.
 
-Writes a figure of slices and the numbers, and shows them in RViz and the browser. Joint limits
-are kept; collisions, of the arm with itself or with anything else, are NOT considered.
+Writes a figure of slices and the numbers, and shows them in RViz and the browser. Only free
+postures count.
 """
 
 from __future__ import annotations
@@ -15,12 +15,17 @@ import sys
 from time import monotonic
 from typing import TextIO
 
+from ik_node.collision.bodies import arm_bodies
+from ik_node.collision.ground import ground_body
+from ik_node.collision.model import CollisionModel
+from ik_node.collision.scene import Scene
+from ik_node.collision.scene_file import read_scene
 from ik_node.command_line.packages import how_to_install, require_matplotlib
 from ik_node.command_line.signals import INTERRUPTED_CODE
 from ik_node.command_line.workspace import parse
 from ik_node.errors import IkNodeError, ParameterError
-from ik_node.model.chain import make_chain
-from ik_node.model.urdf import read_urdf
+from ik_node.model.chain import Chain, make_chain
+from ik_node.model.urdf import read_urdf, Tree
 from ik_node.ros.rotations import quaternion_from_rpy
 from ik_node.share import share_file
 from ik_node.workspace.orientations import (
@@ -57,14 +62,15 @@ def _sample(options: argparse.Namespace) -> Workspace:
     """Sample the workspace and write the files."""
     if not options.no_picture:
         require_matplotlib(', or leave the picture out with --no-picture')
-    chain = make_chain(read_urdf(options.urdf or share_file('urdf/six_axis_arm.urdf')),
-                       options.base_link, options.tip_link)
+    tree = read_urdf(options.urdf or share_file('urdf/six_axis_arm.urdf'))
+    chain = make_chain(tree, options.base_link, options.tip_link)
+    collisions = None if options.no_collisions else _collisions(tree, chain, options)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     progress = Progress(sys.stderr)
     try:
         workspace = sample_workspace(
             chain, options.box, options.spacing, _orientations(options),
-            limit_margin=options.limit_margin, progress=progress)
+            limit_margin=options.limit_margin, collisions=collisions, progress=progress)
     finally:
         progress.end()
     files = [options.out.with_name(options.out.name + '.npz')]
@@ -74,6 +80,19 @@ def _sample(options: argparse.Namespace) -> Workspace:
         draw(workspace, chain, files[1])
     print(f'written to {" and ".join(map(str, files))}', file=sys.stderr)
     return workspace
+
+
+def _collisions(tree: Tree, chain: Chain, options: argparse.Namespace) -> CollisionModel:
+    """Return the collision model; says which links are not checked."""
+    bodies = arm_bodies(tree)
+    for sentence in bodies.warnings:
+        print(f'ik_workspace: {sentence}', file=sys.stderr)
+    scene = read_scene(options.scene, chain.base_link, tree.links) if options.scene \
+        else Scene(chain.base_link, tree.links)
+    objects = scene.bodies if options.ground is None \
+        else (*scene.bodies, ground_body(options.ground))
+    return CollisionModel(chain, tree, bodies.bodies).with_objects(
+        objects, options.margin, scene.snapshot.touch_links)
 
 
 def _orientations(options: argparse.Namespace) -> Orientations:
@@ -132,7 +151,7 @@ def summary(workspace: Workspace) -> str:
     mean = workspace.share[workspace.reachable].mean() if reached else 0.0
     return (f'{tip} in {base}: {reached} of {workspace.share.size} cells reached '
             f'({reached * cell:.3g} m3), on average in {mean:.0%} of {count} {what}, in all of '
-            f'them {int(workspace.dexterous.sum())} cells')
+            f'them {int(workspace.dexterous.sum())} cells; {workspace.collisions}')
 
 
 def _require_ros() -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FIGURE_SIZE_IN = 12.0, 7.6
-SLICE_HEIGHTS = (0.0, 1 / 3, 2 / 3)  # relative to the height of the workspace above the base
+SLICE_HEIGHTS = (0.0, 1 / 3, 2 / 3)  # from the base, or the lowest cell above it, to the top
 AXIS_NAMES = 'xyz'
 
 
@@ -48,16 +48,17 @@ def draw(workspace: Workspace, chain: Chain, path: Path) -> None:
     figure.colorbar(image, ax=panels, shrink=0.6, pad=0.01,
                     label=f'share of {len(workspace.orientations)} {what} reached')
     figure.suptitle(f'{workspace.tip_link} in {workspace.base_link}: cells of '
-                    f'{workspace.spacing:g} m, collisions not considered', fontsize=11)
+                    f'{workspace.spacing:g} m, {workspace.collisions}', fontsize=11)
     save(figure, path)
 
 
 def _slices(workspace: Workspace, chain: Chain) -> list[tuple[int, int]]:
     """Return the slices, each as its normal axis and the index along it."""
     middles = workspace.x, workspace.y, workspace.z
-    tops = workspace.z[workspace.reachable.any(axis=(0, 1))]
-    top = tops.max() if len(tops) else workspace.z[-1]
-    wanted = [(2, height * max(top, 0.0)) for height in SLICE_HEIGHTS]
+    reached = workspace.z[workspace.reachable.any(axis=(0, 1))]
+    ends = (reached.min(), reached.max()) if len(reached) else workspace.z[[0, -1]]
+    bottom, top = np.clip(ends, 0.0, None)
+    wanted = [(2, bottom + height * (top - bottom)) for height in SLICE_HEIGHTS]
     wanted += [(axis, chain.offsets[0, 9 + axis]) for axis in (1, 0)]
     return list(dict.fromkeys((axis, int(np.abs(middles[axis] - at).argmin()))
                               for axis, at in wanted))

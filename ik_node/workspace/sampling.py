@@ -7,7 +7,7 @@ The tip reaches the reachable workspace in at least one orientation, the dextero
 in all orientations (Kumar and Waldron 1981, "The Workspaces of a Mechanical Manipulator").
 In between, cells are rated by the share of orientations, as in the capability maps of
 Zacharias, Borst and Hirzinger (2007).  A cell is represented by its centre.  Joint limits are
-kept; collisions are not considered.
+kept; with a collision model only postures count that are free.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from ik_node.collision.model import CollisionModel
 from ik_node.errors import ParameterError
 from ik_node.model.chain import Chain
 from ik_node.solver.compiled.layout import JOINT_VALUES, SOLVED_FLAG
@@ -31,7 +32,7 @@ from ik_node.solver.solver import Solver
 from ik_node.text import quote
 from ik_node.workspace.orientations import even_orientations, Orientations
 
-FILE_VERSION = 1
+FILE_VERSION = 2
 CELLS_PER_REACH = 12   # default spacing
 MAX_CELLS = 4_000_000
 MAX_POSES = 20_000_000
@@ -62,6 +63,9 @@ class Workspace:
         Width of a cell, m.
     limit_margin : float
         Distance that the joints kept from their limits, rad or m.
+    collision_margin : float
+        Distance that the arm kept from itself and from objects, m; minus infinity if collisions
+        were not considered.
 
     """
 
@@ -76,11 +80,18 @@ class Workspace:
     pointing: bool
     spacing: float
     limit_margin: float
+    collision_margin: float
 
     @property
     def points(self) -> np.ndarray:
         """Return the centres of the cells in the order of ``share.ravel()``, (N, 3), m."""
         return _grid_points(self.x, self.y, self.z)
+
+    @property
+    def collisions(self) -> str:
+        """Return in words whether collisions were considered."""
+        return 'collisions not considered' if self.collision_margin < 0.0 \
+            else f'free of collisions by {1e3 * self.collision_margin:g} mm'
 
     @property
     def dexterous(self) -> np.ndarray:
@@ -125,7 +136,8 @@ class Workspace:
 def sample_workspace(chain: Chain, box: Sequence[float] | None = None,
                      spacing: float | None = None,
                      orientations: Orientations | np.ndarray | None = None, *,
-                     limit_margin: float = 0.0, progress: Progress | None = None,
+                     limit_margin: float = 0.0, collisions: CollisionModel | None = None,
+                     progress: Progress | None = None,
                      workers: int | None = None) -> Workspace:
     """
     Solve all cells of a box in all orientations.
@@ -133,6 +145,9 @@ def sample_workspace(chain: Chain, box: Sequence[float] | None = None,
     A pose is solved from the middle of the joint ranges and from the nearest postures of the
     solver's table.  Unsolved poses are then tried from the solutions of the neighbouring
     cells, until no more are found.  The result does not depend on the number of workers.
+
+    With a collision model a pose counts if one of its solutions is free, see
+    :meth:`ik_node.solver.solver.Solver.solve_all`.
 
     Parameters
     ----------
@@ -145,6 +160,8 @@ def sample_workspace(chain: Chain, box: Sequence[float] | None = None,
         Quaternions x y z w; by default 60 even orientations.
     limit_margin : float
         Distance that the joints keep from their limits, rad or m.
+    collisions : CollisionModel, optional
+        Of the same arm.
     progress : callable, optional
         Called in this thread with the name of the current stage, the number of poses done
         and the number of all poses.
@@ -159,7 +176,7 @@ def sample_workspace(chain: Chain, box: Sequence[float] | None = None,
         If the orientations are not quaternions of norm 1.
 
     """
-    solver = Solver(_inside(chain, limit_margin))
+    solver = Solver(_inside(chain, limit_margin), collisions)
     spacing = _spacing(chain, spacing)
     axes = _axes(chain, box, spacing)
     shape = tuple(map(len, axes))
@@ -179,9 +196,8 @@ def sample_workspace(chain: Chain, box: Sequence[float] | None = None,
                           <= solver.chain.reach + solver.options.position_tolerance)
     with ThreadPoolExecutor(cores, 'workspace') as pool:
         # Cells out of reach are found first, with free orientation, and then left out.
-        positions = _Poses(solver, Goal.position(np.zeros(3)), points[near], np.eye(4)[None],
-                           _neighbours(near, shape), pool, partial(progress, 'positions'))
-        positions.solve()
+        positions = _positions(Solver(solver.chain), points, near, shape, pool,
+                               partial(progress, 'positions'))
         reached = near[positions.solved[:, 0]]
         if len(reached) * len(quaternions) > MAX_POSES:
             raise ParameterError(f'{len(reached)} cells in {len(quaternions)} orientations are '
@@ -192,11 +208,26 @@ def sample_workspace(chain: Chain, box: Sequence[float] | None = None,
                        _neighbours(reached, shape), pool,
                        partial(progress, 'orientations'))
         poses.solve()
-    reachable, share = np.zeros(len(points), dtype=bool), np.zeros(len(points))
-    reachable[reached] = True
-    share[reached] = poses.solved.mean(axis=1)
+        reachable, share = np.zeros(len(points), dtype=bool), np.zeros(len(points))
+        reachable[reached] = True
+        share[reached] = poses.solved.mean(axis=1)
+        if collisions is not None:
+            # Some may be reached in an orientation that is not among those.
+            rest = reached[share[reached] == 0.0]
+            reachable[rest] = _positions(solver, points, rest, shape, pool,
+                                         partial(progress, 'rest')).solved[:, 0]
     return Workspace(chain.base_link, chain.tip_link, *axes, reachable.reshape(shape),
-                     share.reshape(shape), quaternions, pointing, spacing, limit_margin)
+                     share.reshape(shape), quaternions, pointing, spacing, limit_margin,
+                     -np.inf if collisions is None else collisions.margin)
+
+
+def _positions(solver: Solver, points: np.ndarray, cells: np.ndarray, shape: tuple[int, ...],
+               pool: ThreadPoolExecutor, progress: Callable[[int, int], object]) -> _Poses:
+    """Solve the positions of some cells, with free orientation."""
+    positions = _Poses(solver, Goal.position(np.zeros(3)), points[cells], np.eye(4)[None],
+                       _neighbours(cells, shape), pool, progress)
+    positions.solve()
+    return positions
 
 
 def _inside(chain: Chain, margin: float) -> Chain:
@@ -264,7 +295,7 @@ def _neighbours(cells: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 class _Poses:
     """
-    All cells in all orientations, and the solutions found.
+    All cells in all orientations, and the solutions found, free if the solver checks that.
 
     Attributes
     ----------
@@ -275,7 +306,7 @@ class _Poses:
     def __init__(self, solver: Solver, kind: Goal, points: np.ndarray, rotations: np.ndarray,
                  neighbours: np.ndarray, pool: ThreadPoolExecutor,
                  progress: Callable[[int, int], object]) -> None:
-        self._solver, self._settings = solver, solver.tables.of(kind)
+        self._solver, self._kind, self._settings = solver, kind, solver.tables.of(kind)
         self._points, self._rotations = points, rotations[:, :3, :3]
         self._neighbours, self._pool, self._progress = neighbours, pool, progress
         self.solved = np.zeros((len(points), len(rotations)), dtype=bool)
@@ -328,4 +359,20 @@ class _Poses:
         seeds = np.clip(np.broadcast_to(seeds, (len(rows), chain.n)).astype(float),
                         chain.lower, chain.upper)  # rounding to float32 may pass a limit
         answers = tables.solve(T, seeds[:, None], 0, restarts, settings=self._settings)
-        return answers[:, SOLVED_FLAG] == 1.0, answers[:, JOINT_VALUES:].astype(np.float32)
+        good, q = answers[:, SOLVED_FLAG] == 1.0, answers[:, JOINT_VALUES:]
+        if self._solver.collisions is not None:
+            self._only_free(T, good, q)
+        return good, q.astype(np.float32)
+
+    def _only_free(self, T: np.ndarray, good: np.ndarray, q: np.ndarray) -> None:
+        """Replace the solutions q (N, n) that collide, and note where none is free, (N,) bool."""
+        check, exact = self._solver.collisions, not any(self._kind.tolerance)
+        solved = np.flatnonzero(good)
+        for row in solved[~check.check_many(q[solved])]:
+            if exact:
+                free = self._solver.solve_all(T[row], q[row]) if check.tool_is_free(q[row]) else ()
+            else:
+                free = self._solver.solve_all(Goal(T[row], self._kind.tolerance), q[row])
+            good[row] = bool(free)
+            if free:
+                q[row] = free[0].q

@@ -78,6 +78,21 @@ def test_directions(tmp_path):
     assert shares[0] > shares[1] > 0.0
 
 
+def test_what_is_solid(tmp_path, capsys):
+    """The ground, a scene and the arm itself; each lowers the share, and the line says so."""
+    scene = tmp_path / 'cell.yaml'
+    scene.write_text('objects:\n  wall: {box: [0.1, 2.0, 2.0], xyz: [0.4, 0.0, 0.5]}\n')
+    shares = []
+    for words in (['--no-collisions'], [], ['--ground', '-0.2'], ['--ground'],
+                  ['--ground', '--scene', str(scene)],
+                  ['--ground', '--scene', str(scene), '--margin', '0.05']):
+        main([*COARSE, *words, '--no-picture', '--out', str(tmp_path / 'w')])
+        said = capsys.readouterr().out
+        assert ('not considered' if '--no-collisions' in words else 'free of collisions') in said
+        shares.append(Workspace.load(tmp_path / 'w.npz').share.sum())
+    assert shares == sorted(shares, reverse=True) and len({*shares}) == 6, shares
+
+
 def test_bad_arguments(tmp_path, capsys):
     """One sentence, exit code 2, no traceback."""
     other = tmp_path / 'other.npz'
@@ -88,6 +103,8 @@ def test_bad_arguments(tmp_path, capsys):
             (['--load', '/none.npz'], 'No such file'), (['--limit-margin', '9'], 'no room'),
             (['--out', str(other / 'w')], 'exists'), (['--orientations', '0'], 'from 1 to'),
             (['--pointing', '0', '0', '0'], 'direction'),
+            (['--no-collisions', '--ground'], 'leaves out'), (['--scene', '/none.yaml'], 'none'),
+            (['--margin', '-1'], 'margin'),
             (['--load', str(other), '--spacing', '1'], '--load')):
         said = refused(capsys, *words)
         assert sentence in said and 'Traceback' not in said, said

@@ -2,14 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sampled workspace, against closed forms, Pinocchio's kinematics and single calls."""
 
+from collections import Counter
+
 from answers import solver, tip_jacobian, tip_pose
 from closed_form import closed_form
+from geometry_oracle import bodies_of, model_of, Oracle
 from nightly import samples
 import numpy as np
 import pinocchio as pin
 import pytest
 import robots
 
+from ik_node.collision.ground import ground_body
+from ik_node.collision.scene import Scene
 from ik_node.errors import GoalError, ParameterError
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import parse_urdf
@@ -107,6 +112,41 @@ def test_shares_agree_with_closed_forms():
                       for point in made.points])
     assert len(share) > 200 and 0.2 < share.mean() < 0.8
     assert made.share.ravel() == pytest.approx(share, abs=1e-12)
+
+
+@pytest.mark.fault('goals', 'poses in a map of the workspace that only collisions reach',
+                   'not counted')
+def test_only_free_postures_count():
+    """
+    A pose counts exactly if one of EAIK's solutions is free, by Pinocchio and coal.
+
+    A cell counts also if it is reached in an orientation that is not among those.
+    """
+    solve, orientations = closed_form('ur5'), even_orientations(8)
+    scene = Scene('base_link', robots.tree('ur5').links)
+    for name, x in (('post', 0.45), ('wall', -0.6)):
+        scene.add_box(name, (0.1, 0.8, 1.2), pose((x, 0.0, 0.4), (0.0, 0.0, 0.0, 1.0)))
+    model = model_of('ur5', margin=0.01).with_objects([*scene.bodies, ground_body(0.0)])
+    oracle = Oracle('ur5', model, bodies_of('ur5'), model.objects)
+    box, counts = (-0.5, 0.6, -0.7, 0.0, 0.1, 0.5), Counter()
+    made = sampled('ur5', box=box, spacing=0.31, orientations=orientations, collisions=model)
+    free = sampled('ur5', box=box, spacing=0.31, orientations=orientations)
+    for point, share, reachable in zip(made.points, made.share.ravel(), made.reachable.ravel()):
+        verdicts = []
+        for orientation in orientations:
+            distances = [oracle.distances(q) - model.margins
+                         for q in solve(pose(point, orientation))]
+            assert not any(abs(each.min()) < 1e-5 for each in distances)  # all are clear
+            verdicts.append(any((each > 0.0).all() for each in distances))
+            counts[verdicts[-1], bool(distances)] += 1
+        assert share == pytest.approx(np.mean(verdicts), abs=1e-12)
+        assert reachable >= any(verdicts)
+    assert min(counts[True, True], counts[False, True]) > 20, counts
+    assert made.share.sum() < free.share.sum() and (made.reachable <= free.reachable).all()
+    alone = sampled('ur5', box=box, spacing=0.31, orientations=orientations[:1], collisions=model)
+    assert (alone.reachable >= made.reachable).all() and (alone.share < alone.reachable).any()
+    assert (made.collisions, free.collisions) == (
+        'free of collisions by 10 mm', 'collisions not considered')
 
 
 # ---- single calls and forward kinematics ------------------------------------
