@@ -26,6 +26,8 @@ from ik_node.model.urdf import Tree
 from ik_node.se3 import inverse, pose
 from ik_node.text import quote
 
+ADJACENT_REASON = 'one joint connects them'
+DISABLED_REASON = 'disabled'
 SAMPLED_POSTURES = 300
 SAMPLE_SEED = 0
 CONTACT_SHARE = 0.5         # of these, in which a pair of links is in contact that is left out
@@ -128,9 +130,17 @@ class CollisionModel:
         self.chain, self.margin = chain, _checked_margin(margin)
         self._frames = _frames_of_links(chain, tree, positions or {})
         self._bodies = tuple(body for body in bodies if body.frame in self._frames)
-        disabled = {frozenset(pair) for pair in disabled_pairs}
-        self.report, self._link_pairs = self._pairs_of_links(disabled)
+        self._found_report, self._found_pairs = self._pairs_of_links()
+        self._disable(disabled_pairs)
         self._set_objects(tuple(objects), {})
+
+    def with_disabled_pairs(self, disabled_pairs: Iterable[tuple[str, str]]) -> CollisionModel:
+        """Return the model that has these disabled pairs in place of its own."""
+        other = object.__new__(CollisionModel)
+        other.__dict__.update(self.__dict__)
+        other._disable(disabled_pairs)
+        other._set_objects(self.objects, self.touch_links)
+        return other
 
     def with_objects(self, objects: Iterable[Body], margin: float | None = None,
                      touch_links: Mapping[str, Iterable[str]] | None = None) -> CollisionModel:
@@ -259,9 +269,18 @@ class CollisionModel:
                  for a, b in self.pairs.pairs]
         self.margins = np.minimum(self.margin, USED_DISTANCE_SHARE * np.array(usual, dtype=float))
 
-    def _pairs_of_links(self, disabled: set[frozenset[str]]) \
-            -> tuple[tuple[PairReport, ...], list[tuple[int, int]]]:
-        """Return the report, and the pairs of bodies that are checked."""
+    def _disable(self, disabled_pairs: Iterable[tuple[str, str]]) -> None:
+        """Leave out pairs of links, among those that were found worth a check."""
+        disabled = {frozenset(pair) for pair in disabled_pairs}
+        self.report = tuple(
+            PairReport(pair.links, DISABLED_REASON)
+            if pair.reason != ADJACENT_REASON and frozenset(pair.links) in disabled else pair
+            for pair in self._found_report)
+        self._link_pairs = [(i, j) for i, j in self._found_pairs if frozenset(
+            (self._bodies[i].name, self._bodies[j].name)) not in disabled]
+
+    def _pairs_of_links(self) -> tuple[tuple[PairReport, ...], list[tuple[int, int]]]:
+        """Return the report without disabled pairs, and the pairs of bodies worth a check."""
         report, kept = [], []
         for i, j in combinations(range(len(self._bodies)), 2):
             links = self._bodies[i].name, self._bodies[j].name
@@ -269,9 +288,7 @@ class CollisionModel:
             if one == other:
                 continue  # rigid
             if abs(one - other) == 1:
-                report.append(PairReport(links, 'one joint connects them'))
-            elif frozenset(links) in disabled:
-                report.append(PairReport(links, 'disabled'))
+                report.append(PairReport(links, ADJACENT_REASON))
             else:
                 kept.append((i, j))
         contacts = self._sample(kept)

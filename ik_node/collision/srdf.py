@@ -18,6 +18,7 @@ from ik_node.errors import UrdfError
 from ik_node.model.urdf import LINE_ATTRIBUTE, local_name, MAX_BYTES, read_elements
 from ik_node.text import quote
 
+SRDF_BLANKS = '\ufeff \t\r\n'  # before the first element
 # They change which pairs are checked, too, and are not read: more pairs are checked.
 IGNORED_RULES = ('disable_default_collisions', 'enable_collisions')
 
@@ -65,11 +66,18 @@ def read_srdf(path_or_text: str | Path, links: Iterable[str] = ()) -> DisabledPa
         If the file cannot be read, is not an SRDF, or an entry does not name two links.
 
     """
-    text = str(path_or_text).lstrip('\ufeff \t\r\n')
+    text = str(path_or_text).lstrip(SRDF_BLANKS)
     if text.startswith('<'):
-        data = text.encode('utf-8', errors='replace')
-    else:
-        data = _read(Path(path_or_text).expanduser())
+        return parse_srdf(text, links)
+    return _checked(_read(Path(path_or_text).expanduser()), links)
+
+
+def parse_srdf(text: str, links: Iterable[str] = ()) -> DisabledPairs:
+    """Return the pairs of links that the text of an SRDF leaves out; as :func:`read_srdf`."""
+    return _checked(text.lstrip(SRDF_BLANKS).encode('utf-8', errors='replace'), links)
+
+
+def _checked(data: bytes, links: Iterable[str]) -> DisabledPairs:
     if len(data) > MAX_BYTES:
         raise UrdfError(f'the SRDF is larger than {MAX_BYTES // 2**20} MiB')
     if not data.strip():

@@ -35,6 +35,7 @@ from ik_node.node.preview import Preview
 from ik_node.node.robot import Robot, RobotHolder
 from ik_node.node.scene_display import SceneDisplay
 from ik_node.node.scene_topics import SceneTopics
+from ik_node.node.semantic_description import SemanticDescription
 from ik_node.node.settings import limited_chain, make_settings, start_options
 from ik_node.node.stamp_check import StampCheck
 from ik_node.node.stream import Stream
@@ -80,6 +81,8 @@ class Components:
         self._output = make_output(node, self._options, gate)
         frames = Frames(node, self._options.frame_prefix)
         self._scene_display = SceneDisplay(node, self._holder, self._options.frame_prefix)
+        self._semantics = SemanticDescription(node, self._holder, self._options,
+                                              self._on_disabled_pairs)
         # Before the subscriptions: messages that arrive during preparation would be old.
         self._description = Description(node, values, self._take_model, self._busy)
         delay, self._jumps = CallbackDelay(node), TimeJumps(node)
@@ -114,7 +117,8 @@ class Components:
                               self._values)
         with compilation_told(logger.info):
             scene = load_scene(tree, chain, self._options)
-            collisions = load_collisions(tree, chain, self._options, logger)
+            collisions = self._semantics.apply(
+                load_collisions(tree, chain, self._options, logger), tree)
             settings = make_settings(self._values, chain, collisions, scene)
             solved = settings.solver.solve(Goal(forward_kinematics(chain, chain.middle)),
                                            chain.middle)
@@ -170,6 +174,11 @@ class Components:
         """Make the settings of a robot anew, after its scene has changed."""
         robot.settings = make_settings(self._values, robot.chain, robot.collisions, robot.scene)
         self._scene_display.show()
+
+    def _on_disabled_pairs(self, robot: Robot) -> None:
+        """Apply other pairs of links, of which some may be in contact ahead."""
+        self._renew(robot)
+        self._motion.brake_before_contact()
 
     # ---- services, and the end ----------------------------------------------
 

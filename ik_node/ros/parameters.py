@@ -188,7 +188,8 @@ IK_NODE = (
     Row('collision.scene_file', '',
         'YAML file of the objects around the arm; empty: none', live=False, fills='scene_file'),
     Row('collision.srdf_file', '',
-        'SRDF whose disabled pairs of links are not checked against each other; empty: none',
+        'SRDF whose disabled pairs of links are not checked against each other; empty: the topic '
+        'robot_description_semantic',
         live=False, fills='srdf_file'),
     Row('collision.strict', False,
         'refuse a robot with a link that cannot be checked, e.g. for a missing mesh, instead of a '

@@ -28,11 +28,13 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import robots
+from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from ik_node.collision.model import CollisionModel
 from ik_node.collision.parts import Body, ConvexPart
 from ik_node.collision.scene_file import read_scene
+from ik_node.ros.qos import LATCHED_QOS
 from ik_node.ros.status_messages import values_of
 
 NAME = 'six_axis_arm'
@@ -86,7 +88,7 @@ def test_no_motion_collides(tmp_path, probe):
                 assert ' mm' in answer['message'], answer
         assert set(reasons) == {'REACHED', 'COLLISION'}, reasons
         assert reasons.count('REACHED') > 5
-        below = probe.final(probe.send((0.5, 0.0, -0.05), DOWN))
+        below = probe.final(probe.send((0.2, 0.5, -0.05), DOWN))
         assert below['reason'] == 'COLLISION' and "'ground'" in below['message']
         assert_free(probe.trajectories, objects_of(scene), 0.005)
 
@@ -359,17 +361,22 @@ def test_a_mesh_that_is_missing(tmp_path, probe, strict):
             probe.wait(lambda: 'ready for goals' in node.output, 60.0)
 
 
-def test_pairs_that_an_srdf_leaves_out(tmp_path, probe):
-    """A posture in which two such links are in contact is reached; without the SRDF it is not."""
+def posture_with_one_pair():
+    """Return a posture in which only two links are in contact, and an SRDF that disables them."""
     model = CollisionModel(CHAIN, TREE, bodies_of(NAME))
     for q in robots.random_postures(CHAIN, 2000, 3):
         names = {tuple(sorted(model.names_of(k)))
                  for k in np.flatnonzero(model.distances(q, 0.005) <= 0.005)}
         if len(names) == 1:
-            break
-    (one, other), srdf = names.pop(), tmp_path / 'arm.srdf'
-    pair = f'<disable_collisions link1="{one}" link2="{other}"/>'
-    srdf.write_text(f'<robot name="arm">{pair}</robot>')
+            one, other = names.pop()
+            pair = f'<disable_collisions link1="{one}" link2="{other}"/>'
+            return q, f'<robot name="arm">{pair}</robot>'
+
+
+def test_pairs_that_an_srdf_leaves_out(tmp_path, probe):
+    """A posture in which two such links are in contact is reached; without the SRDF it is not."""
+    (q, text), srdf = posture_with_one_pair(), tmp_path / 'arm.srdf'
+    srdf.write_text(text)
     for given, reason in (({'collision.srdf_file': srdf}, 'REACHED'), ({}, 'COLLISION')):
         folder = tmp_path / reason
         folder.mkdir()
@@ -381,3 +388,25 @@ def test_pairs_that_an_srdf_leaves_out(tmp_path, probe):
     with process('ik_node', tmp_path, {'urdf_file': ARM, 'collision.srdf_file': wrong}) as node:
         probe.wait(lambda: not node.running(), 60.0)
         assert 'this is a URDF, not an SRDF' in node.output
+
+
+def test_pairs_that_are_left_out_by_topic(tmp_path, probe):
+    """From then on, until another text; what is no SRDF, and a repetition, change nothing."""
+    q, text = posture_with_one_pair()
+    semantics = probe.create_publisher(String, 'robot_description_semantic', LATCHED_QOS)
+    semantics.publish(String(data=text))  # before there is a node
+    told = '1 pairs of links are not checked'
+    with run_system(tmp_path, probe, QUICK):
+        answers = [probe.final(probe.send_joints(posture))['reason'] for posture in (q, READY)]
+        assert answers == ['REACHED', 'REACHED']
+        said = probe.node.output
+        for wrong, words in ((ARM.read_text(), 'this is a URDF, not an SRDF'), ('', 'empty'),
+                             ('<robot', 'unclosed token'), ('arm.srdf', 'syntax error')):
+            semantics.publish(String(data=wrong))
+            probe.wait(lambda words=words: words in probe.node.output[len(said):], what=words)
+        assert probe.final(probe.send_joints(q))['reason'] == 'REACHED'
+        semantics.publish(String(data='<robot name="arm"/>'))
+        probe.wait(lambda: ': 0 pairs of links' in probe.node.output, what='the other text')
+        assert probe.final(probe.send_joints(READY))['reason'] == 'REACHED'
+        assert probe.final(probe.send_joints(q))['reason'] == 'COLLISION'
+        assert probe.node.output.count(told) == 1

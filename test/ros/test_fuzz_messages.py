@@ -80,7 +80,8 @@ def publishers(shared_system):
             for name, good in (GOALS | OTHERS).items()}
     heard = {name for kind, name in all_of(shared_system, 'ik_node') if kind == 'subscriber'}
     assert heard <= {*(made[name].topic_name for name in made), '/joint_states', '/clock',
-                     '/parameter_events', '/ik_node/instance'}, heard
+                     '/robot_description_semantic', '/parameter_events',
+                     '/ik_node/instance'}, heard
     return made
 
 

@@ -1,0 +1,69 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The SRDF on the latched topic ``robot_description_semantic``, as MoveIt publishes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rclpy.node import Node
+from std_msgs.msg import String
+
+from ik_node.collision.model import CollisionModel
+from ik_node.collision.srdf import parse_srdf
+from ik_node.errors import IkNodeError
+from ik_node.model.urdf import Tree
+from ik_node.node.robot import Robot, RobotHolder
+from ik_node.node.settings import StartOptions
+from ik_node.ros.qos import LATCHED_QOS
+
+SEMANTIC_TOPIC = 'robot_description_semantic'
+
+
+class SemanticDescription:
+    """
+    Leaves out the pairs of links that an SRDF on the topic disables.
+
+    It is not looked at if collisions are not checked, or the parameter collision.srdf_file is
+    set.  A text that cannot be used is logged and changes nothing.
+
+    Parameters
+    ----------
+    changed : callable
+        Called with the robot after its collision model has changed.
+
+    """
+
+    def __init__(self, node: Node, holder: RobotHolder, options: StartOptions,
+                 changed: Callable[[Robot], None]) -> None:
+        self._logger = node.get_logger()
+        self._holder = holder
+        self._changed = changed
+        self._text: str | None = None
+        self._topic = node.resolve_topic_name(SEMANTIC_TOPIC)
+        if options.collision_check and not options.srdf_file:
+            node.create_subscription(String, SEMANTIC_TOPIC, self._on_text, LATCHED_QOS)
+
+    def apply(self, model: CollisionModel | None, tree: Tree) -> CollisionModel | None:
+        """Return a model without the pairs that the latest text disables, if there is one."""
+        if model is None or self._text is None:
+            return model
+        disabled = parse_srdf(self._text, tree.links)
+        for note in disabled.notes:
+            self._logger.warning(f'{self._topic}: {note}')
+        self._logger.info(f'{self._topic}: {len(disabled)} pairs of links are not checked '
+                          'against each other')
+        return model.with_disabled_pairs(disabled.reasons)
+
+    def _on_text(self, message: String) -> None:
+        if message.data == self._text:
+            return
+        try:
+            parse_srdf(message.data)
+        except IkNodeError as error:
+            self._logger.error(f'{self._topic}: {error}; it changed nothing')
+            return
+        self._text, robot = message.data, self._holder.robot
+        if robot is not None:  # else it is applied to the robot that comes
+            robot.collisions = self.apply(robot.collisions, robot.tree)
+            self._changed(robot)
