@@ -73,3 +73,17 @@ class Oracle:
             found.append(coal.distance(*placed[a][:2], *placed[b][:2], request,
                                        coal.DistanceResult()) - placed[a][2] - placed[b][2])
         return np.array(found)
+
+    def distance_of_point(self, q, point, body):
+        """Return how far a point (3,) in the base is from the parts of a body, m."""
+        values = robots.positions(self.chain, q)
+        T_body = self.robot.pose(self.chain.base_link, body.frame or self.chain.base_link, values)
+        ball = coal.Transform3s(np.eye(3), point)
+        found = []
+        for each, part, shape, T_shape in self.parts:
+            if each.name == body.name:
+                T = T_body @ part.T @ T_shape
+                found.append(coal.distance(
+                    coal.Sphere(0.0), ball, shape, coal.Transform3s(T[:3, :3], T[:3, 3]),
+                    coal.DistanceRequest(), coal.DistanceResult()) - body.padding)
+        return min(found)

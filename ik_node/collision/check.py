@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ik_node.collision.distance import gjk_work, GjkWork, part_distance
+from ik_node.collision.distance import gjk_work, GjkWork, nearest_points, part_distance
 from ik_node.collision.shapes import (
     BOX_KIND,
     CYLINDER_KIND,
@@ -210,6 +210,50 @@ def all_distances(check, q, enough, distances, work):
     place_parts(check, q, work)
     for k in range(check.pairs.shape[0]):
         distances[k] = pair_distance(check, k, enough, -np.inf, work)
+
+
+@compiled
+def nearest_pair(check, q, first, last, points, work):
+    """
+    Find the pair that is nearest at q (n,), and write its nearest points (2, 3) in the base, m.
+
+    Parameters
+    ----------
+    first, last : int
+        The first block in which it is looked for, and the one after the last; there is one.
+
+    Returns
+    -------
+    (int, float, bool)
+        The pair; its distance, m; whether there are points.
+
+    """
+    place_parts(check, q, work)
+    # The two whose balls are nearest: the distance of most others need not be computed.
+    found, least = check.blocks[first, 2], np.inf
+    for k in range(check.blocks[first, 2], check.blocks[last - 1, 3]):
+        a, b = check.pairs[k, 0], check.pairs[k, 1]
+        apart = (centre_distance(work.centres[a], work.centres[b]) - check.shapes.balls[a, 3]
+                 - check.shapes.balls[b, 3])
+        if -np.inf < apart < least:
+            found, least = k, apart
+    least = pair_distance(check, found, np.inf, -np.inf, work)
+    for block in range(first, last):
+        if block_distance(check, block, least, work) >= least:
+            continue
+        for k in range(check.blocks[block, 2], check.blocks[block, 3]):
+            apart = pair_distance(check, k, least, -np.inf, work)
+            if apart < least:
+                found, least = k, apart
+    least = pair_distance(check, found, np.inf, -np.inf, work)
+    a, b = check.pairs[found, 0], check.pairs[found, 1]
+    there = nearest_points(check.shapes, a, b, least, work.gjk, points)
+    A = work.poses[a]
+    for row in range(2):
+        x, y, z = points[row, 0], points[row, 1], points[row, 2]
+        for i in range(3):
+            points[row, i] = A[3 * i] * x + A[3 * i + 1] * y + A[3 * i + 2] * z + A[9 + i]
+    return found, least, there
 
 
 @inner

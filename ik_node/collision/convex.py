@@ -24,6 +24,7 @@ from ik_node.errors import ParameterError
 
 MAX_HULLS = 6
 MAX_HULL_VERTICES = 300
+SHARPEST_CORNER = 0.5  # cosine between a corner's direction and the normal of a face
 CUT_PLACES = (0.15, 0.3, 0.42, 0.5, 0.58, 0.7, 0.85)  # of the length of a part along an axis
 MIN_GAIN_OF_PART = 0.12   # a cut lowers the volume by this fraction of the hull of the part
 MIN_GAIN_OF_WHOLE = 0.03  # and by this fraction of the hull of the whole mesh
@@ -73,10 +74,28 @@ def convex_hulls(triangles: np.ndarray) -> Hulls:
     return Hulls(tuple(vertices for vertices, _ in hulls), max(grown for _, grown in hulls))
 
 
-def hull_triangles(vertices: np.ndarray) -> np.ndarray:
-    """Return the triangles (m, 3, 3) of the hull of points (v, 3); none if they are flat."""
+def hull_triangles(vertices: np.ndarray, padding: float = 0.0) -> np.ndarray:
+    """
+    Return the triangles (m, 3, 3) of the hull of points (v, 3); none if they are flat.
+
+    Parameters
+    ----------
+    padding : float
+        By which each face is moved outwards, m; sharp corners are cut off.
+
+    """
     hull = _qhull(vertices)
-    return np.zeros((0, 3, 3)) if hull is None else vertices[hull.simplices]
+    if hull is None:
+        return np.zeros((0, 3, 3))
+    corners, normals = hull.simplices.ravel(), np.repeat(hull.equations[:, :3], 3, axis=0)
+    outwards = np.zeros_like(vertices)
+    np.add.at(outwards, corners, normals)
+    lengths = np.linalg.norm(outwards, axis=1)
+    outwards[lengths > 0.0] /= lengths[lengths > 0.0, None]
+    steepest = np.ones(len(vertices))
+    np.minimum.at(steepest, corners, (outwards[corners] * normals).sum(axis=1))
+    return (vertices + padding * outwards / np.maximum(steepest, SHARPEST_CORNER)[:, None])[
+        hull.simplices]
 
 
 def _qhull(points: np.ndarray) -> Any:

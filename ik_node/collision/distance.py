@@ -7,7 +7,8 @@ By the algorithm of Gilbert, Johnson and Keerthi (1988), "A fast procedure for c
 distance between complex objects in three-dimensional space": the point of the difference of
 both parts that is nearest to the origin is approached by simplices of support points.  Each
 step gives a lower and an upper bound of the distance.  The nearest point of a triangle is
-found as in Ericson (2005), "Real-Time Collision Detection", section 5.1.5.
+found as in Ericson (2005), "Real-Time Collision Detection", section 5.1.5.  The same weights of
+the support points give the nearest point of each part.
 """
 
 from __future__ import annotations
@@ -34,8 +35,12 @@ class GjkWork(NamedTuple):
 
     Attributes
     ----------
-    simplex, spare : (4, 3) arrays
+    simplex : (4, 6) array
+        Vertices of the simplex, and for each the point of the first core that it came from, in
+        the frame of the first part, m.
+    spare : (4, 3) array
     weights, kept : (4,) arrays
+        The weights of the vertices in the nearest point; 0 beyond the last vertex.
     R, p : (9,), (3,) arrays
         Pose of the second part in the frame of the first.
     nearest : (3,) array
@@ -54,7 +59,7 @@ class GjkWork(NamedTuple):
 
 def gjk_work() -> GjkWork:
     """Return a workspace."""
-    return GjkWork(np.zeros((4, 3)), np.zeros((4, 3)), np.zeros(4), np.zeros(4), np.zeros(9),
+    return GjkWork(np.zeros((4, 6)), np.zeros((4, 3)), np.zeros(4), np.zeros(4), np.zeros(9),
                    np.zeros(3), np.zeros(3))
 
 
@@ -104,6 +109,7 @@ def part_distance(shapes, a, b, enough, contact, work):
                 or is_vertex(work.simplex, count, wx, wy, wz):
             break
         work.simplex[count, 0], work.simplex[count, 1], work.simplex[count, 2] = wx, wy, wz
+        work.simplex[count, 3], work.simplex[count, 4], work.simplex[count, 5] = ax, ay, az
         count = reduce_simplex(count + 1, work)
         upper = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
         if count == 0 or upper < TOUCHING_CORES_M:
@@ -127,6 +133,42 @@ def plane_distance(shapes, a, b, work):
     x, y, z = support(shapes, a, -R[2], -R[5], -R[8])
     v[0], v[1], v[2] = R[2], R[5], R[8]
     return R[2] * (x - p[0]) + R[5] * (y - p[1]) + R[8] * (z - p[2]) - margin
+
+
+@inner
+def nearest_points(shapes, a, b, distance, work, points):
+    """
+    Write the nearest points (2, 3) of two parts, m, in the frame of the first.
+
+    After :func:`part_distance` with `enough` infinite and `contact` minus infinity, which has
+    found `distance` (m).  Returns whether there are any: cores that overlap have none.
+    """
+    R, p, v = work.R, work.p, work.nearest
+    length = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+    if shapes.ints[a, 0] == PLANE_KIND:
+        x, y, z = support(shapes, b, -R[6], -R[7], -R[8])
+        for k in range(3):
+            points[1, k] = R[3 * k] * x + R[3 * k + 1] * y + R[3 * k + 2] * z + p[k]
+            points[0, k] = points[1, k]
+        points[0, 2] = 0.0
+    elif shapes.ints[b, 0] == PLANE_KIND:
+        x, y, z = support(shapes, a, -R[2], -R[5], -R[8])
+        points[0, 0], points[0, 1], points[0, 2] = x, y, z
+        height = R[2] * (x - p[0]) + R[5] * (y - p[1]) + R[8] * (z - p[2])
+        for k in range(3):
+            points[1, k] = points[0, k] - height * R[3 * k + 2]
+    elif distance <= -shapes.sizes[a, 3] - shapes.sizes[b, 3]:
+        return False
+    else:
+        for k in range(3):
+            points[0, k] = 0.0
+            for i in range(4):
+                points[0, k] += work.weights[i] * work.simplex[i, 3 + k]
+            points[1, k] = points[0, k] - v[k]
+    for k in range(3):
+        points[0, k] -= shapes.sizes[a, 3] * v[k] / length
+        points[1, k] += shapes.sizes[b, 3] * v[k] / length
+    return True
 
 
 @inner
@@ -160,10 +202,14 @@ def reduce_simplex(count, work):
     v[0] = v[1] = v[2] = 0.0
     left = 0
     for i in range(count):
-        if weights[i] > 0.0:
+        weight = weights[i]
+        if weight > 0.0:
+            weights[i] = 0.0
+            weights[left] = weight
             for k in range(3):
-                v[k] += weights[i] * S[i, k]
+                v[k] += weight * S[i, k]
                 S[left, k] = S[i, k]
+                S[left, 3 + k] = S[i, 3 + k]
             left += 1
     return left
 

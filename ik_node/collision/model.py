@@ -12,7 +12,13 @@ from itertools import combinations
 import numpy as np
 
 from ik_node.collision import check, distance, shapes
-from ik_node.collision.check import all_distances, check_work, paired, which_free
+from ik_node.collision.check import (
+    all_distances,
+    check_work,
+    nearest_pair,
+    paired,
+    which_free,
+)
 from ik_node.collision.depth import least_shift
 from ik_node.collision.ground import lowest_point
 from ik_node.collision.parts import Body
@@ -80,6 +86,30 @@ class WorstPair:
                f'{1e3 * self.required:.1f} mm are required'
 
 
+@dataclass(frozen=True, eq=False)
+class Clearance:
+    """
+    Two bodies that are nearest to each other in a posture.
+
+    Attributes
+    ----------
+    distance : float
+        Between them, m; 0 or less if they touch.
+    names : (str, str)
+        Of the two links or objects.
+    points : (2, 3) array or None
+        The nearest points of both in the base link, m; None if they are drawn into each other.
+    kept : bool
+        Whether they keep their margin.
+
+    """
+
+    distance: float
+    names: tuple[str, str]
+    points: np.ndarray | None
+    kept: bool
+
+
 class CollisionModel:
     """
     Checks postures of an arm for collisions with itself and with objects.
@@ -109,7 +139,7 @@ class CollisionModel:
     Attributes
     ----------
     report : tuple of PairReport
-    objects : tuple of Body
+    bodies, objects : tuples of Body
     margins : (K,) array
         Distance (m) that each pair must keep.
     touch_links : mapping of object to links and objects
@@ -129,7 +159,7 @@ class CollisionModel:
         forget_old_kernels()
         self.chain, self.margin = chain, _checked_margin(margin)
         self._frames = _frames_of_links(chain, tree, positions or {})
-        self._bodies = tuple(body for body in bodies if body.frame in self._frames)
+        self.bodies = tuple(body for body in bodies if body.frame in self._frames)
         self._found_report, self._found_pairs = self._pairs_of_links()
         self._disable(disabled_pairs)
         self._set_objects(tuple(objects), {})
@@ -165,7 +195,7 @@ class CollisionModel:
     @property
     def lowest_fixed_point(self) -> float:
         """Return the least height (m, base link) of links that do not move; infinity without."""
-        return lowest_point(self._bodies, {link: T for link, (frame, T) in self._frames.items()
+        return lowest_point(self.bodies, {link: T for link, (frame, T) in self._frames.items()
                                            if frame == 0})
 
     def check_many(self, Q: np.ndarray) -> np.ndarray:
@@ -189,6 +219,21 @@ class CollisionModel:
             return np.inf, '', ''
         k = int(distances.argmin())
         return float(distances[k]), *self.names_of(k)
+
+    def clearances(self, q: np.ndarray) -> tuple[Clearance, ...]:
+        """
+        Return which two links are nearest to each other at q (n,), and which link and object.
+
+        Objects that move with a link count as objects; what has no pairs is left out.
+        """
+        q, work, found = np.ascontiguousarray(q, dtype=float), check_work(self.pairs), []
+        for first, last in ((0, self._link_blocks), (self._link_blocks, len(self.pairs.blocks))):
+            if first < last:
+                points = np.empty((2, 3))
+                k, distance, there = nearest_pair(self.pairs, q, first, last, points, work)
+                found.append(Clearance(distance, self.names_of(k), points if there else None,
+                                       bool(distance > self.margins[k])))
+        return tuple(found)
 
     def distance_of(self, k: int, q: np.ndarray) -> float:
         """Return the distance (m) of pair k at q (n,)."""
@@ -246,14 +291,14 @@ class CollisionModel:
             if (body.frame or self.chain.base_link) not in self._frames:
                 raise ParameterError(f'the object {quote(body.name)} is in the frame '
                                      f'{quote(body.frame)}, which is not a link of the robot')
-        every = self._bodies + objects
+        every = self.bodies + objects
         placed = [self._frames[body.frame or self.chain.base_link] for body in every]
         shapes, owners = shapes_of(every, [frame for frame, _ in placed], [T for _, T in placed])
         self._names = [every[owner].name for owner in owners]
         parts: dict[int, list[int]] = {}
         for part, owner in enumerate(owners):
             parts.setdefault(owner, []).append(part)
-        count = len(self._bodies)
+        count = len(self.bodies)
         pairs = [*self._link_pairs, *(
             (i, j) for j in range(count, len(every)) for i in range(j)
             if placed[i][0] != placed[j][0]
@@ -265,6 +310,8 @@ class CollisionModel:
                 for owner in owners]
         numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
         self.pairs = paired(self.chain, shapes, [numbers[key] for key in keys], table)
+        ends = self.pairs.pairs[self.pairs.blocks[:, 2]].max(axis=1, initial=-1)
+        self._link_blocks = int(np.count_nonzero(ends < sum(owner < count for owner in owners)))
         usual = [self._usual.get(tuple(sorted((owners[a], owners[b]))), np.inf)
                  for a, b in self.pairs.pairs]
         self.margins = np.minimum(self.margin, USED_DISTANCE_SHARE * np.array(usual, dtype=float))
@@ -277,14 +324,14 @@ class CollisionModel:
             if pair.reason != ADJACENT_REASON and frozenset(pair.links) in disabled else pair
             for pair in self._found_report)
         self._link_pairs = [(i, j) for i, j in self._found_pairs if frozenset(
-            (self._bodies[i].name, self._bodies[j].name)) not in disabled]
+            (self.bodies[i].name, self.bodies[j].name)) not in disabled]
 
     def _pairs_of_links(self) -> tuple[tuple[PairReport, ...], list[tuple[int, int]]]:
         """Return the report without disabled pairs, and the pairs of bodies worth a check."""
         report, kept = [], []
-        for i, j in combinations(range(len(self._bodies)), 2):
-            links = self._bodies[i].name, self._bodies[j].name
-            (one, _), (other, _) = (self._frames[self._bodies[k].frame] for k in (i, j))
+        for i, j in combinations(range(len(self.bodies)), 2):
+            links = self.bodies[i].name, self.bodies[j].name
+            (one, _), (other, _) = (self._frames[self.bodies[k].frame] for k in (i, j))
             if one == other:
                 continue  # rigid
             if abs(one - other) == 1:
@@ -294,7 +341,7 @@ class CollisionModel:
         contacts = self._sample(kept)
         often = {pair: count for pair, count in contacts.items()
                  if count >= CONTACT_SHARE * SAMPLED_POSTURES}
-        report += [PairReport((self._bodies[i].name, self._bodies[j].name),
+        report += [PairReport((self.bodies[i].name, self.bodies[j].name),
                               f'in contact in {often[i, j]} of {SAMPLED_POSTURES} postures'
                               if (i, j) in often else '') for i, j in kept]
         return tuple(report), [pair for pair in kept if pair not in often]
@@ -312,7 +359,7 @@ class CollisionModel:
         Q = np.random.default_rng(SAMPLE_SEED).uniform(
             lower, upper, (SAMPLED_POSTURES, self.chain.n))
         D = np.array([self.distances(q, FAR_ENOUGH_M) for q in Q])
-        by_name = {body.name: i for i, body in enumerate(self._bodies)}
+        by_name = {body.name: i for i, body in enumerate(self.bodies)}
         columns: dict[tuple[int, int], list[int]] = {pair: [] for pair in kept}
         for k in range(len(self.pairs.pairs)):
             i, j = sorted(by_name[name] for name in self.names_of(k))
@@ -330,7 +377,8 @@ class CollisionModel:
 @lru_cache(maxsize=None)
 def forget_old_kernels() -> None:
     """Drop, once per process, compiled code that is older than its source."""
-    kernels.forget_stale((which_free, all_distances), (kernels, check, distance, shapes))
+    kernels.forget_stale((which_free, all_distances, nearest_pair),
+                         (kernels, check, distance, shapes))
 
 
 def _checked_margin(margin: float) -> float:

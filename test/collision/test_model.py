@@ -66,6 +66,46 @@ def test_distances_are_those_of_coal(name):
 
 
 @pytest.mark.parametrize('name', ARMS)
+def test_clearance_is_that_of_coal(name):
+    """The least distance of links, and of links and objects, and the way between the two."""
+    objects = scene_of(name, 3)
+    model = model_of(name, margin=0.02).with_objects(objects)
+    every = {body.name: body for body in (*bodies_of(name), *objects)}
+    oracle = Oracle(name, model, bodies_of(name), objects)
+    named = {body.name for body in objects}
+    of_objects = np.array([bool(named & {*model.names_of(k)})
+                           for k in range(len(model.pairs.pairs))])
+    apart = 0
+    for q in robots.random_postures(robots.chain(name), samples(usual=30, nightly=90), 7):
+        expected = oracle.distances(q)
+        for found, those in zip(model.clearances(q), (~of_objects, of_objects), strict=True):
+            k = int(np.where(those, expected, np.inf).argmin())
+            if expected[k] <= 1e-5:
+                assert found.distance <= 1e-5 and not found.kept
+                continue
+            apart += 1
+            assert abs(found.distance - expected[k]) < 3e-6
+            assert found.kept == (expected[k] > model.margins[k])
+            assert found.names == model.names_of(k)
+            first, second = found.points
+            for share in (0.25, 0.75):
+                off = [oracle.distance_of_point(q, first + share * (second - first), every[each])
+                       for each in found.names]
+                assert np.allclose(off, expected[k] * np.array([share, 1.0 - share]), atol=5e-6)
+    assert apart > 10
+
+
+def test_nothing_has_no_clearance():
+    """Of an arm without bodies; and what is drawn into each other has no nearest points."""
+    chain, tree = robots.chain('ur5'), robots.tree('ur5')
+    assert CollisionModel(chain, tree, ()).clearances(np.zeros(6)) == ()
+    scene = Scene(chain.base_link, tree.links)
+    scene.add_box('all', (3.0, 3.0, 3.0))
+    _, found = model_of('ur5').with_objects(scene.bodies).clearances(np.zeros(6))
+    assert found.points is None and found.distance <= 0.0 and 'all' in found.names
+
+
+@pytest.mark.parametrize('name', ARMS)
 def test_which_pairs_are_checked(name):
     """Not those that one joint connects or that cannot move against each other; all others."""
     model = model_of(name)
