@@ -19,6 +19,7 @@ from ik_node.motion.point_to_point import warm_up
 from ik_node.node.active_flag import ActiveFlag
 from ik_node.node.arm_state import ArmState
 from ik_node.node.callback_delay import CallbackDelay
+from ik_node.node.clearance_display import ClearanceDisplay
 from ik_node.node.collisions import ground_notes, load_collisions, load_scene
 from ik_node.node.display import Display
 from ik_node.node.duplicate_names import DuplicateNames
@@ -100,6 +101,8 @@ class Components:
                               stamps, self._output, self._options, gate)
         display = Display(node, self._holder, self._arm, self._goals,
                           self._options.frame_prefix)
+        ClearanceDisplay(node, self._holder, self._arm, self._preparation,
+                         self._options.frame_prefix)
         SceneTopics(node, self._holder, self._arm, frames, self._motion, stamps, self._renew)
         self._preview = Preview(node, self._holder, self._arm, targets, self._motion, display)
         node.create_service(Trigger, '~/stop', self._on_stop)

@@ -31,6 +31,7 @@ class Kernels(Enum):
     STREAMS = 'streams'
     FREE_AXES = 'goals with free axes'
     DETOURS = 'ways round obstacles'
+    CLEARANCES = 'the clearances'
 
 
 def load_kernels(kernels: Kernels, chain: Chain, settings: Settings) -> None:
@@ -43,7 +44,10 @@ def load_kernels(kernels: Kernels, chain: Chain, settings: Settings) -> None:
         if settings.solver.tables.biased:
             warm_up_bias()
     elif settings.solver.collisions is not None:
-        load_detours(settings.solver.collisions, settings.planning)
+        if kernels is Kernels.DETOURS:
+            load_detours(settings.solver.collisions, settings.planning)
+        else:
+            settings.solver.collisions.clearances(chain.middle)
 
 
 class Preparation:
@@ -69,6 +73,10 @@ class Preparation:
             self._thread = Thread(target=self._load, args=(chain, settings), daemon=True)
             self._thread.start()
 
+    def is_ready(self, kernels: Kernels) -> bool:
+        """Return whether this code is loaded."""
+        return kernels in self._ready
+
     def require(self, kernels: Kernels) -> None:
         """
         Check that this code is loaded.
@@ -79,13 +87,13 @@ class Preparation:
             COMPILING.
 
         """
-        if kernels not in self._ready:
+        if not self.is_ready(kernels):
             raise IkNodeError(f'the node still compiles what {kernels.value} need, once on this '
                               'machine; its log says how far it is', Reason.COMPILING)
 
     def defer(self, task: GoalTask, kernels: Kernels, step: Callable[[], None]) -> bool:
         """Have a goal wait with a step until this code is loaded; return whether it has to."""
-        if kernels in self._ready:
+        if self.is_ready(kernels):
             return False
         self._logger.info(f'goal {task.number} waits until the node has compiled what '
                           f'{kernels.value} need', throttle_duration_sec=10.0)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+import re
 
 import numpy as np
 from visualization_msgs.msg import Marker
@@ -17,11 +18,16 @@ from ik_node.se3 import pose
 
 OBJECT_COLOUR, OBJECT_ALPHA = (0.45, 0.5, 0.6), 0.6
 CONTACT_COLOUR, CONTACT_ALPHA = (0.9, 0.15, 0.1), 0.8
+BODY_COLOUR, BODY_ALPHA = (0.1, 0.45, 0.9), 0.35
+BODY_GROWTH_M = 1e-3            # so that the body of a link covers its surface
 PLANE_ALPHA = 0.25
 PLANE_SIZE = 4.0, 4.0, 0.01     # m; a plane has no end
 # Of all bodies of one message, the largest: more would hold the node too long.
 MAX_SHOWN_PARTS = 300
 GROUND_NAMESPACE, OBJECT_NAMESPACE, CONTACT_NAMESPACE = 'ground', 'objects', 'contact'
+BODY_NAMESPACE = 'bodies'
+PAGE_NAMESPACE = 'page'         # of the boxes of the page, which it finds by it after a restart
+PAGE_BOX_NAME = re.compile(PAGE_NAMESPACE + r'/(0|[1-9]\d{0,8})')
 
 
 def body_markers(ns: str, bodies: Iterable[Body], base_link: str, prefix: str,
@@ -54,12 +60,28 @@ def body_markers(ns: str, bodies: Iterable[Body], base_link: str, prefix: str,
     return made
 
 
+def page_box_markers(bodies: Iterable[Body], base_link: str,
+                     prefix: str) -> tuple[list[Marker], list[Body]]:
+    """Return markers of the boxes of the page, with the ids that it gave them, and the others."""
+    boxes, others = [], []
+    for body in bodies:
+        name = PAGE_BOX_NAME.fullmatch(body.name)
+        if name and [part.kind for part in body.parts] == ['box'] \
+                and body.frame in ('', base_link):
+            box, = body_markers(PAGE_NAMESPACE, [body], base_link, prefix)
+            box.id = int(name[1])
+            boxes.append(box)
+        else:
+            others.append(body)
+    return boxes, others
+
+
 def _of_part(ns: str, number: int, frame: str, part: ConvexPart, padding: float) -> list[Marker]:
     """Return the markers of one part."""
     size, more = part.size, 2.0 * padding
     if part.kind == 'hull':
         mesh = _solid(ns, number, frame, Marker.TRIANGLE_LIST, part.T, (1.0, 1.0, 1.0))
-        mesh.points = points_of_array(hull_triangles(part.vertices).reshape(-1, 3))
+        mesh.points = points_of_array(hull_triangles(part.vertices, padding).reshape(-1, 3))
         return [mesh]
     if part.kind == 'plane':
         below = pose(np.eye(3), np.array([0.0, 0.0, padding - 0.5 * PLANE_SIZE[2]]))

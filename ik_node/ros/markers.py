@@ -42,6 +42,13 @@ def marker(ns: str, number: int, frame: str, kind: int) -> Marker:
     return made
 
 
+def delete_all(frame: str) -> Marker:
+    """Return the marker that deletes all those before it, as RViz does."""
+    made = marker('', 0, frame, Marker.CUBE)
+    made.action = Marker.DELETEALL
+    return made
+
+
 def goal_markers(goal: Goal, colour: Colour, frame: str, size: float) -> list[Marker]:
     """Return a sphere, and arrows of `size` (m) along the axes of the tip that are asked for."""
     T = goal.T_base_tip
@@ -65,8 +72,8 @@ def goal_markers(goal: Goal, colour: Colour, frame: str, size: float) -> list[Ma
 
 def reason_marker(sentence: str, p: np.ndarray, frame: str, size: float) -> Marker:
     """Return a sentence, in lines, above the position `p` (3,), m."""
-    return _text('reason', 0, fill(sentence, TEXT_WIDTH), p + [0.0, 0.0, 1.6 * size], frame,
-                 0.25 * size)
+    return text_marker('reason', 0, fill(sentence, TEXT_WIDTH), p + [0.0, 0.0, 1.6 * size],
+                       frame, 0.25 * size)
 
 
 def path_marker(points: np.ndarray, colour: Colour, frame: str, size: float) -> Marker:
@@ -87,8 +94,8 @@ def joint_markers(name: str, T_base_joint: np.ndarray, colour: Colour, frame: st
     paint(ring, MARKER_COLOURS[colour])
     ring.points = points_of_array(size * np.stack(
         [np.cos(RING_ANGLES), np.sin(RING_ANGLES), 0.0 * RING_ANGLES], axis=1))
-    return [ring, _text('limiting_joint', 1, name, T_base_joint[:3, 3] + [0.0, 0.0, 1.3 * size],
-                        frame, 0.25 * size)]
+    above = T_base_joint[:3, 3] + [0.0, 0.0, 1.3 * size]
+    return [ring, text_marker('limiting_joint', 1, name, above, frame, 0.25 * size)]
 
 
 def with_deleted(markers: list[Marker], frame: str) -> list[Marker]:
@@ -162,7 +169,9 @@ class Ghost:
                       STRONG_ALPHA if link in strong else GHOST_ALPHA)
 
 
-def _text(ns: str, number: int, text: str, p: np.ndarray, frame: str, height: float) -> Marker:
+def text_marker(ns: str, number: int, text: str, p: np.ndarray, frame: str, height: float) \
+        -> Marker:
+    """Return a text of some height (m) at the position `p` (3,), m."""
     made = marker(ns, number, frame, Marker.TEXT_VIEW_FACING)
     made.text = text
     made.pose.position = _point(p)

@@ -41,7 +41,10 @@ from ik_node.ui.rviz_config import adapted
 # What RViz's displays subscribe to, and where the topic stands.
 DISPLAYS = {'RobotModel': (String, 'Description Topic'), 'Pose': (PoseStamped, 'Topic'),
             'Goal, path and ghost': (MarkerArray, 'Topic'),
-            'Ground and objects': (MarkerArray, 'Topic'), 'PointCloud2': (PointCloud2, 'Topic')}
+            'Ground and objects': (MarkerArray, 'Topic'),
+            'Bodies of the links': (MarkerArray, 'Topic'), 'Clearance': (MarkerArray, 'Topic'),
+            'PointCloud2': (PointCloud2, 'Topic')}
+TURNED_OFF = {'Bodies of the links', 'Clearance'}  # made only for who looks
 WITHOUT_TOPIC = {'Grid', 'TF'}
 # RViz has it fixed for interactive markers.
 MARKER_QOS = QoSProfile(depth=100, durability=DurabilityPolicy.VOLATILE,
@@ -156,7 +159,8 @@ def preview(view, namespace):
 def test_every_display_is_known(view):
     """The view has no display that is not tested here."""
     assert view.displays.keys() == {*DISPLAYS, *WITHOUT_TOPIC, 'InteractiveMarkers'}
-    assert all(display['Enabled'] for display in view.displays.values())
+    assert {name for name, display in view.displays.items()
+            if not display['Enabled']} == TURNED_OFF
 
 
 @pytest.mark.parametrize('kind', DISPLAYS)
@@ -173,7 +177,12 @@ def test_display(view, kind):
         return
     headers = [marker.header for marker in message.markers] if DISPLAYS[kind][0] is MarkerArray \
         else [message.header]
-    assert {header.frame_id for header in headers} == {view.fixed_frame}
+    frames = {header.frame_id for header in headers}
+    if kind == 'Bodies of the links':
+        assert len(frames) > 1 and frames <= {view.prefix + link for link in LINKS}
+        assert all(marker.frame_locked for marker in message.markers)
+    else:
+        assert frames == {view.fixed_frame}
 
 
 def test_markers_are_the_whole_scene(view):

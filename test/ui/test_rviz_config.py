@@ -37,7 +37,8 @@ def test_what_changes(namespace):
     assert changed.pop('') == 'left'
     assert changed == {topic: f'/cell/left{topic}' for topic in (
         '/robot_description', '/ik_node/tip_pose', '/ik_node/markers', '/ik_node/scene_markers',
-        '/interactive_goal', '/workspace')}
+        '/ik_node/body_markers', '/ik_node/clearance_markers', '/interactive_goal',
+        '/workspace')}
 
 
 def test_a_prefix_that_rviz_does_not_have():
