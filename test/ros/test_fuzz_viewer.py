@@ -55,7 +55,13 @@ GOOD = {
                                         Marker.TEXT_VIEW_FACING, Marker.MESH_RESOURCE)]),
     'ik_node/scene_markers': MarkerArray(markers=[
         marker(kind, kind, 'objects') for kind in (Marker.CUBE, Marker.CYLINDER,
-                                                   Marker.TRIANGLE_LIST)]),
+                                                   Marker.TRIANGLE_LIST)]
+        + [marker(Marker.CUBE, 1, 'page')]),
+    'ik_node/body_markers': MarkerArray(markers=[
+        marker(kind, kind, 'bodies') for kind in (Marker.CUBE, Marker.TRIANGLE_LIST)]),
+    'ik_node/clearance_markers': MarkerArray(markers=[
+        marker(kind, kind, 'clearance') for kind in (Marker.LINE_LIST, Marker.SPHERE,
+                                                     Marker.TEXT_VIEW_FACING)]),
     'ik_node/status': values(stamp='1.0', state='reached', reason='REACHED'),
     'ik_node/preview': values(stamp='1.0', colour='green'),
     'ik_node/tip_pose': PoseStamped(pose=pose([0.3, 0.0, 0.3])),
@@ -79,6 +85,7 @@ def test_messages(tmp_path, probe):
             browser() as chromium:
         probe.wait(lambda: 'open http://' in viewer.output, 60.0)
         window = Window(new_context(chromium).new_page(), port, probe)
+        window.check('Show what is checked')
         made = {name: probe.create_publisher(type(good), name, LATCHED)
                 for name, good in GOOD.items()}
         probe.wait(lambda: all(each.get_subscription_count() for each in made.values()))

@@ -88,7 +88,7 @@ class Viewer(QosLog, Node):
                                  STATUS_QOS)
         for kind, topic, show in ((MarkerArray, f'{ik_node}/markers', self._scene.take_markers),
                                   (MarkerArray, f'{ik_node}/scene_markers',
-                                   self._scene.take_objects),
+                                   self._panels.collisions.take_objects),
                                   (JointState, f'{ik_node}/ghost', self._scene.take_ghost),
                                   (PointCloud2, 'workspace', self._take_cloud)):
             self.create_subscription(kind, topic, partial(self._news.__setitem__, show),
@@ -114,6 +114,7 @@ class Viewer(QosLog, Node):
     # ---- timers and events --------------------------------------------------
 
     def _on_windows(self) -> None:
+        self._panels.collisions.take_windows(bool(self._page.get_clients()))
         for timer in self._redraws:
             if self._page.get_clients():
                 timer.reset()
@@ -122,6 +123,7 @@ class Viewer(QosLog, Node):
 
     def _draw(self) -> None:
         self._panels.handle.tick()
+        self._panels.collisions.boxes.tick()
         while self._news:
             show, message = self._news.popitem()
             show(message)

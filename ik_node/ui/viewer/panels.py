@@ -13,6 +13,7 @@ from rclpy.node import Node
 import viser
 
 from ik_node.model.chain import Chain
+from ik_node.ui.viewer.collision_panel import CollisionPanel
 from ik_node.ui.viewer.event_queue import Inbox
 from ik_node.ui.viewer.goal_list import GoalList, summary, values_of
 from ik_node.ui.viewer.handle_view import HandleView
@@ -36,6 +37,7 @@ class Panels:
     ----------
     handle : HandleView
     settings : SettingsPanel
+    collisions : CollisionPanel
     goals : GoalList
     joints : JointPanel or None
     plots : Plots or None
@@ -53,6 +55,8 @@ class Panels:
         self._joints_place = server.gui.add_folder(None)
         self.settings = SettingsPanel(node, target, server, inbox,
                                       self.handle.handle.commands, self.handle.say)
+        self.collisions = CollisionPanel(node, target, server, inbox, scene,
+                                         lambda: self.handle.handle.frame, self.handle.say)
         workspace = server.gui.add_checkbox(
             'Show workspace', True, visible=False,
             hint='Points that the tip can reach; their colour says in how many orientations.')
@@ -75,6 +79,7 @@ class Panels:
         self._title.content = title_html(f'{robot_name} - {PROGRAM_NAME}')
         self._server.gui.set_panel_label(robot_name)
         self.handle.set_reach(chain.reach)
+        self.collisions.boxes.set_reach(chain.reach)
         for old in (self.joints, self.plots):
             if old is not None:
                 old.remove()
@@ -111,6 +116,7 @@ class Panels:
 
         """
         self.settings.refresh()
+        self.collisions.take_check(self.settings.collision_check)
         self.handle.hide_old_answer()
         if self.joints is not None and self.plots is not None:
             self.joints.take_positions(positions)

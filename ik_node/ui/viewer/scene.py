@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import isfinite
 
 import numpy as np
@@ -17,6 +17,7 @@ from ik_node.kinematics.links import link_poses
 from ik_node.model.chain import Chain
 from ik_node.model.urdf import Tree
 from ik_node.ui.viewer.ground import Ground
+from ik_node.ui.viewer.link_markers import LinkMarkers
 from ik_node.ui.viewer.marker_view import colour_of, GHOST_NAMESPACE, MarkerView
 from ik_node.ui.viewer.point_cloud import points_and_colours
 from ik_node.ui.viewer.robot_view import Colour, place, RobotView
@@ -52,9 +53,8 @@ class Scene:
         scene.add_light_directional('/lights/fill', intensity=0.7, position=(-1.0, 1.5, 0.5))
         self._base = scene.add_frame(BASE_NODE, show_axes=False)
         self._markers = MarkerView(scene, BASE_NODE)
-        # By link: the node that moves with it, and the objects in its frame.
-        self._objects: dict[str, tuple[viser.SceneNodeHandle, MarkerView]] = {}
-        self._object_markers = MarkerArray()
+        self._clearance = MarkerView(scene, BASE_NODE)
+        self._objects, self._bodies = LinkMarkers(scene, '/objects'), LinkMarkers(scene, '/bodies')
         self._tree: Tree | None = None
         self._cloud: viser.PointCloudHandle | None = None
         # For each window the aspect and the place of the camera after its last framing.
@@ -79,10 +79,9 @@ class Scene:
         self._ghost_view = RobotView(self._scene, '/ghost', bodies, ghost=True)
         self._ground.take_robot(bodies, chain.reach)
         self._ghost = {}
-        for node, _ in self._objects.values():
-            node.remove()
-        self._objects = {}
-        self.take_objects(self._object_markers)
+        for each in (self._objects, self._bodies):
+            each.take_links(tree.links)
+        self._drawn = None
 
     def frame(self, windows: Mapping[int, viser.ClientHandle]) -> None:
         """Fit the view of each window to its size, unless somebody has turned that view."""
@@ -113,10 +112,8 @@ class Scene:
         self._poses, self._shadow_due = poses, True
         if self._chain.base_link in poses:
             place(self._base, poses[self._chain.base_link])
-        for link, (node, _) in self._objects.items():
-            node.visible = link in poses
-            if link in poses:
-                place(node, poses[link])
+        for each in (self._objects, self._bodies):
+            each.place(poses)
         self._ghost_view.show(bool(self._ghost))
         if self._ghost:
             self._ghost_view.paint(NEUTRAL_COLOUR if self._chosen else self._ghost_colour)
@@ -144,19 +141,20 @@ class Scene:
             (colour_of(marker) for marker in message.markers
              if marker.ns == GHOST_NAMESPACE and marker.action == Marker.ADD), NEUTRAL_COLOUR)
 
-    def take_objects(self, message: MarkerArray) -> None:
+    def take_objects(self, markers: Iterable[Marker]) -> None:
         """Draw the objects around the arm; one in the frame of a link moves with it."""
-        self._object_markers = message
-        links = self._tree.links if self._tree is not None else ()
-        for link in {marker.header.frame_id.rpartition('/')[2] for marker in message.markers}:
-            if link in links and link not in self._objects:
-                name = f'/objects/{len(self._objects)}'
-                self._objects[link] = (self._scene.add_frame(name, show_axes=False),
-                                       MarkerView(self._scene, name))
-        for link, (_, view) in self._objects.items():
-            view.show(marker for marker in message.markers
-                      if marker.header.frame_id.rpartition('/')[2] == link)
+        self._objects.show(markers)
         self._drawn = None
+
+    def take_bodies(self, message: MarkerArray) -> None:
+        """Draw the bodies of the links as they are checked."""
+        self._bodies.show(message.markers)
+        self._drawn = None
+
+    def take_clearance(self, message: MarkerArray) -> None:
+        """Draw the line between the two that are nearest to each other, without the sentence."""
+        self._clearance.show(marker for marker in message.markers
+                             if marker.type != Marker.TEXT_VIEW_FACING)
 
     def take_cloud(self, message: PointCloud2, visible: bool) -> None:
         """

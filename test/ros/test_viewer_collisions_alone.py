@@ -1,0 +1,28 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a node that does not check collisions."""
+
+from harness import ARM, process, run_system
+import pytest
+
+pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
+pytest.importorskip('playwright', reason='playwright is not installed')
+
+from browser import browser, free_port, new_context, Window  # noqa: E402
+
+from scripts.screenshot import CHROMIUM  # noqa: E402
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason='no Chromium is installed')
+def test_a_node_without_the_check_says_so(tmp_path, probe):
+    """Instead of controls that would do nothing."""
+    port = free_port()
+    with run_system(tmp_path, probe, {'collision.check': False}), \
+            process('viewer', tmp_path, {'urdf_file': ARM, 'port': port}) as viewer, \
+            browser() as chromium:
+        probe.wait(lambda: 'open http://' in viewer.output, 60.0)
+        window = Window(new_context(chromium).new_page(), port, probe)
+        window.reads('Collisions are not checked: ')
+        window.wait(lambda: not window.page.get_by_role('button', name='Add a box').count(),
+                    'no button')
+        assert not window.page.get_by_text('Show what is checked').count()
