@@ -11,7 +11,12 @@ from scipy.spatial import ConvexHull
 import trimesh
 
 from ik_node.collision import convex
-from ik_node.collision.convex import convex_hulls, MAX_HULL_VERTICES, MAX_HULLS
+from ik_node.collision.convex import (
+    convex_hulls,
+    hull_triangles,
+    MAX_HULL_VERTICES,
+    MAX_HULLS,
+)
 
 UR5 = robots.REAL / 'ur_description/meshes/ur5/collision'
 PANDA = robots.REAL / 'panda_description/meshes/collision'
@@ -161,3 +166,19 @@ def test_without_scipy(monkeypatch):
     monkeypatch.setitem(sys.modules, 'scipy.spatial', None)
     with pytest.raises(convex.ParameterError, match='pip install scipy'):
         convex_hulls(np.random.default_rng(0).normal(size=(9, 3, 3)))
+
+
+def test_padded_hulls_have_their_faces_farther_out():
+    """By the padding at all corners of a box; at a sharp one by less."""
+    rng = np.random.default_rng(0)
+    box = np.array([[x, y, z] for x in (0.0, 1.0) for y in (0.0, 2.0) for z in (0.0, 3.0)])
+    for points, least in ((box, 0.01), (rng.normal(size=(60, 3)), 0.004)):
+        plain, padded = hull_triangles(points), hull_triangles(points, 0.01)
+        assert plain.shape == padded.shape
+        normals = np.cross(plain[:, 1] - plain[:, 0], plain[:, 2] - plain[:, 0])
+        normals /= np.linalg.norm(normals, axis=1)[:, None]
+        normals *= np.sign(((plain[:, 0] - points.mean(axis=0)) * normals).sum(axis=1))[:, None]
+        moved = ((padded - plain) * normals[:, None]).sum(axis=2)
+        assert (moved > least - 1e-9).all() and (moved < 0.021).all()
+        assert np.median(moved) >= 0.01
+    assert len(hull_triangles(box[:4] * [0.0, 1.0, 1.0], 0.01)) == 0
