@@ -17,7 +17,13 @@ from functools import lru_cache
 import numpy as np
 
 from ik_node.collision import check, distance, shapes
-from ik_node.collision.check import block_distance, check_work, pair_distance, place_parts
+from ik_node.collision.check import (
+    block_distance,
+    centre_distance,
+    check_work,
+    pair_distance,
+    place_parts,
+)
 from ik_node.collision.model import CollisionModel
 from ik_node.kinematics import kernels
 from ik_node.kinematics.kernels import compiled, inner
@@ -234,8 +240,11 @@ def block_verdict(check, deviation, margin, least, block, touching, work):
             if touching and pair_distance(check, k, 0.0, 0.0, work) > 0.0:
                 least[k] = 0.0  # it is apart from now on
             continue
-        moved = approach(check.table, check.part_reaches, deviation, frames,
-                         (check.pairs[k, 0], check.pairs[k, 1]))
+        one, other = check.pairs[k, 0], check.pairs[k, 1]
+        if centre_distance(work.centres[one], work.centres[other]) \
+                > enough + check.shapes.balls[one, 3] + check.shapes.balls[other, 3]:
+            continue  # a part moves no farther than its group
+        moved = approach(check.table, check.part_reaches, deviation, frames, (one, other))
         distance = pair_distance(check, k, least[k] + moved, least[k], work)
         if distance > least[k] + moved:
             continue
