@@ -138,7 +138,10 @@ class Scene:
     def __init__(self, base_link: str = '', links: Iterable[str] = ()) -> None:
         self._base_link = base_link
         self._links = tuple(links)
-        self._snapshot = SceneSnapshot(0, MappingProxyType({}), ())
+        self._items: dict[str, SceneObject] = {}
+        self._bodies: dict[str, Body] = {}
+        self._parts = self._version = 0
+        self._snapshot: SceneSnapshot | None = None  # of the scene as it is, once it is asked for
         if self._links and base_link not in self._links:
             raise ParameterError(f'the base link {quote(base_link)} is not one of the links'
                                  + did_you_mean(base_link, self._links))
@@ -146,22 +149,25 @@ class Scene:
     @property
     def snapshot(self) -> SceneSnapshot:
         """Return the scene as it is now."""
+        if self._snapshot is None:
+            self._snapshot = SceneSnapshot(self._version, MappingProxyType(dict(self._items)),
+                                           tuple(self._bodies[id] for id in self._items))
         return self._snapshot
 
     @property
     def version(self) -> int:
         """Return the number of changes; the same number means the same scene."""
-        return self._snapshot.version
+        return self._version
 
     @property
     def objects(self) -> Mapping[str, SceneObject]:
-        """Return the objects by id."""
-        return self._snapshot.objects
+        """Return the objects by id, as they are at any time."""
+        return MappingProxyType(self._items)
 
     @property
     def bodies(self) -> tuple[Body, ...]:
         """Return a body for each object, its parts in the frame of its link."""
-        return self._snapshot.bodies
+        return self.snapshot.bodies
 
     def __len__(self) -> int:
         """Return the number of objects."""
@@ -176,9 +182,8 @@ class Scene:
         items = list(self.objects.values())
         words = [quote(item.id) + (f' at {quote(item.frame)}' if item.attached else '')
                  for item in items[:SHOWN_OBJECTS]] + ['...'] * (len(items) > SHOWN_OBJECTS)
-        parts = sum(len(item.parts) for item in items)
-        return (f'Scene({len(items)} object{"s" * (len(items) != 1)}, {parts} '
-                f'part{"s" * (parts != 1)}, version {self.version}'
+        return (f'Scene({len(items)} object{"s" * (len(items) != 1)}, {self._parts} '
+                f'part{"s" * (self._parts != 1)}, version {self.version}'
                 + (f': {", ".join(words)}' if words else '') + ')')
 
     # ---- adding -------------------------------------------------------------
@@ -280,16 +285,24 @@ class Scene:
     def remove(self, id: str) -> None:
         """Remove an object, attached or not; raise ParameterError if there is none."""
         self._get(id)
-        self._set({name: item for name, item in self.objects.items() if name != id})
+        self._forget(id)
+        self._changed()
 
     def clear(self) -> None:
         """Remove all objects, the attached ones, too."""
-        if self.objects:
-            self._set({})
+        if self._items:
+            for id in [*self._items]:
+                self._forget(id)
+            self._changed()
 
     def restore(self, snapshot: SceneSnapshot) -> None:
         """Have the objects of an earlier snapshot again, in a new one."""
-        self._set(dict(snapshot.objects))
+        for id in [id for id in self._items if id not in snapshot.objects]:
+            self._forget(id)
+        for item in snapshot.objects.values():
+            self._put(item)
+        self._items = dict(snapshot.objects)  # in their order
+        self._changed()
 
     def move(self, id: str, T: np.ndarray, frame: str = '') -> None:
         """
@@ -408,20 +421,29 @@ class Scene:
 
     def _check_count(self, id: str, count: int, hint: str = '') -> None:
         """Raise ParameterError if the scene would have too many parts with this object."""
-        others = sum(len(item.parts) for item in self.objects.values() if item.id != id)
+        others = self._parts - (len(self._items[id].parts) if id in self._items else 0)
         if others + count > MAX_SCENE_PARTS:
             raise ParameterError(f'{_named(id)} has {count:,} parts; with the {others:,} of the '
                                  f'other objects that is more than {MAX_SCENE_PARTS:,}{hint}')
 
     def _replace(self, item: SceneObject) -> None:
-        self._set({**self.objects, item.id: item})
+        self._put(item)
+        self._changed()
 
-    def _set(self, objects: dict[str, SceneObject]) -> None:
-        """Make a new snapshot; bodies of objects that did not change are kept."""
-        known = {id: body for (id, item), body in zip(self.objects.items(), self.bodies)
-                 if objects.get(id) is item}
-        bodies = tuple(known[id] if id in known else item.body for id, item in objects.items())
-        self._snapshot = SceneSnapshot(self.version + 1, MappingProxyType(objects), bodies)
+    def _put(self, item: SceneObject) -> None:
+        """Add or replace an object; the body of one that did not change is kept."""
+        before = self._items.get(item.id)
+        if before is not item:
+            self._parts += len(item.parts) - (len(before.parts) if before else 0)
+            self._items[item.id], self._bodies[item.id] = item, item.body
+
+    def _forget(self, id: str) -> None:
+        self._parts -= len(self._items.pop(id).parts)
+        del self._bodies[id]
+
+    def _changed(self) -> None:
+        self._version += 1
+        self._snapshot = None
 
 
 def _named(id: str) -> str:
