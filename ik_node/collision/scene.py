@@ -66,6 +66,8 @@ class SceneObject:
         Added all round, m.
     touch_links : frozenset of str or None
         Of an attached object: links and objects that it may touch.  None: not attached.
+    allowed : frozenset of str
+        Other links and objects that it may touch, attached or not, see :meth:`Scene.allow`.
 
     """
 
@@ -75,6 +77,7 @@ class SceneObject:
     parts: tuple[ConvexPart, ...]
     padding: float
     touch_links: frozenset[str] | None = None
+    allowed: frozenset[str] = frozenset()
 
     @property
     def attached(self) -> bool:
@@ -110,9 +113,9 @@ class SceneSnapshot:
 
     @property
     def touch_links(self) -> dict[str, frozenset[str]]:
-        """Return the links and objects that each attached object may touch."""
-        return {item.id: item.touch_links for item in self.objects.values()
-                if item.touch_links is not None}
+        """Return the links and objects that each object may touch, of those that may any."""
+        return {item.id: item.allowed | (item.touch_links or frozenset())
+                for item in self.objects.values() if item.attached or item.allowed}
 
 
 class Scene:
@@ -380,11 +383,30 @@ class Scene:
         """
         item, what = self._get(id), _named(id)
         if not item.attached:
+            attached = [quote(each.id) for each in self.objects.values() if each.attached]
             raise ParameterError(f'{what} is not attached; attached are: '
-                                 + (', '.join(map(quote, self.snapshot.touch_links)) or 'none'))
+                                 + (', '.join(attached) or 'none'))
         T = checked_part_pose(T_frame_link, f'the link {quote(item.frame)}') @ item.T
         self._replace(replace(item, frame=self._frame(frame, what), T=_read_only(T),
                               touch_links=None))
+
+    def allow(self, id: str, names: Iterable[str]) -> None:
+        """
+        Set which links and objects an object may touch, besides those of its attachment.
+
+        Parameters
+        ----------
+        names : iterable of str
+            In place of those that were given before; an object that is replaced has none.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such object, or a name is neither a link nor an object.
+
+        """
+        item, what = self._get(id), _named(id)
+        self._replace(replace(item, allowed=self._touch_links(names, what)))
 
     # ---- inside -------------------------------------------------------------
 

@@ -185,6 +185,22 @@ def test_attach_in_the_frame_of_the_link(scene):
     assert np.allclose(T2 @ scene.bodies[0].parts[0].T, T1, atol=1e-15)
 
 
+def test_allow(scene):
+    """What an object may touch, attached or not, until it is replaced."""
+    scene.add_sphere('cup', 0.1, None, 'hand')
+    scene.add_sphere('table', 0.1)
+    scene.allow('table', ['upper', 'cup'])
+    assert scene.snapshot.touch_links == {'table': {'upper', 'cup'}}
+    scene.attach('cup', 'hand')
+    scene.allow('cup', ['upper'])
+    scene.allow('table', [])
+    assert scene.snapshot.touch_links == {'cup': {'upper', 'hand'}}
+    scene.detach('cup', T1)
+    assert scene.snapshot.touch_links == {'cup': {'upper'}}
+    scene.add_sphere('cup', 0.1)
+    assert scene.snapshot.touch_links == {}
+
+
 def test_repr(scene):
     """One line says what there is."""
     assert repr(scene) == 'Scene(0 objects, 0 parts, version 0)'
@@ -262,6 +278,8 @@ REFUSED = {
     'attach a plane': (lambda s: s.attach('floor', 'hand', (), T1), 'no end'),
     'touch an unknown link': (lambda s: s.attach('old', 'hand', ['leg'], T1), "'leg'.*neither"),
     'touch links as text': (lambda s: s.attach('old', 'hand', 'finger', T1), 'sequence'),
+    'allow an unknown link': (lambda s: s.allow('old', ['leg']), "'leg'.*neither"),
+    'allow of nothing': (lambda s: s.allow('none', ['hand']), 'no object'),
     'detach what is not attached': (lambda s: s.detach('old', T1), "attached are: 'held'"),
     'detach with a bent pose': (lambda s: s.detach('held', BENT), 'not a rotation'),
 }
