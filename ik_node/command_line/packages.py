@@ -28,6 +28,7 @@ ROS_BY_APT_ALONE = {
     'interactive_markers': 'interactive-markers',
     'launch': 'launch',
     'launch_ros': 'launch-ros',
+    'moveit_msgs': 'moveit-msgs',
     'tf2_ros': 'tf2-ros-py',
     'tf_transformations': 'tf-transformations',
 }

@@ -30,10 +30,12 @@ from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_subscriptions import GoalSubscriptions
 from ik_node.node.health import Health
 from ik_node.node.motion import Motion
+from ik_node.node.moveit_scene import offer_moveit_scene
 from ik_node.node.outputs import make_output
 from ik_node.node.preparation import Preparation
 from ik_node.node.preview import Preview
 from ik_node.node.robot import Robot, RobotHolder
+from ik_node.node.scene_changes import SceneChanges
 from ik_node.node.scene_display import SceneDisplay
 from ik_node.node.scene_topics import SceneTopics
 from ik_node.node.semantic_description import SemanticDescription
@@ -103,7 +105,10 @@ class Components:
                           self._options.frame_prefix)
         ClearanceDisplay(node, self._holder, self._arm, self._preparation,
                          self._options.frame_prefix)
-        SceneTopics(node, self._holder, self._arm, frames, self._motion, stamps, self._renew)
+        changes = SceneChanges(node, self._holder, self._arm, frames, self._motion, stamps,
+                               self._renew)
+        SceneTopics(node, changes)
+        offer_moveit_scene(node, self._holder, self._arm, changes, self._options)
         self._preview = Preview(node, self._holder, self._arm, targets, self._motion, display)
         node.create_service(Trigger, '~/stop', self._on_stop)
         node.create_service(Trigger, '~/home', self._on_home)

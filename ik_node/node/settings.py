@@ -54,6 +54,7 @@ class StartOptions:
     srdf_file: str
     collision_strict: bool
     collision_padding: float
+    moveit_services: bool
 
 
 @dataclass(frozen=True)

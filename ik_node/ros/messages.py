@@ -25,9 +25,14 @@ NORM_RANGE = 0.9, 1.1
 HELD_END_S = 0.5  # of a stamped trajectory that is shorter; delivery may take as long
 
 
-def matrix_from_pose(message: Pose) -> np.ndarray:
+def matrix_from_pose(message: Pose, what: str = 'the goal') -> np.ndarray:
     """
     Return a geometry_msgs/Pose as a matrix (4, 4); the quaternion is normalised.
+
+    Parameters
+    ----------
+    what : str
+        What the pose belongs to, for the sentence of an error.
 
     Raises
     ------
@@ -37,14 +42,14 @@ def matrix_from_pose(message: Pose) -> np.ndarray:
 
     """
     p, o = message.position, message.orientation
-    _check_finite('position', p, 'xyz')
-    _check_finite('orientation', o, 'xyzw')
+    _check_finite('position', p, 'xyz', what)
+    _check_finite('orientation', o, 'xyzw', what)
     norm = quaternion_norm(o)
     if norm == 0.0:
-        raise GoalError('the orientation of the goal is not set (all zeros); no rotation is '
+        raise GoalError(f'the orientation of {what} is not set (all zeros); no rotation is '
                         'w: 1.0', Reason.GOAL_ORIENTATION_UNSET)
     if not NORM_RANGE[0] <= norm <= NORM_RANGE[1]:
-        raise GoalError(f'the quaternion of the goal has norm {norm:.4g}, it must be 1; are its '
+        raise GoalError(f'the quaternion of {what} has norm {norm:.4g}, it must be 1; are its '
                         'numbers in the order x, y, z, w?', Reason.GOAL_ORIENTATION_NOT_UNIT)
     R = rotation_from_quaternion((o.x / norm, o.y / norm, o.z / norm, o.w / norm))
     return pose(R, np.array([p.x, p.y, p.z]))
@@ -83,10 +88,11 @@ def position_from_point(message: Point) -> np.ndarray:
     return np.array([message.x, message.y, message.z])
 
 
-def _check_finite(field: str, owner: Point | Quaternion, names: str) -> None:
+def _check_finite(field: str, owner: Point | Quaternion, names: str,
+                  what: str = 'the goal') -> None:
     for name in names:
         if not isfinite(getattr(owner, name)):
-            raise GoalError(f'{field}.{name} of the goal is {getattr(owner, name)}, '
+            raise GoalError(f'{field}.{name} of {what} is {getattr(owner, name)}, '
                             'it must be a finite number')
 
 

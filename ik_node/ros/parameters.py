@@ -207,6 +207,10 @@ IK_NODE = (
     Row('collision.voxel', 0.02,
         'edge of the cubes that are solid where a point of ~/scene_points is, m', 1e-3, 1.0,
         fills='surroundings.voxel'),
+    Row('moveit.services', False,
+        'offer the services of MoveIt, such as apply_planning_scene, where moveit_msgs is '
+        'installed; not beside a move_group, which has the same', live=False,
+        fills='moveit_services'),
     Row('stream.output', 'trajectory',
         'output of ~/goal_stream: trajectory (to the controller), or position or velocity (to '
         '<controller>/commands)', live=False, fills='stream_output'),

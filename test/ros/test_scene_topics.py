@@ -4,7 +4,7 @@
 
 from geometry_msgs.msg import Point, Vector3
 from geometry_oracle import bodies_of, Oracle
-from harness import LATCHED, pose, QUICK, READY, run_system, tip
+from harness import ARM, LATCHED, pose, process, QUICK, READY, run_system, tip
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -148,6 +148,22 @@ def test_without_the_check_there_is_no_scene(tmp_path, probe):
         topic = probe.publisher(MarkerArray, 'scene')
         topic.publish(MarkerArray(markers=[post()]))
         probe.wait(lambda: 'set collision.check' in system.node.output)
+
+
+@pytest.mark.parametrize('services', [False, True])
+def test_without_moveit_msgs(tmp_path, monkeypatch, probe, services):
+    """The node takes nothing of MoveIt, which the log says; as a warning if it was asked for."""
+    hidden = tmp_path / 'hidden'
+    hidden.mkdir()
+    (hidden / 'moveit_msgs.py').write_text('raise ImportError\n')
+    monkeypatch.setenv('PYTHONPATH', str(hidden), prepend=':')
+    with process('ik_node', tmp_path, {'urdf_file': ARM, 'moveit.services': services},
+                 arguments=['--log-level', 'ik_node:=debug']) as node:
+        probe.wait_for_node()
+        line, = (line for line in node.output.splitlines() if 'moveit_msgs' in line)
+        assert line.startswith('[WARN]' if services else '[DEBUG]'), line
+        assert not probe.count_subscribers('/collision_object')
+        assert not probe.count_services('/get_planning_scene')
 
 
 # ---- the display --------------------------------------------------------------

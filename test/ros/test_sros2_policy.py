@@ -14,7 +14,11 @@ KINDS = {('topics', 'publish'): 'publisher', ('topics', 'subscribe'): 'subscribe
          ('services', 'reply'): 'service', ('services', 'request'): 'client'}
 # What a node has only if a package is there that is not on PyPI.
 NEEDS = {('ik_node', 'subscriber', '/tf'): 'tf2_ros',
-         ('ik_node', 'subscriber', '/tf_static'): 'tf2_ros'}
+         ('ik_node', 'subscriber', '/tf_static'): 'tf2_ros',
+         **{('ik_node', 'subscriber', f'/{name}'): 'moveit_msgs'
+            for name in ('collision_object', 'attached_collision_object', 'planning_scene')},
+         **{('ik_node', 'service', f'/{name}'): 'moveit_msgs'
+            for name in ('get_planning_scene', 'apply_planning_scene')}}
 # What a node has only while a window of its page is open (test_viewer_collisions.py).
 WITH_WINDOW = {('viewer', 'subscriber', f'/ik_node/{topic}')
                for topic in ('body_markers', 'clearance_markers')}
@@ -22,7 +26,8 @@ SIDES = {'service': 'execute', 'client': 'call'}  # of an action
 ACTIONS = find_spec('control_msgs') is not None   # not on PyPI, and without it there are none
 # Each way of starting them has something that the others lack.
 STARTS = {
-    'ik_node': ({'use_sim_time': 'true'}, {'urdf_file': ARM, 'stream.output': 'position'},
+    'ik_node': ({'use_sim_time': 'true'}, {'urdf_file': ARM, 'stream.output': 'position',
+                                          'moveit.services': 'true'},
                 *([{'urdf_file': ARM, 'output': 'action'}] if ACTIONS else [])),
     'sim_controller': ({'use_sim_time': 'true'}, {'urdf_file': ARM}),
     'viewer': ({'use_sim_time': 'true', 'port': 0}, {'urdf_file': ARM, 'port': 0}),

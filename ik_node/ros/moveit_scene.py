@@ -1,0 +1,536 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Objects of a scene from and to the messages of MoveIt, moveit_msgs.
+
+The types come from moveit_msgs, where it is installed; nothing here is called without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from math import cos, pi
+from typing import Any
+
+from geometry_msgs.msg import Point, Pose
+import numpy as np
+from shape_msgs.msg import Mesh, MeshTriangle, Plane, SolidPrimitive
+from std_msgs.msg import Header
+
+from ik_node.collision.convex import hull_triangles
+from ik_node.collision.mesh_parts import hulls_of_arrays
+from ik_node.collision.part_checks import NO_VERTICES
+from ik_node.collision.parts import ConvexPart
+from ik_node.collision.scene import Scene, SceneObject
+from ik_node.errors import ParameterError
+from ik_node.ros.messages import fill_pose, matrix_from_pose
+from ik_node.se3 import inverse, pose, rotation_to_axis
+from ik_node.text import quote
+
+OPERATIONS = {0: 'ADD', 1: 'REMOVE', 2: 'APPEND', 3: 'MOVE'}
+# Of solid primitives: how many dimensions they have.
+DIMENSION_COUNTS = {SolidPrimitive.BOX: 3, SolidPrimitive.SPHERE: 1, SolidPrimitive.CYLINDER: 2,
+                    SolidPrimitive.CONE: 2}
+CONE_CORNERS = 24  # of the hull that contains a cone: 0.9 % wider than it at most
+OCTOMAP_ID = '<octomap>'  # in an allowed collision matrix
+
+
+@dataclass
+class SceneTarget:
+    """
+    The scene that messages change, and what is needed to read them.
+
+    Attributes
+    ----------
+    scene : Scene
+    told : set of str
+        Ids of the objects that came, or were changed, by messages.
+    links : collection of str
+        Of the robot.
+    link_of : callable
+        Returns the link that a name of TF is; None if it is none.
+    pose_of : callable
+        Returns ``T_base_frame`` (4, 4) of the frame of a header.
+    unchecked : mapping of pair of links to reason
+        Pairs of links of the robot; '' for those that are checked against each other.
+    notes : list of str
+        Sentences about what a message has that is not kept.
+
+    """
+
+    scene: Scene
+    told: set[str]
+    links: Collection[str]
+    link_of: Callable[[str], str | None]
+    pose_of: Callable[[Header], np.ndarray]
+    unchecked: dict[frozenset[str], str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def link_pose(self, link: str) -> np.ndarray:
+        """Return ``T_base_link`` (4, 4)."""
+        return self.pose_of(Header(frame_id=link))
+
+
+# ---- objects of the world -------------------------------------------------------
+
+def apply_collision_object(target: SceneTarget, message: Any) -> None:
+    """
+    Add, replace, extend, move or remove an object, by a moveit_msgs/CollisionObject.
+
+    It stays where the frame of its header is now, also if that is a link.  REMOVE without an id
+    removes the objects that came by messages and are not attached; an object that is to be
+    removed and is not there is gone already.
+
+    Raises
+    ------
+    IkNodeError
+        If it cannot be done: an attached object, an unknown frame, a shape that cannot be.
+
+    """
+    scene, id, operation = target.scene, message.id, _operation(message)
+    if operation == 'REMOVE':
+        for each in [id] if id else sorted(target.told):
+            if each not in scene or not id and scene.objects[each].attached:
+                continue
+            _require_world(scene, each)
+            scene.remove(each)
+        return
+    if id in scene:
+        _require_world(scene, id)
+    if operation == 'MOVE':
+        _move(target, message)
+    else:
+        T, parts = parts_of(message)
+        _note_subframes(target, message)
+        T_base_object = _frame_pose(target, message) @ T
+        if operation == 'APPEND' and id in scene:
+            frame = scene.objects[id].frame
+            _put(scene, id, parts, inverse(target.link_pose(frame)) @ T_base_object, True, frame)
+        else:
+            _put(scene, id, parts, T_base_object, False)
+    target.told.add(id)
+
+
+def _operation(message: Any) -> str:
+    number = int.from_bytes(message.operation, 'little')
+    if number not in OPERATIONS:
+        raise ParameterError(f'the object {quote(message.id)} has the operation {number}; it must '
+                             'be ADD (0), REMOVE (1), APPEND (2) or MOVE (3)')
+    return OPERATIONS[number]
+
+
+def _require_world(scene: Scene, id: str) -> None:
+    item = scene.objects[id]
+    if item.attached:
+        raise ParameterError(f'the object {quote(id)} is attached to {quote(item.frame)}; detach '
+                             'it first')
+
+
+def _move(target: SceneTarget, message: Any) -> None:
+    what = f'the object {quote(message.id)}'
+    if message.primitives or message.meshes or message.planes:
+        raise ParameterError(f'{what} is to MOVE and has shapes; leave them out, or use ADD')
+    shape_poses = [*message.primitive_poses, *message.mesh_poses, *message.plane_poses]
+    T = matrix_from_pose(message.pose, what)
+    if len(shape_poses) == 1 and _is_identity(T):
+        T = matrix_from_pose(shape_poses[0], what)
+    elif shape_poses:
+        raise ParameterError(f'{what} is to MOVE and has poses of shapes; give the pose of the '
+                             'object alone')
+    target.scene.move(message.id, _frame_pose(target, message) @ T)
+
+
+def _put(scene: Scene, id: str, parts: list[ConvexPart], T: np.ndarray, extend: bool,
+         frame: str = '') -> None:
+    """
+    Add or replace an object at `T` (4, 4) in a frame; or add parts to the one that is there.
+
+    An object that is extended is in that frame already.
+    """
+    before = scene.objects.get(id)
+    padding = 0.0
+    if extend and before is not None:
+        T_object_new = inverse(before.T) @ T
+        parts = [*before.parts, *(ConvexPart(part.kind, part.size, T_object_new @ part.T,
+                                             part.vertices) for part in parts)]
+        T, padding = before.T, before.padding
+    scene.add_parts(id, parts, T, frame, padding)
+    if before is not None and before.allowed:
+        scene.allow(id, before.allowed)
+
+
+def _note_subframes(target: SceneTarget, message: Any) -> None:
+    if message.subframe_names:
+        target.notes.append(f'the object {quote(message.id)} has subframes, which are not kept')
+
+
+def _frame_pose(target: SceneTarget, message: Any) -> np.ndarray:
+    if not message.header.frame_id:
+        raise ParameterError(f'the object {quote(message.id)} has no frame_id; give a link, or '
+                             'another frame of TF')
+    return target.pose_of(message.header)
+
+
+def parts_of(message: Any) -> tuple[np.ndarray, list[ConvexPart]]:
+    """
+    Return the pose (4, 4) of an object in the frame of its header, and its parts.
+
+    A shape without a pose is at the pose of the object.  If the object has no pose and one
+    shape, the pose of that is the pose of the object, as in MoveIt.
+
+    Raises
+    ------
+    ParameterError, GoalError
+        If a shape or a pose cannot be.
+
+    """
+    what = f'the object {quote(message.id)}'
+    shapes = []
+    for kind, of_kind, poses, read in (
+            ('primitives', message.primitives, message.primitive_poses, _primitive),
+            ('meshes', message.meshes, message.mesh_poses, _mesh),
+            ('planes', message.planes, message.plane_poses, _plane)):
+        if len(poses) > len(of_kind):
+            raise ParameterError(f'{what} has {len(of_kind)} {kind} and {len(poses)} poses for '
+                                 'them; give one pose to each')
+        given = [matrix_from_pose(each, what) for each in poses]
+        given += [np.eye(4)] * (len(of_kind) - len(poses))
+        shapes += [(T, read(shape, what)) for T, shape in zip(given, of_kind)]
+    T_object = matrix_from_pose(message.pose, what)
+    if len(shapes) == 1 and _is_identity(T_object):
+        T_object, shapes = shapes[0][0], [(np.eye(4), shapes[0][1])]
+    return T_object, [ConvexPart(part.kind, part.size, T @ part.T, part.vertices)
+                      for T, parts in shapes for part in parts]
+
+
+def _is_identity(T: np.ndarray) -> bool:
+    return np.array_equal(T, np.eye(4))
+
+
+def _primitive(shape: SolidPrimitive, what: str) -> list[ConvexPart]:
+    needed = DIMENSION_COUNTS.get(shape.type)
+    if needed is None:
+        raise ParameterError(f'{what} has a primitive of type {shape.type}; send a BOX (1), '
+                             'SPHERE (2), CYLINDER (3) or CONE (4), and others as meshes')
+    size = list(shape.dimensions)
+    if len(size) < needed:
+        raise ParameterError(f'{what} has a primitive of type {shape.type} with {len(size)} '
+                             f'dimensions; it needs {needed}')
+    if shape.type == SolidPrimitive.BOX:
+        return [ConvexPart('box', tuple(size[:3]), np.eye(4), NO_VERTICES)]
+    if shape.type == SolidPrimitive.SPHERE:
+        return [ConvexPart('sphere', (size[0],), np.eye(4), NO_VERTICES)]
+    height, radius = size[:2]
+    if shape.type == SolidPrimitive.CYLINDER:
+        return [ConvexPart('cylinder', (radius, height), np.eye(4), NO_VERTICES)]
+    if not (height > 0.0 and radius > 0.0):
+        raise ParameterError(f'{what} has a cone of height {height:g} and radius {radius:g}; both '
+                             'must be above 0')
+    return [ConvexPart('hull', (), np.eye(4), cone_vertices(height, radius))]
+
+
+def cone_vertices(height: float, radius: float) -> np.ndarray:
+    """
+    Return the vertices (v, 3), m, of a hull that contains a cone.
+
+    The base of the cone is at z = -height / 2, its tip at z = height / 2.
+    """
+    angles = 2.0 * pi / CONE_CORNERS * np.arange(CONE_CORNERS)
+    outer = radius / cos(pi / CONE_CORNERS)
+    return np.array([*zip(outer * np.cos(angles), outer * np.sin(angles),
+                          np.full(CONE_CORNERS, -0.5 * height)), (0.0, 0.0, 0.5 * height)])
+
+
+def _mesh(shape: Mesh, what: str) -> list[ConvexPart]:
+    vertices = np.array([(p.x, p.y, p.z) for p in shape.vertices], dtype=float).reshape(-1, 3)
+    faces = np.array([each.vertex_indices for each in shape.triangles],
+                     dtype=np.int64).reshape(-1, 3)
+    try:
+        hulls = hulls_of_arrays(vertices, faces)
+    except ParameterError as error:
+        raise ParameterError(f'{what}: {error}') from None
+    return [ConvexPart('hull', (), np.eye(4), each) for each in hulls.vertices]
+
+
+def _plane(shape: Plane, what: str) -> list[ConvexPart]:
+    """Return the half-space on the side of a plane to which its normal does not point."""
+    normal, offset = np.array(shape.coef[:3], dtype=float), float(shape.coef[3])
+    length = float(np.linalg.norm(normal))
+    if not (np.isfinite([length, offset]).all() and length > 0.0):
+        raise ParameterError(f'{what} has a plane with the coefficients '
+                             f'{" ".join(f"{value:g}" for value in shape.coef)}; they must be '
+                             'finite, and the first three not all 0')
+    axis = normal / length
+    return [ConvexPart('plane', (), pose(rotation_to_axis(axis), -offset / length * axis),
+                       NO_VERTICES)]
+
+
+# ---- attached objects -----------------------------------------------------------
+
+def apply_attached_object(target: SceneTarget, message: Any) -> None:
+    """
+    Attach an object to a link, or detach it, by a moveit_msgs/AttachedCollisionObject.
+
+    An object of the world with the same id is taken over: its shapes, if the message has none.
+    REMOVE leaves the object where it is; without an id, all that the link holds, or all that are
+    attached if no link is named.  Weight and posture of release are not used.
+
+    Raises
+    ------
+    IkNodeError
+        If it cannot be done: an unknown link or object, or a plane.
+
+    """
+    scene, id, operation = target.scene, message.object.id, _operation(message.object)
+    what = f'the object {quote(id)}'
+    if operation == 'MOVE':
+        raise ParameterError(f'{what} is to be attached by MOVE; use ADD')
+    link = target.link_of(message.link_name)
+    if link is None and (message.link_name or operation != 'REMOVE'):
+        raise ParameterError(f'{what} is to be attached to {quote(message.link_name)}, which is '
+                             'not a link of the robot')
+    if operation == 'REMOVE':
+        for item in [*scene.objects.values()]:
+            if item.id == id or not id and item.attached and link in (None, item.frame):
+                _detach(target, item, link)
+        if id and id not in scene:
+            raise ParameterError(f'there is no object {quote(id)} to detach')
+        return
+    if message.object.primitives or message.object.meshes or message.object.planes:
+        _put_at_link(target, message.object, link, operation == 'APPEND')
+    T_frame_link = None
+    if id in scene and scene.objects[id].frame != link:
+        T_frame_link = inverse(target.link_pose(scene.objects[id].frame)) @ target.link_pose(link)
+    names = [target.link_of(name) or name for name in message.touch_links]
+    scene.attach(id, link, names, T_frame_link)
+    target.told.add(id)
+
+
+def _put_at_link(target: SceneTarget, message: Any, link: str, extend: bool) -> None:
+    """Add or replace an object, in the frame of a link if its header names that."""
+    before = target.scene.objects.get(message.id)
+    T, parts = parts_of(message)
+    _note_subframes(target, message)
+    if before is not None and before.attached and extend:
+        T_frame = inverse(target.link_pose(before.frame)) @ _frame_pose(target, message)
+        _put(target.scene, message.id, parts, T_frame @ T, True, before.frame)
+    elif target.link_of(message.header.frame_id) == link:
+        _put(target.scene, message.id, parts, T, False, link)
+    else:
+        _put(target.scene, message.id, parts, _frame_pose(target, message) @ T, False)
+
+
+def _detach(target: SceneTarget, item: SceneObject, link: str | None) -> None:
+    if item.attached and link not in (None, item.frame):
+        raise ParameterError(f'the object {quote(item.id)} is attached to {quote(item.frame)}, '
+                             f'not to {quote(link)}')
+    target.scene.detach(item.id, target.link_pose(item.frame))
+
+
+# ---- whole scenes ---------------------------------------------------------------
+
+def apply_planning_scene(target: SceneTarget, message: Any, robot_name: str) -> None:
+    """
+    Change a scene, or replace what came by messages, by a moveit_msgs/PlanningScene.
+
+    Objects are detached first, then those of the world are changed, then others are attached,
+    and last the allowed collision matrix is applied.  Joint positions, frames and colours of the
+    message are not used.
+
+    Raises
+    ------
+    IkNodeError
+        If a part of it cannot be kept: another robot, an octomap, paddings, a pair of links in
+        the allowed collision matrix, an object.
+
+    """
+    scene, state = target.scene, message.robot_state
+    _check_scene(message, robot_name)
+    attached = [each for each in sorted(target.told) if each in scene
+                and scene.objects[each].attached]
+    if not message.is_diff:
+        for each in target.told & scene.objects.keys():
+            scene.remove(each)
+    elif not state.is_diff and attached:
+        for each in attached:
+            scene.remove(each)
+        target.notes.append(f'{", ".join(map(quote, attached))} attached before are gone: '
+                            'robot_state.is_diff is false, so its attached objects are all')
+    releases = [each for each in state.attached_collision_objects
+                if _operation(each.object) == 'REMOVE']
+    for each in releases:
+        apply_attached_object(target, each)
+    for each in message.world.collision_objects:
+        apply_collision_object(target, each)
+    for each in state.attached_collision_objects:
+        if each not in releases:
+            apply_attached_object(target, each)
+    matrix = message.allowed_collision_matrix
+    if matrix.entry_names or matrix.default_entry_names:
+        apply_matrix(target, matrix)
+
+
+def _check_scene(message: Any, robot_name: str) -> None:
+    if message.robot_model_name not in ('', robot_name):
+        raise ParameterError(f'it is for the robot {quote(message.robot_model_name)}, this one is '
+                             f'{quote(robot_name)}')
+    if message.world.octomap.octomap.data:
+        raise ParameterError('it has an octomap, which is not read; send the points to '
+                             '~/scene_points')
+    for each in message.link_padding:
+        if each.padding != 0.0:
+            raise ParameterError(f'it has a padding of {each.padding:g} m for '
+                                 f'{quote(each.link_name)}; paddings are set by collision.padding')
+    for each in message.link_scale:
+        if each.scale != 1.0:
+            raise ParameterError(f'it has a scale of {each.scale:g} for {quote(each.link_name)}; '
+                                 'links are not scaled')
+    added = [each.id for each in message.world.collision_objects if _operation(each) == 'ADD']
+    twice = sorted({id for id in added if added.count(id) > 1}) if len({*added}) < len(added) \
+        else []
+    if twice:
+        raise ParameterError(f'it adds {", ".join(map(quote, twice))} twice')
+
+
+def apply_matrix(target: SceneTarget, matrix: Any) -> None:
+    """
+    Set what objects may touch, by a moveit_msgs/AllowedCollisionMatrix.
+
+    It replaces what the matrix before allowed.  Which links are checked against each other
+    follows from the robot alone.
+
+    Raises
+    ------
+    ParameterError
+        If the matrix is not square or not symmetric, allows what is not there, or asks for a
+        change of a pair of links.
+
+    """
+    names = list(matrix.entry_names)
+    rows = [list(row.enabled) for row in matrix.entry_values]
+    if len({*names}) < len(names) or len(rows) != len(names) \
+            or any(len(row) != len(names) for row in rows):
+        raise ParameterError(f'the allowed collision matrix has {len(names)} names '
+                             f'({len({*names})} different) and {len(rows)} rows; it must have a '
+                             'row, and in each row a value, for each name')
+    for name, value in zip(matrix.default_entry_names, matrix.default_entry_values):
+        if value and name != OCTOMAP_ID:
+            raise ParameterError(f'the allowed collision matrix allows {quote(name)} to touch all '
+                                 'by default; name the pairs')
+    table = np.array(rows, dtype=bool).reshape(len(names), len(names))
+    if not np.array_equal(table, table.T):
+        k, other = np.argwhere(table != table.T)[0]
+        raise ParameterError(f'the allowed collision matrix is not symmetric: {quote(names[k])} '
+                             f'and {quote(names[other])}')
+    allowed: dict[str, set[str]] = {id: set() for id in target.scene.objects}
+    for i, j in zip(*np.triu_indices(len(names), 1)):
+        _read_entry(target, names[i], names[j], bool(table[i, j]), allowed)
+    for id, others in allowed.items():
+        if others != target.scene.objects[id].allowed:
+            target.scene.allow(id, others)
+            target.told.add(id)
+
+
+def _read_entry(target: SceneTarget, one: str, other: str, value: bool,
+                allowed: dict[str, set[str]]) -> None:
+    """Read an entry of a matrix: whether two links or objects may touch."""
+    links = [target.link_of(name) for name in (one, other)]
+    if None not in links:
+        why = target.unchecked.get(frozenset(links))
+        if why is not None and value != bool(why):
+            raise ParameterError(
+                f'the allowed collision matrix wants {quote(links[0])} and {quote(links[1])} '
+                + ('not to be checked against each other; name them in collision.srdf_file'
+                   if value else f'to be checked against each other; they are not: {why}'))
+        return
+    if not value or OCTOMAP_ID in (one, other):
+        return
+    names = [link or name for link, name in zip(links, (one, other))]
+    for name in names:
+        if name not in target.links and name not in target.scene:
+            raise ParameterError(f'the allowed collision matrix names {quote(name)}, which is '
+                                 'neither a link nor an object')
+    for name, partner in (names, names[::-1]):
+        if name in allowed:
+            allowed[name].add(partner)
+
+
+# ---- from a scene to messages ---------------------------------------------------
+
+def fill_collision_object(message: Any, item: SceneObject, T: np.ndarray, frame: str,
+                          geometry: bool = True) -> None:
+    """Write an object at a pose (4, 4) in a frame into a moveit_msgs/CollisionObject."""
+    message.id, message.header.frame_id = item.id, frame
+    if not geometry:
+        return
+    fill_pose(message.pose, T)
+    for part in item.parts:
+        if part.kind == 'hull':
+            message.meshes.append(_mesh_message(part.vertices))
+            message.mesh_poses.append(_pose_message(part.T))
+        elif part.kind == 'plane':
+            message.planes.append(Plane(coef=[0.0, 0.0, 1.0, 0.0]))
+            message.plane_poses.append(_pose_message(part.T))
+        else:
+            for shape, T_part in _primitive_messages(part):
+                message.primitives.append(shape)
+                message.primitive_poses.append(_pose_message(part.T @ T_part))
+
+
+def _pose_message(T: np.ndarray) -> Pose:
+    message = Pose()
+    fill_pose(message, T)
+    return message
+
+
+def _primitive_messages(part: ConvexPart) -> list[tuple[SolidPrimitive, np.ndarray]]:
+    """Return primitives and their poses (4, 4) in the part; a capsule has three."""
+    if part.kind == 'box':
+        return [(SolidPrimitive(type=SolidPrimitive.BOX, dimensions=list(part.size)), np.eye(4))]
+    sphere = SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[part.size[0]])
+    if part.kind == 'sphere':
+        return [(sphere, np.eye(4))]
+    radius, length = part.size
+    cylinder = SolidPrimitive(type=SolidPrimitive.CYLINDER, dimensions=[length, radius]), np.eye(4)
+    if part.kind == 'cylinder':
+        return [cylinder]
+    ends = [pose(np.eye(3), np.array([0.0, 0.0, side * 0.5 * length])) for side in (-1.0, 1.0)]
+    return [cylinder, *((sphere, T) for T in ends)]
+
+
+def _mesh_message(vertices: np.ndarray) -> Mesh:
+    corners = hull_triangles(vertices).reshape(-1, 3)
+    return Mesh(vertices=[Point(x=x, y=y, z=z) for x, y, z in corners.tolist()],
+                triangles=[MeshTriangle(vertex_indices=[k, k + 1, k + 2])
+                           for k in range(0, len(corners), 3)])
+
+
+def fill_matrix(matrix: Any, entry: type, objects: Iterable[SceneObject],
+                unchecked: dict[frozenset[str], str]) -> None:
+    """
+    Write which links and objects may touch into a moveit_msgs/AllowedCollisionMatrix.
+
+    Parameters
+    ----------
+    entry : type
+        moveit_msgs/AllowedCollisionEntry.
+    objects : iterable of SceneObject
+    unchecked : mapping of pair of links to reason
+        As in :class:`SceneTarget`.
+
+    """
+    touching = {item.id: item.allowed for item in objects}
+    links = sorted({link for pair in unchecked for link in pair})
+    names = [*links, *touching]
+    table = np.zeros((len(names), len(names)), dtype=bool)
+    numbers = {name: k for k, name in enumerate(names)}
+    for i, one in enumerate(links):
+        for j, other in enumerate(links[:i]):
+            table[i, j] = table[j, i] = bool(unchecked.get(frozenset((one, other)), 'rigid'))
+    for id, others in touching.items():
+        for other in others & numbers.keys():
+            i, j = numbers[id], numbers[other]
+            table[i, j] = table[j, i] = True
+    matrix.entry_names = names
+    matrix.entry_values = [entry(enabled=row) for row in table.tolist()]

@@ -1,0 +1,21 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the node takes of MoveIt's messages where its services are not asked for."""
+
+from harness import QUICK, run_system
+from moveit_kit import box, collision_object, msg, WHY_NOT
+import pytest
+
+pytest.importorskip('moveit_msgs', reason=WHY_NOT)
+
+
+def test_without_the_services(tmp_path, probe):
+    """They are offered only where they are asked for: a move_group has the same."""
+    with run_system(tmp_path, probe, QUICK) as system:
+        assert probe.count_subscribers('/collision_object') == 1
+        assert not probe.count_services('/get_planning_scene')
+        topic = probe.create_publisher(msg.CollisionObject, 'collision_object', 10)
+        probe.wait(topic.get_subscription_count)
+        topic.publish(collision_object('post', box(0.1, 0.1, 0.1), frame='nowhere'))
+        probe.wait(lambda: "the collision object 'post' of the scene changed nothing"
+                   in system.node.output)
