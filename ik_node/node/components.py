@@ -30,7 +30,7 @@ from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_subscriptions import GoalSubscriptions
 from ik_node.node.health import Health
 from ik_node.node.motion import Motion
-from ik_node.node.moveit_scene import offer_moveit_scene
+from ik_node.node.moveit import offer_moveit
 from ik_node.node.outputs import make_output
 from ik_node.node.preparation import Preparation
 from ik_node.node.preview import Preview
@@ -108,7 +108,7 @@ class Components:
         changes = SceneChanges(node, self._holder, self._arm, frames, self._motion, stamps,
                                self._renew)
         SceneTopics(node, changes)
-        offer_moveit_scene(node, self._holder, self._arm, changes, self._options)
+        offer_moveit(node, self._holder, self._arm, targets, changes, self._options)
         self._preview = Preview(node, self._holder, self._arm, targets, self._motion, display)
         node.create_service(Trigger, '~/stop', self._on_stop)
         node.create_service(Trigger, '~/home', self._on_home)

@@ -1,26 +1,21 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Objects around the arm that are told by the messages and services of MoveIt.
-
-They need moveit_msgs; without it there are none.
-"""
+"""Objects around the arm that are told by the messages and services of MoveIt."""
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 from geometry_msgs.msg import Pose
 from rclpy.node import Node
 
-from ik_node.command_line.packages import how_to_install
 from ik_node.kinematics.links import link_poses
 from ik_node.node.arm_state import ArmState
 from ik_node.node.robot import Robot, RobotHolder
 from ik_node.node.scene_changes import SceneChanges
 from ik_node.node.settings import StartOptions
 from ik_node.node.stamp_check import MessageInfo
+from ik_node.ros.moveit import look_for_others
 from ik_node.ros.moveit_scene import (
     apply_attached_object,
     apply_collision_object,
@@ -34,28 +29,6 @@ from ik_node.text import quote
 
 # A service has no times of its request: it is as old as it can be.
 NO_TIMES: MessageInfo = {'source_timestamp': 0, 'received_timestamp': 0}
-
-
-def moveit_types() -> tuple[Any, Any] | None:
-    """Return moveit_msgs.msg and moveit_msgs.srv; None where moveit_msgs is not installed."""
-    try:
-        return import_module('moveit_msgs.msg'), import_module('moveit_msgs.srv')
-    except ImportError:
-        return None
-
-
-def offer_moveit_scene(node: Node, holder: RobotHolder, arm: ArmState, changes: SceneChanges,
-                       options: StartOptions) -> None:
-    """Take and give scenes as MoveIt does, where moveit_msgs is installed."""
-    types = moveit_types()
-    if types is None:
-        why = 'no topics and services of MoveIt: moveit_msgs is not installed'
-        if options.moveit_services:
-            node.get_logger().warning(f'{why}: {how_to_install("moveit_msgs")}')
-        else:
-            node.get_logger().debug(why)
-        return
-    MoveItScene(node, holder, arm, changes, options, *types)
 
 
 class MoveItScene:
@@ -109,7 +82,7 @@ class MoveItScene:
         self._apply(message, info)
 
     def _on_apply(self, request: Any, response: Any) -> Any:
-        self._look_for_others('apply_planning_scene')
+        look_for_others(self._node, 'apply_planning_scene')
         response.success = self._apply(request.scene, NO_TIMES)
         return response
 
@@ -141,7 +114,7 @@ class MoveItScene:
 
     def _on_get(self, request: Any, response: Any) -> Any:
         """Return what is asked for, all of it without components."""
-        self._look_for_others('get_planning_scene')
+        look_for_others(self._node, 'get_planning_scene')
         robot, wanted, flags = self._holder.robot, request.components.components, \
             self._msg.PlanningSceneComponents
         if robot is None:
@@ -191,14 +164,6 @@ class MoveItScene:
                                       self._prefix + base_link, geometry)
                 made.append(each)
         return made
-
-    def _look_for_others(self, service: str) -> None:
-        """Warn of another server, such as a move_group: a client gets the answer of one."""
-        name = self._node.resolve_service_name(service)
-        if self._node.count_services(name) > 1:
-            self._node.get_logger().warning(
-                f'{name} is served by another node, too, such as a move_group; set '
-                'moveit.services to false', throttle_duration_sec=60.0)
 
 
 def _unchecked(robot: Robot) -> dict[frozenset[str], str]:

@@ -55,6 +55,7 @@ class StartOptions:
     collision_strict: bool
     collision_padding: float
     moveit_services: bool
+    moveit_group: str
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from ik_node.ros.messages import fill_pose, matrix_from_pose
 from ik_node.se3 import inverse, pose, rotation_to_axis
 from ik_node.text import quote
 
-OPERATIONS = {0: 'ADD', 1: 'REMOVE', 2: 'APPEND', 3: 'MOVE'}
+OPERATION_NAMES = {0: 'ADD', 1: 'REMOVE', 2: 'APPEND', 3: 'MOVE'}
 # Of solid primitives: how many dimensions they have.
 DIMENSION_COUNTS = {SolidPrimitive.BOX: 3, SolidPrimitive.SPHERE: 1, SolidPrimitive.CYLINDER: 2,
                     SolidPrimitive.CONE: 2}
@@ -114,10 +114,10 @@ def apply_collision_object(target: SceneTarget, message: Any) -> None:
 
 def _operation(message: Any) -> str:
     number = int.from_bytes(message.operation, 'little')
-    if number not in OPERATIONS:
+    if number not in OPERATION_NAMES:
         raise ParameterError(f'the object {quote(message.id)} has the operation {number}; it must '
                              'be ADD (0), REMOVE (1), APPEND (2) or MOVE (3)')
-    return OPERATIONS[number]
+    return OPERATION_NAMES[number]
 
 
 def _require_world(scene: Scene, id: str) -> None:

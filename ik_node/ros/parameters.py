@@ -211,6 +211,9 @@ IK_NODE = (
         'offer the services of MoveIt, such as apply_planning_scene, where moveit_msgs is '
         'installed; not beside a move_group, which has the same', live=False,
         fills='moveit_services'),
+    Row('moveit.group', '',
+        'name of the arm in requests of compute_ik; empty: any', live=False,
+        fills='moveit_group'),
     Row('stream.output', 'trajectory',
         'output of ~/goal_stream: trajectory (to the controller), or position or velocity (to '
         '<controller>/commands)', live=False, fills='stream_output'),

@@ -78,6 +78,8 @@ OTHER = {
     'path.max_joint_step': (0.02, {'paths.max_joint_step': 0.02}),
     'collision.check': (False, {}),
     'collision.scene_file': ('scene.yaml', {}),
+    'moveit.services': (True, {}),
+    'moveit.group': ('arm', {}),
     'collision.srdf_file': ('arm.srdf', {}),
     'collision.strict': (True, {}),
     'collision.padding': (0.01, {}),

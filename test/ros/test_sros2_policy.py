@@ -18,7 +18,8 @@ NEEDS = {('ik_node', 'subscriber', '/tf'): 'tf2_ros',
          **{('ik_node', 'subscriber', f'/{name}'): 'moveit_msgs'
             for name in ('collision_object', 'attached_collision_object', 'planning_scene')},
          **{('ik_node', 'service', f'/{name}'): 'moveit_msgs'
-            for name in ('get_planning_scene', 'apply_planning_scene')}}
+            for name in ('get_planning_scene', 'apply_planning_scene', 'compute_ik',
+                         'compute_fk')}}
 # What a node has only while a window of its page is open (test_viewer_collisions.py).
 WITH_WINDOW = {('viewer', 'subscriber', f'/ik_node/{topic}')
                for topic in ('body_markers', 'clearance_markers')}

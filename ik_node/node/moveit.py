@@ -1,0 +1,33 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The topics and services of MoveIt, where moveit_msgs is installed."""
+
+from __future__ import annotations
+
+from rclpy.node import Node
+
+from ik_node.command_line.packages import how_to_install
+from ik_node.node.arm_state import ArmState
+from ik_node.node.goal_conversion import GoalConversion
+from ik_node.node.moveit_kinematics import MoveItKinematics
+from ik_node.node.moveit_scene import MoveItScene
+from ik_node.node.robot import RobotHolder
+from ik_node.node.scene_changes import SceneChanges
+from ik_node.node.settings import StartOptions
+from ik_node.ros.moveit import moveit_types
+
+
+def offer_moveit(node: Node, holder: RobotHolder, arm: ArmState, targets: GoalConversion,
+                 changes: SceneChanges, options: StartOptions) -> None:
+    """Take the topics of MoveIt, and offer its services if these are asked for."""
+    types = moveit_types()
+    if types is None:
+        why = 'no topics and services of MoveIt: moveit_msgs is not installed'
+        if options.moveit_services:
+            node.get_logger().warning(f'{why}: {how_to_install("moveit_msgs")}')
+        else:
+            node.get_logger().debug(why)
+        return
+    MoveItScene(node, holder, arm, changes, options, *types)
+    if options.moveit_services:
+        MoveItKinematics(node, holder, arm, targets, options, types[1])
