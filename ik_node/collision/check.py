@@ -122,7 +122,8 @@ def paired(chain: Chain, shapes: Shapes, groups: Sequence[int],
         rows.append((one, other, first, first + len(inside)))
         first += len(inside)
     frames, balls = shapes.ints[:, 1], shapes.balls
-    members = [np.flatnonzero(np.equal(groups, k)) for k in range(max(groups, default=-1) + 1)]
+    members = np.split(np.argsort(groups, kind='stable'),
+                       np.cumsum(np.bincount(groups))[:-1]) if len(groups) else []
     group_frames = np.array([frames[parts[0]] for parts in members], dtype=np.int64)
     group_balls = np.array([_ball_round(balls[parts]) for parts in members]).reshape(-1, 4)
     return Pairs(

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, takewhile
 
 import numpy as np
 
@@ -299,10 +299,13 @@ class CollisionModel:
         for part, owner in enumerate(owners):
             parts.setdefault(owner, []).append(part)
         count = len(self.bodies)
+        # By frame, those in other frames: of a thousand objects all are in one.
+        apart = {frame: [i for i, (other, _) in enumerate(placed) if other != frame]
+                 for frame in {frame for frame, _ in placed[count:]}}
         pairs = [*self._link_pairs, *(
-            (i, j) for j in range(count, len(every)) for i in range(j)
-            if placed[i][0] != placed[j][0]
-            and every[i].name not in touch_links.get(every[j].name, ())
+            (i, j) for j in range(count, len(every))
+            for i in takewhile(j.__gt__, apart[placed[j][0]])
+            if every[i].name not in touch_links.get(every[j].name, ())
             and every[j].name not in touch_links.get(every[i].name, ()))]
         table = [(a, b) for i, j in pairs for a in parts.get(i, ()) for b in parts.get(j, ())]
         # The links on one moving frame are rigid; an object may be large, and stays apart.
@@ -312,8 +315,9 @@ class CollisionModel:
         self.pairs = paired(self.chain, shapes, [numbers[key] for key in keys], table)
         ends = self.pairs.pairs[self.pairs.blocks[:, 2]].max(axis=1, initial=-1)
         self._link_blocks = int(np.count_nonzero(ends < sum(owner < count for owner in owners)))
-        usual = [self._usual.get(tuple(sorted((owners[a], owners[b]))), np.inf)
-                 for a, b in self.pairs.pairs]
+        usual = [np.inf if owners[a] >= count or owners[b] >= count else
+                 self._usual.get(tuple(sorted((owners[a], owners[b]))), np.inf)
+                 for a, b in self.pairs.pairs.tolist()]
         self.margins = np.minimum(self.margin, USED_DISTANCE_SHARE * np.array(usual, dtype=float))
 
     def _disable(self, disabled_pairs: Iterable[tuple[str, str]]) -> None:
