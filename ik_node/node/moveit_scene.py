@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from time import monotonic
 from typing import Any
 
 from geometry_msgs.msg import Pose
@@ -11,6 +13,7 @@ from rclpy.node import Node
 
 from ik_node.kinematics.links import link_poses
 from ik_node.node.arm_state import ArmState
+from ik_node.node.goal_subscriptions import take_next
 from ik_node.node.robot import Robot, RobotHolder
 from ik_node.node.scene_changes import SceneChanges
 from ik_node.node.settings import StartOptions
@@ -27,6 +30,10 @@ from ik_node.ros.moveit_scene import (
 from ik_node.ros.qos import KEEP_ALL_QOS
 from ik_node.text import quote
 
+Change = tuple[str, Callable[[Robot], None]]  # what has come, and what changes the scene
+
+# Messages that wait are taken together for so long; each set of them is checked once.
+GATHER_TIME_S = 0.1
 # A service has no times of its request: it is as old as it can be.
 NO_TIMES: MessageInfo = {'source_timestamp': 0, 'received_timestamp': 0}
 
@@ -53,40 +60,46 @@ class MoveItScene:
         self._changes = changes
         self._prefix = options.frame_prefix
         self._msg = msg
-        for kind, topic, callback in (
-                (msg.CollisionObject, 'collision_object', self._on_object),
-                (msg.AttachedCollisionObject, 'attached_collision_object', self._on_attached),
-                (msg.PlanningScene, 'planning_scene', self._on_scene)):
-            node.create_subscription(kind, topic, callback, KEEP_ALL_QOS)
+        for kind, topic, change_by in (
+                (msg.CollisionObject, 'collision_object', self._by_object),
+                (msg.AttachedCollisionObject, 'attached_collision_object', self._by_attached),
+                (msg.PlanningScene, 'planning_scene', self._by_scene)):
+            self._subscribe(kind, topic, change_by)
         if options.moveit_services:
             node.create_service(srv.GetPlanningScene, 'get_planning_scene', self._on_get)
             node.create_service(srv.ApplyPlanningScene, 'apply_planning_scene', self._on_apply)
 
     # ---- in -----------------------------------------------------------------
 
-    def _on_object(self, message: Any, info: MessageInfo) -> None:
+    def _subscribe(self, kind: Any, topic: str,
+                   change_by: Callable[[Any, MessageInfo], Change]) -> None:
+        """Take the messages of a topic; those that wait together, together."""
+        def waiting(message: Any, info: MessageInfo) -> Iterator[Change]:
+            end, taken = monotonic() + GATHER_TIME_S, (message, info)
+            while taken is not None:
+                yield change_by(*taken)
+                taken = take_next(subscription) if monotonic() < end else None
+
+        def on_message(message: Any, info: MessageInfo) -> None:
+            self._changes.take_each(waiting(message, info))
+
+        subscription = self._node.create_subscription(kind, topic, on_message, KEEP_ALL_QOS)
+
+    def _by_object(self, message: Any, info: MessageInfo) -> Change:
         def change(target: SceneTarget, robot: Robot) -> None:
             self._changes.check_stamp(message.header.stamp, robot, info)
             apply_collision_object(target, message)
 
-        self._take(f'the collision object {quote(message.id)}', change)
+        return self._change(f'the collision object {quote(message.id)}', change)
 
-    def _on_attached(self, message: Any, info: MessageInfo) -> None:
+    def _by_attached(self, message: Any, info: MessageInfo) -> Change:
         def change(target: SceneTarget, robot: Robot) -> None:
             self._changes.check_stamp(message.object.header.stamp, robot, info)
             apply_attached_object(target, message)
 
-        self._take(f'the attached object {quote(message.object.id)}', change)
+        return self._change(f'the attached object {quote(message.object.id)}', change)
 
-    def _on_scene(self, message: Any, info: MessageInfo) -> None:
-        self._apply(message, info)
-
-    def _on_apply(self, request: Any, response: Any) -> Any:
-        look_for_others(self._node, 'apply_planning_scene')
-        response.success = self._apply(request.scene, NO_TIMES)
-        return response
-
-    def _apply(self, message: Any, info: MessageInfo) -> bool:
+    def _by_scene(self, message: Any, info: MessageInfo) -> Change:
         attached = message.robot_state.attached_collision_objects
 
         def change(target: SceneTarget, robot: Robot) -> None:
@@ -94,11 +107,16 @@ class MoveItScene:
                 self._changes.check_stamp(each.header.stamp, robot, info)
             apply_planning_scene(target, message, robot.tree.name)
 
-        return self._take(f'a planning scene with {len(message.world.collision_objects)} and '
-                          f'{len(attached)} attached objects', change)
+        return self._change(f'a planning scene with {len(message.world.collision_objects)} and '
+                            f'{len(attached)} attached objects', change)
 
-    def _take(self, what: str, change: Any) -> bool:
-        """Change the scene by `change` of a SceneTarget and a Robot, as a whole or not at all."""
+    def _on_apply(self, request: Any, response: Any) -> Any:
+        look_for_others(self._node, 'apply_planning_scene')
+        response.success = self._changes.take(*self._by_scene(request.scene, NO_TIMES))
+        return response
+
+    def _change(self, what: str, change: Callable[[SceneTarget, Robot], None]) -> Change:
+        """Return a change for :class:`SceneChanges`."""
         def changed(robot: Robot) -> None:
             target = SceneTarget(
                 robot.scene, robot.told_objects, robot.tree.links,
@@ -108,7 +126,7 @@ class MoveItScene:
             for note in target.notes:
                 self._node.get_logger().info(f'{what}: {note}')
 
-        return self._changes.take(what, changed)
+        return what, changed
 
     # ---- out ----------------------------------------------------------------
 

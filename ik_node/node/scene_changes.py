@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from builtin_interfaces.msg import Time as TimeMessage
 import numpy as np
@@ -56,6 +56,26 @@ class SceneChanges:
             Changes the scene; an IkNodeError or NotYet that it raises goes to the log.
 
         """
+        return self.take_each([(what, change)]) == 1
+
+    def take_each(self, changes: Iterable[tuple[str, Callable[[Robot], None]]]) -> int:
+        """
+        Make several changes, each as :meth:`take`; return how many were made.
+
+        What follows from them is done once, at the end.
+        """
+        made, robot = 0, None
+        for what, change in changes:
+            changed = self._changed(what, change)
+            if changed is not None:
+                made, robot = made + 1, changed
+        if robot is not None:
+            self._renew(robot)
+            self._motion.brake_before_contact()
+        return made
+
+    def _changed(self, what: str, change: Callable[[Robot], None]) -> Robot | None:
+        """Make a change; return the robot, or None if nothing was changed."""
         try:
             robot = self._holder.require()
             if robot.collisions is None:
@@ -70,10 +90,8 @@ class SceneChanges:
                 raise
         except (IkNodeError, NotYet) as error:
             self._node.get_logger().warning(f'{what} of the scene changed nothing: {error}')
-            return False
-        self._renew(robot)
-        self._motion.brake_before_contact()
-        return True
+            return None
+        return robot
 
     def check_stamp(self, stamp: TimeMessage, robot: Robot, info: MessageInfo) -> None:
         """Raise a GoalError if a message is too old, or of the future."""

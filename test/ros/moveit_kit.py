@@ -67,7 +67,7 @@ class MoveIt:
 
     def __init__(self, probe) -> None:
         self.probe = probe
-        self._publishers = {kind: probe.create_publisher(kind, topic, 10) for kind, topic in (
+        self._publishers = {kind: probe.create_publisher(kind, topic, 1000) for kind, topic in (
             (msg.CollisionObject, 'collision_object'),
             (msg.AttachedCollisionObject, 'attached_collision_object'),
             (msg.PlanningScene, 'planning_scene'))}

@@ -418,6 +418,6 @@ def test_a_thousand_objects(moveit):
             for k in range(1000)]
     assert moveit.apply(scene_of(*many)) and len(ids(moveit.scene())) == 1000
     moveit.clear()
-    for k in range(100):
-        moveit.send(many[k])
-    moveit.probe.wait(lambda: len(ids(moveit.scene(FLAGS.WORLD_OBJECT_NAMES))) == 100)
+    for thing in many:
+        moveit.send(thing)
+    moveit.probe.wait(lambda: len(ids(moveit.scene(FLAGS.WORLD_OBJECT_NAMES))) == 1000, 60.0)
