@@ -237,7 +237,11 @@ def generate(package: Package, definitions: Path, build: Path, prefix: Path,
 
 def run(command: list[str]) -> None:
     """Run a compiler; raise BuildError with its first words if it fails."""
-    done = subprocess.run(command, capture_output=True, text=True)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except FileNotFoundError:
+        raise BuildError(f'the compiler {command[0]} is missing; install it, or name another by '
+                         'CC and CXX') from None
     if done.returncode:
         raise BuildError(f'{shlex.join(command)}\n{done.stderr[:2000]}')
 

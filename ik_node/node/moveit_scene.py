@@ -58,7 +58,7 @@ class MoveItScene:
         self._holder = holder
         self._arm = arm
         self._changes = changes
-        self._prefix = options.frame_prefix
+        self._prefix, self._padding = options.frame_prefix, options.collision_padding
         self._msg = msg
         for kind, topic, change_by in (
                 (msg.CollisionObject, 'collision_object', self._by_object),
@@ -121,7 +121,8 @@ class MoveItScene:
             target = SceneTarget(
                 robot.scene, robot.told_objects, robot.tree.links,
                 lambda name: self._changes.link_of(name, robot),
-                lambda header: self._changes.pose(header, robot), _unchecked(robot))
+                lambda header: self._changes.pose(header, robot), _unchecked(robot),
+                self._padding)
             change(target, robot)
             for note in target.notes:
                 self._node.get_logger().info(f'{what}: {note}')

@@ -54,6 +54,8 @@ class SceneTarget:
         Returns ``T_base_frame`` (4, 4) of the frame of a header.
     unchecked : mapping of pair of links to reason
         Pairs of links of the robot; '' for those that are checked against each other.
+    padding : float
+        Of all links of the robot, m.
     notes : list of str
         Sentences about what a message has that is not kept.
 
@@ -65,6 +67,7 @@ class SceneTarget:
     link_of: Callable[[str], str | None]
     pose_of: Callable[[Header], np.ndarray]
     unchecked: dict[frozenset[str], str] = field(default_factory=dict)
+    padding: float = 0.0
     notes: list[str] = field(default_factory=list)
 
     def link_pose(self, link: str) -> np.ndarray:
@@ -346,7 +349,7 @@ def apply_planning_scene(target: SceneTarget, message: Any, robot_name: str) -> 
 
     """
     scene, state = target.scene, message.robot_state
-    _check_scene(message, robot_name)
+    _check_scene(target, message, robot_name)
     attached = [each for each in sorted(target.told) if each in scene
                 and scene.objects[each].attached]
     if not message.is_diff:
@@ -357,21 +360,20 @@ def apply_planning_scene(target: SceneTarget, message: Any, robot_name: str) -> 
             scene.remove(each)
         target.notes.append(f'{", ".join(map(quote, attached))} attached before are gone: '
                             'robot_state.is_diff is false, so its attached objects are all')
-    releases = [each for each in state.attached_collision_objects
-                if _operation(each.object) == 'REMOVE']
-    for each in releases:
-        apply_attached_object(target, each)
+    for each in state.attached_collision_objects:
+        if _operation(each.object) == 'REMOVE':
+            apply_attached_object(target, each)
     for each in message.world.collision_objects:
         apply_collision_object(target, each)
     for each in state.attached_collision_objects:
-        if each not in releases:
+        if _operation(each.object) != 'REMOVE':
             apply_attached_object(target, each)
     matrix = message.allowed_collision_matrix
     if matrix.entry_names or matrix.default_entry_names:
         apply_matrix(target, matrix)
 
 
-def _check_scene(message: Any, robot_name: str) -> None:
+def _check_scene(target: SceneTarget, message: Any, robot_name: str) -> None:
     if message.robot_model_name not in ('', robot_name):
         raise ParameterError(f'it is for the robot {quote(message.robot_model_name)}, this one is '
                              f'{quote(robot_name)}')
@@ -379,7 +381,7 @@ def _check_scene(message: Any, robot_name: str) -> None:
         raise ParameterError('it has an octomap, which is not read; send the points to '
                              '~/scene_points')
     for each in message.link_padding:
-        if each.padding != 0.0:
+        if each.padding not in (0.0, target.padding):
             raise ParameterError(f'it has a padding of {each.padding:g} m for '
                                  f'{quote(each.link_name)}; paddings are set by collision.padding')
     for each in message.link_scale:
@@ -424,7 +426,8 @@ def apply_matrix(target: SceneTarget, matrix: Any) -> None:
         raise ParameterError(f'the allowed collision matrix is not symmetric: {quote(names[k])} '
                              f'and {quote(names[other])}')
     allowed: dict[str, set[str]] = {id: set() for id in target.scene.objects}
-    for i, j in zip(*np.triu_indices(len(names), 1)):
+    are_links = np.array([target.link_of(name) is not None for name in names], dtype=bool)
+    for i, j in np.argwhere(np.triu(table | np.outer(are_links, are_links), 1)):
         _read_entry(target, names[i], names[j], bool(table[i, j]), allowed)
     for id, others in allowed.items():
         if others != target.scene.objects[id].allowed:

@@ -28,6 +28,9 @@ from shape_msgs.msg import Plane, SolidPrimitive
 from test_scene_topics import blocked, LEFT, NO_DETOURS, post as marker_post, RIGHT
 from visualization_msgs.msg import Marker, MarkerArray
 
+from ik_node.collision.scene import Scene
+from ik_node.ros.moveit_scene import fill_collision_object, parts_of
+
 pytest.importorskip('moveit_msgs', reason=WHY_NOT)
 POST = 0.45, 0.0, 0.7
 AWAY = 3.0, 0.0, 0.7
@@ -222,6 +225,38 @@ def test_an_object_of_the_world_is_taken(moveit):
     assert seen.object.primitives[0].dimensions[0] == 0.03
 
 
+def test_an_object_in_the_hand_grows(moveit):
+    """APPEND adds shapes to it where the message puts them, in whichever frame."""
+    moveit.tell(attached_object('tool0', rod(), 'link_6'), held)
+    T = tip(latest(moveit.probe)) * pin.SE3(np.eye(3), np.array([0.0, 0.0, 0.5]))
+    more = collision_object('rod', box(0.1, 0.1, 0.1), pose=at(*T.translation, T.rotation),
+                            operation=APPEND)
+    moveit.send(attached_object('tool0', more, 'link_6'))
+
+    def rod_now():
+        seen, = moveit.scene().robot_state.attached_collision_objects
+        return seen.object
+
+    moveit.probe.wait(lambda: len(rod_now().primitives) == 2)
+    T_tool_part = place_of(rod_now())[0] * se3(rod_now().primitive_poses[1])
+    assert np.allclose(T_tool_part, pin.SE3(np.eye(3), np.array([0.0, 0.0, 0.5])), atol=1e-4)
+
+
+def test_a_capsule_is_told_as_three_primitives():
+    """MoveIt has none; the spheres are at its ends."""
+    scene = Scene('base_link')
+    scene.add_capsule('pipe', (0.05, 0.4))
+    message = msg.CollisionObject()
+    fill_collision_object(message, scene.objects['pipe'], np.eye(4), 'base_link')
+    assert [each.type for each in message.primitives] == [
+        SolidPrimitive.CYLINDER, SolidPrimitive.SPHERE, SolidPrimitive.SPHERE]
+    assert [each.position.z for each in message.primitive_poses] == [0.0, -0.2, 0.2]
+    T, parts = parts_of(message)
+    assert np.array_equal(T, np.eye(4))
+    assert [(part.kind, part.size) for part in parts] == [
+        ('cylinder', (0.05, 0.4)), ('sphere', (0.05,)), ('sphere', (0.05,))]
+
+
 # ---- whole scenes ---------------------------------------------------------------
 
 def test_a_scene_replaces_or_changes(moveit):
@@ -333,6 +368,17 @@ def test_matrices_that_are_refused(moveit):
             "'ghost'", 'neither a link nor an object')
     refused(msg.AllowedCollisionMatrix(default_entry_names=['post'], default_entry_values=[True]),
             "'post'", 'by default')
+    assert blocked(moveit.probe)
+
+
+def test_a_matrix_of_thousands(moveit):
+    """Its size alone does not hold the node; names without an object may not touch."""
+    assert moveit.apply(scene_of(post()))
+    count = 2000
+    entries = [msg.AllowedCollisionEntry(enabled=[False] * count) for _ in range(count)]
+    many = msg.AllowedCollisionMatrix(entry_names=['post', *map(str, range(1, count))],
+                                      entry_values=entries)
+    assert moveit.apply(scene_of(allowed_collision_matrix=many))
     assert blocked(moveit.probe)
 
 
