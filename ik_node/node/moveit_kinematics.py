@@ -178,12 +178,13 @@ class MoveItKinematics:
             raise RequestError('INVALID_ROBOT_STATE', f'the robot state has {len(joints.name)} '
                                f'joint names ({len({*joints.name})} different) and '
                                f'{len(joints.position)} positions')
-        given = dict(zip(joints.name, joints.position))
+        # Joint states may be those of several robots.
+        given = {name: position for name, position in zip(joints.name, joints.position)
+                 if name in robot.joint_names}
         for name, position in given.items():
-            if name not in robot.joint_names or not isfinite(position):
+            if not isfinite(position):
                 raise RequestError('INVALID_ROBOT_STATE', f'the robot state has the position '
-                                   f'{position} for {quote(name)}; it must be a finite number '
-                                   'for a joint of the robot')
+                                   f'{position} for {quote(name)}; it must be a finite number')
         return {**self._measured(robot), **given}
 
     def _measured(self, robot: Robot) -> Mapping[str, float]:

@@ -87,14 +87,14 @@ class MoveItScene:
 
     def _by_object(self, message: Any, info: MessageInfo) -> Change:
         def change(target: SceneTarget, robot: Robot) -> None:
-            self._changes.check_stamp(message.header.stamp, robot, info)
+            self._changes.check_stamp(message.header, robot, info)
             apply_collision_object(target, message)
 
         return self._change(f'the collision object {quote(message.id)}', change)
 
     def _by_attached(self, message: Any, info: MessageInfo) -> Change:
         def change(target: SceneTarget, robot: Robot) -> None:
-            self._changes.check_stamp(message.object.header.stamp, robot, info)
+            self._changes.check_stamp(message.object.header, robot, info)
             apply_attached_object(target, message)
 
         return self._change(f'the attached object {quote(message.object.id)}', change)
@@ -104,7 +104,7 @@ class MoveItScene:
 
         def change(target: SceneTarget, robot: Robot) -> None:
             for each in (*message.world.collision_objects, *(each.object for each in attached)):
-                self._changes.check_stamp(each.header.stamp, robot, info)
+                self._changes.check_stamp(each.header, robot, info)
             apply_planning_scene(target, message, robot.tree.name)
 
         return self._change(f'a planning scene with {len(message.world.collision_objects)} and '

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from builtin_interfaces.msg import Time as TimeMessage
 import numpy as np
 from rclpy.node import Node
 from rclpy.time import Time
@@ -93,9 +92,17 @@ class SceneChanges:
             return None
         return robot
 
-    def check_stamp(self, stamp: TimeMessage, robot: Robot, info: MessageInfo) -> None:
-        """Raise a GoalError if a message is too old, or of the future."""
-        self._stamps.checked(stamp, robot.settings.max_goal_age, info)
+    def check_stamp(self, header: Header, robot: Robot, info: MessageInfo) -> None:
+        """
+        Raise a GoalError if a message is too old, or of the future.
+
+        How long it waited until this node could take it does not count where nothing moves
+        meanwhile: in the base link, or without a frame.
+        """
+        oldest = robot.settings.max_goal_age
+        if self.link_of(header.frame_id, robot) == robot.chain.base_link or not header.frame_id:
+            oldest += self._stamps.age(info)
+        self._stamps.checked(header.stamp, oldest, info)
 
     def link_of(self, frame: str, robot: Robot) -> str | None:
         """Return the link of the robot that a frame is; None if it is none."""

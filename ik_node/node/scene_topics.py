@@ -35,7 +35,7 @@ class SceneTopics:
                     for id in robot.told_objects & {*scene.objects}:
                         scene.remove(id)
                     continue
-                self._changes.check_stamp(marker.header.stamp, robot, info)
+                self._changes.check_stamp(marker.header, robot, info)
                 apply_marker(scene, marker, lambda header: self._changes.place(header, robot))
                 robot.told_objects.add(marker_id(marker))
 
@@ -43,7 +43,7 @@ class SceneTopics:
 
     def _on_points(self, message: PointCloud2, info: Any) -> None:
         def change(robot: Robot) -> None:
-            self._changes.check_stamp(message.header.stamp, robot, info)
+            self._changes.check_stamp(message.header, robot, info)
             points = points_of(message)
             if len(points):
                 # They are where they were seen, though a camera may move with the arm.

@@ -33,7 +33,7 @@ OPERATION_NAMES = {0: 'ADD', 1: 'REMOVE', 2: 'APPEND', 3: 'MOVE'}
 DIMENSION_COUNTS = {SolidPrimitive.BOX: 3, SolidPrimitive.SPHERE: 1, SolidPrimitive.CYLINDER: 2,
                     SolidPrimitive.CONE: 2}
 CONE_CORNERS = 24  # of the hull that contains a cone: 0.9 % wider than it at most
-OCTOMAP_ID = '<octomap>'  # in an allowed collision matrix
+OCTOMAP_ID = '<octomap>'  # reserved, in allowed collision matrices, too
 
 
 @dataclass
@@ -117,6 +117,9 @@ def apply_collision_object(target: SceneTarget, message: Any) -> None:
 
 def _operation(message: Any) -> str:
     number = int.from_bytes(message.operation, 'little')
+    if message.id == OCTOMAP_ID:
+        raise ParameterError(f'the id {quote(OCTOMAP_ID)} is reserved; octomaps are not read, '
+                             'send the points to ~/scene_points')
     if number not in OPERATION_NAMES:
         raise ParameterError(f'the object {quote(message.id)} has the operation {number}; it must '
                              'be ADD (0), REMOVE (1), APPEND (2) or MOVE (3)')
@@ -300,12 +303,15 @@ def apply_attached_object(target: SceneTarget, message: Any) -> None:
         if id and id not in scene:
             raise ParameterError(f'there is no object {quote(id)} to detach')
         return
+    before = scene.objects.get(id)
     if message.object.primitives or message.object.meshes or message.object.planes:
         _put_at_link(target, message.object, link, operation == 'APPEND')
     T_frame_link = None
     if id in scene and scene.objects[id].frame != link:
         T_frame_link = inverse(target.link_pose(scene.objects[id].frame)) @ target.link_pose(link)
     names = [target.link_of(name) or name for name in message.touch_links]
+    if operation == 'APPEND' and before is not None and before.attached:
+        names += before.touch_links
     scene.attach(id, link, names, T_frame_link)
     target.told.add(id)
 

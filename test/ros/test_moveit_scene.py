@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scene by MoveIt's topics and services."""
 
+import signal
+
 from harness import latest, QUICK, READY, tip
 from moveit_kit import (
     APPEND,
@@ -231,13 +233,15 @@ def test_an_object_in_the_hand_grows(moveit):
     T = tip(latest(moveit.probe)) * pin.SE3(np.eye(3), np.array([0.0, 0.0, 0.5]))
     more = collision_object('rod', box(0.1, 0.1, 0.1), pose=at(*T.translation, T.rotation),
                             operation=APPEND)
-    moveit.send(attached_object('tool0', more, 'link_6'))
+    moveit.send(attached_object('tool0', more, 'link_5'))
 
     def rod_now():
         seen, = moveit.scene().robot_state.attached_collision_objects
         return seen.object
 
     moveit.probe.wait(lambda: len(rod_now().primitives) == 2)
+    seen, = moveit.scene().robot_state.attached_collision_objects
+    assert {*seen.touch_links} == {'tool0', 'link_5', 'link_6'}
     T_tool_part = place_of(rod_now())[0] * se3(rod_now().primitive_poses[1])
     assert np.allclose(T_tool_part, pin.SE3(np.eye(3), np.array([0.0, 0.0, 0.5])), atol=1e-4)
 
@@ -413,6 +417,7 @@ def test_messages_that_change_nothing(moveit):
             (collision_object('x', primitive(77)), 'type 77'),
             (collision_object('x'), 'no parts'),
             (collision_object('', box(0.1, 0.1, 0.1)), 'the id'),
+            (collision_object('<octomap>', box(0.1, 0.1, 0.1)), 'reserved'),
             (collision_object('link_2', box(0.1, 0.1, 0.1)), 'name of a link'),
             (collision_object('x', box(0.1, 0.1, 0.1), frame='nowhere'), "'nowhere'"),
             (collision_object('x', box(0.1, 0.1, 0.1), frame='x'), "'x'"),
@@ -456,6 +461,26 @@ def test_messages_that_change_nothing(moveit):
             (octomap, 'octomap')):
         moveit.refused(scene, *words)
         assert not moveit.apply(scene)
+
+
+@pytest.mark.fault('goals', 'the node stands still while objects are sent',
+                   'an object in the base link is taken when it goes on; one in a frame that may '
+                   'have moved is refused as old')
+def test_objects_that_waited(moveit):
+    """By the middleware's stamps; where the base is nothing moves meanwhile."""
+    probe = moveit.probe
+    assert probe.set_parameters('/ik_node', {'goal.max_age': 0.5}).successful
+    probe.node.send(signal.SIGSTOP)
+    try:
+        moveit.send(rod())
+        moveit.send(post())
+        probe.spin_for(1.0)
+    finally:
+        probe.node.send(signal.SIGCONT)
+    probe.wait(lambda: ids(moveit.scene()) == {'post'})
+    probe.wait(lambda: "the collision object 'rod' of the scene changed nothing: the goal was sent"
+               in probe.node.output)
+    assert probe.set_parameters('/ik_node', {'goal.max_age': 5.0}).successful
 
 
 def test_a_thousand_objects(moveit):
