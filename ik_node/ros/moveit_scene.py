@@ -450,7 +450,8 @@ def _read_entry(target: SceneTarget, one: str, other: str, value: bool,
         if why is not None and value != bool(why):
             raise ParameterError(
                 f'the allowed collision matrix wants {quote(links[0])} and {quote(links[1])} '
-                + ('not to be checked against each other; name them in collision.srdf_file'
+                + ('not to be checked against each other; disable them in the SRDF: '
+                   'collision.srdf_file or robot_description_semantic'
                    if value else f'to be checked against each other; they are not: {why}'))
         return
     if not value or OCTOMAP_ID in (one, other):
