@@ -3,6 +3,7 @@
 """Odd messages on every topic that a node hears: it lives, answers once, and goes on working."""
 
 from collections import Counter
+from importlib.util import find_spec
 from time import monotonic
 
 from fuzz.messages import like, TEXTS
@@ -60,6 +61,13 @@ BOX = stamped(Marker(type=Marker.CUBE, ns='far', scale=Vector3(x=0.1, y=0.1, z=0
 CLOUD, NO_CLOUD = (stamped(cloud_of(np.array([[0.0, 0.0, z]], dtype='f4'))) for z in (5.0, np.nan))
 OTHERS = {'goal_stream': POSE, 'preview_pose': POSE, 'preview_pointing': POSE,
           'preview_position': POINT, 'scene': MarkerArray(markers=[BOX]), 'scene_points': CLOUD}
+if find_spec('moveit_msgs') is not None:  # not on PyPI
+    from moveit_kit import attached_object, box, collision_object, scene_of
+    THING = collision_object('thing', box(0.1, 0.1, 0.1), place=(0.0, 0.0, 5.0))
+    HELD = attached_object('tool0', collision_object('held', box(0.01, 0.01, 0.01),
+                                                     frame='tool0'), 'link_6')
+    OTHERS |= {'/collision_object': THING, '/attached_collision_object': HELD,
+               '/planning_scene': scene_of(THING, attached=[HELD])}
 STATE = JointState(name=NAMES, position=READY, velocity=[0.0] * 6)
 TRAJECTORY = JointTrajectory(joint_names=NAMES, points=[
     JointTrajectoryPoint(positions=READY, velocities=[0.0] * 6, accelerations=[0.0] * 6)])
@@ -76,8 +84,11 @@ def sound(process):
 @pytest.fixture(scope='module')
 def publishers(shared_system):
     """Return a publisher to every topic of the node that takes messages."""
-    made = {name: shared_system.publisher(type(good), name)
+    made = {name: shared_system.create_publisher(type(good), name, 10) if name[0] == '/'
+            else shared_system.publisher(type(good), name)
             for name, good in (GOALS | OTHERS).items()}
+    for publisher in made.values():
+        shared_system.wait(publisher.get_subscription_count, what=publisher.topic_name)
     heard = {name for kind, name in all_of(shared_system, 'ik_node') if kind == 'subscriber'}
     assert heard <= {*(made[name].topic_name for name in made), '/joint_states', '/clock',
                      '/robot_description_semantic', '/parameter_events',
