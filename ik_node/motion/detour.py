@@ -119,7 +119,7 @@ def _way_points(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
         return find_path(model, q_start, those, lower, upper, model.margin + SEARCH_MARGIN_M,
                          iterations, goes_on=goes_on)
 
-    way = search(goals[:1], PREFERRED_GOAL_ITERATIONS)
+    way = search(goals[:1], PREFERRED_GOAL_ITERATIONS) if len(goals) > 1 else None
     return search(goals, SEARCH_ITERATIONS) if way is None and goes_on() else way
 
 
