@@ -60,7 +60,7 @@ class ClearanceDisplay:
         if not self._publisher.get_subscription_count():
             if PublisherEventCallbacks:
                 self._timer.cancel()
-            self._asked = None  # who looks next gets what is true then
+            self._asked = None  # the next subscriber gets the present distances
             return
         robot = self._holder.robot
         if robot is None or not self._preparation.is_ready(Kernels.CLEARANCES):
