@@ -40,7 +40,8 @@ over_dds = pytest.mark.skipif(
 def shared(tmp_path_factory, recorded):
     """Run one system for the tests of this module."""
     probe = Probe()
-    with run_system(tmp_path_factory.mktemp('action'), probe, {'output': 'action'}):
+    with run_system(tmp_path_factory.mktemp('action'), probe, {'output': 'action'},
+                    {'rate': 100.0}):
         yield probe
     probe.destroy_node()
 
