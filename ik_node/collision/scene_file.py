@@ -19,18 +19,21 @@ Scenes as YAML files.
           - {box: [0.3, 0.01, 0.05], xyz: [0.0, 0.1, 0.03]}
         xyz: [0.6, 0.0, 0.23]
       tool: {box: [0.05, 0.05, 0.2], frame: hand, attach: [left_finger, right_finger]}
+      lid: {box: [0.2, 0.2, 0.01], xyz: [0.6, 0.3, 0.22], touch: [hand, tool]}
 
 Each object has one shape: box, cylinder, sphere, capsule, plane, mesh, points, hull (its
 vertices) or parts.  ``xyz`` (m) with ``rpy`` (rad, fixed axes) or ``quat`` (x, y, z, w) is its
 pose in ``frame``, a link of the robot, by default the base link.  ``padding`` (m) is added all
 round.  ``attach`` lists the links that an object in the hand may touch; its frame is the link
-that holds it.  A mesh is found as the meshes of a URDF are: beside the file, or by package://.
-Unknown keys, and keys that are given twice, are refused.
+that holds it.  ``touch`` lists links and objects that any object may touch.  A mesh is found as
+the meshes of a URDF are: beside the file, or by package://.  Unknown keys, and keys that are
+given twice, are refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +54,7 @@ MAX_NORM_ERROR = 0.1  # of a quaternion, which is normalised
 PART_SHAPES = ('box', 'cylinder', 'sphere', 'capsule', 'plane', 'hull')
 OBJECT_SHAPES = (*PART_SHAPES, 'mesh', 'points', 'parts')
 POSE_KEYS = ('xyz', 'rpy', 'quat')
-OBJECT_KEYS = (*POSE_KEYS, 'frame', 'padding', 'attach')
+OBJECT_KEYS = (*POSE_KEYS, 'frame', 'padding', 'attach', 'touch')
 SHAPE_OPTIONS = {'mesh': ('scale',), 'points': ('voxel',)}  # keys of one shape alone
 
 
@@ -155,12 +158,14 @@ def _add_yaml(scene: Scene, data: bytes, what: str, folder: Path | None,
     if not isinstance(entries, dict):
         raise ParameterError(f'{what}: objects is {shown(entries, 80)}; it must map the id of '
                              'each object to its shape')
-    for id, entry in entries.items():
-        try:
-            _add_entry(scene, id, entry, folder, search_paths)
-        except ParameterError as error:
-            raise ParameterError(f'{what}, at objects.{printable(str(id), 80)}: '
-                                 f'{error}') from None
+    # Objects may touch others that are listed after them.
+    for read in (partial(_add_entry, folder=folder, search_paths=search_paths), _allow):
+        for id, entry in entries.items():
+            try:
+                read(scene, id, entry)
+            except ParameterError as error:
+                raise ParameterError(f'{what}, at objects.{printable(str(id), 80)}: '
+                                     f'{error}') from None
 
 
 def _add_entry(scene: Scene, id: str, entry: Any, folder: Path | None,
@@ -188,11 +193,21 @@ def _add_entry(scene: Scene, id: str, entry: Any, folder: Path | None,
         scene.add_parts(id, [ConvexPart(part.kind, part.size, _height(entry, shape),
                                         part.vertices)], **options)
     if 'attach' in entry:
-        touch_links = [] if entry['attach'] is None else entry['attach']
-        if not isinstance(touch_links, list):
-            raise ParameterError(f'attach is {shown(touch_links, 80)}; it must be a list of '
-                                 'links, which may be empty')
-        scene.attach(id, scene.objects[id].frame, touch_links)
+        scene.attach(id, scene.objects[id].frame, _names(entry, 'attach', 'links'))
+
+
+def _allow(scene: Scene, id: str, entry: Mapping[str, Any]) -> None:
+    if 'touch' in entry:
+        scene.allow(id, _names(entry, 'touch', 'links and objects'))
+
+
+def _names(entry: Mapping[str, Any], key: str, what: str) -> list[str]:
+    """Return a list of names of an entry; nothing is an empty one."""
+    names = [] if entry[key] is None else entry[key]
+    if not isinstance(names, list):
+        raise ParameterError(f'{key} is {shown(names, 80)}; it must be a list of {what}, which '
+                             'may be empty')
+    return names
 
 
 def _shape(entry: Any, shapes: tuple[str, ...], keys: tuple[str, ...]) -> str:
@@ -269,6 +284,8 @@ def _object_entry(item: SceneObject) -> dict[str, Any]:
         entry['padding'] = item.padding
     if item.touch_links is not None:
         entry['attach'] = sorted(item.touch_links)
+    if item.allowed:
+        entry['touch'] = sorted(item.allowed)
     return entry
 
 

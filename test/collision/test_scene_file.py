@@ -38,13 +38,13 @@ def test_the_example_of_the_documentation(example):
     scene = read_scene(example, 'base', LINKS)
     found = {body.name: body for body in scene.bodies}
     assert list(found) == ['floor', 'table', 'post', 'ball', 'pipe', 'shelf', 'scan', 'tray',
-                           'tool']
+                           'tool', 'lid']
     assert {name: (body.parts[0].kind, body.parts[0].size) for name, body in found.items()
             if len(body.parts) == 1} == {
         'floor': ('plane', ()), 'table': ('box', (1.0, 0.6, 0.04)),
         'post': ('cylinder', (0.05, 1.2)), 'ball': ('sphere', (0.1,)),
         'pipe': ('capsule', (0.03, 0.8)), 'shelf': ('hull', ()),
-        'tool': ('box', (0.05, 0.05, 0.2))}
+        'tool': ('box', (0.05, 0.05, 0.2)), 'lid': ('box', (0.2, 0.2, 0.01))}
     R = pin.rpy.rpyToMatrix(0.0, 0.0, 0.3)
     assert np.allclose(found['table'].parts[0].T,
                        pin.SE3(R, np.array([0.6, 0.0, 0.2])).homogeneous)
@@ -56,7 +56,8 @@ def test_the_example_of_the_documentation(example):
                        [(0.6, 0.0, 0.23), (0.6, 0.1, 0.26)])
     assert found['tool'].frame == 'hand' and found['table'].frame == 'base'
     assert scene.snapshot.touch_links == {
-        'tool': frozenset({'hand', 'left_finger', 'right_finger'})}
+        'tool': frozenset({'hand', 'left_finger', 'right_finger'}),
+        'lid': frozenset({'hand', 'tool'})}
 
 
 def test_heights_of_planes():
@@ -116,6 +117,8 @@ def test_any_scene_there_and_back(objects):
         scene.add_parts(id, parts, T, 'hand', padding)
         if all(part.kind != 'plane' for part in parts):
             scene.attach(id, 'hand', ['base'])
+    for id in objects:
+        scene.allow(id, ['base', *objects] if len(id) % 2 else [])
     same(scene, scene_from_yaml(scene_to_yaml(scene), 'base', ('base', 'hand')))
 
 
@@ -139,6 +142,8 @@ def test_any_scene_there_and_back(objects):
     ('{mesh: a.stl}', 'the scene came without a folder'), ('{mesh: }', 'the mesh'),
     ('{mesh: [a.stl]}', 'the mesh'), ('{sphere: 1, frame: leg}', "'leg'"),
     ('{sphere: 1, frame: 3}', 'frame'), ('{sphere: 1, attach: hand}', 'list of links'),
+    ('{sphere: 1, touch: hand}', 'list of links and objects'),
+    ('{sphere: 1, touch: [hnd]}', 'neither a link nor an object.*hand'),
     ('{sphere: 1, attach: [[hand]]}', 'neither'), ('{sphere: 1, padding: -1}', 'padding'),
     ('3', 'it is 3'), ('', 'it is None'), ('[sphere, 1]', 'it must have a shape'),
 ])
