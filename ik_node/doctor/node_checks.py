@@ -338,11 +338,11 @@ def check_clock(seen: Observations, _: Model) -> Findings:
     for whose, stamps, tell in (
             ('the node', seen.health, problem),
             ('whoever stamps the joint states', seen.states, warning)):
-        age = seen.behind(stamps)
-        if age is not None and abs(age) > FUTURE_SLACK_S:
+        offset = seen.clock_offset(stamps)
+        if offset is not None and abs(offset) > FUTURE_SLACK_S:
             found = True
-            yield tell(f'the clock of {whose} is {abs(age):.1f} s '
-                       f'{"behind" if age > 0 else "ahead of"} '
+            yield tell(f'the clock of {whose} is {abs(offset):.1f} s '
+                       f'{"behind" if offset > 0 else "ahead of"} '
                        f'{"/clock" if seen.simulated else "ours"}', 'synchronise the '
                        'clocks of the machines (chrony), or set use_sim_time alike everywhere')
     if not found:

@@ -146,9 +146,19 @@ class Observations:
 
     def behind(self, heard: Sequence[Heard]) -> float | None:
         """Return the median age of stamps at arrival (s); None without any."""
-        ages = [age for one in heard if one.message.header.stamp.sec > 0
+        return median(ages) if (ages := self._ages(heard)) else None
+
+    def clock_offset(self, heard: Sequence[Heard]) -> float | None:
+        """
+        Return how far (s) the clock of stamps is behind; None without any.
+
+        The least age: what the way and a busy machine add is no difference of clocks.
+        """
+        return min(self._ages(heard), default=None)
+
+    def _ages(self, heard: Sequence[Heard]) -> list[float]:
+        return [age for one in heard if one.message.header.stamp.sec > 0
                 and (age := one.behind(one.message.header.stamp, self.simulated)) is not None]
-        return median(ages) if ages else None
 
     @property
     def listeners(self) -> list[End]:

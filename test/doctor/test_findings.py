@@ -153,6 +153,15 @@ def test_clocks_without_stamped_messages():
                 'the clock of the node is 2.0 s behind ours')
 
 
+def test_late_messages_are_no_difference_of_clocks():
+    """On a busy machine some come late; the one that was fastest shows the clock of its sender."""
+    state = JointState()
+    state.header.stamp.sec = 1000
+    late = [heard(state, 1000.0 + delay) for delay in (0.9, 0.1, 2.0)]
+    assert_only(found('clock', states=late), 'ok', 'system time')
+    assert_only(found('clock', states=late[::2]), 'warning', '0.9 s behind ours')
+
+
 # ---- description and limits -------------------------------------------------
 
 def test_description_of_unknown_source():
