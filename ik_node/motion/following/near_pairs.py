@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ik_node.collision.check import all_distances, pair_distance
-from ik_node.kinematics.kernels import compiled, joint_frames
+from ik_node.collision.check import block_distance, pair_distance, place_parts
+from ik_node.kinematics.kernels import compiled, inner, joint_frames
 
 MAX_NEAR_PAIRS = 6
 NEAR_GAP_M = 0.1           # of pairs that are looked at
@@ -86,7 +86,13 @@ def find_near_pairs(check, q, least, distances, near, work):
     farthest = -np.inf
     for k in range(least.shape[0]):
         farthest = max(farthest, least[k])
-    all_distances(check, q, farthest + NEAR_GAP_M, distances, work)
+    place_parts(check, q, work)
+    enough = farthest + NEAR_GAP_M
+    for block in range(check.blocks.shape[0]):
+        apart = block_distance(check, block, enough, work)
+        for k in range(check.blocks[block, 2], check.blocks[block, 3]):
+            distances[k] = apart if apart > enough \
+                else pair_distance(check, k, enough, -np.inf, work)
     count = 0
     for k in range(least.shape[0]):
         gap = distances[k] - least[k]
@@ -103,14 +109,29 @@ def find_near_pairs(check, q, least, distances, near, work):
         return
     for joint in range(q.shape[0]):
         here = q[joint]
+        for i in range(count):
+            gradients[i, joint] = 0.0
         for side in range(2):
             q[joint] = here + JOINT_STEP * (1.0 - 2.0 * side)
             joint_frames(check.table, q, work.frames[1:])
             work.placed[-1] += 1
             for i in range(count):
+                if not is_between(check, numbers[i], joint):
+                    continue
                 there = pair_distance(check, numbers[i], np.inf, -np.inf, work)
                 if side == 0:
                     gradients[i, joint] = there
                 else:
                     gradients[i, joint] = (gradients[i, joint] - there) / (2.0 * JOINT_STEP)
         q[joint] = here
+
+
+@inner
+def is_between(check, k, joint):
+    """Return whether a joint moves one part of pair k and not the other."""
+    ints = check.shapes.ints
+    one, other = ints[check.pairs[k, 0], 1], ints[check.pairs[k, 1], 1]
+    for frame in range(min(one, other), max(one, other)):
+        if int(check.table[frame, 13]) == joint:
+            return True
+    return False
