@@ -40,6 +40,9 @@ WAITS = ('hangs', 'action', 'silent', 'elsewhere')  # of those that are played, 
 
 
 COMMAND = [sys.executable, '-c', 'from ik_node.entry import ik_doctor; ik_doctor()', '--json']
+# Rate and age of what is played here: other load may keep this process waiting.  What is found
+# in them without load is tested in test/doctor.
+BY_LOAD = {'state source', 'clock'}
 AT_ONCE = 4  # so many run together: they wait most of the time
 
 
@@ -671,11 +674,11 @@ def played(nodes, tmp_path_factory):
     ('no_stamps', 'state source', 'warning', ('no stamp',)),
 ])
 def test_each_fault_is_found(played, space, check, level, words):
-    """Each fault is named, and nothing else is found."""
+    """Each fault is named, and nothing else is found but what a busy machine adds."""
     answer = played[space]
     answer.has(check, level, *words)
     others = {finding['check'] for finding in answer.findings
-              if finding['level'] in ('warning', 'problem')} - {check}
+              if finding['level'] in ('warning', 'problem')} - {check, *BY_LOAD}
     assert not others - ({'joint states'} if space == 'hangs' else set()), answer.findings
     assert answer.code == any(f['level'] == 'problem' for f in answer.findings)
 
