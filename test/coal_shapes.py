@@ -41,7 +41,6 @@ def made(kind, rng):
     return ConvexPart('hull', (), np.eye(4), np.zeros((1, 3))), coal.Sphere(0.0)
 
 
-
 def coal_shape(part):
     """Return a convex part as a shape of coal, in the frame of the part."""
     if part.kind == 'box':

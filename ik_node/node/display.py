@@ -24,6 +24,7 @@ from ik_node.motion.trajectory import Trajectory
 from ik_node.node.arm_state import ArmState
 from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask
+from ik_node.node.latched_markers import PublisherEventCallbacks
 from ik_node.node.robot import Robot, RobotHolder
 from ik_node.ros.body_markers import (
     body_markers,
@@ -47,11 +48,6 @@ from ik_node.solver.goal import Goal
 from ik_node.solver.reachability import Colour, judge, ReachabilityReport
 from ik_node.solver.result import Posture, Result
 from ik_node.text import quote
-
-try:
-    from rclpy.event_handler import PublisherEventCallbacks
-except ImportError:  # Humble has no event for new subscribers
-    PublisherEventCallbacks = None
 
 CONTACT_GROWTH_M = 1e-3  # of an object, so that its colour covers that of the same object
 ARROW_SIZE = 0.12  # times the reach of the arm

@@ -267,6 +267,18 @@ def test_joint_states_of_another_robot(names, hint):
     assert_only(found('state source', **seen), 'ok', '/driver, 50 Hz')
 
 
+@pytest.mark.parametrize('rate, level, words', [
+    (2.0, 'warning', 'joint states come 2.0 times a second'), (100.0, 'ok', '/driver, 100 Hz')])
+def test_rate_of_joint_states(rate, level, words):
+    """Too few are a warning."""
+    message = JointState(name=['joint_1'], position=[0.0])
+    message.header.stamp.sec = 1
+    assert_only(found('state source', states=[heard(message, k / rate) for k in range(100)],
+                      states_topic=Topic('/joint_states', (
+                          End('/driver', '', QoSProfile(depth=1)),)), end=100.0 / rate),
+                level, words)
+
+
 def test_joint_states_with_one_joint_of_the_arm():
     """Other joints are missing, but it is not another robot."""
     message = JointState(name=['joint_1', 'finger'], position=[0.0, 0.0])
