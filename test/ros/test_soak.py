@@ -41,7 +41,7 @@ def test_every_goal_is_answered_once_and_memory_is_bounded(tmp_path):
     print(done.stdout)
     found = json.loads(figures.read_text())
     for side in (found['left'], found['right']):
-        assert side['sent'] > 2 * BURST
+        assert side['sent'] >= 2 * BURST
         assert side['unanswered'] == side['answered_twice'] == side['answers_to_nothing'] == 0
         assert side['lost'] == 0
         assert side['superseded'] > BURST / 2 and side['rejected'] > 0
