@@ -24,6 +24,7 @@ from harness import (
     tip,
 )
 from motion_checker import path_of, states_at
+from nightly import samples
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -76,7 +77,7 @@ def test_no_motion_collides(tmp_path, probe):
                                       'motion.detour_time': 0.5},
                     {'initial_positions': [1.2, 0.3, -0.4, 0.0, 1.0, 0.0]}):
         reasons = []
-        while len(reasons) < 25:
+        while len(reasons) < samples(usual=10, nightly=25):
             q = random.uniform(CHAIN.lower, CHAIN.upper)
             T = robots.reference(NAME).pose(CHAIN.base_link, CHAIN.tip_link,
                                             robots.positions(CHAIN, q))
@@ -86,10 +87,11 @@ def test_no_motion_collides(tmp_path, probe):
             reasons.append(answer['reason'])
             if answer['reason'] == 'COLLISION':
                 assert ' mm' in answer['message'], answer
-        assert set(reasons) == {'REACHED', 'COLLISION'}, reasons
-        assert reasons.count('REACHED') > 5
-        below = probe.final(probe.send((0.2, 0.5, -0.05), DOWN))
-        assert below['reason'] == 'COLLISION' and "'ground'" in below['message']
+        assert set(reasons) <= {'REACHED', 'COLLISION'}, reasons
+        assert reasons.count('REACHED') > 3
+        for xyz, what in (((0.45, 0.0, 0.3), 'post'), ((0.2, 0.5, -0.05), 'ground')):
+            answer = probe.final(probe.send(xyz, DOWN))
+            assert answer['reason'] == 'COLLISION' and f"'{what}'" in answer['message'], answer
         assert_free(probe.trajectories, objects_of(scene), 0.005)
 
 

@@ -17,8 +17,13 @@ import numpy as np
 from process_tree import ProcessTree
 import pytest
 import robots
+import yaml
 
+from ik_node.collision.model import CollisionModel
 from ik_node.commands.demo import GOAL_PAUSE_S
+from ik_node.commands.demo_goals import goals_for
+from ik_node.model.chain import make_chain
+from ik_node.model.urdf import parse_urdf
 
 ROOT = Path(__file__).parents[2]
 RUN = 'from ik_node.entry import {0}; {0}()'
@@ -76,16 +81,27 @@ def test_demo_of_another_arm(quick):
 
 
 def test_demo_of_a_xacro_file_between_named_links(tmp_path, quick):
-    """An arm of four axes with an argument; base and tip are passed to all processes."""
+    """
+    An arm of four axes with an argument; base and tip are passed to all processes.
+
+    A goal that does not end as expected makes the exit code 1.
+    """
     text = robots.FOUR_AXES.replace('<robot', '<robot xmlns:xacro="http://ros.org/wiki/xacro"', 1)
     file = tmp_path / 'palletizer.xacro'
     file.write_text(text.replace('xyz="0.1 0 0"', 'xyz="$(arg tool_length) 0 0"'))
+    tree = parse_urdf(text.replace('xyz="0.1 0 0"', 'xyz="0.15 0 0"').encode())
+    chain = make_chain(tree, 'body', 'grip')
+    first, *_ = goals_for(CollisionModel(chain, tree, ()))
+    goals = tmp_path / 'goals.yaml'
+    goals.write_text(yaml.safe_dump({'goals': [
+        first, {**first, 'name': 'too far', 'xyz': [3.0, 0.0, 0.0]}]}))
     done = run('demo', '--urdf', file, '--base-link', 'body', '--tip-link', 'grip',
-               '--xacro-args', 'tool_length:=0.15', *quick)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert ended_well(done.stdout)[0]
+               '--xacro-args', 'tool_length:=0.15', '--goals', goals, *quick)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert ended_well(done.stdout) == (False, 2)
+    assert 'NOT OK   too far' in done.stdout and 'expected REACHED' in done.stdout
     assert "3 joints from the base 'body' to the tip 'grip'" in done.stdout
-    assert '--xacro-args tool_length:=0.15 --config' in done.stdout.splitlines()[-1]
+    assert '--xacro-args tool_length:=0.15' in done.stdout.splitlines()[-1]
     assert done.stdout.splitlines()[-1].endswith(' --keep')
 
 
@@ -97,16 +113,6 @@ def test_make_passes_its_variables():
     words = ' '.join(made.stdout.replace('\\\n', ' ').split())
     assert words.endswith("/ik_demo --keep --urdf 'an arm.urdf' --base-link 'foot' --tip-link "
                           "'hand' --xacro-args a:=1 b:=2"), words
-
-
-def test_demo_notices_an_unexpected_end(tmp_path):
-    """A goal that does not end as expected makes the exit code 1."""
-    goals = tmp_path / 'goals.yaml'
-    goals.write_text('goals:\n  - {name: too far, xyz: [3.0, 0.0, 0.0], rpy: [0.0, 0.0, 0.0], '
-                     'frame: base_link, expect: REACHED}\n')
-    done = run('demo', '--goals', goals)
-    assert done.returncode == 1
-    assert 'NOT OK' in done.stdout and 'expected REACHED' in done.stdout
 
 
 def interrupt(demo):
