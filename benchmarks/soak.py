@@ -264,7 +264,7 @@ class Soak:
             side.late.clear()
 
     def run(self, processes: dict[str, int]) -> None:
-        """Send goals for the time that was asked for, on a slow machine until all bursts are sent."""
+        """Send goals for the time that was asked for, or longer until all bursts are sent."""
         options, begin = self._options, monotonic()
         seconds = 60.0 * options.minutes
         due = sampled = begin

@@ -18,7 +18,6 @@ from browser import browser, free_port, new_context, Window  # noqa: E402
 from scripts.screenshot import CHROMIUM, drag  # noqa: E402
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason='no Chromium is installed')
-BOX = '/base/boxes/1'
 LINE = '/base/markers/clearance_5'  # between a link and an object
 FIRST_SIZE = 0.2
 
@@ -45,6 +44,19 @@ def page(chromium, probe, folder, windows=1):
             opened[-1].wait(lambda: opened[-1].visible('/base/handle'), 'the handle')
         yield opened
         assert not [each for window in opened for each in window.complaints]
+
+
+@pytest.fixture(scope='module')
+def windows(chromium, shared_system, tmp_path_factory):
+    """Return two windows, which tests leave as they found them."""
+    with page(chromium, shared_system, tmp_path_factory.mktemp('viewer'), windows=2) as opened:
+        yield opened
+
+
+@pytest.fixture
+def window(windows):
+    """Return one of the windows."""
+    return windows[0]
 
 
 class Scene:
@@ -93,10 +105,15 @@ def arm(shared_system):
         shared_system.scene.close()
 
 
-def agrees(window, arm, number=1):
+def node_of(number):
+    """Return the node of a box in the scene of the page."""
+    return f'/base/boxes/{number}'
+
+
+def agrees(window, arm, number):
     """Return whether a window and the node have the same box."""
-    there, drawn = arm.scene.boxes().get(number), window.pose(f'/base/boxes/{number}')
-    if there is None or drawn is None or not window.visible(f'/base/boxes/{number}/solid'):
+    there, drawn = arm.scene.boxes().get(number), window.pose(node_of(number))
+    if there is None or drawn is None or not window.visible(f'{node_of(number)}/solid'):
         return False
     return np.allclose(there[0], drawn[:3], atol=1e-5) \
         and abs(abs(there[2] @ drawn[3:]) - 1.0) < 1e-6
@@ -107,34 +124,7 @@ def watchers(probe, topic):
     return probe.count_subscribers(f'/ik_node/{topic}')
 
 
-# ---- bodies and clearance -------------------------------------------------------
-
-def test_bodies_are_shown_on_request(chromium, arm, tmp_path):
-    """They move with the links; without the check nobody asks for them."""
-    with page(chromium, arm, tmp_path) as (window,):
-        assert not window.box('Show what is checked').is_checked()
-        assert not watchers(arm, 'body_markers')
-        window.check('Show what is checked')
-        names = [f'/bodies/{k}' for k in range(7)]  # base_link to link_6
-
-        def drawn():
-            return all(window.visible(name) and window.visible(f'{name}/markers/bodies_{number}')
-                       for number, name in enumerate(names[:1])) \
-                and all(window.visible(name) for name in names)
-
-        window.wait(drawn, 'the bodies')
-        assert arm.final(arm.send_joints([0.6, *READY[1:]]))['state'] == 'reached'
-
-        def follow():
-            links = [window.pose(f'/robot/{k}') for k in range(7)]
-            return all(min(np.abs(window.pose(name) - link).max() for link in links) < 1e-6
-                       for name in names) and abs(links[1][4:] @ np.ones(3)) > 0.1
-
-        window.wait(follow, 'the bodies at the links')
-        window.check('Show what is checked', False)
-        window.wait(lambda: not window.visible('/bodies/0/markers/bodies_0'), 'no bodies')
-        window.wait(lambda: not watchers(arm, 'body_markers'), 'nobody who looks')
-
+# ---- pages of their own, before the others are opened --------------------------
 
 def test_clearance_is_told_and_drawn(chromium, arm, tmp_path):
     """As the node tells it; a window that is closed does not ask for it."""
@@ -166,6 +156,54 @@ def test_clearance_is_told_and_drawn(chromium, arm, tmp_path):
         arm.wait(lambda: not watchers(arm, 'clearance_markers'), 60.0, 'nobody who looks')
 
 
+def test_boxes_survive_a_restart_of_the_page(chromium, arm, tmp_path):
+    """A page that is started anew has those that the node has, and can change them."""
+    for name in ('first', 'second'):
+        (tmp_path / name).mkdir()
+    with page(chromium, arm, tmp_path / 'first') as (window,):
+        first = add(window, arm)
+        before = arm.scene.boxes()[first][0]
+    arm.scene.topic.publish(MarkerArray(markers=[cube((2.0, 0.0, 0.5), number=9)]))
+    with page(chromium, arm, tmp_path / 'second') as (window,):
+        window.wait(lambda: agrees(window, arm, first), 'the box on the new page')
+        assert np.allclose(arm.scene.boxes()[first][0], before)
+        second = add(window, arm)
+        window.wait(lambda: window.visible('/objects/0/markers/objects_0'), 'the other object')
+        # What another program removes is gone here, too.
+        gone = [Marker(ns='page', id=number, action=Marker.DELETE) for number in (first, second)]
+        arm.scene.topic.publish(MarkerArray(markers=gone))
+        window.wait(lambda: not any(window.visible(f'{node_of(number)}/solid')
+                                    for number in (first, second)), 'no boxes')
+
+
+# ---- bodies ---------------------------------------------------------------------
+
+def test_bodies_are_shown_on_request(window, arm):
+    """They move with the links; without the check nobody asks for them."""
+    assert not window.box('Show what is checked').is_checked()
+    assert not watchers(arm, 'body_markers')
+    window.check('Show what is checked')
+    names = [f'/bodies/{k}' for k in range(7)]  # base_link to link_6
+
+    def drawn():
+        return all(window.visible(name) and window.visible(f'{name}/markers/bodies_{number}')
+                   for number, name in enumerate(names[:1])) \
+            and all(window.visible(name) for name in names)
+
+    window.wait(drawn, 'the bodies')
+    assert arm.final(arm.send_joints([0.6, *READY[1:]]))['state'] == 'reached'
+
+    def follow():
+        links = [window.pose(f'/robot/{k}') for k in range(7)]
+        return all(min(np.abs(window.pose(name) - link).max() for link in links) < 1e-6
+                   for name in names) and abs(links[1][4:] @ np.ones(3)) > 0.1
+
+    window.wait(follow, 'the bodies at the links')
+    window.check('Show what is checked', False)
+    window.wait(lambda: not window.visible('/bodies/0/markers/bodies_0'), 'no bodies')
+    window.wait(lambda: not watchers(arm, 'body_markers'), 'nobody who looks')
+
+
 def cube(place, size=(0.1, 0.1, 0.1), number=1, ns='cell'):
     """Return the marker of a box."""
     made = Marker(ns=ns, id=number, type=Marker.CUBE, pose=pose(place, np.eye(3)),
@@ -177,97 +215,80 @@ def cube(place, size=(0.1, 0.1, 0.1), number=1, ns='cell'):
 # ---- boxes ----------------------------------------------------------------------
 
 def add(window, arm):
-    """Add a box on the page; return its place, once the node has it."""
+    """Add a box on the page; return its number, once the node has it."""
+    known = {*arm.scene.boxes()}
     window.press('Add a box')
-    window.wait(lambda: agrees(window, arm), 'the box at the node')
-    return arm.scene.boxes()[1][0]
+    window.wait(lambda: any(agrees(window, arm, number)
+                            for number in {*arm.scene.boxes()} - known), 'the box at the node')
+    return max(arm.scene.boxes())
 
 
-def arrow_of(window):
-    """Return where the upper arrow of the box can be gripped, and its way from the centre, px."""
+def arrow_of(window, number):
+    """Return where the upper arrow of a box can be gripped, and its way from the centre, px."""
     window.picture()  # what was added is not in the hands of the mouse before it is drawn
-    origin, grip = (np.array(window.pixel(BOX, [0.0, 0.0, z])) for z in (0.0, 0.18))
+    origin, grip = (np.array(window.pixel(node_of(number), [0.0, 0.0, z])) for z in (0.0, 0.18))
     return grip, grip - origin
 
 
-def test_a_box_is_added_moved_resized_and_removed(chromium, arm, tmp_path):
+def test_a_box_is_added_moved_resized_and_removed(window, arm):
     """The node has it as the page shows it; while it is dragged, too, at a bounded rate."""
-    with page(chromium, arm, tmp_path) as (window,):
-        before = add(window, arm)
-        assert np.allclose(arm.scene.boxes()[1][1], FIRST_SIZE)
-        grip, way = arrow_of(window)
-        window.page.mouse.move(*grip)
-        window.page.mouse.down()
-        for share in np.linspace(0.1, 0.5, 5):
-            window.page.mouse.move(*(grip + share * way))
-        window.wait(lambda: 1 in arm.scene.boxes()
-                    and arm.scene.boxes()[1][0][2] > before[2] + 0.02, 'the box on its way')
-        window.page.mouse.move(*(grip + 0.7 * way))
-        window.page.mouse.up()
-        window.wait(lambda: agrees(window, arm)
-                    and arm.scene.boxes()[1][0][2] > before[2] + 0.05, 'the dragged box')
-        assert np.allclose(arm.scene.boxes()[1][0][:2], before[:2], atol=1e-4)
-        lengths = window._row('Size (m)').get_by_role('textbox')
-        lengths.nth(1).fill('0.35')
-        lengths.nth(1).press('Enter')
-        window.wait(lambda: np.allclose(arm.scene.boxes()[1][1], [FIRST_SIZE, 0.35, FIRST_SIZE]),
-                    'the size')
-        window.press('Remove')
-        window.wait(lambda: not arm.scene.boxes() and not window.visible(f'{BOX}/solid'),
-                    'no box')
+    number = add(window, arm)
+    before, size, _ = arm.scene.boxes()[number]
+    assert np.allclose(size, FIRST_SIZE)
+    grip, way = arrow_of(window, number)
+    window.page.mouse.move(*grip)
+    window.page.mouse.down()
+    for share in np.linspace(0.1, 0.5, 5):
+        window.page.mouse.move(*(grip + share * way))
+    window.wait(lambda: number in arm.scene.boxes()
+                and arm.scene.boxes()[number][0][2] > before[2] + 0.02, 'the box on its way')
+    window.page.mouse.move(*(grip + 0.7 * way))
+    window.page.mouse.up()
+    window.wait(lambda: agrees(window, arm, number)
+                and arm.scene.boxes()[number][0][2] > before[2] + 0.05, 'the dragged box')
+    assert np.allclose(arm.scene.boxes()[number][0][:2], before[:2], atol=1e-4)
+    lengths = window._row('Size (m)').get_by_role('textbox')
+    lengths.nth(1).fill('0.35')
+    lengths.nth(1).press('Enter')
+    window.wait(lambda: np.allclose(arm.scene.boxes()[number][1],
+                                    [FIRST_SIZE, 0.35, FIRST_SIZE]), 'the size')
+    window.press('Remove')
+    window.wait(lambda: not arm.scene.boxes() and not window.visible(f'{node_of(number)}/solid'),
+                'no box')
 
 
-def test_a_box_blocks_the_arm(chromium, arm, tmp_path):
+def test_a_box_blocks_the_arm(window, arm):
     """It counts as any other object: a goal in it is refused."""
     arm.change('/ik_node', motion__detour_time=0.0)
-    with page(chromium, arm, tmp_path) as (window,):
-        add(window, arm)
-        place = arm.scene.boxes()[1][0]
-        answer = arm.final(arm.send(place, (0.0, 1.0, 0.0, 0.0)))
-        assert answer['reason'] == 'COLLISION' and "'page/1'" in answer['message'], answer
+    number = add(window, arm)
+    place = arm.scene.boxes()[number][0]
+    answer = arm.final(arm.send(place, (0.0, 1.0, 0.0, 0.0)))
+    assert answer['reason'] == 'COLLISION' and f"'page/{number}'" in answer['message'], answer
 
 
-def test_two_windows_share_the_boxes(chromium, arm, tmp_path):
+def test_two_windows_share_the_boxes(windows, arm):
     """What one adds and drags, the other shows and removes."""
-    with page(chromium, arm, tmp_path, windows=2) as (one, other):
-        before = add(one, arm)
-        other.wait(lambda: agrees(other, arm), 'the box in the other window')
-        grip, way = arrow_of(other)
-        drag(other.page, grip, 0.5 * way)
-        one.wait(lambda: agrees(one, arm) and agrees(other, arm)
-                 and arm.scene.boxes()[1][0][2] > before[2] + 0.02, 'the dragged box in both')
-        one.press('Remove')
-        other.wait(lambda: not arm.scene.boxes() and not other.visible(f'{BOX}/solid'), 'no box')
+    one, other = windows
+    number = add(one, arm)
+    before = arm.scene.boxes()[number][0]
+    other.wait(lambda: agrees(other, arm, number), 'the box in the other window')
+    grip, way = arrow_of(other, number)
+    drag(other.page, grip, 0.5 * way)
+    one.wait(lambda: agrees(one, arm, number) and agrees(other, arm, number)
+             and arm.scene.boxes()[number][0][2] > before[2] + 0.02, 'the dragged box in both')
+    one.press('Remove')
+    other.wait(lambda: not arm.scene.boxes() and not other.visible(f'{node_of(number)}/solid'),
+               'no box')
 
 
-def test_boxes_survive_a_restart_of_the_page(chromium, arm, tmp_path):
-    """A page that is started anew has those that the node has, and can change them."""
-    for name in ('first', 'second'):
-        (tmp_path / name).mkdir()
-    with page(chromium, arm, tmp_path / 'first') as (window,):
-        before = add(window, arm)
-    arm.scene.topic.publish(MarkerArray(markers=[cube((2.0, 0.0, 0.5), number=9)]))
-    with page(chromium, arm, tmp_path / 'second') as (window,):
-        window.wait(lambda: agrees(window, arm), 'the box on the new page')
-        assert np.allclose(arm.scene.boxes()[1][0], before)
-        window.press('Add a box')
-        window.wait(lambda: agrees(window, arm, 2), 'a second box')
-        window.wait(lambda: window.visible('/objects/0/markers/objects_0'), 'the other object')
-        # What another program removes is gone here, too.
-        gone = [Marker(ns='page', id=number, action=Marker.DELETE) for number in (1, 2)]
-        arm.scene.topic.publish(MarkerArray(markers=gone))
-        window.wait(lambda: not window.visible(f'{BOX}/solid')
-                    and not window.visible('/base/boxes/2/solid'), 'no boxes')
-
-
-def test_what_the_node_has_counts(chromium, arm, tmp_path):
+def test_what_the_node_has_counts(window, arm):
     """A box that another program has changed is shown as it is now."""
-    with page(chromium, arm, tmp_path) as (window,):
-        add(window, arm)
-        moved = cube((0.0, 2.0, 0.3), (0.4, 0.5, 0.6), ns='page')
-        arm.scene.topic.publish(MarkerArray(markers=[moved]))
-        window.wait(lambda: agrees(window, arm) and abs(window.pose(BOX)[1] - 2.0) < 1e-6,
-                    'the box where another program has put it')
-        lengths = window._row('Size (m)').get_by_role('textbox')
-        window.wait(lambda: [float(lengths.nth(k).input_value()) for k in range(3)]
-                    == [0.4, 0.5, 0.6], 'its size')
+    number = add(window, arm)
+    moved = cube((0.0, 2.0, 0.3), (0.4, 0.5, 0.6), number, ns='page')
+    arm.scene.topic.publish(MarkerArray(markers=[moved]))
+    window.wait(lambda: agrees(window, arm, number)
+                and abs(window.pose(node_of(number))[1] - 2.0) < 1e-6,
+                'the box where another program has put it')
+    lengths = window._row('Size (m)').get_by_role('textbox')
+    window.wait(lambda: [float(lengths.nth(k).input_value()) for k in range(3)]
+                == [0.4, 0.5, 0.6], 'its size')
