@@ -54,8 +54,14 @@ DEFAULT_PREFIX = '.build/messages'
 # What tests need; what these consist of is built as well.
 NEEDED_INTERFACES = (
     'control_msgs/action/FollowJointTrajectory',
+    'control_msgs/action/GripperCommand',
+    'control_msgs/msg/JointJog',
+    'moveit_msgs/action/ExecuteTrajectory',
+    'moveit_msgs/action/MoveGroup',
     'moveit_msgs/msg/PlanningScene',
     'moveit_msgs/srv/ApplyPlanningScene',
+    'moveit_msgs/srv/GetCartesianPath',
+    'moveit_msgs/srv/GetMotionPlan',
     'moveit_msgs/srv/GetPlanningScene',
     'moveit_msgs/srv/GetPositionFK',
     'moveit_msgs/srv/GetPositionIK')

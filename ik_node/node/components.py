@@ -108,7 +108,8 @@ class Components:
         changes = SceneChanges(node, self._holder, self._arm, frames, self._motion, stamps,
                                self._renew)
         SceneTopics(node, changes)
-        offer_moveit(node, self._holder, self._arm, targets, changes, self._options)
+        offer_moveit(node, self._holder, self._arm, targets, changes, self._goals, starter,
+                     self._motion, self._options)
         self._preview = Preview(node, self._holder, self._arm, targets, self._motion, display)
         node.create_service(Trigger, '~/stop', self._on_stop)
         node.create_service(Trigger, '~/home', self._on_home)

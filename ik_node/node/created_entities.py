@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from rclpy.action import ActionClient
+from rclpy.action import ActionClient, ActionServer
 from rclpy.node import Node
 
 
 class CreatedEntities:
-    """Publishers, subscriptions, services, clients, timers, guards, action clients of a node."""
+    """Publishers, subscriptions, services, clients, timers, guards, actions of a node."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -47,5 +47,5 @@ def _entities(node: Node) -> dict[Any, Callable[[Any], object]]:
             **dict.fromkeys(node.clients, node.destroy_client),
             **dict.fromkeys(node.timers, node.destroy_timer),
             **dict.fromkeys(node.guards, node.destroy_guard_condition),
-            **dict.fromkeys((waitable for waitable in node.waitables
-                             if isinstance(waitable, ActionClient)), ActionClient.destroy)}
+            **{waitable: kind.destroy for waitable in node.waitables
+               for kind in (ActionClient, ActionServer) if isinstance(waitable, kind)}}

@@ -117,6 +117,11 @@ class GoalStarter:
         task.q_goal = robot.settings.solver.preferred.copy()
         self._motion.to_joints(task)
 
+    def to_goal(self, goal: Goal, task: GoalTask, robot: Robot) -> None:
+        """Begin the motion of the joints to a goal."""
+        task.goal = goal
+        self._solve(task, robot)
+
     def _solve(self, task: GoalTask, robot: Robot) -> None:
         """Solve for ``task.goal`` and move there."""
         if not task.goal.is_exact and self._motion.preparation.defer(

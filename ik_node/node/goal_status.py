@@ -18,6 +18,8 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
 from ik_node.errors import PathError, Reason
+from ik_node.motion.limits import MotionLimits
+from ik_node.motion.trajectory import Trajectory
 from ik_node.ros.qos import STATUS_QOS
 from ik_node.ros.status_messages import GoalState, stamp_text, STATE_LEVELS
 from ik_node.solver.goal import Goal
@@ -55,6 +57,14 @@ class GoalTask:
         Brings the motion to rest, if that is not done by a trajectory.
     ends_alone : bool
         Whether its motion comes to rest by itself after the goal has ended.
+    limits : MotionLimits or None
+        Limits to plan with; None: those that the parameters set.
+    detour_time : float or None
+        Processor time (s) for the search of a way round; None: as the parameters set it.
+    sent : Trajectory or None
+        The last trajectory that was sent for it.
+    on_final : callable or None
+        Called with the task, the reason and the sentence of the final answer.
     figures : dict
         Values for the answer.
 
@@ -70,6 +80,10 @@ class GoalTask:
     interruption: PathError | None = None
     halt: Callable[[], None] | None = None
     ends_alone: bool = False
+    limits: MotionLimits | None = None
+    detour_time: float | None = None
+    sent: Trajectory | None = None
+    on_final: Callable[[GoalTask, Reason, str], None] | None = None
     figures: dict[str, Any] = field(default_factory=dict)
     state: GoalState | None = None
 
@@ -161,6 +175,8 @@ class StatusReporter:
         else:
             logger.error(text)
         self.on_report(task, sentence)
+        if task.final and task.on_final is not None:
+            task.on_final(task, reason, sentence)
 
     def keeps_up(self) -> bool:
         """Return whether readers keep up; also True after MAX_HOLDBACK_S if they never do."""

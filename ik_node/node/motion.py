@@ -117,8 +117,8 @@ class Motion:
             task.figures |= {'q_start': numbers(start.q), 'qd_start': numbers(start.qd),
                              'q': numbers(q_goal)}
             trajectory = plan_point_to_point(robot.chain.joint_names, departure, q_goal,
-                                             settings.planning, settings.sample_period,
-                                             robot.chain)
+                                             task.limits or settings.planning,
+                                             settings.sample_period, robot.chain)
             require_free(settings.solver.collisions, trajectory, advice)
             return trajectory
 
@@ -131,19 +131,20 @@ class Motion:
         None if the settings want none.
         """
         robot = self._holder.require()
-        if robot.settings.detour_time == 0.0 or robot.settings.solver.collisions is None:
+        longest = robot.settings.detour_time if task.detour_time is None else task.detour_time
+        if longest == 0.0 or robot.settings.solver.collisions is None:
             return None
 
         def plan(departure: StartState) -> Trajectory:
             settings, q = robot.settings, departure.splice.q
-            end = thread_time() + settings.detour_time
+            end = thread_time() + longest
             goals = [task.q_goal]
             if task.goal is not None and not task.nearest:
                 goals += [posture.q for posture in settings.solver.solve_all(task.goal, q)]
             trajectory = plan_detour(
                 settings.solver.collisions, departure,
                 np.array([robot.chain.nearest_turns(goal, q) for goal in goals]),
-                settings.planning, settings.sample_period,
+                task.limits or settings.planning, settings.sample_period,
                 lambda: not task.final and thread_time() < end)
             task.figures |= {'q': numbers(trajectory.end), 'detour': 'true'}
             return trajectory
@@ -181,8 +182,8 @@ class Motion:
         def plan(departure: StartState) -> Trajectory:
             settings = robot.settings
             path = way(departure.splice) if callable(way) else way
-            return _noted(task, plan_path(settings.solver, departure, path, settings.planning,
-                                          settings.paths))
+            return _noted(task, plan_path(settings.solver, departure, path,
+                                          task.limits or settings.planning, settings.paths))
 
         return plan
 
@@ -196,13 +197,18 @@ class Motion:
             If there is none.
 
         """
-        return plan(self._departure_now())
+        return plan(self.departure_now())
 
-    def planned_to_joints(self, task: GoalTask) -> Future:
+    def planned_to_joints(self, task: GoalTask, start: StartState | None = None) -> Future:
         """
-        Return the motion to ``task.q_goal`` that would start now, without sending it.
+        Return the motion to ``task.q_goal``, without sending it.
 
         It is there at once, or planned round obstacles in another thread until the task ends.
+
+        Parameters
+        ----------
+        start : StartState, optional
+            By default that of a motion that would start now.
 
         Raises
         ------
@@ -210,18 +216,28 @@ class Motion:
             If there is none.
 
         """
+        start = start or self.departure_now()
         detour, planned = self._detour_plan(task), Future()
         try:
-            planned.set_result(self.planned(
-                self.joint_plan(task, JOINT_ADVICE if detour is None else '')))
+            planned.set_result(
+                self.joint_plan(task, JOINT_ADVICE if detour is None else '')(start))
         except TrajectoryError as error:
             if detour is None or error.reason is not Reason.COLLISION:
                 raise
             self.preparation.require(Kernels.DETOURS)
-            planned = _beside(_after(error, detour), self._departure_now())
+            planned = planned_beside(_after(error, detour), start)
         return planned
 
-    def _departure_now(self) -> StartState:
+    def departure_now(self) -> StartState:
+        """
+        Return the start state of a motion that would start now.
+
+        Raises
+        ------
+        StateError
+            If the state of the arm is not known.
+
+        """
         robot = self._holder.require()
         return self.departure(robot, *self._arm.measured(robot), self._arm.instant())
 
@@ -282,7 +298,7 @@ class Motion:
                                           lambda: self.begin(task, plan, detour)):
                 self._plan_beside(task, _after(error, detour))
             return
-        self._sent_for = task
+        self._sent_for, task.sent = task, trajectory
         task.attempts += 1
         task.figures['duration_s'] = f'{trajectory.duration:.3f}'
         monitor = Monitor(robot.chain, trajectory, q, settings.monitor)
@@ -302,7 +318,7 @@ class Motion:
         q, qd = self._arm.measured(robot)
         occupied = self._occupied(robot, q)
         departure = self.departure(robot, q, qd, self._arm.instant())
-        settings, planning = robot.settings, _beside(plan, departure)
+        settings, planning = robot.settings, planned_beside(plan, departure)
 
         def planned(now: StartState) -> Trajectory:
             unchanged = self._holder.robot is robot and robot.settings is settings \
@@ -617,7 +633,7 @@ class Motion:
         return f'at rest in {ramp.duration:.2f} s{joined}'
 
 
-def _beside(plan: Plan, departure: StartState) -> Future:
+def planned_beside(plan: Plan, departure: StartState) -> Future:
     """Return the future trajectory of a plan that is made in another thread."""
     thread = ThreadPoolExecutor(1, 'plan')
     planning = thread.submit(plan, departure)

@@ -9,7 +9,12 @@ from rclpy.node import Node
 from ik_node.command_line.packages import how_to_install
 from ik_node.node.arm_state import ArmState
 from ik_node.node.goal_conversion import GoalConversion
+from ik_node.node.goal_kinds import GoalStarter
+from ik_node.node.goal_queue import GoalQueue
+from ik_node.node.motion import Motion
 from ik_node.node.moveit_kinematics import MoveItKinematics
+from ik_node.node.moveit_motion import MoveItMotion
+from ik_node.node.moveit_requests import MoveItRequests
 from ik_node.node.moveit_scene import MoveItScene
 from ik_node.node.robot import RobotHolder
 from ik_node.node.scene_changes import SceneChanges
@@ -18,7 +23,8 @@ from ik_node.ros.moveit import moveit_types
 
 
 def offer_moveit(node: Node, holder: RobotHolder, arm: ArmState, targets: GoalConversion,
-                 changes: SceneChanges, options: StartOptions) -> None:
+                 changes: SceneChanges, goals: GoalQueue, starter: GoalStarter, motion: Motion,
+                 options: StartOptions) -> None:
     """Take the topics of MoveIt, and offer its services if these are asked for."""
     types = moveit_types()
     if types is None:
@@ -28,6 +34,8 @@ def offer_moveit(node: Node, holder: RobotHolder, arm: ArmState, targets: GoalCo
         else:
             node.get_logger().debug(why)
         return
-    MoveItScene(node, holder, arm, changes, options, *types)
+    MoveItScene(node, holder, arm, changes, options, types.msg, types.srv)
     if options.moveit_services:
-        MoveItKinematics(node, holder, arm, targets, options, types[1])
+        requests = MoveItRequests(holder, arm, targets, options)
+        MoveItKinematics(node, requests, types.srv)
+        MoveItMotion(node, requests, goals, starter, motion, types.action, types.srv)

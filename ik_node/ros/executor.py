@@ -25,6 +25,8 @@ from rclpy.timer import Timer
 from rclpy.utilities import timeout_sec_to_nsec
 from rclpy.waitable import Waitable
 
+TASK_PERIOD_S = 0.005  # between two looks whether what a coroutine awaits is there
+
 
 def make_executor() -> SingleThreadedExecutor:
     """Return a :class:`NodeExecutor`, or that of rclpy where it lacks what is used here."""
@@ -43,12 +45,15 @@ class NodeExecutor(SingleThreadedExecutor):
 
     Callbacks of timers, subscriptions and guard conditions must be plain functions, not
     coroutines.  Like rclpy's executors it runs all callbacks that are ready before it waits again.
+    Coroutines of services and actions that await something are resumed every TASK_PERIOD_S, and
+    not all the time.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._ready: deque[tuple[Callable[[Any], None], Any]] = deque()
         self._wait_set, self._sizes = None, None
+        self._awaiting: list[Task] = []
 
     def spin_once(self, timeout_sec: float | None = None) -> None:
         """Run one callback, if one is or becomes ready in time."""
@@ -63,7 +68,11 @@ class NodeExecutor(SingleThreadedExecutor):
         with self._tasks_lock:
             tasks = [task for task, _, _ in self._tasks if not (task.done() or task.cancelled())]
             self._tasks.clear()
-        self._ready += [(self._run_task, task) for task in tasks]
+        awaiting, self._awaiting = self._awaiting, []
+        if tasks:
+            timeout_sec = 0.0
+        elif awaiting and (timeout_sec is None or not 0.0 <= timeout_sec <= TASK_PERIOD_S):
+            timeout_sec = TASK_PERIOD_S
         nodes = self.get_nodes()
         timers = [each for node in nodes for each in node.timers]
         subscriptions = [each for node in nodes for each in node.subscriptions]
@@ -82,7 +91,8 @@ class NodeExecutor(SingleThreadedExecutor):
                 add(entity.handle)
         for waitable in waitables:
             waitable.add_to_wait_set(wait_set)
-        wait_set.wait(timeout_sec_to_nsec(0.0 if tasks else timeout_sec))
+        wait_set.wait(timeout_sec_to_nsec(timeout_sec))
+        self._ready += [(self._run_task, task) for task in (*tasks, *awaiting)]
         if not self._context.ok():
             return
         # Each is asked: some are ready only once.
@@ -100,8 +110,7 @@ class NodeExecutor(SingleThreadedExecutor):
     def _run_task(self, task: Task) -> None:
         task()
         if not task.done():
-            with self._tasks_lock:
-                self._tasks.append((task, None, None))
+            self._awaiting.append(task)
         elif task.exception() is not None:
             raise task.exception()
 

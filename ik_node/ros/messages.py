@@ -14,9 +14,9 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ik_node.errors import GoalError, Reason
+from ik_node.errors import GoalError, Reason, TrajectoryError
 from ik_node.model.chain import Chain
-from ik_node.motion.trajectory import Trajectory
+from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.ros.rotations import quaternion_from_rotation
 from ik_node.se3 import pose, rotation_from_quaternion
 from ik_node.text import quote
@@ -200,3 +200,44 @@ def held_end(trajectory: Trajectory, stamp: int | None) -> int | None:
     """
     short = stamp is not None and trajectory.duration < HELD_END_S
     return round(1e9 * (trajectory.duration + HELD_END_S)) if short else None
+
+
+def trajectory_from_message(message: JointTrajectory, chain: Chain, q: np.ndarray) -> Trajectory:
+    """
+    Return the trajectory of a trajectory_msgs/JointTrajectory; its stamp is not read.
+
+    Parameters
+    ----------
+    q : (n,) array
+        Where it starts if its first point is not at time 0.
+
+    Raises
+    ------
+    TrajectoryError
+        If it has other joints than the chain, no points, or a point without position, velocity
+        or acceleration of each joint.
+
+    """
+    names = list(message.joint_names)
+    if sorted(names) != sorted(chain.joint_names):
+        given, needed = (', '.join(map(quote, each)) for each in (names, chain.joint_names))
+        raise TrajectoryError(f'the trajectory is for {given or "no joint"}; it must be for '
+                              f'{needed}')
+    for k, point in enumerate(message.points):
+        for field in ('positions', 'velocities', 'accelerations'):
+            if len(getattr(point, field)) != chain.n:
+                raise TrajectoryError(f'point {k} of the trajectory has '
+                                      f'{len(getattr(point, field))} {field}; each point needs '
+                                      f'positions, velocities and accelerations of {chain.n} '
+                                      'joints')
+    order = [names.index(name) for name in chain.joint_names]
+    times = np.array([point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec
+                      for point in message.points])
+    states = np.array([(point.positions, point.velocities, point.accelerations)
+                       for point in message.points]).reshape(-1, 3, chain.n)[:, :, order]
+    start = MotionState.at_rest(q)
+    if len(times) and times[0] == 0.0:
+        start, times, states = MotionState(*states[0]), times[1:], states[1:]
+    if not len(times):
+        raise TrajectoryError('the trajectory has no points after its start')
+    return Trajectory(chain.joint_names, start, times, *states.swapaxes(0, 1))

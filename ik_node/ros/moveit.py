@@ -4,23 +4,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from rclpy.node import Node
 
 
-def moveit_types() -> tuple[Any, Any] | None:
-    """Return moveit_msgs.msg and moveit_msgs.srv; None where moveit_msgs is not installed."""
+class MoveItTypes(NamedTuple):
+    """The modules moveit_msgs.msg, moveit_msgs.srv and moveit_msgs.action."""
+
+    msg: Any
+    srv: Any
+    action: Any
+
+
+def moveit_types() -> MoveItTypes | None:
+    """Return the types of moveit_msgs; None where it is not installed."""
     try:
-        from moveit_msgs import msg, srv
+        from moveit_msgs import action, msg, srv
     except ImportError:
         return None
-    return msg, srv
+    return MoveItTypes(msg, srv, action)
 
 
 def set_error_code(code: Any, name: str, sentence: str = '') -> None:
     """Write a moveit_msgs/MoveItErrorCodes by its name, with a sentence where it has room."""
-    code.val = getattr(type(code), name)
+    code.val = getattr(type(code), name, code.FAILURE)  # older versions lack some
     if hasattr(code, 'message'):  # not before Jazzy
         code.message, code.source = sentence, 'ik_node'
 

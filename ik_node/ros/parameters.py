@@ -208,11 +208,11 @@ IK_NODE = (
         'edge of the cubes that are solid where a point of ~/scene_points is, m', 1e-3, 1.0,
         fills='surroundings.voxel'),
     Row('moveit.services', False,
-        'offer the services of MoveIt, such as apply_planning_scene, where moveit_msgs is '
+        'offer the services and actions of MoveIt, such as move_action, where moveit_msgs is '
         'installed; not beside a move_group, which has the same', live=False,
         fills='moveit_services'),
     Row('moveit.group', '',
-        'name of the arm in requests of compute_ik; empty: any', live=False,
+        'name of the arm in requests of MoveIt; empty: any', live=False,
         fills='moveit_group'),
     Row('stream.output', 'trajectory',
         'output of ~/goal_stream: trajectory (to the controller), or position or velocity (to '

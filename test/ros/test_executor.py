@@ -11,11 +11,12 @@ import rclpy
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.task import Future
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from ik_node.ros import executor as module
-from ik_node.ros.executor import make_executor, NodeExecutor
+from ik_node.ros.executor import make_executor, NodeExecutor, TASK_PERIOD_S
 
 
 class Spun:
@@ -161,6 +162,32 @@ def test_a_task_of_another_thread_wakes_it(spun):
     while not came:
         spun.executor.spin_once(timeout_sec=10.0)
     assert monotonic() - begin < 5.0
+
+
+def test_a_service_that_awaits(spun):
+    """Its answer comes when the other thread is done; meanwhile our executor does not spin."""
+    done, rounds = Future(), []
+
+    async def answer(request, response):
+        await done
+        response.message = done.result()
+        return response
+
+    spun.node.create_service(Trigger, 'later', answer)
+    client = spun.node.create_client(Trigger, 'later')
+    spun.until(client.service_is_ready)
+    answered, end = client.call_async(Trigger.Request()), monotonic() + 0.5
+    while monotonic() < end:
+        spun.executor.spin_once(timeout_sec=0.1)
+        rounds.append(monotonic())
+    assert not answered.done()
+    if isinstance(spun.executor, NodeExecutor):
+        assert len(rounds) < 0.5 / TASK_PERIOD_S + 20
+    thread = threading.Thread(target=done.set_result, args=['there'])
+    thread.start()
+    spun.until(answered.done)
+    thread.join()
+    assert answered.result().message == 'there'
 
 
 def test_rclpy_without_what_is_used_has_its_own(monkeypatch, context):

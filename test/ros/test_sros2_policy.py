@@ -16,10 +16,13 @@ KINDS = {('topics', 'publish'): 'publisher', ('topics', 'subscribe'): 'subscribe
 NEEDS = {('ik_node', 'subscriber', '/tf'): 'tf2_ros',
          ('ik_node', 'subscriber', '/tf_static'): 'tf2_ros',
          **{('ik_node', 'subscriber', f'/{name}'): 'moveit_msgs'
-            for name in ('collision_object', 'attached_collision_object', 'planning_scene')},
+            for name in ('collision_object', 'attached_collision_object', 'planning_scene',
+                         'trajectory_execution_event')},
+         **{('ik_node', 'execute', f'/{name}'): 'moveit_msgs'
+            for name in ('move_action', 'execute_trajectory')},
          **{('ik_node', 'service', f'/{name}'): 'moveit_msgs'
             for name in ('get_planning_scene', 'apply_planning_scene', 'compute_ik',
-                         'compute_fk')}}
+                         'compute_fk', 'plan_kinematic_path', 'compute_cartesian_path')}}
 # What a node has only while a window of its page is open (test_viewer_collisions.py).
 WITH_WINDOW = {('viewer', 'subscriber', f'/ik_node/{topic}')
                for topic in ('body_markers', 'clearance_markers')}

@@ -2,15 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is sent to the controller for a planned trajectory."""
 
+from builtin_interfaces.msg import Duration
 from hypothesis import given, strategies as st
 import numpy as np
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
-from trajectory_msgs.msg import JointTrajectory
+import robots
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from ik_node.errors import TrajectoryError
 from ik_node.motion.controller_rules import refusal
 from ik_node.motion.trajectory import MotionState, Trajectory
-from ik_node.ros.messages import trajectory_message
+from ik_node.ros.messages import trajectory_from_message, trajectory_message
 from ik_node.ros.trajectory_bytes import middleware_reads_it, serialized_trajectory
 
 NAMES = 'shoulder', 'elbow'
@@ -75,3 +78,51 @@ def test_it_is_what_the_middleware_writes():
     assert len(own) <= len(theirs)
     assert all(a == b or a == 0 for a, b in zip(own, theirs))
     assert sum(a != b for a, b in zip(own, theirs)) <= 40
+
+
+CHAIN = robots.chain('six_axis_arm')
+
+
+def message_of(points=3, names=CHAIN.joint_names, first=0.0):
+    """Return a message whose joint k starts at k + 0.1, with the joints in another order."""
+    made = JointTrajectory(joint_names=[*names][::-1])
+    for k in range(points):
+        sec, nanosec = divmod(round(1e9 * (first + 0.25 * k)), 10**9)
+        made.points.append(JointTrajectoryPoint(
+            positions=[joint + 0.1 + 0.01 * k for joint in range(CHAIN.n)][::-1],
+            velocities=[0.0] * CHAIN.n, accelerations=[0.0] * CHAIN.n,
+            time_from_start=Duration(sec=sec, nanosec=nanosec)))
+    return made
+
+
+def test_a_message_is_read():
+    """In the order of the joints of the chain; its point at time 0 is the start."""
+    here = np.full(CHAIN.n, 0.3)
+    read = trajectory_from_message(message_of(), CHAIN, here)
+    assert read.joint_names == CHAIN.joint_names
+    assert read.times.tolist() == [0.25, 0.5]
+    assert read.start.q == pytest.approx(np.arange(CHAIN.n) + 0.1)
+    assert read.end == pytest.approx(np.arange(CHAIN.n) + 0.12)
+    later = trajectory_from_message(message_of(first=0.1), CHAIN, here)
+    assert np.array_equal(later.start.q, here) and len(later.times) == 3
+
+
+@pytest.mark.parametrize('message, words', [
+    (message_of(names=NAMES), "is for 'elbow', 'shoulder'; it must be for 'joint_1'"),
+    (JointTrajectory(), 'is for no joint'),
+    (message_of(1), 'no points after its start'),
+    (message_of(0), 'no points after its start'),
+])
+def test_a_message_that_does_not_fit(message, words):
+    """It is refused with a sentence."""
+    with pytest.raises(TrajectoryError, match=words):
+        trajectory_from_message(message, CHAIN, np.zeros(CHAIN.n))
+
+
+@pytest.mark.parametrize('field', ['positions', 'velocities', 'accelerations'])
+def test_a_point_that_lacks_something(field):
+    """It is named."""
+    message = message_of()
+    setattr(message.points[1], field, [0.0] * (CHAIN.n - 1))
+    with pytest.raises(TrajectoryError, match=f'point 1 of the trajectory has 5 {field}'):
+        trajectory_from_message(message, CHAIN, np.zeros(CHAIN.n))

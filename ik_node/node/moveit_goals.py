@@ -1,0 +1,203 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Goals of MoveIt: what a moveit_msgs/MotionPlanRequest asks for, as goals of this package."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import isfinite, pi
+from typing import Any, NamedTuple
+
+from geometry_msgs.msg import Point, Pose
+import numpy as np
+from sensor_msgs.msg import JointState
+
+from ik_node.errors import GoalError
+from ik_node.kinematics.arm import forward_kinematics
+from ik_node.motion.limits import MotionLimits
+from ik_node.node.moveit_requests import MoveItRequests, RequestError, require_no_constraints
+from ik_node.node.robot import Robot
+from ik_node.ros.messages import joints_from_state
+from ik_node.solver.goal import Goal
+from ik_node.text import quote
+
+FREE_TOLERANCE_RAD = pi - 1e-3  # of an orientation constraint, from which on an axis is free
+STRAIGHT_PLANNER, ARC_PLANNER = 'LIN', 'CIRC'  # of the Pilz industrial motion planner
+ARC_POINT_NAME = 'interim'  # of the path constraint with a point on the arc
+
+
+class WantedMotion(NamedTuple):
+    """
+    What is asked for.
+
+    Attributes
+    ----------
+    robot : Robot
+    q_start : (n,) array
+        Where the motion is to start.
+    goals : list of ndarray or Goal
+        Joint positions (n,), or poses of the tip; the first that can be reached counts.
+    limits : MotionLimits
+        To plan with.
+    detour_time : float
+        Processor time (s) for the search of a way round.
+    straight : bool
+        Whether the tip goes along a straight line.
+    through : (3,) array or None
+        A position (m, in the base link) on the arc along which the tip goes.
+
+    """
+
+    robot: Robot
+    q_start: np.ndarray
+    goals: list[np.ndarray | Goal]
+    limits: MotionLimits
+    detour_time: float
+    straight: bool
+    through: np.ndarray | None
+
+
+def read_request(requests: MoveItRequests, request: Any) -> WantedMotion:
+    """
+    Read a moveit_msgs/MotionPlanRequest.
+
+    Constraints that are not kept are refused.  The exact position and orientation is aimed for,
+    which is within each tolerance; an orientation tolerance of pi is a free axis.
+
+    Raises
+    ------
+    RequestError
+        If it cannot be served.
+
+    """
+    robot = requests.robot(request.group_name)
+    q_start = requests.joint_vector(robot, requests.positions(robot, request.start_state))
+    if list(getattr(request.trajectory_constraints, 'constraints', [])):
+        raise RequestError('INVALID_GOAL_CONSTRAINTS', 'trajectory constraints are not kept; '
+                           'leave them out')
+    through = None
+    if request.planner_id == ARC_PLANNER:
+        through = _arc_point(requests, robot, request.path_constraints)
+    else:
+        require_no_constraints(request.path_constraints, ' of the path')
+    if not request.goal_constraints:
+        raise RequestError('INVALID_GOAL_CONSTRAINTS', 'the request has no goal constraints')
+    goals = [_goal(requests, robot, q_start, each) for each in request.goal_constraints]
+    straight = request.planner_id == STRAIGHT_PLANNER or robot.settings.straight
+    allowed = request.allowed_planning_time
+    detour_time = robot.settings.detour_time
+    return WantedMotion(
+        robot, q_start, goals, scaled_limits(robot, request),
+        min(detour_time, allowed) if allowed > 0.0 else detour_time,
+        straight and through is None, through)
+
+
+def scaled_limits(robot: Robot, request: Any) -> MotionLimits:
+    """
+    Return the limits of the node, scaled as a request of MoveIt asks for.
+
+    As in MoveIt, a factor that is not above 0 and at most 1 counts as 1.
+    """
+    velocity, acceleration = (
+        factor if 0.0 < factor <= 1.0 else 1.0 for factor in
+        (getattr(request, f'max_{what}_scaling_factor', 0.0) for what in
+         ('velocity', 'acceleration')))
+    limits = robot.settings.planning.scaled(velocity, acceleration)
+    speed = getattr(request, 'max_cartesian_speed', 0.0)  # not in all versions
+    if not speed > 0.0 or not isfinite(speed):
+        return limits
+    return replace(limits, tip=replace(limits.tip, speed=min(limits.tip.speed, speed)))
+
+
+# ---- constraints ------------------------------------------------------------
+
+def _goal(requests: MoveItRequests, robot: Robot, q_start: np.ndarray,
+          constraints: Any) -> np.ndarray | Goal:
+    """Return the goal of a moveit_msgs/Constraints."""
+    joints = list(constraints.joint_constraints)
+    positions = list(constraints.position_constraints)
+    orientations = list(constraints.orientation_constraints)
+    if constraints.visibility_constraints:
+        raise RequestError('INVALID_GOAL_CONSTRAINTS', 'visibility constraints are not kept; '
+                           'leave them out')
+    if bool(joints) == bool(positions or orientations) or max(
+            len(positions), len(orientations)) > 1:
+        raise RequestError(
+            'INVALID_GOAL_CONSTRAINTS', f'a goal has {len(joints)} joint constraints, '
+            f'{len(positions)} of the position and {len(orientations)} of the orientation; it '
+            'needs joint constraints, or at most one of the position and of the orientation')
+    if joints:
+        try:
+            return joints_from_state(JointState(
+                name=[each.joint_name for each in joints],
+                position=[each.position for each in joints]), robot.chain, q_start)
+        except GoalError as error:
+            raise RequestError('INVALID_GOAL_CONSTRAINTS', str(error)) from None
+    if not orientations:
+        return _position_goal(requests, robot, positions[0])
+    orientation = orientations[0]
+    if positions and positions[0].link_name != orientation.link_name:
+        raise RequestError('INVALID_GOAL_CONSTRAINTS', 'position and orientation are those of '
+                           f'two links, {quote(positions[0].link_name)} and '
+                           f'{quote(orientation.link_name)}')
+    T_link_tip = requests.tip_in_link(orientation.link_name, robot)
+    T_base_link = requests.pose(orientation.header, Pose(orientation=orientation.orientation),
+                                robot)
+    if positions:
+        T_base_link[:3, 3] = _point(requests, robot, positions[0]) \
+            - T_base_link[:3, :3] @ _offset(positions[0])
+        T_base_tip = T_base_link @ T_link_tip
+    else:
+        T_base_tip = T_base_link @ T_link_tip
+        T_base_tip[:3, 3] = forward_kinematics(robot.chain, q_start)[:3, 3]
+    if not np.array_equal(T_link_tip, np.eye(4)) or positions and _offset(positions[0]).any():
+        return Goal(T_base_tip)
+    free = [getattr(orientation, f'absolute_{axis}_axis_tolerance') >= FREE_TOLERANCE_RAD
+            for axis in 'xyz']
+    if positions and all(free):
+        return Goal.position(T_base_tip[:3, 3])
+    return Goal.pointing(T_base_tip) if free == [False, False, True] else Goal(T_base_tip)
+
+
+def _position_goal(requests: MoveItRequests, robot: Robot, constraint: Any) -> Goal:
+    at_tip = np.array_equal(requests.tip_in_link(constraint.link_name, robot), np.eye(4))
+    if not at_tip or _offset(constraint).any():
+        raise RequestError('INVALID_GOAL_CONSTRAINTS', 'a position without an orientation must be '
+                           f'that of the tip {quote(robot.chain.tip_link)} itself')
+    return Goal.position(_point(requests, robot, constraint))
+
+
+def _point(requests: MoveItRequests, robot: Robot, constraint: Any) -> np.ndarray:
+    """Return the centre (3,) of the first region of a position constraint, in the base link."""
+    region = constraint.constraint_region
+    if not region.primitives or len(region.primitives) != len(region.primitive_poses):
+        raise RequestError(
+            'INVALID_GOAL_CONSTRAINTS', f'a position constraint has {len(region.primitives)} '
+            f'primitives and {len(region.primitive_poses)} poses of them; give one of each, '
+            'such as a sphere at the goal')
+    T_base_frame = requests.frame(constraint.header, robot)
+    p = _numbers(region.primitive_poses[0].position)
+    return T_base_frame[:3, :3] @ p + T_base_frame[:3, 3]
+
+
+def _offset(constraint: Any) -> np.ndarray:
+    """Return the point (3,) of the link that a position constraint is about, in its frame."""
+    return _numbers(constraint.target_point_offset)
+
+
+def _numbers(point: Point) -> np.ndarray:
+    p = np.array([point.x, point.y, point.z])
+    if not np.isfinite(p).all():
+        raise RequestError('INVALID_GOAL_CONSTRAINTS', f'the position {p.tolist()} has a number '
+                           'that is not finite')
+    return p
+
+
+def _arc_point(requests: MoveItRequests, robot: Robot, constraints: Any) -> np.ndarray:
+    """Return the position (3,) that a CIRC motion passes, in the base link."""
+    positions = list(constraints.position_constraints)
+    if constraints.name != ARC_POINT_NAME or len(positions) != 1:
+        raise RequestError(
+            'INVALID_GOAL_CONSTRAINTS', f'a motion by {ARC_PLANNER} needs one position constraint '
+            f'of the path, and the name {quote(ARC_POINT_NAME)} for it: a point on the arc')
+    return _point(requests, robot, positions[0])

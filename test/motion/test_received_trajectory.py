@@ -1,0 +1,65 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Trajectories that were planned before, joined to where the arm is."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import robots
+
+from ik_node.errors import TrajectoryError
+from ik_node.motion.interpolation import segments
+from ik_node.motion.limits import MotionLimits
+from ik_node.motion.point_to_point import plan_point_to_point
+from ik_node.motion.received_trajectory import joined_to
+from ik_node.motion.start_state import StartState
+from ik_node.motion.trajectory import MotionState
+from ik_node.motion.validate import validate
+
+CHAIN = robots.chain('six_axis_arm')
+LIMITS = MotionLimits(CHAIN.lower, CHAIN.upper, CHAIN.velocity, np.full(6, 5.0), np.full(6, 50.0))
+HERE, THERE = np.array([0.0, 0.3, -0.4, 0.0, 1.0, 0.0]), np.array([0.5, 0.1, 0.3, 0.4, 0.7, -0.6])
+TOLERANCE = 0.02
+
+
+@pytest.fixture(scope='module')
+def planned():
+    """Return a motion that was planned at half the limits."""
+    return plan_point_to_point(CHAIN.joint_names, StartState.from_state(MotionState.at_rest(HERE)),
+                               THERE, LIMITS.scaled(0.5, 0.5), 0.02, CHAIN)
+
+
+def test_it_starts_where_the_arm_is_and_ends_where_it_ended(planned):
+    """Smoothly: the controller interpolates what was checked, also between the points."""
+    q = HERE + np.array([0.01, -0.015, 0.0, 0.004, 0.0, -0.019])
+    joined = joined_to(planned, q, TOLERANCE)
+    validate(joined, LIMITS)
+    assert np.array_equal(joined.start.q, q) and joined.start.rests
+    assert np.array_equal(joined.end, planned.end) and not joined.qd[-1].any()
+    # Between the points the difference is the same quintic as at them.
+    u = np.linspace(0.0, 1.0, 7)[:, None]
+    fade = 1.0 - u**3 * (10.0 - 15.0 * u + 6.0 * u**2)
+    for share, rest in zip(u[:, 0], fade[:, 0]):
+        t = share * planned.duration
+        before, after = (_at(trajectory, t) for trajectory in (planned, joined))
+        assert after - before == pytest.approx(rest * (q - HERE), abs=1e-9)
+    unchanged = joined_to(planned, HERE, TOLERANCE)
+    assert np.array_equal(unchanged.q, planned.q)
+
+
+def _at(trajectory, t):
+    """Return the position at a time (s), as the controller interpolates."""
+    begins, _, coefficients = segments(trajectory)
+    k = int(np.searchsorted(begins, t, side='right')) - 1
+    return np.polynomial.polynomial.polyval(t - begins[k], coefficients[:, k])
+
+
+def test_it_is_refused_from_elsewhere_and_in_motion(planned):
+    """With the joint, and both positions."""
+    with pytest.raises(TrajectoryError, match="starts with 'joint_2' at 0.3, but the arm has it "
+                                              'at 0.33; plan again'):
+        joined_to(planned, HERE + [0.0, 0.03, 0.0, 0.0, 0.0, 0.0], TOLERANCE)
+    moving = replace(planned, start=MotionState(HERE, np.full(6, 0.1), np.zeros(6)))
+    with pytest.raises(TrajectoryError, match='starts in motion'):
+        joined_to(moving, HERE, TOLERANCE)
