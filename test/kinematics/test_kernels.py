@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The compiled pose error, and the sine and cosine of the forward kinematics."""
 
-from numba import njit
+from cached_kernels import compiled
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -80,7 +80,7 @@ def test_pose_error_of_equal_poses_is_zero():
     assert np.abs(e).max() < 1e-15 and max(lengths) < 1e-15
 
 
-@njit
+@compiled
 def sines_cosines(x, out):
     for i in range(x.shape[0]):
         out[0, i], out[1, i] = kernels.sine_cosine(x[i])

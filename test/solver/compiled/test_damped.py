@@ -5,7 +5,7 @@
 import re
 
 from answers import FREE, reachable
-from numba import njit
+from cached_kernels import compiled
 import numpy as np
 import pytest
 import robots
@@ -29,17 +29,17 @@ from ik_node.solver.tables import Tables
 
 
 # The inner functions have no wrapper for Python.
-@njit
+@compiled
 def run_cholesky(A, b):
     return damped.cholesky_solve(A, b)
 
 
-@njit
+@compiled
 def run_substitute(A, b):
     damped.substitute(A, b)
 
 
-@njit
+@compiled
 def run_second_order(table, q, length, e, scale, damping, dq, bent, active):
     n = q.shape[0]
     work, free = workspace(n, table.shape[0] - 1), np.full(n, np.inf)
@@ -53,12 +53,12 @@ def run_second_order(table, q, length, e, scale, damping, dq, bent, active):
     return straight
 
 
-@njit
+@compiled
 def run_gram(columns, active, damping, A):
     damped.gram(columns, active, damping, A)
 
 
-@njit
+@compiled
 def run_limited_step(columns, e, q, lower, upper, scale, damping, longest, dq, active):
     n = q.shape[0]
     work = workspace(n, n)
@@ -68,7 +68,7 @@ def run_limited_step(columns, e, q, lower, upper, scale, damping, longest, dq, a
     return solved
 
 
-@njit
+@compiled
 def run_postures(T, box, poses, length, distances, order):
     goal = np.empty(GOAL_SIZE)
     fill_goal(T, box, goal)

@@ -3,7 +3,7 @@
 """The compiled parts of the null-space bias, each against an independent computation."""
 
 from answers import tip_jacobian
-from numba import njit
+from cached_kernels import compiled
 import numpy as np
 import pytest
 import robots
@@ -14,19 +14,19 @@ from ik_node.solver.compiled.layout import workspace
 
 
 # The inner functions have no wrapper for Python.
-@njit
+@compiled
 def run_null_basis(columns, active, V):
     return nullspace.null_basis(columns, active, V)
 
 
-@njit
+@compiled
 def run_manipulability(table, q, gradient):
     work = workspace(q.shape[0], table.shape[0] - 1)
     joint_frames(table, q, work.frames)
     return nullspace.manipulability_gradient(table, gradient, work)
 
 
-@njit
+@compiled
 def run_curvature(table, q, f, B):
     frames = np.empty((table.shape[0], 12))
     joint_frames(table, q, frames)

@@ -3,7 +3,7 @@
 """The compiled error of a pose and its Jacobian, against Pinocchio and finite differences."""
 
 from answers import FREE, reachable
-from numba import njit
+from cached_kernels import compiled
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -19,7 +19,7 @@ from ik_node.solver.compiled.residual import fill_goal, residual, task_columns
 
 
 # The inner functions have no wrapper for Python.
-@njit
+@compiled
 def run_residual(T, box, tip, length, e, D, columns):
     goal = np.empty(GOAL_SIZE)
     fill_goal(T, box, goal)

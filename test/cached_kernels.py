@@ -1,0 +1,26 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Compiled functions of tests, kept from run to run."""
+
+from ik_node.kinematics import kernels
+from ik_node.kinematics.compilation import cached_njit
+from ik_node.solver.compiled import (
+    closed_form,
+    damped,
+    entry,
+    layout,
+    nullspace,
+    residual,
+    solution_search,
+    subproblems,
+)
+
+CALLED = (kernels, closed_form, damped, entry, layout, nullspace, residual, solution_search,
+          subproblems)
+
+
+def compiled(function):
+    """Compile a function that calls inner ones, which have no wrapper for Python."""
+    made = cached_njit()(function)
+    kernels.forget_stale([made], CALLED)
+    return made
