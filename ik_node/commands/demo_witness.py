@@ -13,11 +13,11 @@ from ik_node.command_line.send_goal import parse
 from ik_node.commands.send_goal import make_goal
 from ik_node.motion.controller_rules import seconds
 from ik_node.node.health_checks import READY_TEXT
+from ik_node.ros.goal_answers import publish_stamped
 from ik_node.ros.handshake import greet, wait_for
 from ik_node.ros.joint_states import JointStates
 from ik_node.ros.qos import BEST_EFFORT_QOS, STATUS_QOS
-from ik_node.ros.status_messages import GoalState, values_of
-from ik_node.ui.node_client import publish_stamped
+from ik_node.ros.status_messages import is_final, values_of
 
 JOINT_STATE_TIMEOUT_S = 10.0
 
@@ -68,7 +68,7 @@ class Witness(Node):
     def final_answer(self, stamp: str) -> dict[str, str] | None:
         """Return the final answer to a goal, if it has come."""
         answer = self._goals.get(stamp)
-        return None if answer is None or answer['state'] == GoalState.ACCEPTED.value else answer
+        return answer if answer is not None and is_final(answer) else None
 
     def _on_status(self, message: DiagnosticStatus) -> None:
         values = values_of(message)

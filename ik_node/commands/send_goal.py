@@ -10,16 +10,7 @@ import json
 import sys
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticStatus
-from geometry_msgs.msg import (
-    Point,
-    PointStamped,
-    Pose,
-    PoseArray,
-    PoseStamped,
-    Quaternion,
-    QuaternionStamped,
-)
+from geometry_msgs.msg import PointStamped, PoseArray, PoseStamped, QuaternionStamped
 from nav_msgs.msg import Path
 import rclpy
 from rclpy.node import Node
@@ -30,14 +21,13 @@ from ik_node.command_line.send_goal import parse
 from ik_node.command_line.signals import INTERRUPTED_CODE
 from ik_node.commands.pose_files import read_poses
 from ik_node.errors import ParameterError
+from ik_node.ros.goal_answers import GoalAnswers, GoalValues
 from ik_node.ros.handshake import greet, wait_for
-from ik_node.ros.messages import line_to
+from ik_node.ros.messages import line_to, make_point, make_pose
 from ik_node.ros.process import leave
-from ik_node.ros.qos import STATUS_QOS
 from ik_node.ros.rotations import quaternion_from_rpy
-from ik_node.ros.status_messages import GoalState, values_of
+from ik_node.ros.status_messages import GoalState, is_final, stamp_text
 from ik_node.text import printable
-from ik_node.ui.node_client import publish_stamped
 
 WAITING_NOTICE_S = 4.0  # discovery may take 3 s
 
@@ -110,18 +100,6 @@ def joint_goal(values: Sequence[str]) -> JointState:
     return goal
 
 
-def make_point(xyz: Sequence[float]) -> Point:
-    """Return a position as a message."""
-    x, y, z = xyz
-    return Point(x=x, y=y, z=z)
-
-
-def make_pose(xyz: Sequence[float], quaternion: Sequence[float]) -> Pose:
-    """Return a position and a quaternion x, y, z, w as a message."""
-    x, y, z, w = quaternion
-    return Pose(position=make_point(xyz), orientation=Quaternion(x=x, y=y, z=z, w=w))
-
-
 def _quaternion(rpy: Sequence[float] | None,
                 quat: Sequence[float] | None) -> Sequence[float] | None:
     return tuple(map(float, quaternion_from_rpy(*rpy))) if rpy else quat
@@ -132,20 +110,15 @@ class Sender(Node):
 
     def __init__(self, target: str, topic: str, kind: type) -> None:
         super().__init__('send_goal', start_parameter_services=False)
-        self.answers: list[dict[str, str]] = []
-        self._stamp = ''
+        self.answers: list[GoalValues] = []
         self.publisher = self.create_publisher(kind, f'{target}/{topic}', 10)
-        self.subscription = self.create_subscription(
-            DiagnosticStatus, f'{target}/status', self._on_status, STATUS_QOS)
+        self._expected = GoalAnswers(self, target)
 
     def send(self, goal: Any) -> None:
         """Stamp and publish the goal; its answers repeat the stamp."""
-        self._stamp = publish_stamped(self, self.publisher, goal)
-
-    def _on_status(self, message: DiagnosticStatus) -> None:
-        values = values_of(message)
-        if values.get('stamp') == self._stamp:
-            self.answers.append({**values, 'message': message.message})
+        goal.header.stamp = self.get_clock().now().to_msg()
+        self._expected.expect(stamp_text(goal.header.stamp), self.answers.append)
+        self.publisher.publish(goal)
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -175,8 +148,7 @@ def _run(node: Sender, goal: Any, options: argparse.Namespace) -> int:
               'this ROS_DOMAIN_ID and namespace (--node)?', file=sys.stderr)
         return 2
     node.send(goal)
-    final = {state.value for state in GoalState} - {GoalState.ACCEPTED.value}
-    if not wait_for(node, lambda: bool(node.answers) and node.answers[-1]['state'] in final,
+    if not wait_for(node, lambda: bool(node.answers) and is_final(node.answers[-1]),
                     options.timeout):
         heard = printable(node.answers[-1]['message']) if node.answers else 'nothing'
         print(f'send_goal: no final answer within {options.timeout:g} s; the last was: {heard}',

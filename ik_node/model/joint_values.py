@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from ik_node.errors import ParameterError
@@ -25,6 +28,21 @@ def one_per_joint(chain: Chain, values: tuple[float, ...], what: str) -> np.ndar
     if array is None or array.shape not in ((1,), (chain.n,)) or not np.isfinite(array).all():
         raise ParameterError(f'{what} needs 1 or {chain.n} finite numbers, got {shown(values)}')
     return np.broadcast_to(array, (chain.n,)).copy()
+
+
+def limited_chain(chain: Chain, values: Mapping[str, Any]) -> Chain:
+    """
+    Return a chain within the position limits that the parameters set.
+
+    Raises
+    ------
+    ParameterError
+        If a list has the wrong length, or as for :meth:`Chain.with_limits`.
+
+    """
+    names = 'motion.lower_limits', 'motion.upper_limits'
+    return chain.with_limits(*(one_per_joint(chain, values[name], f'the parameter {name}')
+                               if values[name] else None for name in names))
 
 
 def real_array(values: object) -> np.ndarray | None:

@@ -14,6 +14,7 @@ from ik_node.errors import IkNodeError, ParameterError, Reason
 from ik_node.kinematics.arm import forward_kinematics, singular_values
 from ik_node.kinematics.compilation import compilation_told
 from ik_node.model.chain import make_chain
+from ik_node.model.joint_values import limited_chain
 from ik_node.model.urdf import Tree
 from ik_node.motion.point_to_point import warm_up
 from ik_node.node.active_flag import ActiveFlag
@@ -39,7 +40,7 @@ from ik_node.node.scene_changes import SceneChanges
 from ik_node.node.scene_display import SceneDisplay
 from ik_node.node.scene_topics import SceneTopics
 from ik_node.node.semantic_description import SemanticDescription
-from ik_node.node.settings import limited_chain, make_settings, start_options
+from ik_node.node.settings import make_settings, start_options
 from ik_node.node.stamp_check import StampCheck
 from ik_node.node.stream import Stream
 from ik_node.node.time_jumps import TimeJumps
@@ -47,7 +48,7 @@ from ik_node.ros.description import Description
 from ik_node.ros.node_parameters import other_than_default
 from ik_node.ros.parameters import IK_NODE
 from ik_node.ros.process import forget_garbage
-from ik_node.ros.status_messages import GoalState
+from ik_node.ros.status_messages import GoalState, home_text
 from ik_node.solver.goal import Goal
 from ik_node.text import quote
 
@@ -204,7 +205,7 @@ class Components:
     def _on_home(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         task = self._intake.home()
         response.success = task.state not in (GoalState.REJECTED, GoalState.FAILED)
-        response.message = f'goal {task.number}, see ~/status'
+        response.message = home_text(task.number)
         return response
 
     def halt(self, reason: Reason, sentence: str) -> None:

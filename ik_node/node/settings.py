@@ -144,21 +144,6 @@ def start_options(values: Values) -> StartOptions:
                            if not row.live and row.fills})
 
 
-def limited_chain(chain: Chain, values: Values) -> Chain:
-    """
-    Return a chain within the position limits that the parameters set.
-
-    Raises
-    ------
-    ParameterError
-        If a list has the wrong length, or as for :meth:`Chain.with_limits`.
-
-    """
-    names = 'motion.lower_limits', 'motion.upper_limits'
-    return chain.with_limits(*(one_per_joint(chain, values[name], f'the parameter {name}')
-                               if values[name] else None for name in names))
-
-
 def make_settings(values: Values, chain: Chain,
                   collisions: CollisionModel | None = None,
                   scene: Scene | None = None) -> Settings:

@@ -5,10 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from time import monotonic
 
 from rcl_interfaces.srv import GetParameters
 import rclpy
+from rclpy.executors import Executor
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 
@@ -16,8 +18,11 @@ from ik_node.command_line.signals import signals_deferred
 
 ANSWER_TIMEOUT_S = 0.5
 
+Wait = Callable[[Callable[[], object], float], bool]
 
-def wait_for(node: Node, condition: Callable[[], object], seconds: float) -> bool:
+
+def wait_for(node: Node, condition: Callable[[], object], seconds: float,
+             executor: Executor | None = None) -> bool:
     """
     Spin until a condition holds; return False if the time runs out.
 
@@ -29,11 +34,12 @@ def wait_for(node: Node, condition: Callable[[], object], seconds: float) -> boo
         if monotonic() > end:
             return False
         with signals_deferred():
-            rclpy.spin_once(node, timeout_sec=0.05)
+            rclpy.spin_once(node, executor=executor, timeout_sec=0.05)
     return True
 
 
-def greet(node: Node, target: str, seconds: float, publisher: Publisher) -> bool:
+def greet(node: Node, target: str, seconds: float, publisher: Publisher,
+          wait: Wait | None = None) -> bool:
     """
     Call a service of another node, to know that both sides have discovered each other.
 
@@ -52,6 +58,9 @@ def greet(node: Node, target: str, seconds: float, publisher: Publisher) -> bool
         How long to try.
     publisher : Publisher
         Of this node, to a topic that the other node subscribes to.
+    wait : callable, optional
+        Takes a condition and seconds, and waits as :func:`wait_for` does; by default that.
+        For a node that another thread spins.
 
     Returns
     -------
@@ -59,15 +68,16 @@ def greet(node: Node, target: str, seconds: float, publisher: Publisher) -> bool
         False if the other node did not answer.
 
     """
+    wait = wait or partial(wait_for, node)
     client = node.create_client(GetParameters, f'{target}/get_parameters')
     end = monotonic() + seconds
     try:
         while monotonic() < end:
-            if wait_for(node, client.service_is_ready, min(ANSWER_TIMEOUT_S, seconds)):
+            if wait(client.service_is_ready, min(ANSWER_TIMEOUT_S, seconds)):
                 answer = client.call_async(GetParameters.Request())
-                if wait_for(node, answer.done, ANSWER_TIMEOUT_S):
-                    return wait_for(node, publisher.get_subscription_count,
-                                    max(end - monotonic(), ANSWER_TIMEOUT_S))
+                if wait(answer.done, ANSWER_TIMEOUT_S):
+                    return wait(publisher.get_subscription_count,
+                                max(end - monotonic(), ANSWER_TIMEOUT_S))
                 client.remove_pending_request(answer)
         return False
     finally:

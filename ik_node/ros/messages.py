@@ -133,6 +133,18 @@ def joints_from_state(message: JointState, chain: Chain, q: np.ndarray) -> np.nd
     return np.clip(goal, chain.lower, chain.upper)
 
 
+def make_point(xyz: Sequence[float]) -> Point:
+    """Return a position as a geometry_msgs/Point."""
+    x, y, z = xyz
+    return Point(x=x, y=y, z=z)
+
+
+def make_pose(xyz: Sequence[float], quaternion: Sequence[float]) -> Pose:
+    """Return a position and a quaternion x, y, z, w as a geometry_msgs/Pose."""
+    x, y, z, w = quaternion
+    return Pose(position=make_point(xyz), orientation=Quaternion(x=x, y=y, z=z, w=w))
+
+
 def fill_pose(message: Pose, T: np.ndarray) -> None:
     """Write a matrix (4, 4) into a geometry_msgs/Pose."""
     p, o = message.position, message.orientation

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
+import re
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -24,6 +25,7 @@ class GoalState(str, Enum):
     STOPPED = 'stopped'
 
 
+HOME_TEXT = re.compile(r'goal (\d+),')
 STATE_LEVELS = {
     GoalState.ACCEPTED: DiagnosticStatus.OK,
     GoalState.REACHED: DiagnosticStatus.OK,
@@ -37,6 +39,22 @@ STATE_LEVELS = {
 def stamp_text(stamp: Time) -> str:
     """Return a stamp as answers repeat it."""
     return f'{stamp.sec}.{stamp.nanosec:09d}'
+
+
+def home_text(number: int) -> str:
+    """Return the answer of the service ``~/home``, which names the goal that it became."""
+    return f'goal {number}, see ~/status'
+
+
+def home_number(text: str) -> str:
+    """Return the number in a :func:`home_text`, as answers have it; '' if there is none."""
+    found = HOME_TEXT.match(text)
+    return found[1] if found else ''
+
+
+def is_final(values: Mapping[str, str]) -> bool:
+    """Return whether an answer, by its values, is the last one to its goal."""
+    return values['state'] != GoalState.ACCEPTED.value
 
 
 def values_of(status: DiagnosticStatus) -> dict[str, str]:

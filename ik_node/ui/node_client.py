@@ -14,14 +14,13 @@ from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.client import Client
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from ik_node.ros.clocks import steady_clock
+from ik_node.ros.goal_answers import publish_stamped
 from ik_node.ros.goal_kinds import goal_topics
 from ik_node.ros.messages import line_to, point_stamped, pose_stamped
-from ik_node.ros.status_messages import stamp_text
 
 SERVICE_TIMEOUT_S = 10.0
 GOAL_DEPTH = 10  # depth of the publishers of goals
@@ -35,13 +34,6 @@ class Kind(str, Enum):
     POSE = 'pose'
     POSITION = 'position'
     POINTING = 'pointing'
-
-
-def publish_stamped(node: Node, publisher: Publisher, message: Any) -> str:
-    """Stamp a message with the time of `node` and publish it; return the stamp's text."""
-    message.header.stamp = node.get_clock().now().to_msg()
-    publisher.publish(message)
-    return stamp_text(message.header.stamp)
 
 
 class Commands:

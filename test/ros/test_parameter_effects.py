@@ -14,6 +14,7 @@ import robots
 from ik_node.errors import ParameterError
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import make_chain
+from ik_node.model.joint_values import limited_chain
 from ik_node.model.urdf import read_urdf
 from ik_node.motion.following.follower import Follower
 from ik_node.motion.point_to_point import plan_point_to_point
@@ -21,7 +22,7 @@ from ik_node.motion.start_state import StartState
 from ik_node.motion.tip_speed import tip_rates
 from ik_node.motion.tool_path.plan import plan_path
 from ik_node.motion.trajectory import MotionState
-from ik_node.node.settings import limited_chain, make_settings
+from ik_node.node.settings import make_settings
 from ik_node.ros.parameters import IK_NODE
 
 SIX_AXES = make_chain(read_urdf(ARM))
