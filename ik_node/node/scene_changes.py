@@ -31,6 +31,11 @@ class SceneChanges:
     renew : callable
         Makes the settings of a robot anew, after its scene has changed.
 
+    Attributes
+    ----------
+    complaint : str
+        Why the latest change that was not made was not.
+
     """
 
     def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, frames: Frames,
@@ -42,10 +47,13 @@ class SceneChanges:
         self._motion = motion
         self._stamps = stamps
         self._renew = renew
+        self.complaint = ''
 
     def take(self, what: str, change: Callable[[Robot], None]) -> bool:
         """
         Change the scene of the robot as a whole, or not at all; return whether it changed.
+
+        If not, :attr:`complaint` says why.
 
         Parameters
         ----------
@@ -88,7 +96,8 @@ class SceneChanges:
                 robot.told_objects = told
                 raise
         except (IkNodeError, NotYet) as error:
-            self._node.get_logger().warning(f'{what} of the scene changed nothing: {error}')
+            self.complaint = f'{what} of the scene changed nothing: {error}'
+            self._node.get_logger().warning(self.complaint)
             return None
         return robot
 
