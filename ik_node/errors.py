@@ -92,6 +92,9 @@ class Reason(str, Enum):
     MODEL_INVALID = 'MODEL_INVALID', 'the robot description cannot be used'
     CHAIN_INVALID = 'CHAIN_INVALID', 'there is no usable chain between the links'
     PARAMETER_INVALID = 'PARAMETER_INVALID', 'a parameter or argument is not allowed'
+    NODE_MISSING = 'NODE_MISSING', 'no ik_node answers, or it has ended'
+    NO_ANSWER = 'NO_ANSWER', 'no answer came within the time that was allowed'
+    CALL_INVALID = 'CALL_INVALID', 'the client cannot do this here, or the node refused it'
 
 
 class IkNodeError(Exception):

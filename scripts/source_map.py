@@ -47,6 +47,7 @@ REST = {
     'ros': 'action client, markers, handshake, QoS on the log',
     'node': 'stream, preview, display, health, names, callback delay',
     'simulation': 'the simulated controller, and MuJoCo\'s arm',
+    'client': 'programs that move an arm',
     'ui': 'handle, RViz',
     'ui/viewer': 'the page in the browser',
     'doctor': '`ik_doctor`',

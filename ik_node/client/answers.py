@@ -1,0 +1,92 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the node answers to goals and previews."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ik_node.ros.status_messages import GoalState
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Answer:
+    """
+    An answer to a goal.
+
+    Attributes
+    ----------
+    state : GoalState
+        'accepted', or how the goal ended: 'reached', 'rejected', 'failed', 'superseded',
+        'stopped'.
+    reason : str
+        One word, of :class:`ik_node.errors.Reason`.
+    message : str
+        One sentence.
+    values : mapping of str to str
+        All values, such as ``duration`` (s) and ``measured_position_error_m``.
+
+    """
+
+    state: GoalState
+    reason: str
+    message: str
+    values: Mapping[str, str] = field(repr=False)
+
+    @property
+    def reached(self) -> bool:
+        """Return whether the arm is at the goal."""
+        return self.state is GoalState.REACHED
+
+    @classmethod
+    def of(cls, values: Mapping[str, str]) -> Answer:
+        """Return the answer with these values (:data:`ik_node.ros.goal_answers.GoalValues`)."""
+        return cls(GoalState(values['state']), values.get('reason', ''),
+                   values.get('message', ''), values)
+
+
+@dataclass(frozen=True, eq=False)
+class PreviewReport:
+    """
+    What would become of a goal.
+
+    Attributes
+    ----------
+    colour : str
+        'green' (reachable), 'amber' (reachable, but a joint moves far or ends close to a limit,
+        or the arm close to a singularity) or 'red' (not reachable).
+    reason : str
+        One word, of :class:`ik_node.errors.Reason`.
+    message : str
+        One sentence.
+    q : (n,) array or None
+        Joint positions in the order of the chain, rad or m; None if there are none.
+    values : mapping of str to str
+        All values, such as ``jump`` (rad or m) and ``limiting_joint``.
+
+    """
+
+    colour: str
+    reason: str
+    message: str
+    q: NDArray[np.float64] | None
+    values: Mapping[str, str] = field(repr=False)
+
+    @property
+    def reachable(self) -> bool:
+        """Return whether joint positions reach the goal."""
+        return self.colour != 'red'
+
+    @classmethod
+    def of(cls, values: Mapping[str, str], message: str) -> PreviewReport:
+        """Return the report with these values and this sentence."""
+        numbers = np.array(values.get('q', '').split(), dtype=float)
+        return cls(values.get('colour', 'red'), values.get('reason', ''), message,
+                   numbers if len(numbers) else None, values)

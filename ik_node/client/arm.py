@@ -1,0 +1,517 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""An arm that an ik_node moves, for programs in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+import random
+from threading import Lock
+from types import TracebackType
+from typing import Any, TYPE_CHECKING
+
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticStatus
+from geometry_msgs.msg import Pose, PoseArray, PoseStamped
+from nav_msgs.msg import Path
+import numpy as np
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from ik_node.client.answers import PreviewReport
+from ik_node.client.connection import Connection
+from ik_node.client.description import ArmDescription, subscribed_topic
+from ik_node.client.errors import AnswerTimeoutError, ClientError
+from ik_node.client.gripper import Gripper, GRIPPER_ACTION
+from ik_node.client.handles import GoalHandle, Handle
+from ik_node.client.poses import PoseLike, stamped_orientation, stamped_point, stamped_pose
+from ik_node.client.scene import SceneClient
+from ik_node.client.streams import Stream
+from ik_node.ros.clocks import nanoseconds_of
+from ik_node.ros.joint_states import JointStates
+from ik_node.ros.messages import line_to, matrix_from_pose
+from ik_node.ros.qos import BEST_EFFORT_QOS
+from ik_node.ros.status_messages import home_number, stamp_text, values_of
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from ik_node.kinematics.arm import Arm as KinematicArm
+    from ik_node.solver.result import Posture, Result
+    from ik_node.solver.solver import Solver
+
+FIRST_STATE_S = 5.0             # for the first joint state or tip pose
+MAX_STAMP_OFFSET_NS = 1_000_000  # of a client, where simulated time has the same stamp for many
+
+
+class Arm:
+    """
+    An arm that a running ik_node moves.
+
+    Commands return at once, with a handle.  ``arm.move(pose).wait()`` waits until the arm is
+    there; ``await arm.move(pose)`` does in coroutines.  Whatever is not reached raises an error
+    with the reason that the node gives.  A newer goal takes the place of the one under way.
+
+    The client has a node and a thread of its own, so it works in plain scripts and in callbacks
+    of other nodes.  In a plain script Ctrl-C stops the arm before the program ends, if one of
+    its goals is open; so does an error that leaves a ``with Arm() as arm:`` block.
+
+    Parameters
+    ----------
+    name : str, optional
+        Of the ik_node, such as 'ik_node' or '/left/ik_node'.  By default the only one there is.
+    namespace : str, optional
+        In which the node is.
+    node : rclpy.node.Node, optional
+        A node of the caller: its context and namespace are used, and its executor runs the
+        callbacks that are given to handles.  Signals remain the caller's; when ROS is shut down
+        during a goal, the arm is stopped.
+    timeout : float
+        How long to look for the node, s.
+
+    Raises
+    ------
+    NodeUnreachableError
+        If no such node answers in time, or if there are several and no name is given.
+    ClientError
+        If the node is not configured, or simulated time does not arrive.
+
+    Notes
+    -----
+    The methods that take poses share these parameters:
+
+    * `pose`: a PoseStamped, a Pose, a matrix (4, 4), or seven numbers x, y, z, qx, qy, qz, qw;
+      or a position (3,) with `quaternion` (x, y, z, w) or `rpy` (fixed-axis roll, pitch, yaw,
+      rad).  Positions are in m.
+    * `frame`, str, optional: frame of the pose, a link of the URDF or a TF frame.  By default
+      the base link of the arm.
+
+    They raise a ClientError if that is no pose; the node refuses what cannot be reached.
+    """
+
+    def __init__(self, name: str | None = None, *, namespace: str = '',
+                 node: Node | None = None, timeout: float = 10.0) -> None:
+        self._stamp_lock, self._last_stamp = Lock(), 0
+        self._previews: dict[str, Handle[PreviewReport]] = {}
+        self._states, self._states_topic = JointStates(), ''
+        self._tip: PoseStamped | None = None
+        self._connection = Connection(name, namespace, node, timeout, self._create)
+
+    def _create(self, connection: Connection) -> list[Any]:
+        """Create what the arm needs; return the publishers whose topics the node must have."""
+        self._connection = connection
+        self.scene = SceneClient(connection, self._base_frame, self._stamp)
+        connection.node.create_subscription(DiagnosticStatus, f'{connection.target}/preview',
+                                            self._on_preview, 10)
+        connection.node.create_subscription(PoseStamped, f'{connection.target}/tip_pose',
+                                            self._on_tip_pose, BEST_EFFORT_QOS)
+        return [self.scene.publisher]
+
+    def __repr__(self) -> str:
+        return f'Arm({self.name!r})'
+
+    @property
+    def name(self) -> str:
+        """Return the full name of the node."""
+        return self._connection.target
+
+    # ---- goals --------------------------------------------------------------
+
+    def move(self, pose: PoseLike, quaternion: Sequence[float] | None = None, *,
+             frame: str | None = None, rpy: Sequence[float] | None = None) -> GoalHandle:
+        """Move the tip to a pose, by the fastest motion or as ``motion.straight`` says."""
+        return self._send('pose', self._pose(pose, quaternion, frame, rpy))
+
+    def line(self, pose: PoseLike, quaternion: Sequence[float] | None = None, *,
+             frame: str | None = None, rpy: Sequence[float] | None = None) -> GoalHandle:
+        """Move the tip to a pose in a straight line."""
+        end = self._pose(pose, quaternion, frame, rpy)
+        return self._send('path', line_to(end.pose, end.header.frame_id))
+
+    def path(self, poses: Sequence[PoseLike], *, frame: str | None = None) -> GoalHandle:
+        """
+        Move the tip through poses in straight lines.
+
+        Each is as one argument of :meth:`move`; `frame` is for those without a frame.
+        """
+        return self._send('path', Path(poses=[
+            self._pose(each, None, None if isinstance(each, PoseStamped) else frame)
+            for each in poses]))
+
+    def arc(self, through: PoseLike, end: PoseLike, *, start: PoseLike | None = None,
+            frame: str | None = None) -> GoalHandle:
+        """
+        Move the tip along a circular arc.
+
+        Parameters
+        ----------
+        through : pose
+            On the way, as one argument of :meth:`move`; with seven numbers or a matrix.
+        end : pose
+        start : pose, optional
+            By default where the tip is, and the arm must be at rest.
+        frame : str, optional
+            Of all poses.
+
+        """
+        poses = [self._pose(each, None, frame) for each in (start, through, end)
+                 if each is not None]
+        frames = sorted({each.header.frame_id for each in poses})
+        if len(frames) > 1:
+            raise ClientError(f'the poses of the arc are in the frames {", ".join(frames)}; give '
+                              'them in one')
+        message = PoseArray(poses=[each.pose for each in poses])
+        message.header.frame_id = frames[0]
+        return self._send('arc', message)
+
+    def position(self, position: ArrayLike, *, frame: str | None = None) -> GoalHandle:
+        """Move the tip to a position (3,), m, in any orientation; also Point, PointStamped."""
+        return self._send('position', stamped_point(position, frame, self._base_frame))
+
+    def point(self, pose: PoseLike, quaternion: Sequence[float] | None = None, *,
+              frame: str | None = None, rpy: Sequence[float] | None = None) -> GoalHandle:
+        """Move the tip to a pose with its z axis as in the pose; the angle about it is free."""
+        return self._send('pointing', self._pose(pose, quaternion, frame, rpy))
+
+    def turn(self, orientation: Any = None, *, frame: str | None = None,
+             rpy: Sequence[float] | None = None) -> GoalHandle:
+        """
+        Turn the tip where it is.
+
+        Parameters
+        ----------
+        orientation : (4,) or (3, 3) array, Quaternion or QuaternionStamped, optional
+            A quaternion x, y, z, w, or a rotation matrix.
+        rpy : 3 floats, optional
+            Instead: fixed-axis roll, pitch, yaw, rad.
+        frame : str, optional
+            'tool0', or how the tip is called, for a rotation about the tool.
+
+        """
+        return self._send('orientation', stamped_orientation(
+            orientation, frame, self._base_frame, rpy))
+
+    def joints(self, positions: Mapping[str, float] | ArrayLike | JointState) -> GoalHandle:
+        """
+        Move joints.
+
+        Parameters
+        ----------
+        positions : mapping, (n,) array or JointState
+            Rad or m: of joints by their names, the others stay; or of all joints, in the order
+            of the chain.
+
+        """
+        if isinstance(positions, JointState):
+            message = JointState(header=positions.header, name=positions.name,
+                                 position=positions.position)
+        elif isinstance(positions, Mapping):
+            message = JointState(name=[*positions],
+                                 position=[float(value) for value in positions.values()])
+        else:
+            message = JointState(position=[
+                float(value) for value in np.asarray(positions, dtype=float).ravel()])
+        return self._send('joints', message)
+
+    def home(self) -> GoalHandle:
+        """Move to the preferred joint positions of the node."""
+        goal, answers = GoalHandle(self._connection, 'home'), self._connection.answers
+        before = answers.count
+
+        def on_response(call: Handle[str]) -> None:
+            text = call.result or str(call.exception)
+            number = home_number(text.rpartition(': ')[2])
+            if not number:
+                goal.finish(error=call.exception or ClientError(f'~/home answered: {text}'))
+                return
+            answers.expect_where(lambda values: values.get('kind') == 'home'
+                                 and values.get('goal') == number, goal.take, before)
+
+        call = self._connection.trigger('home')
+        call.on_end(lambda: on_response(call))
+        return goal
+
+    def stream(self) -> Stream:
+        """
+        Follow poses that come often, up to 500 a second.
+
+        ::
+
+            with arm.stream() as stream:
+                while ...:
+                    stream.send(pose)
+                    time.sleep(0.01)
+        """
+        return Stream(self._connection, self._base_frame, self._stamp)
+
+    def stop(self) -> Handle[str]:
+        """Bring the arm to rest within its limits; open goals end as stopped."""
+        return self._connection.trigger('stop')
+
+    # ---- before a motion ----------------------------------------------------
+
+    def preview(self, pose: Any, quaternion: Sequence[float] | None = None, *,
+                frame: str | None = None, rpy: Sequence[float] | None = None,
+                kind: str = 'pose') -> Handle[PreviewReport]:
+        """
+        Ask the node whether and how it would reach a pose; nothing moves.
+
+        It solves as for a goal: with its options, and free of collisions.  A newer preview takes
+        the place of one that has not been answered.
+
+        Parameters
+        ----------
+        kind : str
+            'pose', 'pointing' or 'position'; then `pose` may be a position (3,).
+
+        """
+        topic = f'preview_{kind}'
+        if topic not in self._connection.publishers:
+            raise ClientError(f'there is no preview of {kind!r}; there are pose, pointing and '
+                              'position')
+        message = stamped_point(pose, frame, self._base_frame) if kind == 'position' \
+            else self._pose(pose, quaternion, frame, rpy)
+        handle: Handle[PreviewReport] = Handle(self._connection, 'the preview')
+        for older in [*self._previews.values()]:
+            older.finish(error=ClientError('a newer preview took its place'))
+        message.header.stamp = self._stamp(message)
+        stamp = stamp_text(message.header.stamp)
+        self._previews[stamp] = handle
+        handle.on_end(lambda: self._previews.pop(stamp, None))
+        self._connection.publishers[topic].publish(message)
+        return handle
+
+    def plan(self) -> Handle[str]:
+        """
+        Ask the node to plan and show the motion to the latest preview; nothing moves.
+
+        Returns
+        -------
+        Handle
+            Its result is a sentence with the duration and the length of the motion.
+
+        """
+        return self._connection.trigger('plan')
+
+    # ---- the solver in this program -----------------------------------------
+
+    @cached_property
+    def kinematics(self) -> KinematicArm:
+        """
+        Return the arm of the library, from the URDF that the node uses.
+
+        Forward kinematics, Jacobians and more, see :func:`ik_node.load_urdf`.  The first use
+        loads the compiler.
+
+        Raises
+        ------
+        ClientError
+            If the URDF is in a file of another machine.
+
+        """
+        return self._description.kinematics()
+
+    @cached_property
+    def solver(self) -> Solver:
+        """Return a solver of the library for :attr:`kinematics`, with default options."""
+        from ik_node.solver.solver import Solver
+        return Solver(self.kinematics)
+
+    def ik(self, pose: Any, seed: ArrayLike | None = None, **options: Any) -> Result:
+        """
+        Find joint positions for a pose in this program; nothing moves.
+
+        The solver is that of the library, on the URDF and the position limits of the node.  It
+        knows neither the scene nor the options of the node, which may answer with another
+        posture; :meth:`preview` asks the node itself.
+
+        Parameters
+        ----------
+        pose : (4, 4) or (7,) array, PoseStamped, Pose or Goal
+            Of the tip in the base link; m.
+        seed : (n,) array, optional
+            The posture to start from, rad or m; by default the present one.
+        **options
+            Of :meth:`ik_node.Solver.solve`.
+
+        Returns
+        -------
+        Result
+            With ``success``, ``q`` (n,), ``status`` and ``message``.
+
+        """
+        return self.solver.solve(self._goal(pose), self.q if seed is None else np.asarray(seed),
+                                 **options)
+
+    def postures(self, pose: Any, seed: ArrayLike | None = None) -> tuple[Posture, ...]:
+        """Return all joint positions for a pose, the nearest to `seed` first; as :meth:`ik`."""
+        return self.solver.solve_all(self._goal(pose),
+                                     self.q if seed is None else np.asarray(seed))
+
+    # ---- state --------------------------------------------------------------
+
+    @property
+    def base_link(self) -> str:
+        """Return the frame of poses without one, the base link of the arm."""
+        return self._base_frame()
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Return the joints of the arm, in the order of the chain."""
+        return tuple(self._description.chain.joint_names)
+
+    @property
+    def joint_positions(self) -> dict[str, float]:
+        """
+        Return the latest positions of all joints that are measured, by their names, rad or m.
+
+        Raises
+        ------
+        AnswerTimeoutError
+            If no joint state comes.
+
+        """
+        self._listen_to_states(())
+        return dict(self._states.positions)
+
+    @property
+    def q(self) -> NDArray[np.float64]:
+        """Return the latest positions (n,) of :attr:`joint_names`, rad or m; errors as before."""
+        names = self.joint_names
+        self._listen_to_states(names)
+        return np.array([self._states.positions[name] for name in names])
+
+    @property
+    def tip_pose(self) -> NDArray[np.float64]:
+        """
+        Return the latest pose (4, 4) of the tip in the base link, m.
+
+        The node publishes it ``tip_pose_rate`` times a second.
+
+        Raises
+        ------
+        AnswerTimeoutError
+            If none comes.
+
+        """
+        return matrix_from_pose(self._first_tip_pose().pose)
+
+    # ---- gripper ------------------------------------------------------------
+
+    def gripper(self, action: str = GRIPPER_ACTION) -> Gripper:
+        """
+        Return a client of a gripper.
+
+        Parameters
+        ----------
+        action : str
+            Name of the action, of type control_msgs/GripperCommand, in the namespace of the node
+            unless it begins with /.
+
+        """
+        return Gripper(self._connection, action)
+
+    # ---- the end ------------------------------------------------------------
+
+    def close(self) -> None:
+        """Leave ROS.  The motion goes on, but open handles end with an error."""
+        self._connection.close()
+
+    def __enter__(self) -> Arm:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        if kind is not None:
+            self._connection.stop_if_moving()
+        self.close()
+
+    # ---- inside -------------------------------------------------------------
+
+    @cached_property
+    def _description(self) -> ArmDescription:
+        return ArmDescription(self._connection)
+
+    def _pose(self, pose: PoseLike, quaternion: Sequence[float] | None = None,
+              frame: str | None = None, rpy: Sequence[float] | None = None) -> PoseStamped:
+        return stamped_pose(pose, frame, self._base_frame, quaternion, rpy)
+
+    def _goal(self, pose: Any) -> Any:
+        """Return a goal as the solver takes it."""
+        if isinstance(pose, PoseStamped):
+            if pose.header.frame_id != self._base_frame():
+                raise ClientError(f'the pose is in {pose.header.frame_id!r}; the solver takes '
+                                  f'poses in the base link, {self._base_frame()!r}')
+            return matrix_from_pose(pose.pose)
+        return matrix_from_pose(pose) if isinstance(pose, Pose) else pose
+
+    def _send(self, kind: str, message: Any) -> GoalHandle:
+        connection = self._connection
+        goal = GoalHandle(connection, kind)
+        message.header.stamp = self._stamp(message)
+        stamp = stamp_text(message.header.stamp)
+        connection.answers.expect(stamp, goal.take)
+        goal.on_end(lambda: connection.answers.forget(stamp))
+        connection.publishers[f'goal_{kind}'].publish(message)
+        return goal
+
+    def _stamp(self, message: Any) -> Time:
+        """Return the stamp of a message that is sent: its own if it has one, and no other's."""
+        own = 0 if message is None else nanoseconds_of(message.header.stamp)
+        clock = self._connection.node.get_clock()
+        with self._stamp_lock:
+            number = own or max(clock.now().nanoseconds + (
+                self._stamp_offset if clock.ros_time_is_active else 0), self._last_stamp + 1)
+            while True:
+                sec, nanosec = divmod(number, 10**9)
+                stamp = Time(sec=sec, nanosec=nanosec)
+                if not self._connection.answers.expects(stamp_text(stamp)):
+                    break
+                number += 1
+            if not own:
+                self._last_stamp = number
+        return stamp
+
+    @cached_property
+    def _stamp_offset(self) -> int:
+        return random.randrange(MAX_STAMP_OFFSET_NS)
+
+    def _base_frame(self) -> str:
+        return str(self._first_tip_pose().header.frame_id)
+
+    def _first_tip_pose(self) -> PoseStamped:
+        self._await(lambda: self._tip is not None, f'{self.name}/tip_pose')
+        return self._tip
+
+    def _on_tip_pose(self, message: PoseStamped) -> None:
+        self._tip = message
+
+    def _listen_to_states(self, names: Sequence[str]) -> None:
+        """Receive joint states from now on, and wait until there are some of these joints."""
+        connection = self._connection
+        with connection.lock:
+            if not self._states_topic:
+                self._states_topic = subscribed_topic(
+                    connection.node, self.name, 'sensor_msgs/msg/JointState', ('goal_joints',),
+                    'joint_states')
+                connection.node.create_subscription(JointState, self._states_topic,
+                                                    self._on_state, BEST_EFFORT_QOS)
+        positions = self._states.positions
+        self._await(lambda: all(name in positions for name in names) if names else positions,
+                    self._states_topic)
+
+    def _on_state(self, message: JointState) -> None:
+        self._states.take(message, 1e-9 * nanoseconds_of(message.header.stamp))
+
+    def _on_preview(self, message: DiagnosticStatus) -> None:
+        values = values_of(message)
+        handle = self._previews.get(values.get('stamp', ''))
+        if handle is not None:
+            handle.finish(PreviewReport.of(values, message.message))
+
+    def _await(self, condition: Callable[[], object], topic: str) -> None:
+        self._connection.require_open()
+        if not self._connection.wait_until(condition, FIRST_STATE_S):
+            raise AnswerTimeoutError(f'nothing came on {topic} within {FIRST_STATE_S:g} s; are '
+                                     'the joint states of all joints published?')

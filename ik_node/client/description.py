@@ -1,0 +1,112 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The model of the arm that the node uses, for the solver in the client."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rclpy.node import Node
+from std_msgs.msg import String
+
+from ik_node.client.errors import AnswerTimeoutError, ClientError
+from ik_node.model.chain import Chain, make_chain
+from ik_node.model.joint_values import limited_chain
+from ik_node.model.urdf import parse_urdf, read_urdf, Tree
+from ik_node.ros.qos import LATCHED_QOS
+from ik_node.text import quote
+
+if TYPE_CHECKING:
+    from ik_node.client.connection import Connection
+    from ik_node.kinematics.arm import Arm as KinematicArm
+
+DESCRIPTION_PATIENCE_S = 5.0
+PARAMETER_NAMES = ('robot_description', 'urdf_file', 'base_link', 'tip_link',
+                   'motion.lower_limits', 'motion.upper_limits')
+OTHER_TEXTS = 'instance', 'robot_description_semantic'  # topics of the same type
+
+
+class ArmDescription:
+    """
+    The URDF, the links and the position limits that the node uses, asked of it once.
+
+    Attributes
+    ----------
+    tree : Tree
+    chain : Chain
+        Within ``motion.lower_limits`` and ``motion.upper_limits``.
+
+    Raises
+    ------
+    ClientError
+        If the node reads a file that is not here, or does not answer.
+    IkNodeError
+        If the URDF cannot be used.
+
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        values = connection.parameters(PARAMETER_NAMES)
+        self.tree = self._tree(connection, values['robot_description'], values['urdf_file'])
+        self._values = values
+        self._links = values['base_link'], values['tip_link']
+        self.chain: Chain = limited_chain(make_chain(self.tree, *self._links), values)
+
+    def _tree(self, connection: Connection, text: str, file: str) -> Tree:
+        if text:
+            return parse_urdf(text)
+        if file:
+            if not file.startswith(('package://', 'file://')) and not Path(file).exists():
+                raise ClientError(f'{connection.target} reads its URDF from {quote(file)}, which '
+                                  'is not on this machine; give it robot_description instead')
+            return read_urdf(file)
+        return parse_urdf(_latched_text(connection))
+
+    def kinematics(self) -> KinematicArm:
+        """Return the arm as :func:`ik_node.load_urdf` does, with the limits of the node."""
+        from ik_node.kinematics.arm import Arm as KinematicArm
+        arm = KinematicArm.from_tree(self.tree, *self._links)
+        limited = limited_chain(arm, self._values)
+        assert isinstance(limited, KinematicArm)  # with_limits returns the class it is given
+        return limited
+
+
+def subscribed_topic(node: Node, target: str, kind: str, but: tuple[str, ...],
+                     default: str) -> str:
+    """
+    Return the topic of a type that the node itself subscribes to, whatever it is renamed to.
+
+    Parameters
+    ----------
+    kind : str
+        Type, such as 'sensor_msgs/msg/JointState'.
+    but : tuple of str
+        Last parts of other topics of this type.
+    default : str
+        In the namespace of the node, if the graph does not tell.
+
+    """
+    space, _, name = target.rpartition('/')
+    try:
+        topics = node.get_subscriber_names_and_types_by_node(name, space or '/')
+    except RuntimeError:  # rclpy's error for a node that the graph does not show
+        topics = []
+    found = [topic for topic, types in topics if kind in types
+             and topic.rpartition('/')[2] not in but]
+    return found[0] if len(found) == 1 else f'{space}/{default}'
+
+
+def _latched_text(connection: Connection) -> str:
+    topic = subscribed_topic(connection.node, connection.target, 'std_msgs/msg/String',
+                             OTHER_TEXTS, 'robot_description')
+    heard: list[str] = []
+    subscription = connection.node.create_subscription(
+        String, topic, lambda message: heard.append(message.data), LATCHED_QOS)
+    try:
+        if not connection.wait_until(lambda: heard, DESCRIPTION_PATIENCE_S):
+            raise AnswerTimeoutError(f'no robot description came on {topic} within '
+                                     f'{DESCRIPTION_PATIENCE_S:g} s')
+    finally:
+        connection.post(lambda: connection.node.destroy_subscription(subscription))
+    return heard[-1]
