@@ -15,7 +15,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 GROUPS = ('robot description', 'goals', 'joint states', 'time and load',
           'start, end and middleware', 'kill, cut off and restart', 'controller', 'parameters',
-          'collision')
+          'collision', 'clients')
 HEAD = """\
 # Faults
 

@@ -102,7 +102,9 @@ print(Solver(chain).solve(goal, chain.middle).message)
     assert ran.stdout.startswith('solved'), ran.stderr
 
 
-WRONG_LINES = ("arm: ik_node.Arm = ik_node.load_urdf(3)", "ik_node.Solver(arm).solv(arm.fk(0.0))",
+WRONG_LINES = ("import ik_node.client", "ik_node.client.Arm().move(fast=True)",
+               "there: int = ik_node.client.Arm().joints([0.1]).wait()",
+               "arm: ik_node.Arm = ik_node.load_urdf(3)", "ik_node.Solver(arm).solv(arm.fk(0.0))",
                "length: str = arm.reach")
 
 
@@ -127,12 +129,21 @@ def test_a_user_script_passes_mypy(mypy):
     assert ran.returncode == 0 and 'joint_6: moved' in ran.stdout, ran.stderr
 
 
+@pytest.mark.parametrize('example', sorted((ROOT / 'examples').glob('arm_*.py')),
+                         ids=lambda path: path.stem)
+def test_examples_of_the_client_pass_mypy(mypy, example):
+    """As scripts of a user; they run in test/ros/test_client.py."""
+    pytest.importorskip('rclpy')
+    checked = mypy(example)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
 def test_mypy_sees_the_types(mypy, tmp_path):
     """Wrong calls of the library are found: it is not all Any."""
     script = tmp_path / 'wrong.py'
     script.write_text('\n'.join(['import ik_node', *WRONG_LINES]) + '\n')
     found = mypy(script).stdout
-    for number in range(2, 2 + len(WRONG_LINES)):
+    for number in range(3, 2 + len(WRONG_LINES)):
         assert f'wrong.py:{number}: error: ' in found, found
 
 

@@ -1,0 +1,575 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""A program that uses a running node by ik_node.client; judged by joint states and Pinocchio."""
+
+import asyncio
+from math import pi
+import signal
+import subprocess
+import sys
+from threading import current_thread, Event, Thread
+from time import monotonic
+
+from documents import blocks
+from geometry_msgs.msg import PoseStamped
+from harness import latest, off_line, pose, READY, ROOT, tip, way
+import numpy as np
+import pinocchio as pin
+import pytest
+import rclpy
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from std_msgs.msg import Empty
+
+from ik_node.client import (
+    AnswerTimeoutError,
+    Arm,
+    ClientError,
+    GoalNotReachedError,
+    NodeUnreachableError,
+)
+from ik_node.errors import Reason
+from ik_node.ros.goal_kinds import GOAL_KINDS
+from ik_node.ros.status_messages import GoalState
+
+HERE = tip(READY)
+QUAT = pin.Quaternion(HERE.rotation).coeffs()
+NEAR = pin.SE3(pin.rpy.rpyToMatrix(0.1, 0.0, 0.2) @ HERE.rotation,
+               HERE.translation + [0.02, -0.1, -0.05])
+AWAY = [5.0, 0.0, 0.4]
+SIDE = [-0.8, *READY[1:]]
+BEGIN = """
+import sys
+import rclpy
+from ik_node.client import Arm
+{before}
+arm = Arm({name})
+goal = arm.joints([2.0, 0.3, -0.4, 0.0, 1.0, 0.0])
+print('sent', flush=True)
+"""
+WAITING = BEGIN + 'goal.wait()\n'
+SLEEPING = BEGIN + 'from time import sleep\nsleep(60.0)\n'
+ASYNC = """
+import asyncio
+from ik_node.client import Arm
+
+async def main():
+    arm = Arm()
+    goal = arm.joints([2.0, 0.3, -0.4, 0.0, 1.0, 0.0])
+    print('sent', flush=True)
+    await goal
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture(scope='module')
+def sim():
+    """Have joint states as often as real arms send them: tests look at ways."""
+    return {'rate': 100.0}
+
+
+@pytest.fixture(scope='module')
+def arm(shared_system):
+    """Return the client of the module, which finds the only node."""
+    with Arm(timeout=60.0) as made:
+        yield made
+
+
+@pytest.fixture
+def system(shared_system, arm):
+    """Return the system with the arm at READY."""
+    there(shared_system, arm.joints(READY))
+    shared_system.states.clear()
+    return shared_system
+
+
+def there(system, goal):
+    """Wait for a goal while the probe looks on; return where the tip is."""
+    system.wait(lambda: goal.done, 60.0, 'the end of the goal')
+    assert goal.wait().reached and goal.result.reason in ('REACHED', 'ALREADY_THERE')
+    return tip(latest(system))
+
+
+def at(found, expected):
+    """Return whether two poses of the tip are the same."""
+    return np.linalg.norm(pin.log6(expected.actInv(found)).vector) < 1e-5
+
+
+def test_poses_in_every_form(system, arm):
+    """The same pose as a message, a matrix, numbers, and in the frame of the tip."""
+    turned = pin.Quaternion(NEAR.rotation).coeffs()
+    message = PoseStamped(pose=pose(NEAR.translation, NEAR.rotation))
+    message.header.frame_id = 'base_link'
+    for send in (lambda: arm.move(message), lambda: arm.move(message.pose),
+                 lambda: arm.move(NEAR.homogeneous), lambda: arm.line(NEAR.homogeneous),
+                 lambda: arm.move([*NEAR.translation, *turned]),
+                 lambda: arm.move(NEAR.translation, turned),
+                 lambda: arm.move(NEAR.translation, rpy=pin.rpy.matrixToRpy(NEAR.rotation)),
+                 lambda: arm.move((HERE.inverse() * NEAR).homogeneous, frame='tool0')):
+        assert at(there(system, send()), NEAR)
+        assert at(there(system, arm.joints(dict(zip(arm.joint_names, READY)))), HERE)
+    assert arm.base_link == 'base_link' and arm.name == '/ik_node'
+
+
+def test_every_kind_of_goal(system, arm):
+    """What each method has the arm do, and that each kind of the table has one."""
+    seen = []
+    send = arm._send
+    arm._send = lambda kind, message: (seen.append(kind), send(kind, message))[1]
+    try:
+        there(system, arm.line(NEAR.homogeneous))
+        points, _ = way(system)
+        assert off_line(points, HERE.translation, NEAR.translation).max() < 1e-4
+        assert at(there(system, arm.path([HERE.homogeneous, NEAR.homogeneous])), NEAR)
+        there(system, arm.move(HERE.homogeneous))
+        system.states.clear()
+        end = HERE.translation + [0.0, -0.1, -0.1]
+        through = HERE.translation + [0.0, -0.1 * np.sin(pi / 4), 0.1 * np.cos(pi / 4) - 0.1]
+        there(system, arm.arc([*through, *QUAT], [*end, *QUAT]))
+        points, _ = way(system)
+        off = np.linalg.norm(points - HERE.translation - [0.0, 0.0, -0.1], axis=1) - 0.1
+        assert np.abs(off).max() < 1e-4 and np.linalg.norm(points[-1] - end) < 1e-4
+        found = there(system, arm.position([0.2, 0.5, 0.3]))
+        assert np.linalg.norm(found.translation - [0.2, 0.5, 0.3]) < 1e-5
+        found = there(system, arm.point([0.45, 0.1, 0.4], rpy=[pi, 0.0, 2.0]))
+        assert np.allclose(found.rotation[:, 2], [0.0, 0.0, -1.0], atol=1e-5)
+        found = there(system, arm.turn(rpy=[0.0, 0.0, 0.5], frame='tool0'))
+        assert np.linalg.norm(found.translation - [0.45, 0.1, 0.4]) < 1e-5
+        there(system, arm.joints(READY))
+        there(system, arm.joints({'joint_5': 0.8}))
+        assert np.abs(latest(system) - [*READY[:4], 0.8, READY[5]]).max() < 1e-5
+    finally:
+        del arm._send
+    assert {*seen} == {kind.name for kind in GOAL_KINDS} - {'stream'}
+    goal = arm.home()
+    there(system, goal)
+    assert goal.result.values['kind'] == 'home'
+    assert np.abs(latest(system) - arm.solver.preferred).max() < 1e-5
+
+
+def test_what_is_not_reached(system, arm):
+    """The error has the state, the reason and the sentence of the node; the handle, too."""
+    refused = arm.move(AWAY, QUAT)
+    with pytest.raises(GoalNotReachedError, match='rejected .OUT_OF_REACH.: out of') as found:
+        refused.wait(20.0)
+    assert found.value.reason is Reason.OUT_OF_REACH and found.value is refused.exception
+    assert refused.result.state is GoalState.REJECTED and not refused.accepted
+    assert not refused.cancel()  # and the others go on
+    first, second = arm.joints(SIDE), arm.joints(READY)
+    with pytest.raises(GoalNotReachedError, match='superseded'):
+        first.wait(20.0)
+    assert second.wait(20.0).reached
+    slow = arm.joints(SIDE)
+    with pytest.raises(AnswerTimeoutError, match='no answer to the goal .joints. within 0.01 s; '):
+        slow.wait(0.01)
+    system.wait(lambda: slow.accepted)
+    assert not slow.done and slow.result is None and slow.cancel()
+    with pytest.raises(GoalNotReachedError, match='stopped .STOPPED.'):
+        slow.wait(20.0)
+    again = arm.joints(SIDE)
+    system.wait(lambda: again.accepted)
+    assert arm.stop().wait(10.0) and again.wait.__self__ is again
+    with pytest.raises(GoalNotReachedError, match='STOPPED'):
+        again.wait(20.0)
+
+
+@pytest.mark.parametrize('call, words', [
+    (lambda arm: arm.move([0.4, 0.0, 0.4]), 'is no pose; give a PoseStamped'),
+    (lambda arm: arm.move(np.diag([1.0, 1.0, 2.0, 1.0])), 'is no rotation'),
+    (lambda arm: arm.move(np.diag([1.0, 1.0, -1.0, 1.0])), 'is no rotation'),
+    (lambda arm: arm.move([0, 0, 0], [0, 0, 1]), 'four numbers x, y, z, w'),
+    (lambda arm: arm.move([0, 0, 0], QUAT, rpy=[0, 0, 0]), 'both quaternion and rpy'),
+    (lambda arm: arm.move(np.eye(4), QUAT), 'orientation of its own'),
+    (lambda arm: arm.move('there'), 'is no pose'),
+    (lambda arm: arm.move(PoseStamped(), frame='tool0'), 'leave out frame'),
+    (lambda arm: arm.position([1.0, 2.0]), 'three numbers, m'),
+    (lambda arm: arm.turn(), 'give one of them'),
+    (lambda arm: arm.turn([0.0, 0.0, 1.0]), 'four numbers'),
+    (lambda arm: arm.preview(np.eye(4), kind='path'), 'no preview of'),
+    (lambda arm: arm.scene.add_box('', [1, 1, 1], [0, 0, 0]), 'no name'),
+    (lambda arm: arm.scene.add_box('a', [1, 1], [0, 0, 0]), 'three numbers'),
+    (lambda arm: arm.scene.add_mesh('a', np.zeros((3, 3)), [0, 0, 0]), 'triangles'),
+    (lambda arm: Arm('a b', timeout=0.1), 'is no name of a node')])
+def test_what_is_no_argument(arm, call, words):
+    """It is said at once, and nothing is sent."""
+    with pytest.raises(ClientError, match=words):
+        call(arm)
+
+
+@pytest.mark.fault('clients', 'a program sends 500 goals without waiting',
+                   'each has its one final answer, and the last one is reached')
+def test_many_goals_in_a_row(system, arm):
+    """No answer is lost, though nobody waits meanwhile."""
+    goals = [arm.joints([0.1 * np.sin(k), *READY[1:]]) for k in range(500)]
+    assert goals[-1].wait(60.0).reached
+    for goal in goals[:-1]:
+        system.wait(lambda goal=goal: goal.done, 20.0, 'an answer')
+    states = [goal.result.state for goal in goals]
+    assert {*states[:-1]} <= {GoalState.SUPERSEDED, GoalState.REACHED}
+    assert len({goal.result.values['stamp'] for goal in goals}) == 500
+    assert not arm._connection._open and not arm._connection.answers._by_stamp
+
+
+def test_a_stream(system, arm):
+    """The arm follows, and rests at the end of the block; what ends it sooner is said."""
+    end = HERE.translation + [0.0, 0.06, 0.0]
+    system.set_parameters('/ik_node', {'stream.timeout': 0.5})
+    with arm.stream() as stream:
+        for share in np.linspace(0.0, 1.0, 40):
+            stream.send(HERE.translation + share * (end - HERE.translation), QUAT)
+            system.spin_for(0.02)
+        for _ in range(25):
+            stream.send(end, QUAT)
+            system.spin_for(0.02)
+    assert stream.goal.result.reason == 'STREAM_ENDED'
+    assert int(stream.goal.result.values['poses']) > 20
+    assert np.linalg.norm(tip(latest(system)).translation - end) < 2e-3
+    with pytest.raises(ClientError, match='begin another one'):
+        stream.send(end, QUAT)
+    with pytest.raises(GoalNotReachedError, match='superseded'):
+        with arm.stream() as stream:
+            limit = monotonic() + 20.0
+            goal = None
+            while monotonic() < limit:
+                stream.send(end, QUAT)
+                if goal is None and stream.goal.accepted:
+                    goal = arm.joints(READY)
+                system.spin_for(0.02)
+    assert goal.wait(20.0).reached
+    with pytest.raises(ZeroDivisionError), arm.stream() as stream:
+        while not stream.goal or not stream.goal.accepted:
+            stream.send(HERE.homogeneous)
+            system.spin_for(0.02)
+        _ = 1 / 0
+    with pytest.raises(GoalNotReachedError, match='STOPPED'):
+        stream.wait(20.0)
+    with arm.stream() as stream:
+        pass
+    assert stream.wait() is None
+
+
+def test_before_a_motion(system, arm):
+    """The preview of the node and the solver of the client; nothing moves."""
+    report = arm.preview(NEAR.homogeneous).wait(20.0)
+    assert report.reachable and at(tip(report.q), NEAR)
+    assert ' m of the tip' in arm.plan().wait(20.0)
+    report = arm.preview(AWAY, kind='position').wait(20.0)
+    assert (report.reachable, report.reason, report.q is None) == (False, 'OUT_OF_REACH', False)
+    result = arm.ik(NEAR.homogeneous)
+    assert result.success and at(tip(result.q), NEAR)
+    assert np.abs(result.q - READY).max() < 1.0
+    postures = arm.postures([*NEAR.translation, *pin.Quaternion(NEAR.rotation).coeffs()])
+    assert len(postures) > 1 and all(at(tip(each.q), NEAR) for each in postures)
+    far = PoseStamped()
+    far.header.frame_id = 'tool0'
+    with pytest.raises(ClientError, match='in the base link'):
+        arm.ik(far)
+    assert np.abs(latest(system) - READY).max() < 1e-6
+
+
+def test_state(system, arm):
+    """Joint positions by name and in order, and the pose of the tip."""
+    assert arm.joint_names == tuple(f'joint_{k}' for k in range(1, 7))
+    system.wait(lambda: np.abs(arm.q - READY).max() < 1e-6)
+    assert [*arm.joint_positions] and arm.joint_positions['joint_5'] == pytest.approx(1.0)
+    system.wait(lambda: np.abs(arm.tip_pose - HERE.homogeneous).max() < 1e-6)
+
+
+def test_scene(system, arm):
+    """An object counts when its handle says so, until it is removed; a refusal is an error."""
+    system.set_parameters('/ik_node', {'motion.detour_time': 0.0})
+    left, right = ([side, 0.6, 0.4, 0.0, 0.6, 0.0] for side in (0.9, -0.9))
+    there(system, arm.joints(left))
+    triangles = np.array([[[x, 0.0, 0.0], [x, 0.1, 0.0], [x, 0.0, 1.4]] for x in (0.0, 0.1)])
+    for add in (lambda: arm.scene.add_box('post', [0.1, 0.1, 1.4], [0.45, 0.0, 0.7]),
+                lambda: arm.scene.add_cylinder('post', 0.05, 1.4, [0.45, 0.0, 0.7]),
+                lambda: arm.scene.add_sphere('post', 0.3, [0.45, 0.0, 0.4]),
+                lambda: arm.scene.add_mesh('post', triangles, [0.42, 0.0, 0.1])):
+        assert add().wait(20.0) == 'the scene has changed'
+        with pytest.raises(GoalNotReachedError, match="COLLISION.*'post/0'"):
+            arm.joints(right).wait(20.0)
+    arm.scene.remove('post').wait(20.0)
+    there(system, arm.joints(right))
+    far = [0.0, 0.0, 3.0]
+    for wrong, words in (
+            (lambda: arm.scene.add_box('a', [0.0, 1.0, 1.0], far), 'must be positive'),
+            (lambda: arm.scene.add_mesh('a', '/none.stl', far), 'none.stl'),
+            (lambda: arm.scene.add_sphere('a', 1.0, far, frame='x'), 'not a link')):
+        with pytest.raises(ClientError, match=words):
+            wrong().wait(20.0)
+    arm.scene.add_sphere('b', 0.1, [2.0, 0.0, 3.0]).wait(20.0)
+    arm.scene.clear().wait(20.0)
+    system.set_parameters('/ik_node', {'motion.detour_time': 1.0})
+
+
+def test_asyncio(system, arm):
+    """Handles are awaited, also several at once, one with an error, one after its end."""
+    async def program():
+        first = await arm.joints(SIDE)
+        report, posture = await asyncio.gather(arm.preview(NEAR.homogeneous), arm.joints(READY))
+        with pytest.raises(GoalNotReachedError, match='OUT_OF_REACH'):
+            await arm.move(AWAY, QUAT)
+        goal = arm.joints(SIDE)
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(awaited(goal), 0.01)
+        assert (await goal).reached and await goal is goal.result
+        return first.reached, report.reachable, posture.reached
+
+    async def awaited(goal):
+        return await goal
+
+    assert asyncio.run(asyncio.wait_for(program(), 60.0)) == (True, True, True)
+
+
+class Program:
+    """A node of a user, spun in a thread, whose callbacks are run by a message."""
+
+    def __init__(self, name):
+        self.node = rclpy.create_node(name, namespace='/')
+        self.executor = SingleThreadedExecutor()
+        self.executor.add_node(self.node)
+        self.thread = Thread(target=self._spin)
+        self.ended = Event()
+
+    def _spin(self):
+        while not self.ended.is_set():
+            try:
+                self.executor.spin_once(timeout_sec=0.1)
+            except ExternalShutdownException:
+                return
+
+    def run(self, probe, callback):
+        """Have a callback run by a message; return when it has ended, with what it returned."""
+        done = []
+
+        def call(_message):
+            done.append(callback())
+
+        async def call_async(_message):
+            done.append(await callback())
+
+        subscription = self.node.create_subscription(
+            Empty, '~/go', call_async if asyncio.iscoroutinefunction(callback) else call, 1)
+        publisher = probe.create_publisher(Empty, f'{self.node.get_name()}/go', 1)
+        if not self.thread.is_alive():
+            self.thread.start()
+        probe.wait(publisher.get_subscription_count)
+        publisher.publish(Empty())
+        probe.wait(lambda: done, 60.0, 'the callback')
+        probe.destroy_publisher(publisher)
+        self.node.destroy_subscription(subscription)
+        return done[0]
+
+    def close(self):
+        """End it."""
+        self.ended.set()
+        self.thread.join()
+        self.executor.shutdown()
+        self.node.destroy_node()
+
+
+def test_in_callbacks_of_a_node(system):
+    """Of one thread: waiting there works, so does await, and so do its own callbacks."""
+    program = Program('program')
+    with Arm('ik_node', node=program.node) as arm:
+        assert program.run(system, lambda: arm.joints(SIDE).wait(30.0)).reached
+        assert program.run(system, lambda: Arm(node=program.node).name) == '/ik_node'
+
+        async def move():
+            with pytest.raises(GoalNotReachedError, match='OUT_OF_REACH'):
+                await arm.move(AWAY, QUAT)
+            return await arm.joints(READY)
+
+        assert program.run(system, move).reached
+        threads = []
+        goal = arm.joints(READY)
+        goal.add_done_callback(lambda each: threads.append((current_thread(), each)))
+        system.wait(lambda: threads)
+        assert threads == [(program.thread, goal)]
+        goal.add_done_callback(lambda each: threads.append(current_thread()))  # after its end
+        system.wait(lambda: len(threads) == 2)
+    program.close()
+
+
+def test_callbacks_without_a_node(system, arm):
+    """The thread of the client runs them: waiting there is refused, sending is not."""
+    said, chained = [], []
+
+    def on_done(goal):
+        try:
+            arm.joints(READY).wait()
+        except ClientError as error:
+            said.append(str(error))
+        chained.append(arm.joints(SIDE))
+        raise ValueError('a fault of the user')  # the client goes on
+
+    arm.joints(SIDE).add_done_callback(on_done)
+    system.wait(lambda: chained)
+    assert said and 'would never end' in said[0]
+    assert chained[0].wait(20.0).reached
+
+
+def test_two_threads_and_two_clients(system, arm):
+    """Both wait at once; each has its own answer."""
+    ends = {}
+    with Arm('/ik_node') as other:
+        def wait(name, goal):
+            try:
+                ends[name] = goal.wait(30.0).state
+            except GoalNotReachedError as error:
+                ends[name] = error.answer.state
+
+        first, second = arm.joints(SIDE), other.joints(SIDE)
+        system.wait(lambda: first.accepted or second.accepted or first.done)
+        threads = [Thread(target=wait, args=pair) for pair in (('first', first),
+                                                               ('second', second))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert sorted(state.value for state in ends.values()) in (
+        ['reached', 'superseded'], ['reached', 'reached'])
+
+
+def test_the_end_of_a_client(system):
+    """Closed twice, used after; what is open ends, the arm goes on; an error stops the arm."""
+    made = Arm()
+    system.set_parameters('/ik_node', {'motion.velocity_scale': 0.2})
+    goal = made.joints(SIDE)
+    system.wait(lambda: goal.accepted)
+    made.close()
+    made.close()
+    with pytest.raises(ClientError, match='was closed before an answer'):
+        goal.wait()
+    for call in (lambda: made.joints(READY), lambda: made.q, lambda: made.stop(), made.stream):
+        with pytest.raises(ClientError, match='was closed; make another Arm'):
+            given = call()
+            given.send(HERE.homogeneous)
+    system.wait(lambda: np.abs(latest(system) - SIDE).max() < 1e-5)
+    with pytest.raises(ZeroDivisionError), Arm() as made:
+        goal = made.joints(READY)
+        system.wait(lambda: goal.accepted)
+        _ = 1 / 0
+    assert goal.result.state is GoalState.STOPPED
+    system.set_parameters('/ik_node', {'motion.velocity_scale': 1.0})
+
+
+@pytest.mark.fault('clients', 'a program is interrupted (Ctrl-C, SIGTERM) during its goal',
+                   'the arm is brought to rest before the program ends')
+@pytest.mark.parametrize('script, before, number', [
+    (WAITING, '', signal.SIGINT), (SLEEPING, '', signal.SIGINT), (SLEEPING, '', signal.SIGTERM),
+    (WAITING, 'rclpy.init()', signal.SIGINT),
+    (WAITING, 'rclpy.init(); node = rclpy.create_node("script")', signal.SIGINT),
+    (ASYNC, '', signal.SIGINT)],
+    ids=['waiting', 'sleeping', 'terminated', 'with_rclpy', 'with_a_node', 'asyncio'])
+def test_ctrl_c(shared_system, tmp_path, script, before, number):
+    """Wherever the program is at that moment; also if the handler of rclpy ends ROS."""
+    system = shared_system
+    assert system.final(system.send_joints(READY))['state'] == 'reached'
+    assert system.set_parameters('/ik_node', {'motion.velocity_scale': 0.1}).successful
+    if script is not ASYNC:
+        script = script.format(before=before, name='node=node' if 'node =' in before else '')
+    system.statuses.clear()
+    with (tmp_path / 'errors').open('w') as errors:
+        running = subprocess.Popen([sys.executable, '-c', script], stdout=subprocess.PIPE,
+                                   stderr=errors, text=True)
+    system.wait(lambda: any(abs(v) > 0.02 for v in system.states[-1][1].velocity), 60.0, 'motion')
+    running.send_signal(number)
+    system.wait(lambda: running.poll() is not None, 30.0, 'the end of the program')
+    said = (tmp_path / 'errors').read_text()
+    assert running.stdout.read() == 'sent\n' and running.returncode != 0, said
+    assert 'may still move' not in said and 'Fatal' not in said
+    system.wait(lambda: len(system.statuses) > 1, 5.0, f'an answer; {said}')
+    assert [status['reason'] for status in system.statuses] == ['ACCEPTED', 'STOPPED'], said
+    assert system.set_parameters('/ik_node', {'motion.velocity_scale': 1.0}).successful
+    system.wait(lambda: not any(system.states[-1][1].velocity))
+    assert latest(system)[0] < 1.9
+
+
+def test_a_program_that_ends_without_waiting(shared_system):
+    """Without a signal and without an error the goal goes on, and the exit code is 0."""
+    system = shared_system
+    assert system.final(system.send_joints(READY))['state'] == 'reached'
+    system.statuses.clear()
+    script = BEGIN.format(before='', name='')
+    script += 'import time\nwhile not goal.accepted:\n    time.sleep(0.01)\n'
+    ran = subprocess.Popen([sys.executable, '-c', script], stderr=subprocess.PIPE, text=True)
+    system.wait(lambda: ran.poll() is not None, 60.0)
+    assert (ran.returncode, ran.stderr.read()) == (0, '')
+    system.wait(lambda: len(system.statuses) > 1)
+    assert system.statuses[-1]['reason'] == 'REACHED'
+
+
+def test_a_gripper_without_its_package(arm, monkeypatch):
+    """The sentence says how to get it."""
+    monkeypatch.setitem(sys.modules, 'control_msgs', None)
+    monkeypatch.setitem(sys.modules, 'control_msgs.action', None)
+    with pytest.raises(ClientError, match='needs the ROS package control_msgs.*apt install'):
+        arm.gripper()
+
+
+def test_a_gripper(system, arm):
+    """Goals go to its controller, and where it came to rest comes back."""
+    action = pytest.importorskip('control_msgs.action', reason='control_msgs is not on PyPI')
+    if not hasattr(action, 'GripperCommand'):
+        pytest.skip('control_msgs has no GripperCommand here')
+    from rclpy.action import ActionServer, GoalResponse
+    program = Program('gripper')
+
+    def execute(goal):
+        result = action.GripperCommand.Result(position=goal.request.command.position,
+                                              effort=goal.request.command.max_effort)
+        result.stalled = goal.request.command.position == 0.0
+        result.reached_goal = not result.stalled
+        goal.abort() if result.stalled else goal.succeed()
+        return result
+
+    server = ActionServer(
+        program.node, action.GripperCommand, '/gripper_controller/gripper_cmd', execute,
+        goal_callback=lambda goal: GoalResponse.REJECT if goal.command.position < 0.0
+        else GoalResponse.ACCEPT)
+    program.thread.start()
+    hand = arm.gripper()
+    state = hand.move(0.04, 10.0).wait(20.0)
+    assert (state.position, state.effort, state.reached_goal) == (0.04, 10.0, True)
+    with pytest.raises(ClientError, match='it is at 0 and stalled'):
+        hand.move(0.0).wait(20.0)
+    with pytest.raises(ClientError, match='refused'):
+        hand.move(-1.0).wait(20.0)
+    program.ended.set()
+    program.thread.join()
+    server.destroy()
+    program.close()
+    with pytest.raises(NodeUnreachableError, match='nobody serves the action /other'):
+        from ik_node.client import gripper
+        patience, gripper.SERVER_PATIENCE_S = gripper.SERVER_PATIENCE_S, 0.2
+        try:
+            arm.gripper('/other')
+        finally:
+            gripper.SERVER_PATIENCE_S = patience
+
+
+def test_examples(system):
+    """Each runs to its end; in one process, which loads what they need once."""
+    files = sorted(map(str, (ROOT / 'examples').glob('arm_*.py')))
+    code = ('import runpy, sys\n'
+            'for file in sys.argv[1:]:\n'
+            '    runpy.run_path(file, run_name="__main__")\n')
+    ran = subprocess.run([sys.executable, '-c', code, *files], text=True, capture_output=True,
+                         timeout=180.0)
+    assert ran.returncode == 0 and 'Traceback' not in ran.stderr, ran.stdout + ran.stderr
+    assert len(files) == 5
+    for words in ('reached', 'OUT_OF_REACH', 'STREAM_ENDED', 'tip [', '5.0 m up: red', 'shoulder'):
+        assert words in ran.stdout, (words, ran.stdout)
+
+
+def test_the_tutorial(system, tmp_path):
+    """Its blocks are one program, which runs from the arm at rest to its end."""
+    script = tmp_path / 'tutorial.py'
+    script.write_text('\n'.join(block.text for block in blocks('python')
+                                if block.document == 'docs/tutorials/python_client.md'))
+    ran = subprocess.run([sys.executable, script], text=True, capture_output=True, timeout=180.0)
+    assert ran.returncode == 0 and 'Traceback' not in ran.stderr, ran.stdout + ran.stderr
+    for words in ('OUT_OF_REACH - the goal was rejected', 'green reachable', '(6, 6)'):
+        assert words in ran.stdout, ran.stdout
+    assert 'reached' in ran.stderr  # the log of the node in it
