@@ -96,6 +96,7 @@ class Arm:
         self._previews: dict[str, Handle[PreviewReport]] = {}
         self._states, self._states_topic = JointStates(), ''
         self._tip: PoseStamped | None = None
+        self._latest_stream: list[Stream] = []
         self._connection = Connection(name, namespace, node, timeout, self._create)
 
     def _create(self, connection: Connection) -> list[Any]:
@@ -243,7 +244,7 @@ class Arm:
                     stream.send(pose)
                     time.sleep(0.01)
         """
-        return Stream(self._connection, self._base_frame, self._stamp)
+        return Stream(self._connection, self._base_frame, self._stamp, self._latest_stream)
 
     def stop(self) -> Handle[str]:
         """Bring the arm to rest within its limits; open goals end as stopped."""
@@ -272,6 +273,7 @@ class Arm:
                               'position')
         message = stamped_point(pose, frame, self._base_frame) if kind == 'position' \
             else self._pose(pose, quaternion, frame, rpy)
+        self._connection.greet_again()
         handle: Handle[PreviewReport] = Handle(self._connection, 'the preview')
         for older in [*self._previews.values()]:
             older.finish(error=ClientError('a newer preview took its place'))
@@ -448,6 +450,7 @@ class Arm:
 
     def _send(self, kind: str, message: Any) -> GoalHandle:
         connection = self._connection
+        connection.greet_again()
         goal = GoalHandle(connection, kind)
         message.header.stamp = self._stamp(message)
         stamp = stamp_text(message.header.stamp)

@@ -34,8 +34,8 @@ from ik_node.client.interruption import forget, stop_at_end
 from ik_node.ros.clocks import steady_clock
 from ik_node.ros.goal_answers import GoalAnswers
 from ik_node.ros.goal_kinds import goal_topics
-from ik_node.ros.handshake import wait_for
-from ik_node.ros.qos import ANSWERS_QOS, INSTANCE_QOS, KEEP_ALL_QOS
+from ik_node.ros.handshake import ANSWER_TIMEOUT_S, greet, wait_for
+from ik_node.ros.qos import INSTANCE_QOS, KEEP_ALL_QOS
 from ik_node.text import printable
 
 SPIN_PERIOD_S = 0.1
@@ -46,6 +46,7 @@ CLOCK_PATIENCE_S = 5.0      # for the first /clock
 WATCH_PERIOD_S = 0.5        # between two looks whether the node lives
 GONE_S = 1.0                # without a publisher of answers, after which the node has ended
 SILENT_NODE_S = 6.0         # of a node that announces itself once a second
+FORGOTTEN_S = 60.0          # after which an announcement is forgotten
 
 
 class Connection:
@@ -104,7 +105,7 @@ class Connection:
         self._close_began = self._closing = False
         self._heard: dict[str, float] = {}
         self._gone_since: float | None = None
-        self.instance = ''
+        self.instance = self._greeted = ''
         self._guard = self.node.create_guard_condition(self._run_posted)
         self._executor = SingleThreadedExecutor(context=self.context)
         self._executor.add_node(self.node)
@@ -123,7 +124,8 @@ class Connection:
         self.target = find_target(self.node, name, namespace, timeout, self.wait_until)
         self.node.create_subscription(String, f'{self.target}/instance', self._on_instance,
                                       INSTANCE_QOS)
-        self.answers = GoalAnswers(self.node, self.target, ANSWERS_QOS)
+        # All new ones, of thousands of goals; none of the old ones that the node keeps.
+        self.answers = GoalAnswers(self.node, self.target, KEEP_ALL_QOS)
         self.publishers = {topic: self.node.create_publisher(
             kind, f'{self.target}/{topic}', 1 if _newest_only(topic) else KEEP_ALL_QOS)
             for topic, kind in goal_topics().items()}
@@ -134,6 +136,8 @@ class Connection:
         publishers = [*self.publishers.values(), *create(self)]
         connect(self.node, self.target, max(end - monotonic(), 1.0), publishers,
                 [*self._triggers.values()], self.wait_until)
+        self.wait_until(lambda: self.instance, ANSWER_TIMEOUT_S)
+        self._greeted = self.instance
         if self.parameters(['use_sim_time'])['use_sim_time']:
             self._use_simulated_time()
         self.node.create_timer(WATCH_PERIOD_S, self._watch, clock=steady_clock())
@@ -255,6 +259,25 @@ class Connection:
         if not self._thread.is_alive():
             raise ClientError('ROS was shut down; make another Arm after rclpy.init()')
 
+    def greet_again(self) -> None:
+        """
+        Wait until a node that was started again hears this client.
+
+        Raises
+        ------
+        NodeUnreachableError
+            If it does not answer.
+
+        """
+        if self.instance == self._greeted or current_thread() is self._thread:
+            return
+        instance = self.instance
+        if not greet(self.node, self.target, SERVICE_PATIENCE_S, self.publishers['goal_pose'],
+                     self.wait_until):
+            raise NodeUnreachableError(f'{self.target} was started again, and does not answer '
+                                       f'within {SERVICE_PATIENCE_S:g} s')
+        self._greeted = instance
+
     def _give_up(self, error: Exception) -> None:
         for handle in [*self._open]:
             handle.finish(error=error)
@@ -303,7 +326,9 @@ class Connection:
 
     def _on_instance(self, message: String) -> None:
         self.instance = message.data
-        self._heard[message.data] = monotonic()
+        now = monotonic()
+        self._heard = {text: heard for text, heard in self._heard.items()
+                       if now - heard < FORGOTTEN_S} | {message.data: now}
 
     def _watch(self) -> None:
         """End the open handles if the node has ended."""
@@ -316,7 +341,8 @@ class Connection:
             self._give_up(NodeUnreachableError(
                 f'{self.target} has ended; what the arm does is not known; start it again'))
         for handle in [*self._open]:
-            silent = now - self._heard.get(handle.instance, now)
+            silent = now - self._heard.get(handle.instance, now - FORGOTTEN_S) \
+                if handle.instance else 0.0
             # One that has begun nothing yet may be compiling.
             if silent > SILENT_NODE_S and handle.moves and (
                     handle.begun or handle.instance != self.instance):

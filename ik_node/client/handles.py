@@ -255,5 +255,10 @@ class GoalHandle(Handle[Answer]):
 class StreamGoal(GoalHandle):
     """The goal that the poses of a stream are; it is well that it ends when they do."""
 
+    @property
+    def good(self) -> bool:
+        """Return whether it has ended as it should."""
+        return self.result is not None and self.exception is None
+
     def _good(self, answer: Answer) -> bool:
         return answer.reason == Reason.STREAM_ENDED.value

@@ -16,7 +16,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from ik_node.client.errors import ClientError
 from ik_node.client.handles import Handle
 from ik_node.client.poses import PoseLike, stamped_pose
-from ik_node.ros.qos import ANSWERS_QOS, KEEP_ALL_QOS
+from ik_node.ros.qos import KEEP_ALL_QOS
 from ik_node.ros.status_messages import stamp_text, values_of
 from ik_node.text import printable, shown
 
@@ -57,7 +57,7 @@ class SceneClient:
         self.publisher = connection.node.create_publisher(
             MarkerArray, f'{connection.target}/scene', KEEP_ALL_QOS)
         connection.node.create_subscription(
-            DiagnosticStatus, f'{connection.target}/scene_status', self._on_status, ANSWERS_QOS)
+            DiagnosticStatus, f'{connection.target}/scene_status', self._on_status, KEEP_ALL_QOS)
 
     def add_box(self, name: str, size: Sequence[float], pose: PoseLike, *,
                 frame: str | None = None) -> Handle[str]:
@@ -124,6 +124,7 @@ class SceneClient:
         return self._send(marker)
 
     def _send(self, marker: Marker) -> Handle[str]:
+        self._connection.greet_again()
         handle: Handle[str] = Handle(self._connection, 'the change of the scene')
         marker.header.stamp = self._stamp(None)
         stamp = stamp_text(marker.header.stamp)

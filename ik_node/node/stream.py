@@ -32,13 +32,12 @@ from ik_node.node.settings import StartOptions
 from ik_node.node.stamp_check import MessageInfo, StampCheck
 from ik_node.ros.clocks import seconds_of, steady_clock
 from ik_node.ros.qos import BEST_EFFORT_QOS
-from ik_node.ros.status_messages import GoalState, stamp_text
+from ik_node.ros.status_messages import GoalState, stamp_text, STREAM_PAUSE_S
 from ik_node.text import quote, shown
 
 STREAM_OUTPUTS = 'trajectory', 'position', 'velocity'
 MAX_TRACKING_ERROR = 0.1  # rad or m, from the command, lag allowed for
 MAX_LOOK_AHEAD_S = 0.5
-MIN_PAUSE_S = 0.5  # without a pose, after which a stream starts again
 RETRY_DELAY_S = 1.0  # after a rejection, until a stream that continues is tried again
 DELIVERY_MARGIN_S = 5e-3  # for a trajectory that is delivered later than expected
 
@@ -167,7 +166,7 @@ class Stream:
     def _on_pose(self, message: PoseStamped, info: MessageInfo) -> None:
         now, robot = monotonic(), self._holder.robot
         timeout = robot.settings.following.timeout if robot is not None else 1.0
-        paused, self._last_pose = now - self._last_pose > max(timeout, MIN_PAUSE_S), now
+        paused, self._last_pose = now - self._last_pose > max(timeout, STREAM_PAUSE_S), now
         # A goal may be rejected after it waited.
         if self._task is not None and self._task.state is GoalState.REJECTED:
             self._task, self._rejected = None, now

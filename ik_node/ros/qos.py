@@ -18,9 +18,6 @@ KEEP_ALL_QOS = QoSProfile(history=HistoryPolicy.KEEP_ALL)
 # Subscriptions to ~/status.
 STATUS_QOS = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE,
                         durability=DurabilityPolicy.TRANSIENT_LOCAL)
-# The same for who may send thousands of goals at once, none of whose answers may be lost.
-ANSWERS_QOS = QoSProfile(history=HistoryPolicy.KEEP_ALL, reliability=ReliabilityPolicy.RELIABLE,
-                         durability=DurabilityPolicy.TRANSIENT_LOCAL)
 # Announcements of several nodes on one topic, each latched.
 INSTANCE_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE,
                           durability=DurabilityPolicy.TRANSIENT_LOCAL)

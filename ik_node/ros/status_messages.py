@@ -25,6 +25,8 @@ class GoalState(str, Enum):
     STOPPED = 'stopped'
 
 
+# Without a pose, at least, after which a stream that was ended starts again.
+STREAM_PAUSE_S = 0.5
 HOME_TEXT = re.compile(r'goal (\d+),')
 STATE_LEVELS = {
     GoalState.ACCEPTED: DiagnosticStatus.OK,

@@ -236,13 +236,23 @@ def test_a_stream(system, arm):
                     goal = arm.joints(READY)
                 system.spin_for(0.02)
     assert goal.wait(20.0).reached
-    with pytest.raises(ZeroDivisionError), arm.stream() as stream:
-        while not stream.goal or not stream.goal.accepted:
-            stream.send(HERE.homogeneous)
-            system.spin_for(0.02)
-        _ = 1 / 0
-    with pytest.raises(GoalNotReachedError, match='STOPPED'):
-        stream.wait(20.0)
+    system.set_parameters('/ik_node', {'stream.timeout': 2.0})
+    with Arm() as other:  # another program, which does not know of the stop
+        with pytest.raises(ZeroDivisionError), arm.stream() as stream:
+            while not stream.goal or not stream.goal.accepted:
+                stream.send(HERE.homogeneous)
+                system.spin_for(0.02)
+            _ = 1 / 0
+        with pytest.raises(AnswerTimeoutError, match='took no pose of the stream'), \
+                other.stream() as ignored:
+            ignored.send(HERE.homogeneous)
+        with pytest.raises(GoalNotReachedError, match='STOPPED'):
+            stream.wait(20.0)
+    again = arm.stream()
+    began = monotonic()
+    again.send(HERE.homogeneous)  # waits until the node begins another
+    assert monotonic() - began < 2.5 and again.wait(30.0).reason == 'STREAM_ENDED'
+    system.set_parameters('/ik_node', {'stream.timeout': 0.1})
     with arm.stream() as stream:
         pass
     assert stream.wait() is None
@@ -437,6 +447,7 @@ def test_the_end_of_a_client(system):
     system.set_parameters('/ik_node', {'motion.velocity_scale': 0.2})
     goal = made.joints(SIDE)
     system.wait(lambda: goal.accepted)
+    assert not goal.done
     made.close()
     made.close()
     with pytest.raises(ClientError, match='was closed before an answer'):
