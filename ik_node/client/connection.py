@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from math import inf
 import os
 import sys
 from threading import Condition, current_thread, RLock, Thread
@@ -105,6 +106,7 @@ class Connection:
         self._close_began = self._closing = False
         self._heard: dict[str, float] = {}
         self._gone_since: float | None = None
+        self._watched = -inf
         self.instance = self._greeted = ''
         self._guard = self.node.create_guard_condition(self._run_posted)
         self._executor = SingleThreadedExecutor(context=self.context)
@@ -333,6 +335,10 @@ class Connection:
     def _watch(self) -> None:
         """End the open handles if the node has ended."""
         now = monotonic()
+        self._watched, before = now, self._watched
+        if now - before > GONE_S:  # this program stood still itself: announcements may wait
+            self._heard = dict.fromkeys(self._heard, now)
+            return
         if self.node.count_publishers(f'{self.target}/status'):
             self._gone_since = None
         elif self._gone_since is None:
@@ -380,7 +386,6 @@ class Connection:
         if self._user_guard is not None and self._user.context.ok():
             self._user.destroy_guard_condition(self._user_guard)
         self.node.destroy_node()
-
 
     def _await_stop(self) -> None:
         """Wait until a stop that was begun is answered; say so if it was not."""
