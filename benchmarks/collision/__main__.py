@@ -1,16 +1,20 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Measure the planning of motions among obstacles on the problems of MotionBenchMaker.
+Measure the planning of motions among obstacles.
 
     python -m benchmarks.collision FOLDER [FOLDER ...] [--count 100] [--sets cage box] [--judge 3]
-        [--ompl 5]
+        [--ompl 5] [--vamp]
+    python -m benchmarks.collision --goals 1000 [--arms ur5 panda]
 
 Each FOLDER is one of VAMP's repository, ``resources/panda`` or ``resources/ur5``, with
-``problems.tar.bz2`` unpacked.  Times are processor times of this thread, from the question to the
-trajectory: search, shortening, timing and proof.  Not in them: the model of the scene.  The first
-motions of each set are judged by Pinocchio and coal with the raw meshes, in steps of 1 mm; the
-first problems are given to OMPL's RRT-Connect, too, which is in benchmarks/requirements.txt.
+``problems.tar.bz2`` unpacked: the problems of MotionBenchMaker.  Times are processor times of this
+thread, from the question to the trajectory: search, shortening, timing and proof.  Not in them:
+the model of the scene.  The first motions of each set are judged by Pinocchio and coal with the
+raw meshes, in steps of 1 mm; the first problems are given to OMPL's RRT-Connect, too, and all of
+them to VAMP's.  With ``--goals`` arms go to random goals among the ground and boxes, every motion
+is judged, and OMPL looks for a way to each goal that is refused.  OMPL and VAMP are in
+benchmarks/requirements.txt.
 """
 
 from __future__ import annotations
@@ -23,8 +27,10 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.collision import ompl_planner
+from benchmarks.collision.goals import GOAL_ARMS, GoalRobot, goals_row, measure_goals
 from benchmarks.collision.judge import Judge
 from benchmarks.collision.problems import Problem, ProblemRobot, SETS
+from benchmarks.collision.vamp_planner import VampPlanner
 from ik_node.collision.model import CollisionModel
 from ik_node.errors import TrajectoryError
 from ik_node.motion.detour import plan_detour
@@ -36,6 +42,7 @@ MARGIN_M = 1e-3
 ACCELERATION_PER_S2 = 10.0  # rad/s^2 of all joints
 JERK_PER_S3 = 100.0
 PERIOD_S = 0.1
+PLANNERS = '', ' OMPL', ' VAMP'  # after the name of a set, in the table
 
 
 def limits_of(robot: ProblemRobot) -> MotionLimits:
@@ -52,17 +59,39 @@ def planned(robot: ProblemRobot, model: CollisionModel, problem: Problem) -> Tra
 
 
 class Found(NamedTuple):
-    """Times (ms) and lengths (rad) of the motions of a set, and how many have no solution."""
+    """
+    What was found for problems.
+
+    Attributes
+    ----------
+    times, lengths : lists of float
+        Of the motions, ms and rad.
+    invalid : int
+        How many problems have no solution.
+    ratios : list of float
+        Length of each motion by that of ik_node.
+
+    """
 
     times: list[float]
     lengths: list[float]
     invalid: int
+    ratios: list[float]
+
+    def __add__(self, other: Found) -> Found:
+        """Return what was found for the problems of both."""
+        return Found(*(one + more for one, more in zip(self, other)))
 
 
-def measure(robot: ProblemRobot, name: str, options: argparse.Namespace) -> tuple[Found, Found]:
-    """Return what was found for the problems of a set, by ik_node and by OMPL."""
-    ours, theirs, invalid = Found([], [], 0), Found([], [], 0), 0
-    judge = Judge(robot)
+def nothing() -> list[Found]:
+    """Return that nothing is found yet, for each of PLANNERS."""
+    return [Found([], [], 0, []) for _ in PLANNERS]
+
+
+def measure(robot: ProblemRobot, name: str, options: argparse.Namespace,
+            vamp: VampPlanner | None) -> list[Found]:
+    """Return what was found for the problems of a set, by each of PLANNERS."""
+    found = nothing()
     for number, problem in enumerate(robot.problems((name,), options.count)):
         model = robot.model.with_objects(problem.scene.bodies, MARGIN_M)
         ends = np.array([problem.q_start, problem.q_goal])
@@ -70,61 +99,86 @@ def measure(robot: ProblemRobot, name: str, options: argparse.Namespace) -> tupl
         if not (inside.all() and model.check_many(ends).all()):
             print(f'    {problem.name} has no solution: at the start {model.describe(ends[0])}, '
                   f'at the goal {model.describe(ends[1])}; inside limits: {bool(inside.all())}')
-            invalid += 1
+            found = [each._replace(invalid=each.invalid + 1) for each in found]
             continue
-        if number < options.ompl and (path := ompl_planner.plan(robot, problem,
-                                                                judge.free(problem))):
-            theirs.times.append(path[0])
-            theirs.lengths.append(path[1])
+        judge = Judge(robot, problem.scene.bodies) \
+            if number < max(options.ompl, options.judge) else None
+        others = [
+            ompl_planner.plan(robot.chain, *ends, judge.free()) if number < options.ompl else None,
+            vamp and vamp.plan(problem)]
         begin = thread_time()
         try:
             trajectory = planned(robot, model, problem)
         except TrajectoryError as error:
             print(f'    {problem.name}: {error}')
             continue
-        ours.times.append(1e3 * (thread_time() - begin))
+        found[0].times.append(1e3 * (thread_time() - begin))
         q = np.vstack([problem.q_start, trajectory.q])
-        ours.lengths.append(float(np.linalg.norm(np.diff(q, axis=0), axis=1).sum()))
+        found[0].lengths.append(float(np.linalg.norm(np.diff(q, axis=0), axis=1).sum()))
+        for each, path in zip(found[1:], others):
+            if path is not None:
+                each.times.append(path[0])
+                each.lengths.append(path[1])
+                each.ratios.append(found[0].lengths[-1] / path[1])
         if number < options.judge:
-            found, looked = judge.collisions(problem, trajectory)
-            print(f'    {problem.name}: {found} of {looked} postures collide by the raw meshes')
-    return ours._replace(invalid=invalid), theirs._replace(invalid=invalid)
+            touching, looked = judge.collisions(trajectory)
+            print(f'    {problem.name}: {touching} of {looked} postures collide by the raw meshes')
+    return found
 
 
-def row(name: str, count: int, found: Found) -> str:
-    """Return a line of the table."""
-    middle, most, worst = np.percentile(found.times, [50, 95, 100])
-    return (f'{name:18s} {len(found.times):4d} of {count:4d}  {middle:8.1f} {most:8.1f} '
-            f'{worst:8.1f}  {np.mean(found.lengths):6.2f}')
+def rows(name: str, count: int, found: list[Found], options: argparse.Namespace) -> list[str]:
+    """Return the lines of the table for `count` problems of each set that was measured."""
+    lines = []
+    for planner, these in zip(PLANNERS, found):
+        if not these.times:
+            continue
+        most = count if planner != ' OMPL' else count // options.count * options.ompl
+        middle, high, worst = np.percentile(these.times, [50, 95, 100])
+        lines.append(
+            f'{name + planner:18s} {len(these.times):4d} of '
+            f'{most - (0 if planner == " OMPL" else these.invalid):4d}  {middle:8.1f} {high:8.1f} '
+            f'{worst:8.1f}  {np.mean(these.lengths):6.2f}'
+            + (f'  ours {np.mean(these.ratios):.3f} times as long' if these.ratios else ''))
+    return lines
+
+
+def measure_problems(folder: Path, options: argparse.Namespace) -> None:
+    """Print the table of a robot of MotionBenchMaker."""
+    robot = ProblemRobot(folder)
+    vamp = VampPlanner(robot.name) if options.vamp else None
+    warm = next(robot.problems(count=1))
+    planned(robot, robot.model.with_objects(warm.scene.bodies, MARGIN_M), warm)
+    print(f'{robot.name}: solved, ms at the median, 95 % and at most, rad in the mean')
+    sums = nothing()
+    for name in options.sets:
+        found = measure(robot, name, options, vamp)
+        print(*rows(name, options.count, found, options), sep='\n', flush=True)
+        sums = [one + more for one, more in zip(sums, found)]
+    print(*rows('all', options.count * len(options.sets), sums, options), sep='\n')
 
 
 def main() -> None:
     """Print a table for each robot."""
     parser = argparse.ArgumentParser(description=__doc__.split('\n')[1])
-    parser.add_argument('folders', nargs='+', type=Path)
+    parser.add_argument('folders', nargs='*', type=Path)
     parser.add_argument('--count', type=int, default=100, help='problems of each set')
     parser.add_argument('--judge', type=int, default=0, help='motions of each set to judge')
     parser.add_argument('--ompl', type=int, default=0, help='problems of each set for OMPL')
+    parser.add_argument('--vamp', action='store_true', help='all problems for VAMP, too')
     parser.add_argument('--sets', nargs='+', default=list(SETS), choices=SETS)
+    parser.add_argument('--goals', type=int, default=0, help='goals of each arm, in a row')
+    parser.add_argument('--arms', nargs='+', default=list(GOAL_ARMS), choices=GOAL_ARMS)
     options = parser.parse_args()
+    options.ompl = min(options.ompl, options.count)
     for folder in options.folders:
-        robot = ProblemRobot(folder)
-        warm = next(robot.problems(count=1))
-        planned(robot, robot.model.with_objects(warm.scene.bodies, MARGIN_M), warm)
-        print(f'{robot.name}: solved, ms at the median, 95 % and at most, rad in the mean')
-        sums = [Found([], [], 0), Found([], [], 0)]
-        for name in options.sets:
-            counts = options.count, min(options.ompl, options.count)
-            for k, (who, found, count) in enumerate(zip(('', ' OMPL'),
-                                                        measure(robot, name, options), counts)):
-                if found.times:
-                    print(row(name + who, count - (0 if who else found.invalid), found))
-                sums[k] = Found(sums[k].times + found.times, sums[k].lengths + found.lengths,
-                                sums[k].invalid + found.invalid)
-        for who, found, count in zip(('all', 'all OMPL'), sums, counts):
-            if found.times:
-                print(row(who, count * len(options.sets) - (0 if 'O' in who else found.invalid),
-                          found))
+        measure_problems(folder, options)
+    if options.goals:
+        print('goals: direct, round something, refused, of these with a way by OMPL; ms at the '
+              'median, 95 % and at most; postures that were judged, motions in collision')
+        for name in options.arms:
+            robot = GoalRobot(name)
+            sums = measure_goals(robot, options.goals)
+            print(goals_row(robot, sums), *sums.refused, sep='\n    ', flush=True)
 
 
 if __name__ == '__main__':

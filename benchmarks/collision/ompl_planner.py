@@ -9,19 +9,20 @@ from time import thread_time
 
 import numpy as np
 
-from benchmarks.collision.problems import Problem, ProblemRobot
+from ik_node.model.chain import Chain
 
 RESOLUTION_RAD = 0.02  # between two checked postures of an edge
 MAX_TIME_S = 5.0       # as the wall shows it
 
 
-def plan(robot: ProblemRobot, problem: Problem,
+def plan(chain: Chain, q_start: np.ndarray, q_goal: np.ndarray,
          is_free: Callable[[np.ndarray], bool]) -> tuple[float, float] | None:
     """
     Plan and simplify with OMPL.
 
     Parameters
     ----------
+    q_start, q_goal : (n,) arrays
     is_free : callable
         Returns whether a posture (n,) is free.
 
@@ -32,7 +33,7 @@ def plan(robot: ProblemRobot, problem: Problem,
 
     """
     from ompl import base, geometric
-    n, chain = robot.chain.n, robot.chain
+    n = chain.n
     space = base.RealVectorStateSpace(n)
     bounds = base.RealVectorBounds(n)
     for k in range(n):
@@ -44,7 +45,7 @@ def plan(robot: ProblemRobot, problem: Problem,
     information = setup.getSpaceInformation()
     information.setStateValidityCheckingResolution(RESOLUTION_RAD / space.getMaximumExtent())
     ends = []
-    for q in (problem.q_start, problem.q_goal):
+    for q in (q_start, q_goal):
         state = space.allocState()
         for k in range(n):
             state[k] = float(q[k])

@@ -140,7 +140,7 @@ class Motion:
             end = thread_time() + longest
             goals = [task.q_goal]
             if task.goal is not None and not task.nearest:
-                goals += [posture.q for posture in settings.solver.solve_all(task.goal, q)]
+                goals += [posture.q for posture in settings.solver.free_postures(task.goal, q)]
             trajectory = plan_detour(
                 settings.solver.collisions, departure,
                 np.array([robot.chain.nearest_turns(goal, q) for goal in goals]),

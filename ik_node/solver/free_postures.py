@@ -11,6 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ik_node.kinematics.arm import jacobian
 from ik_node.solver.branches import (
     all_solutions,
     distinct_solutions,
@@ -18,13 +19,23 @@ from ik_node.solver.branches import (
     QUIET_ATTEMPTS,
     SELECTION_KEYS,
 )
-from ik_node.solver.compiled.layout import BOX_AXES, EXACT_POSE
+from ik_node.solver.compiled.layout import (
+    BOX_AXES,
+    EXACT_POSE,
+    JOINT_VALUES,
+    JointRows,
+    MAX_BIAS_STEPS,
+    SOLVED_FLAG,
+)
 from ik_node.solver.goal import Goal
 from ik_node.solver.result import Posture
 from ik_node.solver.tables import Query
 
 FINE_SAMPLE_DISTANCE = 0.1  # rad or m, between samples of a continuum if none so far is free
 MAX_FINE_SAMPLES = 200
+EXACT_AXES = 6              # that an exact pose fixes
+WALK_STEP = 0.05            # rad or m, along the self-motion of a redundant arm
+MAX_WALKED_POSTURES = 600
 TURN_TOLERANCES = {'x': (0.0, 0.0, 0.0, inf, 0.0, 0.0), 'y': (0.0, 0.0, 0.0, 0.0, inf, 0.0),
                    'z': (0.0, 0.0, 0.0, 0.0, 0.0, inf)}
 
@@ -45,7 +56,8 @@ def free_solutions(query: Query, check: PostureCheck,
     Return the solutions inside the limits that are free, the nearest to the seed first.
 
     If the goal leaves the arm free, by a free axis or a seventh joint, and no sample of the
-    continuum is free, finer samples are looked at.
+    continuum is free, finer samples are looked at; then, of a redundant arm, what is between
+    them.
 
     Parameters
     ----------
@@ -57,10 +69,60 @@ def free_solutions(query: Query, check: PostureCheck,
     found = only_free(all_solutions(query, reference), check)
     if found or not leaves_freedom(query):
         return found
-    samples = distinct_solutions(query, query.seed, QUIET_ATTEMPTS, FINE_SAMPLE_DISTANCE,
-                                 MAX_FINE_SAMPLES)
-    fine = [Posture(query.chain, q.copy(), query.seed) for q in samples]
-    return only_free(tuple(sorted(fine, key=SELECTION_KEYS['nearest'])), check)
+    samples = fine_samples(query)
+    found = _free_of(query, samples, check)
+    return found or _free_of(query, walked_postures(query, samples), check)
+
+
+def many_free_solutions(query: Query, check: PostureCheck) -> tuple[Posture, ...]:
+    """Return as :func:`free_solutions`; of a continuum free samples all over it, too."""
+    found = free_solutions(query, check)
+    if not found or not leaves_freedom(query):
+        return found
+    return tuple(sorted((*found, *_free_of(query, fine_samples(query), check)),
+                        key=SELECTION_KEYS['nearest']))
+
+
+def fine_samples(query: Query) -> np.ndarray:
+    """Return samples (k, n) of a continuum of solutions, FINE_SAMPLE_DISTANCE apart."""
+    return distinct_solutions(query, query.seed, QUIET_ATTEMPTS, FINE_SAMPLE_DISTANCE,
+                              MAX_FINE_SAMPLES)
+
+
+def walked_postures(query: Query, samples: np.ndarray) -> np.ndarray:
+    """
+    Return more solutions of an exact pose, (k, n), from samples (s, n) on along the self-motion.
+
+    They are WALK_STEP apart.  If more than one joint is redundant, or none, there are none.
+    """
+    rows = JointRows(*query.joints)
+    active = np.flatnonzero(rows.lower < rows.upper)
+    if not query.exact or len(active) != EXACT_AXES + 1:
+        return np.empty((0, query.chain.n))
+    settings = query.settings.copy()
+    settings[MAX_BIAS_STEPS] = 0.0
+    walked, ends = list(samples), list(samples)
+    while ends and len(walked) < MAX_WALKED_POSTURES:
+        starts = []
+        for q in ends:
+            along = np.zeros(query.chain.n)
+            along[active] = np.linalg.svd(jacobian(query.chain, q)[:, active])[2][-1]
+            starts += [q + WALK_STEP * along, q - WALK_STEP * along]
+        inside = np.clip(starts, rows.lower, rows.upper)
+        answers = query.tables.solve(np.repeat(query.T, len(inside), axis=0), inside[:, None], 0,
+                                     0, settings=settings, joints=query.joints)
+        ends = []
+        for q in answers[answers[:, SOLVED_FLAG] == 1.0, JOINT_VALUES:]:
+            if np.linalg.norm(np.array(walked) - q, axis=1).min() > 0.5 * WALK_STEP:
+                walked.append(q)
+                ends.append(q)
+    return np.array(walked[len(samples):]).reshape(-1, query.chain.n)
+
+
+def _free_of(query: Query, Q: np.ndarray, check: PostureCheck) -> tuple[Posture, ...]:
+    """Return which of the solutions Q (k, n) are free, the nearest to the seed first."""
+    postures = [Posture(query.chain, q.copy(), query.seed) for q in Q]
+    return only_free(tuple(sorted(postures, key=SELECTION_KEYS['nearest'])), check)
 
 
 def only_free(postures: tuple[Posture, ...], check: PostureCheck) -> tuple[Posture, ...]:

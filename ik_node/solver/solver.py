@@ -35,6 +35,7 @@ from ik_node.solver.free_postures import (
     choose_free,
     free_solutions,
     free_turn,
+    many_free_solutions,
     only_free,
     PostureCheck,
 )
@@ -240,6 +241,20 @@ class Solver:
         checked_pose(query.T[0])
         return all_solutions(query) if self.collisions is None \
             else free_solutions(query, self.collisions)
+
+    def free_postures(self, goal: Goal | np.ndarray,
+                      seed: np.ndarray | None = None) -> tuple[Posture, ...]:
+        """
+        Return as :meth:`solve_all`, but of a continuum samples all over it.
+
+        For a search that may end at any of them.  Without a check they are those of
+        :meth:`solve_all`.
+        """
+        if self.collisions is None:
+            return self.solve_all(goal, seed)
+        query = self._query(*self._pack(goal, seed))
+        checked_pose(query.T[0])
+        return many_free_solutions(query, self.collisions)
 
     def solve_batch(self, goals: np.ndarray, seeds: np.ndarray | None = None, *,
                     progress: Callable[[int, int], object] | None = None,

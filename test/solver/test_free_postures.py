@@ -11,7 +11,8 @@ import pytest
 import robots
 
 from ik_node.errors import Reason
-from ik_node.se3 import pose, rotation_about
+from ik_node.se3 import distance, pose, rotation_about
+from ik_node.solver import free_postures
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
 
@@ -146,3 +147,39 @@ def test_free_axes_are_used(tolerance):
         result = solver.solve(goal, seed)
         assert result.status is Reason.SOLVED, result.message
         assert floor.check_many(result.q[None]).all()
+
+
+class Narrow:
+    """Free are the postures with one joint near a position (rad)."""
+
+    def __init__(self, joint, position, room):
+        self.joint, self.position, self.room = joint, position, room
+
+    def check_many(self, Q):
+        """Return which postures are free."""
+        return np.abs(np.asarray(Q)[:, self.joint] - self.position) < self.room
+
+    def describe(self, q):
+        """Return that it is not."""
+        return 'the joint is elsewhere'
+
+
+def test_a_short_part_of_the_self_motion_is_found(monkeypatch):
+    """Though no sample is in it; and a search may end all over what is free."""
+    postures, poses = reachable('panda', 30)
+    refused = found = more = 0
+    for q, T, seed in zip(postures, poses, postures[1:]):
+        solver = Solver(robots.chain('panda'), Narrow(2, q[2], 0.02), **PATIENT)
+        result = solver.solve(T, seed)
+        found += result.success
+        if result.success:
+            assert_solves('panda', T, result)
+        with monkeypatch.context() as only_samples:
+            only_samples.setattr(free_postures, 'MAX_WALKED_POSTURES', 0)
+            refused += not solver.solve(T, seed).success
+        wide = Solver(robots.chain('panda'), Narrow(2, q[2], 0.5), **PATIENT)
+        every = wide.free_postures(T, seed)
+        assert wide.collisions.check_many(np.array([posture.q for posture in every])).all()
+        assert all(max(distance(posture.T_base_tip, T)) < 1e-5 for posture in every)
+        more += len(every) - len(wide.solve_all(T, seed))
+    assert found >= 28 and refused > 10 and more > 100
