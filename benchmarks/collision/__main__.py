@@ -6,6 +6,7 @@ Measure the planning of motions among obstacles.
     python -m benchmarks.collision FOLDER [FOLDER ...] [--count 100] [--sets cage box] [--judge 3]
         [--ompl 5] [--vamp]
     python -m benchmarks.collision --goals 1000 [--arms ur5 panda]
+    python -m benchmarks.collision --stream
 
 Each FOLDER is one of VAMP's repository, ``resources/panda`` or ``resources/ur5``, with
 ``problems.tar.bz2`` unpacked: the problems of MotionBenchMaker.  Times are processor times of this
@@ -13,7 +14,8 @@ thread, from the question to the trajectory: search, shortening, timing and proo
 the model of the scene.  The first motions of each set are judged by Pinocchio and coal with the
 raw meshes, in steps of 1 mm; the first problems are given to OMPL's RRT-Connect, too, and all of
 them to VAMP's.  With ``--goals`` arms go to random goals among the ground and boxes, every motion
-is judged, and OMPL looks for a way to each goal that is refused.  OMPL and VAMP are in
+is judged, and OMPL looks for a way to each goal that is refused.  ``--stream`` measures what the
+cycle of a stream costs.  OMPL and VAMP are in
 benchmarks/requirements.txt.
 """
 
@@ -30,6 +32,7 @@ from benchmarks.collision import ompl_planner
 from benchmarks.collision.goals import GOAL_ARMS, GoalRobot, goals_row, measure_goals
 from benchmarks.collision.judge import Judge
 from benchmarks.collision.problems import Problem, ProblemRobot, SETS
+from benchmarks.collision.stream import STREAM_ARMS, stream_rows
 from benchmarks.collision.vamp_planner import VampPlanner
 from ik_node.collision.model import CollisionModel
 from ik_node.errors import TrajectoryError
@@ -168,6 +171,7 @@ def main() -> None:
     parser.add_argument('--sets', nargs='+', default=list(SETS), choices=SETS)
     parser.add_argument('--goals', type=int, default=0, help='goals of each arm, in a row')
     parser.add_argument('--arms', nargs='+', default=list(GOAL_ARMS), choices=GOAL_ARMS)
+    parser.add_argument('--stream', action='store_true', help='time of the cycle of a stream')
     options = parser.parse_args()
     options.ompl = min(options.ompl, options.count)
     for folder in options.folders:
@@ -179,6 +183,10 @@ def main() -> None:
             robot = GoalRobot(name)
             sums = measure_goals(robot, options.goals)
             print(goals_row(robot, sums), *sums.refused, sep='\n    ', flush=True)
+    if options.stream:
+        print('cycle of a stream: us at the median, in the mean, at 99 %')
+        for name in STREAM_ARMS:
+            print(*stream_rows(GoalRobot(name)), sep='\n', flush=True)
 
 
 if __name__ == '__main__':

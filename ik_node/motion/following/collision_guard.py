@@ -16,16 +16,23 @@ import numpy as np
 from ik_node.collision.certificate import (
     certify,
     Contact,
+    first_contact,
+    forget_old_kernels,
+    NO_SEGMENT,
     START_ROOM_M,
     START_SLACK_M,
 )
-from ik_node.collision.check import check_work
+from ik_node.collision.check import all_distances, check_work
 from ik_node.collision.model import CollisionModel
 from ik_node.motion.following.commanded import Segment
-from ik_node.motion.following.cycle import plan_states, plan_switches
 from ik_node.motion.following.near_pairs import find_near_pairs, near_pairs
+from ik_node.motion.following.plan_proof import (
+    plan_proof,
+    PlanProof,
+    unproved_blocks,
+    write_all_pieces,
+)
 
-MIN_PIECE_S = 1e-9    # shorter ones have no motion
 SLIDING_ROOM_M = 2e-3  # above what is proved; a stop does not go along what the arm slides on
 SLOWER_SHARE = 0.7    # of the pace, after a refusal
 FASTER_SHARE = 1.05   # of the pace, after a decision that is free
@@ -47,13 +54,32 @@ class CollisionGuard:
     """
 
     def __init__(self, model: CollisionModel, q: np.ndarray) -> None:
+        forget_old_kernels()
         self._model = model
         # More than the margin, so that there is room on the way out.
         self._wanted = model.margins + START_SLACK_M
-        self._allowed = self._allowed_at(q)
         self.near, self.pace = near_pairs(len(q)), 1.0
         self._work = check_work(model.pairs)
-        self._found = np.empty(len(self._allowed))
+        self._found = np.empty(len(self._wanted))
+        self._require(self._allowed_at(q))
+
+    def _require(self, allowed: np.ndarray) -> None:
+        """Take what pairs must keep from now on (m), (K,); nothing is known of them then."""
+        self._allowed, self._farthest = allowed, float(allowed.max(initial=-np.inf))
+        self._eased = bool((allowed < self._wanted).any())
+        self._touching = bool((allowed == -np.inf).any())
+        self._least = np.empty_like(allowed)
+        self._proof = plan_proof(len(self._model.pairs.blocks), self.near.gradients.shape[1])
+
+    def warm_up(self, segment: Segment) -> None:
+        """Load or compile all kernels of :meth:`contact`."""
+        pairs, proof, state = self._model.pairs, self._proof, segment.state
+        write_all_pieces(segment.limits, state, segment.plan, proof)
+        unproved_blocks(pairs, segment.limits, state, segment.plan, self._allowed, proof,
+                        self._work)
+        first_contact(pairs, proof.lengths, proof.c, 0.0, False, self._least, proof.near[:0],
+                      proof.stack, proof.rows, self._work)
+        self._require(self._allowed)
 
     def look(self, q: np.ndarray) -> None:
         """Find what the arm is near to at q (n,), which is changed."""
@@ -76,11 +102,32 @@ class CollisionGuard:
         return contact
 
     def _proved_contact(self, segment: Segment) -> Contact | None:
-        if (self._allowed < self._wanted).any():
-            self._allowed = np.maximum(self._allowed, self._allowed_at(segment.state[0]))
-        pieces = _pieces(segment)
-        contact = certify(self._model, *pieces, allowed=self._allowed)
-        return None if contact is None or self._leads_out(segment, pieces) else contact
+        if self._eased:
+            raised = np.maximum(self._allowed, self._allowed_at(segment.state[0]))
+            if (raised > self._allowed).any():
+                self._require(raised)
+        contact = self._first_contact(segment)
+        return None if contact is None or self._leads_out(segment) else contact
+
+    def _first_contact(self, segment: Segment) -> Contact | None:
+        """Return where a decision comes nearer than it is allowed to; its pieces are written."""
+        pairs, proof, state = self._model.pairs, self._proof, segment.state
+        if self._touching:
+            write_all_pieces(segment.limits, state, segment.plan, proof)
+            return certify(self._model, *_pieces(proof), allowed=self._allowed)
+        left = unproved_blocks(pairs, segment.limits, state, segment.plan, self._allowed, proof,
+                               self._work)
+        if left == 0:
+            return None
+        self._least[:] = self._allowed
+        found = first_contact(pairs, proof.lengths, proof.c, self._farthest, False, self._least,
+                              proof.near[:left], proof.stack, proof.rows, self._work)
+        if found[0] == NO_SEGMENT:
+            return None
+        piece, t, k = found
+        q = (proof.c[:, piece] * t ** np.arange(6)[:, None]).sum(axis=0)
+        return Contact(t + float(proof.ends[piece - 1] if piece else 0.0),
+                       self._model.names_of(k), float(self._distances(q)[k]))
 
     def _allowed_at(self, q: np.ndarray) -> np.ndarray:
         """Return the distance (m) that each pair must keep from q (n,) on, (K,)."""
@@ -90,10 +137,12 @@ class CollisionGuard:
         return np.where(distances > self._wanted, self._wanted, nearer)
 
     def _distances(self, q: np.ndarray) -> np.ndarray:
-        return self._model.distances(q, self._model.margin + START_SLACK_M + 2.0 * START_ROOM_M)
+        enough = self._model.margin + START_SLACK_M + 2.0 * START_ROOM_M
+        distances = np.empty(len(self._wanted))
+        all_distances(self._model.pairs, q, enough, distances, self._work)
+        return distances
 
-    def _leads_out(self, segment: Segment,
-                   pieces: tuple[np.ndarray, np.ndarray, np.ndarray]) -> bool:
+    def _leads_out(self, segment: Segment) -> bool:
         """
         Return whether a motion leads away from what the arm has come near to.
 
@@ -107,26 +156,13 @@ class CollisionGuard:
             return False
         room = np.maximum(distances - 0.5 * START_SLACK_M, self._model.margins)
         allowed = np.where(near, np.minimum(room, self._allowed), self._allowed)
+        pieces = _pieces(self._proof)
         _, lengths, c = pieces
-        end = (c[:, -1] * lengths[-1] ** np.arange(6)[:, None]).sum(axis=0) if len(lengths) \
-            else segment.state[0]
+        end = (c[:, -1] * lengths[-1] ** np.arange(6)[:, None]).sum(axis=0)
         return bool((self._distances(end)[near] > distances[near]).all()) \
             and certify(self._model, *pieces, allowed=allowed) is None
 
 
-def _pieces(segment: Segment) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return begins (k,), lengths (k,) and polynomials (6, k, n), with one jerk each."""
-    limits, state, plan = segment.limits, segment.state, segment.plan
-    ends = plan_switches(limits, state, plan)
-    begins = np.append(0.0, ends[:-1])
-    kept = ends - begins > MIN_PIECE_S
-    begins, lengths = begins[kept], (ends - begins)[kept]
-    states = np.empty((len(begins) + 1, *state.shape))
-    plan_states(limits, state, plan, np.append(begins, ends[-1]), states)
-    c = np.zeros((6, len(begins), state.shape[1]))
-    c[0], c[1], c[2] = states[:-1, 0], states[:-1, 1], 0.5 * states[:-1, 2]
-    middles = np.empty_like(states[:-1])
-    plan_states(limits, state, plan, begins + 0.5 * lengths, middles)
-    # The acceleration is linear in a piece; at its end it may be set to zero.
-    c[3] = (middles[:, 2] - states[:-1, 2]) / (3.0 * lengths[:, None])
-    return begins, lengths, c
+def _pieces(proof: PlanProof) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return begins (k,), lengths (k,) and polynomials (6, k, n) of the pieces of a motion."""
+    return np.append(0.0, proof.ends[:-1]), proof.lengths, proof.c

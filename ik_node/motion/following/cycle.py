@@ -132,9 +132,15 @@ def plan_states(limits, state, plan, times, states):
 @compiled
 def plan_switches(limits, state, plan):
     """Return when (4 n,) the jerk of a plan switches, ascending; the last is its end."""
-    n = state.shape[1]
-    switches = np.empty(4 * n)
-    for k in range(n):
+    switches = np.empty(4 * state.shape[1])
+    write_switches(limits, state, plan, switches)
+    return switches
+
+
+@inner
+def write_switches(limits, state, plan, switches):
+    """Write what :func:`plan_switches` returns."""
+    for k in range(state.shape[1]):
         bounds, jerk_time = bounds_of(limits, k), plan.jerk_time[k]
         _, v, a = state_after((state[0, k], state[1, k], state[2, k]), plan.jerk[k], jerk_time,
                               jerk_time, bounds)
@@ -143,5 +149,9 @@ def plan_switches(limits, state, plan):
         switches[4 * k + 1] = jerk_time + t1
         switches[4 * k + 2] = jerk_time + t1 + t2
         switches[4 * k + 3] = jerk_time + t1 + t2 + t3
-    switches.sort()
-    return switches
+    for i in range(1, switches.shape[0]):  # insertion sort
+        later, k = switches[i], i
+        while k > 0 and switches[k - 1] > later:
+            switches[k] = switches[k - 1]
+            k -= 1
+        switches[k] = later

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ik_node.collision import check, distance, shapes
+from ik_node.collision import certificate, check, distance, shapes
 from ik_node.collision.certificate import Contact
 from ik_node.collision.model import CollisionModel
 from ik_node.errors import GoalError, ParameterError, TrajectoryError
@@ -22,7 +22,7 @@ from ik_node.kinematics.kernels import forget_stale, pose_row
 from ik_node.model.chain import Chain
 from ik_node.model.joint_values import one_per_joint
 from ik_node.motion.active_trajectory import ActiveTrajectory
-from ik_node.motion.following import brake, cycle, rates, target
+from ik_node.motion.following import brake, cycle, plan_proof, rates, target
 from ik_node.motion.following.collision_guard import CollisionGuard
 from ik_node.motion.following.commanded import (
     CommandedMotion,
@@ -46,6 +46,7 @@ from ik_node.motion.following.options import (
     POSE_AXES,
     PoseStatus,
 )
+from ik_node.motion.following.plan_proof import unproved_blocks, write_all_pieces
 from ik_node.motion.following.pose_stream import PoseStream
 from ik_node.motion.following.rates import FollowModel, rates_work
 from ik_node.motion.following.target import correct
@@ -71,6 +72,8 @@ def forget_stale_kernels() -> None:
     forget_stale((follow_cycle, plan_states, plan_switches, correct),
                  (kernels, layout, nullspace, residual, brake, cycle, rates, target))
     forget_stale((find_near_pairs,), (kernels, check, distance, shapes))
+    forget_stale((unproved_blocks, write_all_pieces),
+                 (kernels, check, distance, shapes, certificate, brake, cycle, plan_proof))
 
 
 class Follower:
@@ -133,6 +136,9 @@ class Follower:
         self.step(0.01)
         self.trajectory(0.01)
         self.trajectory(0.01, joining=True)
+        if self._guard is not None:
+            self._guard.warm_up(Segment(0, self._model.limits, self._commanded.state,
+                                        CyclePlan(*np.zeros((2, self.chain.n)))))
 
     @property
     def out_of_order(self) -> int:
