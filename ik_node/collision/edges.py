@@ -80,15 +80,14 @@ def edge_check(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
     Pairs that are nearer than the margin at `q_start` (n,) may stay so, and those that touch
     there are not looked at: the trajectory is judged by
     :func:`ik_node.collision.certificate.certify`.  A margin above that of the model holds for
-    pairs that keep it at all goals (g, n).
+    pairs that keep it at the start and at all goals (g, n).
     """
     blocks, n = len(model.pairs.blocks), model.chain.n
     least = model.margins + (margin - model.margin)
-    for q in goals:
+    for q in (q_start, *goals):
         least = np.minimum(least, model.distances(q, margin + LEAST_DOUBT_M) - LEAST_DOUBT_M)
-    least = np.maximum(least, model.margins)
-    least = np.where(model.distances(q_start, margin) > least, least,
-                     allowed_distances(model, q_start))
+    allowed = allowed_distances(model, q_start)
+    least = np.where(allowed < model.margins, allowed, np.maximum(least, model.margins))
     return EdgeCheck(
         model.pairs, least, float(margin), np.array(lower, dtype=float),
         np.array(upper, dtype=float), np.empty(n), np.empty(blocks, dtype=np.int64),

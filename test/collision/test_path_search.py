@@ -168,3 +168,23 @@ def test_joints_without_limits():
     path = find_path(model, left, right[None], np.full(6, -np.inf), np.full(6, np.inf))
     assert path is not None
     assert np.abs(path).max() <= np.abs(np.vstack([left, right])).max() + np.pi
+
+
+@pytest.mark.parametrize('room', [1e-4, 5.1e-4, 7e-4])
+def test_from_a_start_that_is_near_something(room):
+    """A little more than the margin, by less than the search keeps or is sure of."""
+    name, distance = 'six_axis_arm', 0.1
+    start, goal = np.array([[0.0, 0.8, 0.4, 0.0, -1.5, 0.0], [1.5, 0.6, 0.4, 0.0, 0.6, 0.0]])
+    bare = model_of(name, margin=MARGIN_M)
+    reach = robots.reference(name).pose(
+        robots.chain(name).base_link, robots.chain(name).tip_link,
+        robots.positions(robots.chain(name), start))[0, 3]
+    for _ in range(40):
+        model = bare.with_objects(scene_of(name, [
+            ((0.1, 1.0, 2.0), (reach + distance + 0.05, 0.0, 1.0))]).bodies)
+        distance -= model.distance(start)[0] - MARGIN_M - room
+    assert abs(model.distance(start)[0] - MARGIN_M - room) < 1e-6
+    path = find_path(model, start, goal[None], *limits(name), margin=MARGIN_M + 5e-4,
+                     iterations=2000)
+    assert path is not None
+    assert all(certify_edge(model, a, b) is None for a, b in zip(path[:-1], path[1:]))
