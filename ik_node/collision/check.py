@@ -112,15 +112,15 @@ def paired(chain: Chain, shapes: Shapes, groups: Sequence[int],
         Parts that may meet.
 
     """
-    blocks: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    for a, b in pairs:
-        if groups[a] > groups[b]:
-            a, b = b, a
-        blocks.setdefault((groups[a], groups[b]), []).append((a, b))
-    rows, first = [], 0
-    for (one, other), inside in blocks.items():
-        rows.append((one, other, first, first + len(inside)))
-        first += len(inside)
+    table = np.array([*pairs], dtype=np.int64).reshape(-1, 2)
+    sides = np.array(groups, dtype=np.int64)[table]
+    turned = sides[:, 0] > sides[:, 1]
+    table[turned], sides[turned] = table[turned, ::-1], sides[turned, ::-1]
+    # Block by block, in the order in which each is named first.
+    _, firsts, block = np.unique(sides, axis=0, return_index=True, return_inverse=True)
+    ranks = np.argsort(np.argsort(firsts))[block.ravel()]
+    order, ends = np.argsort(ranks, kind='stable'), np.cumsum(np.bincount(ranks))
+    rows = np.column_stack([sides[np.sort(firsts)], np.append(0, ends[:-1])[:len(firsts)], ends])
     frames, balls = shapes.ints[:, 1], shapes.balls
     members = np.split(np.argsort(groups, kind='stable'),
                        np.cumsum(np.bincount(groups))[:-1]) if len(groups) else []
@@ -128,9 +128,7 @@ def paired(chain: Chain, shapes: Shapes, groups: Sequence[int],
     group_balls = np.array([_ball_round(balls[parts]) for parts in members]).reshape(-1, 4)
     return Pairs(
         chain.table.copy(), shapes,
-        np.array([pair for inside in blocks.values() for pair in inside],
-                 dtype=np.int64).reshape(-1, 2),
-        np.array(rows, dtype=np.int64).reshape(-1, 4), group_frames,
+        table[order], np.ascontiguousarray(rows), group_frames,
         np.array([parts[0] if len(parts) == 1 and shapes.ints[parts[0], 0] != HULL_KIND else -1
                   for parts in members], dtype=np.int64),
         group_balls, _reaches(chain, frames, balls), _reaches(chain, group_frames, group_balls))

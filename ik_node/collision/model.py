@@ -315,10 +315,11 @@ class CollisionModel:
         self.pairs = paired(self.chain, shapes, [numbers[key] for key in keys], table)
         ends = self.pairs.pairs[self.pairs.blocks[:, 2]].max(axis=1, initial=-1)
         self._link_blocks = int(np.count_nonzero(ends < sum(owner < count for owner in owners)))
-        usual = [np.inf if owners[a] >= count or owners[b] >= count else
-                 self._usual.get(tuple(sorted((owners[a], owners[b]))), np.inf)
-                 for a, b in self.pairs.pairs.tolist()]
-        self.margins = np.minimum(self.margin, USED_DISTANCE_SHARE * np.array(usual, dtype=float))
+        usual = np.full(len(self.pairs.pairs), np.inf)
+        both = np.sort(np.array(owners, dtype=np.int64)[self.pairs.pairs], axis=1)
+        for k in np.flatnonzero(both[:, 1] < count):
+            usual[k] = self._usual.get(tuple(both[k].tolist()), np.inf)
+        self.margins = np.minimum(self.margin, USED_DISTANCE_SHARE * usual)
 
     def _disable(self, disabled_pairs: Iterable[tuple[str, str]]) -> None:
         """Leave out pairs of links, among those that were found worth a check."""
