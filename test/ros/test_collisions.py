@@ -166,6 +166,7 @@ def planning(tmp_path, probe):
         with run_system(tmp_path, probe, {**CHECKED, 'collision.scene_file': scene,
                                           'motion.detour_time': 60.0},
                         {'initial_positions': LEFT}):
+            probe.wait(lambda: 'all else is ready' in probe.node.output, 60.0)
             previews, answers = probe.publisher(PoseStamped, 'preview_pose'), []
             probe.create_subscription(
                 DiagnosticStatus, '/ik_node/preview',
