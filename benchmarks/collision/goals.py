@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.arms import ARMS, PACKAGES
 from benchmarks.collision import ompl_planner
 from benchmarks.collision.judge import Judge
-from benchmarks.ik.arms import ARMS, PACKAGES
 from ik_node.collision.bodies import arm_bodies
 from ik_node.collision.model import CollisionModel
 from ik_node.collision.scene import Scene

@@ -18,8 +18,8 @@ from zlib import crc32
 
 import numpy as np
 
+from benchmarks.arms import ARMS, QUICK
 from benchmarks.ik import machine, peers, plot, report, sets
-from benchmarks.ik.arms import ARMS, QUICK
 from benchmarks.ik.model import Model
 from benchmarks.ik.peers.base import ALL, BATCH, Peer
 from benchmarks.ik.run import build, measure, quiet

@@ -17,7 +17,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pinocchio as pin
 
-from benchmarks.ik.arms import Arm
+from benchmarks.arms import Arm
 
 LIMIT_SLACK = 1e-6      # rad, for limits that a solver keeps in single precision
 TOLERANCE_SLACK = 1e-9  # m and rad, for the rounding of its forward kinematics

@@ -19,8 +19,8 @@ import warnings
 
 import numpy as np
 
+from benchmarks.arms import ARMS
 from benchmarks.ik import machine, peers
-from benchmarks.ik.arms import ARMS
 from benchmarks.ik.model import Model
 from benchmarks.ik.peers.base import ALL, Peer, POSE, TOLERANCE
 from benchmarks.ik.race import Contender, race, Times
