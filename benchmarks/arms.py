@@ -21,7 +21,7 @@ PACKAGES = {
         Path(sysconfig.get_path('purelib')) / 'cmeel.prefix/share/example-robot-data/robots',
     'rtb-data': Path('rtbdata') / 'xacro',
     'pybullet': Path('pybullet_data'),
-    'ik_node': Path(__file__).parents[2] / 'urdf',
+    'ik_node': Path(__file__).parents[1] / 'urdf',
 }
 
 

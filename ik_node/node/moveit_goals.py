@@ -42,7 +42,7 @@ class WantedMotion(NamedTuple):
     detour_time : float
         Processor time (s) for the search of a way round.
     straight : bool
-        Whether the tip goes along a straight line.
+        Whether the tip goes along a straight line to a pose.
     through : (3,) array or None
         A position (m, in the base link) on the arc along which the tip goes.
 
@@ -55,6 +55,10 @@ class WantedMotion(NamedTuple):
     detour_time: float
     straight: bool
     through: np.ndarray | None
+
+    def follows_path(self, goal: np.ndarray | Goal) -> bool:
+        """Return whether the tip goes to a goal along a line or an arc."""
+        return (self.straight or self.through is not None) and _is_pose(goal)
 
 
 def read_request(requests: MoveItRequests, request: Any) -> WantedMotion:
@@ -83,13 +87,16 @@ def read_request(requests: MoveItRequests, request: Any) -> WantedMotion:
     if not request.goal_constraints:
         raise RequestError('INVALID_GOAL_CONSTRAINTS', 'the request has no goal constraints')
     goals = [_goal(requests, robot, q_start, each) for each in request.goal_constraints]
-    straight = request.planner_id == STRAIGHT_PLANNER or robot.settings.straight
+    straight = request.planner_id == STRAIGHT_PLANNER
+    if (straight or through is not None) and not all(map(_is_pose, goals)):
+        raise RequestError('INVALID_GOAL_CONSTRAINTS', 'a motion along a line or an arc needs '
+                           'position and orientation of its end')
     allowed = request.allowed_planning_time
     detour_time = robot.settings.detour_time
     return WantedMotion(
         robot, q_start, goals, scaled_limits(robot, request),
         min(detour_time, allowed) if allowed > 0.0 else detour_time,
-        straight and through is None, through)
+        straight or robot.settings.straight, through)
 
 
 def scaled_limits(robot: Robot, request: Any) -> MotionLimits:
@@ -107,6 +114,10 @@ def scaled_limits(robot: Robot, request: Any) -> MotionLimits:
     if not speed > 0.0 or not isfinite(speed):
         return limits
     return replace(limits, tip=replace(limits.tip, speed=min(limits.tip.speed, speed)))
+
+
+def _is_pose(goal: np.ndarray | Goal) -> bool:
+    return isinstance(goal, Goal) and goal.is_exact
 
 
 # ---- constraints ------------------------------------------------------------

@@ -35,7 +35,7 @@ from ik_node.node.motion import Motion, planned_beside
 from ik_node.node.moveit_goals import read_request, scaled_limits, WantedMotion
 from ik_node.node.moveit_requests import MoveItRequests, RequestError, require_no_constraints
 from ik_node.node.preparation import Kernels
-from ik_node.node.robot import Robot
+from ik_node.node.robot import Robot, RobotHolder
 from ik_node.ros.answered_action import AnsweredActionServer
 from ik_node.ros.messages import trajectory_from_message, trajectory_message
 from ik_node.ros.moveit import look_for_others, set_error_code
@@ -84,9 +84,11 @@ class MoveItMotion:
 
     """  # noqa: D205 - the names are what counts
 
-    def __init__(self, node: Node, requests: MoveItRequests, goals: GoalQueue,
-                 starter: GoalStarter, motion: Motion, action: Any, srv: Any) -> None:
+    def __init__(self, node: Node, holder: RobotHolder, requests: MoveItRequests,
+                 goals: GoalQueue, starter: GoalStarter, motion: Motion, action: Any,
+                 srv: Any) -> None:
         self._node = node
+        self._holder = holder
         self._requests = requests
         self._goals = goals
         self._starter = starter
@@ -135,7 +137,7 @@ class MoveItMotion:
                   start: StartState) -> Future:
         """Return the future motion to a goal."""
         task = self._task(wanted, 0)
-        if self._follows_path(wanted, goal):
+        if wanted.follows_path(goal):
             return planned_beside(self._motion.path_plan(task, self._way(wanted, goal)), start)
         if isinstance(goal, Goal):
             if not goal.is_exact:
@@ -162,15 +164,6 @@ class MoveItMotion:
     def _task(self, wanted: WantedMotion, number: int) -> GoalTask:
         return GoalTask(number, Time(), KIND_NAME, limits=wanted.limits,
                         detour_time=wanted.detour_time)
-
-    @staticmethod
-    def _follows_path(wanted: WantedMotion, goal: np.ndarray | Goal) -> bool:
-        if not wanted.straight and wanted.through is None:
-            return False
-        if not isinstance(goal, Goal) or not goal.is_exact:
-            raise RequestError('INVALID_GOAL_CONSTRAINTS', 'a motion along a line or an arc needs '
-                               'position and orientation of its end')
-        return True
 
     @staticmethod
     def _way(wanted: WantedMotion, goal: Goal) -> Any:
@@ -296,7 +289,7 @@ class MoveItMotion:
                             Reason.MODEL_MISSING)
         for k, goal in enumerate(wanted.goals, 1):
             try:
-                if self._follows_path(wanted, goal):
+                if wanted.follows_path(goal):
                     self._motion.along(task, self._way(wanted, goal))
                 elif isinstance(goal, Goal):
                     self._starter.to_goal(goal, task, robot)
@@ -363,7 +356,7 @@ class MoveItMotion:
             server.answer(handle, result, code == 'SUCCESS')
 
         task.on_final = on_final
-        self._goals.attempt(task, lambda: start(task, self._requests.robot()))
+        self._goals.attempt(task, lambda: start(task, self._holder.require()))
         seconds = monotonic() - began
         if not task.final:
             server.tell(handle, state=MONITOR_STATE)

@@ -348,6 +348,8 @@ def test_move_action(moveit):
     assert (code, status) == ('START_STATE_INVALID', GoalStatus.STATUS_ABORTED)
     code, status, result = moveit.move(pose_goal((9.0, 0.0, 0.0)))
     assert (code, status) == ('NO_IK_SOLUTION', GoalStatus.STATUS_ABORTED)
+    code, status, result = moveit.move(joint_goal(READY), planner_id='LIN')
+    assert (code, status) == ('INVALID_GOAL_CONSTRAINTS', GoalStatus.STATUS_ABORTED)
     here = tip(latest(moveit.probe)).translation
     code, _, _ = moveit.move(pose_goal(here + [0.0, 0.0, 0.05]), planner_id='LIN')
     assert code == 'SUCCESS'
