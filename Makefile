@@ -23,8 +23,8 @@ demo: $(VENV)/.demo
 
 # All tests by several processes, each in a ROS domain of its own, which wait most of the time;
 # then, by fewer, those that judge motion in real time; a selection by one process.
-WORKERS ?= 6
-REAL_TIME_WORKERS ?= 5
+WORKERS ?= 5
+REAL_TIME_WORKERS ?= 4
 PYTEST := $(BIN)/python -m pytest
 test: $(VENV)/.test
 ifdef ARGS
