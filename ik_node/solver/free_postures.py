@@ -66,12 +66,20 @@ def free_solutions(query: Query, check: PostureCheck,
     check : PostureCheck
 
     """
+    found, samples = _free_samples(query, check, reference)
+    if found or samples is None:
+        return found
+    return _free_of(query, walked_postures(query, samples), check)
+
+
+def _free_samples(query: Query, check: PostureCheck, reference: np.ndarray | None = None
+                  ) -> tuple[tuple[Posture, ...], np.ndarray | None]:
+    """Return free solutions, and the fine samples (k, n) if these had to be looked at."""
     found = only_free(all_solutions(query, reference), check)
     if found or not leaves_freedom(query):
-        return found
+        return found, None
     samples = fine_samples(query)
-    found = _free_of(query, samples, check)
-    return found or _free_of(query, walked_postures(query, samples), check)
+    return _free_of(query, samples, check), samples
 
 
 def many_free_solutions(query: Query, check: PostureCheck) -> tuple[Posture, ...]:
@@ -154,7 +162,7 @@ def free_turn(query: Query, check: PostureCheck) -> str:
     exact, turns = Goal(query.T[0]), []
     for axis, tolerance in TURN_TOLERANCES.items():
         turned = Goal(query.T[0], tolerance=tolerance)
-        found = free_solutions(replace(query, settings=query.tables.of(turned)), check)
+        found, _ = _free_samples(replace(query, settings=query.tables.of(turned)), check)
         turns += [(exact.error(posture.T_base_tip)[1], axis) for posture in found]
     if not turns:
         return ''
