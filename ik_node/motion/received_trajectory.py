@@ -9,31 +9,41 @@ from dataclasses import replace
 import numpy as np
 
 from ik_node.errors import TrajectoryError
+from ik_node.model.chain import Chain
 from ik_node.motion import quintic
+from ik_node.motion.limits import TipLimits
+from ik_node.motion.sampling import states_at
+from ik_node.motion.start_state import StartState
+from ik_node.motion.tip_speed import speed_shares, TIP_POINT_PERIOD_S
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.text import quote
 
+SPEED_SLACK = 1e-3  # of the speed limits of the tip, between the points
 
-def joined_to(trajectory: Trajectory, q: np.ndarray, tolerance: float) -> Trajectory:
+
+def joined_to(trajectory: Trajectory, departure: StartState, tolerance: float) -> Trajectory:
     """
-    Return a trajectory as it starts from rest at `q`, and ends where it ended.
+    Return a trajectory as it starts from where the arm rests, and ends where it ended.
 
     The difference of the starts fades over its duration by a quintic, so that the controller
     interpolates what is checked here.
 
     Parameters
     ----------
-    q : (n,) array
-        Where the arm rests, rad or m.
+    departure : StartState
+        Of the arm.
     tolerance : float
         Largest difference of the starts, rad or m.
 
     Raises
     ------
     TrajectoryError
-        If it starts elsewhere, or in motion.
+        If it starts elsewhere or in motion, or the arm moves.
 
     """
+    if departure.states or not departure.initial.rests:
+        raise TrajectoryError('the arm moves; a trajectory is executed from rest')
+    q = departure.initial.q
     if not trajectory.start.rests:
         raise TrajectoryError('the trajectory starts in motion; it must start at rest')
     away = q - trajectory.start.q
@@ -49,3 +59,26 @@ def joined_to(trajectory: Trajectory, q: np.ndarray, tolerance: float) -> Trajec
     return replace(trajectory, start=MotionState.at_rest(q),
                    q=trajectory.q + shares[0] * away, qd=trajectory.qd + shares[1] * away,
                    qdd=trajectory.qdd + shares[2] * away)
+
+
+def require_tip_speed(chain: Chain, limits: TipLimits, trajectory: Trajectory) -> None:
+    """
+    Check that the tip keeps its speed limits, every TIP_POINT_PERIOD_S at least.
+
+    Raises
+    ------
+    TrajectoryError
+        With the time and how much faster it would be.
+
+    """
+    if not limits.limits_speed:
+        return
+    count = int(np.ceil(trajectory.duration / TIP_POINT_PERIOD_S)) + 1
+    times = np.union1d(np.linspace(0.0, trajectory.duration, count), trajectory.times)
+    q, qd, _ = np.array(states_at(trajectory, times)).swapaxes(0, 1)
+    shares = speed_shares(chain, limits, q, qd)
+    k = int(shares.argmax())
+    if shares[k] > 1.0 + SPEED_SLACK:
+        raise TrajectoryError(f'after {times[k]:.2f} s the tip would have {shares[k]:.3g} times '
+                              'the speed that motion.tool_speed or motion.tool_angular_speed '
+                              'allows; plan more slowly')

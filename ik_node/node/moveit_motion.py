@@ -22,7 +22,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 from ik_node.errors import GoalError, IkNodeError, PathError, Reason, TrajectoryError
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.motion.collision_free import require_free
-from ik_node.motion.received_trajectory import joined_to
+from ik_node.motion.received_trajectory import joined_to, require_tip_speed
 from ik_node.motion.start_state import StartState
 from ik_node.motion.tool_path.path import MAX_PATH_POSES, ToolPath
 from ik_node.motion.tool_path.plan import plan_path
@@ -239,6 +239,7 @@ class MoveItMotion:
 
     def _on_move(self, handle: ServerGoalHandle) -> None:
         """Plan and, unless only a plan is asked for, move."""
+        look_for_others(self._node, 'move_action/_action/send_goal')
         result, options = self._action.MoveGroup.Result(), handle.request.planning_options
         try:
             diff = options.planning_scene_diff
@@ -303,6 +304,7 @@ class MoveItMotion:
 
     def _on_execute(self, handle: ServerGoalHandle) -> None:
         """Check a trajectory that was planned before, and send it."""
+        look_for_others(self._node, 'execute_trajectory/_action/send_goal')
         result = self._action.ExecuteTrajectory.Result()
         try:
             robot = self._requests.robot()
@@ -310,11 +312,13 @@ class MoveItMotion:
             if given.multi_dof_joint_trajectory.points:
                 raise RequestError('INVALID_MOTION_PLAN', 'the trajectory has joints of several '
                                    'axes, which are not moved')
-            trajectory = trajectory_from_message(
-                given.joint_trajectory, robot.chain,
-                self._requests.joint_vector(robot, self._requests.measured(robot)))
+            here = self._requests.joint_vector(robot, self._requests.measured(robot))
+            try:
+                trajectory = trajectory_from_message(given.joint_trajectory, robot.chain, here)
+            except TrajectoryError as error:
+                raise RequestError('INVALID_MOTION_PLAN', str(error)) from None
         except Exception as error:  # noqa: BLE001 - a goal never goes without an answer
-            self._refuse(result.error_code, error, 'INVALID_MOTION_PLAN')
+            self._refuse(result.error_code, error)
             self._executions.answer(handle, result, False)
             return
 
@@ -322,10 +326,9 @@ class MoveItMotion:
             settings = robot.settings
 
             def plan(departure: StartState) -> Trajectory:
-                if not departure.splice.rests:
-                    raise TrajectoryError('the arm moves; a trajectory is executed from rest')
-                joined = joined_to(trajectory, departure.splice.q, settings.start_tolerance)
+                joined = joined_to(trajectory, departure, settings.start_tolerance)
                 validate(joined, settings.limits)
+                require_tip_speed(robot.chain, settings.limits.tip, joined)
                 require_free(settings.solver.collisions, joined)
                 return joined
 
@@ -378,12 +381,12 @@ class MoveItMotion:
         except IkNodeError as error:
             self._node.get_logger().error(f'{sentence}, but the arm cannot be stopped: {error}')
 
-    def _refuse(self, code: Any, error: Exception, otherwise: str = 'FAILURE') -> None:
+    def _refuse(self, code: Any, error: Exception) -> None:
         """Write the error code of what went wrong."""
         if isinstance(error, RequestError):
             set_error_code(code, error.code, str(error))
         elif isinstance(error, IkNodeError):
-            set_error_code(code, CODES_BY_REASON.get(error.reason, otherwise), str(error))
+            set_error_code(code, CODES_BY_REASON.get(error.reason, 'FAILURE'), str(error))
         else:
             self._node.get_logger().error(traceback.format_exc())
             set_error_code(code, 'FAILURE', f'internal error: {type(error).__name__}: {error}; '

@@ -226,8 +226,8 @@ def trajectory_from_message(message: JointTrajectory, chain: Chain, q: np.ndarra
     Raises
     ------
     TrajectoryError
-        If it has other joints than the chain, no points, or a point without position, velocity
-        or acceleration of each joint.
+        If it has other joints than the chain, no points, times that do not increase, or a point
+        without position, velocity or acceleration of each joint.
 
     """
     names = list(message.joint_names)
@@ -252,4 +252,6 @@ def trajectory_from_message(message: JointTrajectory, chain: Chain, q: np.ndarra
         start, times, states = MotionState(*states[0]), times[1:], states[1:]
     if not len(times):
         raise TrajectoryError('the trajectory has no points after its start')
+    if not (np.diff(times, prepend=0.0) > 0.0).all():
+        raise TrajectoryError('the times of the trajectory do not increase from 0 on')
     return Trajectory(chain.joint_names, start, times, *states.swapaxes(0, 1))

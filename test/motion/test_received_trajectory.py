@@ -10,9 +10,9 @@ import robots
 
 from ik_node.errors import TrajectoryError
 from ik_node.motion.interpolation import segments
-from ik_node.motion.limits import MotionLimits
+from ik_node.motion.limits import MotionLimits, TipLimits
 from ik_node.motion.point_to_point import plan_point_to_point
-from ik_node.motion.received_trajectory import joined_to
+from ik_node.motion.received_trajectory import joined_to, require_tip_speed
 from ik_node.motion.start_state import StartState
 from ik_node.motion.trajectory import MotionState
 from ik_node.motion.validate import validate
@@ -30,10 +30,15 @@ def planned():
                                THERE, LIMITS.scaled(0.5, 0.5), 0.02, CHAIN)
 
 
+def at(q):
+    """Return the start state of an arm at rest."""
+    return StartState.from_state(MotionState.at_rest(q))
+
+
 def test_it_starts_where_the_arm_is_and_ends_where_it_ended(planned):
     """Smoothly: the controller interpolates what was checked, also between the points."""
     q = HERE + np.array([0.01, -0.015, 0.0, 0.004, 0.0, -0.019])
-    joined = joined_to(planned, q, TOLERANCE)
+    joined = joined_to(planned, at(q), TOLERANCE)
     validate(joined, LIMITS)
     assert np.array_equal(joined.start.q, q) and joined.start.rests
     assert np.array_equal(joined.end, planned.end) and not joined.qd[-1].any()
@@ -44,7 +49,7 @@ def test_it_starts_where_the_arm_is_and_ends_where_it_ended(planned):
         t = share * planned.duration
         before, after = (_at(trajectory, t) for trajectory in (planned, joined))
         assert after - before == pytest.approx(rest * (q - HERE), abs=1e-9)
-    unchanged = joined_to(planned, HERE, TOLERANCE)
+    unchanged = joined_to(planned, at(HERE), TOLERANCE)
     assert np.array_equal(unchanged.q, planned.q)
 
 
@@ -59,7 +64,23 @@ def test_it_is_refused_from_elsewhere_and_in_motion(planned):
     """With the joint, and both positions."""
     with pytest.raises(TrajectoryError, match="starts with 'joint_2' at 0.3, but the arm has it "
                                               'at 0.33; plan again'):
-        joined_to(planned, HERE + [0.0, 0.03, 0.0, 0.0, 0.0, 0.0], TOLERANCE)
+        joined_to(planned, at(HERE + [0.0, 0.03, 0.0, 0.0, 0.0, 0.0]), TOLERANCE)
     moving = replace(planned, start=MotionState(HERE, np.full(6, 0.1), np.zeros(6)))
     with pytest.raises(TrajectoryError, match='starts in motion'):
-        joined_to(moving, HERE, TOLERANCE)
+        joined_to(moving, at(HERE), TOLERANCE)
+    # The splice point alone may be at rest: the motion before would be cut off.
+    ending = StartState.from_motion(planned, planned.duration - 0.05, 0.2)
+    assert ending.splice.rests and not ending.initial.rests
+    with pytest.raises(TrajectoryError, match='the arm moves'):
+        joined_to(replace(planned, start=ending.splice), ending, TOLERANCE)
+
+
+@pytest.mark.parametrize('tip', [{'speed': 0.1}, {'angular_speed': 0.2}])
+def test_the_tip_keeps_its_speeds(planned, tip):
+    """A motion that was planned without such a limit is refused."""
+    require_tip_speed(CHAIN, TipLimits(), planned)
+    with pytest.raises(TrajectoryError, match='times the speed'):
+        require_tip_speed(CHAIN, TipLimits(**tip), planned)
+    slow = replace(LIMITS.scaled(0.5, 0.5), tip=TipLimits(**tip))
+    require_tip_speed(CHAIN, slow.tip, plan_point_to_point(
+        CHAIN.joint_names, at(HERE), THERE, slow, 0.02, CHAIN))

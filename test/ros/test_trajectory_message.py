@@ -112,6 +112,7 @@ def test_a_message_is_read():
     (JointTrajectory(), 'is for no joint'),
     (message_of(1), 'no points after its start'),
     (message_of(0), 'no points after its start'),
+    (message_of(first=-0.5), 'do not increase from 0 on'),
 ])
 def test_a_message_that_does_not_fit(message, words):
     """It is refused with a sentence."""
