@@ -11,13 +11,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from time import monotonic
+from typing import Any, NamedTuple
 
 from rclpy.client import Client
+from rclpy.event_handler import EventHandler
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.guard_condition import GuardCondition
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
+from rclpy.node import Node
 from rclpy.service import Service
 from rclpy.subscription import Subscription
 from rclpy.task import Task
@@ -26,6 +29,7 @@ from rclpy.utilities import timeout_sec_to_nsec
 from rclpy.waitable import Waitable
 
 TASK_PERIOD_S = 0.005  # between two looks whether what a coroutine awaits is there
+EVENT_PERIOD_S = 0.2  # between two looks for events of QoS, of which every publisher has some
 
 
 def make_executor() -> SingleThreadedExecutor:
@@ -39,21 +43,53 @@ def make_executor() -> SingleThreadedExecutor:
     return SingleThreadedExecutor()
 
 
+class Entities(NamedTuple):
+    """What the nodes of an executor have, in lists by kind."""
+
+    timers: list[Timer]
+    subscriptions: list[Subscription]
+    services: list[Service]
+    clients: list[Client]
+    guards: list[GuardCondition]
+    waitables: list[Waitable]  # but for events
+    events: list[EventHandler]
+
+
 class NodeExecutor(SingleThreadedExecutor):
     """
-    Runs callbacks with one wait set, and without a task for each.
+    Runs callbacks with kept wait sets, and without a task for each.
 
     Callbacks of timers, subscriptions and guard conditions must be plain functions, not
     coroutines.  Like rclpy's executors it runs all callbacks that are ready before it waits again.
     Coroutines of services and actions that await something are resumed every TASK_PERIOD_S, and
-    not all the time.
+    not all the time.  Events of QoS are looked for every EVENT_PERIOD_S if the waits are shorter:
+    a node has more of them than of all else, and they hardly ever happen.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._ready: deque[tuple[Callable[[Any], None], Any]] = deque()
-        self._wait_set, self._sizes = None, None
+        self._wait_sets: dict[tuple[int, ...], Any] = {}
+        self._entities: Entities | None = None
+        self._changes, self._known_changes = 0, -1  # of what the nodes have
+        self._next_events = 0.0
         self._awaiting: list[Task] = []
+
+    def wake(self) -> None:
+        """Wait anew, with what the nodes now have."""
+        self._changes += 1
+        super().wake()
+
+    def add_node(self, node: Node) -> bool:
+        """Run the callbacks of a node, too."""
+        added = super().add_node(node)
+        self.wake()
+        return added
+
+    def remove_node(self, node: Node) -> None:
+        """No longer run the callbacks of a node."""
+        super().remove_node(node)
+        self.wake()
 
     def spin_once(self, timeout_sec: float | None = None) -> None:
         """Run one callback, if one is or becomes ready in time."""
@@ -73,14 +109,11 @@ class NodeExecutor(SingleThreadedExecutor):
             timeout_sec = 0.0
         elif awaiting and (timeout_sec is None or not 0.0 <= timeout_sec <= TASK_PERIOD_S):
             timeout_sec = TASK_PERIOD_S
-        nodes = self.get_nodes()
-        timers = [each for node in nodes for each in node.timers]
-        subscriptions = [each for node in nodes for each in node.subscriptions]
-        services = [each for node in nodes for each in node.services]
-        clients = [each for node in nodes for each in node.clients]
-        waitables = [each for node in nodes for each in node.waitables]
-        guards = [each for node in nodes for each in node.guards]
-        guards += [self._guard, self._sigint_gc]
+        timers, subscriptions, services, clients, guards, waitables, events = self._kept()
+        now = monotonic()
+        if timeout_sec is None or timeout_sec > EVENT_PERIOD_S or now > self._next_events:
+            self._next_events = now + EVENT_PERIOD_S
+            waitables = waitables + events
         wait_set = self._empty_wait_set(subscriptions, guards, timers, clients, services,
                                         waitables)
         for add, entities in ((wait_set.add_subscription, subscriptions),
@@ -106,6 +139,24 @@ class NodeExecutor(SingleThreadedExecutor):
             ready = wait_set.get_ready_entities(kind)
             if ready:
                 self._ready += [(run, each) for each in entities if each.handle.pointer in ready]
+
+    def _kept(self) -> Entities:
+        """Return what the nodes have, listed anew if something came or went."""
+        if self._entities is None or self._known_changes != self._changes:
+            self._known_changes = self._changes  # before: what comes meanwhile is another change
+            nodes = self.get_nodes()
+            waitables = [each for node in nodes for each in node.waitables]
+            self._entities = Entities(
+                [each for node in nodes for each in node.timers],
+                [each for node in nodes for each in node.subscriptions],
+                [each for node in nodes for each in node.services],
+                [each for node in nodes for each in node.clients],
+                [*(each for node in nodes for each in node.guards),
+                 self._guard, self._sigint_gc],
+                [each for each in waitables if not isinstance(each, EventHandler)],
+                [each for each in waitables if isinstance(each, EventHandler)])
+            self._wait_sets.clear()
+        return self._entities
 
     def _run_task(self, task: Task) -> None:
         task()
@@ -136,11 +187,12 @@ class NodeExecutor(SingleThreadedExecutor):
             for k, name in enumerate(('subscriptions', 'guard_conditions', 'timers', 'clients',
                                       'services', 'events')):
                 sizes[k] += getattr(needs, f'num_{name}')
-        if sizes != self._sizes:
-            self._sizes = sizes
-            self._wait_set = _rclpy.WaitSet(*sizes, self._context.handle)
-        self._wait_set.clear_entities()
-        return self._wait_set
+        wait_set = self._wait_sets.get(tuple(sizes))
+        if wait_set is None:
+            wait_set = self._wait_sets[tuple(sizes)] = _rclpy.WaitSet(
+                *sizes, self._context.handle)
+        wait_set.clear_entities()
+        return wait_set
 
 
 def _run_timer(timer: Timer) -> None:

@@ -28,7 +28,6 @@ import numpy as np
 import pinocchio as pin
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
@@ -38,6 +37,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 from warm import Child, WarmServer
 
+from ik_node.ros.executor import make_executor
 from ik_node.ros.handshake import ANSWER_TIMEOUT_S, greet
 from ik_node.ros.parameters import IK_NODE, SIM_CONTROLLER
 
@@ -181,7 +181,7 @@ class Probe(Node):
 
     def __init__(self, name: str = 'probe', target: str = '/ik_node') -> None:
         super().__init__(name, start_parameter_services=False)
-        self._spinner = SingleThreadedExecutor()
+        self._spinner = make_executor()
         self.statuses: list[dict[str, str]] = []
         self.trajectories: list[JointTrajectory] = []
         self.states: list[tuple[float, JointState]] = []

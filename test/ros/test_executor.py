@@ -102,6 +102,32 @@ def test_what_is_destroyed_by_a_callback_does_not_run(spun):
     assert len(came) == 1
 
 
+def test_what_comes_and_goes_while_it_runs(spun):
+    """Nodes and what they have are known from the next round on, and no longer when destroyed."""
+    came = []
+    publisher = spun.node.create_publisher(String, 'words', 10)
+    spun.executor.spin_once(timeout_sec=0.0)
+    other = rclpy.create_node('other')
+    spun.executor.add_node(other)
+    for node, label in ((spun.node, 'first'), (other, 'second')):
+        spun.executor.spin_once(timeout_sec=0.0)
+        node.create_subscription(String, 'words', lambda message, label=label: came.append(label),
+                                 10)
+    spun.until(lambda: publisher.get_subscription_count() == 2)
+    publisher.publish(String())
+    spun.until(lambda: len(came) == 2)
+    spun.executor.remove_node(other)
+    publisher.publish(String())
+    spun.until(lambda: len(came) == 3)
+    spun.executor.spin_once(timeout_sec=0.1)
+    assert sorted(came) == ['first', 'first', 'second']
+    spun.node.destroy_subscription(next(iter(spun.node.subscriptions)))
+    publisher.publish(String())
+    spun.executor.spin_once(timeout_sec=0.1)
+    assert len(came) == 3
+    other.destroy_node()
+
+
 def test_an_error_reaches_the_caller_and_the_next_callback_runs(spun):
     came = []
 
