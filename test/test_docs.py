@@ -25,7 +25,7 @@ from scripts import source_map
 from scripts.reference import TABLES
 
 OWN_TESTS = ('docs/explanation/motion.md', 'docs/how_to/workspace.md', 'docs/how_to/cluster.md',
-             'docs/tutorials/python_client.md')  # test/ros/test_client.py
+             'docs/tutorials/python_client.md', 'docs/how_to/tool.md')  # test/ros/test_client.py
 MAX_ANIMATION_BYTES = 3_000_000
 
 

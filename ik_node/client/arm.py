@@ -296,6 +296,30 @@ class Arm:
         """
         return self._connection.trigger('plan')
 
+    def set_tool(self, position: ArrayLike, orientation: ArrayLike = (0.0, 0.0, 0.0)
+                 ) -> Handle[None]:
+        """
+        Tell the node which tool is mounted; goals are then poses of its tool centre point.
+
+        Parameters
+        ----------
+        position : (3,) array
+            Of the tool centre point in the tip link, m.  Zeros: no tool.
+        orientation : (3,) array
+            Roll, pitch, yaw of the tool in the tip link, rad, as in a URDF.
+
+        Returns
+        -------
+        Handle
+            It fails with a ClientError if the node refuses, for example during a motion.
+
+        """
+        handle = self._connection.set_parameters({
+            'tool.position': [float(number) for number in np.ravel(position)],
+            'tool.orientation': [float(number) for number in np.ravel(orientation)]})
+        handle.on_end(self._forget_description)
+        return handle
+
     # ---- the solver in this program -----------------------------------------
 
     @cached_property
@@ -430,6 +454,10 @@ class Arm:
         self.close()
 
     # ---- inside -------------------------------------------------------------
+
+    def _forget_description(self) -> None:
+        for name in ('_description', 'kinematics', 'solver'):
+            self.__dict__.pop(name, None)
 
     @cached_property
     def _description(self) -> ArmDescription:

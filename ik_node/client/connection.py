@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from math import inf
 import os
@@ -15,7 +15,7 @@ from time import monotonic
 import traceback
 from typing import Any
 
-from rcl_interfaces.srv import GetParameters
+from rcl_interfaces.srv import GetParameters, SetParametersAtomically
 import rclpy
 from rclpy.client import Client
 from rclpy.context import Context
@@ -135,9 +135,11 @@ class Connection:
                           for service in ('stop', 'home', 'plan')}
         self._parameters = self.node.create_client(GetParameters,
                                                    f'{self.target}/get_parameters')
+        self._setter = self.node.create_client(SetParametersAtomically,
+                                               f'{self.target}/set_parameters_atomically')
         publishers = [*self.publishers.values(), *create(self)]
         connect(self.node, self.target, max(end - monotonic(), 1.0), publishers,
-                [*self._triggers.values()], self.wait_until)
+                [*self._triggers.values(), self._setter], self.wait_until)
         self.wait_until(lambda: self.instance, ANSWER_TIMEOUT_S)
         self._greeted = self.instance
         if self.parameters(['use_sim_time'])['use_sim_time']:
@@ -323,6 +325,21 @@ class Connection:
         values = {name: handle.wait(SERVICE_PATIENCE_S).values for name, handle in asked.items()}
         return {name: parameter_value_to_python(found[0]) if found else None
                 for name, found in values.items()}
+
+    def set_parameters(self, values: Mapping[str, Any]) -> Handle[None]:
+        """Set parameters of the node, all or none; fails with its reason."""
+        handle: Handle[None] = Handle(self, f'{self.target}/set_parameters_atomically')
+
+        def take(response: Any) -> None:
+            if response.result.successful:
+                handle.finish(None)
+            else:
+                handle.finish(error=ClientError(printable(response.result.reason)))
+
+        self.call(self._setter, SetParametersAtomically.Request(parameters=[
+            Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]),
+            take)
+        return handle
 
     # ---- whether the node lives ---------------------------------------------
 

@@ -13,6 +13,7 @@ from std_msgs.msg import String
 from ik_node.client.errors import AnswerTimeoutError, ClientError
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.joint_values import limited_chain
+from ik_node.model.tool import tool_pose
 from ik_node.model.urdf import parse_urdf, read_urdf, Tree
 from ik_node.ros.qos import LATCHED_QOS
 from ik_node.text import quote
@@ -23,19 +24,20 @@ if TYPE_CHECKING:
 
 DESCRIPTION_PATIENCE_S = 5.0
 PARAMETER_NAMES = ('robot_description', 'urdf_file', 'base_link', 'tip_link',
-                   'motion.lower_limits', 'motion.upper_limits')
+                   'motion.lower_limits', 'motion.upper_limits', 'tool.position',
+                   'tool.orientation')
 OTHER_TEXTS = 'instance', 'robot_description_semantic'  # topics of the same type
 
 
 class ArmDescription:
     """
-    The URDF, the links and the position limits that the node uses, asked of it once.
+    The URDF, the links, the position limits and the tool of the node, asked of it once.
 
     Attributes
     ----------
     tree : Tree
     chain : Chain
-        Within ``motion.lower_limits`` and ``motion.upper_limits``.
+        Within ``motion.lower_limits`` and ``motion.upper_limits``, with the tool.
 
     Raises
     ------
@@ -51,7 +53,7 @@ class ArmDescription:
         self.tree = self._tree(connection, values['robot_description'], values['urdf_file'])
         self._values = values
         self._links = values['base_link'], values['tip_link']
-        self.chain: Chain = limited_chain(make_chain(self.tree, *self._links), values)
+        self.chain: Chain = self._as_set(make_chain(self.tree, *self._links))
 
     def _tree(self, connection: Connection, text: str, file: str) -> Tree:
         if text:
@@ -64,12 +66,17 @@ class ArmDescription:
         return parse_urdf(_latched_text(connection))
 
     def kinematics(self) -> KinematicArm:
-        """Return the arm as :func:`ik_node.load_urdf` does, with the limits of the node."""
+        """Return the arm as :func:`ik_node.load_urdf` does, with limits and tool of the node."""
         from ik_node.kinematics.arm import Arm as KinematicArm
         arm = KinematicArm.from_tree(self.tree, *self._links)
-        limited = limited_chain(arm, self._values)
-        assert isinstance(limited, KinematicArm)  # with_limits returns the class it is given
-        return limited
+        as_set = self._as_set(arm)
+        assert isinstance(as_set, KinematicArm)  # of the class it is given
+        return as_set
+
+    def _as_set(self, chain: Chain) -> Chain:
+        """Return a chain with the limits and the tool that the node has."""
+        return limited_chain(chain, self._values).with_tool(tool_pose(
+            self._values['tool.position'], self._values['tool.orientation']))
 
 
 def subscribed_topic(node: Node, target: str, kind: str, but: tuple[str, ...],

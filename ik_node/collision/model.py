@@ -192,6 +192,13 @@ class CollisionModel:
         other._set_objects(tuple(objects), touch_links or {})
         return other
 
+    def with_tool(self, T_link_tool: np.ndarray) -> CollisionModel:
+        """Return the model whose chain has another tool, as :meth:`Chain.with_tool`; no body."""
+        other = object.__new__(CollisionModel)
+        other.__dict__.update(self.__dict__)
+        other.chain = self.chain.with_tool(T_link_tool)
+        return other
+
     @property
     def lowest_fixed_point(self) -> float:
         """Return the least height (m, base link) of links that do not move; infinity without."""

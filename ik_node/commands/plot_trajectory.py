@@ -61,6 +61,7 @@ def main(argv: list[str] | None = None) -> None:
         tree = read_urdf(options.urdf or share_file('urdf/six_axis_arm.urdf'))
         chain = limited_chain(make_chain(tree, options.base_link, options.tip_link), values)
         settings = make_settings(values, chain)
+        chain = settings.solver.chain  # with the tool
         if options.xyz:
             title, points = planned(options, chain, settings)
         elif options.status:

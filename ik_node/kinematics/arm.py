@@ -120,10 +120,11 @@ class Arm(Chain):
     The methods share these parameters; `rows`, `locked` and `others` are given by keyword.
 
     * `q`, (n,) array: positions of `joint_names`, rad or m.
-    * `link`, str: any link of the tree; by default the tip.
+    * `link`, str: any link of the tree; by default the tip, which is the tool centre point if
+      the arm has a tool (:meth:`Chain.with_tool`).
     * `point`, (3,) array: a point fixed to the link, in the link's frame (m); by default its
       origin.
-    * `frame`, str: axes of the rows: 'base' (default), 'tool' (the axes of the tip link) or
+    * `frame`, str: axes of the rows: 'base' (default), 'tool' (the axes of the tip) or
       'link'.
     * `rows`, sequence of str: rows to return, in this order, of 'x', 'y', 'z', 'rx', 'ry',
       'rz'; by default all.
@@ -237,7 +238,7 @@ class Arm(Chain):
              frame: str = 'base', rows: Sequence[str] | None = None,
              locked: Sequence[str] = (), others: Mapping[str, float] | None = None) -> View:
         """Return the view of a point, from which Jacobian and derivatives are computed."""
-        path = self.path_to(self.tip_link if link is None else link)
+        path = self._tip_path if link is None else self.path_to(link)
         q = joint_vector(self, q)
         others = self._checked(others)
         missing = [name for name in path.others if name not in others]
@@ -252,7 +253,7 @@ class Arm(Chain):
         axes = angular = None
         if one_of(frame, FRAME_NAMES, 'the frame') != 'base':
             table, seen, count = path.table, frames, len(coordinates)
-            if frame == 'tool' and path.link != self.tip_link:
+            if frame == 'tool' and path is not self._tip_path:
                 table, seen, count = self.table, _frames(self.table, q), self.n
             axes = seen[-1, :9].reshape(3, 3)
             angular = tip_jacobian(table, seen, count)[3:, :self.n]
@@ -272,8 +273,12 @@ class Arm(Chain):
         return self._paths[link]
 
     @cached_property
+    def _tip_path(self) -> LinkPath:
+        return LinkPath(self.tip_link, self.table, ())
+
+    @cached_property
     def _paths(self) -> dict[str, LinkPath]:
-        return {self.tip_link: LinkPath(self.tip_link, self.table, ())}
+        return {} if self.has_tool else {self.tip_link: self._tip_path}
 
     def _positions(self, q: np.ndarray, others: Mapping[str, float] | None) -> dict[str, float]:
         """Return all given joint positions by name."""

@@ -20,9 +20,11 @@ from ik_node.errors import ChainError, ParameterError
 from ik_node.model.arm_search import find_arm, listed, MULTI_DOF_TYPES
 from ik_node.model.urdf import Joint, JointType, leader_of, Tree
 from ik_node.se3 import rotation_about, rotation_to_axis
-from ik_node.text import quote
+from ik_node.text import quote, shown
 
 Z_AXIS = np.array([0.0, 0.0, 1.0])
+MAX_TOOL_LENGTH_M = 10.0
+ROTATION_RESIDUAL = 1e-6  # of R R^T - I, for a pose from outside
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +38,8 @@ class Chain:
     Attributes
     ----------
     base_link, tip_link : str
-        All poses are poses of `tip_link` in `base_link`.
+        All poses are poses of the tip in `base_link`.  The tip is `tip_link`, or the tool centre
+        point of a tool that is mounted on it.
     joint_names : tuple of str, length n
         The order of the entries of q.
     lower, upper : (n,) array
@@ -50,11 +53,13 @@ class Chain:
         Joints whose coordinate is an angle (revolute or continuous).
     offsets : (m + 1, 12) array
         Row k: rotation (9, row-major) and position (3, m) of joint frame k in
-        joint frame k - 1 at q = 0; the last row is the tip in the last joint frame.
+        joint frame k - 1 at q = 0; the last row is `tip_link` in the last joint frame.
     joints : (m, 2) int array
         Row k: 1 if prismatic else 0; index of the coordinate that moves it.
     factors : (m, 2) array
         Row k: ``value_k = factors[k, 0] * q[index] + factors[k, 1]``.
+    T_link_tool : (4, 4) array
+        Pose of the tool centre point in `tip_link`; the identity without a tool.
 
     """
 
@@ -69,6 +74,7 @@ class Chain:
     offsets: np.ndarray
     joints: np.ndarray
     factors: np.ndarray
+    T_link_tool: np.ndarray
 
     def __setstate__(self, state: dict[str, object]) -> None:
         """Restore a pickled chain and make its arrays read-only again."""
@@ -79,7 +85,7 @@ class Chain:
 
     def __repr__(self) -> str:
         """Return base, tip and number of joints in one line."""
-        return (f'{type(self).__name__}({quote(self.base_link)} -> {quote(self.tip_link)}, '
+        return (f'{type(self).__name__}({quote(self.base_link)} -> {self.tip_text}, '
                 f'{self.n} joint{"s" * (self.n != 1)})')
 
     @property
@@ -87,17 +93,27 @@ class Chain:
         """Return the number of independent joints."""
         return len(self.joint_names)
 
+    @property
+    def tip_text(self) -> str:
+        """Return what is moved to a goal, in words: the tip link, or the tool on it."""
+        return ('the tool on ' if self.has_tool else '') + quote(self.tip_link)
+
+    @property
+    def has_tool(self) -> bool:
+        """Return whether the tip is another point than the origin of `tip_link`."""
+        return not np.array_equal(self.T_link_tool, np.eye(4))
+
     @cached_property
     def table(self) -> np.ndarray:
         """
         Return the table that the compiled kernels read, (m + 1, 16).
 
         Row k: ``offsets[k]`` (12), prismatic (1 or 0), index of the coordinate, its
-        factor and offset.  The last row holds the tip offset; its joint columns
-        describe a prismatic joint with factor 0.  See :func:`aligned`.
+        factor and offset.  The last row holds the offset of the tip, with the tool; its joint
+        columns describe a prismatic joint with factor 0.  See :func:`aligned`.
         """
         fixed_tip = np.array([[1.0, 0.0, 0.0, 0.0]])
-        return aligned(np.hstack([self.offsets, np.vstack([
+        return aligned(np.hstack([self._offsets_to_tip, np.vstack([
             np.hstack([self.joints, self.factors]), fixed_tip])]))
 
     @property
@@ -152,6 +168,49 @@ class Chain:
             array.setflags(write=False)
         return replace(self, **limits)
 
+    def with_tool(self, T_link_tool: np.ndarray) -> Chain:
+        """
+        Return this chain with a tool, in place of any that it has.
+
+        Parameters
+        ----------
+        T_link_tool : (4, 4) array
+            Pose of the tool centre point in the tip link, m.  All poses are then poses of it.
+
+        Raises
+        ------
+        ParameterError
+            If it is no pose: a rotation and a position within MAX_TOOL_LENGTH_M.
+
+        """
+        try:
+            tool = np.array(T_link_tool, dtype=float)
+        except (TypeError, ValueError):
+            tool = np.empty(0)
+        if tool.shape != (4, 4) or not np.isfinite(tool).all() \
+                or np.abs(tool[:3, :3] @ tool[:3, :3].T - np.eye(3)).max() > ROTATION_RESIDUAL \
+                or np.linalg.det(tool[:3, :3]) < 0.0 or (tool[3] != (0.0, 0.0, 0.0, 1.0)).any():
+            raise ParameterError('the pose of a tool must be a 4x4 matrix of a rotation and a '
+                                 f'position, got {shown(T_link_tool, 80)}')
+        if np.linalg.norm(tool[:3, 3]) > MAX_TOOL_LENGTH_M:
+            raise ParameterError(f'the tool is {np.linalg.norm(tool[:3, 3]):.4g} m long; at most '
+                                 f'{MAX_TOOL_LENGTH_M:g} m are possible (are its units '
+                                 'millimetres?)')
+        if np.array_equal(tool, self.T_link_tool):
+            return self
+        tool.setflags(write=False)
+        return replace(self, T_link_tool=tool)
+
+    @property
+    def _offsets_to_tip(self) -> np.ndarray:
+        """Return `offsets`, with the tool in the last row."""
+        offsets = self.offsets.copy()
+        if self.has_tool:
+            R, p = offsets[-1, :9].reshape(3, 3), offsets[-1, 9:]
+            offsets[-1] = np.concatenate([(R @ self.T_link_tool[:3, :3]).ravel(),
+                                          R @ self.T_link_tool[:3, 3] + p])
+        return offsets
+
     @property
     def reach(self) -> float:
         """
@@ -160,7 +219,7 @@ class Chain:
         The sum of the lengths of the offsets after the first joint and of the
         prismatic strokes.
         """
-        lengths = np.linalg.norm(self.offsets[1:, 9:], axis=1).sum()
+        lengths = np.linalg.norm(self._offsets_to_tip[1:, 9:], axis=1).sum()
         for k, (prismatic, index) in enumerate(self.joints):
             if prismatic:
                 ends = self.factors[k, 0] * np.array([self.lower[index], self.upper[index]])
@@ -300,7 +359,7 @@ def _tabulate(tree: Tree, base_link: str, tip_link: str, path: list[Joint]) -> C
         continuous=np.isinf(limits[:, 0]) & np.isinf(limits[:, 1]),
         revolute=np.array([leader.type is not JointType.PRISMATIC for leader in leaders]),
         offsets=np.array(offsets), joints=np.array(joints, dtype=np.int64),
-        factors=np.array(factors))
+        factors=np.array(factors), T_link_tool=np.eye(4))
     if not all(np.isfinite(table).all() for table in (chain.offsets, chain.factors)):
         raise ChainError(f'the offsets or mimic factors between {quote(base_link)} and '
                          f'{quote(tip_link)} multiply to a number that is not finite')

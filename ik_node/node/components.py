@@ -52,6 +52,7 @@ from ik_node.ros.status_messages import GoalState, home_text
 from ik_node.solver.goal import Goal
 from ik_node.text import quote
 
+TOOL_PARAMETERS = 'tool.position', 'tool.orientation'
 FLUSH_TIMEOUT_S = 0.5  # at the end, for each reader of trajectories or answers
 
 
@@ -130,12 +131,13 @@ class Components:
             collisions = self._semantics.apply(
                 load_collisions(tree, chain, self._options, logger), tree)
             settings = make_settings(self._values, chain, collisions, scene)
+            chain = settings.solver.chain  # with the tool
             solved = settings.solver.solve(Goal(forward_kinematics(chain, chain.middle)),
                                            chain.middle)
             singular_values(chain, solved.q)
             warm_up(chain, settings.limits)
         before, robot = self._holder.robot, Robot(
-            tree, chain, settings, collisions, scene)
+            tree, settings, collisions, scene)
         robot.astray = before is not None and before.astray  # the controller is the same
         self._holder.robot = robot
         self._scene_display.show()
@@ -171,6 +173,9 @@ class Components:
             raise ParameterError(f'{", ".join(fixed)} cannot be changed while the node is '
                                  'configured; deactivate it and clean it up first')
         robot = self._holder.robot
+        if self._busy() and any(values[name] != self._values[name] for name in TOOL_PARAMETERS):
+            raise ParameterError('the tool cannot be changed while the arm moves or has a goal; '
+                                 'stop it, or wait until it rests')
         settings = None if robot is None \
             else make_settings(values, robot.chain, robot.collisions, robot.scene)
         self._values = values

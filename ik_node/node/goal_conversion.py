@@ -11,6 +11,7 @@ from rclpy.node import Node
 from rclpy.time import Time
 from std_msgs.msg import Header
 
+from ik_node.kinematics.arm import link_pose
 from ik_node.node.arm_state import ArmState
 from ik_node.node.frames import Frames
 from ik_node.node.robot import Robot
@@ -91,6 +92,10 @@ class GoalConversion:
         return robot.settings.solver.solve(goal, np.array(seeds))
 
     def _frame(self, header: Header, robot: Robot) -> np.ndarray:
+        chain, links = robot.chain, robot.tree.links
+        if header.frame_id == robot.settings.tool_frame and header.frame_id not in links:
+            return link_pose(robot.tree, chain.tip_link, chain.base_link,
+                             self._arm.joints.positions) @ chain.T_link_tool
         stamp = Time.from_msg(header.stamp, clock_type=self._node.get_clock().clock_type)
         return self._frames.pose_of(header.frame_id, stamp, robot.tree, robot.chain.base_link,
                                     self._arm.joints.positions)

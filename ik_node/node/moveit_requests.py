@@ -82,15 +82,20 @@ class MoveItRequests:
         return self.pose(header, here, robot)
 
     def tip_in_link(self, link: str, robot: Robot) -> np.ndarray:
-        """Return ``T_link_tip`` (4, 4) of a link fixed to the tip, '' for the tip itself."""
+        """
+        Return ``T_link_tip`` (4, 4) of a link fixed to the tip link.
+
+        The tip is the tool centre point, if there is a tool; '' and the parameter tool.frame
+        stand for it.
+        """
         tree, tip = robot.tree, robot.chain.tip_link
-        if link in ('', tip):
+        if link in ('', robot.settings.tool_frame) and link not in tree.links:
             return np.eye(4)
         if link not in tree.links \
                 or any(joint.moves for joint, _ in path_between(tree, tip, link)):
             raise RequestError('INVALID_LINK_NAME', f'{quote(link)} is not a link that is fixed '
                                f'to the tip {quote(tip)}')
-        return link_pose(tree, tip, link, {})
+        return link_pose(tree, tip, link, {}) @ robot.chain.T_link_tool
 
     def positions(self, robot: Robot, state: Any) -> dict[str, float]:
         """Return the measured positions, and in their place those of a moveit_msgs/RobotState."""

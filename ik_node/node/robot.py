@@ -46,20 +46,24 @@ class Robot:
 
     """
 
-    def __init__(self, tree: Tree, chain: Chain, settings: Settings,
+    def __init__(self, tree: Tree, settings: Settings,
                  collisions: CollisionModel | None = None, scene: Scene | None = None) -> None:
         self.tree = tree
-        self.chain = chain
+        self.settings = settings
         self.collisions = collisions
-        self.scene = Scene(chain.base_link, tree.links) if scene is None else scene
+        self.scene = Scene(self.chain.base_link, tree.links) if scene is None else scene
         self.told_objects: set[str] = set()
         self.joint_names = frozenset(joint.name for joint in tree.joints)
-        self.settings = settings
         self.since = monotonic()
         self.course: ActiveTrajectory | None = None
         self._lost: ActiveTrajectory | None = None
         self.astray = False
         self.last_answer: np.ndarray | None = None
+
+    @property
+    def chain(self) -> Chain:
+        """Return the chain, with its present tool."""
+        return self.settings.solver.chain
 
     @property
     def moves(self) -> bool:

@@ -23,6 +23,7 @@ from ik_node.collision.scene import Scene
 from ik_node.errors import ParameterError
 from ik_node.model.chain import Chain
 from ik_node.model.joint_values import one_per_joint
+from ik_node.model.tool import tool_pose
 from ik_node.motion.following.options import FollowOptions
 from ik_node.motion.limits import MotionLimits, TipLimits
 from ik_node.motion.monitor import MonitorOptions
@@ -99,6 +100,8 @@ class Settings:
         s.
     start_tolerance : float
         Rad or m.
+    tool_frame : str
+        Which frame of goals is the present tool centre point.
     straight : bool
         Whether ~/goal_pose is reached along a straight line.
     detour_time : float
@@ -127,6 +130,7 @@ class Settings:
     sample_period: float
     handover_time: float
     start_tolerance: float
+    tool_frame: str
     straight: bool
     detour_time: float
     stream_rate: float
@@ -152,6 +156,8 @@ def make_settings(values: Values, chain: Chain,
 
     Parameters
     ----------
+    chain : Chain
+        Its tool is replaced by that of the values.
     collisions : CollisionModel, optional
         Of the arm; the margin and the ground follow from the values.
     scene : Scene, optional
@@ -172,7 +178,11 @@ def make_settings(values: Values, chain: Chain,
             groups[group][field] = \
                 VALUE_CONVERSIONS[row.convert](chain, row.name, value) if row.convert else value
     surroundings = Surroundings(**groups['surroundings'])
-    solver = Solver(chain, collisions and _with_surroundings(collisions, scene, surroundings),
+    chain = chain.with_tool(tool_pose(**groups['tool']))
+    if collisions is not None:
+        collisions = _with_surroundings(collisions.with_tool(chain.T_link_tool), scene,
+                                        surroundings)
+    solver = Solver(chain, collisions,
                     **groups['solver'])
     monitor = MonitorOptions(**groups['monitor'])
     if solver.options.deadline >= monitor.state_timeout:

@@ -73,6 +73,15 @@ IK_NODE = (
     Row('frame_prefix', '',
         'prefix of the link names in TF, as given to robot_state_publisher',
         live=False, fills='frame_prefix'),
+    Row('tool.position', (0.0, 0.0, 0.0),
+        'position of the tool centre point in tip_link: x, y, z, m; goals are poses of it; not '
+        'during a motion', fills='tool.position'),
+    Row('tool.orientation', (0.0, 0.0, 0.0),
+        'orientation of the tool in tip_link: roll, pitch, yaw, rad, as in a URDF; not during a '
+        'motion', fills='tool.orientation'),
+    Row('tool.frame', 'tcp',
+        'frame_id that stands for the present tool centre point in goals; a link of this name '
+        'comes first', fills='tool_frame'),
     Row('controller', '',
         'name of the controller: trajectories go to <controller>/joint_trajectory; empty: '
         'joint_trajectory', live=False, fills='controller'),

@@ -255,8 +255,8 @@ def _solved(r: Result) -> str:
 
 def _out_of_reach(r: Result) -> str:
     hint = '; are its units millimetres?' if r._goal_distance > 10.0 * r.chain.reach else ''
-    bound = f'{quote(r.chain.tip_link)} reaches at most {r.chain.reach:.4g} m' \
-        if r._goal_distance > r.chain.reach else f'too far for {quote(r.chain.tip_link)} there'
+    bound = f'{r.chain.tip_text} reaches at most {r.chain.reach:.4g} m' \
+        if r._goal_distance > r.chain.reach else f'too far for {r.chain.tip_text} there'
     return (f'out of reach: the goal is {r._goal_distance:.4g} m from the first joint, '
             f'{bound}{hint}; {r._nearest}')
 
@@ -268,7 +268,7 @@ def _beyond_limit(r: Result) -> str:
             unit = 'rad' if r.chain.revolute[k] else 'm'
             parts.append(f'{quote(name)} by {r.excess[name]:.3g} {unit}')
     return ('no posture inside the joint limits puts '
-            f'{quote(r.chain.tip_link)} there; it would take {", ".join(parts)} beyond the limit; '
+            f'{r.chain.tip_text} there; it would take {", ".join(parts)} beyond the limit; '
             f'{r._nearest}')
 
 
@@ -278,9 +278,9 @@ _MESSAGE_MAKERS = {
     Reason.OUT_OF_REACH: _out_of_reach,
     Reason.INNER_VOID: lambda r: (
         f'the goal is {r._goal_distance:.4g} m from the first joint, too close for '
-        f'{quote(r.chain.tip_link)}; {r._nearest}'),
+        f'{r.chain.tip_text}; {r._nearest}'),
     Reason.ORIENTATION_OUT_OF_REACH: lambda r: (
-        f'{quote(r.chain.tip_link)} gets to that position, but not in that orientation; '
+        f'{r.chain.tip_text} gets to that position, but not in that orientation; '
         f'{r._nearest}'),
     Reason.BEYOND_LIMIT: _beyond_limit,
     Reason.OTHER_BRANCH: lambda r: (
@@ -288,7 +288,7 @@ _MESSAGE_MAKERS = {
         'allows'),
     Reason.COLLISION: lambda r: f'every posture that reaches the goal collides: {r.contact}',
     Reason.NO_SOLUTION: lambda r: (
-        f'no posture inside the joint limits puts {quote(r.chain.tip_link)} there; {r._nearest}'),
+        f'no posture inside the joint limits puts {r.chain.tip_text} there; {r._nearest}'),
     Reason.DEADLINE: lambda r: (
         f'no solution within the time allowed ({1e3 * r.time:.0f} ms); {r._nearest}'),
 }

@@ -285,6 +285,22 @@ def test_state(system, arm):
     system.wait(lambda: np.abs(arm.tip_pose - HERE.homogeneous).max() < 1e-6)
 
 
+def test_a_tool(system, arm):
+    """Goals, the pose of the tip and the solver of the program are those of the tool."""
+    tool = pin.SE3(pin.rpy.rpyToMatrix(0.3, -0.4, 0.5), np.array([0.02, -0.03, 0.15]))
+    arm.set_tool(tool.translation, [0.3, -0.4, 0.5]).wait(10.0)
+    try:
+        assert at(there(system, arm.move((NEAR * tool).homogeneous)), NEAR)
+        system.wait(lambda: np.abs(arm.tip_pose - (NEAR * tool).homogeneous).max() < 1e-5)
+        assert at(tip(arm.ik((NEAR * tool).homogeneous).q), NEAR)
+        assert at(there(system, arm.move(np.eye(4), frame='tcp')), NEAR)
+        with pytest.raises(ClientError, match='needs three finite numbers'):
+            arm.set_tool([0.0, 0.1]).wait(10.0)
+    finally:
+        arm.set_tool([0.0, 0.0, 0.0]).wait(10.0)
+    assert at(tip(arm.ik(NEAR.homogeneous).q), NEAR)
+
+
 def test_scene(system, arm):
     """An object counts when its handle says so, until it is removed; a refusal is an error."""
     system.set_parameters('/ik_node', {'motion.detour_time': 0.0})
@@ -575,13 +591,17 @@ def test_examples(system):
         assert words in ran.stdout, (words, ran.stdout)
 
 
-def test_the_tutorial(system, tmp_path):
-    """Its blocks are one program, which runs from the arm at rest to its end."""
-    script = tmp_path / 'tutorial.py'
+@pytest.mark.parametrize('document, printed, logged', [
+    ('docs/tutorials/python_client.md', ('OUT_OF_REACH - the goal was rejected',
+                                         'green reachable', '(6, 6)'), 'reached'),
+    ('docs/how_to/tool.md', ('before [', 'after ['), '')])
+def test_the_documents(system, tmp_path, document, printed, logged):
+    """The blocks of each are one program, which runs from the arm at rest to its end."""
+    script = tmp_path / 'document.py'
     script.write_text('\n'.join(block.text for block in blocks('python')
-                                if block.document == 'docs/tutorials/python_client.md'))
+                                if block.document == document))
     ran = subprocess.run([sys.executable, script], text=True, capture_output=True, timeout=180.0)
     assert ran.returncode == 0 and 'Traceback' not in ran.stderr, ran.stdout + ran.stderr
-    for words in ('OUT_OF_REACH - the goal was rejected', 'green reachable', '(6, 6)'):
+    for words in printed:
         assert words in ran.stdout, ran.stdout
-    assert 'reached' in ran.stderr  # the log of the node in it
+    assert logged in ran.stderr  # by the node of the program

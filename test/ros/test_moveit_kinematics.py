@@ -102,6 +102,19 @@ def test_the_tip_is_at_the_goal(kinematics):
         assert code == 'SUCCESS' and np.allclose(found, q, atol=1e-4)
 
 
+def test_a_tool(kinematics):
+    """A link that is named is itself; without a name, or by that of its frame, it is the tool."""
+    probe, T_tool = kinematics.probe, pin.SE3(np.eye(3), np.array([0.0, 0.05, 0.2]))
+    for link, T in (('tool0', tip(ELSEWHERE)), ('link_6', placed(ELSEWHERE)['link_6']),
+                    ('', tip(ELSEWHERE) * T_tool), ('tcp', tip(ELSEWHERE) * T_tool)):
+        assert probe.set_parameters('/ik_node', {'tool.position': [0.0, 0.05, 0.2]}).successful
+        try:
+            code, found = kinematics.ik(goal_of(T), seed=ELSEWHERE, ik_link_name=link)
+        finally:
+            assert probe.set_parameters('/ik_node', {'tool.position': [0.0] * 3}).successful
+        assert code == 'SUCCESS' and np.allclose(found, ELSEWHERE, atol=1e-4), (link, found)
+
+
 def test_links_and_frames(kinematics):
     """Another link that is fixed to the tip, by one name or a list; a pose in any frame."""
     q = latest(kinematics.probe)

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from ik_node.model.chain import Chain, make_chain
+from ik_node.model.tool import tool_pose
 from ik_node.model.urdf import read_urdf
 from ik_node.node.settings import make_settings
 from ik_node.ros.parameters import IK_NODE
+from ik_node.solver.solver import Solver
 
 CHAIN = make_chain(read_urdf(ARM))
 DEFAULTS = {row.name: row.default for row in IK_NODE}
@@ -34,6 +36,11 @@ OTHER = {
     'base_link': ('link_1', {}),
     'tip_link': ('link_5', {}),
     'frame_prefix': ('left/', {}),
+    'tool.position': ((0.1, -0.2, 0.3), {'solver.tool': (
+        1.0, 0.0, 0.0, 0.1, 0.0, 1.0, 0.0, -0.2, 0.0, 0.0, 1.0, 0.3, 0.0, 0.0, 0.0, 1.0)}),
+    'tool.orientation': ((0.1, -0.2, 0.3), {'solver.tool': tuple(
+        tool_pose((0.0, 0.0, 0.0), (0.1, -0.2, 0.3)).ravel().tolist())}),
+    'tool.frame': ('tool', {'tool_frame': 'tool'}),
     'controller': ('arm_controller', {}),
     'output': ('action', {}),
     'controller_period': (0.004, {'controller_period': 0.004}),
@@ -116,10 +123,11 @@ OTHER = {
 def leaves(thing, path=()) -> dict[tuple[str, ...], object]:
     """Return all numbers and words within a thing, arrays as tuples, by the names on the way."""
     if isinstance(thing, Chain):
-        return {}
+        return {(*path, 'tool'): tuple(thing.T_link_tool.ravel().tolist())}
     if isinstance(thing, (np.ndarray, tuple)):
         return {path: tuple(np.array(thing).ravel().tolist())}
-    thing = getattr(thing, 'options', thing)  # of a solver
+    if isinstance(thing, Solver):
+        return leaves(thing.options, path) | leaves(thing.chain, path)
     if isinstance(thing, Mapping):
         items = thing.items()
     elif is_dataclass(thing):

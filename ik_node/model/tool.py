@@ -1,0 +1,37 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The pose of a tool from the numbers of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ik_node.errors import ParameterError
+from ik_node.se3 import pose, rotation_from_rpy
+from ik_node.text import shown
+
+
+def tool_pose(position: Sequence[float], orientation: Sequence[float]) -> np.ndarray:
+    """
+    Return the pose of a tool centre point in the tip link, (4, 4).
+
+    Parameters
+    ----------
+    position : three float
+        x, y, z, m.
+    orientation : three float
+        Roll, pitch, yaw, rad: rotations about the fixed x, y and z axes, as in a URDF.
+
+    Raises
+    ------
+    ParameterError
+        If there are not three finite numbers each.
+
+    """
+    for name, values in (('tool.position (x, y, z)', position),
+                         ('tool.orientation (roll, pitch, yaw)', orientation)):
+        if len(values) != 3 or not np.isfinite(values).all():
+            raise ParameterError(f'{name} needs three finite numbers, got {shown(values)}')
+    return pose(rotation_from_rpy(*orientation), np.array(position, dtype=float))
