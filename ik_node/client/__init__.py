@@ -8,7 +8,7 @@ A client of a running node.
 ...     arm.move([0.4, 0.1, 0.4], rpy=[3.1416, 0.0, 0.0]).wait()
 """
 
-from ik_node.client.answers import Answer, PreviewReport
+from ik_node.client.answers import Answer, PostureEntry, PreviewReport
 from ik_node.client.arm import Arm
 from ik_node.client.errors import (
     AnswerTimeoutError,
@@ -32,6 +32,7 @@ __all__ = [
     'GripperState',
     'Handle',
     'NodeUnreachableError',
+    'PostureEntry',
     'PreviewReport',
     'SceneClient',
     'Stream',

@@ -53,6 +53,53 @@ class Answer:
 
 
 @dataclass(frozen=True, eq=False)
+class PostureEntry:
+    """
+    One of the postures that reach a pose, as the node judges it.
+
+    Attributes
+    ----------
+    colour : str
+        'green' (free, and so is the direct motion to it), 'amber' (with a warning: a way round
+        obstacles is needed, or one of those of a preview) or 'red' (it collides).
+    message : str
+        What speaks for and against it, in one sentence.
+    q : (n,) array
+        Joint positions in the order of the chain, rad or m.
+    chosen : bool
+        Whether a goal would take it now.
+    clearance : float
+        Least distance (m) of two bodies; infinite if collisions are not checked.
+    duration : float
+        Of the direct motion, s; NaN if that is not possible.
+    values : mapping of str to str
+        All values, such as ``jump`` (rad or m), ``branch_elbow`` and ``nearest``.
+
+    """
+
+    colour: str
+    message: str
+    q: NDArray[np.float64]
+    chosen: bool
+    clearance: float
+    duration: float
+    values: Mapping[str, str] = field(repr=False)
+
+    @property
+    def free(self) -> bool:
+        """Return whether it is free of collisions."""
+        return self.colour != 'red'
+
+    @classmethod
+    def of(cls, values: Mapping[str, str], message: str) -> PostureEntry:
+        """Return the entry with these values and this sentence."""
+        return cls(values.get('colour', 'red'), message,
+                   np.array(values.get('q', '').split(), dtype=float),
+                   values.get('chosen') == 'true', float(values.get('clearance_m') or 'inf'),
+                   float(values.get('duration_s') or 'nan'), values)
+
+
+@dataclass(frozen=True, eq=False)
 class PreviewReport:
     """
     What would become of a goal.

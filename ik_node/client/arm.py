@@ -12,14 +12,14 @@ from types import TracebackType
 from typing import Any, TYPE_CHECKING
 
 from builtin_interfaces.msg import Time
-from diagnostic_msgs.msg import DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Pose, PoseArray, PoseStamped
 from nav_msgs.msg import Path
 import numpy as np
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
-from ik_node.client.answers import PreviewReport
+from ik_node.client.answers import PostureEntry, PreviewReport
 from ik_node.client.connection import Connection
 from ik_node.client.description import ArmDescription, subscribed_topic
 from ik_node.client.errors import AnswerTimeoutError, ClientError
@@ -94,6 +94,7 @@ class Arm:
                  node: Node | None = None, timeout: float = 10.0) -> None:
         self._stamp_lock, self._last_stamp = Lock(), 0
         self._previews: dict[str, Handle[PreviewReport]] = {}
+        self._lists: dict[str, Handle[tuple[PostureEntry, ...]]] = {}
         self._states, self._states_topic = JointStates(), ''
         self._tip: PoseStamped | None = None
         self._latest_stream: list[Stream] = []
@@ -105,6 +106,8 @@ class Arm:
         self.scene = SceneClient(connection, self._base_frame, self._stamp)
         connection.node.create_subscription(DiagnosticStatus, f'{connection.target}/preview',
                                             self._on_preview, 10)
+        connection.node.create_subscription(DiagnosticArray, f'{connection.target}/postures',
+                                            self._on_postures, 10)
         connection.node.create_subscription(PoseStamped, f'{connection.target}/tip_pose',
                                             self._on_tip_pose, BEST_EFFORT_QOS)
         return [self.scene.publisher]
@@ -267,6 +270,49 @@ class Arm:
             'pose', 'pointing' or 'position'; then `pose` may be a position (3,).
 
         """
+        return self._previewed(pose, quaternion, frame, rpy, kind)[0]
+
+    def list_postures(self, pose: Any, quaternion: Sequence[float] | None = None, *,
+                      frame: str | None = None, rpy: Sequence[float] | None = None,
+                      kind: str = 'pose') -> Handle[tuple[PostureEntry, ...]]:
+        """
+        Ask the node for all postures that reach a pose, and what it thinks of each.
+
+        Nothing moves.  Unlike :meth:`postures` it knows the scene, and also tells of postures
+        that collide and why, of the direct motion to each, and of which a goal would take.
+        :meth:`joints` moves the arm to one of them.  It is a preview as well.
+
+        Returns
+        -------
+        Handle
+            Its result is a tuple of PostureEntry, the nearest to the present posture first.  It
+            fails with a ClientError if no posture reaches the pose.
+
+        """
+        handle: Handle[tuple[PostureEntry, ...]] = Handle(self._connection,
+                                                          'the list of postures')
+        preview, stamp = self._previewed(pose, quaternion, frame, rpy, kind)
+        self._lists[stamp] = handle
+        handle.on_end(lambda: self._lists.pop(stamp, None))
+
+        def on_call(call: Handle[str]) -> None:
+            if call.exception is not None:
+                handle.finish(error=call.exception)
+
+        def on_preview() -> None:
+            if preview.exception is not None:
+                handle.finish(error=preview.exception)
+                return
+            call = self._connection.trigger('list_postures')
+            call.on_end(lambda: on_call(call))
+
+        preview.on_end(on_preview)
+        return handle
+
+    def _previewed(self, pose: Any, quaternion: Sequence[float] | None, frame: str | None,
+                   rpy: Sequence[float] | None, kind: str
+                   ) -> tuple[Handle[PreviewReport], str]:
+        """Send a preview; return its handle and its stamp."""
         topic = f'preview_{kind}'
         if topic not in self._connection.publishers:
             raise ClientError(f'there is no preview of {kind!r}; there are pose, pointing and '
@@ -282,7 +328,7 @@ class Arm:
         self._previews[stamp] = handle
         handle.on_end(lambda: self._previews.pop(stamp, None))
         self._connection.publishers[topic].publish(message)
-        return handle
+        return handle, stamp
 
     def plan(self) -> Handle[str]:
         """
@@ -540,6 +586,12 @@ class Arm:
         handle = self._previews.get(values.get('stamp', ''))
         if handle is not None:
             handle.finish(PreviewReport.of(values, message.message))
+
+    def _on_postures(self, message: DiagnosticArray) -> None:
+        entries = [(values_of(status), status.message) for status in message.status]
+        handle = self._lists.get(entries[0][0].get('stamp', '')) if entries else None
+        if handle is not None:
+            handle.finish(tuple(PostureEntry.of(*entry) for entry in entries))
 
     def _await(self, condition: Callable[[], object], topic: str) -> None:
         self._connection.require_open()

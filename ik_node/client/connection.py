@@ -132,7 +132,7 @@ class Connection:
             kind, f'{self.target}/{topic}', 1 if _newest_only(topic) else KEEP_ALL_QOS)
             for topic, kind in goal_topics().items()}
         self._triggers = {service: self.node.create_client(Trigger, f'{self.target}/{service}')
-                          for service in ('stop', 'home', 'plan')}
+                          for service in ('stop', 'home', 'plan', 'list_postures')}
         self._parameters = self.node.create_client(GetParameters,
                                                    f'{self.target}/get_parameters')
         self._setter = self.node.create_client(SetParametersAtomically,
@@ -289,7 +289,7 @@ class Connection:
     # ---- services -----------------------------------------------------------
 
     def trigger(self, service: str) -> Handle[str]:
-        """Call 'stop', 'home' or 'plan'; the result is the sentence of the node."""
+        """Call a service of type Trigger; the result is the sentence of the node."""
         handle: Handle[str] = Handle(self, f'{self.target}/{service}')
 
         def take(response: Any) -> None:

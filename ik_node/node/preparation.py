@@ -17,6 +17,7 @@ from ik_node.kinematics.compilation import compilation_told
 from ik_node.model.chain import Chain
 from ik_node.motion.detour import warm_up as load_detours
 from ik_node.motion.following.follower import Follower
+from ik_node.motion.posture_report import warm_up as load_posture_reports
 from ik_node.motion.tool_path.plan import warm_up as load_paths
 from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask
@@ -32,6 +33,7 @@ class Kernels(Enum):
     FREE_AXES = 'goals with free axes'
     DETOURS = 'ways round obstacles'
     CLEARANCES = 'the clearances'
+    POSTURES = 'lists of postures'
 
 
 def load_kernels(kernels: Kernels, chain: Chain, settings: Settings) -> None:
@@ -43,6 +45,8 @@ def load_kernels(kernels: Kernels, chain: Chain, settings: Settings) -> None:
     elif kernels is Kernels.FREE_AXES:
         if settings.solver.tables.biased:
             warm_up_bias()
+    elif kernels is Kernels.POSTURES:
+        load_posture_reports(settings.solver, settings.planning)
     elif settings.solver.collisions is not None:
         if kernels is Kernels.DETOURS:
             load_detours(settings.solver.collisions, settings.planning)

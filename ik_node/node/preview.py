@@ -41,8 +41,9 @@ PREVIEW_FIGURES = 'q', 'limit_margin', 'smallest_singular_value', 'jump', 'limit
 
 
 class Asked(NamedTuple):
-    """The latest preview: its stamp, the kind of the goal, and the goal."""
+    """The latest preview: its time as it came and as text, the kind of the goal, and the goal."""
 
+    time: Time
     stamp: str
     kind: str
     goal: Goal
@@ -88,13 +89,13 @@ class Preview:
             # With the latest transform; previews do not wait for TF.
             header = Header(frame_id=message.header.frame_id)
             goal = self._targets.goal(kind, header, message, robot)
-            self._asked = Asked(stamp, kind, goal)
+            self._asked = Asked(message.header.stamp, stamp, kind, goal)
             if not goal.is_exact:
                 self._motion.preparation.require(Kernels.FREE_AXES)
             result = self._targets.solve(goal, robot)
             prospect = judge(result, robot.settings.thresholds)
         except Exception as error:  # noqa: BLE001 - a preview never goes without an answer
-            reason, sentence = self._explained(error)
+            reason, sentence = self.explained(error)
             self._answer(stamp, Colour.RED, reason, sentence)
             self._node.get_logger().warning(f'preview ({reason.value}): {sentence}',
                                             throttle_duration_sec=5.0)
@@ -104,7 +105,8 @@ class Preview:
         self._display.preview(replace(Scene.of(goal, prospect, result.q),
                                       contact=contact_of(result, robot)), robot)
 
-    def _explained(self, error: Exception) -> tuple[Reason, str]:
+    def explained(self, error: Exception) -> tuple[Reason, str]:
+        """Return the reason and the sentence of an error, which is logged if it is ours."""
         if isinstance(error, NotYet):
             return Reason.FRAME_UNKNOWN, str(error)
         if isinstance(error, IkNodeError):
@@ -134,6 +136,22 @@ class Preview:
             message=sentence,
             values=[KeyValue(key=key, value=value) for key, value in values.items()]))
 
+    def asked(self) -> Asked:
+        """
+        Return the latest preview.
+
+        Raises
+        ------
+        GoalError
+            PATH_INVALID if there is none.
+
+        """
+        if self._asked is None:
+            raise GoalError('there is no preview to plan for; publish one on '
+                            f'{self._node.resolve_topic_name("~/preview_pose")} first',
+                            Reason.PATH_INVALID)
+        return self._asked
+
     # ---- plans --------------------------------------------------------------
 
     def _on_plan(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
@@ -141,7 +159,7 @@ class Preview:
             response.message = self._plan()
             response.success = True
         except Exception as error:  # noqa: BLE001 - a request never goes without an answer
-            _, response.message = self._explained(error)
+            _, response.message = self.explained(error)
             response.success = False
             self._show_refusal(response.message)
         return response
@@ -152,12 +170,9 @@ class Preview:
 
         If a way round obstacles has to be searched, that is told on ``~/preview`` later.
         """
-        if self._asked is None:
-            raise GoalError('there is no preview to plan for; publish one on '
-                            f'{self._node.resolve_topic_name("~/preview_pose")} first',
-                            Reason.PATH_INVALID)
+        _, stamp, kind, goal = self.asked()
         self._end_search()
-        robot, (stamp, kind, goal) = self._holder.require(), self._asked
+        robot = self._holder.require()
         task = GoalTask(0, Time(), kind, goal)
         if self._motion.is_there(task, robot, self._arm.measured(robot)[0]):
             raise GoalError('the arm is there already', Reason.ALREADY_THERE)
@@ -205,7 +220,7 @@ class Preview:
             task.result = None  # another posture may have been easier to get to
             sentence = self._show_plan(task, trajectory, robot)
         except Exception as error:  # noqa: BLE001 - a search never goes without an answer
-            reason, sentence = self._explained(error)
+            reason, sentence = self.explained(error)
             self._answer(stamp, Colour.RED, reason, sentence)
             self._show_refusal(sentence)
             return

@@ -34,6 +34,7 @@ from harness import (
 import numpy as np
 import pytest
 from scenes import Eyes, FAR_AWAY, values
+from std_srvs.srv import Trigger
 
 AWAY = np.array([1.2, 0.1, -0.6, 0.3, 1.2, 0.5])
 WHOLE = 'REACHED', 'ALREADY_THERE'
@@ -233,6 +234,12 @@ def test_nothing_is_compiled_after_the_start(tmp_path, probe):
                            ('position', point.point)):
             eyes.preview(kind, goal)
             eyes.plan()
+        eyes.preview('pose', pose(here.translation))
+        lists = []
+        probe.create_subscription(DiagnosticArray, '/ik_node/postures', lists.append, 1)
+        listed = probe.call(probe.create_client(Trigger, '/ik_node/list_postures'))
+        assert listed.success, listed.message
+        probe.wait(lambda: lists, what='the postures')
         eyes.see(lambda: True)
         stream = probe.publisher(PoseStamped, 'goal_stream')
         target = PoseStamped(pose=pose(here.translation + [0.0, 0.05, 0.0]))

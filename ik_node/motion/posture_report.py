@@ -1,0 +1,112 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""What speaks for and against a posture that reaches a goal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ik_node.collision.model import CollisionModel
+from ik_node.errors import IkNodeError
+from ik_node.kinematics.arm import forward_kinematics
+from ik_node.motion.collision_free import require_free
+from ik_node.motion.limits import MotionLimits
+from ik_node.motion.point_to_point import plan_point_to_point
+from ik_node.motion.start_state import StartState
+from ik_node.motion.trajectory import MotionState
+from ik_node.solver.goal import Goal
+from ik_node.solver.reachability import Colour, judge, Thresholds
+from ik_node.solver.result import Posture
+from ik_node.solver.solver import Solver
+from ik_node.text import quote
+
+
+@dataclass(frozen=True, eq=False)
+class PostureReport:
+    """
+    One of the postures that reach a goal.
+
+    Attributes
+    ----------
+    posture : Posture
+        From the present posture as its seed.
+    colour : Colour
+        Green: free, and so is the direct motion to it; amber: with a warning; red: it collides.
+    sentence : str
+        The same in words.
+    clearance : float
+        Least distance (m) of two bodies; 0 or less if they overlap, infinite without a check.
+    nearest : tuple of str
+        The two bodies that have it; empty without a check.
+    duration : float
+        Of the direct motion, s; NaN if there is none.
+
+    """
+
+    posture: Posture
+    colour: Colour
+    sentence: str
+    clearance: float
+    nearest: tuple[str, ...]
+    duration: float
+
+
+def postures_of(solver: Solver, goal: Goal, q: np.ndarray) -> tuple[Posture, ...]:
+    """Return all postures that reach a goal, also those that collide, the nearest to q first."""
+    every = Solver(solver.chain, None, **vars(solver.options))
+    return every.solve_all(goal, q)
+
+
+def warm_up(solver: Solver, limits: MotionLimits) -> None:
+    """Load or compile all kernels of a list of postures, so that the first one is not late."""
+    chain = solver.chain
+    q = np.clip(chain.middle, chain.lower, chain.upper)
+    postures_of(solver, Goal(forward_kinematics(chain, q)), q)
+    if solver.collisions is not None:
+        solver.collisions.describe(q)
+    report_posture(Posture(chain, q, q), solver.collisions,
+                   StartState.from_state(MotionState.at_rest(q)), limits, 0.1, Thresholds())
+
+
+def report_posture(posture: Posture, model: CollisionModel | None, start: StartState,
+                   limits: MotionLimits, period: float,
+                   thresholds: Thresholds) -> PostureReport:
+    """
+    Judge a posture and the direct motion to it.
+
+    Parameters
+    ----------
+    model : CollisionModel, optional
+        By default collisions are not checked.
+    start : StartState
+        Of the motion.
+    period : float
+        Largest time between points, s.
+
+    """
+    prospect = judge(posture, thresholds)
+    labels = ', '.join(f'{name} {side}' for name, side in posture.labels.items())
+    about = f'{labels}; ' if labels else ''
+    clearance, nearest = np.inf, ()
+    if model is not None and (closest := min(model.clearances(posture.q), default=None,
+                                             key=lambda each: each.distance)) is not None:
+        clearance, nearest = closest.distance, closest.names
+    if model is not None and not model.check_many(posture.q[None])[0]:
+        return PostureReport(posture, Colour.RED,
+                             f'{about}it collides: {model.describe(posture.q)}', clearance,
+                             nearest, np.nan)
+    room = f', {1e3 * clearance:.0f} mm between {" and ".join(map(quote, nearest))}' \
+        if np.isfinite(clearance) else ''
+    try:
+        trajectory = plan_point_to_point(posture.chain.joint_names, start, posture.q, limits,
+                                         period, posture.chain)
+        require_free(model, trajectory)
+    except IkNodeError as error:
+        return PostureReport(posture, Colour.AMBER, f'{about}{prospect.sentence}{room}; not by '
+                             f'the direct motion: {error}', clearance, nearest, np.nan)
+    return PostureReport(
+        posture, prospect.colour, f'{about}{prospect.sentence}{room}; '
+        f'{trajectory.duration:.2f} s by the direct motion', clearance, nearest,
+        trajectory.duration)
