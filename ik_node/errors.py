@@ -26,6 +26,7 @@ class Reason(str, Enum):
         return reason
 
     ACCEPTED = 'ACCEPTED', 'the goal is accepted; its final answer follows'
+    PAUSED = 'PAUSED', 'the motion rests on its way, after ~/pause; the final answer follows'
     REACHED = 'REACHED', 'the joint states show the arm at the goal'
     NEAREST = ('NEAREST', 'the goal is out of reach; the arm moved to the nearest pose, because '
                'solver.nearest is set')

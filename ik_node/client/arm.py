@@ -253,6 +253,19 @@ class Arm:
         """Bring the arm to rest within its limits; open goals end as stopped."""
         return self._connection.trigger('stop')
 
+    def pause(self) -> Handle[str]:
+        """
+        Bring the arm to rest on its way; the goal stays open.
+
+        The result is a sentence.  It fails with a ClientError if nothing moves, or the motion
+        cannot be paused.
+        """
+        return self._connection.pause(True)
+
+    def resume(self) -> Handle[str]:
+        """Go on with the goal that was paused, along the same way; as :meth:`pause`."""
+        return self._connection.pause(False)
+
     # ---- before a motion ----------------------------------------------------
 
     def preview(self, pose: Any, quaternion: Sequence[float] | None = None, *,

@@ -25,7 +25,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.publisher import Publisher
 from std_msgs.msg import String
-from std_srvs.srv import Trigger
+from std_srvs.srv import SetBool, Trigger
 
 from ik_node.client.context import new_context, next_number, shared_context
 from ik_node.client.discovery import connect, find_target
@@ -137,9 +137,10 @@ class Connection:
                                                    f'{self.target}/get_parameters')
         self._setter = self.node.create_client(SetParametersAtomically,
                                                f'{self.target}/set_parameters_atomically')
+        self._pauser = self.node.create_client(SetBool, f'{self.target}/pause')
         publishers = [*self.publishers.values(), *create(self)]
         connect(self.node, self.target, max(end - monotonic(), 1.0), publishers,
-                [*self._triggers.values(), self._setter], self.wait_until)
+                [*self._triggers.values(), self._setter, self._pauser], self.wait_until)
         self.wait_until(lambda: self.instance, ANSWER_TIMEOUT_S)
         self._greeted = self.instance
         if self.parameters(['use_sim_time'])['use_sim_time']:
@@ -290,6 +291,13 @@ class Connection:
 
     def trigger(self, service: str) -> Handle[str]:
         """Call a service of type Trigger; the result is the sentence of the node."""
+        return self._ask(self._triggers[service], Trigger.Request(), service)
+
+    def pause(self, rest: bool) -> Handle[str]:
+        """Call ``~/pause``; the result is the sentence of the node."""
+        return self._ask(self._pauser, SetBool.Request(data=rest), 'pause')
+
+    def _ask(self, client: Client, request: Any, service: str) -> Handle[str]:
         handle: Handle[str] = Handle(self, f'{self.target}/{service}')
 
         def take(response: Any) -> None:
@@ -299,7 +307,7 @@ class Connection:
             else:
                 handle.finish(error=ClientError(f'{self.target}/{service}: {sentence}'))
 
-        self.call(self._triggers[service], Trigger.Request(), take)
+        self.call(client, request, take)
         return handle
 
     def call(self, client: Client, request: Any, take: Callable[[Any], None]) -> None:

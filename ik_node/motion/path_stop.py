@@ -10,6 +10,7 @@ of the trajectory stays on it, where it was proved to be free.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from ik_node.motion.point_to_point import plan_stop
 from ik_node.motion.sampling import states_at
 from ik_node.motion.start_state import StartState
 from ik_node.motion.trajectory import Trajectory
-from ik_node.motion.validate import validate
+from ik_node.motion.validate import require_jerk, validate
 
 PEAK_SLOWDOWN = 1.5      # times 1 / duration: the largest change of the rate of time
 PATH_TIME_SHARE = 0.5    # of the duration of a ramp, by which it goes on in the trajectory
@@ -32,6 +33,22 @@ DURATION_GROWTH = 1.3    # from one try to the next
 MIN_BEGIN_SPACING_S = 0.1  # between the times at which a ramp is tried to begin
 POINTS_PER_RAMP = 20     # at least; between points the controller is near the path
 INVERSION_SAMPLES = 400
+
+
+class PathStop(NamedTuple):
+    """
+    A ramp to rest on the path of the active trajectory.
+
+    Attributes
+    ----------
+    trajectory : Trajectory
+    place : float
+        The time (s) in the active trajectory at which it ends.
+
+    """
+
+    trajectory: Trajectory
+    place: float
 
 
 def plan_free_stop(model: CollisionModel | None, joint_names: tuple[str, ...],
@@ -60,7 +77,7 @@ def plan_free_stop(model: CollisionModel | None, joint_names: tuple[str, ...],
     fastest = plan_stop(joint_names, start, limits, period)
     if model is None or start.elapsed is None or certify(model, *segments(fastest)) is None:
         return fastest
-    on_path = plan_path_stop(active, start, limits, period)
+    on_path = plan_path_stop(active, start, limits, period).trajectory
     try:
         validate(on_path, limits)
         require_free(model, on_path)
@@ -70,7 +87,7 @@ def plan_free_stop(model: CollisionModel | None, joint_names: tuple[str, ...],
 
 
 def plan_path_stop(active: Trajectory, start: StartState, limits: MotionLimits,
-                   period: float) -> Trajectory:
+                   period: float, smooth: bool = False) -> PathStop:
     """
     Plan a ramp to rest that stays on the path of the active trajectory.
 
@@ -86,6 +103,8 @@ def plan_path_stop(active: Trajectory, start: StartState, limits: MotionLimits,
     limits : MotionLimits
     period : float
         Largest time between points (s).
+    smooth : bool
+        Whether the ramp keeps the jerk limits as well; then it may take longer.
 
     """
     splice = start.elapsed + start.splice_time  # in the time of the active trajectory
@@ -93,6 +112,7 @@ def plan_path_stop(active: Trajectory, start: StartState, limits: MotionLimits,
     best = start.continued(
         active.joint_names, np.round(active.times[ahead] - start.elapsed, 9),
         np.stack([active.q[ahead], active.qd[ahead], active.qdd[ahead]], axis=1))
+    place = active.duration
     for begin in _begins(active, splice):
         v = states_at(active, np.array([begin]))[0, 1]
         duration = max(PEAK_SLOWDOWN * float((np.abs(v) / limits.acceleration).max()),
@@ -101,11 +121,13 @@ def plan_path_stop(active: Trajectory, start: StartState, limits: MotionLimits,
             ramp = _slowed(active, begin, duration, start, limits, period)
             try:
                 validate(ramp, limits)
-                best = ramp
+                if smooth:
+                    require_jerk(ramp, limits)
+                best, place = ramp, begin + PATH_TIME_SHARE * duration
                 break
             except TrajectoryError:
                 duration *= DURATION_GROWTH
-    return best
+    return PathStop(best, place)
 
 
 def _begins(active: Trajectory, splice: float) -> Iterator[float]:

@@ -20,6 +20,7 @@ SAMPLES_PER_SEGMENT = 8
 MAX_BISECTIONS = 30             # of the time between two samples, to find an extremum
 MIN_TIME_STEP_S = 1e-6
 ROUNDING_SLACK = 1e-9           # relative and absolute
+JERK_SLACK = 1e-3               # relative, where points are between switches of the jerk
 BROKEN_LIMIT_SLACK = 1e-3       # relative, beyond a limit that the start exceeds already
 STATE_FIELDS = 'q', 'qd', 'qdd'
 QUANTITY_NAMES = 'position', 'velocity', 'acceleration'
@@ -62,6 +63,57 @@ def validate(trajectory: Trajectory, limits: MotionLimits) -> None:
             f'{QUANTITY_NAMES[found.kind]} {found.value:.6g} of joint '
             f'{quote(names[found.joint])} at {found.time:.3f} s is outside '
             f'[{found.lowest:.6g}, {found.highest:.6g}]')
+
+
+def require_jerk(trajectory: Trajectory, limits: MotionLimits) -> None:
+    """
+    Check that the jerk keeps its limits, after the splice point.
+
+    :func:`validate` does not: fast ramps to rest and splices may need more.
+
+    Raises
+    ------
+    TrajectoryError
+        Naming joint and value.
+
+    """
+    times, states = trajectory.with_start()
+    first = trajectory.lead_points
+    steps = np.diff(times)[first:, None]
+    peaks = np.abs(quintic_jerks(steps, *states[:, first:-1], *states[:, first + 1:])).max(
+        axis=(0, 1), initial=0.0)
+    beyond = peaks - (1.0 + JERK_SLACK) * limits.jerk
+    if (beyond > 0.0).any():
+        joint = int(beyond.argmax())
+        raise TrajectoryError(f'jerk {peaks[joint]:.6g} of joint '
+                              f'{quote(trajectory.joint_names[joint])} is above '
+                              f'{limits.jerk[joint]:.6g}')
+
+
+def quintic_jerks(steps: np.ndarray, q0: np.ndarray, qd0: np.ndarray, qdd0: np.ndarray,
+                  q1: np.ndarray, qd1: np.ndarray, qdd1: np.ndarray) -> np.ndarray:
+    """
+    Return the jerk of quintics at their ends and where it is extreme, (3, k, n).
+
+    Parameters
+    ----------
+    steps : (k, 1) array
+        Durations, s.
+    q0, qd0, qdd0, q1, qd1, qdd1 : (k, n) arrays
+        States at the begins and at the ends.
+
+    """
+    d = q1 - q0 - steps * (qd0 + 0.5 * steps * qdd0)
+    v = qd1 - qd0 - steps * qdd0
+    a = qdd1 - qdd0
+    # q(t) = ... + c3 t^3 + c4 t^4 + c5 t^5
+    c3 = (10.0 * d / steps - 4.0 * v + 0.5 * steps * a) / steps**2
+    c4 = (-15.0 * d / steps + 7.0 * v - steps * a) / steps**3
+    c5 = (6.0 * d / steps - 3.0 * v + 0.5 * steps * a) / steps**4
+    with np.errstate(divide='ignore', invalid='ignore'):
+        t = np.clip(np.nan_to_num(-c4 / (5.0 * c5)), 0.0, steps)
+    return np.stack([6.0 * c3 + t * (24.0 * c4 + 60.0 * c5 * t)
+                     for t in (np.zeros_like(t), t, np.broadcast_to(steps, t.shape))])
 
 
 class Fault(NamedTuple):

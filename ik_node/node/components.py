@@ -33,6 +33,7 @@ from ik_node.node.health import Health
 from ik_node.node.motion import Motion
 from ik_node.node.moveit import offer_moveit
 from ik_node.node.outputs import make_output
+from ik_node.node.pause import Pause
 from ik_node.node.posture_list import PostureList
 from ik_node.node.preparation import Preparation
 from ik_node.node.preview import Preview
@@ -114,6 +115,7 @@ class Components:
         offer_moveit(node, self._holder, self._arm, targets, changes, self._goals, starter,
                      self._motion, self._options)
         self._preview = Preview(node, self._holder, self._arm, targets, self._motion, display)
+        Pause(node, self._holder, self._arm, self._motion, self._goals)
         PostureList(node, self._holder, targets, self._motion, self._preview, self._goals.turns)
         node.create_service(Trigger, '~/stop', self._on_stop)
         node.create_service(Trigger, '~/home', self._on_home)

@@ -30,6 +30,30 @@ UNCHECKED_ANSWERS = 500  # between two checks whether readers keep up
 MAX_HOLDBACK_S = 5.0  # for a reader that does not read
 
 
+@dataclass(frozen=True, eq=False)
+class Paused:
+    """
+    A motion that was paused.
+
+    Attributes
+    ----------
+    trajectory : Trajectory
+        The motion, as it was before.
+    place : float
+        The time (s) in it at which the arm comes to rest.
+    rests : bool
+        Whether it has come to rest.
+    goes_on : bool
+        Whether it is to go on as soon as it rests.
+
+    """
+
+    trajectory: Trajectory
+    place: float
+    rests: bool = False
+    goes_on: bool = False
+
+
 @dataclass(eq=False)
 class GoalTask:
     """
@@ -63,6 +87,8 @@ class GoalTask:
         Processor time (s) for the search of a way round; None: as the parameters set it.
     sent : Trajectory or None
         The last trajectory that was sent for it.
+    paused : Paused or None
+        The motion that it waits to go on with.
     on_final : callable or None
         Called with the task, the reason and the sentence of the final answer.
     figures : dict
@@ -83,6 +109,7 @@ class GoalTask:
     limits: MotionLimits | None = None
     detour_time: float | None = None
     sent: Trajectory | None = None
+    paused: Paused | None = None
     on_final: Callable[[GoalTask, Reason, str], None] | None = None
     figures: dict[str, Any] = field(default_factory=dict)
     state: GoalState | None = None

@@ -57,6 +57,7 @@ JOINT_ADVICE = '; go there in several goals, set motion.detour_time, or lower co
 LONG_PATH_POSES = 100  # from which on a path is planned beside the other callbacks, from rest
 
 Plan = Callable[[StartState], Trajectory]
+Ramp = Callable[[StartState, MotionLimits], Trajectory]
 Way = Sequence[np.ndarray] | Callable[[MotionState], ToolPath]
 
 
@@ -287,7 +288,7 @@ class Motion:
             if error.reason is not Reason.ALREADY_THERE:
                 raise
             if self._occupied(robot, q):
-                self._ramp_down(robot)
+                self.ramp_down(robot)
             self._goals.supersede(task)
             self._goals.end(task, GoalState.REACHED, error.reason, str(error))
             return
@@ -373,7 +374,7 @@ class Motion:
     def _from_rest(self, task: GoalTask, begin: Callable[[], None]) -> None:
         """Bring the arm to rest before a motion that takes too long to plan while it moves."""
         robot = self._holder.require()
-        self._ramp_down(robot)
+        self.ramp_down(robot)
         self._goals.supersede(task)
         course = robot.course
 
@@ -490,15 +491,24 @@ class Motion:
                             Reason.NEAREST if task.nearest else Reason.REACHED,
                             _reached_sentence(task))
         else:
-            robot.lose_course()
-            done = ''
-            if off_track:
-                # The controller does not check this tolerance, and would continue.
-                try:
-                    done = f'; {self._ramp_down(robot)}'
-                except IkNodeError as error:
-                    done = f'; the motion goes on, because: {error}'
-            self._goals.end(task, GoalState.FAILED, verdict.reason, verdict.sentence + done)
+            self._end_failed(task, verdict, off_track, robot)
+
+    def fail(self, task: GoalTask, verdict: Verdict, robot: Robot) -> None:
+        """End a goal whose motion is not followed."""
+        self._end_failed(task, self._explained(verdict, robot),
+                         verdict.reason is Reason.OFF_TRACK, robot)
+
+    def _end_failed(self, task: GoalTask, verdict: Verdict, off_track: bool, robot: Robot
+                    ) -> None:
+        robot.lose_course()
+        done = ''
+        if off_track:
+            # The controller does not check this tolerance, and would continue.
+            try:
+                done = f'; {self.ramp_down(robot)}'
+            except IkNodeError as error:
+                done = f'; the motion goes on, because: {error}'
+        self._goals.end(task, GoalState.FAILED, verdict.reason, verdict.sentence + done)
 
     def _explained(self, verdict: Verdict, robot: Robot) -> Verdict:
         """Return the verdict, or the jump of simulated time that explains a failure."""
@@ -574,7 +584,7 @@ class Motion:
             done = 'it ramps down'
         elif robot is not None and (robot.moves or robot.astray or current is not None):
             try:
-                done = self._ramp_down(robot)
+                done = self.ramp_down(robot)
             except IkNodeError as error:
                 if current is None or not current.ends_alone:
                     raise
@@ -602,24 +612,32 @@ class Motion:
             self._node.get_logger().error(
                 f'{contact.words}, and the arm cannot be stopped, because: {error}')
 
-    def _ramp_down(self, robot: Robot) -> str:
+    def ramp_down(self, robot: Robot, planned: Ramp | None = None) -> str:
         """
         Send a ramp to rest; return a description.
 
         An arm at rest away from its motion is commanded to hold: the controller may still
         have that motion, and continue it.
+
+        Parameters
+        ----------
+        planned : callable, optional
+            Returns the ramp from a start state within limits; by default the fastest that is
+            free.
+
         """
         limits = robot.limits_under_way
+        planned = planned or (lambda start, limits: plan_free_stop(
+            robot.settings.solver.collisions, robot.chain.joint_names,
+            None if robot.course is None else robot.course.trajectory, start, limits,
+            robot.settings.sample_period))
         for attempt in range(MAX_RAMPS):
             at = self._arm.instant()
             q, qd = self._arm.fresh(robot)
             self.look_whether_late(robot, q)
             departure = self.departure(robot, q, qd, at,
                                        attempt * self._handover(robot))
-            ramp = plan_free_stop(
-                robot.settings.solver.collisions, robot.chain.joint_names,
-                None if robot.course is None else robot.course.trajectory, departure, limits,
-                robot.settings.sample_period)
+            ramp = planned(departure, limits)
             in_time = at.now + (SEND_SHARE + attempt) * self._handover(robot)
             try:
                 ramp = self._send(ramp, robot, departure, at, limits,

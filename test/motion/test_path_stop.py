@@ -53,7 +53,8 @@ def test_it_stays_on_the_path_within_the_limits(name):
         elapsed = rng.uniform(0.02, 0.9) * active.duration
         left = active.duration - elapsed
         start = StartState.from_motion(active, elapsed, min(0.05, 0.3 * left))
-        ramp = plan_path_stop(active, start, limits, PERIOD)
+        ramp, place = plan_path_stop(active, start, limits, PERIOD)
+        assert np.abs(states_at(active, np.array([place]))[0, 0] - ramp.end).max() < 1e-9
         assert ramp.duration < left + 1e-6
         sooner += ramp.duration < left - 0.1
         assert not faults(ramp, Bounds(limits.lower, limits.upper, limits.velocity,
@@ -70,7 +71,7 @@ def test_in_the_midst_of_a_long_motion_it_is_nearly_as_fast_as_any():
     active = plan_point_to_point(('a', 'b'), StartState.from_state(MotionState.at_rest(
         np.zeros(2))), np.array([20.0, 5.0]), limits, 0.1)
     start = StartState.from_motion(active, 10.0, 0.05)
-    ramp, fastest = (plan_path_stop(active, start, limits, PERIOD),
+    ramp, fastest = (plan_path_stop(active, start, limits, PERIOD).trajectory,
                      plan_stop(('a', 'b'), start, limits, PERIOD))
     assert fastest.duration < ramp.duration < 2.0 * fastest.duration
     path = positions(active)

@@ -285,6 +285,22 @@ def test_state(system, arm):
     system.wait(lambda: np.abs(arm.tip_pose - HERE.homogeneous).max() < 1e-6)
 
 
+def test_a_pause(system, arm):
+    """The goal stays open, and is reached later; without one there is nothing to pause."""
+    with pytest.raises(ClientError, match='no goal is on its way'):
+        arm.pause().wait(10.0)
+    goal = arm.joints([READY[0] + 1.0, *READY[1:]])
+    system.wait(lambda: system.states
+                and abs(system.states[-1][1].position[0] - READY[0]) > 0.1)
+    assert 'at rest' in arm.pause().wait(10.0)
+    system.wait(lambda: not any(system.states[-1][1].velocity), what='rest')
+    assert not goal.done and goal.latest.reason == 'PAUSED'
+    assert abs(latest(system)[0] - READY[0] - 1.0) > 0.1
+    assert 'goes on' in arm.resume().wait(10.0)
+    there(system, goal)
+    assert abs(latest(system)[0] - READY[0] - 1.0) < 1e-5
+
+
 def test_a_tool(system, arm):
     """Goals, the pose of the tip and the solver of the program are those of the tool."""
     tool = pin.SE3(pin.rpy.rpyToMatrix(0.3, -0.4, 0.5), np.array([0.02, -0.03, 0.15]))

@@ -108,14 +108,14 @@ def test_every_branch_is_judged(system):
     assert 'not by the direct motion: ' in blocked and "'post'" in blocked
     goal = system.final(system.send_joints(np.array(chosen[0]['q'].split(), dtype=float)))
     assert goal['state'] == 'reached' and goal['detour'] == 'true'
-    # From beside it the direct motion is free, and takes as long as it is said to.
+    # From beside it the direct motion is free, and takes as long as the limits demand.
     beside = np.array(chosen[0]['q'].split(), dtype=float) + 0.05
     assert system.final(system.send_joints(beside))['state'] == 'reached'
     values, sentence, _ = next(each for each in listed(system, T)
                                if each[0]['chosen'] == 'true')
-    goal = system.final(system.send_joints(np.array(values['q'].split(), dtype=float)))
-    assert goal['state'] == 'reached'
-    assert float(values['duration_s']) == pytest.approx(float(goal['duration_s']), abs=0.05)
+    # Every joint moves by 0.05 rad, in four phases of the jerk limit.
+    fastest = 4.0 * (0.05 / (2.0 * 200.0)) ** (1.0 / 3.0)
+    assert float(values['duration_s']) == pytest.approx(fastest, abs=2e-3)
     assert f'{float(values["duration_s"]):.2f} s by the direct motion' in sentence
 
 
