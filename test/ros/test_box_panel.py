@@ -12,11 +12,14 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 viser = pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
 
+from ik_node.ros.body_markers import PAGE_BOX_NAME  # noqa: E402
 from ik_node.ui.viewer import box_panel  # noqa: E402
 from ik_node.ui.viewer.box_panel import (  # noqa: E402
     BoxPanel,
     CONFIRM_TIME_S,
     MAX_BOXES,
+    MAX_PAGES,
+    PAGE_IDS,
     SEND_PERIOD_S,
 )
 
@@ -30,7 +33,8 @@ class Server(viser.ViserServer):
 class Played:
     """A panel whose page and clock are played."""
 
-    def __init__(self, server, probe, monkeypatch):
+    def __init__(self, server, probe, monkeypatch, page=0):
+        monkeypatch.setattr(box_panel, 'randrange', lambda _pages: page)
         self.now, self.said, self.clicks, self.frame, self.sent = 100.0, [], [], 'base_link', []
         monkeypatch.setattr(box_panel, 'monotonic', lambda: self.now)
         inbox = SimpleNamespace(on_click=lambda _button, do: self.clicks.append(do),
@@ -119,7 +123,7 @@ def test_a_box_that_is_not_taken_goes(played):
     sent, = played.heard(1)
     played.after(CONFIRM_TIME_S)
     assert not played.numbers() and played.said == [
-        '/ik_node has not taken box 1; its log says why']
+        '/ik_node has not taken Box 1; its log says why']
     played.panel.take([sent])
     played.panel.take([])
     assert not played.numbers() and len(played.said) == 1
@@ -171,3 +175,21 @@ def test_without_a_frame_nothing_is_added(played):
     played.frame = ''
     played.add()
     assert not played.numbers() and played.said == ['the pose of the tip is not known yet']
+
+
+def test_two_pages_add_at_once(played, probe, monkeypatch):
+    """Their boxes have two ids, and two names on each page; the highest ids are good, too."""
+    with closing(Server('127.0.0.1', 0, verbose=False)) as server:
+        other = Played(server, probe, monkeypatch, MAX_PAGES - 1)
+        other.add()
+        played.add()
+        other.add()
+        sent = other.heard(3)
+        ids = sorted(each.id for each in sent)
+        last = PAGE_IDS * (MAX_PAGES - 1)
+        assert ids == [1, last + 1, last + 2]
+        assert all(PAGE_BOX_NAME.fullmatch(f'page/{id}') for id in ids)
+        for each, others in ((played, ['Box 1 (2)', 'Box 2']), (other, ['Box 1 (2)'])):
+            each.panel.take(sent)
+            assert each.numbers() == ids
+            assert {box.name for box, _ in each.panel._boxes.values()} >= {'Box 1', *others}

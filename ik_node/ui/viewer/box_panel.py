@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import chain, count
 from math import cos, sin
+from random import randrange
 from time import monotonic
 
 import numpy as np
@@ -26,6 +28,8 @@ from ik_node.ui.viewer.style import mark, PLAIN_STYLE
 
 SCENE_DEPTH = 100         # messages that are kept for the node
 MAX_BOXES = 50            # more from the node are only drawn
+PAGE_IDS = 1000           # of markers, for each page: two that add a box at once give two ids
+MAX_PAGES = 1_000_000     # of which each page is one by chance
 SEND_PERIOD_S = 0.1       # between two poses of a box that is dragged
 CONFIRM_TIME_S = 3.0      # after which a box is again as the node has it
 FIRST_SIZE_M = 0.2        # of a new box, in each direction
@@ -46,6 +50,8 @@ class Box:
     ----------
     number : int
         The id of its marker.
+    name : str
+        On the page.
     T : (4, 4) array
         Pose of its centre in the base link.
     size : (3,) array
@@ -59,8 +65,8 @@ class Box:
 
     """
 
-    def __init__(self, number: int, T: np.ndarray, size: np.ndarray) -> None:
-        self.number, self.T, self.size = number, T, size
+    def __init__(self, number: int, name: str, T: np.ndarray, size: np.ndarray) -> None:
+        self.number, self.name, self.T, self.size = number, name, T, size
         self.held = self.changed = False
         self.sent = -np.inf
 
@@ -81,7 +87,7 @@ class BoxView:
         self._solid = server.scene.add_box(
             f'{name}/solid', color=tuple(round(255 * part) for part in OBJECT_COLOUR),
             dimensions=tuple(box.size), opacity=OBJECT_ALPHA, cast_shadow=False)
-        self.folder = server.gui.add_folder(f'Box {box.number}')
+        self.folder = server.gui.add_folder(box.name)
         with self.folder:
             low, high = SIZE_RANGE_M
             self.size = server.gui.add_vector3(
@@ -133,6 +139,7 @@ class BoxPanel:
         self._server, self._inbox, self._parent = server, inbox, parent
         self._target, self._frame, self._say = target, frame, say
         self._reach = 1.0
+        self._first = PAGE_IDS * randrange(MAX_PAGES)  # id of this page
         self._boxes: dict[int, tuple[Box, BoxView]] = {}
         self._told: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # pose, size: as the node has it
         self._removed: dict[int, float] = {}  # when boxes were removed (monotonic, s)
@@ -160,12 +167,25 @@ class BoxPanel:
         elif len(self._boxes) >= MAX_BOXES:
             self._say(False, f'the page has {MAX_BOXES} boxes, which is the most; remove one')
         else:
-            number = 1 + max((*self._boxes, *self._told, *self._removed), default=0)
+            number = self._free_number()
             angle = FIRST_ANGLE_RAD + NEXT_ANGLE_RAD * len(self._boxes)
             place = FIRST_DISTANCE * self._reach * np.array([cos(angle), sin(angle), 0.0])
             place[2] = 0.5 * FIRST_SIZE_M
-            self._make(Box(number, pose(np.eye(3), place), np.full(3, FIRST_SIZE_M)))
+            self._make(Box(number, self._name(number), pose(np.eye(3), place),
+                           np.full(3, FIRST_SIZE_M)))
             self._send(self._boxes[number][0])
+
+    def _free_number(self) -> int:
+        """Return the least id of this page that no box has, or had a moment ago."""
+        used = {*self._boxes, *self._told, *self._removed}
+        return next(number for number in range(self._first + 1, self._first + PAGE_IDS)
+                    if number not in used)
+
+    def _name(self, number: int) -> str:
+        """Return a name for a box that no other has on this page."""
+        plain, used = f'Box {number % PAGE_IDS}', {box.name for box, _ in self._boxes.values()}
+        names = chain([plain], (f'{plain} ({k})' for k in count(2)))
+        return next(name for name in names if name not in used)
 
     def _make(self, box: Box) -> None:
         with self._place:
@@ -254,14 +274,14 @@ class BoxPanel:
             elif told is None:
                 self._forget(number)
                 if np.isfinite(box.sent):
-                    self._say(False, f'{self._target} has not taken box {number}; its log says '
+                    self._say(False, f'{self._target} has not taken {box.name}; its log says '
                               'why')
             else:
                 box.T, box.size = told
                 view.draw(box)
         for number, told in self._told.items():
             if number not in self._boxes and number not in self._removed:
-                self._make(Box(number, *told))
+                self._make(Box(number, self._name(number), *told))
 
 
 def _box_of(marker: Marker) -> tuple[np.ndarray, np.ndarray] | None:
