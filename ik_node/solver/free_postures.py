@@ -11,7 +11,6 @@ from typing import Protocol
 
 import numpy as np
 
-from ik_node.kinematics.arm import jacobian
 from ik_node.solver.branches import (
     all_solutions,
     distinct_solutions,
@@ -27,6 +26,7 @@ from ik_node.solver.compiled.layout import (
     MAX_BIAS_STEPS,
     SOLVED_FLAG,
 )
+from ik_node.solver.compiled.self_motion import add_distinct, self_motions
 from ik_node.solver.goal import Goal
 from ik_node.solver.result import Posture
 from ik_node.solver.tables import Query
@@ -104,27 +104,26 @@ def walked_postures(query: Query, samples: np.ndarray) -> np.ndarray:
     They are WALK_STEP apart.  If more than one joint is redundant, or none, there are none.
     """
     rows = JointRows(*query.joints)
-    active = np.flatnonzero(rows.lower < rows.upper)
-    if not query.exact or len(active) != EXACT_AXES + 1:
+    active = rows.lower < rows.upper
+    if not query.exact or np.count_nonzero(active) != EXACT_AXES + 1:
         return np.empty((0, query.chain.n))
     settings = query.settings.copy()
     settings[MAX_BIAS_STEPS] = 0.0
-    walked, ends = list(samples), list(samples)
-    while ends and len(walked) < MAX_WALKED_POSTURES:
-        starts = []
-        for q in ends:
-            along = np.zeros(query.chain.n)
-            along[active] = np.linalg.svd(jacobian(query.chain, q)[:, active])[2][-1]
-            starts += [q + WALK_STEP * along, q - WALK_STEP * along]
-        inside = np.clip(starts, rows.lower, rows.upper)
+    known = np.empty((len(samples) + MAX_WALKED_POSTURES, query.chain.n))
+    known[:len(samples)] = ends = samples
+    count = len(samples)
+    while len(ends) and count < MAX_WALKED_POSTURES:
+        along = np.empty(ends.shape)
+        self_motions(query.chain.table, ends, active, along)
+        starts = np.stack([ends + WALK_STEP * along, ends - WALK_STEP * along], axis=1)
+        inside = np.clip(starts.reshape(-1, query.chain.n), rows.lower, rows.upper)
         answers = query.tables.solve(np.repeat(query.T, len(inside), axis=0), inside[:, None], 0,
                                      0, settings=settings, joints=query.joints)
-        ends = []
-        for q in answers[answers[:, SOLVED_FLAG] == 1.0, JOINT_VALUES:]:
-            if np.linalg.norm(np.array(walked) - q, axis=1).min() > 0.5 * WALK_STEP:
-                walked.append(q)
-                ends.append(q)
-    return np.array(walked[len(samples):]).reshape(-1, query.chain.n)
+        first = count
+        found = np.ascontiguousarray(answers[answers[:, SOLVED_FLAG] == 1.0, JOINT_VALUES:])
+        count = add_distinct(known, count, found, 0.5 * WALK_STEP)
+        ends = known[first:count]
+    return known[len(samples):count].copy()
 
 
 def _free_of(query: Query, Q: np.ndarray, check: PostureCheck) -> tuple[Posture, ...]:
@@ -161,8 +160,9 @@ def free_turn(query: Query, check: PostureCheck) -> str:
         return ''
     exact, turns = Goal(query.T[0]), []
     for axis, tolerance in TURN_TOLERANCES.items():
-        turned = Goal(query.T[0], tolerance=tolerance)
-        found, _ = _free_samples(replace(query, settings=query.tables.of(turned)), check)
+        settings = query.tables.of(Goal(query.T[0], tolerance=tolerance)).copy()
+        settings[MAX_BIAS_STEPS] = 0.0  # which postures are preferred does not matter here
+        found, _ = _free_samples(replace(query, settings=settings), check)
         turns += [(exact.error(posture.T_base_tip)[1], axis) for posture in found]
     if not turns:
         return ''

@@ -33,6 +33,7 @@ from ik_node.solver.compiled.layout import (
 from ik_node.solver.compiled.nearest import nearest_row
 from ik_node.solver.free_postures import (
     choose_free,
+    EXACT_AXES,
     free_solutions,
     free_turn,
     many_free_solutions,
@@ -44,7 +45,12 @@ from ik_node.solver.options import SolverOptions
 from ik_node.solver.result import Posture, Result
 from ik_node.solver.tables import Query, Tables
 from ik_node.solver.unreachable import explain, last_attempt, settle_nearest
-from ik_node.solver.warm_up import warm_up, warm_up_closed_form, warm_up_nearest
+from ik_node.solver.warm_up import (
+    warm_up,
+    warm_up_closed_form,
+    warm_up_nearest,
+    warm_up_self_motion,
+)
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -98,6 +104,8 @@ class Solver:
             warm_up_closed_form(self.tables.closed_form.searched)
         if self.tables.slides and self.options.select == 'nearest':
             warm_up_nearest()
+        if collisions is not None and chain.n > EXACT_AXES:
+            warm_up_self_motion()
         self.first_restarts = min(self.options.max_restarts, FIRST_ATTEMPTS)
         self._middle = np.clip(chain.middle, chain.lower, chain.upper)
         # Whether a solution found by one compiled call is the result.

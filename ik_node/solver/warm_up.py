@@ -21,6 +21,7 @@ from ik_node.solver.compiled import (
     nullspace,
     offset_wrist,
     residual,
+    self_motion,
     solution_search,
     subproblems,
 )
@@ -29,6 +30,7 @@ from ik_node.solver.compiled.entry import bias_rows, fill_row, solve_rows
 from ik_node.solver.compiled.layout import JOINT_VALUES, POSE_SIZE, SETTINGS_SIZE
 from ik_node.solver.compiled.nearest import nearest_row
 from ik_node.solver.compiled.offset_wrist import searched_rows
+from ik_node.solver.compiled.self_motion import add_distinct, self_motions
 from ik_node.solver.compiled.solution_search import find_all
 
 
@@ -73,6 +75,17 @@ def warm_up_nearest() -> None:
         nearest_row(table, joints, settings, packed)
 
 
+@lru_cache(maxsize=None)
+def warm_up_self_motion() -> None:
+    """Do the same for what is walked along if redundant arms have to avoid collisions."""
+    table, _, _, _, _ = _blank_arrays(1)
+    _forget_stale(self_motions, add_distinct)
+    none = np.zeros((0, 1))
+    with compilation_told():
+        self_motions(table, none, np.zeros(1, dtype=bool), none)
+        add_distinct(none, 0, none, 0.0)
+
+
 def _blank_arrays(n: int) -> tuple[np.ndarray, ...]:
     """Return table, joints, postures, settings and a goal that is not a pose."""
     table = np.zeros((n + 1, 16))
@@ -83,4 +96,4 @@ def _blank_arrays(n: int) -> tuple[np.ndarray, ...]:
 
 def _forget_stale(*functions: Callable) -> None:
     forget_stale(functions, (kernels, closed_form, damped, entry, layout, nearest, nullspace,
-                             offset_wrist, residual, solution_search, subproblems))
+                             offset_wrist, residual, self_motion, solution_search, subproblems))
