@@ -10,6 +10,7 @@ the others the exact distance is computed until it is known whether it is above 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain as chain_of
 from math import sqrt
 from typing import NamedTuple
 
@@ -112,13 +113,15 @@ def paired(chain: Chain, shapes: Shapes, groups: Sequence[int],
         Parts that may meet.
 
     """
-    table = np.array([*pairs], dtype=np.int64).reshape(-1, 2)
+    table = np.fromiter(chain_of.from_iterable(pairs), np.int64).reshape(-1, 2)
     sides = np.array(groups, dtype=np.int64)[table]
     turned = sides[:, 0] > sides[:, 1]
     table[turned], sides[turned] = table[turned, ::-1], sides[turned, ::-1]
     # Block by block, in the order in which each is named first.
-    _, firsts, block = np.unique(sides, axis=0, return_index=True, return_inverse=True)
-    ranks = np.argsort(np.argsort(firsts))[block.ravel()]
+    # One number for both groups: sorting rows would hold all other threads of Python.
+    keys = sides[:, 0] * (max(groups, default=0) + 1) + sides[:, 1]
+    _, firsts, block = np.unique(keys, return_index=True, return_inverse=True)
+    ranks = np.argsort(np.argsort(firsts))[block]
     order, ends = np.argsort(ranks, kind='stable'), np.cumsum(np.bincount(ranks))
     rows = np.column_stack([sides[np.sort(firsts)], np.append(0, ends[:-1])[:len(firsts)], ends])
     frames, balls = shapes.ints[:, 1], shapes.balls

@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from operator import mul
+
 import numpy as np
 
 from ik_node.collision.convex import MAX_HULL_VERTICES
@@ -22,6 +25,8 @@ PART_SIZES = {
 }
 MAX_PART_SIZE_M = 1e6       # of a size, of a position and of a vertex
 MAX_ROTATION_RESIDUAL = 1e-6  # of R R^T - I, for a pose from outside
+FEW_PARTS = 10              # that are checked one by one
+PARTS_AT_ONCE = 500         # for about a millisecond, in which no other thread of Python runs
 NO_VERTICES = np.zeros((0, 3))
 NO_VERTICES.setflags(write=False)
 
@@ -60,6 +65,49 @@ def checked_part(part: ConvexPart, what: str) -> ConvexPart:
                       else NO_VERTICES)
 
 
+def checked_parts(parts: Sequence[ConvexPart], what: str) -> tuple[ConvexPart, ...]:
+    """
+    Return as :func:`checked_part` of each, many boxes and round ones at once.
+
+    Raises
+    ------
+    ParameterError
+        As there, of the first part that is not allowed.
+
+    """
+    made: list[ConvexPart] = []
+    for first in range(0, len(parts), PARTS_AT_ONCE):
+        some = parts[first:first + PARTS_AT_ONCE]
+        made += _sound_parts(some) or [checked_part(part, what) for part in some]
+    return tuple(made)
+
+
+def _sound_parts(parts: Sequence[ConvexPart]) -> list[ConvexPart]:
+    """Return as :func:`checked_parts`; none, if one has to be looked at by itself."""
+    kinds = {part.kind for part in parts}
+    if len(parts) < FEW_PARTS or len(kinds) > 1 or not PART_SIZES.get(*kinds):
+        return []
+    kind, = kinds
+    try:
+        sizes = np.array([part.size for part in parts], dtype=float)
+        T = np.array([part.T for part in parts], dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        return []
+    if sizes.shape[1:] != (len(PART_SIZES[kind]),) or T.shape[1:] != (4, 4):
+        return []
+    with np.errstate(invalid='ignore', over='ignore'):
+        R = T[:, :3, :3]
+        sound = ((sizes > 0.0) & (sizes <= MAX_PART_SIZE_M)).all() \
+            and (np.abs(R @ R.swapaxes(1, 2) - np.eye(3)) <= MAX_ROTATION_RESIDUAL).all() \
+            and (np.linalg.det(R) > 0.0).all() and (T[:, 3] == (0.0, 0.0, 0.0, 1.0)).all() \
+            and (np.abs(T[:, :3, 3]) <= MAX_PART_SIZE_M).all()
+    if not sound:
+        return []
+    T.setflags(write=False)
+    return [ConvexPart(kind, tuple(size), T_part, NO_VERTICES)
+            for size, T_part in zip(sizes.tolist(), T)]
+
+
 def checked_part_pose(T: np.ndarray | None, what: str) -> np.ndarray:
     """
     Return a read-only copy (4, 4) of a pose; the identity for None.
@@ -71,9 +119,7 @@ def checked_part_pose(T: np.ndarray | None, what: str) -> np.ndarray:
 
     """
     T = np.eye(4) if T is None else finite_array(T, (4, 4), f'the pose of {what}')
-    R = T[:3, :3]
-    if np.abs(R @ R.T - np.eye(3)).max() > MAX_ROTATION_RESIDUAL or np.linalg.det(R) < 0.0 \
-            or not np.array_equal(T[3], (0.0, 0.0, 0.0, 1.0)):
+    if not _is_pose(T.tolist()):
         raise ParameterError(f'the pose of {what} is not a rotation and a position: its upper '
                              'left 3x3 matrix must be right-handed and orthonormal, its last '
                              'row 0 0 0 1')
@@ -81,6 +127,17 @@ def checked_part_pose(T: np.ndarray | None, what: str) -> np.ndarray:
         raise ParameterError(f'the pose of {what} is more than {MAX_PART_SIZE_M:g} m away')
     T.setflags(write=False)
     return T
+
+
+def _is_pose(rows: list[list[float]]) -> bool:
+    """Return whether the rows of a matrix (4, 4) are a rotation and a position."""
+    x, y, z = (row[:3] for row in rows[:3])
+    residuals = [sum(map(mul, a, b)) - (a is b) for a, b in ((x, x), (x, y), (x, z), (y, y),
+                                                            (y, z), (z, z))]
+    volume = x[0] * (y[1] * z[2] - y[2] * z[1]) + x[1] * (y[2] * z[0] - y[0] * z[2]) \
+        + x[2] * (y[0] * z[1] - y[1] * z[0])
+    return all(abs(residual) <= MAX_ROTATION_RESIDUAL for residual in residuals) \
+        and volume > 0.0 and rows[3] == [0.0, 0.0, 0.0, 1.0]
 
 
 def checked_padding(padding: float, what: str) -> float:

@@ -18,7 +18,7 @@ calls that change the scene come from one thread at a time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -27,8 +27,8 @@ import numpy as np
 from ik_node.collision.mesh_parts import hulls_of_arrays, hulls_of_file
 from ik_node.collision.part_checks import (
     checked_padding,
-    checked_part,
     checked_part_pose,
+    checked_parts,
     finite_array,
     MAX_PART_SIZE_M,
     NO_VERTICES,
@@ -104,12 +104,15 @@ class SceneSnapshot:
         In the order in which they were added.
     bodies : tuple of Body
         One for each object, in the same order.
+    link_pairs : mapping of frozenset of two links to bool
+        Which may touch each other, otherwise than the robot and its SRDF say.
 
     """
 
     version: int
     objects: Mapping[str, SceneObject]
     bodies: tuple[Body, ...]
+    link_pairs: Mapping[frozenset[str], bool] = field(default_factory=dict)
 
     @property
     def touch_links(self) -> dict[str, frozenset[str]]:
@@ -143,6 +146,7 @@ class Scene:
         self._links = tuple(links)
         self._items: dict[str, SceneObject] = {}
         self._bodies: dict[str, Body] = {}
+        self._link_pairs: Mapping[frozenset[str], bool] = {}
         self._parts = self._version = 0
         self._snapshot: SceneSnapshot | None = None  # of the scene as it is, once it is asked for
         if self._links and base_link not in self._links:
@@ -154,13 +158,19 @@ class Scene:
         """Return the scene as it is now."""
         if self._snapshot is None:
             self._snapshot = SceneSnapshot(self._version, MappingProxyType(dict(self._items)),
-                                           tuple(self._bodies[id] for id in self._items))
+                                           tuple(self._bodies[id] for id in self._items),
+                                           self._link_pairs)
         return self._snapshot
 
     @property
     def version(self) -> int:
         """Return the number of changes; the same number means the same scene."""
         return self._version
+
+    @property
+    def part_count(self) -> int:
+        """Return the number of parts of all objects."""
+        return self._parts
 
     @property
     def objects(self) -> Mapping[str, SceneObject]:
@@ -188,6 +198,13 @@ class Scene:
         return (f'Scene({len(items)} object{"s" * (len(items) != 1)}, {self._parts} '
                 f'part{"s" * (self._parts != 1)}, version {self.version}'
                 + (f': {", ".join(words)}' if words else '') + ')')
+
+    def copy(self) -> Scene:
+        """Return another scene with the same objects, which is changed by itself."""
+        other = object.__new__(Scene)
+        other.__dict__.update(self.__dict__)
+        other._items, other._bodies = dict(self._items), dict(self._bodies)
+        return other
 
     # ---- adding -------------------------------------------------------------
 
@@ -281,7 +298,7 @@ class Scene:
             raise ParameterError(f'{what} has the name of a link of the robot; give another id')
         self._replace(SceneObject(
             id, self._frame(frame, what), checked_part_pose(T, what),
-            tuple(checked_part(part, what) for part in parts), checked_padding(padding, what)))
+            checked_parts(parts, what), checked_padding(padding, what)))
 
     # ---- changing -----------------------------------------------------------
 
@@ -305,6 +322,7 @@ class Scene:
         for item in snapshot.objects.values():
             self._put(item)
         self._items = dict(snapshot.objects)  # in their order
+        self._link_pairs = snapshot.link_pairs
         self._changed()
 
     def move(self, id: str, T: np.ndarray, frame: str = '') -> None:
@@ -407,6 +425,28 @@ class Scene:
         """
         item, what = self._get(id), _named(id)
         self._replace(replace(item, allowed=self._touch_links(names, what)))
+
+    def allow_links(self, pairs: Mapping[frozenset[str], bool]) -> None:
+        """
+        Set which links may touch each other, otherwise than the robot and its SRDF say.
+
+        Parameters
+        ----------
+        pairs : mapping of frozenset of two links to bool
+            Whether they may; in place of those that were given before.
+
+        Raises
+        ------
+        ParameterError
+            If a name is not a link of the robot.
+
+        """
+        for name in sorted({name for pair in pairs for name in pair}):
+            if self._links and name not in self._links:
+                raise ParameterError(f'{quote(name)} is not a link of the robot'
+                                     + did_you_mean(name, self._links))
+        self._link_pairs = MappingProxyType(dict(pairs))
+        self._changed()
 
     # ---- inside -------------------------------------------------------------
 

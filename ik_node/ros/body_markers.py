@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from heapq import nlargest
 import re
 
 import numpy as np
@@ -51,7 +52,7 @@ def body_markers(ns: str, bodies: Iterable[Body], base_link: str, prefix: str,
     made: list[Marker] = []
     parts = [(body, part) for body in bodies for part in body.parts]
     if len(parts) > MAX_SHOWN_PARTS:
-        parts = sorted(parts, key=lambda each: -_extent(each[1]))[:MAX_SHOWN_PARTS]
+        parts = nlargest(MAX_SHOWN_PARTS, parts, key=lambda each: _extent(each[1]))
     for body, part in parts:
         made += _of_part(ns, len(made), prefix + (body.frame or base_link), part,
                          body.padding + grown)

@@ -201,6 +201,55 @@ def test_allow(scene):
     assert scene.snapshot.touch_links == {}
 
 
+def test_links_that_may_touch(scene):
+    """Until others are named; an earlier snapshot has its own."""
+    before, pair = scene.snapshot, frozenset(('upper', 'finger'))
+    assert not before.link_pairs
+    scene.allow_links({pair: True})
+    assert scene.snapshot.link_pairs == {pair: True} and not before.link_pairs
+    assert scene.snapshot.version > before.version
+    scene.restore(before)
+    assert not scene.snapshot.link_pairs
+
+
+def test_a_copy_is_changed_by_itself(scene):
+    """It has the objects and the links that may touch; the other stays as it was."""
+    scene.add_sphere('ball', 0.1)
+    scene.allow_links({frozenset(('upper', 'finger')): False})
+    other = scene.copy()
+    assert [*other.objects] == ['ball'] and other.snapshot.link_pairs == scene.snapshot.link_pairs
+    before = scene.snapshot
+    other.add_sphere('another', 0.1)
+    other.remove('ball')
+    assert scene.snapshot is before and [*other.objects] == ['another']
+    assert (scene.part_count, other.part_count) == (1, 1)
+
+
+def test_many_parts_are_checked(scene):
+    """As one by one; the first that is not allowed is told of, wherever it stands."""
+    good = [ConvexPart('box', (0.1, 0.2, 0.3), T1 if k % 2 else T2, NO_VERTICES)
+            for k in range(1200)]
+    scene.add_parts('many', good)
+    for part, wanted in zip(scene.objects['many'].parts, good, strict=True):
+        assert part.size == wanted.size and np.array_equal(part.T, wanted.T)
+        assert not part.T.flags.writeable
+    before, skewed = scene.snapshot, T1 + np.diag([1e-5, 0.0, 0.0, 0.0])
+    mirrored = T1 @ np.diag([1.0, 1.0, -1.0, 1.0])
+    for size, T, words in (((0.1, 0.2), T1, 'must be 3'), ((0.1, 0.2, -0.3), T1, 'above 0'),
+                           ((0.1, 0.2, np.nan), T1, 'finite'), ((0.1, 0.2, 0.3), skewed, 'pose'),
+                           ((0.1, 0.2, 0.3), mirrored, 'right-handed'),
+                           ((0.1, 0.2, 0.3), T1 * 1e200, 'pose'),
+                           ((0.1, 0.2, 0.3), T1[:3], '4 x 4'), ('abc', T1, 'numbers')):
+        for place in (3, 1199):
+            bad = [*good]
+            bad[place] = ConvexPart('box', size, T, NO_VERTICES)
+            with pytest.raises(ParameterError, match=words):
+                scene.add_parts('many', bad)
+    assert scene.snapshot is before
+    scene.add_parts('mixed', [*good, ConvexPart('sphere', (0.1,), T1, NO_VERTICES)])
+    assert scene.objects['mixed'].parts[-1].kind == 'sphere'
+
+
 def test_repr(scene):
     """One line says what there is."""
     assert repr(scene) == 'Scene(0 objects, 0 parts, version 0)'
@@ -276,6 +325,7 @@ REFUSED = {
     'attach without a pose': (lambda s: s.attach('old', 'hand'), 'give T_frame_link'),
     'attach with a bent pose': (lambda s: s.attach('old', 'hand', (), BENT), 'not a rotation'),
     'attach a plane': (lambda s: s.attach('floor', 'hand', (), T1), 'no end'),
+    'links that are none': (lambda s: s.allow_links({frozenset(('hand', 'leg')): True}), "'leg'"),
     'touch an unknown link': (lambda s: s.attach('old', 'hand', ['leg'], T1), "'leg'.*neither"),
     'touch links as text': (lambda s: s.attach('old', 'hand', 'finger', T1), 'sequence'),
     'allow an unknown link': (lambda s: s.allow('old', ['leg']), "'leg'.*neither"),

@@ -10,6 +10,7 @@ ends at rest, so that the arm stops within its limits if no other follows.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 
@@ -101,6 +102,8 @@ class Follower:
 
     """
 
+    _compiled: ClassVar[set[bool]] = set()  # without a collision model, and with one
+
     def __init__(self, chain: Chain, limits: MotionLimits,
                  options: FollowOptions = FollowOptions(),
                  collisions: CollisionModel | None = None) -> None:
@@ -128,7 +131,10 @@ class Follower:
         self.begin(MotionState.at_rest(chain.middle), 0.0)
 
     def _compile(self) -> None:
-        """Compile or load all kernels before the first cycle."""
+        """Compile or load all kernels before the first cycle, once per process."""
+        guarded = self._collisions is not None
+        if guarded in self._compiled:
+            return
         forget_stale_kernels()
         self._poses = PoseStream(self.options.timeout, self.options.memory)
         self.begin(MotionState.at_rest(self.chain.middle), 0.0)
@@ -139,6 +145,7 @@ class Follower:
         if self._guard is not None:
             self._guard.warm_up(Segment(0, self._model.limits, self._commanded.state,
                                         CyclePlan(*np.zeros((2, self.chain.n)))))
+        self._compiled.add(guarded)
 
     @property
     def out_of_order(self) -> int:
