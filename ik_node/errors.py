@@ -38,6 +38,7 @@ class Reason(str, Enum):
     INACTIVE = 'INACTIVE', 'the node is not active, or was deactivated during the goal'
     DUPLICATE_NAME = 'DUPLICATE_NAME', 'another node has the same name; neither accepts goals'
     COMPILING = ('COMPILING', 'the node still compiles what such goals need, once on a machine')
+    SCENE_PENDING = ('SCENE_PENDING', 'the scene that came before the goal was not ready in time')
     NODE_LATE = ('NODE_LATE', 'the node itself was late: its process was suspended or had no '
                  'CPU time')
 

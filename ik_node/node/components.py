@@ -10,6 +10,7 @@ from typing import Any
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 
+from ik_node.collision.scene import Scene
 from ik_node.errors import IkNodeError, ParameterError, Reason
 from ik_node.kinematics.arm import forward_kinematics, singular_values
 from ik_node.kinematics.compilation import compilation_told
@@ -40,9 +41,10 @@ from ik_node.node.preview import Preview
 from ik_node.node.robot import Robot, RobotHolder
 from ik_node.node.scene_changes import SceneChanges
 from ik_node.node.scene_display import SceneDisplay
+from ik_node.node.scene_draft import SceneServices
 from ik_node.node.scene_topics import SceneTopics
 from ik_node.node.semantic_description import SemanticDescription
-from ik_node.node.settings import make_settings, start_options
+from ik_node.node.settings import make_settings, Settings, start_options
 from ik_node.node.stamp_check import StampCheck
 from ik_node.node.stream import Stream
 from ik_node.node.time_jumps import TimeJumps
@@ -89,7 +91,7 @@ class Components:
         frames = Frames(node, self._options.frame_prefix)
         self._scene_display = SceneDisplay(node, self._holder, self._options.frame_prefix)
         self._semantics = SemanticDescription(node, self._holder, self._options,
-                                              self._on_disabled_pairs)
+                                              lambda _robot: self._changes.renew())
         # Before the subscriptions: messages that arrive during preparation would be old.
         self._description = Description(node, values, self._take_model, self._busy)
         delay, self._jumps = CallbackDelay(node), TimeJumps(node)
@@ -109,10 +111,12 @@ class Components:
                           self._options.frame_prefix)
         ClearanceDisplay(node, self._holder, self._arm, self._preparation,
                          self._options.frame_prefix)
-        changes = SceneChanges(node, self._holder, self._arm, frames, self._motion, stamps,
-                               self._renew)
-        SceneTopics(node, changes)
-        offer_moveit(node, self._holder, self._arm, targets, changes, self._goals, starter,
+        services = SceneServices(frames, stamps, node.get_clock().clock_type,
+                                 self._arm.joints.positions)
+        self._changes = SceneChanges(node, self._holder, services, self._goals, self._motion,
+                                     self._with_scene, self._scene_display.show)
+        self._scene_topics = SceneTopics(node, self._changes)
+        offer_moveit(node, self._holder, self._arm, targets, self._changes, self._goals, starter,
                      self._motion, self._options)
         self._preview = Preview(node, self._holder, self._arm, targets, self._motion, display)
         Pause(node, self._holder, self._arm, self._motion, self._goals)
@@ -189,15 +193,9 @@ class Components:
             robot.settings = settings
             self._scene_display.show()
 
-    def _renew(self, robot: Robot) -> None:
-        """Make the settings of a robot anew, after its scene has changed."""
-        robot.settings = make_settings(self._values, robot.chain, robot.collisions, robot.scene)
-        self._scene_display.show()
-
-    def _on_disabled_pairs(self, robot: Robot) -> None:
-        """Apply other pairs of links, of which some may be in contact ahead."""
-        self._renew(robot)
-        self._motion.brake_before_contact()
+    def _with_scene(self, robot: Robot, scene: Scene) -> Settings:
+        """Return the settings of a robot with a scene; in any thread."""
+        return make_settings(self._values, robot.chain, robot.collisions, scene)
 
     # ---- services, and the end ----------------------------------------------
 
@@ -234,6 +232,8 @@ class Components:
 
     def flush(self) -> None:
         """Wait until trajectories and answers are delivered, for FLUSH_TIMEOUT_S each."""
+        self._changes.close()
+        self._scene_topics.flush(FLUSH_TIMEOUT_S)
         self._output.flush(FLUSH_TIMEOUT_S)
         self._goals.status.flush(FLUSH_TIMEOUT_S)
         self._jumps.close()

@@ -45,6 +45,8 @@ class GoalQueue:
     ----------
     turns : WorkQueue
         Runs long work in slices, here and in the subscriptions.
+    waits_for_scene : callable
+        Returns whether a goal has to wait for a scene that came before it.
 
     """
 
@@ -55,10 +57,11 @@ class GoalQueue:
         self._gate = gate
         self._duplicates = duplicates
         self._current: tuple[GoalTask, Step] | None = None
-        self._waiting: tuple[GoalTask, Step, float] | None = None
+        self._waiting: tuple[GoalTask, Step, float | None] | None = None
         self._arrived: list[tuple[GoalTask, Step]] = []
         self._answers: deque[Callable[[], None]] = deque()
         self.turns = WorkQueue(node)
+        self.waits_for_scene: Callable[[GoalTask], bool] = lambda _task: False
         self.count = 0
         self.status = StatusReporter(node, duplicates.another_answers)
         self._timer = node.create_timer(WATCH_PERIOD_S, self._tick,
@@ -118,7 +121,10 @@ class GoalQueue:
             if task.state is None:
                 self._duplicates.require_none()
             self._gate.require()
-            step()
+            if task.state is None and self.waits_for_scene(task):
+                self.wait(task, step, patience)
+            else:
+                step()
         except NotYet as error:
             if patience is None:
                 patience = monotonic() + self._holder.require().settings.tf_timeout
@@ -140,7 +146,7 @@ class GoalQueue:
                 self._fail(task, Reason.INTERNAL, f'internal error: {type(error).__name__}: '
                            f'{error}; please report it with the log')
 
-    def wait(self, task: GoalTask, step: Step, patience: float) -> None:
+    def wait(self, task: GoalTask, step: Step, patience: float | None) -> None:
         """Retry a step at the next tick; of two waiting goals the older is superseded."""
         if self._waiting is not None and self._waiting[0] is not task:
             older, newer = sorted((self._waiting[0], task), key=lambda each: each.number)

@@ -89,6 +89,9 @@ class GoalTask:
         The last trajectory that was sent for it.
     paused : Paused or None
         The motion that it waits to go on with.
+    after_scene : (int, float) or None
+        Number of the scene message for which it waits, and the monotonic time (s) at which it
+        began to.
     on_final : callable or None
         Called with the task, the reason and the sentence of the final answer.
     figures : dict
@@ -110,6 +113,7 @@ class GoalTask:
     detour_time: float | None = None
     sent: Trajectory | None = None
     paused: Paused | None = None
+    after_scene: tuple[int, float] | None = None
     on_final: Callable[[GoalTask, Reason, str], None] | None = None
     figures: dict[str, Any] = field(default_factory=dict)
     state: GoalState | None = None

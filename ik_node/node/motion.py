@@ -11,7 +11,7 @@ from time import monotonic, thread_time
 import numpy as np
 from rclpy.node import Node
 
-from ik_node.collision.certificate import certify
+from ik_node.collision.certificate import Contact
 from ik_node.errors import IkNodeError, PathError, Reason, TrajectoryError
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.motion.active_trajectory import (
@@ -28,7 +28,6 @@ from ik_node.motion.active_trajectory import (
 )
 from ik_node.motion.collision_free import require_free
 from ik_node.motion.detour import plan_detour
-from ik_node.motion.interpolation import segments_from
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.monitor import Monitor, Verdict
 from ik_node.motion.path_stop import plan_free_stop
@@ -592,20 +591,16 @@ class Motion:
         self._goals.dismiss(GoalState.STOPPED, reason, f'{sentence}; {done}')
         return done
 
-    def brake_before_contact(self) -> None:
-        """
-        Bring the arm to rest if the rest of its motion would collide in a scene that changed.
+    @property
+    def looked_after(self) -> ActiveTrajectory | None:
+        """Return the motion that has to be checked if the scene changes; None without."""
+        robot, current = self._holder.robot, self._goals.current
+        if robot is None or not robot.moves or current is not None and current.kind == 'stream':
+            return None  # a stream looks after itself
+        return robot.course
 
-        A stream looks after itself.
-        """
-        robot, current = self._holder.require(), self._goals.current
-        model = robot.settings.solver.collisions
-        if model is None or not robot.moves or (current is not None and current.kind == 'stream'):
-            return
-        course = robot.course
-        contact = certify(model, *segments_from(course.trajectory, monotonic() - course.began))
-        if contact is None:
-            return
+    def brake_before(self, contact: Contact) -> None:
+        """Bring the arm to rest before what its motion would meet in a scene that changed."""
         try:
             self.stop(Reason.COLLISION, f'the scene changed, and {contact.words} on the way')
         except IkNodeError as error:

@@ -36,6 +36,6 @@ def offer_moveit(node: Node, holder: RobotHolder, arm: ArmState, targets: GoalCo
         return
     MoveItScene(node, holder, arm, changes, options, types.msg, types.srv)
     if options.moveit_services:
-        requests = MoveItRequests(holder, arm, targets, options)
+        requests = MoveItRequests(holder, arm, targets, changes, options)
         MoveItKinematics(node, requests, types.srv)
         MoveItMotion(node, holder, requests, goals, starter, motion, types.action, types.srv)

@@ -41,8 +41,9 @@ class MoveItKinematics:
         node.create_service(srv.GetPositionIK, 'compute_ik', self._on_ik)
         node.create_service(srv.GetPositionFK, 'compute_fk', self._on_fk)
 
-    def _on_ik(self, request: Any, response: Any) -> Any:
+    async def _on_ik(self, request: Any, response: Any) -> Any:
         look_for_others(self._node, 'compute_ik')
+        await self._requests.changes.settled()
         try:
             robot = self._requests.robot(request.ik_request.group_name)
             positions = self._solved(robot, request.ik_request)

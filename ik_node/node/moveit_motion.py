@@ -110,6 +110,7 @@ class MoveItMotion:
         look_for_others(self._node, 'plan_kinematic_path')
         answer = response.motion_plan_response
         answer.group_name = request.motion_plan_request.group_name
+        await self._requests.changes.settled()
         try:
             planned = await self._planned(read_request(self._requests,
                                                        request.motion_plan_request))
@@ -192,6 +193,7 @@ class MoveItMotion:
     async def _on_path(self, request: Any, response: Any) -> Any:
         """Plan as far as it goes; the fraction tells how far, as in MoveIt."""
         look_for_others(self._node, 'compute_cartesian_path')
+        await self._requests.changes.settled()
         try:
             robot = self._requests.robot(request.group_name)
             require_no_constraints(request.path_constraints, ' of the path')
@@ -261,6 +263,7 @@ class MoveItMotion:
 
     async def _plan_only(self, handle: ServerGoalHandle, wanted: WantedMotion,
                          result: Any) -> None:
+        await self._requests.changes.settled()
         try:
             planned = await self._planned(wanted)
         except Exception as error:  # noqa: BLE001 - a goal never goes without an answer
@@ -323,9 +326,8 @@ class MoveItMotion:
             return
 
         def start(task: GoalTask, robot: Robot) -> None:
-            settings = robot.settings
-
             def plan(departure: StartState) -> Trajectory:
+                settings = robot.settings
                 joined = joined_to(trajectory, departure, settings.start_tolerance)
                 validate(joined, settings.limits)
                 require_tip_speed(robot.chain, settings.limits.tip, joined)

@@ -18,6 +18,7 @@ from ik_node.node.arm_state import ArmState
 from ik_node.node.frames import NotYet
 from ik_node.node.goal_conversion import GoalConversion
 from ik_node.node.robot import Robot, RobotHolder
+from ik_node.node.scene_changes import SceneChanges
 from ik_node.node.settings import StartOptions
 from ik_node.text import quote
 
@@ -44,12 +45,15 @@ class MoveItRequests:
     ----------
     prefix : str
         Of the frames of the robot.
+    changes : SceneChanges
+        Of what came before a request.
 
     """
 
     def __init__(self, holder: RobotHolder, arm: ArmState, targets: GoalConversion,
-                 options: StartOptions) -> None:
+                 changes: SceneChanges, options: StartOptions) -> None:
         self._holder = holder
+        self.changes = changes
         self._arm = arm
         self._targets = targets
         self._group, self.prefix = options.moveit_group, options.frame_prefix

@@ -4,20 +4,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from time import monotonic
+from collections.abc import Callable
+from dataclasses import replace
+from math import inf
 from typing import Any
 
 from geometry_msgs.msg import Pose
 from rclpy.node import Node
 
+from ik_node.collision.model import CollisionModel
 from ik_node.kinematics.links import link_poses
 from ik_node.node.arm_state import ArmState
-from ik_node.node.goal_subscriptions import take_next
 from ik_node.node.robot import Robot, RobotHolder
-from ik_node.node.scene_changes import SceneChanges
+from ik_node.node.scene_changes import NO_TIMES, SceneChanges
+from ik_node.node.scene_draft import Change, SceneDraft, SceneTopic
 from ik_node.node.settings import StartOptions
-from ik_node.node.stamp_check import MessageInfo
 from ik_node.ros.moveit import look_for_others
 from ik_node.ros.moveit_scene import (
     apply_attached_object,
@@ -29,13 +30,6 @@ from ik_node.ros.moveit_scene import (
 )
 from ik_node.ros.qos import KEEP_ALL_QOS
 from ik_node.text import quote
-
-Change = tuple[str, Callable[[Robot], None]]  # what has come, and what changes the scene
-
-# Messages that wait are taken together for so long; each set of them is checked once.
-GATHER_TIME_S = 0.1
-# A service has no times of its request: it is as old as it can be.
-NO_TIMES: MessageInfo = {'source_timestamp': 0, 'received_timestamp': 0}
 
 
 class MoveItScene:
@@ -60,80 +54,71 @@ class MoveItScene:
         self._changes = changes
         self._prefix, self._padding = options.frame_prefix, options.collision_padding
         self._msg = msg
-        for kind, topic, change_by in (
-                (msg.CollisionObject, 'collision_object', self._by_object),
-                (msg.AttachedCollisionObject, 'attached_collision_object', self._by_attached),
-                (msg.PlanningScene, 'planning_scene', self._by_scene)):
-            self._subscribe(kind, topic, change_by)
+        self._scenes = SceneTopic(msg.PlanningScene, self._by_scene, _parts_of_scene)
+        for name, topic in (
+                ('collision_object', SceneTopic(msg.CollisionObject, self._by_object,
+                                                _parts_of_object)),
+                ('attached_collision_object', SceneTopic(
+                    msg.AttachedCollisionObject, self._by_attached,
+                    lambda message: _parts_of_object(message.object))),
+                ('planning_scene', self._scenes)):
+            changes.subscribe(name, topic, KEEP_ALL_QOS)
         if options.moveit_services:
             node.create_service(srv.GetPlanningScene, 'get_planning_scene', self._on_get)
             node.create_service(srv.ApplyPlanningScene, 'apply_planning_scene', self._on_apply)
 
     # ---- in -----------------------------------------------------------------
 
-    def _subscribe(self, kind: Any, topic: str,
-                   change_by: Callable[[Any, MessageInfo], Change]) -> None:
-        """Take the messages of a topic; those that wait together, together."""
-        def waiting(message: Any, info: MessageInfo) -> Iterator[Change]:
-            end, taken = monotonic() + GATHER_TIME_S, (message, info)
-            while taken is not None:
-                yield change_by(*taken)
-                taken = take_next(subscription) if monotonic() < end else None
+    async def _on_apply(self, request: Any, response: Any) -> Any:
+        look_for_others(self._node, 'apply_planning_scene')
+        told: list[str] = []
+        self._changes.take(replace(self._scenes, answer=lambda _message, complaint: told.append(
+            complaint)), request.scene, NO_TIMES)
+        await self._changes.settled()
+        response.success = told == ['']
+        return response
 
-        def on_message(message: Any, info: MessageInfo) -> None:
-            self._changes.take_each(waiting(message, info))
-
-        subscription = self._node.create_subscription(kind, topic, on_message, KEEP_ALL_QOS)
-
-    def _by_object(self, message: Any, info: MessageInfo) -> Change:
-        def change(target: SceneTarget, robot: Robot) -> None:
-            self._changes.check_stamp(message.header, robot, info)
+    def _by_object(self, message: Any) -> Change:
+        def change(target: SceneTarget, draft: SceneDraft) -> None:
+            draft.check_stamp(message.header)
             apply_collision_object(target, message)
 
         return self._change(f'the collision object {quote(message.id)}', change)
 
-    def _by_attached(self, message: Any, info: MessageInfo) -> Change:
-        def change(target: SceneTarget, robot: Robot) -> None:
-            self._changes.check_stamp(message.object.header, robot, info)
+    def _by_attached(self, message: Any) -> Change:
+        def change(target: SceneTarget, draft: SceneDraft) -> None:
+            draft.check_stamp(message.object.header)
             apply_attached_object(target, message)
 
         return self._change(f'the attached object {quote(message.object.id)}', change)
 
-    def _by_scene(self, message: Any, info: MessageInfo) -> Change:
+    def _by_scene(self, message: Any) -> Change:
         attached = message.robot_state.attached_collision_objects
 
-        def change(target: SceneTarget, robot: Robot) -> None:
+        def change(target: SceneTarget, draft: SceneDraft) -> None:
             for each in (*message.world.collision_objects, *(each.object for each in attached)):
-                self._changes.check_stamp(each.header, robot, info)
-            apply_planning_scene(target, message, robot.tree.name)
+                draft.check_stamp(each.header)
+            apply_planning_scene(target, message, draft.robot.tree.name)
 
         return self._change(f'a planning scene with {len(message.world.collision_objects)} and '
                             f'{len(attached)} attached objects', change)
 
-    def _on_apply(self, request: Any, response: Any) -> Any:
-        look_for_others(self._node, 'apply_planning_scene')
-        response.success = self._changes.take(*self._by_scene(request.scene, NO_TIMES))
-        return response
-
-    def _change(self, what: str, change: Callable[[SceneTarget, Robot], None]) -> Change:
+    def _change(self, what: str, change: Callable[[SceneTarget, SceneDraft], None]) -> Change:
         """Return a change for :class:`SceneChanges`."""
-        def changed(robot: Robot) -> None:
-            target = SceneTarget(
-                robot.scene, robot.told_objects, robot.tree.links,
-                lambda name: self._changes.link_of(name, robot),
-                lambda header: self._changes.pose(header, robot), _unchecked(robot),
-                self._padding)
-            change(target, robot)
-            for note in target.notes:
-                self._node.get_logger().info(f'{what}: {note}')
+        def changed(draft: SceneDraft) -> None:
+            target = SceneTarget(draft.scene, draft.told, draft.robot.tree.links, draft.link_of,
+                                 draft.pose, _unchecked(draft.robot.collisions), self._padding)
+            change(target, draft)
+            draft.notes += [f'{what}: {note}' for note in target.notes]
 
         return what, changed
 
     # ---- out ----------------------------------------------------------------
 
-    def _on_get(self, request: Any, response: Any) -> Any:
+    async def _on_get(self, request: Any, response: Any) -> Any:
         """Return what is asked for, all of it without components."""
         look_for_others(self._node, 'get_planning_scene')
+        await self._changes.settled()
         robot, wanted, flags = self._holder.robot, request.components.components, \
             self._msg.PlanningSceneComponents
         if robot is None:
@@ -159,7 +144,8 @@ class MoveItScene:
             scene.world.collision_objects = self._world(robot, asked(flags.WORLD_OBJECT_GEOMETRY))
         if asked(flags.ALLOWED_COLLISION_MATRIX):
             fill_matrix(scene.allowed_collision_matrix, self._msg.AllowedCollisionEntry,
-                        robot.scene.objects.values(), _unchecked(robot))
+                        robot.scene.objects.values(),
+                        _unchecked(robot.settings.solver.collisions))
         return response
 
     def _attached(self, robot: Robot) -> list[Any]:
@@ -185,7 +171,17 @@ class MoveItScene:
         return made
 
 
-def _unchecked(robot: Robot) -> dict[frozenset[str], str]:
+def _unchecked(model: CollisionModel | None) -> dict[frozenset[str], str]:
     """Return for each pair of links why it is not checked; '' for those that are."""
-    model = robot.collisions
     return {} if model is None else {frozenset(pair.links): pair.reason for pair in model.report}
+
+
+def _parts_of_object(message: Any) -> float:
+    """Return how many parts an object has; infinity with a mesh, which may take long."""
+    return inf if message.meshes else max(1, len(message.primitives) + len(message.planes))
+
+
+def _parts_of_scene(message: Any) -> float:
+    attached = message.robot_state.attached_collision_objects
+    return sum(map(_parts_of_object, (*message.world.collision_objects,
+                                      *(each.object for each in attached))))

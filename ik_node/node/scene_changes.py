@@ -4,127 +4,295 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+import gc
+from threading import Thread
+from time import monotonic
+import traceback
+from typing import Any
 
-import numpy as np
+from rclpy.exceptions import InvalidHandle
 from rclpy.node import Node
-from rclpy.time import Time
-from std_msgs.msg import Header
+from rclpy.qos import QoSProfile
+from rclpy.serialization import deserialize_message
+from rclpy.subscription import Subscription
+from rclpy.task import Future
 
-from ik_node.errors import IkNodeError, ParameterError
-from ik_node.node.arm_state import ArmState
-from ik_node.node.frames import Frames, NotYet
+from ik_node.errors import IkNodeError, ParameterError, Reason
+from ik_node.node.goal_queue import GoalQueue
+from ik_node.node.goal_status import GoalTask
+from ik_node.node.goal_subscriptions import take_next
 from ik_node.node.motion import Motion
 from ik_node.node.robot import Robot, RobotHolder
-from ik_node.node.stamp_check import MessageInfo, StampCheck
+from ik_node.node.scene_draft import (
+    Abandoned,
+    build_scene,
+    BuiltScene,
+    contact_ahead,
+    MakeSettings,
+    SceneMessage,
+    SceneServices,
+    SceneTopic,
+)
+from ik_node.node.stamp_check import MessageInfo
+
+SMALL_SCENE_PARTS = 50  # of what has come and of all objects; more are added in a thread
+SMALL_MESSAGE_BYTES = 16_000  # longer ones are read in a thread
+GATHER_TIME_S = 0.01  # for which messages that wait are taken together
+# A service has no times of its request: it is as old as it can be.
+NO_TIMES: MessageInfo = {'source_timestamp': 0, 'received_timestamp': 0}
+SCENE_PATIENCE_S = 30.0  # for which a goal waits for the scene that came before it
 
 
 class SceneChanges:
     """
     Changes the scene of the robot by messages, each as a whole or not at all.
 
-    After each, the rest of a motion that is under way is checked, and the arm is brought to rest
-    if it would collide.
+    A small scene is made at once, a larger one in a thread, so that all else goes on; what comes
+    meanwhile is made after it, together.  A goal waits for the messages that came before it.
+    With each scene the rest of a motion that is under way is checked, and the arm is brought to
+    rest if it would collide.
 
     Parameters
     ----------
-    renew : callable
-        Makes the settings of a robot anew, after its scene has changed.
-
-    Attributes
-    ----------
-    complaint : str
-        Why the latest change that was not made was not.
+    make : callable
+        Makes the settings of a robot with a scene.
+    show : callable
+        Shows the scene of the robot.
 
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, frames: Frames,
-                 motion: Motion, stamps: StampCheck, renew: Callable[[Robot], None]) -> None:
+    def __init__(self, node: Node, holder: RobotHolder, services: SceneServices,
+                 goals: GoalQueue, motion: Motion, make: MakeSettings,
+                 show: Callable[[], None]) -> None:
         self._node = node
         self._holder = holder
-        self._arm = arm
-        self._frames = frames
+        self._services = services
         self._motion = motion
-        self._stamps = stamps
-        self._renew = renew
-        self.complaint = ''
+        self._make, self._show = make, show
+        self._topics: dict[Subscription, SceneTopic] = {}
+        self._waiting: deque[SceneMessage] = deque()
+        self._count = self._finished = 0
+        self._under_way: list[SceneMessage] = []
+        self._built: BuiltScene | None = None
+        self._closed = False
+        self._settled: list[tuple[int, Future]] = []
+        self._guard = node.create_guard_condition(self._on_built)
+        goals.waits_for_scene = self.waits
 
-    def take(self, what: str, change: Callable[[Robot], None]) -> bool:
+    # ---- what comes ---------------------------------------------------------
+
+    def subscribe(self, name: str, topic: SceneTopic, qos: QoSProfile) -> None:
+        """Take the messages of a topic; those that wait together, together."""
+        def on_message(data: bytes, info: MessageInfo) -> None:
+            self._note(topic, data, info)
+            self._gather(monotonic() + GATHER_TIME_S)
+            self._go_on()
+
+        subscription = self._node.create_subscription(topic.kind, name, on_message, qos, raw=True)
+        self._topics[subscription] = topic
+
+    def take(self, topic: SceneTopic, message: Any, info: MessageInfo) -> None:
+        """Take a message that came otherwise."""
+        self._note(topic, message, info)
+        self._go_on()
+
+    def renew(self) -> None:
+        """Make the scene anew as it is, since the robot has changed."""
+        self._note(SceneTopic(type(None), lambda _message: ('nothing', lambda _draft: None),
+                              lambda _message: 0.0), None, NO_TIMES)
+        self._go_on()
+
+    def waits(self, task: GoalTask) -> bool:
         """
-        Change the scene of the robot as a whole, or not at all; return whether it changed.
+        Return whether a goal has to wait for a scene that came before it.
 
-        If not, :attr:`complaint` says why.
-
-        Parameters
-        ----------
-        what : str
-            What has come, for the log.
-        change : callable
-            Changes the scene; an IkNodeError or NotYet that it raises goes to the log.
+        Raises
+        ------
+        IkNodeError
+            SCENE_PENDING, after SCENE_PATIENCE_S.
 
         """
-        return self.take_each([(what, change)]) == 1
+        if task.after_scene is None:
+            # The middleware may have messages that came before the goal.
+            end = monotonic() + GATHER_TIME_S
+            if self._gather(end):
+                self._go_on()
+                if monotonic() > end:
+                    return True  # it may have more
+            task.after_scene = self._count, monotonic()
+        number, since = task.after_scene
+        if self._finished >= number:
+            return False
+        if monotonic() - since > SCENE_PATIENCE_S:
+            raise IkNodeError(f'the scene that came before the goal is not ready after '
+                              f'{SCENE_PATIENCE_S:g} s; send the goal again when the scene is '
+                              'answered', Reason.SCENE_PENDING)
+        return True
 
-    def take_each(self, changes: Iterable[tuple[str, Callable[[Robot], None]]]) -> int:
-        """
-        Make several changes, each as :meth:`take`; return how many were made.
+    async def settled(self) -> None:
+        """Return when all that has come so far counts."""
+        if self._gather(monotonic() + GATHER_TIME_S):
+            self._go_on()
+        if self._finished < self._count:
+            settled = Future()
+            self._settled.append((self._count, settled))
+            await settled
 
-        What follows from them is done once, at the end.
-        """
-        made, robot = 0, None
-        for what, change in changes:
-            changed = self._changed(what, change)
-            if changed is not None:
-                made, robot = made + 1, changed
-        if robot is not None:
-            self._renew(robot)
-            self._motion.brake_before_contact()
-        return made
+    def close(self) -> None:
+        """Answer what is not made yet, and make it no more."""
+        self._closed = True
+        left = [*self._under_way, *self._waiting]
+        self._waiting.clear()
+        for message in left:
+            message.complaint = 'a message of the scene changed nothing: the node is cleaned up'
+        self._end(left)
 
-    def _changed(self, what: str, change: Callable[[Robot], None]) -> Robot | None:
-        """Make a change; return the robot, or None if nothing was changed."""
-        try:
-            robot = self._holder.require()
-            if robot.collisions is None:
-                raise ParameterError('collisions are not checked, so there is no scene; set '
-                                     'collision.check')
-            before, told = robot.scene.snapshot, set(robot.told_objects)
+    def _gather(self, end: float) -> bool:
+        """Take messages that wait, until a monotonic time (s); return whether there are any."""
+        found = False
+        for subscription, topic in self._topics.items():
+            while monotonic() < end and (taken := take_next(subscription)) is not None:
+                self._note(topic, *taken)
+                found = True
+        return found
+
+    def _note(self, topic: SceneTopic, given: Any, info: MessageInfo) -> None:
+        self._count += 1
+        if topic.replaces_earlier:
+            for message in [each for each in self._waiting if each.topic is topic]:
+                self._waiting.remove(message)
+        self._waiting.append(SceneMessage(
+            self._count, topic, given, dict(self._services.joint_positions),
+            self._services.stamps.age(info)))
+
+    # ---- what becomes of it -------------------------------------------------
+
+    def _go_on(self) -> None:
+        """Make the scene of what waits: at once if it is small, else in a thread."""
+        if self._under_way or not self._waiting or self._closed:
+            return
+        messages, robot = [*self._waiting], self._holder.robot
+        self._waiting.clear()
+        if robot is None:
+            for message in messages:
+                message.complaint = 'a message of the scene changed nothing: there is no robot ' \
+                                    f'description yet: {self._holder.why()}'
+            self._end(messages)
+        elif self._are_small(messages, robot):
+            self._finish(self._build(messages, robot), messages)
+        else:
+            self._under_way = messages
+            Thread(target=self._build_beside, args=(messages, robot), daemon=True).start()
+
+    def _are_small(self, messages: list[SceneMessage], robot: Robot) -> bool:
+        """Return whether a scene with messages is made so quickly that all else can wait."""
+        parts = float(robot.scene.part_count)
+        if sum(len(message.given) for message in messages
+               if isinstance(message.given, bytes)) > SMALL_MESSAGE_BYTES:
+            return False
+        for message in messages:
             try:
-                change(robot)
-            except Exception:
-                robot.scene.restore(before)
-                robot.told_objects = told
-                raise
-        except (IkNodeError, NotYet) as error:
-            self.complaint = f'{what} of the scene changed nothing: {error}'
-            self._node.get_logger().warning(self.complaint)
+                parts += message.topic.parts(message.read(deserialize_message))
+            except ParameterError:
+                continue  # the complaint follows
+        return parts <= SMALL_SCENE_PARTS
+
+    def _build(self, messages: list[SceneMessage], robot: Robot) -> BuiltScene | None:
+        """Return the scene of messages; None, with complaints, if something unforeseen fails."""
+        try:
+            return build_scene(messages, robot, self._services, self._make, lambda: self._closed)
+        except Abandoned:
             return None
-        return robot
+        except Exception as error:  # noqa: BLE001 - a message never goes without an answer
+            self._node.get_logger().error(traceback.format_exc())
+            for message in messages:
+                message.complaint = f'a message of the scene changed nothing: internal error: ' \
+                                    f'{type(error).__name__}: {error}'
+            return None
 
-    def check_stamp(self, header: Header, robot: Robot, info: MessageInfo) -> None:
-        """
-        Raise a GoalError if a message is too old, or of the future.
+    def _build_beside(self, messages: list[SceneMessage], robot: Robot) -> None:
+        """Make a scene, in a thread of its own; a collection of garbage would hold all others."""
+        gc.disable()
+        try:
+            self._built = self._build(messages, robot)
+        finally:
+            gc.freeze()  # or the first collection would look at all of it
+            gc.enable()
+        self._wake()
 
-        How long it waited until this node could take it does not count where nothing moves
-        meanwhile: in the base link, or without a frame.
-        """
-        oldest = robot.settings.max_goal_age
-        if self.link_of(header.frame_id, robot) == robot.chain.base_link or not header.frame_id:
-            oldest += self._stamps.age(info)
-        self._stamps.checked(header.stamp, oldest, info)
+    def _check_beside(self, built: BuiltScene) -> None:
+        """Check the present motion in a scene, in a thread of its own."""
+        course = built.robot.course
+        self._built = built.checked(course, contact_ahead(built.settings, course))
+        self._wake()
 
-    def link_of(self, frame: str, robot: Robot) -> str | None:
-        """Return the link of the robot that a frame is; None if it is none."""
-        return self._frames.link_of(frame, robot.tree)
+    def _wake(self) -> None:
+        if not self._closed:
+            with suppress(InvalidHandle):  # cleaned up since
+                self._guard.trigger()
 
-    def place(self, header: Header, robot: Robot) -> tuple[str, np.ndarray]:
-        """Return a link, with which an object moves, and the pose of a header's frame in it."""
-        link = self.link_of(header.frame_id, robot)
-        return (robot.chain.base_link, self.pose(header, robot)) if link is None \
-            else (link, np.eye(4))
+    def _on_built(self) -> None:
+        """Take over what was made in a thread, or make it again if the robot has changed."""
+        if not self._under_way or self._closed:
+            return
+        built, messages = self._built, self._under_way
+        self._built = None
+        if built is not None and self._is_outdated(built):
+            self._under_way = []
+            self._waiting.extendleft(reversed(messages))
+        elif built is not None and built.settings is not None \
+                and self._motion.looked_after not in (None, built.course):
+            Thread(target=self._check_beside, args=(built,), daemon=True).start()
+            return
+        else:
+            self._under_way = []
+            self._finish(built, messages)
+        self._go_on()
 
-    def pose(self, header: Header, robot: Robot) -> np.ndarray:
-        """Return ``T_base_frame`` (4, 4) of a header; errors as :meth:`Frames.pose_of`."""
-        stamp = Time.from_msg(header.stamp, clock_type=self._node.get_clock().clock_type)
-        return self._frames.pose_of(header.frame_id, stamp, robot.tree, robot.chain.base_link,
-                                    self._arm.joints.positions)
+    def _is_outdated(self, built: BuiltScene) -> bool:
+        """Return whether the robot or its settings have changed since a scene was begun."""
+        return self._holder.robot is not built.robot or built.robot.settings is not built.basis
+
+    def _finish(self, built: BuiltScene | None, messages: list[SceneMessage]) -> None:
+        """Use a scene from now on, if it was made, and answer its messages."""
+        if built is not None:
+            self._take_over(built)
+        self._end(messages)
+
+    def _take_over(self, built: BuiltScene) -> None:
+        robot, logger = built.robot, self._node.get_logger()
+        for note in built.draft.notes:
+            logger.info(note)
+        for failure in built.draft.failures:
+            logger.error(failure)
+        if built.settings is not None:
+            before = robot.scene.snapshot
+            robot.scene, robot.told_objects = built.draft.scene, built.draft.told
+            robot.settings = built.settings
+            self._show()
+            if built.contact is not None and self._motion.looked_after is built.course:
+                self._motion.brake_before(built.contact)
+            owners = *before.objects.values(), *before.bodies
+            things = [*owners, *(part for owner in owners for part in owner.parts)]
+            if len(things) > SMALL_SCENE_PARTS:
+                Thread(target=let_go, args=(things,), daemon=True).start()
+
+    def _end(self, messages: list[SceneMessage]) -> None:
+        for message in messages:
+            if message.complaint:
+                self._node.get_logger().warning(message.complaint)
+            message.answer()
+            self._finished = max(self._finished, message.number)
+        for number, settled in [*self._settled]:
+            if self._finished >= number or self._closed:
+                settled.set_result(None)
+                self._settled.remove((number, settled))
+
+
+def let_go(things: list[Any]) -> None:
+    """Free things one by one; all at once would hold the other threads for longer."""
+    while things:
+        things.pop()

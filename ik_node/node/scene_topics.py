@@ -4,18 +4,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from math import inf
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from rclpy.duration import Duration
 from rclpy.node import Node
 from sensor_msgs.msg import PointCloud2
 from visualization_msgs.msg import Marker, MarkerArray
 
-from ik_node.node.robot import Robot
 from ik_node.node.scene_changes import SceneChanges
+from ik_node.node.scene_draft import Change, SceneDraft, SceneTopic
 from ik_node.ros.qos import BEST_EFFORT_QOS, KEEP_ALL_QOS, STATUS_QOS
-from ik_node.ros.scene_messages import apply_marker, marker_id, points_of
+from ik_node.ros.scene_messages import (
+    apply_marker,
+    marker_id,
+    MESH_TYPES,
+    points_of,
+)
 from ik_node.ros.status_messages import stamp_text
 
 POINTS_ID = 'points'
@@ -29,42 +35,58 @@ class SceneTopics:
     """
 
     def __init__(self, node: Node, changes: SceneChanges) -> None:
-        self._changes = changes
         self._name = f'{node.get_fully_qualified_name()}: scene'
         self._answers = node.create_publisher(DiagnosticStatus, '~/scene_status', STATUS_QOS)
-        node.create_subscription(MarkerArray, '~/scene', self._on_markers, KEEP_ALL_QOS)
-        node.create_subscription(PointCloud2, '~/scene_points', self._on_points,
-                                 BEST_EFFORT_QOS)
+        changes.subscribe('~/scene', SceneTopic(
+            MarkerArray, by_markers, parts_of_markers, self._answer), KEEP_ALL_QOS)
+        changes.subscribe('~/scene_points', SceneTopic(
+            PointCloud2, by_points, lambda cloud: cloud.width * cloud.height,
+            replaces_earlier=True), BEST_EFFORT_QOS)
 
-    def _on_markers(self, message: MarkerArray, info: Any) -> None:
-        def change(robot: Robot) -> None:
-            scene = robot.scene
-            for marker in message.markers:
-                if marker.action == Marker.DELETEALL:
-                    for id in robot.told_objects & {*scene.objects}:
-                        scene.remove(id)
-                    continue
-                self._changes.check_stamp(marker.header, robot, info)
-                apply_marker(scene, marker, lambda header: self._changes.place(header, robot))
-                robot.told_objects.add(marker_id(marker))
+    def flush(self, seconds: float) -> None:
+        """Wait at most `seconds` until all answers are acknowledged."""
+        self._answers.wait_for_all_acked(Duration(seconds=seconds))
 
-        taken = self._changes.take(f'{len(message.markers)} markers', change)
+    def _answer(self, message: MarkerArray, complaint: str) -> None:
         stamp = message.markers[0].header.stamp if message.markers else Time()
         self._answers.publish(DiagnosticStatus(
-            level=DiagnosticStatus.OK if taken else DiagnosticStatus.ERROR, name=self._name,
-            message='the scene has changed' if taken else self._changes.complaint,
+            level=DiagnosticStatus.ERROR if complaint else DiagnosticStatus.OK, name=self._name,
+            message=complaint or 'the scene has changed',
             values=[KeyValue(key='stamp', value=stamp_text(stamp))]))
 
-    def _on_points(self, message: PointCloud2, info: Any) -> None:
-        def change(robot: Robot) -> None:
-            self._changes.check_stamp(message.header, robot, info)
-            points = points_of(message)
-            if len(points):
-                # They are where they were seen, though a camera may move with the arm.
-                T = self._changes.pose(message.header, robot)
-                robot.scene.add_points(POINTS_ID, points @ T[:3, :3].T + T[:3, 3],
-                                       robot.settings.surroundings.voxel)
-            elif POINTS_ID in robot.scene:
-                robot.scene.remove(POINTS_ID)
 
-        self._changes.take('a point cloud', change)
+def parts_of_markers(message: MarkerArray) -> float:
+    """Return about how many parts markers have; infinity with a mesh, which may take long."""
+    return sum(inf if marker.type in MESH_TYPES else max(1, len(marker.points))
+               for marker in message.markers)
+
+
+def by_markers(message: MarkerArray) -> Change:
+    """Return the change of a scene by markers."""
+    def change(draft: SceneDraft) -> None:
+        for marker in message.markers:
+            if marker.action == Marker.DELETEALL:
+                for id in draft.told & {*draft.scene.objects}:
+                    draft.scene.remove(id)
+                continue
+            draft.check_stamp(marker.header)
+            apply_marker(draft.scene, marker, draft.place)
+            draft.told.add(marker_id(marker))
+
+    return f'{len(message.markers)} markers', change
+
+
+def by_points(message: PointCloud2) -> Change:
+    """Return the change of a scene by the points of a cloud."""
+    def change(draft: SceneDraft) -> None:
+        draft.check_stamp(message.header)
+        points = points_of(message)
+        if len(points):
+            # They are where they were seen, though a camera may move with the arm.
+            T = draft.pose(message.header)
+            draft.scene.add_points(POINTS_ID, points @ T[:3, :3].T + T[:3, 3],
+                                   draft.robot.settings.surroundings.voxel)
+        elif POINTS_ID in draft.scene:
+            draft.scene.remove(POINTS_ID)
+
+    return 'a point cloud', change

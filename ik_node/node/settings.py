@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from math import inf
 from typing import Any
 
@@ -19,7 +20,7 @@ import numpy as np
 
 from ik_node.collision.ground import ground_body
 from ik_node.collision.model import CollisionModel
-from ik_node.collision.scene import Scene
+from ik_node.collision.scene import Scene, SceneSnapshot
 from ik_node.errors import ParameterError
 from ik_node.model.chain import Chain
 from ik_node.model.joint_values import one_per_joint
@@ -202,9 +203,22 @@ def make_settings(values: Values, chain: Chain,
 def _with_surroundings(collisions: CollisionModel, scene: Scene | None,
                        surroundings: Surroundings) -> CollisionModel:
     """Return the collision model with the objects, the margin and the ground that are set."""
+    return _model_among(collisions, None if scene is None else scene.snapshot, surroundings)
+
+
+@lru_cache(maxsize=1)
+def _model_among(collisions: CollisionModel, scene: SceneSnapshot | None,
+                 surroundings: Surroundings) -> CollisionModel:
+    """
+    Return the collision model of an arm among the objects of a scene.
+
+    The latest is kept: most changes of parameters change nothing of it.
+    """
     objects, touch_links = (), {}
     if scene is not None:
-        objects, touch_links = scene.bodies, scene.snapshot.touch_links
+        objects, touch_links = scene.bodies, scene.touch_links
+        if scene.link_pairs:
+            collisions = collisions.with_link_pairs(scene.link_pairs)
     if surroundings.ground:
         objects = *objects, ground_body(surroundings.ground_height)
     return collisions.with_objects(objects, surroundings.margin, touch_links)

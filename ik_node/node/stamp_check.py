@@ -77,6 +77,14 @@ class StampCheck:
         """
         Return the time of a stamp, 0 = none, of a message that is at most `max_age` (s) old.
 
+        Errors as :meth:`checked_by_age`.
+        """
+        return self.checked_by_age(message, max_age, self.age(info))
+
+    def checked_by_age(self, message: TimeMessage, max_age: float, waited: float) -> Time:
+        """
+        Return as :meth:`checked` of a message that was sent `waited` (s) ago; in any thread.
+
         Raises
         ------
         GoalError
@@ -88,7 +96,6 @@ class StampCheck:
             raise GoalError('the stamp of the goal is negative; set it to now, or to 0',
                             Reason.GOAL_STALE)
         stamp = Time.from_msg(message, clock_type=now.clock_type)
-        waited = self.age(info)
         if waited > max_age:
             raise GoalError(f'the goal was sent {waited:.1f} s ago, at most {max_age:g} s are '
                             'allowed: it waited until this node could take it; send it again',

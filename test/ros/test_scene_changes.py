@@ -1,0 +1,30 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""How long a goal waits for a scene."""
+
+from types import SimpleNamespace
+
+from builtin_interfaces.msg import Time
+import pytest
+
+from ik_node.errors import IkNodeError, Reason
+from ik_node.node import scene_changes
+from ik_node.node.goal_status import GoalTask
+from ik_node.node.scene_changes import SceneChanges
+
+
+def test_a_goal_waits_for_what_came_before_it(probe, monkeypatch):
+    """Not for what comes later, and not for ever."""
+    changes = SceneChanges(probe, SimpleNamespace(robot=None), None, SimpleNamespace(), None,
+                           None, None)
+    before, after = GoalTask(1, Time()), GoalTask(2, Time())
+    assert not changes.waits(before)
+    changes._count += 1  # a message whose scene is being made
+    assert not changes.waits(before)
+    assert changes.waits(after)
+    monkeypatch.setattr(scene_changes, 'SCENE_PATIENCE_S', 0.0)
+    with pytest.raises(IkNodeError, match='send the goal again') as told:
+        changes.waits(after)
+    assert told.value.reason is Reason.SCENE_PENDING
+    changes._finished = changes._count
+    assert not changes.waits(after)
