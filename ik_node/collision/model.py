@@ -172,6 +172,22 @@ class CollisionModel:
         other._set_objects(self.objects, self.touch_links)
         return other
 
+    def with_link_pairs(self, pairs: Mapping[frozenset[str], bool]) -> CollisionModel:
+        """
+        Return the model that leaves out other pairs of links.
+
+        Parameters
+        ----------
+        pairs : mapping of frozenset of two links to bool
+            Whether they may touch each other.  Of two that one joint connects, or that are in
+            contact in most postures, only True counts.
+
+        """
+        disabled = {frozenset(each.links) for each in self.report
+                    if each.reason == DISABLED_REASON}
+        may = {pair for pair, value in pairs.items() if value}
+        return self.with_disabled_pairs([(*pair,) for pair in disabled - pairs.keys() | may])
+
     def with_objects(self, objects: Iterable[Body], margin: float | None = None,
                      touch_links: Mapping[str, Iterable[str]] | None = None) -> CollisionModel:
         """

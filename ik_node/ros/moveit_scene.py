@@ -20,6 +20,7 @@ from std_msgs.msg import Header
 
 from ik_node.collision.convex import hull_triangles
 from ik_node.collision.mesh_parts import hulls_of_arrays
+from ik_node.collision.model import DISABLED_REASON
 from ik_node.collision.part_checks import NO_VERTICES
 from ik_node.collision.parts import ConvexPart
 from ik_node.collision.scene import Scene, SceneObject
@@ -33,6 +34,8 @@ OPERATION_NAMES = {0: 'ADD', 1: 'REMOVE', 2: 'APPEND', 3: 'MOVE'}
 DIMENSION_COUNTS = {SolidPrimitive.BOX: 3, SolidPrimitive.SPHERE: 1, SolidPrimitive.CYLINDER: 2,
                     SolidPrimitive.CONE: 2}
 CONE_CORNERS = 24  # of the hull that contains a cone: 0.9 % wider than it at most
+MAX_DEFAULT_PAIRS = 100_000  # that may touch by the defaults of a matrix
+SHOWN_NAMES = 5  # in a note
 OCTOMAP_ID = '<octomap>'  # reserved, in allowed collision matrices, too
 
 
@@ -350,8 +353,8 @@ def apply_planning_scene(target: SceneTarget, message: Any, robot_name: str) -> 
     Raises
     ------
     IkNodeError
-        If a part of it cannot be kept: another robot, an octomap, paddings, a pair of links in
-        the allowed collision matrix, an object.
+        If a part of it cannot be kept: another robot, an octomap, paddings, an allowed collision
+        matrix that is none, an object.
 
     """
     scene, state = target.scene, message.robot_state
@@ -361,6 +364,7 @@ def apply_planning_scene(target: SceneTarget, message: Any, robot_name: str) -> 
     if not message.is_diff:
         for each in target.told & scene.objects.keys():
             scene.remove(each)
+        scene.allow_links({})
     elif not state.is_diff and attached:
         for each in attached:
             scene.remove(each)
@@ -403,67 +407,117 @@ def _check_scene(target: SceneTarget, message: Any, robot_name: str) -> None:
 
 def apply_matrix(target: SceneTarget, matrix: Any) -> None:
     """
-    Set what objects may touch, by a moveit_msgs/AllowedCollisionMatrix.
+    Set what may touch, by a moveit_msgs/AllowedCollisionMatrix, in place of the matrix before.
 
-    It replaces what the matrix before allowed.  Which links are checked against each other
-    follows from the robot alone.
+    As in MoveIt an entry of a pair counts before the defaults of its names, and of two defaults
+    both have to allow it.  Names that are neither links nor objects are left out, which a note
+    says; so does one of links that stay unchecked though the matrix wants otherwise, since they
+    are in contact by their build.
 
     Raises
     ------
     ParameterError
-        If the matrix is not square or not symmetric, allows what is not there, or asks for a
-        change of a pair of links.
+        If the matrix is not square or not symmetric, or has too many defaults.
 
     """
     names = list(matrix.entry_names)
+    table = _checked_table(matrix, names)
+    defaults = dict(zip(matrix.default_entry_names, map(bool, matrix.default_entry_values)))
+    links = {name: target.link_of(name) for name in (*names, *defaults)}
+    known = {name: links[name] or name for name in links
+             if links[name] is not None or name in target.scene}
+    # Of two objects, False says nothing: they may not touch.
+    are_links = np.array([links[name] is not None for name in names], dtype=bool)
+    wanted = {frozenset((known[names[i]], known[names[j]])): bool(table[i, j])
+              for i, j in np.argwhere(np.triu(table | np.outer(are_links, are_links), 1))
+              if names[i] in known and names[j] in known and known[names[i]] != known[names[j]]}
+    wanted |= _by_default(target, {known[name]: value for name, value in defaults.items()
+                                   if name in known}, {known[name] for name in names
+                                                       if name in known})
+    unknown = [name for k, name in enumerate((*names, *defaults)) if name not in known
+               and name != OCTOMAP_ID and (defaults.get(name) or k < len(names)
+                                           and table[k].any())]
+    if unknown:
+        target.notes.append('the allowed collision matrix names what is neither a link nor an '
+                            'object, which is left out: '
+                            + ', '.join(map(quote, unknown[:SHOWN_NAMES]))
+                            + ', ...' * (len(unknown) > SHOWN_NAMES))
+    _allow_objects(target, wanted)
+    _allow_links(target, wanted)
+
+
+def _checked_table(matrix: Any, names: list[str]) -> np.ndarray:
+    """Return the entries of a matrix, (N, N) bool; raise ParameterError if they are none."""
     rows = [list(row.enabled) for row in matrix.entry_values]
     if len({*names}) < len(names) or len(rows) != len(names) \
             or any(len(row) != len(names) for row in rows):
         raise ParameterError(f'the allowed collision matrix has {len(names)} names '
                              f'({len({*names})} different) and {len(rows)} rows; it must have a '
                              'row, and in each row a value, for each name')
-    for name, value in zip(matrix.default_entry_names, matrix.default_entry_values):
-        if value and name != OCTOMAP_ID:
-            raise ParameterError(f'the allowed collision matrix allows {quote(name)} to touch all '
-                                 'by default; name the pairs')
+    if len(matrix.default_entry_names) != len(matrix.default_entry_values):
+        raise ParameterError(f'the allowed collision matrix has {len(matrix.default_entry_names)} '
+                             f'names with a default and {len(matrix.default_entry_values)} '
+                             'defaults; it must have as many')
     table = np.array(rows, dtype=bool).reshape(len(names), len(names))
     if not np.array_equal(table, table.T):
         k, other = np.argwhere(table != table.T)[0]
         raise ParameterError(f'the allowed collision matrix is not symmetric: {quote(names[k])} '
                              f'and {quote(names[other])}')
+    return table
+
+
+def _by_default(target: SceneTarget, defaults: dict[str, bool],
+                named: set[str]) -> dict[frozenset[str], bool]:
+    """Return which pairs may touch by the defaults of their names, but two of `named`."""
+    allowing = [name for name, value in defaults.items() if value]
+    others = [*target.links, *target.scene.objects]
+    if len(allowing) * len(others) > MAX_DEFAULT_PAIRS:
+        raise ParameterError(f'the allowed collision matrix allows {len(allowing)} names to touch '
+                             f'all by default, among {len(others)}; name the pairs')
+    return {frozenset((name, other)): True for name in allowing for other in others
+            if name != other and defaults.get(other, True) and not {name, other} <= named}
+
+
+def _allow_objects(target: SceneTarget, wanted: dict[frozenset[str], bool]) -> None:
+    """Set what each object may touch."""
     allowed: dict[str, set[str]] = {id: set() for id in target.scene.objects}
-    are_links = np.array([target.link_of(name) is not None for name in names], dtype=bool)
-    for i, j in np.argwhere(np.triu(table | np.outer(are_links, are_links), 1)):
-        _read_entry(target, names[i], names[j], bool(table[i, j]), allowed)
+    for pair in (pair for pair, value in wanted.items() if value):
+        one, other = pair
+        for name, partner in ((one, other), (other, one)):
+            if name in allowed:
+                allowed[name].add(partner)
     for id, others in allowed.items():
         if others != target.scene.objects[id].allowed:
             target.scene.allow(id, others)
             target.told.add(id)
 
 
-def _read_entry(target: SceneTarget, one: str, other: str, value: bool,
-                allowed: dict[str, set[str]]) -> None:
-    """Read an entry of a matrix: whether two links or objects may touch."""
-    links = [target.link_of(name) for name in (one, other)]
-    if None not in links:
-        why = target.unchecked.get(frozenset(links))
-        if why is not None and value != bool(why):
-            raise ParameterError(
-                f'the allowed collision matrix wants {quote(links[0])} and {quote(links[1])} '
-                + ('not to be checked against each other; disable them in the SRDF: '
-                   'collision.srdf_file or robot_description_semantic'
-                   if value else f'to be checked against each other; they are not: {why}'))
-        return
-    if not value or OCTOMAP_ID in (one, other):
-        return
-    names = [link or name for link, name in zip(links, (one, other))]
-    for name in names:
-        if name not in target.links and name not in target.scene:
-            raise ParameterError(f'the allowed collision matrix names {quote(name)}, which is '
-                                 'neither a link nor an object')
-    for name, partner in (names, names[::-1]):
-        if name in allowed:
-            allowed[name].add(partner)
+def _allow_links(target: SceneTarget, wanted: dict[frozenset[str], bool]) -> None:
+    """Set which links may touch each other, otherwise than the robot and its SRDF say."""
+    other_than = {pair: value for pair, value in wanted.items()
+                  if pair in target.unchecked and value != bool(target.unchecked[pair])}
+    stay = [pair for pair, value in other_than.items()
+            if not value and target.unchecked[pair] != DISABLED_REASON]
+    changed = {pair: value for pair, value in other_than.items() if pair not in stay}
+    if stay:
+        target.notes.append('the allowed collision matrix wants links to be checked against each '
+                            'other that cannot be: ' + _pairs_text(stay, target.unchecked))
+    for value, words in ((True, 'not checked against each other'),
+                         (False, 'checked against each other')):
+        pairs = [pair for pair in changed if changed[pair] is value]
+        if pairs:
+            target.notes.append(f'by the allowed collision matrix these links are {words}: '
+                                + _pairs_text(pairs))
+    if changed != dict(target.scene.snapshot.link_pairs):
+        target.scene.allow_links(changed)
+
+
+def _pairs_text(pairs: list[frozenset[str]], reasons: dict[frozenset[str], str] | None = None
+                ) -> str:
+    """Return the first pairs in words, each with its reason."""
+    texts = [' and '.join(map(quote, sorted(pair)))
+             + (f' ({reasons[pair]})' if reasons else '') for pair in pairs[:SHOWN_NAMES]]
+    return ', '.join(texts) + ', ...' * (len(pairs) > SHOWN_NAMES)
 
 
 # ---- from a scene to messages ---------------------------------------------------

@@ -137,6 +137,23 @@ def test_pairs_that_are_named_are_left_out():
     assert next(each for each in after.report if each.links == pair).reason == 'disabled'
 
 
+def test_pairs_of_links_can_be_changed():
+    """Those that are disabled are checked again, and others are not; neighbours stay."""
+    name, one, other = 'six_axis_arm', ('link_1', 'link_4'), ('base_link', 'link_4')
+    disabled = model_of(name, disabled_pairs=[one])
+    changed = disabled.with_link_pairs({frozenset(one): False, frozenset(other): True,
+                                        frozenset(('link_2', 'link_3')): False})
+    reasons = {each.links: each.reason for each in changed.report}
+    assert reasons[one] == '' and reasons[other] == 'disabled'
+    assert reasons['link_2', 'link_3'] == 'one joint connects them'
+    wanted = model_of(name, disabled_pairs=[other])
+    Q = robots.random_postures(robots.chain(name), 500, 3)
+    assert np.array_equal(changed.check_many(Q), wanted.check_many(Q))
+    assert not np.array_equal(changed.check_many(Q), disabled.check_many(Q))
+    kept = disabled.with_link_pairs({frozenset(other): True})
+    assert {each.reason for each in kept.report if each.links in (one, other)} == {'disabled'}
+
+
 def test_a_model_can_be_pickled():
     """For batches in other processes."""
     model = model_of('six_axis_arm').with_objects(scene_of('six_axis_arm'))

@@ -36,6 +36,8 @@ from ik_node.ros.moveit_scene import fill_collision_object, parts_of
 pytest.importorskip('moveit_msgs', reason=WHY_NOT)
 POST = 0.45, 0.0, 0.7
 AWAY = 3.0, 0.0, 0.7
+FOLDED = [0.9, 1.2, 1.2, 0.0, 0.6, 0.0]  # the arm is in itself
+FOLDED_LINKS = 'base_link', 'link_1', 'link_2', 'link_4', 'link_5', 'link_6'
 FLAGS = msg.PlanningSceneComponents
 NODE_LIMITS = {**QUICK, **NO_DETOURS, 'moveit.services': True}
 
@@ -349,30 +351,86 @@ def changed(matrix, one, other, value):
     return matrix
 
 
-def test_matrices_that_are_refused(moveit):
-    """Pairs of links are of the robot; nothing is left out without a sentence."""
+@pytest.fixture
+def matrix(moveit):
+    """Return what returns the matrix of the node, in which a post stands before the arm."""
     assert moveit.apply(scene_of(post()))
+    return lambda: moveit.scene(FLAGS.ALLOWED_COLLISION_MATRIX).allowed_collision_matrix
 
-    def matrix():
-        return moveit.scene(FLAGS.ALLOWED_COLLISION_MATRIX).allowed_collision_matrix
 
+def test_matrices_that_are_refused(moveit, matrix):
+    """They change nothing, with a sentence."""
     def refused(made, *words):
         moveit.refused(scene_of(allowed_collision_matrix=made), *words)
 
-    refused(changed(matrix(), 'link_2', 'link_6', True), "'link_2'", "'link_6'", 'srdf_file')
-    refused(changed(matrix(), 'link_2', 'link_3', False), 'they are not')
     short = matrix()
     short.entry_values = short.entry_values[1:]
     refused(short, 'a row')
     lame = matrix()
     lame.entry_values[0].enabled[1] = not lame.entry_values[0].enabled[1]
     refused(lame, 'not symmetric')
-    entry = msg.AllowedCollisionEntry(enabled=[True, True])
-    refused(msg.AllowedCollisionMatrix(entry_names=['post', 'ghost'], entry_values=[entry, entry]),
-            "'ghost'", 'neither a link nor an object')
-    refused(msg.AllowedCollisionMatrix(default_entry_names=['post'], default_entry_values=[True]),
-            "'post'", 'by default')
+    refused(msg.AllowedCollisionMatrix(default_entry_names=['post']), 'as many')
     assert blocked(moveit.probe)
+
+
+def entries(names, *touching):
+    """Return a matrix of entries, in which some pairs may touch."""
+    return msg.AllowedCollisionMatrix(entry_names=names, entry_values=[
+        msg.AllowedCollisionEntry(enabled=[{one, other} in touching for other in names])
+        for one in names])
+
+
+def test_a_matrix_of_defaults(moveit, matrix):
+    """An object may touch all but what has an entry; names that are nowhere are left out."""
+    links = [f'link_{k}' for k in range(2, 7)]
+    free = msg.AllowedCollisionMatrix(default_entry_names=['post', 'ghost'],
+                                      default_entry_values=[True, True])
+    assert moveit.apply(scene_of(allowed_collision_matrix=free))
+    assert not blocked(moveit.probe)
+    moveit.probe.wait(lambda: "which is left out: 'ghost'" in moveit.probe.node.output)
+    but = entries(['post', *links])
+    but.default_entry_names, but.default_entry_values = ['post'], [True]
+    assert moveit.apply(scene_of(allowed_collision_matrix=but))
+    assert blocked(moveit.probe)
+    both = msg.AllowedCollisionMatrix(default_entry_names=['post', *links],
+                                      default_entry_values=[True, *[False] * len(links)])
+    assert moveit.apply(scene_of(allowed_collision_matrix=both))
+    assert blocked(moveit.probe)
+
+
+def test_a_matrix_of_a_client(moveit, matrix):
+    """
+    One made anew, as clients do to let an object touch links.
+
+    Its entries of two links are False, also for those that one joint connects, which stay
+    unchecked.
+    """
+    links = [f'link_{k}' for k in range(1, 7)]
+    touching = [{'post', link} for link in (*links, 'tool0')]
+    assert moveit.apply(scene_of(allowed_collision_matrix=entries(
+        ['post', 'ghost', *links, 'tool0'], *touching, {'post', 'ghost'})))
+    assert not blocked(moveit.probe)
+    moveit.probe.wait(lambda: "'link_2' and 'link_3' (one joint connects them)"
+                      in moveit.probe.node.output)
+
+
+def test_a_matrix_of_links(moveit, matrix):
+    """Links that collide may touch as long as it says so; the matrix that is told is this one."""
+    def reason():
+        return moveit.probe.final(moveit.probe.send_joints(FOLDED))['reason']
+
+    assert moveit.apply(scene_of(collision_object('post', operation=REMOVE)))
+    assert reason() == 'COLLISION'
+    pairs = [{one, other} for one in FOLDED_LINKS for other in FOLDED_LINKS if one < other]
+    assert moveit.apply(scene_of(allowed_collision_matrix=entries([*FOLDED_LINKS], *pairs)))
+    told = matrix()
+    names = [*told.entry_names]
+    assert all(told.entry_values[names.index(one)].enabled[names.index(other)]
+               for one, other in pairs)
+    assert reason() in ('REACHED', 'ALREADY_THERE')
+    assert moveit.probe.final(moveit.probe.send_joints(LEFT))['reason'] == 'REACHED'
+    assert moveit.apply(scene_of(diff=False))
+    assert reason() == 'COLLISION'
 
 
 def test_a_matrix_of_thousands(moveit):
