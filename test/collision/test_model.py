@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import robots
 
+from ik_node.collision import model as model_module
 from ik_node.collision.model import CollisionModel
 from ik_node.collision.scene import Scene
 from ik_node.errors import ParameterError
@@ -125,6 +126,26 @@ def test_which_pairs_are_checked(name):
         assert each.reason in ('', 'one joint connects them') or 'in contact' in each.reason
     for joint in tree.joints:
         assert frozenset((joint.parent, joint.child)) not in checked
+
+
+def test_the_depth_among_many_parts(monkeypatch):
+    """Of a link in a cloud not all depths are computed, but hardly a deeper one is missed."""
+    name, looked = 'six_axis_arm', []
+    chain = robots.chain(name)
+    least_shift = model_module.least_shift
+    monkeypatch.setattr(model_module, 'least_shift',
+                        lambda *given: looked.append(None) or least_shift(*given))
+    objects = Scene(chain.base_link, robots.tree(name).links)
+    objects.add_points('cloud', np.random.default_rng(0).uniform(-0.5, 0.5, (4000, 3))
+                       + [0.3, 0.0, 0.5], 0.03)
+    among = model_of(name).with_objects(objects.bodies, 0.005)
+    worst = among.worst_pair(chain.middle)
+    assert len(looked) == model_module.MAX_DEPTHS and 'cloud' in worst.names
+    assert among.worst_pair(chain.middle) is worst  # it is asked for again by displays
+    monkeypatch.setattr(model_module, 'MAX_DEPTHS', 100_000)
+    deepest = model_of(name).with_objects(objects.bodies, 0.005).worst_pair(chain.middle)
+    assert len(looked) > 3 * 32
+    assert deepest.distance <= worst.distance < 0.8 * deepest.distance < 0.0
 
 
 def test_pairs_that_are_named_are_left_out():
