@@ -10,6 +10,7 @@ from geometry_msgs.msg import Point, Vector3
 from harness import pose, QUICK
 import numpy as np
 import pytest
+from rclpy.duration import Duration
 from rclpy.qos import QoSProfile
 from rclpy.serialization import serialize_message
 from std_srvs.srv import Trigger
@@ -19,10 +20,13 @@ from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import Marker, MarkerArray
 
 # A stream whose sender has no processor for a while is not at its end.
-NODE_LIMITS = {**QUICK, **NO_DETOURS, 'stream.rate': 100.0, 'stream.timeout': 10.0,
+STREAM_TIMEOUT_S = 1.0
+NODE_LIMITS = {**QUICK, **NO_DETOURS, 'stream.rate': 100.0, 'stream.timeout': STREAM_TIMEOUT_S,
                'goal.max_age': 60.0}
 TAKEN = 'the scene has changed'
-MAX_GAP_S = 0.25  # between two trajectories of a stream at 100 Hz, on a busy machine
+# Between two trajectories of a stream at 100 Hz; the second for a busy machine, of the time that
+# it takes to make the scene.
+MAX_GAP_S, MAX_GAP_SHARE = 0.1, 0.1
 MAX_STOP_S = 0.5
 BOX_COUNT = 10_000 - 60  # parts of one scene; what else is added has room, too
 
@@ -54,6 +58,7 @@ class Teller:
         """Publish markers; return the stamp by which they are answered."""
         stamp, data = self.stamped(*markers)
         self.topic.publish(data)
+        assert self.topic.wait_for_all_acked(Duration(seconds=10.0))  # the node has it
         return stamp
 
     def answer(self, stamp, seconds=60.0):
@@ -104,17 +109,22 @@ def box_markers():
 def test_a_stream_goes_on(tell, made):
     """At its rate, by the times at which the node publishes; and a stop is taken at once."""
     probe, target, markers = tell.probe, Target(tell.probe), made()
+    probe.wait(lambda: monotonic() - target.began > 2.0 * STREAM_TIMEOUT_S)  # another stream
+    target.began = monotonic()
     (first, data), (second, more) = tell.stamped(*markers), tell.stamped(*markers)
     target.run(1.0)
     tell.published.clear()
+    began = monotonic()
     tell.topic.publish(data)
     target.run(60.0, until=lambda: first in tell.answers)
+    took = monotonic() - began
     target.run(0.5)
     assert tell.answers[first] == TAKEN
     gaps = np.diff(tell.published)
-    print(f'{len(gaps)} cycles while {BOX_COUNT} boxes came: median {np.median(gaps):.4f} s, '
-          f'99 of 100 within {np.quantile(gaps, 0.99):.4f} s, all within {gaps.max():.4f} s')
-    assert len(gaps) > 50 and gaps.max() < MAX_GAP_S
+    print(f'{len(gaps)} cycles, {BOX_COUNT} boxes in {took:.1f} s: '
+          f'median {np.median(gaps):.4f} s, 99 of 100 within {np.quantile(gaps, 0.99):.4f} s, '
+          f'all within {gaps.max():.4f} s')
+    assert len(gaps) > 50 and gaps.max() < MAX_GAP_S + MAX_GAP_SHARE * took
     tell.topic.publish(more)
     target.run(0.1)
     began = monotonic()
