@@ -27,7 +27,7 @@ TAKEN = 'the scene has changed'
 # Between two trajectories of a stream at 100 Hz; the second for a busy machine, of the time that
 # it takes to make the scene.
 MAX_GAP_S, MAX_GAP_SHARE = 0.1, 0.1
-MAX_STOP_S = 0.5
+MAX_STOP_S = 1.0
 BOX_COUNT = 10_000 - 60  # parts of one scene; what else is added has room, too
 
 
