@@ -599,13 +599,20 @@ class Motion:
             return None  # a stream looks after itself
         return robot.course
 
-    def brake_before(self, contact: Contact) -> None:
-        """Bring the arm to rest before what its motion would meet in a scene that changed."""
+    def brake_before(self, contact: Contact) -> bool:
+        """
+        Bring the arm to rest before what its motion would meet in a scene that changed.
+
+        Returns whether it can be; a node that was late has to take the joint states first.
+        """
         try:
             self.stop(Reason.COLLISION, f'the scene changed, and {contact.words} on the way')
         except IkNodeError as error:
             self._node.get_logger().error(
-                f'{contact.words}, and the arm cannot be stopped, because: {error}')
+                f'{contact.words}, and the arm cannot be stopped yet, because: {error}',
+                throttle_duration_sec=1.0)
+            return False
+        return True
 
     def ramp_down(self, robot: Robot, planned: Ramp | None = None) -> str:
         """

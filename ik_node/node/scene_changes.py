@@ -20,7 +20,9 @@ from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
 from rclpy.task import Future
 
+from ik_node.collision.certificate import Contact
 from ik_node.errors import IkNodeError, ParameterError, Reason
+from ik_node.motion.active_trajectory import ActiveTrajectory
 from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask
 from ik_node.node.goal_subscriptions import take_next
@@ -37,10 +39,12 @@ from ik_node.node.scene_draft import (
     SceneTopic,
 )
 from ik_node.node.stamp_check import MessageInfo
+from ik_node.ros.clocks import steady_clock
 
 SMALL_SCENE_PARTS = 50  # of what has come and of all objects; more are added in a thread
 SMALL_MESSAGE_BYTES = 16_000  # longer ones are read in a thread
 GATHER_TIME_S = 0.01  # for which messages that wait are taken together
+BRAKE_PERIOD_S = 0.02  # between two attempts to bring the arm to rest before a contact
 # A service has no times of its request: it is as old as it can be.
 NO_TIMES: MessageInfo = {'source_timestamp': 0, 'received_timestamp': 0}
 SCENE_PATIENCE_S = 30.0  # for which a goal waits for the scene that came before it
@@ -80,6 +84,9 @@ class SceneChanges:
         self._closed = False
         self._settled: list[tuple[int, Future]] = []
         self._guard = node.create_guard_condition(self._on_built)
+        self._meets: tuple[ActiveTrajectory, Contact] | None = None
+        self._timer = node.create_timer(BRAKE_PERIOD_S, self._brake, clock=steady_clock())
+        self._timer.cancel()
         goals.waits_for_scene = self.waits
 
     # ---- what comes ---------------------------------------------------------
@@ -273,12 +280,20 @@ class SceneChanges:
             robot.scene, robot.told_objects = built.draft.scene, built.draft.told
             robot.settings = built.settings
             self._show()
-            if built.contact is not None and self._motion.looked_after is built.course:
-                self._motion.brake_before(built.contact)
+            if built.contact is not None:
+                self._meets = built.course, built.contact
+                self._timer.reset()
+                self._brake()
             owners = *before.objects.values(), *before.bodies
             things = [*owners, *(part for owner in owners for part in owner.parts)]
             if len(things) > SMALL_SCENE_PARTS:
                 Thread(target=let_go, args=(things,), daemon=True).start()
+
+    def _brake(self) -> None:
+        """Bring the arm to rest before what its motion meets, as soon as that is possible."""
+        course, contact = self._meets
+        if self._motion.looked_after is not course or self._motion.brake_before(contact):
+            self._timer.cancel()
 
     def _end(self, messages: list[SceneMessage]) -> None:
         for message in messages:
