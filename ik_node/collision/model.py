@@ -212,9 +212,12 @@ class CollisionModel:
 
     def with_tool(self, T_link_tool: np.ndarray) -> CollisionModel:
         """Return the model whose chain has another tool, as :meth:`Chain.with_tool`; no body."""
+        chain = self.chain.with_tool(T_link_tool)
+        if chain is self.chain:
+            return self
         other = object.__new__(CollisionModel)
         other.__dict__.update(self.__dict__)
-        other.chain = self.chain.with_tool(T_link_tool)
+        other.chain = chain
         return other
 
     @property

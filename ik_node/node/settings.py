@@ -181,8 +181,8 @@ def make_settings(values: Values, chain: Chain,
     surroundings = Surroundings(**groups['surroundings'])
     chain = chain.with_tool(tool_pose(**groups['tool']))
     if collisions is not None:
-        collisions = _with_surroundings(collisions.with_tool(chain.T_link_tool), scene,
-                                        surroundings)
+        collisions = _with_surroundings(collisions, scene, surroundings).with_tool(
+            chain.T_link_tool)
     solver = Solver(chain, collisions,
                     **groups['solver'])
     monitor = MonitorOptions(**groups['monitor'])

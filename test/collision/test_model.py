@@ -230,3 +230,16 @@ def test_most_postures_are_free(name):
     among = model.with_objects(scene.bodies)
     of_ball = [k for k in range(len(among.margins)) if 'ball' in among.names_of(k)]
     assert len(of_ball) and (among.margins[of_ball] == 0.005).all()
+
+
+def test_a_tool_changes_what_is_moved_and_not_what_is_checked():
+    """The point that goals are about is no body; without a change the model is the same."""
+    model, T = model_of('six_axis_arm', margin=0.01).with_objects(scene_of('six_axis_arm')), \
+        np.eye(4)
+    T[2, 3] = 0.2
+    tooled = model.with_tool(T)
+    assert tooled.chain.has_tool and not model.chain.has_tool
+    assert model.with_tool(np.eye(4)) is model
+    for q in robots.random_postures(model.chain, 5, 6):
+        assert np.array_equal(tooled.distances(q), model.distances(q))
+    assert tooled.with_objects(()).chain.has_tool
