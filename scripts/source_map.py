@@ -41,7 +41,7 @@ REST = {
     'kinematics': 'every link, the textbook Jacobians and their derivatives, singularities',
     'collision': 'bodies of links and objects, the scene',
     'solver': 'batches, offset wrists, names of branches, reachability by colour',
-    'motion': 'the goal of the action',
+    'motion': 'ends of motions, lists of postures, the goal of the action',
     'motion/tool_path': 'lines, arcs, paths',
     'motion/following': 'streams',
     'ros': 'action client, markers, handshake, QoS on the log',
