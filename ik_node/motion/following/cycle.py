@@ -16,7 +16,7 @@ import numpy as np
 
 from ik_node.kinematics.kernels import compiled, inner
 from ik_node.motion.following.brake import bounds_of, max_jerk_time, state_after, stop_phases
-from ik_node.motion.following.rates import resolved_rates
+from ik_node.motion.following.rates import bounded_rates, resolved_rates
 from ik_node.motion.following.target import predict
 
 RAMP_JERK_SHARE = 0.6  # of the jerk, with which changes of speed are planned
@@ -60,6 +60,12 @@ def time_to_rates(gain: float, duration: float) -> float:
 lag_of = inner(time_to_rates)
 
 
+@inner
+def look_of(gain, duration):
+    """Return the time (s) after the state of a cycle for which its rates are chosen."""
+    return lag_of(gain, duration) + 0.5 * duration
+
+
 @compiled
 def follow_cycle(model, target, timing, state, plan, near, work):
     """
@@ -82,20 +88,54 @@ def follow_cycle(model, target, timing, state, plan, near, work):
         As :func:`ik_node.motion.following.rates.resolved_rates`.
 
     """
-    n, dt = state.shape[1], timing.duration
-    acceleration, jerk = model.limits.acceleration, model.limits.jerk
-    jerks, jerk_times = plan.jerk, plan.jerk_time
-    q, twist, wanted = work.q, work.twist, work.wanted
+    q, twist = work.q, work.twist
     # The joints reach the rates with a lag, so these are chosen for that time.
-    lag = lag_of(model.gain, dt)
-    look = lag + 0.5 * dt
-    for k in range(n):
+    look = look_of(model.gain, timing.duration)
+    for k in range(state.shape[1]):
         q[k] = state[0, k] + look * (state[1, k] + 0.5 * look * state[2, k])
     ahead = timing.target_share * (timing.ahead + look)
     predict(target, ahead, model.goal[:12])
     for i in range(6):
         twist[i] = timing.target_share * (target.velocity[i] + ahead * target.acceleration[i])
     report = resolved_rates(model, twist, q, near, work)
+    plan_to_rates(model, timing, state, plan, work)
+    return report
+
+
+@compiled
+def joint_cycle(model, rates, timing, state, plan, near, work):
+    """
+    Choose the motion of the next cycle by the desired velocity of each joint.
+
+    Parameters
+    ----------
+    rates : (n,) array
+        Rad/s or m/s.
+    others
+        As :func:`follow_cycle`.
+
+    Returns
+    -------
+    (float, float, float, float)
+        NaN for the errors and the singular value; share of the rates that is allowed.
+
+    """
+    q = work.q
+    look = look_of(model.gain, timing.duration)
+    for k in range(state.shape[1]):
+        q[k] = state[0, k] + look * (state[1, k] + 0.5 * look * state[2, k])
+    share = bounded_rates(model, rates, q, near, work)
+    plan_to_rates(model, timing, state, plan, work)
+    return np.nan, np.nan, np.nan, share
+
+
+@inner
+def plan_to_rates(model, timing, state, plan, work):
+    """Write the plan of a cycle towards the rates ``work.wanted`` (n,)."""
+    n, dt = state.shape[1], timing.duration
+    acceleration, jerk = model.limits.acceleration, model.limits.jerk
+    jerks, jerk_times, wanted = plan.jerk, plan.jerk_time, work.wanted
+    lag = lag_of(model.gain, dt)
     for k in range(n):
         wanted[k] *= timing.pace
     # All joints change their speed in step, so that the direction of the tip is kept.
@@ -114,7 +154,6 @@ def follow_cycle(model, target, timing, state, plan, near, work):
         jerks[k] *= step
         jerk_times[k] = max_jerk_time((state[0, k], state[1, k], state[2, k]), jerks[k], dt,
                                       bounds_of(model.limits, k))
-    return report
 
 
 @compiled

@@ -1,10 +1,10 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Following a target whose poses come as a stream.
+Following a target whose poses come as a stream, or a velocity that is commanded again and again.
 
-Only the latest pose counts; none is queued.  Each trajectory that is sent to the controller
-ends at rest, so that the arm stops within its limits if no other follows.
+Only the latest pose or command counts; none is queued.  Each trajectory that is sent to the
+controller ends at rest, so that the arm stops within its limits if no other follows.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ik_node.collision.certificate import Contact
 from ik_node.collision.model import CollisionModel
 from ik_node.errors import GoalError, ParameterError, TrajectoryError
 from ik_node.kinematics import kernels
+from ik_node.kinematics.arm import forward_kinematics, jacobian
 from ik_node.kinematics.kernels import forget_stale, pose_row
 from ik_node.model.chain import Chain
 from ik_node.model.joint_values import one_per_joint
@@ -35,10 +36,12 @@ from ik_node.motion.following.cycle import (
     CyclePlan,
     CycleTiming,
     follow_cycle,
+    joint_cycle,
     plan_states,
     plan_switches,
     time_to_rates,
 )
+from ik_node.motion.following.jog import JogCommand, JogCommands
 from ik_node.motion.following.near_pairs import find_near_pairs, near_pairs, NearPairs
 from ik_node.motion.following.options import (
     FollowerOutput,
@@ -64,13 +67,15 @@ from ik_node.solver.compiled.layout import (
 )
 from ik_node.solver.goal import checked_pose, FREE_AXIS
 
+RESTING_SHARE = 0.01  # of the velocity limits; slower joints stop, each as fast as it can
+MAX_RAMP_S = 2.0  # after a jog, within which the tip stays on its path
 MAX_CYCLE_S = 0.05  # after a longer pause the arm is where the last plan took it
 
 
 @lru_cache(maxsize=None)
 def forget_stale_kernels() -> None:
     """Drop, once per process, compiled code that is older than its source."""
-    forget_stale((follow_cycle, plan_states, plan_switches, correct),
+    forget_stale((follow_cycle, joint_cycle, plan_states, plan_switches, correct),
                  (kernels, layout, nullspace, residual, brake, cycle, rates, target))
     forget_stale((find_near_pairs,), (kernels, check, distance, shapes))
     forget_stale((unproved_blocks, write_all_pieces),
@@ -79,7 +84,7 @@ def forget_stale_kernels() -> None:
 
 class Follower:
     """
-    Turns a stream of poses into motion of the arm; call :meth:`begin` first.
+    Turns a stream of poses, or of jog commands, into motion of the arm; call :meth:`begin` first.
 
     The commanded state keeps the limits of position, velocity, acceleration and jerk at
     every instant.  Limits that the state at the begin exceeds are not exceeded further.
@@ -123,9 +128,16 @@ class Follower:
             chain.table, limits.for_streams(), np.array(preferred, dtype=float),
             np.array(bias, dtype=float), goal, float(options.gain),
             float(options.metres_per_radian), float(chain.reach))
+        exact = goal.copy()
+        exact[HALF_WIDTHS:] = 0.0
+        exact[TOLERANCE_AXES] = EXACT_POSE
+        self._jog_model = self._model._replace(goal=exact)
+        # At the end of a jog nothing else moves.
+        self._ramp_model = self._jog_model._replace(bias=np.zeros(chain.n))
         self._work = rates_work(chain.n, len(chain.table) - 1)
         self._nothing_near = near_pairs(chain.n)
         self._report = np.nan, np.nan, np.nan, 1.0  # of the last cycle
+        self._jog = JogCommands(options.timeout, options.gain, options.metres_per_radian)
         self._compile()
         self._poses = PoseStream(options.timeout, options.memory)
         self.begin(MotionState.at_rest(chain.middle), 0.0)
@@ -142,6 +154,8 @@ class Follower:
         self.step(0.01)
         self.trajectory(0.01)
         self.trajectory(0.01, joining=True)
+        self.jog(JogCommand(rates=np.ones(self.chain.n)), 0.01)
+        self.step(0.02)
         if self._guard is not None:
             self._guard.warm_up(Segment(0, self._model.limits, self._commanded.state,
                                         CyclePlan(*np.zeros((2, self.chain.n)))))
@@ -190,6 +204,7 @@ class Follower:
         """Continue the motion of another follower of the same chain, with its target."""
         self._commanded, self._poses = other._commanded, other._poses
         self._poses.timeout, self._poses.memory = self.options.timeout, self.options.memory
+        self._jog.take_over(other._jog)
         self._set_guard()
 
     def _set_guard(self) -> None:
@@ -197,8 +212,9 @@ class Follower:
             else CollisionGuard(self._collisions, self._commanded.state[0])
 
     def halt(self) -> None:
-        """Drop the target: further cycles ramp down to rest."""
+        """Drop the target and the command: further cycles ramp down to rest."""
         self._poses.clear()
+        self._jog.clear()
 
     def feed(self, T_base_goal: np.ndarray, now: float,
              stamp: float | None = None) -> PoseStatus:
@@ -227,9 +243,34 @@ class Follower:
                             'both must be finite')
         return self._poses.add(row, now, stamp)
 
+    def jog(self, command: JogCommand, now: float) -> None:
+        """
+        Move at a velocity until `timeout` after the last command; zeros bring the arm to rest.
+
+        The free axes of the options are not free: an axis without velocity is held.
+
+        Parameters
+        ----------
+        command : JogCommand
+        now : float
+            When it was received (s).
+
+        Raises
+        ------
+        GoalError
+            If it does not have a velocity for each joint, or the time is not finite.
+
+        """
+        if command.rates is not None and len(command.rates) != self.chain.n:
+            raise GoalError(f'a jog of joints has {len(command.rates)} velocities; the arm has '
+                            f'{self.chain.n} joints')
+        if not np.isfinite(now):
+            raise GoalError(f'a jog came at {now} s; the time must be finite')
+        self._jog.add(command, now)
+
     def fresh(self, now: float) -> bool:
-        """Return whether a pose was received within the timeout."""
-        return self._poses.fresh(now)
+        """Return whether a pose or a command was received within the timeout."""
+        return self._poses.fresh(now) or self._jog.fresh(now)
 
     def step(self, now: float) -> FollowerOutput:
         """
@@ -247,23 +288,54 @@ class Follower:
                               head - nanoseconds(MAX_CYCLE_S)))
         plan = CyclePlan(*np.zeros((2, self.chain.n)))
         report = contact = None
-        if fresh:
-            until_now, target_share = self._poses.prediction(now)
-            duration = 1e-9 * (head - commanded.head)
-            near, pace = self._look(duration)
-            timing = CycleTiming(until_now + 1e-9 * commanded.head - now, target_share, duration,
-                                 pace)
-            report = self._report = follow_cycle(self._model, self._poses.target, timing,
-                                                 commanded.state, plan, near, self._work)
+        duration = 1e-9 * (head - commanded.head)
+        if self._jog.started:
+            report = self._jog_cycle(now, duration, plan)
+        elif fresh:
+            report = self._pose_cycle(now, duration, plan)
+        if report is not None:
+            self._report = report
         decision = Segment(commanded.head, self._model.limits, commanded.state, plan)
         if self._guard is not None:
             contact = self._guard.contact(decision)
         if contact is None:
             commanded.append(decision)
-            if fresh and self._guard is not None:
+            if report is not None and self._guard is not None:
                 contact = self._guard.held_by()
         commanded.advance(head)
-        return self._output(report, contact)
+        return self._output(report if fresh else None, contact)
+
+    def _pose_cycle(self, now: float, duration: float, plan: CyclePlan) -> tuple[float, ...]:
+        """Write the plan of a cycle towards the target of the stream; return the report."""
+        until_now, target_share = self._poses.prediction(now)
+        near, pace = self._look(duration)
+        timing = CycleTiming(until_now + 1e-9 * self._commanded.head - now, target_share,
+                             duration, pace)
+        return follow_cycle(self._model, self._poses.target, timing, self._commanded.state, plan,
+                            near, self._work)
+
+    def _jog_cycle(self, now: float, duration: float,
+                   plan: CyclePlan) -> tuple[float, ...] | None:
+        """Write the plan of a cycle of a jog; return the report, None of the fastest stop."""
+        state, moving, rates = self._commanded.state, self._jog.moving(now), \
+            self._jog.command.rates
+        if not moving and (rates is not None or self._jog.silence(now) > MAX_RAMP_S or (
+                np.abs(state[1]) <= RESTING_SHARE * self._model.limits.velocity).all()):
+            return None
+        near, pace = self._look(duration)
+        look = time_to_rates(self.options.gain, duration) + 0.5 * duration
+        if rates is not None:
+            return joint_cycle(self._jog_model, rates, CycleTiming(0.0, 0.0, duration, pace),
+                               state, plan, near, self._work)
+        q = state[0] + look * (state[1] + 0.5 * look * state[2])
+        target = self._jog.target(forward_kinematics(self.chain, q), jacobian(self.chain, q) @ (
+            state[1] + look * state[2]), now)
+        model = self._jog_model if moving else self._ramp_model
+        if self._jog.closes_in(self._report[2]):
+            model = model._replace(overrun=0.0)
+        # The target is where it will be at the time for which the rates are chosen.
+        return follow_cycle(model, target, CycleTiming(-look, 1.0, duration, pace), state, plan,
+                            near, self._work)
 
     def _look(self, duration: float) -> tuple[NearPairs, float]:
         """Return what the arm is near to when it reaches the rates of a cycle, and its pace."""
@@ -279,7 +351,8 @@ class Follower:
         state = MotionState(*self._commanded.state)
         if report is not None:
             return FollowerOutput(Phase.FOLLOWING, state, *report, contact)
-        return FollowerOutput(Phase.STALE if self._poses.started else Phase.WAITING, state)
+        started = self._poses.started or self._jog.started
+        return FollowerOutput(Phase.STALE if started else Phase.WAITING, state)
 
     def trajectory(self, now: float, joining: bool = False) -> Trajectory:
         """

@@ -37,6 +37,8 @@ CURVATURE_SHARE = 0.3      # of the arm's reach; stands for the curvature of its
 SMALL_ERROR_M = 0.02       # below it the damping falls faster than the error
 MAX_ERROR_M = 0.3          # a larger error is treated as one of this length
 MIN_SQUARED_VALUE = 1e-12  # m^2, added to squared singular values
+SINGULAR_RATE = 4.0        # 1/s, at which a singularity is approached that is not crossed, ...
+LEFT_VALUE = 0.01          # m per unit of q; ... to this singular value
 BRAKE_SHARE = 0.6          # of acceleration and jerk, with which stops are planned
 JACOBI_SWEEPS = 12         # at most; usual are four to six
 NULL_SPACE_WEIGHT = 1e-3   # m^2 per unit of q^2, of rates that do not move the tip
@@ -62,6 +64,9 @@ class FollowModel(NamedTuple):
     metres_per_radian : float
     reach : float
         Largest distance (m) of the tip from the base.
+    overrun : float
+        How far (rad or m) the joints may be carried beyond a singularity; 0 = they stop before
+        it.
 
     """
 
@@ -73,6 +78,7 @@ class FollowModel(NamedTuple):
     gain: float
     metres_per_radian: float
     reach: float
+    overrun: float = MAX_OVERRUN
 
 
 class RatesWork(NamedTuple):
@@ -171,14 +177,15 @@ def damped_rates(work, correction, feed, min_square, stop_speed, rates):
         Reduces the error; damped as if no squared singular value were below `min_square`.
     feed : (6,) array
         Follows the target.
-    stop_speed : (float, float)
-        ``(a, b)``: ``sqrt(a^2 + b sigma)`` is the speed in a direction of singular value
-        sigma from which the joints can stop within MAX_OVERRUN beyond the singularity.
+    stop_speed : (float, float, float)
+        ``(a, b, c)``: ``sqrt(a^2 + b sigma)`` is the speed in a direction of singular value
+        sigma from which the joints can stop within the overrun beyond the singularity;
+        ``c (sigma - LEFT_VALUE)`` is another bound.
 
     """
     columns, active = work.columns, work.active
     A, W = work.eigenvalues, work.eigenvectors
-    at_singularity, growth = stop_speed
+    at_singularity, growth, approach = stop_speed
     n = columns.shape[0]
     for k in range(n):
         if active[k]:
@@ -195,6 +202,8 @@ def damped_rates(work, correction, feed, min_square, stop_speed, rates):
         near = min(1.0, 2.0 - value / SLOW_VALUE)
         if near > 0.0:
             limit = sqrt(at_singularity * at_singularity + growth * value)
+            if approach < np.inf:
+                limit = min(limit, approach * max(value - LEFT_VALUE, 0.0))
             if abs(along) * value * near > limit:
                 along = limit / (value * near) if along > 0.0 else -limit / (value * near)
         for k in range(n):
@@ -273,7 +282,7 @@ def closing_gain(model, shortened, min_square, work):
     for i in range(6):
         task[i] = work.error[i] * shortened
         none[i] = 0.0
-    damped_rates(work, task, none, min_square, (np.inf, 0.0), distances)
+    damped_rates(work, task, none, min_square, (np.inf, 0.0, np.inf), distances)
     gain = model.gain
     for k in range(distances.shape[0]):
         distance = abs(distances[k])
@@ -292,8 +301,10 @@ def singular_stop_speed(model):
         growth = min(growth, 2.0 * BRAKE_SHARE * acceleration[k]
                      / (CURVATURE_SHARE * model.reach))
         at_singularity = min(at_singularity, speed_to_stop(
-            MAX_OVERRUN, BRAKE_SHARE * acceleration[k], BRAKE_SHARE * jerk[k]))
-    return at_singularity, growth
+            model.overrun, BRAKE_SHARE * acceleration[k], BRAKE_SHARE * jerk[k]))
+    if model.overrun > 0.0:
+        return at_singularity, growth, np.inf
+    return at_singularity, growth, SINGULAR_RATE / (CURVATURE_SHARE * model.reach)
 
 
 @inner
@@ -515,3 +526,38 @@ def resolved_rates(model, twist, q, near, work):
     if near.count[0] > 0:
         keep_away(model, near, min_square, work)
     return position_error, orientation_error, smallest, scale_to_limits(model, work)
+
+
+@inner
+def bounded_rates(model, rates, q, near, work):
+    """
+    Write ``work.wanted`` (n,): rates of the joints, as far as they are allowed, at q (n,).
+
+    A joint slows down before its limit.  All are slowed down together for the velocity limits,
+    the speed of the tip, and what comes near; none moves that was not to.
+
+    Returns
+    -------
+    float
+        Share of the rates that the limits and what is near allow.
+
+    """
+    wanted, n = work.wanted, q.shape[0]
+    lower, upper = model.limits.lower, model.limits.upper
+    joint_frames(model.table, q, work.frames)
+    for k in range(n):
+        wanted[k] = min(max(rates[k], -max(approach_speed(model, q[k] - lower[k], k), 0.0)),
+                        max(approach_speed(model, upper[k] - q[k], k), 0.0))
+    scale = scale_to_limits(model, work)
+    share = 1.0
+    for i in range(near.count[0]):
+        near.multipliers[i], towards = 0.0, 0.0
+        for k in range(n):
+            towards -= near.gradients[i, k] * wanted[k]
+        limit = approach_limit(model, near, i)
+        if towards > limit:
+            near.multipliers[i] = 1.0
+            share = min(share, limit / towards)
+    for k in range(n):
+        wanted[k] *= share
+    return share * scale

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A stream never brings the arm nearer to something than the margin, judged by coal."""
 
-from following import Checker, distances, HOMES, limits_of, shifted, tip
+from following import Checker, distances, HOMES, limits_of, shifted, tip, wall
 from geometry_oracle import bodies_of, model_of, Oracle
 import numpy as np
 import pytest
@@ -18,15 +18,6 @@ MARGIN_M = 0.01
 PERIOD_S = 0.01
 STEPS = 600
 ARMS = 'six_axis_arm', 'ur5', 'panda'
-
-
-def wall(name, distance):
-    """Return a scene with a wall, at a distance (m) in front of the tip at home."""
-    scene = Scene(robots.chain(name).base_link, robots.tree(name).links)
-    T = np.eye(4)
-    T[0, 3] = tip(name, HOMES[name])[0, 3] + distance + 0.05
-    scene.add_box('wall', (0.1, 3.0, 3.0), T)
-    return scene
 
 
 def followed(name, model, target, steps=STEPS, random=None):

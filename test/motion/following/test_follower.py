@@ -11,12 +11,14 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from following import (
+    check_alone,
     Checker,
     circle,
     distances,
     follower,
     HOMES,
     limits_of,
+    quintic_extremes,
     run,
     shifted,
     stop_extremes,
@@ -48,41 +50,6 @@ LEAD = FollowOptions.look_ahead
 def bounds_of(limits):
     """Return the limits of the joints by name."""
     return {name: value for name, value in vars(limits).items() if name != 'tip'}
-
-
-def quintic_extremes(trajectory):
-    """Return lowest and highest q, highest |qd| and |qdd| from the first point to the end."""
-    lows, highs, speeds, most = [], [], [], []
-    powers = np.arange(6)
-    rows = np.array([0.0**powers, [0, 1, 0, 0, 0, 0], [0, 0, 2, 0, 0, 0], np.ones(6), powers,
-                     powers * (powers - 1)], dtype=float)
-    s = np.linspace(0.0, 1.0, 33)[:, None]
-    states = np.stack([trajectory.q, trajectory.qd, trajectory.qdd], axis=1)
-    for T, a, b in zip(np.diff(trajectory.times), states[:-1], states[1:]):
-        scale = np.array([[1.0], [T], [T**2]])
-        c = np.linalg.solve(rows, np.vstack([a * scale, b * scale]))
-        q = s**powers @ c
-        lows.append(q.min(0))
-        highs.append(q.max(0))
-        speeds.append(np.abs(powers * s**np.maximum(powers - 1, 0) @ c / T).max(0))
-        most.append(np.abs(powers * (powers - 1) * s**np.maximum(powers - 2, 0) @ c
-                           / T**2).max(0))
-    return np.min(lows, 0), np.max(highs, 0), np.max(speeds, 0), np.max(most, 0)
-
-
-def check_alone(trajectory, now, checker):
-    """Check that a trajectory is a whole motion: on time, continuous, within limits, to rest."""
-    assert trajectory.times[0] > 0.0 and np.diff(trajectory.times).min() >= 0.99e-4
-    assert not trajectory.qd[-1].any() and not trajectory.qdd[-1].any()
-    # Times are whole nanoseconds.
-    assert trajectory.times[0] == pytest.approx(checker.time - now, abs=2e-9)
-    assert (np.abs(trajectory.q[0] - checker.state.q) <= 1e-8 * checker.speed).all()
-    assert (np.abs(trajectory.qd[0] - checker.state.qd) <= 1e-8 * checker.most).all()
-    low, high, speed, most = quintic_extremes(trajectory)
-    slack = 1e-5 * np.maximum(1.0, checker.jerk / 100.0)
-    assert (low >= checker.lower - slack).all() and (high <= checker.upper + slack).all()
-    assert (speed <= checker.speed + slack).all()
-    assert (most <= checker.most * 1.001 + slack).all()
 
 
 @settings(max_examples=samples(usual=40, nightly=120), deadline=None, derandomize=True,

@@ -1,0 +1,263 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Jogging: the tip goes along its twist, all limits hold, and nothing winds up.
+
+Poses are by Pinocchio, distances by coal, limits by finite differences (following.py).
+"""
+
+from following import check_alone, Checker, distances, HOMES, limits_of, tip, wall
+from geometry_oracle import bodies_of, model_of, Oracle
+import numpy as np
+import pinocchio as pin
+import pytest
+import robots
+
+from ik_node.errors import GoalError, Reason
+from ik_node.motion.following.follower import Follower
+from ik_node.motion.following.jog import JogCommand
+from ik_node.motion.following.options import FollowOptions, Phase
+from ik_node.motion.trajectory import MotionState
+
+MARGIN_M = 0.01
+PERIOD_S = 0.01
+ARM = 'six_axis_arm'
+X, Z = np.eye(6)[[0, 2]]
+
+
+def jogged(name, command, seconds, q=None, model=None, options=FollowOptions()):
+    """
+    Return the times (K,), commanded states (K, 3, n) and outputs of a jog, until 1.5 s after it.
+
+    `command` is a command, or returns one at a time (s); limits are checked in every cycle.
+    """
+    chain, start = robots.chain(name), MotionState.at_rest(HOMES[name] if q is None else q)
+    limits = limits_of(chain, 0.5)
+    made, checker = Follower(chain, limits, options, model), Checker(start, limits)
+    made.begin(start, 0.0)
+    found, times = [], PERIOD_S * np.arange(1, round((seconds + 1.5) / PERIOD_S))
+    for now in times:
+        if now <= seconds:
+            made.jog(command(now) if callable(command) else command, now)
+        found.append(made.step(now))
+        checker.see(now + made.options.look_ahead, found[-1].state)
+    states = np.array([(out.state.q, out.state.qd, out.state.qdd) for out in found])
+    assert found[-1].state.rests and found[-1].phase is Phase.STALE
+    return times, states, found
+
+
+def there(name, states):
+    """Return where the tip is (K, 3) in the base frame, m."""
+    return np.array([tip(name, q)[:3, 3] for q in states[:, 0]])
+
+
+def moved(T, V, seconds, in_tip):
+    """Return a pose after moving with a twist, by Pinocchio's exponential."""
+    if in_tip:
+        return (pin.SE3(T) * pin.exp6(seconds * V)).homogeneous
+    end = np.eye(4)
+    end[:3, :3] = pin.exp3(seconds * V[3:]) @ T[:3, :3]
+    end[:3, 3] = T[:3, 3] + seconds * V[:3]
+    return end
+
+
+@pytest.mark.parametrize('name, V, in_tip', [
+    ('panda', [0.1, 0.0, 0.0, 0.0, 0.0, 0.0], False),
+    (ARM, [0.0, 0.0, -0.1, 0.0, 0.0, 0.0], False),
+    ('ur5', [0.0, 0.0, 0.0, 0.0, 0.0, -0.5], False),
+    ('ur5', [0.0, 0.0, 0.1, 0.0, 0.0, 0.0], True),
+    (ARM, [0.05, 0.0, 0.0, 0.0, 0.0, 0.4], False),
+    ('panda', [0.05, 0.0, 0.0, 0.3, 0.0, 0.3], True)])
+def test_the_tip_goes_along_its_twist(name, V, in_tip):
+    """From rest to rest, also while it slows down after the last command."""
+    V = np.array(V)
+    times, states, found = jogged(name, JogCommand(V, in_tip=in_tip), 1.5)
+    T = tip(name, HOMES[name])
+    ways = []
+    for q in states[::10, 0]:
+        seconds = ways[-1] if ways else 0.0
+        for step in (0.1, 0.01, 0.001):
+            candidates = seconds + step * np.arange(-10, 21)
+            far = [sum(distances(moved(T, V, s, in_tip), tip(name, q))) for s in candidates]
+            seconds = candidates[np.argmin(far)]
+        ways.append(seconds)
+        position, angle = distances(moved(T, V, seconds, in_tip), tip(name, q))
+        assert position < 3e-4 and angle < 1e-3
+    ways = np.array(ways)
+    steady = (times[::10] > 0.7) & (times[::10] < 1.5)
+    assert np.diff(ways[steady]) == pytest.approx(0.1, rel=0.05), 'seconds of the twist a second'
+    assert (np.diff(ways) > -0.002).all(), 'it does not come back'
+    last = next(t for t, out in zip(times, found) if t > 1.5 and out.state.rests)
+    assert 1.6 < last < 2.2
+
+
+def test_another_frame_turns_the_axes():
+    """The twist is in the axes of its frame; a tip frame turns with the tip."""
+    R = pin.rpy.rpyToMatrix(0.0, 0.0, np.pi / 2.0)
+    _, states, _ = jogged(ARM, JogCommand(0.1 * X, R), 1.0)
+    way = there(ARM, states)[-1] - tip(ARM, HOMES[ARM])[:3, 3]
+    assert way[1] > 0.08 and np.abs(way[[0, 2]]).max() < 3e-4
+    _, states, _ = jogged(ARM, JogCommand(0.1 * X, R, in_tip=True), 1.0)
+    way = tip(ARM, HOMES[ARM])[:3, :3].T @ (
+        there(ARM, states)[-1] - tip(ARM, HOMES[ARM])[:3, 3])
+    assert way[1] > 0.08 and np.abs(way[[0, 2]]).max() < 3e-4
+
+
+@pytest.mark.parametrize('seed', range(6))
+def test_every_limit_whatever_is_commanded(seed):
+    """Twists and rates that leap, pauses, zeros, and numbers beyond all speeds."""
+    random = np.random.default_rng(seed)
+    name = sorted(HOMES)[seed % len(HOMES)]
+    chain = robots.chain(name)
+    limits, start = limits_of(chain, 0.5), MotionState.at_rest(HOMES[name])
+    made, checker = Follower(chain, limits), Checker(start, limits)
+    made.begin(start, 0.0)
+    now, kind = 0.0, 0
+    for i in range(500):
+        now += PERIOD_S * random.uniform(0.3, 1.7)
+        if i % 40 == 0:
+            kind = random.integers(5)
+            twist, rates = random.standard_normal(6), random.standard_normal(chain.n)
+            fast = 10.0**random.uniform(-2.0, 300.0 if random.random() < 0.1 else 1.0)
+        if kind < 3:
+            made.jog(JogCommand(fast * twist, in_tip=kind == 0) if kind < 2
+                     else JogCommand(rates=fast * rates), now)
+        elif kind == 3:
+            made.jog(JogCommand(), now)
+        checker.see(now + made.options.look_ahead, made.step(now).state)
+        if i % 20 == 7:
+            check_alone(made.trajectory(now), now, checker)
+
+
+def test_at_the_end_of_its_reach_it_turns_round_at_once():
+    """On the same line with the same elbow, and without a tremor before."""
+    def command(t):
+        return JogCommand((0.2 if t < 5.0 else -0.2) * X)
+
+    times, states, found = jogged(ARM, command, 8.5)
+    held = states[(times > 4.0) & (times < 5.0)]
+    assert np.abs(held[:, 1]).max() < 0.05 and found[450].smallest < 0.05
+    way = there(ARM, states) - tip(ARM, HOMES[ARM])[:3, 3]
+    turned = np.searchsorted(times, 5.0)
+    assert way[turned, 0] > 0.3 and way[turned + 20, 0] < way[turned, 0] - 1e-4
+    assert way[turned + 100, 0] < way[turned, 0] - 0.03
+    assert np.abs(way[:, 1:]).max() < 5e-3
+    there_again = np.argmin(np.abs(way[turned:, 0])) + turned
+    assert np.abs(states[there_again, 0] - HOMES[ARM]).max() < 0.02
+
+
+@pytest.mark.parametrize('offset', [0.0, 0.1])
+def test_a_straight_wrist_is_crossed(offset):
+    """Without a stop, by turning the tool about the axis of joint 5, or beside it."""
+    q = HOMES[ARM].copy()
+    q[3:5] = offset, -0.5
+    V = np.array([0.0, 0.0, 0.0, 0.0, 0.5, 0.0])
+    times, states, found = jogged(ARM, JogCommand(V, in_tip=True), 3.0, q)
+    assert min(out.smallest for out in found[:300]) < 0.005 and states[-1, 0, 4] > 0.5
+    angles = [distances(tip(ARM, states[k, 0]), tip(ARM, states[k + 10, 0]))[1]
+              for k in range(50, 290, 10)]
+    assert min(angles) > 0.9 * 0.05
+    off = there(ARM, states) - tip(ARM, q)[:3, 3]
+    assert np.abs(off).max() < 2e-3
+
+
+def test_a_corner_is_not_taken_back():
+    """Across the twist before, the tip goes on until it has stopped there, and not back."""
+    def command(t):
+        return JogCommand(0.15 * (-X if t < 1.0 else Z))
+
+    times, states, _ = jogged('ur5', command, 2.0)
+    way = there('ur5', states)
+    turned = np.searchsorted(times, 1.0)
+    assert way[-1, 0] - way[turned:, 0].min() < 1e-3
+    assert way[turned + 20:, 2].min() < way[-1, 2] - 0.05
+
+
+def test_a_wall_stops_it_and_it_turns_round_at_once():
+    """Never nearer than the margin, however long it is pushed; it slides along what is oblique."""
+    scene = wall('ur5', 0.1)
+    model = model_of('ur5', margin=MARGIN_M).with_objects(scene.bodies)
+    oracle = Oracle('ur5', model, bodies_of('ur5'), scene.bodies)
+
+    def command(t):
+        return JogCommand(0.1 * (X if t < 4.0 else -X))
+
+    times, states, found = jogged('ur5', command, 5.0, model=model)
+    assert min(oracle.distances(q).min() for q in states[::5, 0]) > MARGIN_M - 1e-5
+    assert 'wall' in found[390].contact.names and np.abs(states[390, 1]).max() < 0.02
+    way = there('ur5', states)[:, 0]
+    turned = np.searchsorted(times, 4.0)
+    assert way[turned + 20] < way[turned] - 1e-3 and way[turned + 80] < way[turned] - 0.03
+    free, states, _ = jogged('ur5', command, 5.0)
+    assert min(oracle.distances(q).min() for q in states[::5, 0]) < MARGIN_M, 'no test'
+    along = 0.1 * (X + Z)
+    _, states, _ = jogged('ur5', JogCommand(along), 3.0, model=model)
+    assert min(oracle.distances(q).min() for q in states[::5, 0]) > MARGIN_M - 1e-5
+    way = there('ur5', states)
+    assert way[-1, 2] - way[0, 2] > 0.15 and way[-1, 0] - way[0, 0] < 0.1
+
+
+def test_joints_move_alone():
+    """At their velocity, to their limit and at once back; what is not named stays where it is."""
+    def command(t):
+        return JogCommand(rates=np.array([0.0, 0.0, 0.3 if t < 6.0 else -0.3, 0.0, 0.2, 0.0]))
+
+    times, states, _ = jogged(ARM, command, 7.0)
+    assert (states[:, 0, [0, 1, 3, 5]] == HOMES[ARM][[0, 1, 3, 5]]).all()
+    assert states[100, 1, [2, 4]] == pytest.approx([0.3, 0.2])
+    upper, turned = robots.chain(ARM).upper[2], np.searchsorted(times, 6.0)
+    assert upper - 1e-3 < states[turned, 0, 2] <= upper
+    assert states[turned + 20, 1, 2] < -0.05
+    # A wall stops all of them: nothing else gives way.
+    scene = wall('ur5', 0.05)
+    model = model_of('ur5', margin=MARGIN_M).with_objects(scene.bodies)
+    oracle = Oracle('ur5', model, bodies_of('ur5'), scene.bodies)
+    into = JogCommand(rates=np.array([0.0, 0.3, -0.4, 0.0, 0.0, 0.0]))
+    _, states, found = jogged('ur5', into, 3.0, model=model)
+    assert min(oracle.distances(q).min() for q in states[::5, 0]) > MARGIN_M - 1e-5
+    assert (states[:, 0, [0, 3, 4, 5]] == HOMES['ur5'][[0, 3, 4, 5]]).all()
+    assert found[290].contact is not None and np.abs(states[290, 1]).max() < 0.02
+
+
+def test_zeros_release_it_and_a_command_goes_on():
+    """Zeros stop at once and are no command: after the timeout the jog is over."""
+    def command(t):
+        return JogCommand(0.1 * X) if t < 0.5 or t > 1.5 else JogCommand()
+
+    times, states, found = jogged(ARM, command, 2.0)
+    way = there(ARM, states)[:, 0]
+    at = {t: np.searchsorted(times, t) for t in (0.5, 0.55, 0.7, 1.4, 1.9)}
+    assert found[at[0.55]].phase is Phase.FOLLOWING and found[at[0.7]].phase is Phase.STALE
+    assert found[at[1.4]].state.rests
+    assert way[at[1.4]] - way[at[0.5]] < 0.03 and way[at[1.9]] - way[at[1.4]] > 0.02
+
+
+def test_other_options_go_on_with_a_jog():
+    """As when a parameter is changed: the same motion, the same path."""
+    chain = robots.chain(ARM)
+    limits = limits_of(chain, 0.5)
+    first = Follower(chain, limits)
+    first.begin(MotionState.at_rest(HOMES[ARM]), 0.0)
+    made, checker = first, Checker(MotionState.at_rest(HOMES[ARM]), limits)
+    for now in PERIOD_S * np.arange(1, 151):
+        if made is first and now > 0.5:
+            made = Follower(chain, limits, FollowOptions(gain=10.0))
+            made.take_over(first)
+        made.jog(JogCommand(0.1 * X), now)
+        checker.see(now + made.options.look_ahead, made.step(now).state)
+    way = tip(ARM, made.step(now + PERIOD_S).state.q)[:3, 3] - tip(ARM, HOMES[ARM])[:3, 3]
+    assert way[0] > 0.1 and np.abs(way[1:]).max() < 3e-4
+
+
+def test_what_is_refused():
+    """Numbers that are not finite, and rates of another arm; the motion goes on."""
+    made = Follower(robots.chain(ARM), limits_of(robots.chain(ARM)))
+    for wrong in (dict(twist=np.full(6, np.nan)), dict(rates=np.full(6, np.inf))):
+        with pytest.raises(GoalError, match='finite') as caught:
+            JogCommand(**wrong)
+        assert caught.value.reason is Reason.GOAL_NOT_FINITE
+    with pytest.raises(GoalError, match='5 velocities; the arm has 6 joints'):
+        made.jog(JogCommand(rates=np.ones(5)), 0.0)
+    with pytest.raises(GoalError, match='finite'):
+        made.jog(JogCommand(X), np.nan)
+    assert made.step(0.01).phase is Phase.WAITING
