@@ -33,7 +33,8 @@ class Reason(str, Enum):
     ALREADY_THERE = 'ALREADY_THERE', 'the arm was already at the goal; no trajectory was sent'
     SUPERSEDED = 'SUPERSEDED', 'a newer goal replaced it'
     STOPPED = 'STOPPED', 'stopped by ~/stop'
-    STREAM_ENDED = 'STREAM_ENDED', 'no more poses arrived on ~/goal_stream; the arm is at rest'
+    STREAM_ENDED = ('STREAM_ENDED', 'no more poses of a stream, or commands of a jog, arrived; '
+                    'the arm is at rest')
     SHUTDOWN = 'SHUTDOWN', 'the node was shut down'
     INACTIVE = 'INACTIVE', 'the node is not active, or was deactivated during the goal'
     DUPLICATE_NAME = 'DUPLICATE_NAME', 'another node has the same name; neither accepts goals'

@@ -31,6 +31,7 @@ from ik_node.node.goal_kinds import GoalStarter
 from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_subscriptions import GoalSubscriptions
 from ik_node.node.health import Health
+from ik_node.node.jog import Jog
 from ik_node.node.motion import Motion
 from ik_node.node.moveit import offer_moveit
 from ik_node.node.outputs import make_output
@@ -107,6 +108,7 @@ class Components:
         self._intake = GoalSubscriptions(node, self._holder, starter, self._goals, stamps, health)
         self._stream = Stream(node, self._holder, self._arm, targets, self._goals, self._motion,
                               stamps, self._output, self._options, gate)
+        Jog(node, self._holder, targets, self._goals, self._motion, stamps, self._stream)
         display = Display(node, self._holder, self._arm, self._goals,
                           self._options.frame_prefix)
         ClearanceDisplay(node, self._holder, self._arm, self._preparation,

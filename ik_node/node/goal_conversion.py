@@ -48,7 +48,7 @@ class GoalConversion:
         """
         if kind == 'position':
             p = position_from_point(message.point)
-            T_base_frame = self._frame(header, robot)
+            T_base_frame = self.frame(header, robot)
             return Goal.position(T_base_frame[:3, :3] @ p + T_base_frame[:3, 3])
         T_base_tip = self.pose(header, message.pose, robot)
         return Goal(T_base_tip) if kind == 'pose' else Goal.pointing(T_base_tip)
@@ -57,7 +57,7 @@ class GoalConversion:
         """Return ``T_base_tip`` (4, 4) of a pose in the frame, and at the time, of `header`."""
         T_frame_tip = matrix_from_pose(pose)
         self._look_at_norm(pose)
-        return self._frame(header, robot) @ T_frame_tip
+        return self.frame(header, robot) @ T_frame_tip
 
     def path(self, message: Path, robot: Robot) -> np.ndarray:
         """Return ``T_base_tip`` (N, 4, 4) of a path, whose frame is that of poses without one."""
@@ -66,7 +66,7 @@ class GoalConversion:
         for pose in poses:
             self._look_at_norm(pose)
         names = [stamped.header.frame_id or message.header.frame_id for stamped in message.poses]
-        T_base = {name: self._frame(Header(frame_id=name, stamp=message.header.stamp), robot)
+        T_base = {name: self.frame(Header(frame_id=name, stamp=message.header.stamp), robot)
                   for name in dict.fromkeys(names)}
         return np.array([T_base[name] for name in names]).reshape(T.shape) @ T
 
@@ -91,7 +91,12 @@ class GoalConversion:
         seeds = [q] if robot.last_answer is None else [q, robot.last_answer]
         return robot.settings.solver.solve(goal, np.array(seeds))
 
-    def _frame(self, header: Header, robot: Robot) -> np.ndarray:
+    def link_of(self, frame: str, robot: Robot) -> str | None:
+        """Return the link of the robot that a frame is; None if it is none."""
+        return self._frames.link_of(frame, robot.tree)
+
+    def frame(self, header: Header, robot: Robot) -> np.ndarray:
+        """Return ``T_base_frame`` (4, 4) of the frame of `header`, at its time."""
         chain, links = robot.chain, robot.tree.links
         if header.frame_id == robot.settings.tool_frame and header.frame_id not in links:
             return link_pose(robot.tree, chain.tip_link, chain.base_link,

@@ -43,7 +43,7 @@ from ik_node.node.goal_status import GoalTask, numbers
 from ik_node.node.outputs import Late, Output
 from ik_node.node.preparation import Kernels, Preparation
 from ik_node.node.robot import Robot, RobotHolder
-from ik_node.ros.status_messages import GoalState
+from ik_node.ros.status_messages import GoalState, JOG_KIND, STREAM_KIND
 from ik_node.solver.goal import Goal
 
 MAX_ATTEMPTS = 2  # trajectories sent for one goal if the arm does not begin to move
@@ -595,8 +595,9 @@ class Motion:
     def looked_after(self) -> ActiveTrajectory | None:
         """Return the motion that has to be checked if the scene changes; None without."""
         robot, current = self._holder.robot, self._goals.current
-        if robot is None or not robot.moves or current is not None and current.kind == 'stream':
-            return None  # a stream looks after itself
+        if robot is None or not robot.moves or (
+                current is not None and current.kind in (STREAM_KIND, JOG_KIND)):
+            return None  # they look after themselves
         return robot.course
 
     def brake_before(self, contact: Contact) -> bool:

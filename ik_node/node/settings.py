@@ -25,6 +25,7 @@ from ik_node.errors import ParameterError
 from ik_node.model.chain import Chain
 from ik_node.model.joint_values import one_per_joint
 from ik_node.model.tool import tool_pose
+from ik_node.motion.following.jog import JogOptions
 from ik_node.motion.following.options import FollowOptions
 from ik_node.motion.limits import MotionLimits, TipLimits
 from ik_node.motion.monitor import MonitorOptions
@@ -125,6 +126,7 @@ class Settings:
     planning: MotionLimits
     paths: PathOptions
     following: FollowOptions
+    jogging: JogOptions
     monitor: MonitorOptions
     thresholds: Thresholds
     controller_period: float
@@ -197,7 +199,8 @@ def make_settings(values: Values, chain: Chain,
         paths=PathOptions(period=plain['sample_period'], **groups['paths']),
         following=FollowOptions(metres_per_radian=solver.options.metres_per_radian,
                                 preferred=tuple(solver.preferred), **groups['following']),
-        monitor=monitor, thresholds=Thresholds(**groups['thresholds']), **plain)
+        jogging=JogOptions(**groups['jogging']), monitor=monitor,
+        thresholds=Thresholds(**groups['thresholds']), **plain)
 
 
 def _with_surroundings(collisions: CollisionModel, scene: Scene | None,

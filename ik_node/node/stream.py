@@ -1,13 +1,17 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Streaming: follows the poses on ~/goal_stream with short trajectories or commands."""
+"""Streaming: follows poses, or jog commands, with short trajectories or commands."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
 from time import monotonic, sleep
 from typing import Any
 
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped
 import numpy as np
 from rclpy.node import Node
@@ -15,6 +19,7 @@ from rclpy.node import Node
 from ik_node.errors import GoalError, IkNodeError, ParameterError, Reason
 from ik_node.motion.active_trajectory import ActiveTrajectory
 from ik_node.motion.following.follower import Follower
+from ik_node.motion.following.jog import JogCommand
 from ik_node.motion.following.options import FollowerOutput, Phase
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.motion.validate import validate
@@ -32,7 +37,13 @@ from ik_node.node.settings import StartOptions
 from ik_node.node.stamp_check import MessageInfo, StampCheck
 from ik_node.ros.clocks import seconds_of, steady_clock
 from ik_node.ros.qos import BEST_EFFORT_QOS
-from ik_node.ros.status_messages import GoalState, stamp_text, STREAM_PAUSE_S
+from ik_node.ros.status_messages import (
+    GoalState,
+    JOG_KIND,
+    stamp_text,
+    STREAM_KIND,
+    STREAM_PAUSE_S,
+)
 from ik_node.text import quote, shown
 
 STREAM_OUTPUTS = 'trajectory', 'position', 'velocity'
@@ -40,11 +51,63 @@ MAX_TRACKING_ERROR = 0.1  # rad or m, from the command, lag allowed for
 MAX_LOOK_AHEAD_S = 0.5
 RETRY_DELAY_S = 1.0  # after a rejection, until a stream that continues is tried again
 DELIVERY_MARGIN_S = 5e-3  # for a trajectory that is delivered later than expected
+# Of which they consist.
+MESSAGE_UNITS = {STREAM_KIND: ('pose', 'poses'), JOG_KIND: ('command', 'commands')}
+
+Feed = Callable[[Follower, float], None]
+
+
+@dataclass(frozen=True)
+class StreamedMessage:
+    """
+    A message of which a stream or a jog consists.
+
+    Attributes
+    ----------
+    kind : str
+        STREAM_KIND or JOG_KIND.
+    stamp : builtin_interfaces/Time
+    read : callable
+        Checks the message; returns what hands it to a follower at a monotonic time (s).  Raises
+        IkNodeError or NotYet if it cannot be used.
+    received : float
+        Monotonic time (s).
+
+    """
+
+    kind: str
+    stamp: Time
+    read: Callable[[], Feed]
+    received: float = field(default_factory=monotonic)
+
+
+@dataclass
+class Sender:
+    """
+    Who sends messages of a kind.
+
+    Attributes
+    ----------
+    last : float
+        Monotonic time (s) of the last message.
+    rejected : float
+        Monotonic time (s) at which the last goal was rejected.
+    task : GoalTask or None
+        The last goal.
+    message : StreamedMessage or None
+        The latest.
+
+    """
+
+    last: float = -np.inf
+    rejected: float = np.inf
+    task: GoalTask | None = None
+    message: StreamedMessage | None = None
 
 
 class Session:
     """
-    One stream, from its first pose to the last.
+    One stream or jog, from its first pose or command to the last.
 
     Attributes
     ----------
@@ -52,8 +115,10 @@ class Session:
         Of the follower.
     lead : float
         Look-ahead (s).
+    count : int
+        Poses or commands that were taken.
     last_stamp : builtin_interfaces/Time
-        That of the last pose that was taken.
+        That of the last one.
     clocks_agree : bool
         Whether controller and node share a clock, so that trajectories can be stamped.
     last : FollowerOutput or None
@@ -71,7 +136,7 @@ class Session:
                  lead: float, before: ActiveTrajectory | None = None) -> None:
         self.task = task
         self.lead = lead
-        self.poses = 0
+        self.count = 0
         self.last_stamp = task.stamp
         self.clocks_agree = False
         self.last: FollowerOutput | None = None
@@ -93,30 +158,44 @@ class Session:
         follower.take_over(self.follower)
         self.settings, self.follower = robot.settings, follower
 
+    def join(self, other: Session) -> None:
+        """Continue the motion of a session of another kind, without its target."""
+        self.follower.take_over(other.follower)
+        self.follower.halt()
+        self.begin = other.begin
+
     def halt(self) -> None:
         """Forget the target."""
         self.follower.halt()
 
     @property
+    def units(self) -> tuple[str, str]:
+        """Return what it consists of, in the singular and the plural."""
+        return MESSAGE_UNITS[self.task.kind]
+
+    @property
     def figures(self) -> dict[str, Any]:
         """Return values for the answer."""
-        figures = {'last_stamp': stamp_text(self.last_stamp), 'poses': self.poses,
-                   'poses_out_of_order': self.follower.out_of_order,
-                   'poses_apart': self.follower.jumps}
-        if self.last is not None:
-            figures |= {'position_error_m': f'{self.last.position_error:.3e}',
-                        'orientation_error_rad': f'{self.last.orientation_error:.3e}',
-                        'smallest_singular_value': f'{self.last.smallest:.4f}'}
+        figures = {'last_stamp': stamp_text(self.last_stamp), self.units[1]: self.count}
+        if self.task.kind == STREAM_KIND:
+            figures |= {'poses_out_of_order': self.follower.out_of_order,
+                        'poses_apart': self.follower.jumps}
+        if self.last is not None and np.isfinite(self.last.smallest):
+            if self.task.kind == STREAM_KIND:
+                figures |= {'position_error_m': f'{self.last.position_error:.3e}',
+                            'orientation_error_rad': f'{self.last.orientation_error:.3e}'}
+            figures['smallest_singular_value'] = f'{self.last.smallest:.4f}'
         return figures
 
 
 class Stream:
     """
-    Follows the latest pose of a stream; one session is one goal, with one final answer.
+    Follows the latest pose of a stream, or the latest command of a jog.
 
-    Its answers have the stamp of the first pose that was taken, and `last_stamp` is that of the
-    last one: a sender finds them by ros.status_messages.answers_stream, whichever of its poses
-    were overwritten before they were taken.
+    One session is one goal, with one final answer.  Its answers have the stamp of the first pose
+    or command that was taken, and `last_stamp` is that of the last one: a sender finds them by
+    ros.status_messages.answers_stream, whichever of its messages were overwritten before they
+    were taken.  A jog takes the place of a stream, and a stream that of a jog.
 
     After the end of a session, also by ~/stop or another goal, the next one starts only after
     a pause of the stream, so that a sender that continues does not undo it.
@@ -158,56 +237,78 @@ class Stream:
         self._timer = node.create_timer(
             1.0, self._cycle, clock=steady_clock())
         self._timer.cancel()
-        self._last_pose, self._rejected = -np.inf, np.inf
+        self._senders: defaultdict[str, Sender] = defaultdict(Sender)
         node.create_subscription(PoseStamped, '~/goal_stream', self._on_pose, BEST_EFFORT_QOS)
 
-    # ---- poses --------------------------------------------------------------
+    # ---- messages -----------------------------------------------------------
 
     def _on_pose(self, message: PoseStamped, info: MessageInfo) -> None:
-        now, robot = monotonic(), self._holder.robot
-        timeout = robot.settings.following.timeout if robot is not None else 1.0
-        paused, self._last_pose = now - self._last_pose > max(timeout, STREAM_PAUSE_S), now
-        # A goal may be rejected after it waited.
-        if self._task is not None and self._task.state is GoalState.REJECTED:
-            self._task, self._rejected = None, now
-        if self._session is not None:
-            if not self._session.task.final:
-                self._feed(self._session, message, info, now)
-        elif paused or now > self._rejected + RETRY_DELAY_S:
-            self._rejected = np.inf
-            task = self._task = self._goals.new(message.header.stamp, 'stream')
-            task.figures['last_stamp'] = stamp_text(message.header.stamp)
-            self._goals.attempt(task, lambda: self._begin(task, message, info))
+        self.take(StreamedMessage(STREAM_KIND, message.header.stamp,
+                                  partial(self._read, message, info)))
 
-    def _feed(self, session: Session, message: PoseStamped, info: MessageInfo, now: float) -> None:
-        stamp = seconds_of(message.header.stamp)
-        try:
-            session.follower.feed(self._target(message, info), now, stamp or None)
-            session.poses += 1
-            session.last_stamp = message.header.stamp
-        except (IkNodeError, NotYet) as error:
-            self._node.get_logger().warning(f'a pose of the stream is left out: {error}',
-                                            throttle_duration_sec=5.0)
-
-    def _target(self, message: PoseStamped, info: MessageInfo) -> np.ndarray:
+    def _read(self, message: PoseStamped, info: MessageInfo) -> Feed:
         robot = self._holder.require()
         self._stamps.checked(message.header.stamp, robot.settings.max_goal_age, info)
-        return self._targets.pose(message.header, message.pose, robot)
+        T, stamp = self._targets.pose(message.header, message.pose, robot), \
+            seconds_of(message.header.stamp) or None
+        return lambda follower, now: follower.feed(T, now, stamp)
+
+    def take(self, message: StreamedMessage) -> None:
+        """Follow a message: in the present session, or in a new one if it may begin."""
+        now, robot = message.received, self._holder.robot
+        timeout = robot.settings.following.timeout if robot is not None else 1.0
+        sender = self._senders[message.kind]
+        sender.message = message
+        paused, sender.last = now - sender.last > max(timeout, STREAM_PAUSE_S), now
+        # A goal may be rejected after it waited.
+        if sender.task is not None and sender.task.state is GoalState.REJECTED:
+            sender.task, sender.rejected = None, now
+        session = self._session
+        if session is not None and session.task.kind == message.kind:
+            if not session.task.final:
+                self._feed(session, message)
+        elif paused or now > sender.rejected + RETRY_DELAY_S:
+            sender.rejected = np.inf
+            task = sender.task = self._goals.new(message.stamp, message.kind)
+            task.figures['last_stamp'] = stamp_text(message.stamp)
+            self._goals.attempt(task, lambda: self._begin(task, sender))
+
+    def release(self) -> None:
+        """Bring a jog to rest at once; its sender has paused."""
+        self._senders[JOG_KIND].last = -np.inf
+        session = self._session
+        if session is not None and session.task.kind == JOG_KIND:
+            session.follower.jog(JogCommand(), monotonic())
+
+    def _feed(self, session: Session, message: StreamedMessage) -> None:
+        try:
+            message.read()(session.follower, message.received)
+            session.count += 1
+            session.last_stamp = message.stamp
+        except (IkNodeError, NotYet) as error:
+            self._node.get_logger().warning(
+                f'a {session.units[0]} of the {message.kind} is left out: {error}',
+                throttle_duration_sec=5.0)
 
     # ---- a session ----------------------------------------------------------
 
-    def _begin(self, task: GoalTask, message: PoseStamped, info: MessageInfo) -> None:
-        robot, now = self._holder.require(), monotonic()
+    def _begin(self, task: GoalTask, sender: Sender) -> None:
+        robot, now, message = self._holder.require(), monotonic(), sender.message
         self._motion.preparation.require(Kernels.STREAMS)
-        self._target(message, info)  # refused before anything moves
+        message.read()  # refused before anything moves
         q, qd = self._arm.measured(robot)
         if not self._ready(now):
-            self._goals.wait(task, lambda: self._begin(task, message, info), np.inf)
+            self._goals.wait(task, lambda: self._begin(task, sender), np.inf)
             return
-        if self._commands is None and self._motion.waits_for_rest(task, robot, qd):
-            self._goals.wait(task, lambda: self._begin(task, message, info), np.inf)
+        other = self._session
+        if other is not None and (not other.task.final or self._commands is not None):
+            session = Session(task, robot, MotionState.at_rest(q), now, self._lead(robot))
+            session.join(other)
+        elif self._commands is None and self._motion.waits_for_rest(task, robot, qd):
+            self._goals.wait(task, lambda: self._begin(task, sender), np.inf)
             return
-        session = self._session_from(task, robot, q, qd, now)
+        else:
+            session = self._session_from(task, robot, q, qd, now)
         if self._commands is not None:
             task.halt = session.halt
         task.ends_alone = self._commands is None  # as each of its trajectories does
@@ -216,12 +317,14 @@ class Stream:
                 and not session.clocks_agree:
             self._node.get_logger().warning(
                 'the stamps of the joint states do not show that the controller has our clock; '
-                'this stream is sent without stamps, which is rougher', throttle_duration_sec=60.0)
-        self._feed(session, message, info, monotonic())
+                f'this {task.kind} is sent without stamps, which is rougher',
+                throttle_duration_sec=60.0)
+        self._feed(session, message)
         self._set_rate(session)
         self._timer.reset()
         self._session = session
-        self._goals.under_way(task, self._judge, 'follows the stream')
+        self._goals.under_way(task, self._judge, 'follows the stream'
+                              if task.kind == STREAM_KIND else 'jogs')
 
     def _session_from(self, task: GoalTask, robot: Robot, q: np.ndarray, qd: np.ndarray,
                       now: float) -> Session:
@@ -299,8 +402,9 @@ class Stream:
         if found.contact is not None:
             first, second = map(quote, found.contact.names)
             self._node.get_logger().warning(
-                f'the stream leads into a collision: the arm slides along it or stops before it, '
-                f'so that {first} and {second} come no nearer', throttle_duration_sec=5.0)
+                f'the {session.task.kind} leads into a collision: the arm slides along it or '
+                f'stops before it, so that {first} and {second} come no nearer',
+                throttle_duration_sec=5.0)
         if found.phase is Phase.FOLLOWING:
             session.last = found
         if found.phase is Phase.FOLLOWING or not found.state.rests:
@@ -324,10 +428,11 @@ class Stream:
         else:
             return
         self._close()
-        self._last_pose = -np.inf  # counts as the pause
-        self._end(session, GoalState.STOPPED, Reason.STREAM_ENDED, 'no pose came for '
+        self._senders[session.task.kind].last = -np.inf  # counts as the pause
+        one, many = session.units
+        self._end(session, GoalState.STOPPED, Reason.STREAM_ENDED, f'no {one} came for '
                   f'{session.settings.following.timeout:g} s; the arm {seen} at rest after '
-                  f'{session.poses} poses')
+                  f'{session.count} {many}')
 
     def _stamped(self, session: Session) -> bool:
         """Return whether trajectories are stamped; steps of simulated time are too long."""

@@ -234,7 +234,7 @@ IK_NODE = (
         'stamp streamed trajectories, so that the controller joins the motion at the right '
         'time; false if its clock differs from ours', fills='stream_stamped'),
     Row('stream.timeout', 0.1,
-        'time without a pose after which the arm ramps down, s',
+        'time without a pose, or a jog command, after which the arm ramps down, s',
         0.01, 10.0, fills='following.timeout'),
     Row('stream.gain', 15.0,
         'rate at which the tracking error decays, 1/s', 0.1, 50.0, fills='following.gain'),
@@ -249,6 +249,16 @@ IK_NODE = (
     Row('stream.null_space_gains', (0.5,),
         'rate towards the preferred position where the target leaves the arm redundant, 1/s, '
         'one value or one per joint', fills='following.bias', convert='not_negative'),
+    Row('jog.command_in_type', 'unitless',
+        'numbers of jog commands: unitless (-1 to 1, times jog.scale) or speed_units (m/s, '
+        'rad/s)', fills='jogging.command_in_type'),
+    Row('jog.scale.linear', 0.4,
+        'velocity of the tip for a unitless 1, m/s', 1e-3, 10.0, fills='jogging.linear'),
+    Row('jog.scale.rotational', 0.8,
+        'angular velocity of the tip for a unitless 1, rad/s', 1e-3, 10.0,
+        fills='jogging.rotational'),
+    Row('jog.scale.joint', 0.5,
+        'velocity of a joint for a unitless 1, rad/s or m/s', 1e-3, 10.0, fills='jogging.joint'),
     Row('goal.max_age', 5.0,
         'maximum age of a goal, by its stamp and by the middleware, s',
         0.0, 1e6, fills='max_goal_age'),

@@ -25,7 +25,8 @@ class GoalState(str, Enum):
     STOPPED = 'stopped'
 
 
-# Without a pose, at least, after which a stream that was ended starts again.
+STREAM_KIND, JOG_KIND = 'stream', 'jog'  # of goals that consist of many messages
+# Without a pose or a command, at least, after which a stream that was ended starts again.
 STREAM_PAUSE_S = 0.5
 HOME_TEXT = re.compile(r'goal (\d+),')
 STATE_LEVELS = {
@@ -64,13 +65,15 @@ def values_of(status: DiagnosticStatus) -> dict[str, str]:
     return {pair.key: pair.value for pair in status.values}
 
 
-def answers_stream(values: Mapping[str, str], first: Time, latest: Time) -> bool:
+def answers_stream(values: Mapping[str, str], first: Time, latest: Time,
+                   kind: str = STREAM_KIND) -> bool:
     """
-    Return whether an answer, by its values, is to a stream on ``~/goal_stream``.
+    Return whether an answer, by its values, is to a stream on ``~/goal_stream``, or to a jog.
 
     Poses of a stream may be overwritten before the node takes them, so its answers need not
     have the stamp of the first one.  They have the stamp of the first pose that was taken and
-    that of the last one: they are the sender's if these are between its own.
+    that of the last one: they are the sender's if these are between its own.  So it is with the
+    commands of a jog.
 
     Parameters
     ----------
@@ -78,9 +81,11 @@ def answers_stream(values: Mapping[str, str], first: Time, latest: Time) -> bool
         As :func:`values_of`.
     first, latest : builtin_interfaces/Time
         Stamps of the first and the latest pose that were sent.
+    kind : str
+        STREAM_KIND or JOG_KIND.
 
     """
-    if values.get('kind') != 'stream':
+    if values.get('kind') != kind:
         return False
     begin, end = (_nanoseconds(values[key]) for key in ('stamp', 'last_stamp'))
     return begin <= nanoseconds_of(latest) and end >= nanoseconds_of(first)

@@ -7,7 +7,14 @@ from importlib.util import find_spec
 from time import monotonic
 
 from fuzz.messages import like, TEXTS
-from geometry_msgs.msg import PointStamped, PoseArray, PoseStamped, QuaternionStamped, Vector3
+from geometry_msgs.msg import (
+    PointStamped,
+    PoseArray,
+    PoseStamped,
+    QuaternionStamped,
+    TwistStamped,
+    Vector3,
+)
 from graph import all_of
 from harness import (
     ARM,
@@ -31,6 +38,7 @@ from test_scene_messages import cloud_of
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from visualization_msgs.msg import Marker, MarkerArray
 
+from ik_node.ros.jog_messages import joint_jog_type
 from ik_node.ros.qos import LATCHED_QOS
 
 NAMES = [f'joint_{k}' for k in range(1, 7)]
@@ -59,8 +67,11 @@ GOALS = {
 BOX = stamped(Marker(type=Marker.CUBE, ns='far', scale=Vector3(x=0.1, y=0.1, z=0.1),
                      pose=pose((0.0, 0.0, 5.0))))
 CLOUD, NO_CLOUD = (stamped(cloud_of(np.array([[0.0, 0.0, z]], dtype='f4'))) for z in (5.0, np.nan))
-OTHERS = {'goal_stream': POSE, 'preview_pose': POSE, 'preview_pointing': POSE,
-          'preview_position': POINT, 'scene': MarkerArray(markers=[BOX]), 'scene_points': CLOUD}
+TWIST = stamped(TwistStamped())
+TWIST.twist.linear.x = 0.1
+OTHERS = {'goal_stream': POSE, 'delta_twist_cmds': TWIST, 'preview_pose': POSE,
+          'preview_pointing': POSE, 'preview_position': POINT,
+          'scene': MarkerArray(markers=[BOX]), 'scene_points': CLOUD}
 if find_spec('moveit_msgs') is not None:  # not on PyPI
     from moveit_kit import attached_object, box, collision_object, scene_of
     THING = collision_object('thing', box(0.1, 0.1, 0.1), place=(0.0, 0.0, 5.0))
@@ -68,6 +79,9 @@ if find_spec('moveit_msgs') is not None:  # not on PyPI
                                                      frame='tool0'), 'link_6')
     OTHERS |= {'/collision_object': THING, '/attached_collision_object': HELD,
                '/planning_scene': scene_of(THING, attached=[HELD])}
+JOINT_JOG = joint_jog_type()
+if JOINT_JOG is not None:
+    OTHERS['delta_joint_cmds'] = JOINT_JOG(joint_names=NAMES, velocities=[0.1] * 6)
 STATE = JointState(name=NAMES, position=READY, velocity=[0.0] * 6)
 TRAJECTORY = JointTrajectory(joint_names=NAMES, points=[
     JointTrajectoryPoint(positions=READY, velocities=[0.0] * 6, accelerations=[0.0] * 6)])

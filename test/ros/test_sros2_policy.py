@@ -15,6 +15,8 @@ KINDS = {('topics', 'publish'): 'publisher', ('topics', 'subscribe'): 'subscribe
 # What a node has only if a package is there that is not on PyPI.
 NEEDS = {('ik_node', 'subscriber', '/tf'): 'tf2_ros',
          ('ik_node', 'subscriber', '/tf_static'): 'tf2_ros',
+         ('ik_node', 'subscriber', '/ik_node/delta_joint_cmds'): 'control_msgs',
+         ('ik_node', 'service', '/ik_node/switch_command_type'): 'moveit_msgs',
          **{('ik_node', 'subscriber', f'/{name}'): 'moveit_msgs'
             for name in ('collision_object', 'attached_collision_object', 'planning_scene',
                          'trajectory_execution_event')},

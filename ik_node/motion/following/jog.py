@@ -15,12 +15,13 @@ from math import cos, inf
 
 import numpy as np
 
-from ik_node.errors import GoalError, Reason
+from ik_node.errors import GoalError, ParameterError, Reason
 from ik_node.kinematics.kernels import pose_row
 from ik_node.motion.following.target import TargetState
 from ik_node.se3 import rotation_log, twist_exp
 from ik_node.text import shown
 
+COMMAND_UNITS = 'unitless', 'speed_units'
 MAX_TWIST = 10.0            # m/s or rad/s, of each component; faster ones are scaled down
 SAME_DIRECTION_COS = cos(0.05)  # of two twists that ask for one path
 OFF_PATH_SPEED = 0.02       # m/s; below it the tip has turned into the path of a new twist ...
@@ -29,6 +30,65 @@ CLOSING_VALUE = 0.15        # m per unit of q; below it a singular value that sh
 OPENING_RATIO = 2.0         # ... until it has grown by this
 TURNED_SHARE = 0.7          # of that at which a twist turns round; a smaller one counts again
 RETURN_SHARE = 0.3          # of the twist, with which a tip that was kept from its path goes back
+
+
+@dataclass(frozen=True)
+class JogOptions:
+    """
+    Units of the numbers in jog commands, as MoveIt Servo has them.
+
+    Attributes
+    ----------
+    command_in_type : str
+        'unitless': from -1 to 1, times the scales; 'speed_units': m/s and rad/s.
+    linear, rotational, joint : float
+        Scales (m/s; rad/s; rad/s or m/s).
+
+    Raises
+    ------
+    ParameterError
+        If `command_in_type` is neither.
+
+    """
+
+    command_in_type: str = 'unitless'
+    linear: float = 0.4
+    rotational: float = 0.8
+    joint: float = 0.5
+
+    def __post_init__(self) -> None:
+        if self.command_in_type not in COMMAND_UNITS:
+            raise ParameterError(f'jog.command_in_type is {shown(self.command_in_type)}; it must '
+                                 f'be {" or ".join(COMMAND_UNITS)}')
+
+    def twist(self, numbers: np.ndarray) -> np.ndarray:
+        """
+        Return the twist (m/s, rad/s) of six numbers, linear before angular.
+
+        Raises
+        ------
+        GoalError
+            If one is not finite, or without a unit and not from -1 to 1.
+
+        """
+        self._check(numbers, 'twist')
+        if self.command_in_type == 'speed_units':
+            return numbers
+        return numbers * np.repeat([self.linear, self.rotational], 3)
+
+    def rates(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the velocities of joints (rad/s or m/s); errors as :meth:`twist`."""
+        self._check(numbers, 'velocities')
+        return numbers if self.command_in_type == 'speed_units' else self.joint * numbers
+
+    def _check(self, numbers: np.ndarray, what: str) -> None:
+        if not np.isfinite(numbers).all():
+            raise GoalError(f'the {what} of the jog are not all finite numbers: '
+                            f'{shown(list(numbers))}', Reason.GOAL_NOT_FINITE)
+        if self.command_in_type == 'unitless' and np.abs(numbers).max(initial=0.0) > 1.0:
+            raise GoalError(f'the {what} of the jog are {shown(list(numbers))}; without units '
+                            'they go from -1 to 1, for m/s and rad/s set jog.command_in_type to '
+                            'speed_units')
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,248 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Jogging over DDS, under the names of MoveIt Servo: twists, joints, frames, pause, answers."""
+
+from importlib.util import find_spec
+from time import monotonic
+
+from geometry_msgs.msg import TwistStamped
+from harness import DATA, FINAL, latest, MODEL, positions_of, READY, tip
+import numpy as np
+import pinocchio as pin
+import pytest
+from std_srvs.srv import SetBool
+from streams import HERE, speeds, Target
+
+from ik_node.ros.jog_messages import joint_jog_type
+from ik_node.ros.status_messages import answers_stream, JOG_KIND
+
+pytestmark = pytest.mark.real_time
+NODE_LIMITS = {}  # those of the node by default
+TIMEOUT_S = 0.4   # of the stream: others may keep the machine from its work for so long
+RATE_HZ = 100.0
+JOINT_JOG = joint_jog_type()
+needs_control_msgs = pytest.mark.skipif(
+    JOINT_JOG is None, reason='control_msgs is not on PyPI; scripts/build_messages.py builds it')
+
+
+@pytest.fixture
+def system(shared_system):
+    """Return the shared system with the arm at READY, at rest."""
+    assert shared_system.set_parameters('/ik_node', {
+        'stream.timeout': TIMEOUT_S, 'jog.command_in_type': 'unitless'}).successful
+    assert shared_system.final(shared_system.send_joints(READY))['state'] == 'reached'
+    return shared_system
+
+
+def twist(x=0.0, y=0.0, z=0.0, rx=0.0, ry=0.0, rz=0.0, frame='base_link'):
+    """Return what makes a TwistStamped."""
+    def made():
+        message = TwistStamped()
+        message.header.frame_id = frame
+        v, w = message.twist.linear, message.twist.angular
+        v.x, v.y, v.z, w.x, w.y, w.z = x, y, z, rx, ry, rz
+        return message
+    return made
+
+
+class Jogger:
+    """Publishes commands of a kind again and again, and knows its answers."""
+
+    def __init__(self, probe, kind=TwistStamped, topic='delta_twist_cmds'):
+        self.probe, self.stamps = probe, []
+        self.publisher = probe.publisher(kind, topic)
+
+    def run(self, made, seconds, until=None):
+        """Publish for a while; return the joint positions (K, n) that were measured."""
+        end, known = monotonic() + seconds, len(self.probe.states)
+        while monotonic() < end and not (until is not None and until()):
+            message = made()
+            message.header.stamp = self.probe.get_clock().now().to_msg()
+            self.stamps.append(message.header.stamp)
+            self.publisher.publish(message)
+            self.probe.spin_for(1.0 / RATE_HZ)
+        return np.array([positions_of(state) for _, state in self.probe.states[known:]])
+
+    def answers(self):
+        """Return the answers to all that was published."""
+        return [a for a in self.probe.statuses
+                if self.stamps and answers_stream(a, self.stamps[0], self.stamps[-1], JOG_KIND)]
+
+    def ended(self):
+        """Wait for the final answer to the last jog, and return it."""
+        self.probe.wait(lambda: self.answers() and self.answers()[-1]['state'] in FINAL,
+                        what='the end of the jog')
+        return self.answers()[-1]
+
+
+def offset(q, T=HERE):
+    """Return the way of the tip (m) and its rotation vector from a pose, in the base."""
+    there = tip(q)
+    return there.translation - T.translation, pin.log3(there.rotation @ T.rotation.T)
+
+
+def test_a_twist_moves_the_tip_and_the_dead_man_stops_it(system):
+    """Along the axis at the scaled speed; one goal, which ends when no command comes."""
+    jogger = Jogger(system)
+    measured = jogger.run(twist(y=-0.25), 1.5)
+    answer = jogger.ended()
+    assert [a['state'] for a in jogger.answers()] == ['accepted', 'stopped']
+    assert answer['reason'] == 'STREAM_ENDED' and 'no command came for 0.4 s' in answer['message']
+    assert int(answer['commands']) > 50 and answer['kind'] == 'jog'
+    ways = np.array([offset(q)[0] for q in [*measured, latest(system)]])
+    assert np.abs(ways[:, [0, 2]]).max() < 1e-3
+    # 0.1 m/s for 1.5 s and the timeout, less the ramp at the begin.
+    assert -0.25 < ways[-1, 1] < -0.12
+    assert np.linalg.norm(offset(latest(system))[1]) < 5e-3
+    rest = latest(system)
+    system.spin_for(0.2)
+    assert np.abs(latest(system) - rest).max() < 1e-9
+
+
+@pytest.mark.parametrize('frame', ['tool0', 'link_6', 'link_2'])
+def test_the_frame_of_the_message(system, frame):
+    """The tool, a link that is fixed to it, and another link: axes of each."""
+    pin.framesForwardKinematics(MODEL, DATA, np.array(READY))
+    axis = DATA.oMf[MODEL.getFrameId(frame)].rotation[:, 0].copy()
+    jogger = Jogger(system)
+    jogger.run(twist(x=0.2, rz=0.0, frame=frame), 0.8)
+    assert jogger.ended()['reason'] == 'STREAM_ENDED'
+    way, turn = offset(latest(system))
+    # Another link may move with the arm.
+    off = np.linalg.norm(way - (way @ axis) * axis)
+    assert way @ axis > 0.04 and off < (0.02 if frame == 'link_2' else 1e-3)
+    assert np.linalg.norm(turn) < 5e-3
+
+
+def test_rotation_is_about_the_tip(system):
+    """With units it is in rad/s; the tip stays where it is."""
+    assert system.set_parameters('/ik_node', {'jog.command_in_type': 'speed_units'}).successful
+    jogger = Jogger(system)
+    measured = jogger.run(twist(rz=0.5), 1.0)
+    jogger.ended()
+    turns = np.array([offset(q)[1] for q in [*measured, latest(system)]])
+    assert turns[-1, 2] > 0.3 and np.abs(turns[:, :2]).max() < 5e-3
+    assert max(np.linalg.norm(offset(q)[0]) for q in measured) < 1e-3
+
+
+def test_it_turns_round_and_zeros_release_it(system):
+    """To and fro in one goal; zeros end it, do not begin another, and are no bar to the next."""
+    jogger = Jogger(system)
+    jogger.run(twist(z=0.3), 1.0)
+    top = offset(latest(system))[0][2]
+    measured = jogger.run(twist(z=-0.3), 1.5)
+    assert max(offset(q)[0][2] for q in measured) < top + 0.05
+    assert offset(latest(system))[0][2] < top - 0.03
+    released = latest(system)
+    jogger.run(twist(), 5.0, lambda: jogger.answers()[-1]['state'] in FINAL)
+    assert np.linalg.norm(offset(latest(system), tip(released))[0]) < 0.05
+    jogger.run(twist(), 0.3)
+    assert [a['state'] for a in jogger.answers()] == ['accepted', 'stopped']
+    jogger.run(twist(z=0.3), 0.5)
+    assert jogger.ended()['state'] == 'stopped'
+    assert [a['state'] for a in jogger.answers()] == 2 * ['accepted', 'stopped']
+
+
+def test_it_takes_over_and_is_taken_over(system):
+    """A motion, a stream, and a goal afterwards: one final answer each, no step between."""
+    goal = system.send_joints(np.array(READY) + 0.4)
+    system.wait(lambda: system.answers(goal) and np.abs(latest(system) - READY).max() > 0.02)
+    jogger = Jogger(system)
+    jogger.run(twist(y=0.2), 0.6)
+    assert [a['reason'] for a in system.answers(goal)] == ['ACCEPTED', 'SUPERSEDED']
+    target = Target(system, speed=1e-9)
+    target.at = lambda time: HERE.translation
+    target.run(5.0, until=lambda: len(target.session()) > 0)
+    assert [a['state'] for a in jogger.answers()] == ['accepted', 'superseded']
+    before = len(jogger.answers())
+    target.run(0.7)  # so that the jog has paused
+    jogger.run(twist(y=-0.2), 5.0, until=lambda: len(jogger.answers()) > before)
+    assert target.session()[-1]['reason'] == 'SUPERSEDED', target.session()
+    goal = system.send_joints(READY)
+    jogger.run(twist(y=-0.2), 20.0, until=lambda: len(system.answers(goal)) == 2)
+    assert system.final(goal)['state'] == 'reached', 'the jog, which goes on, took it back'
+    assert [a['state'] for a in jogger.answers()] == 2 * ['accepted', 'superseded']
+    system.spin_for(0.6)  # the pause after which the next test may jog
+
+
+WRONG = {
+    'frame_id': twist(x=0.1, frame=''), 'not a link': twist(x=0.1, frame='nowhere'),
+    'finite': twist(x=float('nan')), 'from -1 to 1': twist(x=1.5)}
+
+
+@pytest.mark.fault('goals', 'a jog command with NaN, without a frame or beyond 1',
+                   'the first of a jog is rejected, others are left out; the node goes on')
+def test_commands_that_cannot_be(system):
+    """Each is refused in a sentence: as the first command, and within a jog."""
+    for words, made in WRONG.items():
+        jogger = Jogger(system)
+        jogger.run(made, 1.0, until=jogger.answers)
+        answer = jogger.ended()
+        assert answer['state'] == 'rejected' and words in answer['message'], answer
+        system.destroy_publisher(jogger.publisher)
+        system.spin_for(1.1)  # until another is tried
+    jogger = Jogger(system)
+    jogger.run(twist(y=0.1), 0.5, until=jogger.answers)
+    for made in WRONG.values():
+        jogger.run(made, 0.03)
+        jogger.run(twist(y=0.1), 0.1)
+    assert [a['state'] for a in jogger.answers()] == ['accepted']
+    assert 'a command of the jog is left out' in system.node.output
+    assert jogger.ended()['reason'] == 'STREAM_ENDED'
+
+
+def test_pause(system):
+    """~/pause_servo stops a jog; nothing is jogged until it is called with false."""
+    pause = system.create_client(SetBool, '/ik_node/pause_servo')
+    jogger = Jogger(system)
+    jogger.run(twist(y=0.1), 0.5)
+    assert system.call(pause, SetBool.Request(data=True)).success
+    assert jogger.ended()['reason'] == 'STOPPED'
+    system.wait(lambda: np.abs(speeds(system)[-1]).max() < 1e-9, what='the rest')
+    rest = latest(system)
+    jogger.run(twist(y=0.1), 0.8)
+    assert np.abs(latest(system) - rest).max() < 1e-3 and len(jogger.answers()) == 2
+    assert system.call(pause, SetBool.Request(data=False)).success
+    system.spin_for(0.6)
+    jogger.run(twist(y=0.1), 0.5)
+    assert jogger.ended()['reason'] == 'STREAM_ENDED' and len(jogger.answers()) == 4
+    system.destroy_client(pause)
+
+
+@needs_control_msgs
+def test_joints(system):
+    """Named joints move at the scaled velocity, the others not at all; a twist goes on."""
+    def made(names=('joint_3', 'joint_6'), velocities=(0.4, -0.8), **more):
+        return lambda: JOINT_JOG(joint_names=list(names), velocities=list(velocities), **more)
+
+    jogger = Jogger(system, JOINT_JOG, 'delta_joint_cmds')
+    measured = jogger.run(made(), 1.0)
+    assert jogger.ended()['reason'] == 'STREAM_ENDED'
+    gone = latest(system) - READY
+    assert np.abs(gone[[0, 1, 3, 4]]).max() < 1e-6
+    assert 0.12 < gone[2] < 0.35 and gone[5] == pytest.approx(-2.0 * gone[2], rel=0.1)
+    assert len(measured) > 20
+    for words, wrong in {
+            'joint_9': made(['joint_9'], [0.1]), 'one velocity': made(['joint_1'], []),
+            'displacements': made(displacements=[0.1, 0.1])}.items():
+        other = Jogger(system, JOINT_JOG, 'delta_joint_cmds')
+        other.run(wrong, 1.0, until=other.answers)
+        assert other.ended()['state'] == 'rejected' and words in other.ended()['message']
+        system.spin_for(1.1)  # until another is tried
+    jogger = Jogger(system, JOINT_JOG, 'delta_joint_cmds')
+    jogger.run(made(), 0.5)
+    twisted = Jogger(system)
+    twisted.run(twist(y=0.2), 0.5)
+    assert [a['state'] for a in jogger.answers()] == ['accepted']
+    assert twisted.ended()['reason'] == 'STREAM_ENDED'
+
+
+@pytest.mark.skipif(find_spec('moveit_msgs') is None, reason='moveit_msgs is not on PyPI')
+def test_every_type_is_agreed_to(system):
+    """~/switch_command_type: nothing has to be switched."""
+    from moveit_msgs.srv import ServoCommandType
+    switch = system.create_client(ServoCommandType, '/ik_node/switch_command_type')
+    for number in (0, 1, 2):
+        assert system.call(switch, ServoCommandType.Request(command_type=number)).success
+    system.destroy_client(switch)
+
