@@ -19,7 +19,7 @@ from ik_node.client.errors import (
 from ik_node.client.gripper import Gripper, GripperState
 from ik_node.client.handles import GoalHandle, Handle
 from ik_node.client.scene import SceneClient
-from ik_node.client.streams import Stream
+from ik_node.client.streams import Jog, Stream
 
 __all__ = [
     'Answer',
@@ -31,6 +31,7 @@ __all__ = [
     'Gripper',
     'GripperState',
     'Handle',
+    'Jog',
     'NodeUnreachableError',
     'PostureEntry',
     'PreviewReport',

@@ -13,7 +13,7 @@ from typing import Any, TYPE_CHECKING
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from geometry_msgs.msg import Pose, PoseArray, PoseStamped
+from geometry_msgs.msg import Pose, PoseArray, PoseStamped, TwistStamped
 from nav_msgs.msg import Path
 import numpy as np
 from rclpy.node import Node
@@ -27,7 +27,7 @@ from ik_node.client.gripper import Gripper, GRIPPER_ACTION
 from ik_node.client.handles import GoalHandle, Handle
 from ik_node.client.poses import PoseLike, stamped_orientation, stamped_point, stamped_pose
 from ik_node.client.scene import SceneClient
-from ik_node.client.streams import Stream
+from ik_node.client.streams import Jog, Stream
 from ik_node.ros.clocks import nanoseconds_of
 from ik_node.ros.joint_states import JointStates
 from ik_node.ros.messages import line_to, matrix_from_pose
@@ -98,6 +98,7 @@ class Arm:
         self._states, self._states_topic = JointStates(), ''
         self._tip: PoseStamped | None = None
         self._latest_stream: list[Stream] = []
+        self._latest_jog: list[Jog] = []
         self._connection = Connection(name, namespace, node, timeout, self._create)
 
     def _create(self, connection: Connection) -> list[Any]:
@@ -110,7 +111,9 @@ class Arm:
                                             self._on_postures, 10)
         connection.node.create_subscription(PoseStamped, f'{connection.target}/tip_pose',
                                             self._on_tip_pose, BEST_EFFORT_QOS)
-        return [self.scene.publisher]
+        self._twists = connection.node.create_publisher(
+            TwistStamped, f'{connection.target}/delta_twist_cmds', 1)
+        return [self.scene.publisher, self._twists]
 
     def __repr__(self) -> str:
         return f'Arm({self.name!r})'
@@ -248,6 +251,20 @@ class Arm:
                     time.sleep(0.01)
         """
         return Stream(self._connection, self._base_frame, self._stamp, self._latest_stream)
+
+    def jog(self) -> Jog:
+        """
+        Move the tip at a velocity that is sent again and again.
+
+        ::
+
+            with arm.jog() as jog:
+                while ...:
+                    jog.send(linear=(0.0, 0.0, 0.25))
+                    time.sleep(0.02)
+        """
+        return Jog(self._connection, self._twists, self._base_frame, self._stamp,
+                   self._latest_jog)
 
     def stop(self) -> Handle[str]:
         """Bring the arm to rest within its limits; open goals end as stopped."""

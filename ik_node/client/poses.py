@@ -1,13 +1,21 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Poses, positions and orientations, as users write them, to messages."""
+"""Poses, positions, orientations and twists, as users write them, to messages."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, TYPE_CHECKING, Union
 
-from geometry_msgs.msg import Point, PointStamped, Pose, PoseStamped, Quaternion, QuaternionStamped
+from geometry_msgs.msg import (
+    Point,
+    PointStamped,
+    Pose,
+    PoseStamped,
+    Quaternion,
+    QuaternionStamped,
+    TwistStamped,
+)
 import numpy as np
 
 from ik_node.client.errors import ClientError
@@ -93,6 +101,18 @@ def stamped_orientation(orientation: Any, frame: str | None, default_frame: Fram
     else:
         numbers = _floats(orientation, (4,), 'a quaternion is four numbers x, y, z, w')
     message = QuaternionStamped(quaternion=make_pose((0.0, 0.0, 0.0), numbers).orientation)
+    message.header.frame_id = default_frame() if frame is None else frame
+    return message
+
+
+def stamped_twist(linear: Sequence[float], angular: Sequence[float], frame: str | None,
+                  default_frame: Frame) -> TwistStamped:
+    """Return a linear and an angular velocity (3,) each as a message."""
+    message = TwistStamped()
+    for vector, numbers, name in ((message.twist.linear, linear, 'linear'),
+                                  (message.twist.angular, angular, 'angular')):
+        vector.x, vector.y, vector.z = _floats(
+            numbers, (3,), f'{name} is three numbers, along x, y and z')
     message.header.frame_id = default_frame() if frame is None else frame
     return message
 

@@ -243,7 +243,7 @@ def test_a_stream(system, arm):
                 stream.send(HERE.homogeneous)
                 system.spin_for(0.02)
             _ = 1 / 0
-        with pytest.raises(AnswerTimeoutError, match='took no pose of the stream'), \
+        with pytest.raises(AnswerTimeoutError, match='took nothing of the stream'), \
                 other.stream() as ignored:
             ignored.send(HERE.homogeneous)
         with pytest.raises(GoalNotReachedError, match='STOPPED'):
@@ -256,6 +256,31 @@ def test_a_stream(system, arm):
     with arm.stream() as stream:
         pass
     assert stream.wait() is None
+
+
+def test_a_jog(system, arm):
+    """The tip moves while commands are sent, and rests at the end of the block."""
+    assert arm.joints(READY).wait(20.0).reached
+    system.set_parameters('/ik_node', {'stream.timeout': 0.5})
+    with arm.jog() as jog:
+        for _ in range(30):
+            jog.send(linear=(0.0, 0.25, 0.0))
+            system.spin_for(0.02)
+        sent = monotonic()
+    assert jog.goal.result.reason == 'STREAM_ENDED' and jog.goal.kind == 'jog'
+    assert int(jog.goal.result.values['commands']) > 10
+    way = tip(latest(system)).translation - HERE.translation
+    assert way[1] > 0.02 and np.abs(way[[0, 2]]).max() < 1e-3
+    # It was released: the arm did not go on for the timeout.
+    assert way[1] < 0.1 * 0.6 + 0.03 and monotonic() - sent < 3.0
+    with pytest.raises(ClientError, match='begin another one'):
+        jog.send(linear=(0.0, 0.25, 0.0))
+    with pytest.raises(GoalNotReachedError, match='nowhere'):
+        with arm.jog() as jog:
+            jog.send(angular=(0.0, 0.0, 0.1), frame='nowhere')
+    with pytest.raises(ClientError, match='three numbers'):
+        arm.jog().send(linear=(1.0, 0.0))
+
 
 
 def test_before_a_motion(system, arm):

