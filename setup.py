@@ -48,6 +48,7 @@ setup(
             'ik_viewer = ik_node.entry:viewer',
             'interactive_goal = ik_node.entry:interactive_goal',
             'send_goal = ik_node.entry:send_goal',
+            'ik_jog = ik_node.entry:jog',
             'ik_demo = ik_node.entry:demo',
             'ik_doctor = ik_node.entry:ik_doctor',
             'compare_methods = ik_node.entry:compare_methods',

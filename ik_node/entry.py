@@ -83,6 +83,11 @@ def send_goal() -> NoReturn:
     _run_tool('send_goal', 'ik_node.commands.send_goal')
 
 
+def jog() -> NoReturn:
+    """Move the tip by hand."""
+    _run_tool('jog', 'ik_node.commands.jog')
+
+
 def demo() -> NoReturn:
     """Run the demonstration."""
     _run_tool('demo', 'ik_node.commands.demo')

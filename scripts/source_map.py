@@ -53,7 +53,7 @@ REST = {
     'doctor': '`ik_doctor`',
     'textbook': 'the textbook methods, compared',
     'workspace': 'where an arm reaches',
-    'commands': '`send_goal`, `ik_demo`, `plot_trajectory`',
+    'commands': '`send_goal`, `ik_demo`, `ik_jog`, `plot_trajectory`',
 }
 
 

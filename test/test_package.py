@@ -59,7 +59,7 @@ def test_installed_executables_run(installed):
     environment = {**os.environ, 'PYTHONPATH': str(folder)}
     scripts = {path.name for path in (installed / 'lib/ik_node').iterdir()}
     assert scripts == {'ik_node', 'sim_controller', 'ik_viewer', 'interactive_goal', 'send_goal',
-                       'ik_demo', 'ik_doctor', 'compare_methods', 'plot_trajectory',
+                       'ik_demo', 'ik_doctor', 'ik_jog', 'compare_methods', 'plot_trajectory',
                        'ik_workspace'}
     helped = run(installed / 'lib/ik_node/send_goal', '--help', cwd='/', env=environment)
     assert helped.returncode == 0 and '--xyz' in helped.stdout

@@ -459,6 +459,15 @@ class Arm:
         return self._base_frame()
 
     @property
+    def tip_link(self) -> str:
+        """Return the link that is moved; errors as :attr:`kinematics`."""
+        return self._description.chain.tip_link
+
+    def parameter(self, name: str) -> Any:
+        """Return the value of a parameter of the node, None if there is no such."""
+        return self._connection.parameters([name])[name]
+
+    @property
     def joint_names(self) -> tuple[str, ...]:
         """Return the joints of the arm, in the order of the chain."""
         return tuple(self._description.chain.joint_names)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from math import inf
 from time import monotonic
 from types import TracebackType
-from typing import Any, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING, TypeVar
 
 from builtin_interfaces.msg import Time
 from rclpy.publisher import Publisher
@@ -19,8 +19,6 @@ from ik_node.client.poses import PoseLike, stamped_pose, stamped_twist
 from ik_node.ros.status_messages import answers_stream, JOG_KIND, STREAM_KIND, STREAM_PAUSE_S
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
     from ik_node.client.answers import Answer
     from ik_node.client.connection import Connection
 
@@ -28,6 +26,8 @@ STREAM_TOPIC = 'goal_stream'
 STILL_AXES = (0.0, 0.0, 0.0)
 PAUSE_MARGIN_S = 0.1  # for poses that arrive later than they were sent
 NEGLECT_S = 5.0       # without any answer, after which no pose was taken
+
+Kind = TypeVar('Kind', bound='Repeated')
 
 
 class Repeated:
@@ -121,7 +121,7 @@ class Repeated:
         assert self._first is not None and self._last is not None
         return answers_stream(values, self._first, self._last, self._kind)
 
-    def __enter__(self) -> Self:
+    def __enter__(self: Kind) -> Kind:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,

@@ -20,6 +20,7 @@ SCRIPTS = dict(re.findall(r"'(\w+) = ik_node\.entry:(\w+)'", (ROOT / 'setup.py')
 NODES = {'ik_node': IK_NODE, 'sim_controller': SIM_CONTROLLER, 'ik_viewer': VIEWER_NODE,
          'interactive_goal': INTERACTIVE_GOAL}
 OPTIONS = {'send_goal': ('--xyz', '--joints', '--path'), 'ik_demo': ('--urdf', '--keep'),
+           'ik_jog': ('keyboard', 'joy', 'spacenav'),
            'ik_doctor': ('--node', '--json'), 'compare_methods': ('--methods', '--no-pictures'),
            'plot_trajectory': ('--points', '--show'), 'ik_workspace': ('--box', '--publish')}
 HEAVY_MODULES = ('numpy', 'numba', 'rclpy', 'yaml', 'matplotlib', 'viser', 'lxml', 'scipy')

@@ -270,7 +270,7 @@ def test_a_jog(system, arm):
     assert jog.goal.result.reason == 'STREAM_ENDED' and jog.goal.kind == 'jog'
     assert int(jog.goal.result.values['commands']) > 10
     way = tip(latest(system)).translation - HERE.translation
-    assert way[1] > 0.02 and np.abs(way[[0, 2]]).max() < 1e-3
+    assert way[1] > 0.02 and np.abs(way[[0, 2]]).max() < 5e-3
     # It was released: the arm did not go on for the timeout.
     assert way[1] < 0.1 * 0.6 + 0.03 and monotonic() - sent < 3.0
     with pytest.raises(ClientError, match='begin another one'):
