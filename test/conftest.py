@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 # Files that take longest, minutes of motion in real time: processes begin with them.
 LONGEST_FIRST = tuple(f'ros/test_{name}.py' for name in (
     'viewer_page', 'demo', 'doctor', 'watching', 'joint_states', 'lifecycle', 'interruption',
-    'takeover', 'stream', 'stream_ends', 'interruption_of_paths', 'sim_faults',
+    'takeover', 'stream', 'stream_ends', 'jog', 'interruption_of_paths', 'sim_faults',
     'stream_takeover', 'stream_commands', 'position_output', 'collisions', 'fault_process',
     'start_and_end', 'fault_graph', 'send_goal', 'goal_kinds', 'fault_clock', 'scene_topics',
     'motion', 'parameters', 'fault_restart', 'sim_start', 'soak', 'live_parameters',

@@ -141,7 +141,10 @@ class Pilot:
             self._follow(self._device.held(monotonic()))
         self._follow(Held())
         if self._jog is not None:
-            self._jog.wait()
+            try:
+                self._jog.wait()
+            except ClientError as error:
+                self._device.report(printable(str(error)))
 
     def _follow(self, held: Held) -> None:
         if held.still:

@@ -12,7 +12,17 @@ import sys
 from time import monotonic
 
 from geometry_msgs.msg import TwistStamped
-from harness import DATA, FINAL, latest, MODEL, positions_of, PROGRAM, READY, tip
+from harness import (
+    DATA,
+    FINAL,
+    latest,
+    MODEL,
+    positions_of,
+    PROGRAM,
+    READY,
+    stamp_of,
+    tip,
+)
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -25,6 +35,7 @@ from ik_node.ros.status_messages import answers_stream, JOG_KIND
 
 pytestmark = pytest.mark.real_time
 NODE_LIMITS = {}  # those of the node by default
+LONG_S = 30.0      # for what may take long on a busy machine
 TIMEOUT_S = 0.4   # of the stream: others may keep the machine from its work for so long
 RATE_HZ = 100.0
 # On a busy machine cycles are late, and the joints begin to stop, each by itself.
@@ -84,6 +95,23 @@ class Jogger:
         return self.answers()[-1]
 
 
+def gone(probe):
+    """Return how far the tip is from READY (m), in the base."""
+    return offset(latest(probe))[0]
+
+
+def fastest(states):
+    """Return the highest speed of the tip between joint states 50 ms apart (m/s), by stamps."""
+    tips = [(stamp_of(state), tip(positions_of(state)).translation) for _, state in states]
+    found, k = [], 0
+    for time, p in tips:
+        while tips[k + 1][0] <= time - 0.05:
+            k += 1
+        if time - tips[k][0] >= 0.05:
+            found.append(np.linalg.norm(p - tips[k][1]) / (time - tips[k][0]))
+    return max(found)
+
+
 def offset(q, T=HERE):
     """Return the way of the tip (m) and its rotation vector from a pose, in the base."""
     there = tip(q)
@@ -93,15 +121,17 @@ def offset(q, T=HERE):
 def test_a_twist_moves_the_tip_and_the_dead_man_stops_it(system):
     """Along the axis at the scaled speed; one goal, which ends when no command comes."""
     jogger = Jogger(system)
-    measured = jogger.run(twist(y=-0.25), 1.5)
+    known = len(system.states)
+    measured = jogger.run(twist(y=-0.25), LONG_S, lambda: gone(system)[1] < -0.12)
     answer = jogger.ended()
     assert [a['state'] for a in jogger.answers()] == ['accepted', 'stopped']
     assert answer['reason'] == 'STREAM_ENDED' and 'no command came for 0.4 s' in answer['message']
     assert int(answer['commands']) > 10 and answer['kind'] == 'jog'
     ways = np.array([offset(q)[0] for q in [*measured, latest(system)]])
     assert np.abs(ways[:, [0, 2]]).max() < OFF_PATH_M
-    # 0.1 m/s for 1.5 s and the timeout, less the ramp at the begin.
-    assert -0.25 < ways[-1, 1] < -0.12
+    # Less than 0.1 m/s for the timeout, and the ramp.
+    assert -0.22 < ways[-1, 1] < -0.12
+    assert 0.09 < fastest(system.states[known:]) < 0.12, 'a quarter of jog.scale.linear'
     assert np.linalg.norm(offset(latest(system))[1]) < OFF_PATH_RAD
     rest = latest(system)
     system.spin_for(0.2)
@@ -114,7 +144,7 @@ def test_the_frame_of_the_message(system, frame):
     pin.framesForwardKinematics(MODEL, DATA, np.array(READY))
     axis = DATA.oMf[MODEL.getFrameId(frame)].rotation[:, 0].copy()
     jogger = Jogger(system)
-    jogger.run(twist(x=0.2, rz=0.0, frame=frame), 0.8)
+    jogger.run(twist(x=0.2, frame=frame), LONG_S, lambda: gone(system) @ axis > 0.04)
     assert jogger.ended()['reason'] == 'STREAM_ENDED'
     way, turn = offset(latest(system))
     # Another link may move with the arm.
@@ -127,7 +157,7 @@ def test_rotation_is_about_the_tip(system):
     """With units it is in rad/s; the tip stays where it is."""
     assert system.set_parameters('/ik_node', {'jog.command_in_type': 'speed_units'}).successful
     jogger = Jogger(system)
-    measured = jogger.run(twist(rz=0.5), 1.0)
+    measured = jogger.run(twist(rz=0.5), LONG_S, lambda: offset(latest(system))[1][2] > 0.3)
     jogger.ended()
     turns = np.array([offset(q)[1] for q in [*measured, latest(system)]])
     assert turns[-1, 2] > 0.3 and np.abs(turns[:, :2]).max() < OFF_PATH_RAD
@@ -137,11 +167,11 @@ def test_rotation_is_about_the_tip(system):
 def test_it_turns_round_and_zeros_release_it(system):
     """To and fro in one goal; zeros end it, do not begin another, and are no bar to the next."""
     jogger = Jogger(system)
-    jogger.run(twist(z=0.3), 1.0)
-    top = offset(latest(system))[0][2]
-    measured = jogger.run(twist(z=-0.3), 1.5)
+    jogger.run(twist(z=0.3), LONG_S, lambda: gone(system)[2] > 0.08)
+    top = gone(system)[2]
+    measured = jogger.run(twist(z=-0.3), LONG_S, lambda: gone(system)[2] < top - 0.03)
     assert max(offset(q)[0][2] for q in measured) < top + 0.05
-    assert offset(latest(system))[0][2] < top - 0.03
+    assert gone(system)[2] < top - 0.03
     released = latest(system)
     jogger.run(twist(), 5.0, lambda: jogger.answers()[-1]['state'] in FINAL)
     assert np.linalg.norm(offset(latest(system), tip(released))[0]) < 0.05
@@ -225,12 +255,14 @@ def test_joints(system):
         return lambda: JOINT_JOG(joint_names=list(names), velocities=list(velocities), **more)
 
     jogger = Jogger(system, JOINT_JOG, 'delta_joint_cmds')
-    measured = jogger.run(made(), 1.0)
+    known = len(system.states)
+    jogger.run(made(), LONG_S, lambda: latest(system)[2] > READY[2] + 0.12)
     assert jogger.ended()['reason'] == 'STREAM_ENDED'
-    gone = latest(system) - READY
-    assert np.abs(gone[[0, 1, 3, 4]]).max() < 1e-6
-    assert 0.12 < gone[2] < 0.35 and gone[5] == pytest.approx(-2.0 * gone[2], rel=0.1)
-    assert len(measured) > 20
+    way = latest(system) - READY
+    assert np.abs(way[[0, 1, 3, 4]]).max() < 1e-6
+    assert way[2] > 0.12 and way[5] == pytest.approx(-2.0 * way[2], rel=0.1)
+    most = np.abs(speeds(system)[known:]).max(axis=0)
+    assert most[[2, 5]] == pytest.approx([0.2, 0.4], rel=0.05), '0.4 and 0.8 of jog.scale.joint'
     for words, wrong in {
             'joint_9': made(['joint_9'], [0.1]), 'one velocity': made(['joint_1'], []),
             'displacements': made(displacements=[0.1, 0.1])}.items():
@@ -254,7 +286,6 @@ def test_every_type_is_agreed_to(system):
     for number in (0, 1, 2):
         assert system.call(switch, ServoCommandType.Request(command_type=number)).success
     system.destroy_client(switch)
-
 
 
 @contextmanager
@@ -306,7 +337,7 @@ def test_a_gamepad_moves_the_arm(system):
             while monotonic() < end and not (until and until()):
                 pad.publish(Joy(axes=[0.8, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0],
                                 buttons=[0, 0, 0, 0, button, 0]))
-                system.spin_for(0.05)
+                system.spin_for(0.01)
 
         hold(0, 1.0)
         assert np.abs(latest(system) - READY).max() < 1e-6

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """~/goal_stream to a controller that takes positions or velocities, or has no common clock."""
 
-from harness import ARM, process, READY
+from geometry_msgs.msg import TwistStamped
+from harness import ARM, process, READY, stamped
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
@@ -97,3 +98,44 @@ def test_commands_for_forward_controllers(tmp_path, probe, kind, end):
         # limits of acceleration and jerk: it ramps down, and does not just stop
         assert np.abs(np.diff(values, axis=0)).max() < 0.1
         assert not values[-1].any() and 0.05 < np.abs(values).max() < 2.0
+
+
+def test_a_jog_takes_over_a_stream_of_velocities(tmp_path, probe):
+    """The commands go on without a step, and end at rest."""
+    commands = []
+    probe.create_subscription(Float64MultiArray, 'forward/commands', commands.append, 1000)
+    probe.create_subscription(JointTrajectory, 'forward/joint_trajectory', print, 100)
+    with process('ik_node', tmp_path, {'urdf_file': ARM, 'stream.output': 'velocity',
+                                       'controller': 'forward', 'stream.timeout': 0.5}):
+        q, integrated = np.array(READY), 0
+        probe.wait_for_node()
+        names = [f'joint_{k}' for k in range(1, 7)]
+
+        def tell():
+            nonlocal q, integrated
+            for message in commands[integrated:]:
+                q = q + 0.01 * np.array(message.data)
+            integrated = len(commands)
+            probe.publish_state(names, q, np.zeros(6))
+
+        probe.create_timer(0.01, tell)
+        probe.wait_until_ready()
+        target = Target(probe)
+        target.run(1.5)
+        jogger = probe.publisher(TwistStamped, 'delta_twist_cmds')
+        message = TwistStamped()
+        message.twist.linear.z = 0.2
+        begin = len(commands)
+        for _ in range(60):
+            stamped(probe, message)
+            jogger.publish(message)
+            probe.spin_for(0.02)
+        probe.wait(lambda: probe.statuses[-1]['kind'] == 'jog'
+                   and probe.statuses[-1]['state'] == 'stopped', what='the end of the jog')
+        probe.spin_for(0.3)
+    assert target.session()[-1]['reason'] == 'SUPERSEDED'
+    assert probe.statuses[-1]['reason'] == 'STREAM_ENDED'
+    values = np.array([message.data for message in commands])
+    assert np.abs(values[begin - 1]).max() > 0.02, 'the stream had come to rest'
+    assert np.abs(np.diff(values, axis=0)).max() < 0.1 and not values[-1].any()
+    assert np.abs(values[begin + 30:]).max() > 0.05

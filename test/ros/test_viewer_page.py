@@ -197,6 +197,29 @@ def share_of_change(picture, other):
     return (np.abs(squares[0] - squares[1]).max(axis=2) > 40).mean()
 
 
+def test_the_tip_is_jogged_while_a_button_is_held(window, arm):
+    """Along z of the base, then of the tool; the arm rests when the button is released."""
+    arm.change('/ik_node', stream__timeout=0.5)
+    window.page.get_by_text('Jog', exact=True).click()
+    for label, tool in (('+z', False), ('\N{MINUS SIGN}z', True)):
+        window.check('Axes of the tool', tool)
+        begin, known = tip(latest(arm)), len(arm.statuses)
+        button = window.page.get_by_role('button', name=label, exact=True)
+        button.scroll_into_view_if_needed()
+        button.hover()
+        window.page.mouse.down()
+        window.wait(lambda begin=begin: np.linalg.norm(
+            tip(latest(arm)).translation - begin.translation) > 0.02, 'a motion')
+        window.page.mouse.up()
+        answer = next_end(window, arm, known)
+        assert (answer['kind'], answer['reason']) == ('jog', 'STREAM_ENDED'), answer
+        way = tip(latest(arm)).translation - begin.translation
+        axis = -begin.rotation[:, 2] if tool else np.array([0.0, 0.0, 1.0])
+        assert way @ axis > 0.02 and np.linalg.norm(way - (way @ axis) * axis) < 5e-3
+    window.check('Axes of the tool', False)
+    window.page.get_by_text('Jog', exact=True).click()
+
+
 def test_page_waits_for_the_robot(chromium, shared_system, tmp_path):
     """Without a robot description the page is empty and says so; then it shows the robot."""
     port = free_port()

@@ -23,6 +23,7 @@ from ik_node.text import shown
 
 COMMAND_UNITS = 'unitless', 'speed_units'
 MAX_TWIST = 10.0            # m/s or rad/s, of each component; faster ones are scaled down
+MIN_TWIST = 1e-9            # of the same; slower is at rest
 SAME_DIRECTION_COS = cos(0.05)  # of two twists that ask for one path
 OFF_PATH_SPEED = 0.02       # m/s; below it the tip has turned into the path of a new twist ...
 OFF_PATH_SHARE = 0.05       # ... or below this share of its speed
@@ -71,24 +72,23 @@ class JogOptions:
             If one is not finite, or without a unit and not from -1 to 1.
 
         """
-        self._check(numbers, 'twist')
+        self._check(numbers)
         if self.command_in_type == 'speed_units':
             return numbers
         return numbers * np.repeat([self.linear, self.rotational], 3)
 
     def rates(self, numbers: np.ndarray) -> np.ndarray:
         """Return the velocities of joints (rad/s or m/s); errors as :meth:`twist`."""
-        self._check(numbers, 'velocities')
+        self._check(numbers)
         return numbers if self.command_in_type == 'speed_units' else self.joint * numbers
 
-    def _check(self, numbers: np.ndarray, what: str) -> None:
+    def _check(self, numbers: np.ndarray) -> None:
         if not np.isfinite(numbers).all():
-            raise GoalError(f'the {what} of the jog are not all finite numbers: '
-                            f'{shown(list(numbers))}', Reason.GOAL_NOT_FINITE)
+            raise GoalError(f'the numbers of the jog are {shown(numbers.tolist())}; all of them '
+                            'must be finite', Reason.GOAL_NOT_FINITE)
         if self.command_in_type == 'unitless' and np.abs(numbers).max(initial=0.0) > 1.0:
-            raise GoalError(f'the {what} of the jog are {shown(list(numbers))}; without units '
-                            'they go from -1 to 1, for m/s and rad/s set jog.command_in_type to '
-                            'speed_units')
+            raise GoalError(f'the numbers of the jog are {shown(numbers.tolist())}; they go from '
+                            '-1 to 1, for m/s and rad/s set jog.command_in_type to speed_units')
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,13 +123,14 @@ class JogCommand:
     def __post_init__(self) -> None:
         for name, value in (('twist', self.twist), ('rates', self.rates)):
             if value is not None and not np.isfinite(value).all():
-                raise GoalError(f'the {name} of a jog is {shown(list(value))}; all its numbers '
+                raise GoalError(f'the {name} of a jog is {shown(value.tolist())}; all its numbers '
                                 'must be finite', Reason.GOAL_NOT_FINITE)
 
     @property
     def is_zero(self) -> bool:
         """Return whether nothing is to move."""
-        return not np.any(self.twist if self.rates is None else self.rates)
+        numbers = self.twist if self.rates is None else self.rates
+        return bool(np.abs(numbers).max(initial=0.0) < MIN_TWIST)
 
 
 class JogCommands:

@@ -124,6 +124,7 @@ class Viewer(QosLog, Node):
     def _draw(self) -> None:
         self._panels.handle.tick()
         self._panels.collisions.boxes.tick()
+        self._panels.jog.tick()
         while self._news:
             show, message = self._news.popitem()
             show(message)

@@ -17,6 +17,7 @@ from ik_node.ui.viewer.collision_panel import CollisionPanel
 from ik_node.ui.viewer.event_queue import Inbox
 from ik_node.ui.viewer.goal_list import GoalList, summary, values_of
 from ik_node.ui.viewer.handle_view import HandleView
+from ik_node.ui.viewer.jog_panel import JogPanel
 from ik_node.ui.viewer.joint_sliders import JointPanel
 from ik_node.ui.viewer.plots import Plots
 from ik_node.ui.viewer.scene import Scene
@@ -37,6 +38,7 @@ class Panels:
     ----------
     handle : HandleView
     settings : SettingsPanel
+    jog : JogPanel
     collisions : CollisionPanel
     goals : GoalList
     joints : JointPanel or None
@@ -52,6 +54,8 @@ class Panels:
         self._title = add_title(server)
         self._notice = server.gui.add_html('', visible=False)
         self.handle = HandleView(node, target, server, inbox)
+        self.jog = JogPanel(node, target, server, inbox, lambda: self.handle.handle.frame,
+                            self.handle.say)
         self._joints_place = server.gui.add_folder(None)
         self.settings = SettingsPanel(node, target, server, inbox,
                                       self.handle.handle.commands, self.handle.say)
@@ -89,6 +93,7 @@ class Panels:
         with self._plots_place:
             self.plots = Plots(self._server, chain)
         self.settings.take_chain(chain)
+        self.jog.take_chain(chain)
 
     def take_status(self, message: DiagnosticStatus) -> None:
         """Take a message of ~/status: an answer to a goal."""
@@ -117,6 +122,7 @@ class Panels:
         """
         self.settings.refresh()
         self.collisions.take_check(self.settings.collision_check)
+        self.jog.take_unit(self.settings.command_in_type)
         self.handle.hide_old_answer()
         if self.joints is not None and self.plots is not None:
             self.joints.take_positions(positions)

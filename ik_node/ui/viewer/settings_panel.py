@@ -20,6 +20,8 @@ from ik_node.ui.viewer.event_queue import Inbox
 SCALE_PARAMETER = 'motion.velocity_scale'
 GAINS_PARAMETER = 'solver.null_space_gains'
 CHECK_PARAMETER = 'collision.check'
+JOG_PARAMETER = 'jog.command_in_type'
+SHOWN_PARAMETERS = SCALE_PARAMETER, GAINS_PARAMETER, CHECK_PARAMETER, JOG_PARAMETER
 MAX_GAIN = 5.0          # of a slider, unless the node has a larger one
 REFRESH_PERIOD_S = 1.0  # somebody else may set the parameters, too
 
@@ -37,6 +39,8 @@ class SettingsPanel:
     ----------
     collision_check : bool
         Whether the node checks collisions; true as long as that is not known.
+    command_in_type : str
+        Of jog commands.
 
     """
 
@@ -46,7 +50,7 @@ class SettingsPanel:
         self._client = node.create_client(GetParameters, f'{target}/get_parameters')
         self._target = target
         self._due = -np.inf  # when to ask again (monotonic, s)
-        self.collision_check = True
+        self.collision_check, self.command_in_type = True, 'unitless'
         self._folder = server.gui.add_folder('Settings')
         with self._folder:
             self._scale = server.gui.add_slider(
@@ -93,15 +97,17 @@ class SettingsPanel:
             return
         self._due = now + SERVICE_TIMEOUT_S  # a node that stops now never answers
         future = self._client.call_async(GetParameters.Request(
-            names=[SCALE_PARAMETER, GAINS_PARAMETER, CHECK_PARAMETER]))
+            names=list(SHOWN_PARAMETERS)))
         future.add_done_callback(lambda done: self._take(done.result()))
 
     def _take(self, response: GetParameters.Response | None) -> None:
         self._due = monotonic() + REFRESH_PERIOD_S
         if response is None or any(value.type == ParameterType.PARAMETER_NOT_SET
-                                   for value in response.values) or len(response.values) != 3:
+                                   for value in response.values) \
+                or len(response.values) != len(SHOWN_PARAMETERS):
             return
-        scale, gains, self.collision_check = map(parameter_value_to_python, response.values)
+        scale, gains, self.collision_check, self.command_in_type = map(
+            parameter_value_to_python, response.values)
         self._scale.value = round(100.0 * scale, 1)
         for slider, gain in zip(self._gains, list(gains) * (
                 len(self._gains) if len(gains) == 1 else 1)):

@@ -13,9 +13,9 @@ import pinocchio as pin
 import pytest
 import robots
 
-from ik_node.errors import GoalError, Reason
+from ik_node.errors import GoalError, ParameterError, Reason
 from ik_node.motion.following.follower import Follower
-from ik_node.motion.following.jog import JogCommand
+from ik_node.motion.following.jog import JogCommand, JogOptions
 from ik_node.motion.following.options import FollowOptions, Phase
 from ik_node.motion.trajectory import MotionState
 
@@ -103,7 +103,7 @@ def test_another_frame_turns_the_axes():
     assert way[1] > 0.08 and np.abs(way[[0, 2]]).max() < 3e-4
 
 
-@pytest.mark.parametrize('seed', range(6))
+@pytest.mark.parametrize('seed', range(8))
 def test_every_limit_whatever_is_commanded(seed):
     """Twists and rates that leap, pauses, zeros, and numbers beyond all speeds."""
     random = np.random.default_rng(seed)
@@ -118,7 +118,8 @@ def test_every_limit_whatever_is_commanded(seed):
         if i % 40 == 0:
             kind = random.integers(5)
             twist, rates = random.standard_normal(6), random.standard_normal(chain.n)
-            fast = 10.0**random.uniform(-2.0, 300.0 if random.random() < 0.1 else 1.0)
+            widest = 300.0 if random.random() < 0.3 else 1.0
+            fast = 10.0**random.uniform(-2.0 * widest, widest)
         if kind < 3:
             made.jog(JogCommand(fast * twist, in_tip=kind == 0) if kind < 2
                      else JogCommand(rates=fast * rates), now)
@@ -261,3 +262,21 @@ def test_what_is_refused():
     with pytest.raises(GoalError, match='finite'):
         made.jog(JogCommand(X), np.nan)
     assert made.step(0.01).phase is Phase.WAITING
+
+
+def test_units():
+    """Without units from -1 to 1, times the scales; else as they are."""
+    numbers = np.array([1.0, -0.5, 0.0, 0.5, 0.0, -1.0])
+    options = JogOptions(linear=0.2, rotational=0.6, joint=0.4)
+    assert options.twist(numbers) == pytest.approx([0.2, -0.1, 0.0, 0.3, 0.0, -0.6])
+    assert options.rates(numbers[:2]) == pytest.approx([0.4, -0.2])
+    plain = JogOptions(command_in_type='speed_units')
+    assert (plain.twist(3.0 * numbers) == 3.0 * numbers).all()
+    assert (plain.rates(3.0 * numbers) == 3.0 * numbers).all()
+    for wrong, reason in ((1.01 * numbers, None), (np.nan * numbers, Reason.GOAL_NOT_FINITE)):
+        for read in (options.twist, options.rates):
+            with pytest.raises(GoalError, match='the numbers of the jog are') as caught:
+                read(wrong)
+            assert reason is None or caught.value.reason is reason
+    with pytest.raises(ParameterError, match='unitless or speed_units'):
+        JogOptions(command_in_type='knots')
