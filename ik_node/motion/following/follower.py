@@ -67,6 +67,7 @@ from ik_node.solver.compiled.layout import (
 )
 from ik_node.solver.goal import checked_pose, FREE_AXIS
 
+FULL_POSE_JOINTS = 6  # of an arm that can hold all axes of the pose
 RESTING_SHARE = 0.01  # of the velocity limits; slower joints stop, each as fast as it can
 MAX_RAMP_S = 2.0  # after a jog, within which the tip stays on its path
 MAX_CYCLE_S = 0.05  # after a longer pause the arm is where the last plan took it
@@ -128,10 +129,10 @@ class Follower:
             chain.table, limits.for_streams(), np.array(preferred, dtype=float),
             np.array(bias, dtype=float), goal, float(options.gain),
             float(options.metres_per_radian), float(chain.reach))
-        exact = goal.copy()
-        exact[HALF_WIDTHS:] = 0.0
-        exact[TOLERANCE_AXES] = EXACT_POSE
-        self._jog_model = self._model._replace(goal=exact)
+        jogged = goal.copy()
+        if chain.n >= FULL_POSE_JOINTS:
+            jogged[HALF_WIDTHS:TOLERANCE_AXES], jogged[TOLERANCE_AXES] = 0.0, EXACT_POSE
+        self._jog_model = self._model._replace(goal=jogged)
         # At the end of a jog nothing else moves.
         self._ramp_model = self._jog_model._replace(bias=np.zeros(chain.n))
         self._work = rates_work(chain.n, len(chain.table) - 1)
@@ -247,7 +248,8 @@ class Follower:
         """
         Move at a velocity until `timeout` after the last command; zeros bring the arm to rest.
 
-        The free axes of the options are not free: an axis without velocity is held.
+        An axis without velocity is held.  With less than six joints that is not possible for all
+        of them: then the free axes of the options are free.
 
         Parameters
         ----------

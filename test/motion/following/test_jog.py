@@ -14,6 +14,9 @@ import pytest
 import robots
 
 from ik_node.errors import GoalError, ParameterError, Reason
+from ik_node.kinematics.arm import forward_kinematics
+from ik_node.model.chain import make_chain
+from ik_node.model.urdf import parse_urdf
 from ik_node.motion.following.follower import Follower
 from ik_node.motion.following.jog import JogCommand, JogOptions
 from ik_node.motion.following.options import FollowOptions, Phase
@@ -160,6 +163,26 @@ def test_a_straight_wrist_is_crossed(offset):
     assert min(angles) > 0.9 * 0.05
     off = there(ARM, states) - tip(ARM, q)[:3, 3]
     assert np.abs(off).max() < 2e-3
+
+
+def test_an_arm_of_four_axes():
+    """It moves straight where an axis is free; with six joints the free axes are held."""
+    q, Y = np.array([0.3, 0.5, 0.8, 0.2]), np.eye(6)[1]
+    chain = make_chain(parse_urdf(robots.FOUR_AXES))
+    limits, start = limits_of(chain, 0.5), MotionState.at_rest(q)
+    made = Follower(chain, limits, FollowOptions(free=('rz',), frame='base'))
+    made.begin(start, 0.0)
+    checker = Checker(start, limits)
+    for now in PERIOD_S * np.arange(1, 120):
+        made.jog(JogCommand(0.1 * Y), now)
+        checker.see(now + made.options.look_ahead, made.step(now).state)
+    T, end = (forward_kinematics(chain, each) for each in (q, checker.state.q))
+    way = end[:3, 3] - T[:3, 3]
+    assert way[1] > 0.08 and np.abs(way[[0, 2]]).max() < 1e-3
+    assert end[2, :3] == pytest.approx(T[2, :3], abs=1e-3), 'its pitch'
+    held = FollowOptions(free=('rz',), frame='base')
+    _, states, _ = jogged(ARM, JogCommand(0.1 * Y), 1.0, options=held)
+    assert distances(tip(ARM, HOMES[ARM]), tip(ARM, states[-1, 0]))[1] < 1e-3
 
 
 def test_a_corner_is_not_taken_back():
