@@ -18,7 +18,7 @@ from ik_node.motion.validate import require_jerk, validate
 
 FIRST_RAMP_S = 0.1        # duration of the ramp to the rate of the motion, first try
 RAMP_GROWTH = 1.3         # from one try to the next
-MAX_RAMP_S = 10.0
+MAX_RESUME_RAMP_S = 10.0
 RATE_SHARE = 0.9          # from one rate that is tried to the next
 MIN_RATE = 0.02           # of the time of the motion
 RAMP_POINTS = 20          # at least; between points the controller is near the path
@@ -68,7 +68,7 @@ def plan_path_resume(chain: Chain, active: Trajectory, place: float, start: Star
     # A lower rate may need a shorter ramp.
     while rate > MIN_RATE and (best is None or left / rate < best.duration):
         ramp = FIRST_RAMP_S
-        while ramp < MAX_RAMP_S:
+        while ramp < MAX_RESUME_RAMP_S:
             trajectory = _resumed(active, place, rate, ramp, start, limits, period)
             if best is not None and trajectory.duration >= best.duration:
                 break

@@ -104,9 +104,12 @@ class Jog:
         """Return the axes (3, 3) of a twist, and whether they are fixed to the tip."""
         frame, chain = message.header.frame_id, robot.chain
         link = self._targets.link_of(frame, robot)
+        if link is None and frame == robot.settings.tool_frame:
+            return np.eye(3), True
         if link is not None and not any(
                 joint.moves for joint, _ in path_between(robot.tree, chain.tip_link, link)):
-            return link_pose(robot.tree, link, chain.tip_link, {})[:3, :3], True
+            R_tip_link = link_pose(robot.tree, link, chain.tip_link, {})[:3, :3]
+            return chain.T_link_tool[:3, :3].T @ R_tip_link, True
         return self._targets.frame(message.header, robot)[:3, :3], False
 
     # ---- services -----------------------------------------------------------

@@ -37,6 +37,7 @@ NODE_LIMITS = {}  # those of the node by default
 LONG_S = 30.0      # for what may take long on a busy machine
 TIMEOUT_S = 0.4   # of the stream: others may keep the machine from its work for so long
 RATE_HZ = 100.0
+TOOL_RPY = [0.9, -0.4, 0.7]
 # On a busy machine cycles are late, and the joints begin to stop, each by itself.
 OFF_PATH_M, OFF_PATH_RAD = 2e-2, 5e-2
 JOINT_JOG = joint_jog_type()
@@ -47,8 +48,9 @@ needs_control_msgs = pytest.mark.skipif(
 @pytest.fixture
 def system(shared_system):
     """Return the shared system with the arm at READY, at rest."""
-    assert shared_system.set_parameters('/ik_node', {
-        'stream.timeout': TIMEOUT_S, 'jog.command_in_type': 'unitless'}).successful
+    shared_system.wait(lambda: shared_system.set_parameters('/ik_node', {
+        'stream.timeout': TIMEOUT_S, 'jog.command_in_type': 'unitless',
+        'tool.orientation': [0.0] * 3}).successful, what='rest')
     assert shared_system.final(shared_system.send_joints(READY))['state'] == 'reached'
     return shared_system
 
@@ -136,12 +138,16 @@ def test_a_twist_moves_the_tip_and_the_dead_man_stops_it(system):
     assert np.abs(latest(system) - rest).max() < 1e-9
 
 
-@pytest.mark.parametrize('frame', ['tool0', 'link_6', 'link_2'])
-def test_the_frame_of_the_message(system, frame):
-    """The tool, a link that is fixed to it, and another link: axes of each."""
+@pytest.mark.parametrize('frame, mounted', [
+    ('tool0', False), ('link_6', False), ('link_2', False), ('link_6', True), ('tcp', True)])
+def test_the_frame_of_the_message(system, frame, mounted):
+    """The tip, a link that is fixed to it, another link, and a tool: axes of each."""
     pin.framesForwardKinematics(MODEL, DATA, np.array(READY))
-    axis = DATA.oMf[MODEL.getFrameId(frame)].rotation[:, 0].copy()
-    jogger = Jogger(system)
+    R = HERE.rotation @ pin.rpy.rpyToMatrix(*TOOL_RPY) if frame == 'tcp' \
+        else DATA.oMf[MODEL.getFrameId(frame)].rotation
+    axis, jogger = R[:, 0].copy(), Jogger(system)
+    if mounted:
+        assert system.set_parameters('/ik_node', {'tool.orientation': TOOL_RPY}).successful
     jogger.run(twist(x=0.2, frame=frame), LONG_S, lambda: gone(system) @ axis > 0.04)
     assert jogger.ended()['reason'] == 'STREAM_ENDED'
     way, turn = offset(latest(system))
