@@ -165,6 +165,14 @@ class Handle:
         self._leave()
         self.commands.stop()
 
+    def pause(self) -> None:
+        """Bring the arm to rest on its way."""
+        self.commands.pause(True)
+
+    def go_on(self) -> None:
+        """Go on with the motion that was paused."""
+        self.commands.pause(False)
+
     def to_tip(self) -> None:
         """Bring the handle back to the tip; nothing moves."""
         self._leave()
@@ -260,6 +268,8 @@ MENU_ENTRIES = (
           'The arm moves while the handle is dragged.'),
     Entry('home', Handle.home),
     Entry('stop', Handle.stop),
+    Entry('pause', Handle.pause),
+    Entry('go on', Handle.go_on),
     Entry('position only', Handle.toggle_position, lambda handle: handle.kind is Kind.POSITION,
           'The orientation of the tool is free.'),
     Entry('free about the tool axis', Handle.toggle_pointing,

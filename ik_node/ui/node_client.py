@@ -15,7 +15,7 @@ from rclpy.client import Client
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
-from std_srvs.srv import Trigger
+from std_srvs.srv import SetBool, Trigger
 
 from ik_node.ros.clocks import steady_clock
 from ik_node.ros.goal_answers import publish_stamped
@@ -66,6 +66,7 @@ class Commands:
             for name, message in goal_topics(in_ui_only=True).items()}
         self._triggers = {name: node.create_client(Trigger, f'{target}/{name}')
                           for name in ('plan', 'home', 'stop')}
+        self._pauser = node.create_client(SetBool, f'{target}/pause')
         self._setter = node.create_client(SetParametersAtomically,
                                           f'{target}/set_parameters_atomically')
 
@@ -113,6 +114,11 @@ class Commands:
     def stop(self, answer: Answer | None = None) -> None:
         """Bring the arm to rest."""
         self._trigger('stop', answer)
+
+    def pause(self, rest: bool, answer: Answer | None = None) -> None:
+        """Bring the arm to rest on its way, or let it go on."""
+        self._call(self._pauser, 'pause', SetBool.Request(data=rest),
+                   lambda response: (response.success, response.message), answer or self._say)
 
     def set(self, values: Mapping[str, Any], answer: Answer | None = None) -> None:
         """Set parameters of the ik_node by their names, all or none."""

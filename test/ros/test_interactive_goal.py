@@ -38,7 +38,7 @@ HERE = tip(READY)
 NEAR = pin.SE3(pin.rpy.rpyToMatrix(0.1, 0.0, 0.1) @ HERE.rotation,
                HERE.translation + [0.02, -0.1, -0.05])
 LABELS = ['plan', 'move', 'move in a line', 'handle to tip', '[ ] follow while dragging', 'home',
-          'stop', '[ ] position only', '[ ] free about the tool axis']
+          'stop', 'pause', 'go on', '[ ] position only', '[ ] free about the tool axis']
 # A busy machine is not what is tested here.
 PATIENT = {'state__timeout': 10.0, 'watch__start_timeout': 10.0, 'stream__timeout': 0.5}
 

@@ -339,16 +339,20 @@ def test_free_about_the_tool_axis(window, arm):
     assert np.allclose(tip(latest(arm)).rotation[:, 2], axis, atol=1e-4)
 
 
-def test_home_and_stop(window, arm):
-    """Stop ends the motion to home; the next one arrives."""
+def test_home_stop_and_pause(window, arm):
+    """Stop ends the motion to home; the next one rests on its way, goes on, and arrives."""
     arm.change('/ik_node', motion__velocity_scale=0.02)
     window.press('Home')
     window.wait(lambda: arm.statuses, 'a goal')
     window.press('Stop')
     assert next_end(window, arm, 0)['reason'] == 'STOPPED'
     known = len(arm.statuses)
-    arm.change('/ik_node', motion__velocity_scale=0.5)
+    arm.change('/ik_node', motion__velocity_scale=0.2)
     window.press('Home')
+    window.wait(lambda: arm.states and any(arm.states[-1][1].velocity), 'the way')
+    window.press('Pause')
+    window.wait(lambda: arm.statuses[-1]['reason'] == 'PAUSED', 'the pause')
+    window.press('Go on')
     assert next_end(window, arm, known)['state'] == 'reached'
 
 

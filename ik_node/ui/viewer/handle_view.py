@@ -84,7 +84,7 @@ class HandleView:
         with gui.add_folder('Goal'):
             self._reach = gui.add_html('')
             self._add_button(inbox, self._entry('move'), None)
-            for label in ('move in a line', 'plan', 'home', 'handle to tip'):
+            for label in ('move in a line', 'plan', 'home', 'handle to tip', 'pause', 'go on'):
                 mark(self._server, PLAIN_STYLE, HALF_STYLE)
                 self._add_button(inbox, self._entry(label), None)
             for entry in MENU_ENTRIES:
