@@ -25,7 +25,7 @@ from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask, Paused
 from ik_node.node.motion import Motion
 from ik_node.node.robot import Robot, RobotHolder
-from ik_node.ros.status_messages import GoalState
+from ik_node.ros.status_messages import GoalState, JOG_KIND, STREAM_KIND
 
 MIN_REST_OF_MOTION_S = 0.02  # with less left, the motion ends rather than pauses
 
@@ -67,9 +67,9 @@ class Pause:
         if task is None or not robot.moves:
             raise GoalError('no goal is on its way, so nothing can be paused',
                             Reason.CALL_INVALID)
-        if task.halt is not None or task.kind == 'stream':
-            raise GoalError('a stream is paused by its sender: send the same pose again and '
-                            'again', Reason.CALL_INVALID)
+        if task.kind in (STREAM_KIND, JOG_KIND):
+            raise GoalError(f'a {task.kind} is paused by its sender: send the same pose again and '
+                            'again, or no velocity', Reason.CALL_INVALID)
         found: list[tuple[Trajectory, PathStop]] = []
 
         def on_path(start: StartState, limits: MotionLimits) -> Trajectory:
