@@ -278,9 +278,9 @@ def test_a_jog(system, arm):
     with pytest.raises(GoalNotReachedError, match='nowhere'):
         with arm.jog() as jog:
             jog.send(angular=(0.0, 0.0, 0.1), frame='nowhere')
+            system.wait(lambda: jog.goal.done, 10.0, 'the refusal')  # the end of it sends zeros
     with pytest.raises(ClientError, match='three numbers'):
         arm.jog().send(linear=(1.0, 0.0))
-
 
 
 def test_before_a_motion(system, arm):
