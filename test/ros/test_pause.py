@@ -37,6 +37,7 @@ SLOW = {'motion__velocity_scale': 0.3}
 def system(shared_system):
     with lent(shared_system) as probe:
         probe.pauser = probe.create_client(SetBool, '/ik_node/pause')
+        probe.wait(lambda: probe.states, what='joint states')
         yield probe
         probe.destroy_client(probe.pauser)
 
