@@ -62,9 +62,10 @@ class Jog:
                                      BEST_EFFORT_QOS)
         node.create_service(SetBool, '~/pause_servo', self._on_pause)
         types = moveit_types()
-        if types is not None:
-            node.create_service(types.srv.ServoCommandType, '~/switch_command_type',
-                                self._on_switch)
+        # Older versions of moveit_msgs do not have it.
+        switch = getattr(types.srv, 'ServoCommandType', None) if types is not None else None
+        if switch is not None:
+            node.create_service(switch, '~/switch_command_type', self._on_switch)
 
     def _on_twist(self, message: TwistStamped, info: MessageInfo) -> None:
         self._take(message, twist_numbers(message.twist), partial(self._read_twist, message, info))
