@@ -353,6 +353,8 @@ class Arm:
         handle: Handle[PreviewReport] = Handle(self._connection, 'the preview')
         for older in [*self._previews.values()]:
             older.finish(error=ClientError('a newer preview took its place'))
+        for older_list in [*self._lists.values()]:
+            older_list.finish(error=ClientError('a newer preview took its place'))
         message.header.stamp = self._stamp(message)
         stamp = stamp_text(message.header.stamp)
         self._previews[stamp] = handle

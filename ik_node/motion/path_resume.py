@@ -64,7 +64,7 @@ def plan_path_resume(chain: Chain, active: Trajectory, place: float, start: Star
         raise TrajectoryError(f'the arm is no longer where the motion was paused (a joint is '
                               f'{away:.3g} rad or m away); send the goal again')
     best, error = None, None
-    rate, left = _tip_rate(chain, active, place, limits), active.duration - place
+    rate, left = _first_rate(chain, active, place, limits), active.duration - place
     # A lower rate may need a shorter ramp.
     while rate > MIN_RATE and (best is None or left / rate < best.duration):
         ramp = FIRST_RAMP_S
@@ -86,12 +86,13 @@ def plan_path_resume(chain: Chain, active: Trajectory, place: float, start: Star
     return best
 
 
-def _tip_rate(chain: Chain, active: Trajectory, place: float, limits: MotionLimits) -> float:
-    """Return the rate, 1 at most, at which the tip is not too fast on the rest of a motion."""
+def _first_rate(chain: Chain, active: Trajectory, place: float, limits: MotionLimits) -> float:
+    """Return the rate, 1 at most, above which the rest of a motion breaks a limit for sure."""
     count = max(2, int((active.duration - place) / TIP_POINT_PERIOD_S))
-    states = states_at(active, np.linspace(place, active.duration, count))
-    return 1.0 / max(1.0, float(speed_shares(chain, limits.tip, states[:, 0],
-                                             states[:, 1]).max()))
+    q, qd, qdd = states_at(active, np.linspace(place, active.duration, count)).swapaxes(0, 1)
+    return 1.0 / max(1.0, float(speed_shares(chain, limits.tip, q, qd).max()),
+                     float((np.abs(qd) / limits.velocity).max()),
+                     float((np.abs(qdd) / limits.acceleration).max()) ** 0.5)
 
 
 def _resumed(active: Trajectory, place: float, rate: float, duration: float, start: StartState,

@@ -11,7 +11,9 @@ import numpy as np
 
 from ik_node.errors import TrajectoryError
 from ik_node.kinematics.kernels import compiled, inner
+from ik_node.motion.interpolation import segments
 from ik_node.motion.limits import MotionLimits
+from ik_node.motion.quintic import jerk
 from ik_node.motion.sampling import acceleration, position, quintic_between, velocity
 from ik_node.motion.trajectory import Trajectory
 from ik_node.text import quote
@@ -77,10 +79,11 @@ def require_jerk(trajectory: Trajectory, limits: MotionLimits) -> None:
         Naming joint and value.
 
     """
-    times, states = trajectory.with_start()
-    first = trajectory.lead_points
-    steps = np.diff(times)[first:, None]
-    peaks = np.abs(quintic_jerks(steps, *states[:, first:-1], *states[:, first + 1:])).max(
+    _, lengths, c = segments(trajectory)
+    lengths, c = lengths[trajectory.lead_points:, None], c[:, trajectory.lead_points:]
+    with np.errstate(divide='ignore', invalid='ignore'):
+        extreme = np.clip(np.nan_to_num(-c[4] / (5.0 * c[5])), 0.0, lengths)
+    peaks = np.abs([jerk(c, t) for t in (np.zeros_like(lengths), extreme, lengths)]).max(
         axis=(0, 1), initial=0.0)
     beyond = peaks - (1.0 + JERK_SLACK) * limits.jerk
     if (beyond > 0.0).any():
@@ -88,32 +91,6 @@ def require_jerk(trajectory: Trajectory, limits: MotionLimits) -> None:
         raise TrajectoryError(f'jerk {peaks[joint]:.6g} of joint '
                               f'{quote(trajectory.joint_names[joint])} is above '
                               f'{limits.jerk[joint]:.6g}')
-
-
-def quintic_jerks(steps: np.ndarray, q0: np.ndarray, qd0: np.ndarray, qdd0: np.ndarray,
-                  q1: np.ndarray, qd1: np.ndarray, qdd1: np.ndarray) -> np.ndarray:
-    """
-    Return the jerk of quintics at their ends and where it is extreme, (3, k, n).
-
-    Parameters
-    ----------
-    steps : (k, 1) array
-        Durations, s.
-    q0, qd0, qdd0, q1, qd1, qdd1 : (k, n) arrays
-        States at the begins and at the ends.
-
-    """
-    d = q1 - q0 - steps * (qd0 + 0.5 * steps * qdd0)
-    v = qd1 - qd0 - steps * qdd0
-    a = qdd1 - qdd0
-    # q(t) = ... + c3 t^3 + c4 t^4 + c5 t^5
-    c3 = (10.0 * d / steps - 4.0 * v + 0.5 * steps * a) / steps**2
-    c4 = (-15.0 * d / steps + 7.0 * v - steps * a) / steps**3
-    c5 = (6.0 * d / steps - 3.0 * v + 0.5 * steps * a) / steps**4
-    with np.errstate(divide='ignore', invalid='ignore'):
-        t = np.clip(np.nan_to_num(-c4 / (5.0 * c5)), 0.0, steps)
-    return np.stack([6.0 * c3 + t * (24.0 * c4 + 60.0 * c5 * t)
-                     for t in (np.zeros_like(t), t, np.broadcast_to(steps, t.shape))])
 
 
 class Fault(NamedTuple):

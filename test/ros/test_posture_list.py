@@ -129,6 +129,9 @@ def test_in_a_program(system):
         for entry in entries:
             assert np.linalg.norm(tip(entry.q).translation - tip(START).translation) < 1e-5
             assert entry.free == (entry.clearance > MARGIN) and entry.message
+        first, second = (arm.list_postures(tip(START).homogeneous) for _ in range(2))
+        system.wait(lambda: first.done and second.done, 30.0, 'both')
+        assert second.wait() and 'newer preview' in str(first.exception)
         far = arm.list_postures([5.0, 0.0, 0.4], rpy=(0.0, 0.0, 0.0))
         system.wait(lambda: far.done, 30.0, 'the refusal')
         with pytest.raises(ClientError, match='out of reach'):
