@@ -140,8 +140,12 @@ def _gaps(message, other) -> np.ndarray:
 
 
 def _shared(message, other) -> int:
-    """Return how many of the first points are on an earlier motion, which has a stamp, too."""
-    if other.streamed or not other.stamp:
+    """
+    Return how many of the first points are on an earlier motion, which has a stamp, too.
+
+    That may be the last of a stream, if the motion that took it over came too late.
+    """
+    if not other.stamp:
         return 0
     on_it = (_gaps(message, other) <= ON_IT).all(axis=1)
     return int(np.argmin(on_it)) if not on_it.all() else len(on_it)
