@@ -57,7 +57,11 @@ class MoveItKinematics:
         return response
 
     def _on_fk(self, request: Any, response: Any) -> Any:
-        """Return the poses of the links that are known; INVALID_LINK_NAME if one is not."""
+        """
+        Return the poses of the links that are known; INVALID_LINK_NAME if one is not.
+
+        The parameter tool.frame names the tool centre point.
+        """
         look_for_others(self._node, 'compute_fk')
         try:
             robot = self._requests.robot()
@@ -69,13 +73,17 @@ class MoveItKinematics:
         except RequestError as error:
             set_error_code(response.error_code, error.code, str(error))
             return response
+        if robot.chain.tip_link in poses:  # a link of that name comes first
+            poses.setdefault(robot.settings.tool_frame,
+                             poses[robot.chain.tip_link] @ robot.chain.T_link_tool)
         for name in request.fk_link_names:
             if name in poses:
                 made = PoseStamped(header=Header(frame_id=frame, stamp=request.header.stamp))
                 fill_pose(made.pose, T_frame_base @ poses[name])
                 response.pose_stamped.append(made)
                 response.fk_link_names.append(name)
-        unknown = [name for name in request.fk_link_names if name not in robot.tree.links]
+        links = {*robot.tree.links, robot.settings.tool_frame}
+        unknown = [name for name in request.fk_link_names if name not in links]
         if unknown or not request.fk_link_names:
             set_error_code(response.error_code, 'INVALID_LINK_NAME',
                            f'{", ".join(map(quote, unknown))}: not links of the robot'

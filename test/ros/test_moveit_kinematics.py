@@ -110,6 +110,9 @@ def test_a_tool(kinematics):
         assert probe.set_parameters('/ik_node', {'tool.position': [0.0, 0.05, 0.2]}).successful
         try:
             code, found = kinematics.ik(goal_of(T), seed=ELSEWHERE, ik_link_name=link)
+            if link:
+                poses = kinematics.fk([link], robot_state=state(ELSEWHERE))[1]
+                assert np.allclose(poses[link], T, atol=1e-6), (link, poses)
         finally:
             assert probe.set_parameters('/ik_node', {'tool.position': [0.0] * 3}).successful
         assert code == 'SUCCESS' and np.allclose(found, ELSEWHERE, atol=1e-4), (link, found)
