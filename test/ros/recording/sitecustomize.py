@@ -11,6 +11,7 @@ from importlib.abc import MetaPathFinder
 from importlib.util import find_spec
 from inspect import signature
 import json
+from math import isfinite, isinf
 import os
 import sys
 from time import monotonic
@@ -86,10 +87,14 @@ def wrap_node(node_class):
         def keep_joints(given):
             try:
                 message = deserialize_message(given, msg_type) if named.get('raw') else given
-                velocities = message.velocity or [0.0] * len(message.name)
-                joints.update(zip(message.name, zip(message.position, velocities)))
             except RuntimeError:
-                pass  # no message: that is for the node to say
+                return  # no message: that is for the node to say
+            names, positions = message.name, message.position
+            velocities = message.velocity or [0.0] * len(names)
+            # What the node must not believe either is not where the joints are.
+            if len(names) == len(positions) == len(velocities) == len({*names}):
+                joints.update({name: (q, qd) for name, q, qd in zip(names, positions, velocities)
+                               if isfinite(q) and not isinf(qd)})
 
         # rclpy looks at the signature whether a callback takes what is known of the message.
         both = len(signature(callback).parameters) == 2
