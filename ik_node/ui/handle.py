@@ -75,6 +75,8 @@ class Handle:
         Frame of the pose; empty before the first pose of the tip.
     T : (4, 4) array
         The pose, in `frame`.
+    listed : str
+        Stamp of the list of postures that was asked for; '' if the handle has moved since.
 
     """
 
@@ -92,6 +94,8 @@ class Handle:
         self._kept = False       # dragged during a motion: does not return to the tip after it
         self._previews: deque[str] = deque(maxlen=100)  # stamps of the previews asked for
         self._plans = ''         # stamp of the preview after which to plan
+        self.listed = ''
+        self._lists = False      # whether the list waits for the answer to its preview
         node.create_subscription(PoseStamped, f'{target}/tip_pose', self._on_tip_pose, 1)
         node.create_subscription(DiagnosticStatus, f'{target}/preview', self._on_preview, 1)
         self._pulled = 0.0       # time of the last drag (monotonic, s)
@@ -103,7 +107,7 @@ class Handle:
 
     def drag(self, frame: str, T_frame_tip: np.ndarray) -> None:
         """Start or continue dragging the handle to a pose (4, 4) in `frame`."""
-        self.frame, self.T = frame, T_frame_tip
+        self.frame, self.T, self.listed = frame, T_frame_tip, ''
         self._kept = self._tip.moves and not self.following
         if not self.following:
             self.dragging = True
@@ -144,6 +148,11 @@ class Handle:
         """Plan the motion to the handle and show it; nothing moves."""
         self._show()
         self._plans = self._previews[-1]
+
+    def list_postures(self) -> None:
+        """Ask for all postures that reach the handle; nothing moves."""
+        self._show()
+        self.listed, self._lists = self._previews[-1], True
 
     def move(self) -> None:
         """Move the tip to the handle."""
@@ -221,7 +230,7 @@ class Handle:
             self._kept = False
 
     def _move_to_tip(self) -> None:
-        self.frame, self.T = self._tip_frame, self._T_tip
+        self.frame, self.T, self.listed = self._tip_frame, self._T_tip, ''
         self._view.show_pose(self.frame, self.T)
         self._forget()
 
@@ -234,6 +243,9 @@ class Handle:
         if stamp == self._plans:
             self._plans = ''
             self.commands.plan()
+        if stamp == self.listed and self._lists:
+            self._lists = False
+            self.commands.list_postures()
 
 
 @dataclass(frozen=True)

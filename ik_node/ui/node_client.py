@@ -65,7 +65,7 @@ class Commands:
                                         GOAL_DEPTH if name.startswith('goal_') else 1)
             for name, message in goal_topics(in_ui_only=True).items()}
         self._triggers = {name: node.create_client(Trigger, f'{target}/{name}')
-                          for name in ('plan', 'home', 'stop')}
+                          for name in ('plan', 'list_postures', 'home', 'stop')}
         self._pauser = node.create_client(SetBool, f'{target}/pause')
         self._setter = node.create_client(SetParametersAtomically,
                                           f'{target}/set_parameters_atomically')
@@ -106,6 +106,10 @@ class Commands:
     def plan(self, answer: Answer | None = None) -> None:
         """Plan and show the motion to the last preview; nothing moves."""
         self._trigger('plan', answer)
+
+    def list_postures(self, answer: Answer | None = None) -> None:
+        """Have all postures of the last preview published on ~/postures; nothing moves."""
+        self._trigger('list_postures', answer)
 
     def home(self, answer: Answer | None = None) -> None:
         """Move to the preferred posture."""

@@ -6,6 +6,7 @@ from contextlib import closing, contextmanager, ExitStack
 import re
 from urllib.parse import urlparse
 
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Vector3
 from harness import (
     ARM,
@@ -337,6 +338,34 @@ def test_free_about_the_tool_axis(window, arm):
     w, x, y, z = wanted[3:]
     axis = [2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)]
     assert np.allclose(tip(latest(arm)).rotation[:, 2], axis, atol=1e-4)
+
+
+def test_postures_of_the_handle(window, arm):
+    """Each is a button, which shows it and sets the sliders to it; a drag takes the list away."""
+    lists, panel = [], window.page.get_by_text('Postures', exact=True)
+    arm.create_subscription(DiagnosticArray, '/ik_node/postures', lists.append, 1)
+    entries = window.page.get_by_role('button', name=re.compile(r'^[✓!✗] \d+: '))
+    pull(window)
+    panel.click()
+    window.press('List postures')
+    window.wait(lambda: lists and entries.count() == len(lists[-1].status), 'the list')
+    found = [{pair.key: pair.value for pair in status.values} for status in lists[-1].status]
+    free = [values['colour'] != 'red' for values in found]
+    assert len(found) > 1 and free.count(True) > 1
+    number = len(free) - 1 - free[::-1].index(True)  # the last free one: not the nearest
+    q = np.array(found[number]['q'].split(), dtype=float)
+    entries.nth(number).click()
+    window.wait(lambda: abs(slider_value(window, 'joint_2') - q[1]) < 1e-3
+                and window.visible('/ghost'), 'the sliders')
+    window.reads(f'{number + 1}: {lists[-1].status[number].message}')
+    assert not arm.statuses
+    wanted = window.pose(HANDLE)
+    window.press('Move to these joints')
+    assert next_end(window, arm, 0)['state'] == 'reached'
+    assert np.abs(latest(arm) - q).max() < 1e-6 and off(wanted, tip(latest(arm))) < 1e-4
+    pull(window)
+    window.wait(lambda: entries.count() == 0, 'no list')
+    panel.click()
 
 
 def test_home_stop_and_pause(window, arm):

@@ -10,6 +10,7 @@ from html import escape
 from diagnostic_msgs.msg import DiagnosticStatus
 import viser
 
+from ik_node.ros.status_messages import values_of
 from ik_node.ui.viewer.style import CSS_AMBER, CSS_GREEN, CSS_RED, line
 
 SHOWN_GOALS = 5
@@ -46,11 +47,6 @@ class GoalList:
             self._latest.pop(next(iter(self._latest)))
         entries = ''.join(map(_entry, reversed(self._latest.values())))
         self._html.content = f'<div style="{LIST_CSS}">{entries}</div>'
-
-
-def values_of(message: DiagnosticStatus) -> dict[str, str]:
-    """Return the key-value pairs of a status message."""
-    return {pair.key: pair.value for pair in message.values}
 
 
 def summary(message: DiagnosticStatus) -> str:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import degrees, pi
 from time import monotonic
@@ -134,6 +134,14 @@ class JointPanel:
         value = slider.value
         slider.value = slider.min if value != slider.min else slider.max
         slider.value = value
+
+    def choose(self, positions: Sequence[float]) -> None:
+        """Touch all sliders: move them to positions in the order of the chain, rad or m."""
+        self._touched = dict(zip(self._chain.joint_names, positions))
+        for name, value in shown_posture(self._chain, self._touched).items():
+            self._sliders[name].value = value
+            self._settling[name] = monotonic()
+        self._goal_stamp = ''
 
     def take_answer(self, stamp: str, state: str) -> None:
         """Take an answer to a goal: when theirs is reached, the sliders follow the arm again."""

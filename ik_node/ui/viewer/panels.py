@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from time import monotonic
 
@@ -13,13 +13,16 @@ from rclpy.node import Node
 import viser
 
 from ik_node.model.chain import Chain
+from ik_node.ros.status_messages import values_of
 from ik_node.ui.viewer.collision_panel import CollisionPanel
 from ik_node.ui.viewer.event_queue import Inbox
-from ik_node.ui.viewer.goal_list import GoalList, summary, values_of
+from ik_node.ui.viewer.goal_list import GoalList, summary
 from ik_node.ui.viewer.handle_view import HandleView
 from ik_node.ui.viewer.jog_panel import JogPanel
 from ik_node.ui.viewer.joint_sliders import JointPanel
 from ik_node.ui.viewer.plots import Plots
+from ik_node.ui.viewer.posture_panel import PosturePanel
+from ik_node.ui.viewer.robot_view import Colour
 from ik_node.ui.viewer.scene import Scene
 from ik_node.ui.viewer.settings_panel import SettingsPanel
 from ik_node.ui.viewer.style import add_page_style, add_title, CSS_AMBER, title_html
@@ -39,6 +42,7 @@ class Panels:
     handle : HandleView
     settings : SettingsPanel
     jog : JogPanel
+    postures : PosturePanel
     collisions : CollisionPanel
     goals : GoalList
     joints : JointPanel or None
@@ -56,6 +60,8 @@ class Panels:
         self.handle = HandleView(node, target, server, inbox)
         self.jog = JogPanel(node, target, server, inbox, lambda: self.handle.handle.frame,
                             self.handle.say)
+        self.postures = PosturePanel(node, target, server, inbox, self.handle.handle,
+                                     self.handle.say, self._choose)
         self._joints_place = server.gui.add_folder(None)
         self.settings = SettingsPanel(node, target, server, inbox,
                                       self.handle.handle.commands, self.handle.say)
@@ -75,11 +81,13 @@ class Panels:
         server.gui.main_panel.set_width(PANEL_WIDTH_PX)
         side.dock_left()
         side.set_width(PANEL_WIDTH_PX)
+        self._chain: Chain | None = None
         self.joints: JointPanel | None = None
         self.plots: Plots | None = None
 
     def take_chain(self, chain: Chain, robot_name: str) -> None:
         """Show the controls and plots of these joints, and the name of the robot."""
+        self._chain = chain
         self._title.content = title_html(f'{robot_name} - {PROGRAM_NAME}')
         self._server.gui.set_panel_label(robot_name)
         self.handle.set_reach(chain.reach)
@@ -94,6 +102,12 @@ class Panels:
             self.plots = Plots(self._server, chain)
         self.settings.take_chain(chain)
         self.jog.take_chain(chain)
+
+    def _choose(self, q: Sequence[float], colour: Colour) -> None:
+        """Set the joint sliders to a posture (n,), rad or m, and show it in a colour."""
+        if self._chain is not None and self.joints is not None and len(q) == self._chain.n:
+            self.joints.choose(q)
+            self._scene.show_ghost(dict(zip(self._chain.joint_names, q)), colour)
 
     def take_status(self, message: DiagnosticStatus) -> None:
         """Take a message of ~/status: an answer to a goal."""
@@ -124,6 +138,7 @@ class Panels:
         self.collisions.take_check(self.settings.collision_check)
         self.jog.take_unit(self.settings.command_in_type)
         self.handle.hide_old_answer()
+        self.postures.refresh()
         if self.joints is not None and self.plots is not None:
             self.joints.take_positions(positions)
             self.plots.draw(monotonic())

@@ -60,7 +60,8 @@ class Scene:
         # For each window the aspect and the place of the camera after its last framing.
         self._framed: dict[int, tuple[float, np.ndarray]] = {}
         self._ghost: dict[str, float] = {}
-        self._chosen = False  # whether the ghost is that of the sliders, not of the ik_node
+        # Of a ghost that was chosen on the page; None if it is that of the ik_node.
+        self._chosen_colour: Colour | None = None
         self._ghost_colour: Colour = NEUTRAL_COLOUR
         self._drawn: tuple | None = None  # state that robot and ghost were last drawn in
         self._poses: dict[str, np.ndarray] = {}  # of the links of the robot, in its root
@@ -98,7 +99,7 @@ class Scene:
 
     def draw_robot(self, positions: Mapping[str, float]) -> None:
         """Draw the robot and its ghost; links whose joints have no known position are hidden."""
-        seen = dict(positions), self._ghost, self._chosen, self._ghost_colour
+        seen = dict(positions), self._ghost, self._chosen_colour, self._ghost_colour
         if self._tree is None:
             return
         if self._shadow_due and self._ground.due():
@@ -116,7 +117,7 @@ class Scene:
             each.place(poses)
         self._ghost_view.show(bool(self._ghost))
         if self._ghost:
-            self._ghost_view.paint(NEUTRAL_COLOUR if self._chosen else self._ghost_colour)
+            self._ghost_view.paint(self._chosen_colour or self._ghost_colour)
             ghost = link_poses(self._tree, self._tree.root, {**positions, **self._ghost})
             # Ghost links that coincide with links of the robot would flicker.
             self._ghost_view.place({
@@ -127,12 +128,12 @@ class Scene:
         """Show the ghost at the positions of a message; without names hide it."""
         self._ghost = {name: position for name, position in zip(message.name, message.position)
                        if isfinite(position)}
-        self._chosen = False
+        self._chosen_colour = None
 
-    def show_ghost(self, posture: dict[str, float]) -> None:
-        """Show the ghost at positions of the sliders, in a neutral colour; without any hide it."""
+    def show_ghost(self, posture: dict[str, float], colour: Colour = NEUTRAL_COLOUR) -> None:
+        """Show the ghost at positions that were chosen on the page; without any hide it."""
         self._ghost = posture
-        self._chosen = True
+        self._chosen_colour = colour
 
     def take_markers(self, message: MarkerArray) -> None:
         """Draw the markers; the markers of the ghost only give its colour."""

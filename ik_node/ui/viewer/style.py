@@ -56,9 +56,9 @@ def title_html(title: str) -> str:
             'onload="document.title=this.dataset.title"></style>')
 
 
-def mark(server: viser.ViserServer, *styles: str) -> None:
-    """Give styles to the element that is added next."""
-    server.gui.add_html(f'<span class="{" ".join(styles)}" hidden></span>')
+def mark(server: viser.ViserServer, *styles: str) -> viser.GuiHtmlHandle:
+    """Give styles to the element that is added next; return the mark."""
+    return server.gui.add_html(f'<span class="{" ".join(styles)}" hidden></span>')
 
 
 def line(content: str) -> str:
