@@ -53,6 +53,7 @@ DEFINITIONS_VARIABLE = 'IK_NODE_MESSAGE_DEFINITIONS'
 DEFAULT_PREFIX = '.build/messages'
 # What tests need; what these consist of is built as well.
 NEEDED_INTERFACES = (
+    'control_msgs/action/ExecuteMotionPrimitiveSequence',
     'control_msgs/action/FollowJointTrajectory',
     'control_msgs/action/GripperCommand',
     'control_msgs/msg/JointJog',

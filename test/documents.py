@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 import re
 import shlex
@@ -150,6 +151,8 @@ def _check_ros2(verb: str, *words: str) -> None:
     elif verb == 'service':
         kind = topics()[words[1].replace('/ik_node/', '~/')]
         assert words[0] == 'call' and words[2].replace('/srv/', '/') == kind, words
+    elif verb == 'action':
+        _check_action(*(word for word in words[1:] if not word.startswith('--')))
     elif verb == 'param':
         rows = {row.name: row for row in TABLES[words[1].lstrip('/')]}
         assert words[2] in rows, f'no parameter {words[2]}'
@@ -172,13 +175,25 @@ def _check_topic(name: str, kind: str = '', message: str = '') -> None:
         _check_fields(yaml.safe_load(message), fields)
 
 
+def _check_action(name: str, kind: str, goal: str) -> None:
+    assert kind.replace('/action/', '/') == topics()[name.replace('/ik_node/', '~/')], kind
+    package, _, class_name = kind.split('/')
+    values = yaml.safe_load(goal)
+    if find_spec(package) is not None:  # not on PyPI
+        action = getattr(import_module(f'{package}.action'), class_name, None)
+        if action is not None:  # this version has it
+            _check_fields(values, action.Goal)
+
+
 def _check_fields(values: dict[str, Any], kind: Any) -> None:
     types = kind.get_fields_and_field_types()
     for name, value in values.items():
         assert name in types, f'{kind.__name__} has no field {name}'
-        if isinstance(value, dict):
-            package, _, class_name = types[name].partition('/')
-            _check_fields(value, getattr(import_module(f'{package}.msg'), class_name))
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, dict):
+                of = types[name].removeprefix('sequence<').removesuffix('>')
+                package, _, class_name = of.partition('/')
+                _check_fields(each, getattr(import_module(f'{package}.msg'), class_name))
 
 
 def _check_program(program: str, words: list[str]) -> None:

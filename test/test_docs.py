@@ -109,6 +109,7 @@ def test_shell_blocks_name_what_there_is(block):
     'ros2 topic echo /ik_node/stati', 'ros2 service call /ik_node/stop std_srvs/srv/Empty',
     "ros2 topic pub /ik_node/goal_pose geometry_msgs/msg/PoseStamped '{heder: {}}'",
     "ros2 topic pub /ik_node/goal_pose geometry_msgs/msg/Pose '{}'",
+    "ros2 action send_goal /ik_node/motions control_msgs/action/GripperCommand '{}'",
     'ros2 param set /ik_node motion.velocity_scale 2.0',
     'ros2 param set /ik_node motion.velocity_scale 1',
     'ros2 param set /ik_node output action',

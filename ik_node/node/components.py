@@ -33,6 +33,7 @@ from ik_node.node.goal_subscriptions import GoalSubscriptions
 from ik_node.node.health import Health
 from ik_node.node.jog import Jog
 from ik_node.node.motion import Motion
+from ik_node.node.motion_sequences import MotionSequences
 from ik_node.node.moveit import offer_moveit
 from ik_node.node.outputs import make_output
 from ik_node.node.pause import Pause
@@ -120,6 +121,7 @@ class Components:
         self._scene_topics = SceneTopics(node, self._changes)
         offer_moveit(node, self._holder, self._arm, targets, self._changes, self._goals, starter,
                      self._motion, self._options)
+        MotionSequences(node, self._holder, targets, self._goals, self._motion)
         self._preview = Preview(node, self._holder, self._arm, targets, self._motion, display)
         Pause(node, self._holder, self._arm, self._motion, self._goals)
         PostureList(node, self._holder, targets, self._motion, self._preview, self._goals.turns)

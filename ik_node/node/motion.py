@@ -30,6 +30,7 @@ from ik_node.motion.collision_free import require_free
 from ik_node.motion.detour import plan_detour
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.monitor import Monitor, Verdict
+from ik_node.motion.motion_sequence import plan_sequence, SequencedMotion, SequencePlan
 from ik_node.motion.path_stop import plan_free_stop
 from ik_node.motion.point_to_point import plan_point_to_point
 from ik_node.motion.start_state import LEAD_POINT_SPACING_S, StartState
@@ -186,6 +187,37 @@ class Motion:
                                           task.limits or settings.planning, settings.paths))
 
         return plan
+
+    def in_sequence(self, task: GoalTask, motions: Sequence[SequencedMotion],
+                    on_planned: Callable[[SequencePlan], None]) -> None:
+        """
+        Move through a sequence, all of which is planned before the arm moves.
+
+        Parameters
+        ----------
+        on_planned : callable
+            Called with each plan that is made, in any thread.
+
+        Raises
+        ------
+        IkNodeError
+            If there is no motion.
+
+        """
+        if self.preparation.defer(task, Kernels.PATHS,
+                                  lambda: self.in_sequence(task, motions, on_planned)):
+            return
+        robot = self._holder.require()
+
+        def plan(departure: StartState) -> Trajectory:
+            settings = robot.settings
+            planned = plan_sequence(settings.solver, departure, motions, settings.sample_period,
+                                    settings.paths)
+            on_planned(planned)
+            task.q_goal = planned.trajectory.end
+            return planned.trajectory
+
+        self._plan_beside(task, plan)
 
     def planned(self, plan: Plan) -> Trajectory:
         """

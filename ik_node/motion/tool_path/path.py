@@ -195,9 +195,15 @@ class ToolPath:
         return _laid_out(row[None], 0.0)
 
     @classmethod
-    def joined(cls, paths: Sequence[ToolPath], blend_radius: float = 0.0) -> ToolPath:
+    def joined(cls, paths: Sequence[ToolPath],
+               blend_radius: float | Sequence[float] = 0.0) -> ToolPath:
         """
         Return paths in sequence, with stops or blends at all of their corners.
+
+        Parameters
+        ----------
+        blend_radius : float or sequence of float
+            As for :meth:`lines`; or one for each corner, in order.
 
         Raises
         ------
@@ -311,15 +317,19 @@ def _without_straight(rows: np.ndarray, kept: list[int], table: np.ndarray) -> l
     return left
 
 
-def _laid_out(table: np.ndarray, blend_radius: float) -> ToolPath:
+def _laid_out(table: np.ndarray, blend_radius: float | Sequence[float]) -> ToolPath:
     """Return the path through segments in order, with blended corners."""
-    if not (isinstance(blend_radius, Real) and 0.0 <= blend_radius < float('inf')):
+    radii = blend_radius if isinstance(blend_radius, (list, tuple)) else [blend_radius]
+    if not all(isinstance(radius, Real) and 0.0 <= radius < float('inf') for radius in radii):
         raise ParameterError(f'the blend radius is {shown(blend_radius)}; it must be a length in '
                              'm, 0 = stop at corners')
+    if len(radii) not in (1, len(table) - 1):
+        raise ParameterError(f'there are {len(radii)} blend radii; the path has {len(table) - 1} '
+                             'corners')
     table = np.array(table)
     lengths = table[:, SEG_LENGTH]
     table[:, SEG_BEGIN] = np.concatenate([[0.0], np.cumsum(lengths)[:-1]])
-    cuts = np.minimum(blend_radius, 0.5 * np.minimum(lengths[:-1], lengths[1:]))
+    cuts = np.minimum(radii, 0.5 * np.minimum(lengths[:-1], lengths[1:]))
     table[1:, SEG_CUT_BEFORE] = table[:-1, SEG_CUT_AFTER] = cuts
     table[0, SEG_CUT_BEFORE] = table[-1, SEG_CUT_AFTER] = 0.0
     return ToolPath(table)

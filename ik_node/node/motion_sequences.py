@@ -1,0 +1,194 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Sequences of PTP, LIN and CIRC motions, by the action of ros2_controllers' motion primitives."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import isfinite
+from time import monotonic
+from typing import Any
+
+import numpy as np
+from rclpy.action.server import ServerGoalHandle
+from rclpy.node import Node
+
+from ik_node.errors import GoalError, IkNodeError, Reason
+from ik_node.motion.limits import MotionLimits
+from ik_node.motion.motion_sequence import SequencedMotion, SequencePlan
+from ik_node.node.goal_conversion import GoalConversion
+from ik_node.node.goal_queue import GoalQueue
+from ik_node.node.goal_status import GoalTask
+from ik_node.node.motion import Motion
+from ik_node.node.robot import Robot, RobotHolder
+from ik_node.ros.answered_action import AnsweredActionServer
+from ik_node.ros.clocks import steady_clock
+from ik_node.ros.status_messages import GoalState
+from ik_node.solver.goal import Goal
+from ik_node.text import quote
+
+SEQUENCE_KIND = 'sequence'  # of the tasks, in their answers
+MAX_MOTIONS = 255  # the feedback counts them in a byte
+FEEDBACK_PERIOD_S = 0.05
+NOT_DONE_CODE = -4  # the motion has begun and was not done to its end
+LIMIT_ARGUMENTS = 'velocity', 'acceleration'
+TIME_ARGUMENT = 'move_time'
+
+
+class MotionSequences:
+    """
+    Offers ``~/motion_sequence``, where control_msgs has ExecuteMotionPrimitiveSequence.
+
+    All motions of a sequence are planned and checked before the arm moves.
+    """
+
+    def __init__(self, node: Node, holder: RobotHolder, targets: GoalConversion,
+                 goals: GoalQueue, motion: Motion) -> None:
+        try:
+            from control_msgs.action import ExecuteMotionPrimitiveSequence as kind
+            from control_msgs.msg import MotionPrimitive
+        except ImportError:  # not installed, or older
+            node.get_logger().debug('no ~/motion_sequence: control_msgs lacks '
+                                    'ExecuteMotionPrimitiveSequence')
+            return
+        self._node, self._kind, self._type = node, kind, MotionPrimitive
+        self._holder, self._targets, self._goals, self._motion = holder, targets, goals, motion
+        self._open: dict[bytes, tuple[GoalTask, ServerGoalHandle]] = {}
+        self._plans: dict[bytes, SequencePlan] = {}
+        self._told: dict[bytes, int] = {}
+        self._server = AnsweredActionServer(node, kind, '~/motion_sequence', self._on_goal,
+                                            self._on_cancel)
+        self._timer = node.create_timer(FEEDBACK_PERIOD_S, self._tell, clock=steady_clock())
+        self._timer.cancel()
+
+    def _on_goal(self, handle: ServerGoalHandle) -> None:
+        task = self._goals.new(self._node.get_clock().now().to_msg(), SEQUENCE_KIND)
+        key = bytes(handle.goal_id.uuid)
+        self._open[key] = task, handle
+        self._timer.reset()
+
+        def on_final(task: GoalTask, reason: Reason, sentence: str) -> None:
+            self._tell()
+            for kept in (self._open, self._plans, self._told):
+                kept.pop(key, None)
+            done = task.state is GoalState.REACHED
+            result = self._kind.Result(error_string=sentence)
+            if not done:
+                result.error_code = result.INVALID_GOAL if task.state is GoalState.REJECTED \
+                    else NOT_DONE_CODE
+            self._server.answer(handle, result, done)
+
+        def start() -> None:
+            robot = self._holder.require()
+            motions = [self._read(number, each, robot)
+                       for number, each in enumerate(_checked(handle), 1)]
+            last = motions[-1].goal
+            task.goal = last if isinstance(last, Goal) else None
+            self._motion.in_sequence(task, motions,
+                                     lambda planned: self._plans.update({key: planned}))
+
+        task.on_final = on_final
+        self._goals.attempt(task, start)
+
+    def _on_cancel(self, handle: ServerGoalHandle) -> None:
+        """Bring the arm to rest, if the goal is still open."""
+        if bytes(handle.goal_id.uuid) not in self._open:
+            return
+        try:
+            self._motion.stop(Reason.STOPPED, 'cancelled by its client')
+        except IkNodeError as error:
+            self._node.get_logger().error(f'a sequence is cancelled, but the arm cannot be '
+                                          f'stopped: {error}')
+
+    def _tell(self) -> None:
+        """Publish which motion is under way, when that changes."""
+        robot = self._holder.robot
+        for key, (task, handle) in self._open.items():
+            planned = self._plans.get(key)
+            if planned is None or task.sent is None or robot is None or robot.course is None:
+                continue
+            elapsed = monotonic() - robot.course.began
+            index = min(int(np.searchsorted(planned.ends, elapsed)), len(planned.ends) - 1)
+            if self._told.get(key) != index:
+                self._told[key] = index
+                self._server.tell(handle, current_primitive_index=index)
+        if not self._open:
+            self._timer.cancel()
+
+    # ---- the message --------------------------------------------------------
+
+    def _read(self, number: int, message: Any, robot: Robot) -> SequencedMotion:
+        """
+        Return the motion of a control_msgs/MotionPrimitive.
+
+        Raises
+        ------
+        IkNodeError, NotYet
+            If it cannot be used, or its frame is not known yet.
+
+        """
+        def refuse(sentence: str) -> GoalError:
+            return GoalError(f'motion {number}: {sentence}', Reason.PATH_INVALID)
+
+        kinds = {self._type.LINEAR_JOINT: 'LINEAR_JOINT',
+                 self._type.LINEAR_CARTESIAN: 'LINEAR_CARTESIAN',
+                 self._type.CIRCULAR_CARTESIAN: 'CIRCULAR_CARTESIAN'}
+        kind = kinds.get(message.type)
+        if kind is None:
+            known = ', '.join(f'{name} ({value})' for value, name in kinds.items())
+            raise refuse(f'its type is {message.type}; known are {known}')
+        joint = kind == 'LINEAR_JOINT'
+        radius = message.blend_radius
+        if not (isfinite(radius) and radius >= 0.0):
+            raise refuse(f'blend_radius is {radius:g}; it must be a length in m, 0 = rest there')
+        limits = self._limits(message.additional_arguments, joint, robot.settings.planning, refuse)
+        count, wanted = len(message.poses), 2 if kind == 'CIRCULAR_CARTESIAN' else 1
+        if joint and message.joint_positions:
+            q, n = np.array(message.joint_positions), robot.chain.n
+            if len(q) != n or not np.isfinite(q).all():
+                names = ', '.join(map(quote, robot.chain.joint_names))
+                raise refuse(f'joint_positions are {len(q)} numbers; {n} finite ones are needed, '
+                             f'for {names}')
+            outside = (q < robot.chain.lower) | (q > robot.chain.upper)
+            if outside.any():
+                k = int(outside.argmax())
+                raise refuse(f'{quote(robot.chain.joint_names[k])} cannot be at {q[k]:g}; its '
+                             f'limits are {robot.chain.lower[k]:g} and {robot.chain.upper[k]:g}')
+            return SequencedMotion(q, limits, blend_radius=radius)
+        if count != wanted:
+            raise refuse(f'it has {count} poses; {kind} needs {wanted}'
+                         + (', the end and then a pose on the way' if wanted == 2 else
+                            ', or joint_positions' if joint else ''))
+        end, *between = [self._targets.pose(pose.header, pose.pose, robot)
+                         for pose in message.poses]
+        return SequencedMotion(Goal(end), limits, not joint, between[0] if between else None,
+                               radius)
+
+    @staticmethod
+    def _limits(arguments: Any, joint: bool, limits: MotionLimits, refuse: Any) -> MotionLimits:
+        """Return the limits of a motion, lowered by its additional arguments."""
+        for argument in arguments:
+            name, value = argument.name, argument.value
+            if name == TIME_ARGUMENT and value == 0.0:
+                continue  # that is how others leave it out
+            if name not in LIMIT_ARGUMENTS:
+                raise refuse(f'the argument {quote(name)} is not kept; known are '
+                             f'{" and ".join(LIMIT_ARGUMENTS)}')
+            if not (isfinite(value) and value > 0.0):
+                raise refuse(f'{name} is {value:g}; it must be positive')
+            if joint:
+                limits = replace(limits, **{name: np.minimum(getattr(limits, name), value)})
+            else:
+                field = 'speed' if name == 'velocity' else name
+                tip = replace(limits.tip, **{field: min(getattr(limits.tip, field), value)})
+                limits = replace(limits, tip=tip)
+        return limits
+
+
+def _checked(handle: ServerGoalHandle) -> list[Any]:
+    """Return the motions of a goal, 1 to MAX_MOTIONS."""
+    motions = handle.request.trajectory.motions
+    if not 0 < len(motions) <= MAX_MOTIONS:
+        raise GoalError(f'the sequence has {len(motions)} motions; 1 to {MAX_MOTIONS} are taken',
+                        Reason.PATH_INVALID)
+    return list(motions)
