@@ -5,8 +5,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+
+BALL_ROUNDS = 200  # of the search for a small ball round the vertices
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +37,17 @@ class ConvexPart:
     size: tuple[float, ...]
     T: np.ndarray
     vertices: np.ndarray
+
+    @cached_property
+    def vertex_ball(self) -> tuple[np.ndarray, float]:
+        """Return the centre (3,) and the radius, m, of a small ball round a hull."""
+        # Steps towards the farthest vertex, ever shorter (Badoiu and Clarkson 2003).
+        points = self.vertices
+        centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
+        for k in range(BALL_ROUNDS):
+            far = points[np.argmax(((points - centre)**2).sum(axis=1))]
+            centre = centre + (far - centre) / (k + 2)
+        return centre, float(np.sqrt(((points - centre)**2).sum(axis=1).max()))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,6 @@ from ik_node.kinematics.kernels import inner
 
 BOX_KIND, CYLINDER_KIND, CAPSULE_KIND, PLANE_KIND, HULL_KIND = range(5)
 VERTEX_BLOCK = 8  # vertices of a hull fill whole blocks, so that the loop over one is vectorised
-BALL_ROUNDS = 200  # of the search for a small ball round the vertices
 
 
 class Shapes(NamedTuple):
@@ -68,7 +67,7 @@ def shapes_of(bodies: tuple[Body, ...], frames: list[int],
             ints.append((kind, frame, count, count + points.shape[1]))
             sizes.append(size)
             poses.append([*T[:3, :3].ravel(), *T[:3, 3]])
-            balls.append(_ball(kind, size, points, T))
+            balls.append(_ball(kind, size, part, T))
             vertices.append(points)
             owners.append(owner)
             count += points.shape[1]
@@ -97,7 +96,7 @@ def _core(part: ConvexPart) -> tuple[int, tuple[float, ...], np.ndarray]:
     return HULL_KIND, (0.0, 0.0, 0.0, 0.0), np.vstack([points, *[points[:1]] * missing]).T
 
 
-def _ball(kind: int, size: tuple[float, ...], points: np.ndarray, T: np.ndarray) -> list[float]:
+def _ball(kind: int, size: tuple[float, ...], part: ConvexPart, T: np.ndarray) -> list[float]:
     """Return the centre in the moving frame and the radius of a ball round a part."""
     if kind == PLANE_KIND:
         return [*T[:3, 3], np.inf]
@@ -109,12 +108,7 @@ def _ball(kind: int, size: tuple[float, ...], points: np.ndarray, T: np.ndarray)
     elif kind == CAPSULE_KIND:
         radius = size[2]
     else:
-        # Steps towards the farthest vertex, ever shorter (Badoiu and Clarkson 2003).
-        centre = 0.5 * (points.min(axis=1) + points.max(axis=1))
-        for k in range(BALL_ROUNDS):
-            far = points[:, np.argmax(((points.T - centre)**2).sum(axis=1))]
-            centre = centre + (far - centre) / (k + 2)
-        radius = float(np.sqrt(((points.T - centre)**2).sum(axis=1).max()))
+        centre, radius = part.vertex_ball
     return [*(T[:3, :3] @ centre + T[:3, 3]), radius + size[3]]
 
 
