@@ -2,17 +2,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """A cache of hulls that belongs to the tests."""
 
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+
+from kept import kept
 import pytest
+
+from ik_node.collision import convex, hull_cache, mesh_parts, mesh_triangles
+
+PACKAGES = 'numpy', 'scipy', 'trimesh'  # that hulls depend on, beside the code and the mesh
 
 
 @pytest.fixture(scope='session')
-def hull_folder(tmp_path_factory):
-    """Return the cache folder of the user for all tests of a process."""
-    return tmp_path_factory.mktemp('cache')
+def hull_folder():
+    """Return a cache folder for all runs with this code and these packages."""
+    made_by = sha256(repr([version(package) for package in PACKAGES]).encode())
+    for module in (convex, hull_cache, mesh_parts, mesh_triangles):
+        made_by.update(Path(module.__file__).read_bytes())
+    return kept(f'hulls_{made_by.hexdigest()[:16]}')
 
 
 @pytest.fixture(autouse=True)
 def own_cache(monkeypatch, hull_folder):
-    """Keep hulls away from the cache of the user, and from what other tests left there."""
+    """Keep hulls away from the cache of the user, and from those of other code."""
     monkeypatch.delenv('NUMBA_CACHE_DIR', raising=False)
     monkeypatch.setenv('XDG_CACHE_HOME', str(hull_folder))
