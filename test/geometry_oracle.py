@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pinocchio and coal, given the same convex parts."""
 
+from functools import cache
+
 import coal
 import numpy as np
 import robots
@@ -19,16 +21,20 @@ def resolve(uri):
     return (path, '') if path.is_file() else (None, f'{uri} is missing')
 
 
+@cache
 def bodies_of(name):
     """Return the bodies of an arm."""
     return arm_bodies(robots.tree(name), resolve).bodies
 
 
-def model_of(name, **options):
+@cache
+def model_of(name, margin=0.0, disabled_pairs=()):
     """Return the collision model of an arm."""
-    return CollisionModel(robots.chain(name), robots.tree(name), bodies_of(name), **options)
+    return CollisionModel(robots.chain(name), robots.tree(name), bodies_of(name), margin=margin,
+                          disabled_pairs=disabled_pairs)
 
 
+@cache
 def coal_shape(part):
     """Return coal's form of a part, and its pose in the frame of the part."""
     if part.kind == 'box':
@@ -60,11 +66,12 @@ class Oracle:
 
     def distances(self, q):
         """Return the distance of each pair, (K,), m; not above 0 if they overlap."""
-        values = robots.positions(self.chain, q)
+        base = self.chain.base_link
+        T_links = self.robot.poses(base, {body.frame or base for body, *_ in self.parts},
+                                   robots.positions(self.chain, q))
         placed = []
         for body, part, shape, T_shape in self.parts:
-            T = self.robot.pose(self.chain.base_link, body.frame or self.chain.base_link, values)
-            T = T @ part.T @ T_shape
+            T = T_links[body.frame or base] @ part.T @ T_shape
             placed.append((shape, coal.Transform3s(T[:3, :3], T[:3, 3]), body.padding))
         found = []
         for a, b in self.pairs:

@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from math import cos, sin
 from pathlib import Path
 import sysconfig
+from typing import NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -94,6 +97,14 @@ def reference(name: str) -> Reference:
     return Reference(text(name).decode())
 
 
+class JointPlace(NamedTuple):
+    """Where a joint is in Pinocchio's vectors: first in q, how many in q, and in the velocity."""
+
+    first: int
+    count: int
+    velocity: int
+
+
 class Reference:
     """
     Pinocchio's kinematics of a URDF, asked by joint and link names.
@@ -104,36 +115,49 @@ class Reference:
     def __init__(self, urdf: str) -> None:
         self.model = pin.buildModelFromXML(urdf)
         self.data = self.model.createData()
+        self._neutral = pin.neutral(self.model)
+        self._joints: dict[str, JointPlace] = {}
+        self._frames: dict[str, int] = {}
 
     def _configuration(self, positions: dict[str, float]) -> np.ndarray:
-        q = pin.neutral(self.model)
+        q = self._neutral.copy()
         for name, value in positions.items():
-            joint = self.model.joints[self.model.getJointId(name)]
-            if joint.nq == 2:  # a continuous joint is (cos, sin)
-                q[joint.idx_q:joint.idx_q + 2] = np.cos(value), np.sin(value)
+            if name not in self._joints:
+                joint = self.model.joints[self.model.getJointId(name)]
+                self._joints[name] = JointPlace(joint.idx_q, joint.nq, joint.idx_v)
+            first, count, _ = self._joints[name]
+            if count == 2:  # a continuous joint is (cos, sin)
+                q[first:first + 2] = cos(value), sin(value)
             else:
-                q[joint.idx_q] = value
+                q[first] = value
         return q
 
     def _frame(self, link: str) -> int:
-        return self.model.getFrameId(link, pin.FrameType.BODY)
+        if link not in self._frames:
+            self._frames[link] = self.model.getFrameId(link, pin.FrameType.BODY)
+        return self._frames[link]
 
     def pose(self, base: str, link: str, positions: dict[str, float]) -> np.ndarray:
         """Return the pose (4, 4) of a link in a base link."""
-        pin.framesForwardKinematics(self.model, self.data, self._configuration(positions))
-        placements = self.data.oMf
-        return (placements[self._frame(base)].inverse()
-                * placements[self._frame(link)]).homogeneous
+        return self.poses(base, [link], positions)[link]
+
+    def poses(self, base: str, links: Iterable[str],
+              positions: dict[str, float]) -> dict[str, np.ndarray]:
+        """Return the poses (4, 4) of links in a base link, by name."""
+        pin.forwardKinematics(self.model, self.data, self._configuration(positions))
+        T_base_world = pin.updateFramePlacement(self.model, self.data, self._frame(base)).inverse()
+        return {link: (T_base_world * pin.updateFramePlacement(
+            self.model, self.data, self._frame(link))).homogeneous for link in links}
 
     def jacobian(self, base: str, link: str, positions: dict[str, float]) -> np.ndarray:
         """Return the Jacobian (6, joints given) of a link in the axes of a base link."""
         q = self._configuration(positions)
         pin.computeJointJacobians(self.model, self.data, q)
-        pin.updateFramePlacements(self.model, self.data)
+        T_world_base = pin.updateFramePlacement(self.model, self.data, self._frame(base))
         full = pin.getFrameJacobian(self.model, self.data, self._frame(link),
                                     pin.LOCAL_WORLD_ALIGNED)
-        R_base_world = self.data.oMf[self._frame(base)].rotation.T
-        columns = [self.model.joints[self.model.getJointId(name)].idx_v for name in positions]
+        R_base_world = T_world_base.rotation.T
+        columns = [self._joints[name].velocity for name in positions]
         return np.vstack([R_base_world @ full[:3, columns], R_base_world @ full[3:, columns]])
 
 

@@ -153,7 +153,7 @@ def test_pairs_that_are_named_are_left_out():
     name = 'six_axis_arm'
     before = model_of(name)
     pair = next(each.links for each in before.report if not each.reason)
-    after = model_of(name, disabled_pairs=[pair[::-1]])
+    after = model_of(name, disabled_pairs=(pair[::-1],))
     assert len(after.pairs.pairs) < len(before.pairs.pairs)
     assert next(each for each in after.report if each.links == pair).reason == 'disabled'
 
@@ -161,13 +161,13 @@ def test_pairs_that_are_named_are_left_out():
 def test_pairs_of_links_can_be_changed():
     """Those that are disabled are checked again, and others are not; neighbours stay."""
     name, one, other = 'six_axis_arm', ('link_1', 'link_4'), ('base_link', 'link_4')
-    disabled = model_of(name, disabled_pairs=[one])
+    disabled = model_of(name, disabled_pairs=(one,))
     changed = disabled.with_link_pairs({frozenset(one): False, frozenset(other): True,
                                         frozenset(('link_2', 'link_3')): False})
     reasons = {each.links: each.reason for each in changed.report}
     assert reasons[one] == '' and reasons[other] == 'disabled'
     assert reasons['link_2', 'link_3'] == 'one joint connects them'
-    wanted = model_of(name, disabled_pairs=[other])
+    wanted = model_of(name, disabled_pairs=(other,))
     Q = robots.random_postures(robots.chain(name), 500, 3)
     assert np.array_equal(changed.check_many(Q), wanted.check_many(Q))
     assert not np.array_equal(changed.check_many(Q), disabled.check_many(Q))
