@@ -14,6 +14,7 @@ from ik_node.motion.following.options import FollowOptions
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.trajectory import MotionState
 
+STATE_SLACK = 1e-7  # SI units, for rounding
 # Postures in whose surroundings the tip can go round a circle of 0.2 m.
 HOMES = {
     'ur5': np.array([0.0, -1.3, 1.5, -0.5, 1.2, 0.3]),
@@ -121,10 +122,10 @@ def stop_extremes(state, limits):
     for _ in range(2):
         instants.sort()
         states = np.array([motion.at_time(t) for t in instants])
-        for (t0, t1), (a, b) in zip(zip(instants[:-1], instants[1:]),
-                                    zip(states[:-1, 1:], states[1:, 1:])):
-            turns = a * b < 0.0
-            instants.extend((t0 + (t1 - t0) * a[turns] / (a - b)[turns]).tolist())
+        a, b = states[:-1, 1:], states[1:, 1:]
+        steps, *_ = turns = np.nonzero(a * b < 0.0)
+        t = np.array(instants)
+        instants.extend((t[steps] + np.diff(t)[steps] * a[turns] / (a - b)[turns]).tolist())
     sampled = np.array([motion.at_time(t) for t in instants])
     return (sampled[:, 0].min(0), sampled[:, 0].max(0), np.abs(sampled[:, 1]).max(0),
             np.abs(sampled[:, 2]).max(0))
@@ -141,27 +142,24 @@ class Checker:
         self.most = np.maximum(limits.acceleration, most)
         self.jerk = limits.jerk
         self.time, self.state = 0.0, start
+        self._lowest = np.array([self.lower, -self.speed, -self.most]) - STATE_SLACK
+        self._highest = np.array([self.upper, self.speed, self.most]) + STATE_SLACK
+        self._rates = np.array([self.speed, self.most, self.jerk])
+        self._seen = np.array([start.q, start.qd, start.qdd])
 
     def see(self, time, state):
         """Check the state commanded for a time (s), which is one of whole nanoseconds."""
-        time = round(time, 9)
-        dt, before = time - self.time, self.state
-        for array in (state.q, state.qd, state.qdd):
-            assert np.isfinite(array).all()
-        slack = 1e-7
-        assert (state.q >= self.lower - slack).all() and (state.q <= self.upper + slack).all()
-        assert (np.abs(state.qd) <= self.speed + slack).all()
-        assert (np.abs(state.qdd) <= self.most + slack).all()
+        time, seen = round(time, 9), np.array([state.q, state.qd, state.qdd])
+        dt, change = time - self.time, seen - self._seen
+        assert np.isfinite(seen).all()
+        assert (seen >= self._lowest).all() and (seen <= self._highest).all()
         if dt > 0.0:
             # no step in position, velocity or acceleration
-            assert (np.abs(state.q - before.q) <= self.speed * dt + slack).all()
-            assert (np.abs(state.qd - before.qd) <= self.most * dt + slack).all()
-            assert (np.abs(state.qdd - before.qdd) <= self.jerk * dt + slack).all()
-            assert (np.abs(state.q - before.q - 0.5 * dt * (state.qd + before.qd))
-                    <= self.jerk * dt**3 / 6.0 + slack).all()
-            assert (np.abs(state.qd - before.qd - 0.5 * dt * (state.qdd + before.qdd))
-                    <= self.jerk * dt**2 / 4.0 + slack).all()
-        self.time, self.state = time, state
+            assert (np.abs(change) <= self._rates * dt + STATE_SLACK).all()
+            by_rates = change[:2] - 0.5 * dt * (seen[1:] + self._seen[1:])
+            assert (np.abs(by_rates) <= np.multiply.outer(
+                (dt**3 / 6.0, dt**2 / 4.0), self.jerk) + STATE_SLACK).all()
+        self.time, self.state, self._seen = time, state, seen
 
 
 def wall(name, distance):
@@ -175,22 +173,17 @@ def wall(name, distance):
 
 def quintic_extremes(trajectory):
     """Return lowest and highest q, highest |qd| and |qdd| from the first point to the end."""
-    lows, highs, speeds, most = [], [], [], []
-    powers = np.arange(6)
+    T = np.diff(trajectory.times)[:, None, None]
+    states = np.stack([trajectory.q, trajectory.qd, trajectory.qdd], axis=1)
+    powers, s = np.arange(6), np.linspace(0.0, 1.0, 33)[:, None]
     rows = np.array([0.0**powers, [0, 1, 0, 0, 0, 0], [0, 0, 2, 0, 0, 0], np.ones(6), powers,
                      powers * (powers - 1)], dtype=float)
-    s = np.linspace(0.0, 1.0, 33)[:, None]
-    states = np.stack([trajectory.q, trajectory.qd, trajectory.qdd], axis=1)
-    for T, a, b in zip(np.diff(trajectory.times), states[:-1], states[1:]):
-        scale = np.array([[1.0], [T], [T**2]])
-        c = np.linalg.solve(rows, np.vstack([a * scale, b * scale]))
-        q = s**powers @ c
-        lows.append(q.min(0))
-        highs.append(q.max(0))
-        speeds.append(np.abs(powers * s**np.maximum(powers - 1, 0) @ c / T).max(0))
-        most.append(np.abs(powers * (powers - 1) * s**np.maximum(powers - 2, 0) @ c
-                           / T**2).max(0))
-    return np.min(lows, 0), np.max(highs, 0), np.max(speeds, 0), np.max(most, 0)
+    scale = np.concatenate([T**0, T, T**2], axis=1)
+    c = np.linalg.inv(rows) @ np.concatenate([states[:-1] * scale, states[1:] * scale], axis=1)
+    q = s**powers @ c
+    qd = powers * s**np.maximum(powers - 1, 0) @ c / T
+    qdd = powers * (powers - 1) * s**np.maximum(powers - 2, 0) @ c / T**2
+    return (q.min((0, 1)), q.max((0, 1)), np.abs(qd).max((0, 1)), np.abs(qdd).max((0, 1)))
 
 
 def check_alone(trajectory, now, checker):

@@ -22,6 +22,7 @@ DERIVATIVES = 'position', 'velocity', 'acceleration', 'jerk'
 POWERS = np.arange(6)
 ENDS = np.array([[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0], [0, 0, 2, 0, 0, 0],
                  np.ones(6), POWERS, POWERS * (POWERS - 1)], dtype=float)
+COEFFICIENTS = np.round(2.0 * np.linalg.inv(ENDS)) / 2.0  # from the ends; all are halves
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def dense(path: Path3, samples: int = SAMPLES):
     s = np.linspace(0.0, 1.0, samples)
     scale = np.concatenate([T**0, T, T**2], axis=1)
     ends = np.concatenate([path.states[:-1] * scale, path.states[1:] * scale], axis=1)
-    c = np.linalg.solve(np.broadcast_to(ENDS, (len(T), 6, 6)), ends)
+    c = COEFFICIENTS @ ends
     values, factor, powers = [], np.ones(6), POWERS.astype(float)
     for order in range(4):
         basis = factor * s[:, None]**np.maximum(powers, 0.0)
@@ -184,8 +185,8 @@ def states_at(path: Path3, t: np.ndarray) -> np.ndarray:
     k = np.clip(np.searchsorted(path.times, t, side='right') - 1, 0, len(path.times) - 2)
     T = (path.times[k + 1] - path.times[k])[:, None, None]
     scale = T ** np.arange(3)[:, None]
-    c = np.linalg.solve(ENDS, np.concatenate(
-        [path.states[k] * scale, path.states[k + 1] * scale], axis=1))
+    c = COEFFICIENTS @ np.concatenate(
+        [path.states[k] * scale, path.states[k + 1] * scale], axis=1)
     s = ((t - path.times[k])[:, None, None] / T)
     states = np.concatenate([
         s**POWERS @ c, POWERS[1:] * s**POWERS[:5] @ c[:, 1:] / T,
