@@ -8,7 +8,6 @@ from answers import tip_jacobian, tip_pose
 import numpy as np
 import pinocchio as pin
 import robots
-from scipy.optimize import least_squares
 
 LENGTH = 0.3  # m per rad, the default of metres_per_radian
 
@@ -28,6 +27,7 @@ def improve(name, T, q, rows=6, limits=True):
         R = X[:3, :3] @ T[:3, :3].T
         return weight[:, None] * np.vstack([J[:3], pin.Jlog3(R) @ R.T @ J[3:]])[:rows]
     bounds = (chain.lower - 1e-9, chain.upper + 1e-9) if limits else (-np.inf, np.inf)
+    from scipy.optimize import least_squares
     return np.sqrt(2.0 * least_squares(residual, q, slope, bounds, xtol=1e-12, ftol=1e-12,
                                        gtol=1e-12, max_nfev=300).cost)
 
@@ -41,6 +41,7 @@ def brute_force(name, T, rows=6, limits=True, starts=10):
 @lru_cache(maxsize=None)
 def stretched(name):
     """Return the position of the tip farthest away from the first joint, by brute force."""
+    from scipy.optimize import least_squares
     chain = robots.chain(name)
     first = chain.offsets[0, 9:]
     far = max(robots.random_postures(chain, 3000, 81),

@@ -5,7 +5,6 @@
 from answers import deviation, task_jacobian, tip_pose
 import numpy as np
 import robots
-from scipy.optimize import minimize
 
 STEP = 0.05      # rad or m, along a curve
 STRIDE = 0.25    # of a random walk
@@ -116,6 +115,7 @@ class SelfMotion:
 
     def lowest_near(self, q):
         """Return the local minimum of the distance that scipy goes to from `q`; None if none."""
+        from scipy.optimize import minimize
         bounds = [(low if np.isfinite(low) else None, high if np.isfinite(high) else None)
                   for low, high in zip(self.chain.lower, self.chain.upper)]
 

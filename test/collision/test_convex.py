@@ -7,8 +7,6 @@ from hypothesis.extra import numpy as hnp
 import numpy as np
 import pytest
 import robots
-from scipy.spatial import ConvexHull
-import trimesh
 
 from ik_node.collision import convex
 from ik_node.collision.convex import (
@@ -24,6 +22,7 @@ PANDA = robots.REAL / 'panda_description/meshes/collision'
 
 def outside(points, hulls):
     """Return how far points (n, 3) are outside the union of solid hulls, m; at most 0 inside."""
+    from scipy.spatial import ConvexHull
     faces = [ConvexHull(hull).equations for hull in hulls]
     return np.min([(points @ face[:, :3].T + face[:, 3]).max(axis=1) for face in faces], axis=0)
 
@@ -38,6 +37,7 @@ def surface(triangles, count=4000):
 
 
 def volume(hulls):
+    from scipy.spatial import ConvexHull
     return sum(ConvexHull(hull).volume for hull in hulls)
 
 
@@ -46,6 +46,7 @@ def volume(hulls):
     (UR5 / 'wrist1.stl', 1, 1.0), (PANDA / 'link5.stl', 1, 1.0), (PANDA / 'hand.stl', 1, 1.0)])
 def test_meshes_of_arms(file, count, below):
     """The surface is inside; a bent link is cut, one that is convex is exact."""
+    import trimesh
     mesh = trimesh.load(file)
     triangles = np.asarray(mesh.triangles)
     hulls, grown = convex_hulls(triangles)
@@ -75,6 +76,7 @@ def test_the_inside_of_a_closed_mesh():
 
 def test_a_hull_of_too_many_vertices():
     """It has as many as are allowed, contains all, and says how much it has grown."""
+    import trimesh
     ball = trimesh.creation.icosphere(4, 0.1)
     hulls, grown = convex_hulls(np.asarray(ball.triangles))
     assert [len(hull) for hull in hulls] == [MAX_HULL_VERTICES]
@@ -86,6 +88,7 @@ def test_a_hull_of_too_many_vertices():
 
 def test_a_long_round_link():
     """A rod that ends in balls, with thousands of vertices, is enlarged by its own detail only."""
+    import trimesh
     rod = trimesh.creation.capsule(1.0, 0.05, count=(64, 64))
     hulls, grown = convex_hulls(np.asarray(rod.triangles))
     assert outside(np.asarray(rod.vertices), hulls).max() < 1e-9
@@ -119,6 +122,7 @@ def test_a_flat_disc_of_too_many_vertices():
 
 
 def outside_flat(points, hull):
+    from scipy.spatial import ConvexHull
     face = ConvexHull(hull).equations
     return (points @ face[:, :2].T + face[:, 2]).max()
 

@@ -13,7 +13,6 @@ import coal
 import numpy as np
 import pytest
 import robots
-import trimesh
 
 from ik_node.collision import hull_cache, mesh_parts, mesh_triangles
 from ik_node.collision.hull_cache import cache_folder
@@ -21,7 +20,6 @@ from ik_node.collision.mesh_parts import hulls_of_arrays, hulls_of_file
 from ik_node.collision.mesh_triangles import triangles_of
 from ik_node.errors import ParameterError
 
-BOX = trimesh.creation.box((0.2, 0.4, 0.6))
 CORNERS = np.array([(x, y, z) for x in (-0.1, 0.1) for y in (-0.2, 0.2) for z in (-0.3, 0.3)])
 DAE = '''<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema"
  version="1.4.1"><asset><unit name="x" meter="{unit}"/><up_axis>Z_UP</up_axis></asset>
@@ -36,6 +34,17 @@ DAE = '''<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COL
 <instance_{instance} url="#g">{bind}</instance_{instance}></node></visual_scene>
 </library_visual_scenes><scene><instance_visual_scene url="#w"/></scene></COLLADA>'''
 TETRAHEDRON = np.array([(0, 0, 5), (1, 0, 5), (0, 1, 5), (0, 0, 6)], float)
+
+
+def box(size=(0.2, 0.4, 0.6)):
+    """Return a box as trimesh makes it."""
+    import trimesh
+    return trimesh.creation.box(size)
+
+
+def stl(size=(0.2, 0.4, 0.6)):
+    """Return the box as a file."""
+    return box(size).export(file_type='stl')
 
 
 def dae(unit='1', effects='', kind='triangles', instance='geometry', bind=''):
@@ -65,7 +74,7 @@ def refused(path, *words, scale=(1.0, 1.0, 1.0)):
 @pytest.mark.parametrize('suffix', ['stl', 'obj', 'ply', 'glb', 'dae', 'STL'])
 def test_formats(tmp_path, suffix):
     """Each format gives the same box; a scale stretches and mirrors it."""
-    path = put(tmp_path / f'box.{suffix}', BOX.export(file_type=suffix.lower()))
+    path = put(tmp_path / f'box.{suffix}', box().export(file_type=suffix.lower()))
     assert np.abs(corners(path) - CORNERS).max() < 1e-6
     scaled = corners(path, (2.0, -1.0, 0.5))
     assert np.abs(scaled - np.array(sorted(map(tuple, CORNERS * (2.0, 1.0, 0.5))))).max() < 1e-6
@@ -73,9 +82,8 @@ def test_formats(tmp_path, suffix):
 
 def test_a_mirrored_mesh(tmp_path):
     """A negative scale puts the mesh on the other side."""
-    path = put(tmp_path / 'box.stl', BOX.apply_translation((1.0, 0.0, 0.0)).export(
+    path = put(tmp_path / 'box.stl', box().apply_translation((1.0, 0.0, 0.0)).export(
         file_type='stl'))
-    BOX.apply_translation((-1.0, 0.0, 0.0))
     assert np.abs(corners(path, (-1.0, 1.0, 1.0)) - (CORNERS - (1.0, 0.0, 0.0))).max() < 1e-6
 
 
@@ -105,6 +113,7 @@ def test_materials_make_no_holes(tmp_path):
     bind = ('<bind_material><technique_common><instance_material symbol="m" target="#gone"/>'
             '</technique_common></bind_material>')
     data = dae(effects='<effect id="e"><profile_GLSL/></effect>', bind=bind)
+    import trimesh
     left_out = trimesh.load_scene(trimesh.util.wrap_as_stream(data.encode()), file_type='dae')
     assert not left_out.geometry  # what the reader alone would do
     assert len(corners(put(tmp_path / 'a.dae', data))) == 4
@@ -117,10 +126,10 @@ def test_materials_make_no_holes(tmp_path):
     ('empty.stl', b'', ('empty',)),
     ('facets.stl', 'solid a\nendsolid a\n', ('triangles',)),
     ('rubbish.stl', bytes(range(256)) * 9, ('not whole',)),
-    ('cut.stl', BOX.export(file_type='stl')[:-30], ('not whole',)),
+    ('cut.stl', lambda: stl()[:-30], ('not whole',)),
     ('liar.stl', b' ' * 80 + struct.pack('<I', 4_000_000_000) + b'\0' * 50, ('not whole',)),
     ('points.obj', 'v 0 0 0\nv 1 0 0\n', ('triangles',)),
-    ('short.stl', BOX.export(file_type='stl_ascii')[:-40], ('not whole',)),
+    ('short.stl', lambda: box().export(file_type='stl_ascii')[:-40], ('not whole',)),
     ('words.obj', 'v a b c\nf 1 2 3\n', ('cannot be read',)),
     ('index.obj', 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n', ('cannot be read',)),
     ('nan.obj', 'v nan 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n', ('not finite',)),
@@ -134,7 +143,7 @@ def test_materials_make_no_holes(tmp_path):
 @pytest.mark.fault('collision', 'meshes for the collision check that are broken',
                    'the link is listed as not checked, with the reason')
 def test_broken_files(tmp_path, name, data, words):
-    refused(put(tmp_path / name, data), *words)
+    refused(put(tmp_path / name, data() if callable(data) else data), *words)
 
 
 def test_files_that_are_no_files(tmp_path):
@@ -146,7 +155,7 @@ def test_files_that_are_no_files(tmp_path):
 
 def test_large_meshes(tmp_path, monkeypatch, empty_cache):
     """Too many triangles, and vertices too far away, are refused."""
-    path = put(tmp_path / 'box.stl', BOX.export(file_type='stl'))
+    path = put(tmp_path / 'box.stl', stl())
     refused(path, '1e+06 m', 'scale', scale=(1e9, 1.0, 1.0))
     refused(path, 'not finite', scale=(1e309, 1.0, 1.0))
     monkeypatch.setattr(mesh_triangles, 'MAX_TRIANGLES', 11)
@@ -157,14 +166,14 @@ def test_large_meshes(tmp_path, monkeypatch, empty_cache):
     ('trimesh', 'a.stl', 'pip install trimesh'), ('collada', 'a.dae', 'pip install pycollada')])
 def test_missing_packages(tmp_path, monkeypatch, empty_cache, module, name, words):
     """The sentence says what to install."""
-    data = dae() if name.endswith('dae') else BOX.export(file_type='stl')
+    data = dae() if name.endswith('dae') else stl()
     monkeypatch.setitem(sys.modules, module, None)
     refused(put(tmp_path / name, data), words)
 
 
 def test_arrays():
     """Vertices and faces give the same as a file, and are checked."""
-    (hull,), _ = hulls_of_arrays(np.array(BOX.vertices), np.array(BOX.faces))
+    (hull,), _ = hulls_of_arrays(np.array(box().vertices), np.array(box().faces))
     assert np.abs(np.array(sorted(map(tuple, hull))) - CORNERS).max() < 1e-12
     for vertices, faces, words in (
             ([[0, 0]], [[0, 0, 0]], 'shapes'), ([[0, 0, 0]], [[0.5, 0, 0]], 'integers'),
@@ -190,19 +199,19 @@ def empty_cache(monkeypatch, tmp_path):
 
 def test_the_second_time_comes_from_the_disk(tmp_path, empty_cache):
     """Same bytes and scale: the same hulls; another scale or content: computed again."""
-    path = put(tmp_path / 'box.stl', BOX.export(file_type='stl'))
+    path = put(tmp_path / 'box.stl', stl())
     first = corners(path)
     assert len(empty_cache) == 1
     assert np.array_equal(corners(path), first) and len(empty_cache) == 1
     corners(path, (1.0, 1.0, 2.0))
     assert len(empty_cache) == 2
-    other = put(tmp_path / 'box.stl', trimesh.creation.box((1, 1, 1)).export(file_type='stl'))
+    other = put(tmp_path / 'box.stl', stl((1, 1, 1)))
     assert np.abs(corners(other)).max() == pytest.approx(0.5) and len(empty_cache) == 3
 
 
 def test_neither_trimesh_nor_scipy_is_needed_the_second_time(tmp_path):
     """A process that finds the hulls on the disk does not load the libraries that make them."""
-    path = put(tmp_path / 'box.stl', BOX.export(file_type='stl'))
+    path = put(tmp_path / 'box.stl', stl())
     corners(path)
     code = ('import sys\n'
             'from pathlib import Path\n'
@@ -217,7 +226,7 @@ def test_neither_trimesh_nor_scipy_is_needed_the_second_time(tmp_path):
     b'', b'rubbish', b'PK\x03\x04' + b'\0' * 100, None, 'cut', 'flipped', 'wrong', 'pickle'])
 def test_damaged_files_are_replaced(tmp_path, empty_cache, damage):
     """Whatever is in a file of the cache, the hulls are right, and the file is good again."""
-    path = put(tmp_path / 'box.stl', BOX.export(file_type='stl'))
+    path = put(tmp_path / 'box.stl', stl())
     expected = corners(path)
     file, = cache_folder().iterdir()
     good = file.read_bytes()
@@ -246,7 +255,7 @@ def test_damaged_files_are_replaced(tmp_path, empty_cache, damage):
 def test_a_folder_that_cannot_be_written(tmp_path, monkeypatch, empty_cache, caplog):
     """It is told once; the hulls are right all the same."""
     monkeypatch.setenv('XDG_CACHE_HOME', str(put(tmp_path / 'file', b'no folder')))
-    path = put(tmp_path / 'box.stl', BOX.export(file_type='stl'))
+    path = put(tmp_path / 'box.stl', stl())
     hull_cache._warn.cache_clear()
     with caplog.at_level(logging.WARNING):
         assert np.abs(corners(path) - CORNERS).max() < 1e-6

@@ -8,7 +8,6 @@ from hypothesis import settings, strategies as st
 from hypothesis.stateful import invariant, rule, RuleBasedStateMachine
 import numpy as np
 import pytest
-import trimesh
 
 from ik_node.collision import scene as scene_module
 from ik_node.collision.part_checks import NO_VERTICES
@@ -62,6 +61,7 @@ def test_sizes_are_as_described(scene):
 
 def test_mesh(scene, tmp_path):
     """From a file or from arrays, with a scale; the hulls lie where the mesh is."""
+    import trimesh
     box = trimesh.creation.box((2.0, 4.0, 6.0)).apply_translation((1.0, 0.0, 0.0))
     (tmp_path / 'box.stl').write_bytes(box.export(file_type='stl'))
     for mesh in (tmp_path / 'box.stl', str(tmp_path / 'box.stl'), (box.vertices, box.faces)):

@@ -9,7 +9,6 @@ from hypothesis import given, settings, strategies as st
 import numpy as np
 import pinocchio as pin
 import pytest
-import trimesh
 
 from ik_node.collision import scene_file
 from ik_node.collision.part_checks import NO_VERTICES
@@ -26,6 +25,7 @@ LINKS = ('base', 'hand', 'left_finger', 'right_finger')
 @pytest.fixture
 def example(tmp_path):
     """Write the example of the module as a file, with its mesh; return its path."""
+    import trimesh
     (tmp_path / 'meshes').mkdir()
     mesh = trimesh.creation.box((1000, 500, 2000))
     (tmp_path / 'meshes/shelf.stl').write_bytes(mesh.export(file_type='stl'))
@@ -180,6 +180,7 @@ def test_files_that_are_refused(tmp_path, monkeypatch):
         read_scene(tmp_path / 'none.yaml')
     with pytest.raises(ParameterError, match='cannot read'):
         read_scene('a\0b')
+    import trimesh
     path = tmp_path / 'in/scene.yaml'
     path.parent.mkdir()
     (tmp_path / 'a.stl').write_bytes(trimesh.creation.box().export(file_type='stl'))

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Motions round obstacles keep the limits and the margin, judged by code that shares none."""
 
+from functools import cache
+
 from geometry_oracle import bodies_of, model_of, Oracle
 from motion_checker import Bounds, dense, faults, path_of
 import numpy as np
@@ -40,9 +42,16 @@ def surroundings():
     return scene
 
 
-SCENE = surroundings()
-MODEL = model_of(NAME, margin=MARGIN_M).with_objects(SCENE.bodies)
-ORACLE = Oracle(NAME, MODEL, bodies_of(NAME), SCENE.bodies)
+@cache
+def model():
+    """Return the collision model of the arm in these surroundings."""
+    return model_of(NAME, margin=MARGIN_M).with_objects(surroundings().bodies)
+
+
+@cache
+def oracle():
+    """Return Pinocchio and coal for the same."""
+    return Oracle(NAME, model(), bodies_of(NAME), surroundings().bodies)
 
 
 def limits(velocity=2.0, acceleration=4.0, jerk=40.0, **tip):
@@ -59,9 +68,9 @@ def assert_good(trajectory, limits, goal):
     validate(trajectory, limits)
     times, values = dense(path_of(trajectory), 11)
     Q = values[0].reshape(times.size, -1)
-    assert MODEL.check_many(Q).all()
+    assert model().check_many(Q).all()
     for q in Q[::40]:
-        assert ORACLE.distances(q).min() > MARGIN_M - 3e-6
+        assert oracle().distances(q).min() > MARGIN_M - 3e-6
 
 
 def rest(q):
@@ -73,7 +82,7 @@ def rest(q):
     limits(), limits(0.3, 0.5, 2.0), limits(3.0, 30.0, 1000.0), limits(speed=0.2)])
 def test_from_rest_to_rest_round_a_post(those):
     """Within any limits, and without a stop on the way."""
-    trajectory = plan_detour(MODEL, rest(LEFT), RIGHT[None], those, PERIOD_S)
+    trajectory = plan_detour(model(), rest(LEFT), RIGHT[None], those, PERIOD_S)
     assert_good(trajectory, those, RIGHT)
     under_way = np.abs(trajectory.times / trajectory.duration - 0.5) < 0.45
     assert (np.abs(trajectory.qd[under_way]).max(axis=1) > 1e-3).all()
@@ -87,9 +96,9 @@ def test_from_rest_to_rest_round_a_post(those):
 def test_random_goals():
     """All that are free and reached are good."""
     Q = robots.random_postures(CHAIN, 40, 8)
-    free = Q[MODEL.check_many(Q)]
+    free = Q[model().check_many(Q)]
     for a, b in zip(free[:-1:2], free[1::2]):
-        trajectory = plan_detour(MODEL, rest(a), b[None], limits(), PERIOD_S)
+        trajectory = plan_detour(model(), rest(a), b[None], limits(), PERIOD_S)
         assert_good(trajectory, limits(), b)
     assert len(free) > 12
 
@@ -97,7 +106,7 @@ def test_random_goals():
 def test_a_moving_arm_is_brought_to_rest_first():
     """The motion joins its start state."""
     state = MotionState(LEFT, np.array([0.3, -0.2, 0.1, 0.0, 0.2, 0.0]), np.zeros(6))
-    trajectory = plan_detour(MODEL, StartState.from_state(state), RIGHT[None], limits(),
+    trajectory = plan_detour(model(), StartState.from_state(state), RIGHT[None], limits(),
                              PERIOD_S)
     assert np.array_equal(trajectory.start.qd, state.qd)
     assert_good(trajectory, limits(), RIGHT)
@@ -106,7 +115,7 @@ def test_a_moving_arm_is_brought_to_rest_first():
 def test_corners_are_cut_less_where_there_is_no_room(monkeypatch):
     """If no blend is free the arm stops at the way points."""
     monkeypatch.setattr(detour, 'MIN_CUT', np.inf)
-    trajectory = plan_detour(MODEL, rest(LEFT), RIGHT[None], limits(), PERIOD_S)
+    trajectory = plan_detour(model(), rest(LEFT), RIGHT[None], limits(), PERIOD_S)
     assert_good(trajectory, limits(), RIGHT)
     stops = np.flatnonzero(np.abs(trajectory.qd[:-1]).max(axis=1) == 0.0)
     assert len(stops) >= 1
@@ -116,11 +125,11 @@ def test_goals_that_cannot_be(monkeypatch):
     """In collision: with the pair.  Without a way: in words."""
     inside = np.array([0.0, 0.6, 0.4, 0.0, 0.6, 0.0])
     with pytest.raises(TrajectoryError, match="at the goal, .*'post'") as caught:
-        plan_detour(MODEL, rest(LEFT), inside[None], limits(), PERIOD_S)
+        plan_detour(model(), rest(LEFT), inside[None], limits(), PERIOD_S)
     assert caught.value.reason is Reason.COLLISION
     monkeypatch.setattr(path_search, 'BLOCK_ITERATIONS', 1)
     with pytest.raises(TrajectoryError, match='no way round was found') as caught:
-        plan_detour(MODEL, rest(LEFT), RIGHT[None], limits(), PERIOD_S, lambda: False)
+        plan_detour(model(), rest(LEFT), RIGHT[None], limits(), PERIOD_S, lambda: False)
     assert caught.value.reason is Reason.COLLISION
 
 
@@ -128,9 +137,9 @@ def test_the_preferred_goal_is_reached():
     """Not another one that is nearer, unless it cannot be."""
     near = LEFT + 0.05
     goals = np.array([RIGHT, near])
-    assert np.array_equal(plan_detour(MODEL, rest(LEFT), goals, limits(), PERIOD_S).end,
+    assert np.array_equal(plan_detour(model(), rest(LEFT), goals, limits(), PERIOD_S).end,
                           RIGHT)
     inside = np.array([0.0, 0.6, 0.4, 0.0, 0.6, 0.0])
     goals = np.array([inside, near])
-    assert np.array_equal(plan_detour(MODEL, rest(LEFT), goals, limits(), PERIOD_S).end,
+    assert np.array_equal(plan_detour(model(), rest(LEFT), goals, limits(), PERIOD_S).end,
                           near)

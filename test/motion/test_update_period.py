@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """When the controller takes a trajectory, and what a hand-over in motion costs."""
 
+from functools import cache
 import math
 from types import SimpleNamespace
 
@@ -109,7 +110,10 @@ def plan(start, goal):
     return plan_point_to_point(NAMES, start, goal, LIMITS, 0.02)
 
 
-FIRST = plan(StartState.from_state(MotionState.at_rest(np.zeros(2))), FAR)
+@cache
+def first_motion():
+    """Return the motion from rest that the others replace."""
+    return plan(StartState.from_state(MotionState.at_rest(np.zeros(2))), FAR)
 
 
 def message(trajectory):
@@ -151,7 +155,7 @@ class Lagging(SimulatedController):
 def splice(phase, plan_next, lag=0, from_desired=False, periodic=True, close=True, seed=0,
               period=PERIOD):
     """
-    Send FIRST, and the next motion at a share `phase` of it; return what the joints were told.
+    Send a motion, and the next one at a share `phase` of it; return what the joints were told.
 
     Times of sending and planning are random; the node knows the stamps of the controller's
     joint states, or not.  It sends points for each of its cycles until the hand-over, or not.
@@ -159,7 +163,7 @@ def splice(phase, plan_next, lag=0, from_desired=False, periodic=True, close=Tru
     rng = np.random.default_rng(seed)
     controller, estimator = Lagging(lag, from_desired), UpdatePeriodEstimator()
     sent_first = 0.5 + rng.uniform(0.0, period)
-    planned_at = sent_first + phase * FIRST.duration
+    planned_at = sent_first + phase * first_motion().duration
     sent_next = planned_at + rng.uniform(0.002, 0.012)
     active = trajectory = None
     told = []
@@ -169,12 +173,13 @@ def splice(phase, plan_next, lag=0, from_desired=False, periodic=True, close=Tru
         k += 1
         if active is None and t >= sent_first:
             began = estimator.next_update(sent_first) if periodic else sent_first
-            active = ActiveTrajectory(FIRST, began, LIMITS)
-            controller.offer(message(FIRST), t)
+            active = ActiveTrajectory(first_motion(), began, LIMITS)
+            controller.offer(message(first_motion()), t)
         if trajectory is None and t >= sent_next:
             begin = estimator.next_update(sent_next) if periodic else sent_next
             trajectory = plan_next(StartState.from_motion(
-                FIRST, planned_at - active.began, LEAD, estimator.period if close else LEAD))
+                first_motion(), planned_at - active.began, LEAD,
+                estimator.period if close else LEAD))
             if periodic:
                 trajectory = rescheduled(trajectory, active, planned_at, begin)
                 validate(trajectory, LIMITS)
@@ -241,15 +246,15 @@ def test_splices_for_slow_and_fast_controllers(period, from_desired):
 @given(st.floats(0.0, 1.0), st.floats(-0.02, 0.08), st.floats(0.001, 0.05))
 def test_a_rescheduled_motion_keeps_its_splice_point(phase, delay, cycle):
     """The same states at the same times of the active trajectory, within the limits."""
-    active = ActiveTrajectory(FIRST, 50.0, LIMITS)
-    assumed = 50.0 + phase * FIRST.duration
-    first = plan(StartState.from_motion(FIRST, assumed - 50.0, LEAD, cycle), BACK)
+    active = ActiveTrajectory(first_motion(), 50.0, LIMITS)
+    assumed = 50.0 + phase * first_motion().duration
+    first = plan(StartState.from_motion(first_motion(), assumed - 50.0, LEAD, cycle), BACK)
     later = rescheduled(first, active, assumed, assumed + delay)
     k = len(first.times) - len(later.times)
     assert first.lead_points - later.lead_points == k and later.lead_points > 0
     assert np.abs(later.times + delay - first.times[k:]).max() < 1e-9
     assert np.array_equal(later.q, first.q[k:]) and np.array_equal(later.qdd, first.qdd[k:])
-    old = path_of(FIRST)
+    old = path_of(first_motion())
     expected = state_at(old, assumed + delay - 50.0)
     for ours, theirs in zip((later.start.q, later.start.qd, later.start.qdd), expected):
         assert np.abs(ours - theirs).max() < 1e-7  # one solves for its quintics
@@ -263,8 +268,8 @@ def test_goals_that_come_faster_than_splice_points():
     rng = np.random.default_rng(1)
     bounds = Bounds(LIMITS.lower, LIMITS.upper, LIMITS.velocity, LIMITS.acceleration, None)
     for _ in range(samples(usual=60, nightly=300)):
-        active = ActiveTrajectory(FIRST, 0.0, LIMITS)
-        now = rng.uniform(0.0, FIRST.duration)
+        active = ActiveTrajectory(first_motion(), 0.0, LIMITS)
+        now = rng.uniform(0.0, first_motion().duration)
         for _ in range(5):
             planned = now + rng.uniform(0.0, 0.5 * LEAD)
             now = planned + rng.uniform(0.003, 0.03)
@@ -279,7 +284,7 @@ def test_goals_that_come_faster_than_splice_points():
 
 def test_a_motion_without_lead_points_is_not_rescheduled():
     """From rest, or after the splice point, it is unchanged."""
-    active = ActiveTrajectory(FIRST, 0.0, LIMITS)
-    assert rescheduled(FIRST, active, 9.0, 9.01) is FIRST
-    second = plan(StartState.from_motion(FIRST, 1.0, LEAD, PERIOD), BACK)
+    active = ActiveTrajectory(first_motion(), 0.0, LIMITS)
+    assert rescheduled(first_motion(), active, 9.0, 9.01) is first_motion()
+    second = plan(StartState.from_motion(first_motion(), 1.0, LEAD, PERIOD), BACK)
     assert rescheduled(second, active, 1.0, 1.0 + LEAD) is second

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Odd messages, descriptions and meshes to the viewer, while a window of its page is open."""
 
+from importlib.util import find_spec
+
 import pytest
 
-pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
 pytest.importorskip('playwright', reason='playwright is not installed')
 
 from browser import browser, free_port, new_context, Window  # noqa: E402
@@ -19,6 +20,9 @@ from test_fuzz_messages import NAMES, ONCE, sound  # noqa: E402
 from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 
 from scripts.screenshot import CHROMIUM  # noqa: E402
+
+pytestmark = pytest.mark.skipif(find_spec('viser') is None,
+                                reason='viser is not installed (extra "viewer")')
 
 SCRIPT = '<script>window.hacked = 1</script><img src=x onerror="window.hacked = 1">'
 

@@ -2,17 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Meshes that are broken, huge by their own word, or that ask for other files."""
 
+from importlib.util import find_spec
 import json
 import sys
 
 from harness import ARM
 import pytest
 
-pytest.importorskip('trimesh', reason='trimesh is not installed (extra "viewer")')
+from ik_node.model.mesh_files import resolve
+from ik_node.model.urdf import parse_urdf
 
-from ik_node.model.mesh_files import resolve  # noqa: E402
-from ik_node.model.urdf import parse_urdf  # noqa: E402
-from ik_node.ui.viewer.link_meshes import link_bodies  # noqa: E402
+pytestmark = pytest.mark.skipif(find_spec('trimesh') is None,
+                                reason='trimesh is not installed (extra "viewer")')
 
 HUGE = b'\xff\xff\xff\xff'
 LAUGHS = ('<?xml version="1.0"?><!DOCTYPE COLLADA [<!ENTITY a0 "ha">' + ''.join(
@@ -57,6 +58,7 @@ sys.addaudithook(_watch)
 def test_meshes(tmp_path, name):
     """Drawn, or a warning and primitives in its place; nothing outside its folder is read."""
     global OPENED
+    from ik_node.ui.viewer.link_meshes import link_bodies
     (tmp_path / name).write_bytes(BODIES[name])
     tree = parse_urdf(ARM.read_text().replace(
         '<link name="tool0"/>', '<link name="tool0"><visual><geometry><mesh '

@@ -10,7 +10,6 @@ from geometry_msgs.msg import PoseStamped
 from harness import ARM, DOWN, lent, pose, process, READY, seconds, stamp_of, stamped, tip
 import numpy as np
 import pytest
-from scipy.interpolate import CubicHermiteSpline
 
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import read_urdf
@@ -66,6 +65,7 @@ def kept(system, handover_time) -> float:
     assert system.final(stamp)['reason'] == 'REACHED'
     old, new = system.trajectories[:2]
     times = np.array([seconds(point.time_from_start) for point in new.points])
+    from scipy.interpolate import CubicHermiteSpline
     there = CubicHermiteSpline([seconds(point.time_from_start) for point in old.points],
                                [point.positions for point in old.points],
                                [point.velocities for point in old.points])

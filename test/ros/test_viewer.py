@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The arm in the browser: the process starts, serves its page, and ends."""
 
+from importlib.util import find_spec
 import socket
 import urllib.request
 
 from harness import ARM, process
 import pytest
 
-pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
-
-from ik_node.ui.viewer.page import Page  # noqa: E402
+pytestmark = pytest.mark.skipif(find_spec('viser') is None,
+                                reason='viser is not installed (extra "viewer")')
 
 
 def free_port() -> int:
@@ -102,6 +102,7 @@ def test_it_listens_where_it_says(tmp_path, probe):
 
 def test_nobody_gets_a_tunnel():
     """The tunnel from the internet that any window can ask viser for is not opened."""
+    from ik_node.ui.viewer.page import Page
     page = Page('127.0.0.1', free_port())
     try:
         assert page.request_share_url() is None

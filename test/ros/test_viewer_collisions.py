@@ -3,6 +3,7 @@
 """The page of the viewer in a real browser: what is checked for collisions, and boxes."""
 
 from contextlib import contextmanager, ExitStack
+from importlib.util import find_spec
 
 from geometry_msgs.msg import Vector3
 from harness import ARM, LATCHED, lent, pose, process, READY
@@ -10,14 +11,16 @@ import numpy as np
 import pytest
 from visualization_msgs.msg import Marker, MarkerArray
 
-pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
 pytest.importorskip('playwright', reason='playwright is not installed')
 
 from browser import browser, free_port, new_context, Window  # noqa: E402
 
 from scripts.screenshot import CHROMIUM, drag  # noqa: E402
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason='no Chromium is installed')
+pytestmark = [
+    pytest.mark.skipif(find_spec('viser') is None,
+                       reason='viser is not installed (extra "viewer")'),
+    pytest.mark.skipif(CHROMIUM is None, reason='no Chromium is installed')]
 LINE = '/base/markers/clearance_5'  # between a link and an object
 FIRST_SIZE = 0.2
 

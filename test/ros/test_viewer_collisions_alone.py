@@ -2,15 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page of a node that does not check collisions."""
 
+from importlib.util import find_spec
+
 from harness import ARM, process, run_system
 import pytest
 
-pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
 pytest.importorskip('playwright', reason='playwright is not installed')
 
 from browser import browser, free_port, new_context, Window  # noqa: E402
 
 from scripts.screenshot import CHROMIUM  # noqa: E402
+
+pytestmark = pytest.mark.skipif(find_spec('viser') is None,
+                                reason='viser is not installed (extra "viewer")')
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason='no Chromium is installed')

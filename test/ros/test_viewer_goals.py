@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The line that the page shows for a goal."""
 
+from importlib.util import find_spec
+
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 import pytest
 
-pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
-
-from ik_node.ui.viewer.goal_list import summary  # noqa: E402
-
+pytestmark = pytest.mark.skipif(find_spec('viser') is None,
+                                reason='viser is not installed (extra "viewer")')
 FAR = {'position_error_m': '1.234e-01', 'orientation_error_rad': '3.000e-01'}
 
 
@@ -30,6 +30,7 @@ FAR = {'position_error_m': '1.234e-01', 'orientation_error_rad': '3.000e-01'}
 ])
 def test_summary(state, reason, numbers, line):
     """The line says how a goal ended, with rounded numbers and their units."""
+    from ik_node.ui.viewer.goal_list import summary
     assert summary(DiagnosticStatus(message='it is so; and more', values=[
         KeyValue(key=key, value=value)
         for key, value in {'state': state, 'reason': reason, **numbers}.items()])) == line

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the sliders of the page show of a posture."""
 
+from importlib.util import find_spec
 from math import pi
 from types import SimpleNamespace
 
@@ -10,10 +11,8 @@ import pytest
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import parse_urdf
 
-pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
-
-from ik_node.ui.viewer.joint_sliders import JointPanel, shown_posture  # noqa: E402
-
+pytestmark = pytest.mark.skipif(find_spec('viser') is None,
+                                reason='viser is not installed (extra "viewer")')
 LIMIT = '<limit lower="{}" upper="{}" velocity="1" effort="1"/>'
 JOINTS = (('turns', 'revolute', LIMIT.format(-3.3, 3.3)), ('goes on', 'continuous', ''),
           ('slides', 'prismatic', LIMIT.format(0, 5)))
@@ -30,6 +29,7 @@ CHAIN = make_chain(parse_urdf(
     ('slides', -0.01, 0.0)])
 def test_only_joints_without_limits_lose_turns(name, position, shown):
     """A joint just outside its limit is shown at that limit, not at the other one."""
+    from ik_node.ui.viewer.joint_sliders import shown_posture
     assert shown_posture(CHAIN, {name: position}) == {name: pytest.approx(shown, abs=1e-9)}
 
 
@@ -37,6 +37,7 @@ class Panel:
     """A panel whose page is played: handlers of its controls, ghosts and goals."""
 
     def __init__(self, server):
+        from ik_node.ui.viewer.joint_sliders import JointPanel
         self.changes, self.clicks, self.shown, self.goals = {}, [], [], []
         inbox = SimpleNamespace(
             on_change=lambda slider, do: self.changes.update({slider.label: do}),
@@ -51,8 +52,8 @@ class Panel:
 
 def test_a_joint_state_does_not_undo_a_touch():
     """It may come between the change of a slider and its event: what was chosen is kept."""
-    viser = pytest.importorskip('viser')
-    server = viser.ViserServer(host='127.0.0.1', port=0, verbose=False)
+    from viser import ViserServer
+    server = ViserServer(host='127.0.0.1', port=0, verbose=False)
     try:
         played = Panel(server)
         played.panel.take_positions({'turns': 1.0, 'slides': 2.0})

@@ -3,6 +3,7 @@
 """The page of the viewer in a real browser, with a simulated arm."""
 
 from contextlib import closing, contextmanager, ExitStack
+from importlib.util import find_spec
 import re
 from urllib.parse import urlparse
 
@@ -30,14 +31,16 @@ from sensor_msgs.msg import PointCloud2, PointField
 from std_msgs.msg import String
 from visualization_msgs.msg import Marker, MarkerArray
 
-pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
 pytest.importorskip('playwright', reason='playwright is not installed')
 
 from browser import browser, free_port, new_context, SIZE, Window  # noqa: E402
 
 from scripts.screenshot import CHROMIUM, drag, HANDLE  # noqa: E402
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason='no Chromium is installed')
+pytestmark = [
+    pytest.mark.skipif(find_spec('viser') is None,
+                       reason='viser is not installed (extra "viewer")'),
+    pytest.mark.skipif(CHROMIUM is None, reason='no Chromium is installed')]
 AT_TIP = 0.015  # m and rad; the handle returns to the tip just before the arm is at rest
 SPEED = 'Speed (% of limits)'
 SQUARE_PIXELS = 16  # side of the squares whose colours are compared

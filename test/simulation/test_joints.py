@@ -5,7 +5,6 @@
 from hypothesis import given, settings, strategies as st
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
 
 from ik_node.motion.trajectory import MotionState
 from ik_node.simulation.joints import Following, LaggingPlant, Measuring, Sensors
@@ -33,6 +32,7 @@ def test_perfect_joints_follow_exactly():
                       max_size=6))
 def test_lag_solves_its_equation(lag, order, steps):
     """A command in straight pieces is followed as a numerical integrator says."""
+    from scipy.integrate import solve_ivp
     plant = LaggingPlant(HOME, Following(lag, order))
     w = 2.0 / lag
     x, begin = np.concatenate([HOME, np.zeros(3)]), HOME

@@ -6,7 +6,6 @@ import builtins
 from dataclasses import replace
 
 from lxml import etree
-import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -67,6 +66,7 @@ def test_sag_is_that_of_statics(name):
 
 def joint_inertia(made, chain, q):
     """Return the mass matrix of the chain's joints at `q`, without the rotors that are added."""
+    import mujoco
     model, state = made.model, mujoco.MjData(made.model)
     state.qpos[[model.joint(joint).qposadr[0] for joint in chain.joint_names]] = q
     mujoco.mj_forward(model, state)

@@ -18,7 +18,6 @@ from nightly import samples
 import numpy as np
 import pytest
 import robots
-from scipy.optimize import lsq_linear
 from self_motion import SelfMotion
 
 from ik_node.solver.goal import Goal
@@ -129,6 +128,7 @@ def stationarity(name, goal, q, gradient):
             columns.append(unit if q[k] > chain.upper[k] - 1e-6 else -unit)
             least.append(0.0)
     columns = np.array(columns).T
+    from scipy.optimize import lsq_linear
     solved = lsq_linear(columns, -gradient, (least, np.full(len(least), np.inf)), 'bvls')
     return np.linalg.norm(columns @ solved.x + gradient) / np.linalg.norm(gradient), sum(
         bound == 0.0 for bound in least)

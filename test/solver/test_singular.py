@@ -7,7 +7,6 @@ from brute_force import stretched
 import numpy as np
 import pytest
 import robots
-from scipy.optimize import brentq
 
 from ik_node.solver.goal import Goal
 
@@ -53,6 +52,7 @@ def test_at_a_shoulder_singularity(name):
     The first joint does not matter; the second is turned until the determinant
     of Pinocchio's Jacobian is zero where neither wrist nor elbow are straight.
     """
+    from scipy.optimize import brentq
     chain, postures = robots.chain(name), []
     for q in robots.random_postures(chain, 400, 90):
         if min(abs(np.sin(q[4])), abs(np.sin(q[2]))) < 0.3:

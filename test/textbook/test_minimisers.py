@@ -9,7 +9,6 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import robots
-from scipy.optimize import least_squares, minimize
 
 from ik_node.errors import ParameterError
 from ik_node.model.chain import make_chain
@@ -63,6 +62,7 @@ def test_levenberg_marquardt_takes_the_damped_step():
 
 def test_levenberg_marquardt_ends_in_a_minimum():
     """The cost never increases, and scipy's trust-region method finds no lower one nearby."""
+    from scipy.optimize import least_squares
     for problem, q in beyond_reach(5):
         point = problem.at(q)
         points = list(islice(minimisers.levenberg_marquardt(problem, point, ClassicOptions()),
@@ -93,6 +93,7 @@ def padded_residual(x, problem):
 @pytest.mark.parametrize('name, method', [('BFGS', 'bfgs'), ('CG', 'conjugate_gradient')])
 def test_scipy_gets_the_exact_gradient(name, method, limits):
     """The iterates are those of scipy with finite differences of the same cost."""
+    from scipy.optimize import minimize
     chain = robots.chain('panda')
     q = robots.random_postures(chain, 1, 3)[0]
     T = Task(chain, Goal(np.eye(4)), 0.3).frames(np.clip(q + 0.1, chain.lower, chain.upper))[-1]
@@ -110,6 +111,7 @@ def test_scipy_gets_the_exact_gradient(name, method, limits):
 
 def test_scipy_gets_the_limits_when_they_are_clamped():
     """The iterates are those of scipy's bounded method, on an arm with narrow limits."""
+    from scipy.optimize import minimize
     chain = robots.chain('ur5_limited')
     q = 0.97 * chain.upper
     goal = Goal(random_pose(np.random.default_rng(9)))

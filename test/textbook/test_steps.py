@@ -9,7 +9,6 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import robots
-from scipy.optimize import minimize
 
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import parse_urdf
@@ -400,6 +399,7 @@ def test_the_square_extended_jacobian_with_correction_finds_the_best_posture():
         angles = np.cumsum(q)
         return [np.cos(angles) @ (0.4, 0.3, 0.2) - 0.5, np.sin(angles) @ (0.4, 0.3, 0.2) - 0.45]
 
+    from scipy.optimize import minimize
     best = minimize(lambda q: criterion(problem, q, (1.0, 2.0, 3.0), preferred),
                     [0.4, 0.6, 0.3], constraints={'type': 'eq', 'fun': reach},
                     method='SLSQP', options={'ftol': 1e-15})

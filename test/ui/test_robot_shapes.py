@@ -14,7 +14,6 @@ from ik_node.model.mesh_files import resolve
 from ik_node.model.shapes import link_shapes
 from ik_node.model.urdf import parse_urdf, read_urdf
 from ik_node.ui.robot_shapes import drawable, STAND_IN_COLOUR
-from ik_node.ui.viewer.link_meshes import link_bodies
 
 JOINTS = ('<joint name="j" type="revolute"><origin xyz="0.3 -0.2 0.6"/><parent link="a"/>'
           '<child link="b"/><axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="0" '
@@ -132,6 +131,7 @@ def test_a_visual_that_makes_no_sense(inside, words):
 def test_real_robots_are_drawn(name, with_meshes):
     """The code of the page draws them; stand-ins fill the space of the meshes."""
     pytest.importorskip('collada', reason='pycollada is not installed (extra "viewer")')
+    from ik_node.ui.viewer.link_meshes import link_bodies
     path = robots.ARMS[name].path
     arm = read_urdf(path)
     bodies, warnings = link_bodies(

@@ -2,34 +2,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is sent to the windows of the page."""
 
-from contextlib import closing
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
 
-viser = pytest.importorskip('viser', reason='viser is not installed (extra "viewer")')
-
-from ik_node.ui.viewer.robot_view import place, send  # noqa: E402
-
-
-class Server(viser.ViserServer):
-    """Notes what is sent; ``close`` ends it."""
-
-    close = viser.ViserServer.stop
+pytestmark = pytest.mark.skipif(find_spec('viser') is None,
+                                reason='viser is not installed (extra "viewer")')
 
 
 @pytest.fixture
 def server(monkeypatch):
     """Return a server that listens on a free port of this machine, and what it has sent."""
-    with closing(Server('127.0.0.1', 0, verbose=False)) as running:
-        sent = []
-        monkeypatch.setattr(running.scene, '_queue_scene_message', sent.append)
-        running.sent = sent
-        yield running
+    from viser import ViserServer
+    running = ViserServer('127.0.0.1', 0, verbose=False)
+    sent = []
+    monkeypatch.setattr(running.scene, '_queue_scene_message', sent.append)
+    running.sent = sent
+    yield running
+    running.stop()
 
 
 def test_a_pose_reaches_the_window_that_has_moved_the_node(server):
     """``place`` sends nothing if the server knows the pose; ``send`` sends it to all windows."""
+    from ik_node.ui.viewer.robot_view import place, send
     node = server.scene.add_frame('/node')
     T = np.eye(4)
     T[:3, 3] = 0.1, 0.2, 0.3

@@ -9,7 +9,6 @@ from cached_kernels import compiled
 import numpy as np
 import pytest
 import robots
-from scipy.optimize import lsq_linear
 
 from ik_node.kinematics import kernels
 from ik_node.kinematics.arm import jacobian
@@ -186,6 +185,7 @@ def test_a_limited_step_is_near_the_optimum():
 
     Joints are put on their limits and not taken off again within a step.
     """
+    from scipy.optimize import lsq_linear
     best = 0
     for J, e, lower, upper, _ in boxed(np.random.default_rng(45), 300):
         damping = 1e-4
