@@ -181,6 +181,7 @@ class Sampler:
         self._points = [before]
         for point in points:
             self._points[-1:] = _integrated(self._points[-1], point)
+        self._segment = np.inf, -np.inf, np.empty((6, 0))  # begin, end, coefficients: the last one
 
     @property
     def end_time(self) -> float:
@@ -195,11 +196,14 @@ class Sampler:
             zero = np.zeros(len(last.q))
             return MotionState(last.q, zero if last.qd is None else last.qd,
                                zero if last.qdd is None else last.qdd)
-        k = max(1, next(k for k in range(1, len(points)) if t < points[k].time))
-        a, b = points[k - 1], points[k]
-        if t < a.time:
-            a, t = replace(a, qd=None), a.time
-        return MotionState(*evaluate(coefficients(a, b), t - a.time))
+        begin, end, c = self._segment
+        if not begin <= t < end:
+            k = next(k for k in range(1, len(points)) if t < points[k].time)
+            a, b = points[k - 1], points[k]
+            if t < a.time:
+                return MotionState(*evaluate(coefficients(replace(a, qd=None), b), 0.0))
+            self._segment = begin, _, c = a.time, b.time, coefficients(a, b)
+        return MotionState(*evaluate(c, t - begin))
 
 
 def _integrated(a: Point, b: Point) -> tuple[Point, Point]:
