@@ -9,6 +9,7 @@ Run in the source folder: ``python test/faults.py``.
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -64,7 +65,8 @@ def _needs(module: ast.Module, test: ast.FunctionDef) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def faults() -> list[Fault]:
+@cache
+def faults() -> tuple[Fault, ...]:
     """Return all that are marked, by their groups; the tests need not be imported for it."""
     found = []
     for file in sorted((ROOT / 'test').rglob('test_*.py')):
@@ -75,7 +77,7 @@ def faults() -> list[Fault]:
                                 file.relative_to(ROOT).as_posix(), _needs(module, node))
                           for mark in node.decorator_list if isinstance(mark, ast.Call)
                           and ast.unparse(mark.func) == 'pytest.mark.fault']
-    return sorted(found, key=lambda fault: GROUPS.index(fault.group))
+    return tuple(sorted(found, key=lambda fault: GROUPS.index(fault.group)))
 
 
 def text() -> str:

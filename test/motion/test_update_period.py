@@ -195,7 +195,7 @@ def kick(told, period=PERIOD):
     return np.abs(np.diff(told[:, 0], 2, axis=0)).max() / period**2
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=samples(usual=15, nightly=60), deadline=None)
 @given(st.floats(0.0, 1.0), st.booleans(), st.integers(0, 10**6))
 def test_a_splice_keeps_the_limits(phase, stops, seed):
     """From any phase, to a new goal or to a stop: as if it had been one motion."""
@@ -267,7 +267,7 @@ def test_goals_that_come_faster_than_splice_points():
     """Each motion is replaced by the next just after it began."""
     rng = np.random.default_rng(1)
     bounds = Bounds(LIMITS.lower, LIMITS.upper, LIMITS.velocity, LIMITS.acceleration, None)
-    for _ in range(samples(usual=60, nightly=300)):
+    for _ in range(samples(usual=20, nightly=300)):
         active = ActiveTrajectory(first_motion(), 0.0, LIMITS)
         now = rng.uniform(0.0, first_motion().duration)
         for _ in range(5):

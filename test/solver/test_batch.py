@@ -247,11 +247,11 @@ def test_a_pool_of_processes():
 
 
 def test_a_dask_cluster():
-    """The executor of a cluster's client; workers in processes of their own."""
+    """The executor of a cluster's client; the worker is a process of its own."""
     distributed = pytest.importorskip('distributed', reason='dask.distributed is not installed')
     poses, seeds = some_goals('ur5')
     calls = []
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) \
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) \
             as cluster, cluster.get_client() as client:
         batch = solver('ur5').solve_batch(poses, seeds, executor=client.get_executor(), chunk=30,
                                           progress=lambda done, of: calls.append(done))

@@ -14,6 +14,7 @@ from answers import (
 )
 from brute_force import brute_force, improve, LENGTH, stretched
 from closed_form import closed_form, every_turn
+from nightly import samples
 import numpy as np
 import pytest
 import robots
@@ -99,7 +100,7 @@ def test_an_orientation_out_of_reach(name):
             at = Goal.position(T[:3, 3])
             assert_solves(name, at, solver(name).solve(at))
             assert 'that position' in result.message and 'orientation' in result.message
-            if found <= 3:
+            if found <= samples(usual=1, nightly=3):
                 assert brute_force(name, T, limits=False, starts=4) > 1e-4
         else:  # the position is reachable by construction
             assert result.status in (Reason.SOLVED, Reason.BEYOND_LIMIT)
@@ -111,7 +112,7 @@ def test_the_orientation_is_no_reason_if_the_position_is_out_of_reach(name):
     """ORIENTATION_OUT_OF_REACH is given only if the position can be reached."""
     chain, seen = robots.chain(name), set()
     rng = np.random.default_rng(4)
-    for T in reachable(name, 100, 78)[1]:
+    for T in reachable(name, samples(usual=50, nightly=100), 78)[1]:
         T = T.copy()
         T[:3, 3] = chain.offsets[0, 9:] + 0.5 * chain.reach * rng.normal(size=3)
         status = solver(name).solve(T).status
@@ -206,7 +207,7 @@ def hopeless(name, count):
 def test_the_nearest_posture_is_a_local_minimum(name):
     """Scipy's bounded least squares, started there, gains less than a thousandth."""
     judged = 0
-    for T in hopeless(name, 25):
+    for T in hopeless(name, samples(usual=16, nightly=25)):
         result = solver(name).solve(T)
         if result.success or result.orientation_error > 2.8:
             continue  # at half a turn the distance is not smooth

@@ -4,6 +4,7 @@
 
 from dataclasses import fields, replace
 
+from nightly import samples
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -70,7 +71,7 @@ def near_pairs(name, count, seed):
 def test_most_goals_are_reached_from_near(method, name):
     """Attempts that report convergence are within tolerance and limits."""
     chain = robots.chain(name)
-    count = 4 if method in SLOW else 12
+    count = samples(usual=2, nightly=4) if method in SLOW else samples(usual=6, nightly=12)
     met = 0
     for q, seed in near_pairs(name, count, 21):
         goal = Goal(tip_pose(name, q))
@@ -91,7 +92,7 @@ def test_most_goals_are_reached_from_near(method, name):
 def test_goals_of_every_kind(method, kind):
     tolerance, frame = TOLERANCES[kind]
     chain = robots.chain('ur5')
-    count, met = 3 if method in SLOW else 7, 0
+    count, met = 3 if method in SLOW else samples(usual=4, nightly=7), 0
     within = 1e-4 if method in SLOW else 1e-6
     options = ClassicOptions(position_tolerance=within, orientation_tolerance=within)
     for q, seed in near_pairs('ur5', count, 22):

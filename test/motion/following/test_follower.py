@@ -52,7 +52,7 @@ def bounds_of(limits):
     return {name: value for name, value in vars(limits).items() if name != 'tip'}
 
 
-@settings(max_examples=samples(usual=40, nightly=120), deadline=None, derandomize=True,
+@settings(max_examples=samples(usual=25, nightly=120), deadline=None, derandomize=True,
           suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_every_limit_at_every_cycle(data):
@@ -98,7 +98,7 @@ def test_trajectories_keep_the_limits_from_their_first_point_on():
     limits = limits_of(robots.chain(name), 0.5)
     target = circle(tip(name, HOMES[name]))
     random = np.random.default_rng(0)
-    circling = samples(usual=100, nightly=300)
+    circling = samples(usual=60, nightly=300)
     made = Follower(robots.chain(name), limits)
     made.begin(MotionState.at_rest(HOMES[name]), begin)
     sent, last = None, begin

@@ -4,6 +4,7 @@
 
 from following import HOMES, limits_of
 from geometry_oracle import model_of
+from nightly import samples
 import numpy as np
 import pytest
 import robots
@@ -20,7 +21,7 @@ from ik_node.se3 import pose, rotation_about
 MARGIN_M = 0.005
 BOXES = 20
 CYCLE_S = 0.01
-CYCLES = 800
+CYCLES = samples(usual=400, nightly=800)
 SAMPLES = 40  # of each motion
 
 
