@@ -4,6 +4,7 @@
 
 from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
+from nightly import samples
 import numpy as np
 import pytest
 import robots
@@ -131,7 +132,7 @@ def outside_flat(points, hull):
                   elements=st.one_of(st.sampled_from((0.0, 1.0, -1.0, 1e-4, 1e-7, 1e-9,
                                                                 1e-13)),
                                      st.floats(-2.0, 2.0))))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=samples(usual=40, nightly=80), deadline=None)
 def test_any_triangles(triangles):
     """Whatever the triangles, no corner is farther than 1 nm from the hulls, as coal measures."""
     hulls, grown = convex_hulls(triangles)

@@ -3,6 +3,7 @@
 """How to get what is not installed: the names that pip and apt really have."""
 
 import ast
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 import re
@@ -39,17 +40,22 @@ def imported():
     return names - set(sys.stdlib_module_names) - {'ik_node'}
 
 
+@cache
+def distributions():
+    """Return the installed packages that have each module; to read their lists takes a second."""
+    return packages_distributions()
+
+
 def test_packages_of_pip_are_those_that_have_the_module():
     """What pip is to install is the package from which the module came here."""
-    distributions = packages_distributions()
     checked = 0
     for module in imported() - ROS_MODULES_ON_PYPI - ROS_BY_APT_ALONE.keys():
-        if module not in distributions:  # not installed here, or without a list of its files
+        if module not in distributions():  # not installed here, or without a list of its files
             continue
         command = how_to_install(module)
         assert command.startswith('pip install ')
         assert canonical(command.removeprefix('pip install ')) in map(
-            canonical, distributions[module]), module
+            canonical, distributions()[module]), module
         checked += 1
     assert checked > 8
 
@@ -59,7 +65,7 @@ def test_ros_packages_are_pinned_by_the_names_that_are_told():
     pinned = {line.partition('==')[0]
               for line in (ROOT / 'requirements/demo.txt').read_text().splitlines()}
     assert set(ROS_ON_PYPI) <= pinned
-    assert ROS_MODULES_ON_PYPI <= packages_distributions().keys()
+    assert ROS_MODULES_ON_PYPI <= distributions().keys()
 
 
 def test_what_pypi_lacks_is_told_by_its_apt_name(monkeypatch):

@@ -5,6 +5,7 @@
 from dataclasses import replace
 
 from hypothesis import given, settings, strategies as st
+from nightly import samples
 import numpy as np
 import pytest
 import robots
@@ -376,7 +377,7 @@ def test_a_single_outlier_is_no_violation(tracked):
     assert verdict.reason is Reason.REACHED
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=samples(usual=15, nightly=40), deadline=None)
 @given(late=st.floats(0.0, 0.9), speed=st.floats(0.1, 1.0), pause=st.floats(0.0, 1.0),
        wobble=st.floats(0.0, 0.02))
 def test_late_slow_or_paused_is_on_track(late, speed, pause, wobble):

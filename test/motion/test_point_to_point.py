@@ -246,8 +246,8 @@ ONE = MotionLimits(np.array([-1.0]), np.array([1.0]), np.array([1.0]), np.array(
 
 def test_a_joint_that_moves_fast_towards_its_limit_is_braked():
     """If immediate braking just keeps the limits, every goal is reached within them."""
-    checked = 0
-    for seed in range(200):
+    checked, count = 0, samples(usual=80, nightly=200)
+    for seed in range(count):
         rng = np.random.default_rng(4000 + seed)
         limits = random_limits(rng)
         qd = rng.choice([-1.0, 1.0], 3) * rng.uniform(0.3, 0.95, 3) * limits.velocity
@@ -264,7 +264,7 @@ def test_a_joint_that_moves_fast_towards_its_limit_is_braked():
         check(plan_stop(NAMES, at(start), limits, PERIOD), limits, start)
         check(plan_point_to_point(NAMES, at(start), goal, limits, PERIOD), limits, start, goal)
         checked += 1
-    assert checked > 100
+    assert checked > 0.5 * count
 
 
 def test_if_the_direct_motion_is_invalid_the_arm_stops_first(monkeypatch):
@@ -351,7 +351,7 @@ def test_velocity_limits_that_change_all_the_time():
     limits = MotionLimits(chain.lower, chain.upper, chain.velocity, np.full(6, 10.0),
                           np.full(6, 200.0))
     names, motion = chain.joint_names, None
-    for _ in range(samples(usual=1500, nightly=20_000)):
+    for _ in range(samples(usual=800, nightly=20_000)):
         if motion is None or motion.duration < 0.2:
             start = MotionState.at_rest(0.1 * away if motion is None else motion.end)
             motion = plan_point_to_point(names, at(start), rng.uniform(0.1, 0.9) * away,

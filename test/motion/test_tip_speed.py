@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hypothesis import given, settings, strategies as st
 from motion_checker import Bounds, dense, faults, path_of
+from nightly import samples
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -60,7 +61,7 @@ def test_rates_are_those_of_the_jacobian():
     assert np.column_stack(tip_rates(CHAIN, Q, Qd)) == pytest.approx(rates(Q, Qd), abs=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=samples(usual=25, nightly=60), deadline=None)
 @given(st.integers(0, 10**6), st.floats(0.02, 2.0), st.floats(0.05, 5.0))
 def test_from_rest_the_tip_keeps_its_limits(seed, speed, turn):
     """Between the points too; and hardly slower than the same motion stretched as a whole."""
@@ -84,7 +85,7 @@ def test_from_rest_the_tip_keeps_its_limits(seed, speed, turn):
         assert max(v.max() / speed, w.max() / turn) > 0.95
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=samples(usual=25, nightly=60), deadline=None)
 @given(st.integers(0, 10**6), st.floats(0.0, 1.0), st.floats(0.02, 1.0))
 def test_in_motion_the_tip_is_slowed_without_a_step(seed, phase, speed):
     """From any phase of a faster motion: under the limit as soon as the arm can be at rest."""

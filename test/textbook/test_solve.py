@@ -3,6 +3,7 @@
 """The textbook methods as the solver's own: same call, same result type."""
 
 from answers import assert_solves, PATIENT, reachable
+from nightly import samples
 import numpy as np
 import pytest
 import robots
@@ -29,7 +30,7 @@ def test_each_method_solves_with_restarts(method):
     """Its solutions are correct by Pinocchio, and it reports its own metrics."""
     solver = Solver(robots.chain('six_axis_arm'), **PATIENT, method=method, max_restarts=5)
     steps = []
-    for T, seed in task():
+    for T, seed in task(count=samples(usual=4, nightly=8)):
         result = solver.solve(T, seed)
         assert_solves('six_axis_arm', T, result)
         steps.append(result.iterations)

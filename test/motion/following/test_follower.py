@@ -262,10 +262,11 @@ def test_a_joint_outside_its_limits_comes_in_and_stays():
 def test_a_circle_is_followed_within_a_millimetre(name, rate, jitter, drop):
     """0.2 m at 0.25 m/s; commands are compared with where the target is at their time."""
     target = circle(tip(name, HOMES[name]))
-    messages = stream(target, rate, 6.0, np.random.default_rng(3), jitter, drop)
+    end = samples(usual=4.5, nightly=6.0)
+    messages = stream(target, rate, end, np.random.default_rng(3), jitter, drop)
     made = follower(name, limits=limits_of(robots.chain(name), 0.5))
     errors = [distances(tip(name, step.state.q), target(now + LEAD))
-              for now, step in run(made, messages, 6.0, PERIOD) if now > 3.0]
+              for now, step in run(made, messages, end, PERIOD) if now > 3.0]
     position, angle = np.max(errors, axis=0)
     assert position < 1.1e-3 and angle < 1.5e-3
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 from math import inf, nan, pi
 
 from hypothesis import assume, given, settings, strategies as st
+from nightly import samples
 import numpy as np
 import path_checker as checker
 import pinocchio as pin
@@ -92,7 +93,7 @@ def test_the_tip_moves_straight_between_the_points_too(name, offset, turned):
 
 
 @given(st.integers(0, 10**6), st.sampled_from(ARMS))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=samples(usual=25, nightly=60), deadline=None)
 def test_any_short_line_away_from_limits_and_singularities_is_followed(seed, name):
     rng = np.random.default_rng(seed)
     robot = robots.chain(name)
@@ -113,7 +114,7 @@ def test_any_short_line_away_from_limits_and_singularities_is_followed(seed, nam
 
 
 @given(st.integers(0, 10**6), st.sampled_from(ARMS))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=samples(usual=25, nightly=60), deadline=None)
 def test_any_line_is_followed_whole_or_refused_with_its_fraction(seed, name):
     rng = np.random.default_rng(seed)
     robot, limits = robots.chain(name), limits_of(name)
