@@ -148,6 +148,18 @@ def test_the_depth_among_many_parts(monkeypatch):
     assert deepest.distance <= worst.distance < 0.8 * deepest.distance < 0.0
 
 
+def test_the_ball_round_a_hull_is_kept():
+    """It contains all vertices, is hardly larger than the least one, and is computed once."""
+    hulls = [part for body in bodies_of('ur5') for part in body.parts if part.kind == 'hull']
+    for part in hulls:
+        centre, radius = part.vertex_ball
+        assert np.linalg.norm(part.vertices - centre, axis=1).max() == pytest.approx(radius)
+        apart = np.linalg.norm(part.vertices[:, None] - part.vertices, axis=2).max()
+        assert radius < 1.01 * np.sqrt(0.375) * apart  # Jung 1901
+        assert part.vertex_ball[0] is centre
+    assert len(hulls) > 6
+
+
 def test_pairs_that_are_named_are_left_out():
     """As an SRDF names them."""
     name = 'six_axis_arm'

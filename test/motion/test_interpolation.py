@@ -108,6 +108,18 @@ def test_samples_pass_the_points(order):
     assert sampler.end_time == points[-1].time
 
 
+@pytest.mark.parametrize('order', [0, 1, 2])
+def test_times_may_come_in_any_order(order):
+    """What is sampled does not depend on what was sampled before."""
+    before, *points = random_points(5, [order] * 6)
+    times = np.random.default_rng(6).uniform(before.time - 0.3, points[-1].time + 0.3, 100)
+    sampler = Sampler(points, before, NEVER)
+    for t in times:
+        found, alone = sampler.sample(t), Sampler(points, before, NEVER).sample(t)
+        for name in ('q', 'qd', 'qdd'):
+            assert np.array_equal(getattr(found, name), getattr(alone, name))
+
+
 def test_each_segment_has_its_own_degree():
     """A point without velocities makes both its segments straight."""
     before, *points = random_points(40, [2, 2, 0, 2, 1])
