@@ -187,7 +187,7 @@ class Solver:
         began = perf_counter()
         tables = self.tables
         if self._closed:
-            given = self._exact_arrays(goal, seed)
+            given = self._exact_arrays(goal, _first_seed(seed))
             if given is not None:
                 row = np.empty(self._row_size)
                 if tables.branch_rows(tables.setup, *given, row, 1) and (
@@ -483,3 +483,10 @@ class Solver:
         query.answer[:] = query.check(best.q)
         if select == 'nearest' and self.tables.slides and query.exact:
             query.slide()
+
+
+def _first_seed(seed: np.ndarray | None) -> np.ndarray | None:
+    """Return the first of several good seeds (s, n); anything else as it is."""
+    many = type(seed) is np.ndarray and seed.ndim == 2 and len(seed) \
+        and seed.dtype == DOUBLE_TYPE and np.abs(seed).max(initial=0.0) <= FARTHEST_SEED
+    return seed[0] if many else seed

@@ -88,7 +88,8 @@ def test_goals_with_a_number_that_is_not_finite(value, row, column, entered):
 
 @pytest.mark.parametrize('seed', [*broken((6,)), np.zeros(5), np.zeros(7), np.zeros((2, 7)),
                                   np.zeros((0, 6)), np.full(6, np.nan), [0, 0, 0, 0, 0, np.inf],
-                                  [[0.0] * 6, [0, 0, 0, 0, 0, -np.inf]]], ids=repr)
+                                  [[0.0] * 6, [0, 0, 0, 0, 0, -np.inf]],
+                                  np.array([[0.0] * 6, [np.nan] * 6])], ids=repr)
 def test_seeds_that_are_refused(seed, entered):
     """A seed has as many finite numbers as the arm has joints."""
     if seed is None:

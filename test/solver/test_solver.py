@@ -117,6 +117,22 @@ def test_seeds_are_tried_in_their_order():
     assert tried > 5
 
 
+@pytest.mark.parametrize('select', ['first', 'nearest'])
+def test_several_seeds_take_the_short_way(select, monkeypatch):
+    """As one seed does; a second seed does not change which solution is the nearest."""
+    one = solver('six_axis_arm', select=select)
+    postures, poses = reachable('six_axis_arm', 100)
+    seeds = near('six_axis_arm', postures, 0.5)
+    monkeypatch.setattr(Solver, '_solve_further', None)
+    for T, q, seed in zip(poses, postures, seeds):
+        T, seed = np.array(T), np.array(seed)  # not read-only
+        result = one.solve(T, np.array([seed, q]))
+        assert_solves('six_axis_arm', T, result)
+        assert np.array_equal(result.seed, seed)
+        if select == 'nearest':
+            assert result.q.tobytes() == one.solve(T, seed).q.tobytes()
+
+
 def test_seeds_may_be_outside_the_limits():
     """A joint of the seed outside its limits starts at the limit."""
     chain = robots.chain('panda')
