@@ -34,18 +34,14 @@ def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> np.ndarray:
 
 def rotation_from_quaternion(xyzw: np.ndarray) -> np.ndarray:
     """Return the rotation matrices (..., 3, 3) of unit quaternions (..., 4), x, y, z, w."""
-    x, y, z, w = np.moveaxis(np.asarray(xyzw), -1, 0)
-    R = np.empty((*x.shape, 3, 3))
-    R[..., 0, 0] = 1.0 - 2.0 * (y * y + z * z)
-    R[..., 0, 1] = 2.0 * (x * y - z * w)
-    R[..., 0, 2] = 2.0 * (x * z + y * w)
-    R[..., 1, 0] = 2.0 * (x * y + z * w)
-    R[..., 1, 1] = 1.0 - 2.0 * (x * x + z * z)
-    R[..., 1, 2] = 2.0 * (y * z - x * w)
-    R[..., 2, 0] = 2.0 * (x * z - y * w)
-    R[..., 2, 1] = 2.0 * (y * z + x * w)
-    R[..., 2, 2] = 1.0 - 2.0 * (x * x + y * y)
-    return R
+    xyzw = np.asarray(xyzw)
+    # For one, plain numbers are faster.
+    x, y, z, w = xyzw.tolist() if xyzw.ndim == 1 else np.moveaxis(xyzw, -1, 0)
+    R = np.array([
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
+        [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
+        [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)]])
+    return R if R.ndim == 2 else np.ascontiguousarray(np.moveaxis(R, (0, 1), (-2, -1)))
 
 
 def rotation_to_axis(axis: np.ndarray) -> np.ndarray:

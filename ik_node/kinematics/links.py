@@ -64,8 +64,10 @@ def link_pose(tree: Tree, link: str, base_link: str,
         If there is no such link.
 
     """
-    by_name = {joint.name: joint for joint in tree.joints}
     T = np.eye(4)
+    if link == base_link in tree.links:
+        return T
+    by_name = {joint.name: joint for joint in tree.joints}
     for joint, down in path_between(tree, base_link, link):
         value = _position(joint, by_name, positions)
         if value is None:

@@ -126,13 +126,19 @@ class Chain:
     def difference(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Return ``a - b`` (n,); for continuous joints the shortest angular difference."""
         d = a - b
-        return np.where(self.continuous & self.revolute,
-                        np.remainder(d + np.pi, 2.0 * np.pi) - np.pi, d)
+        return d if not self._turning.any() else np.where(
+            self._turning, np.remainder(d + np.pi, 2.0 * np.pi) - np.pi, d)
 
     def nearest_turns(self, q: np.ndarray, reference: np.ndarray) -> np.ndarray:
         """Return `q` (n,) with continuous joints moved by full turns to near `reference`."""
+        if not self._turning.any():
+            return np.array(q)
         turns = np.round((reference - q) / (2.0 * np.pi))
-        return np.where(self.continuous & self.revolute, q + 2.0 * np.pi * turns, q)
+        return np.where(self._turning, q + 2.0 * np.pi * turns, q)
+
+    @cached_property
+    def _turning(self) -> np.ndarray:
+        return self.continuous & self.revolute
 
     def with_limits(self, lower: np.ndarray | None = None,
                     upper: np.ndarray | None = None) -> Chain:

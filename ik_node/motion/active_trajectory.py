@@ -64,10 +64,10 @@ class ActiveTrajectory:
         sample(*self._points, times, found)
         return found
 
-    @property
+    @cached_property
     def peak_velocity(self) -> np.ndarray:
         """Return the highest speed of each joint, (n,), at the start and at the points."""
-        return np.abs(np.vstack([self.trajectory.start.qd, self.trajectory.qd])).max(axis=0)
+        return np.abs(self._points[1][1]).max(axis=0)
 
     def followed(self, chain: Chain, q: np.ndarray, now: float, tolerance: float) -> bool:
         """
@@ -166,7 +166,9 @@ def delayed(trajectory: Trajectory, rest_times: list[float]) -> Trajectory:
     times = np.append(rest_times, trajectory.times + rest_times[-1])
 
     def rows(first: np.ndarray, others: np.ndarray) -> np.ndarray:
-        return np.vstack([*[first] * len(rest_times), others])
+        both = np.empty((len(times), len(first)))
+        both[:len(rest_times)], both[len(rest_times):] = first, others
+        return both
 
     return replace(trajectory, times=np.round(times, 9), q=rows(start.q, trajectory.q),
                    qd=rows(start.qd, trajectory.qd), qdd=rows(start.qdd, trajectory.qdd),

@@ -7,7 +7,7 @@ from __future__ import annotations
 from ik_node.collision.certificate import certify
 from ik_node.collision.model import CollisionModel
 from ik_node.errors import Reason, TrajectoryError
-from ik_node.motion.interpolation import segments
+from ik_node.motion.sampling import compiled_segments
 from ik_node.motion.trajectory import Trajectory
 
 
@@ -26,7 +26,7 @@ def require_free(model: CollisionModel | None, trajectory: Trajectory, advice: s
         COLLISION: with what, when and how near.
 
     """
-    contact = None if model is None else certify(model, *segments(trajectory))
+    contact = None if model is None else certify(model, *compiled_segments(trajectory))
     if contact is not None:
         raise TrajectoryError(
             f'{contact.words} after {contact.time:.2f} s of the motion of '

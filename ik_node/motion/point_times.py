@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from math import ceil
 
@@ -18,11 +19,13 @@ def merge_close(instants: Iterable[float], end: float, spacing: float) -> list[f
     moves to `spacing` before it.  So the quintic between two instants covers all jerk
     switches inside.
     """
-    spaced = [0.0]
+    last = 0.0
+    spaced = [last]
     for t in instants:
-        if t - spaced[-1] > TIME_RESOLUTION_S:
-            spaced.append(max(t, spaced[-1] + spacing))
-    inside = [0.0, *(t for t in spaced[1:] if t < end - spacing - TIME_RESOLUTION_S)]
+        if t - last > TIME_RESOLUTION_S:
+            last = max(t, last + spacing)
+            spaced.append(last)
+    inside = spaced[:max(bisect_left(spaced, end - spacing - TIME_RESOLUTION_S), 1)]
     if len(inside) < len(spaced) and inside[-1] < end - 2.0 * spacing:
         inside.append(end - spacing)
     return [*inside[1:], end]
@@ -36,7 +39,8 @@ def subdivide(knots: Sequence[float], periods: Sequence[float]) -> list[float]:
     """
     instants = []
     for a, b, period in zip(knots, knots[1:], periods):
-        count = max(1, ceil((b - a) / period))
-        instants += [a + number / count * (b - a) for number in range(1, count)]
+        if b - a > period:
+            count = ceil((b - a) / period)
+            instants += [a + number / count * (b - a) for number in range(1, count)]
         instants.append(b)
     return instants

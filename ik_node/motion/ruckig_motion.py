@@ -36,7 +36,7 @@ def motion_to_goal(start: MotionState, q_goal: np.ndarray,
 
     """
     request = _request(start, limits)
-    request.target_position = list(q_goal)
+    request.target_position = q_goal.tolist()
     return _calculate(request)
 
 
@@ -49,13 +49,14 @@ def motion_to_rest(start: MotionState, limits: MotionLimits) -> ruckig.Trajector
 
 
 def _request(start: MotionState, limits: MotionLimits) -> ruckig.InputParameter:
+    # Lists of plain numbers: others are converted one by one.
     request, rows = ruckig.InputParameter(len(start.q)), limits.for_goals()
-    request.current_position = list(start.q)
-    request.current_velocity = list(start.qd)
-    request.current_acceleration = list(start.qdd)
-    request.max_velocity = list(rows.velocity)
-    request.max_acceleration = list(rows.acceleration)
-    request.max_jerk = list(rows.jerk)
+    request.current_position = start.q.tolist()
+    request.current_velocity = start.qd.tolist()
+    request.current_acceleration = start.qdd.tolist()
+    request.max_velocity = rows.velocity.tolist()
+    request.max_acceleration = rows.acceleration.tolist()
+    request.max_jerk = rows.jerk.tolist()
     return request
 
 
@@ -72,8 +73,10 @@ def _calculate(request: ruckig.InputParameter) -> ruckig.Trajectory:
 
 def jerk_switches(motion: ruckig.Trajectory) -> list[float]:
     """Return the instants (s) at which the jerk of a joint may switch, ascending."""
-    return sorted(t for profile in motion.profiles[0]
-                  for t in accumulate((*profile.brake.t, *profile.t)))
+    switches = []
+    for profile in motion.profiles[0]:
+        switches += accumulate((*profile.brake.t, *profile.t))
+    return sorted(switches)
 
 
 def sample_peaks(motion: ruckig.Trajectory,

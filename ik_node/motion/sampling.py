@@ -49,6 +49,33 @@ def states_at(trajectory: Trajectory, times: np.ndarray) -> np.ndarray:
     return found
 
 
+def compiled_segments(trajectory: Trajectory) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return what :func:`ik_node.motion.interpolation.segments` does, quicker."""
+    times, states = trajectory.with_start()
+    c = np.empty((6, len(times) - 1, states.shape[2]))
+    write_quintics(times, states, c)
+    return times[:-1], times[1:] - times[:-1], c
+
+
+@compiled
+def write_quintics(times, states, c):
+    """
+    Write the quintics between points, c (6, k, n), lowest power of the time since each first.
+
+    Parameters
+    ----------
+    times : (k + 1,) array
+        s.
+    states : (3, k + 1, n) array
+        q, qd, qdd at the points.
+
+    """
+    for k in range(c.shape[1]):
+        for joint in range(c.shape[2]):
+            c[0, k, joint], c[1, k, joint], c[2, k, joint], c[3, k, joint], c[4, k, joint], \
+                c[5, k, joint] = quintic_between(times[k + 1] - times[k], states, k, joint)
+
+
 @compiled
 def sample(times, states, wanted, found):
     """

@@ -29,7 +29,7 @@ class MotionState:
     @property
     def rests(self) -> bool:
         """Return whether velocity and acceleration are zero."""
-        return not (np.any(self.qd) or np.any(self.qdd))
+        return not (self.qd.any() or self.qdd.any())
 
 
 @dataclass(frozen=True, eq=False)

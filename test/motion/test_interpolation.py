@@ -16,10 +16,11 @@ from ik_node.motion.interpolation import (
     Point,
     sample_segments,
     Sampler,
+    segments,
     segments_from,
     state_at,
 )
-from ik_node.motion.sampling import states_at
+from ik_node.motion.sampling import compiled_segments, states_at
 from ik_node.motion.trajectory import MotionState, Trajectory
 
 NEVER = np.zeros(2, dtype=bool)
@@ -292,6 +293,16 @@ def test_state_at_outside_the_motion():
         state = state_at(trajectory, t)
         assert np.array_equal(state.q, trajectory.end)
         assert not state.qd.any() and not state.qdd.any()
+
+
+def test_compiled_segments_are_the_segments():
+    """To rounding; a trajectory that was changed is read anew."""
+    trajectory = trajectory_of(83)
+    for _ in range(2):
+        for got, expected in zip(compiled_segments(trajectory), segments(trajectory)):
+            assert got.shape == expected.shape and got.dtype == expected.dtype
+            assert np.allclose(got, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+        trajectory.q[1] += 0.1
 
 
 def test_states_at_agrees_with_state_at():
