@@ -21,6 +21,7 @@ from ik_node.collision.check import (
     block_distance,
     centre_distance,
     check_work,
+    CheckWork,
     pair_distance,
     place_parts,
 )
@@ -68,15 +69,18 @@ class Contact:
         return f'{first} and {second} would {near}'
 
 
-def allowed_distances(model: CollisionModel, q: np.ndarray) -> np.ndarray:
+def allowed_distances(model: CollisionModel, q: np.ndarray,
+                      work: CheckWork | None = None) -> np.ndarray:
     """
     Return the distance (m) that each pair must keep in a motion that starts at q (n,), (K,).
 
     That of the model; of a pair that is nearer at q, or so near that the margin could not be
     proved on the way out, START_SLACK_M less than there; and -inf of one that touches there, until
-    it is apart.
+    it is apart.  `work`: a workspace for the pairs of the model, if there is one already.
     """
-    distances = model.distances(q, model.margin + START_ROOM_M)
+    distances = model.distances(q, model.margin + START_ROOM_M, work)
+    if distances.min(initial=np.inf) > model.margin + START_ROOM_M:
+        return model.margins.copy()  # as nearly always
     nearer = np.minimum(np.maximum(distances - START_SLACK_M, 0.0), model.margins)
     nearer[distances <= 0.0] = -np.inf
     return np.where(distances > model.margins + START_ROOM_M, model.margins, nearer)
@@ -108,12 +112,13 @@ def certify(model: CollisionModel, begins: np.ndarray, lengths: np.ndarray, c: n
     if not len(model.pairs.pairs) or not len(lengths):
         return None
     c = np.ascontiguousarray(c, dtype=float)
-    least = allowed_distances(model, c[0, 0]) if allowed is None else allowed.copy()
+    work = check_work(model.pairs)
+    least = allowed_distances(model, c[0, 0], work) if allowed is None else allowed.copy()
     segment, t, k = first_contact(
         model.pairs, np.ascontiguousarray(lengths, dtype=float), c,
         max(model.margin, float(least.max())), bool(least.min() == -np.inf), least,
         np.arange(len(model.pairs.blocks)), np.zeros((MAX_INTERVALS, 3)),
-        np.zeros((3, c.shape[2])), check_work(model.pairs))
+        np.zeros((3, c.shape[2])), work)
     if segment == NO_SEGMENT:
         return None
     q = (c[:, segment] * t ** np.arange(6)[:, None]).sum(axis=0)

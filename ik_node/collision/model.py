@@ -233,11 +233,16 @@ class CollisionModel:
         which_free(self.pairs, Q, self.margins, free, check_work(self.pairs))
         return free
 
-    def distances(self, q: np.ndarray, enough: float = np.inf) -> np.ndarray:
-        """Return the distance (m) of each pair at q (n,), (K,); above `enough` a lower bound."""
+    def distances(self, q: np.ndarray, enough: float = np.inf,
+                  work: CheckWork | None = None) -> np.ndarray:
+        """
+        Return the distance (m) of each pair at q (n,), (K,); above `enough` a lower bound.
+
+        `work`: a workspace for these pairs, if there is one already.
+        """
         distances = np.empty(len(self.pairs.pairs))
         all_distances(self.pairs, np.ascontiguousarray(q, dtype=float), enough, distances,
-                      check_work(self.pairs))
+                      work or check_work(self.pairs))
         return distances
 
     def distance(self, q: np.ndarray) -> tuple[float, str, str]:
