@@ -15,11 +15,12 @@ from sensor_msgs.msg import JointState
 
 from ik_node.errors import Reason, StateError
 from ik_node.kinematics.arm import forward_kinematics
+from ik_node.model.chain import Chain
 from ik_node.motion.active_trajectory import ActiveTrajectory
 from ik_node.motion.update_period import UpdatePeriodEstimator
 from ik_node.node.callback_delay import CallbackDelay
 from ik_node.node.robot import Robot, RobotHolder
-from ik_node.node.settings import StartOptions
+from ik_node.node.settings import Settings, StartOptions
 from ik_node.node.stamp_check import message_age, MessageInfo
 from ik_node.node.time_jumps import TimeJumps
 from ik_node.ros.clocks import both_clocks, nanoseconds_of, seconds_of
@@ -39,6 +40,7 @@ POINT_TIME_S = 2e-5  # to write and read each trajectory point
 VELOCITY_MARGIN = 1.2  # times its limit: no joint is faster, so the state is invalid
 STATE_DELAY_S = 0.1  # of a joint state, during which the joint moves on
 LEAP_MEMORY_S = 1.0  # after a leap, until joint states are trusted again
+SAME_MOMENT_S = 2e-3  # in which a goal asks several times for the measured state
 MAX_STATE_BYTES = 2**18  # some thousand joints; longer joint states are not read
 
 
@@ -85,6 +87,8 @@ class ArmState:
         self._transit = 0.0  # s that the latest joint state took to us
         self._later = 0.0  # s that a trajectory was later than joint states are ...
         self._later_time = -np.inf  # ... and when
+        # what :meth:`measured` returned, for which settings, and when
+        self._measured: tuple[np.ndarray, np.ndarray, Settings, float] | None = None
         self._leap = ''
         self._leap_time = -np.inf
         self._tip_poses = node.create_publisher(PoseStamped, '~/tip_pose', 10)
@@ -92,6 +96,7 @@ class ArmState:
             JointState, 'joint_states', self._on_bytes, BEST_EFFORT_QOS, raw=True)
 
     def _on_bytes(self, data: bytes, info: MessageInfo) -> None:
+        self._measured = None
         still = self._delay.stood_still()
         now = monotonic() - (message_age(info, still) if still else 0.0)
         message = self._read(data, now)
@@ -289,32 +294,40 @@ class ArmState:
         q, qd = self.fresh(robot)
         if monotonic() - self._leap_time < LEAP_MEMORY_S:
             raise self._leap_error()
-        excess = np.maximum(chain.lower - q, q - chain.upper)
-        k = int(excess.argmax())
-        tolerance, unit = settings.start_tolerance, 'rad' if chain.revolute[k] else 'm'
-        if excess[k] > tolerance:
+        k, excess = _farthest_outside(chain, q)
+        tolerance = settings.start_tolerance
+        if excess > tolerance:
+            unit = 'rad' if chain.revolute[k] else 'm'
             raise StateError(
-                f'joint {quote(chain.joint_names[k])} stands at {q[k]:.4g}, {excess[k]:.3g} '
+                f'joint {quote(chain.joint_names[k])} stands at {q[k]:.4g}, {excess:.3g} '
                 f'{unit} outside its limits [{chain.lower[k]:.4g}, {chain.upper[k]:.4g}], the '
                 f'threshold is {tolerance:g} {unit}; bring it back by hand, or raise '
                 'motion.start_tolerance', Reason.START_OUT_OF_LIMITS)
         return q, qd
 
     def measured(self, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
-        """Return :meth:`startable`, with a warning if a joint is just outside its limits."""
+        """
+        Return :meth:`startable`, with a warning if a joint is just outside its limits.
+
+        Asked again within SAME_MOMENT_S, while no joint state came, it is not checked anew.
+        """
         chain = robot.chain
+        if self._measured is not None:
+            q, qd, settings, time = self._measured
+            if settings is robot.settings and monotonic() - time < SAME_MOMENT_S:
+                return q.copy(), qd.copy()
         q, qd = self.startable(robot)
-        excess = np.maximum(chain.lower - q, q - chain.upper)
-        k = int(excess.argmax())
-        if excess[k] > 0.0:
+        k, excess = _farthest_outside(chain, q)
+        if excess > 0.0:
             self._node.get_logger().warning(
-                f'joint {quote(chain.joint_names[k])} starts {excess[k]:.2g} outside its limits; '
+                f'joint {quote(chain.joint_names[k])} starts {excess:.2g} outside its limits; '
                 'it moves inward', throttle_duration_sec=5.0)
-        return q, qd
+        self._measured = q, qd, robot.settings, monotonic()
+        return q.copy(), qd.copy()
 
     def measured_ago(self, robot: Robot) -> float:
         """Return the age (s) of the last q, including its transit time if known."""
-        age = self.last(robot)[1]
+        age = self.joints.age(robot.chain.joint_names, monotonic())
         return age + max(self._transit, 0.0) if self.clocks_agree() else age
 
     def own_delay(self, robot: Robot) -> float:
@@ -336,3 +349,10 @@ class ArmState:
         if not np.isfinite(age):
             return None, age
         return np.array([self.joints.positions[name] for name in names]), age
+
+
+def _farthest_outside(chain: Chain, q: np.ndarray) -> tuple[int, float]:
+    """Return the joint of q (n,) that is farthest outside its limits, and by how much."""
+    excess = np.maximum(chain.lower - q, q - chain.upper)
+    k = int(excess.argmax())
+    return k, float(excess[k])

@@ -137,8 +137,8 @@ class GoalStarter:
         if not result.success:
             raise GoalError(result.message, result.status)
         task.figures |= {
-            'limit_margin': f'{result.limit_margin:.4f}',
-            'smallest_singular_value': f'{result.smallest_singular_value:.4f}'}
+            'limit_margin': lambda: f'{result.limit_margin:.4f}',
+            'smallest_singular_value': lambda: f'{result.smallest_singular_value:.4f}'}
         robot.last_answer = task.q_goal = result.q
         self._motion.to_joints(task)
 

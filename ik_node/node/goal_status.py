@@ -95,7 +95,8 @@ class GoalTask:
     on_final : callable or None
         Called with the task, the reason and the sentence of the final answer.
     figures : dict
-        Values for the answer.
+        Values for the answer; a function is called when the answer is given, for what would
+        delay the motion.
 
     """
 
@@ -190,6 +191,8 @@ class StatusReporter:
             self.failures += 1
         elif state is GoalState.REACHED:
             self.failures = 0
+        task.figures = {name: value() if callable(value) else value
+                        for name, value in task.figures.items()}
         values = {'goal': task.number, 'kind': task.kind, 'stamp': stamp_text(task.stamp),
                   'state': state.value, 'reason': reason.value, **task.figures}
         if not silent:

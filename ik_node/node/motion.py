@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from time import monotonic, thread_time
 
 import numpy as np
@@ -115,8 +116,9 @@ class Motion:
         def plan(departure: StartState) -> Trajectory:
             settings, start = robot.settings, departure.splice
             q_goal = robot.chain.nearest_turns(task.q_goal, start.q)
-            task.figures |= {'q_start': numbers(start.q), 'qd_start': numbers(start.qd),
-                             'q': numbers(q_goal)}
+            task.figures |= {'q_start': partial(numbers, start.q),
+                             'qd_start': partial(numbers, start.qd),
+                             'q': partial(numbers, q_goal)}
             trajectory = plan_point_to_point(robot.chain.joint_names, departure, q_goal,
                                              task.limits or settings.planning,
                                              settings.sample_period, robot.chain)
@@ -486,9 +488,12 @@ class Motion:
         """Return whether an arm at `q` (n,) is at the goal."""
         if task.goal is None:
             return bool(np.abs(robot.chain.difference(q, task.q_goal)).max() <= 1e-6)
-        position, angle = task.goal.error(forward_kinematics(robot.chain, q))
-        return (position <= robot.settings.solver.options.position_tolerance
-                and angle <= robot.settings.solver.options.orientation_tolerance)
+        T_base_tip, options = forward_kinematics(robot.chain, q), robot.settings.solver.options
+        away = np.abs(T_base_tip[:3, 3] - task.goal.T_base_tip[:3, 3]).max()
+        if task.goal.is_exact and away > options.position_tolerance:
+            return False  # as nearly always
+        position, angle = task.goal.error(T_base_tip)
+        return position <= options.position_tolerance and angle <= options.orientation_tolerance
 
     # ---- on the way ---------------------------------------------------------
 
@@ -557,10 +562,11 @@ class Motion:
         the present one again.  Returns how late (s) the trajectory is; 0 if it is not.
         """
         before, course = self._joined or (None, None)
-        time = monotonic() - self._arm.measured_ago(robot)
         if course is not robot.course or course is None \
-                or self._arm.jumped_since(course.began) \
-                or not missed_splice(robot.chain, before, course, q, time):
+                or self._arm.jumped_since(course.began):
+            return 0.0
+        time = monotonic() - self._arm.measured_ago(robot)
+        if not missed_splice(robot.chain, before, course, q, time):
             return 0.0
         splice = course.began + float(course.trajectory.times[course.trajectory.lead_points - 1])
         late = time - splice

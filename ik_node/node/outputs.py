@@ -346,7 +346,8 @@ def _require_acceptable(trajectory: Trajectory) -> None:
     if not all(np.isfinite(values).all() for values in
                (trajectory.q, trajectory.qd, trajectory.qdd)):
         raise TrajectoryError('the trajectory has numbers that are not finite')
-    if not (np.diff(trajectory.times, prepend=-np.inf) >= MIN_TIME_STEP_S).all():
+    times = trajectory.times
+    if not (times[1:] - times[:-1] >= MIN_TIME_STEP_S).all() or np.isnan(times[0]):
         raise TrajectoryError('the controller would refuse the trajectory: its times do not '
                               f'increase by at least {MIN_TIME_STEP_S:g} s')
     if trajectory.qd[-1].any():

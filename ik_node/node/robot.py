@@ -74,7 +74,8 @@ class Robot:
     def limits_under_way(self) -> MotionLimits:
         """Return the limits, or those of the present motion where they are higher."""
         limits, course = self.settings.limits, self.course or self._lost
-        return limits if course is None else limits.widest(course.limits)
+        return limits if course is None or course.limits is limits \
+            else limits.widest(course.limits)
 
     @property
     def fastest(self) -> np.ndarray:

@@ -102,7 +102,7 @@ class StampCheck:
                             Reason.GOAL_STALE)
         if stamp.nanoseconds == 0:
             return stamp
-        age = 1e-9 * (now - stamp).nanoseconds
+        age = 1e-9 * (now.nanoseconds - stamp.nanoseconds)
         if age > 0.0:
             age = max(age - self._jumps.since_stamp(stamp.nanoseconds), 0.0)
         if age > max_age:

@@ -77,7 +77,9 @@ class JointStates:
 
     def age(self, joints: Sequence[str], now: float) -> float:
         """Return the age (s) of the oldest of these joints; infinite if one is missing."""
-        return max(now - self._heard.get(name, -np.inf) for name in joints)
+        heard = self._heard
+        # A list is faster than a generator.
+        return now - min([heard.get(name, -np.inf) for name in joints])
 
     def state(self, joints: Sequence[str], now: float,
               timeout: float) -> tuple[np.ndarray, np.ndarray]:

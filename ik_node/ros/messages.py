@@ -42,17 +42,19 @@ def matrix_from_pose(message: Pose, what: str = 'the goal') -> np.ndarray:
 
     """
     p, o = message.position, message.orientation
-    _check_finite('position', p, 'xyz', what)
-    _check_finite('orientation', o, 'xyzw', what)
-    norm = quaternion_norm(o)
+    xyz, (x, y, z, w) = (p.x, p.y, p.z), (o.x, o.y, o.z, o.w)
+    norm = sqrt(x * x + y * y + z * z + w * w)
+    if not (isfinite(sum(xyz)) and isfinite(norm)):
+        _check_finite('position', p, 'xyz', what)
+        _check_finite('orientation', o, 'xyzw', what)
     if norm == 0.0:
         raise GoalError(f'the orientation of {what} is not set (all zeros); no rotation is '
                         'w: 1.0', Reason.GOAL_ORIENTATION_UNSET)
     if not NORM_RANGE[0] <= norm <= NORM_RANGE[1]:
         raise GoalError(f'the quaternion of {what} has norm {norm:.4g}, it must be 1; are its '
                         'numbers in the order x, y, z, w?', Reason.GOAL_ORIENTATION_NOT_UNIT)
-    R = rotation_from_quaternion((o.x / norm, o.y / norm, o.z / norm, o.w / norm))
-    return pose(R, np.array([p.x, p.y, p.z]))
+    R = rotation_from_quaternion((x / norm, y / norm, z / norm, w / norm))
+    return pose(R, xyz)
 
 
 def matrices_from_poses(messages: Sequence[Pose]) -> np.ndarray:

@@ -122,6 +122,25 @@ def test_goal_in_the_frame_of_a_link(shared_system):
     assert np.linalg.norm(pin.log3(moved.rotation)) < 1e-5
 
 
+def test_answers_have_the_figures_of_the_motion(shared_system):
+    """From the first answer on: the solution, its margins, and from where the arm goes there."""
+    system = shared_system
+    system.final(system.send((0.4, -0.1, 0.45), DOWN))
+    start, seen = latest(system), len(system.statuses)
+    answer = system.final(system.send((0.45, 0.1, 0.4), DOWN))
+    for each in (system.statuses[seen], answer):
+        q, q_start, qd_start = (np.array(each[name].split(), dtype=float)
+                                for name in ('q', 'q_start', 'qd_start'))
+        assert np.abs(q_start - start).max() < 1e-6 and not qd_start.any()
+        assert np.linalg.norm(tip(q).translation - [0.45, 0.1, 0.4]) < 1e-6
+        room = np.minimum(q - MODEL.lowerPositionLimit, MODEL.upperPositionLimit - q).min()
+        assert float(each['limit_margin']) == pytest.approx(room, abs=1e-4)
+        jacobian = pin.computeFrameJacobian(
+            MODEL, MODEL.createData(), q, MODEL.getFrameId('tool0'), pin.LOCAL_WORLD_ALIGNED)
+        least = np.linalg.svd(jacobian, compute_uv=False)[-1]
+        assert float(each['smallest_singular_value']) == pytest.approx(least, abs=1e-4)
+
+
 def test_home_goes_to_the_preferred_posture(shared_system):
     """~/home is a goal like any other, to the middle of the ranges by default."""
     system = shared_system
