@@ -119,6 +119,9 @@ IK_NODE = (
         'limit', 0.0, 1000.0, fills='solver.max_jump', convert='zero_is_unlimited'),
     Row('solver.nearest', False,
         'move to the nearest reachable pose if the goal is out of reach', fills='solver.nearest'),
+    Row('solver.nearest_keeps_position', False,
+        'the nearest pose has the position of the goal where that is reachable, and the nearest '
+        'orientation; for arms of five axes', fills='solver.nearest_keeps_position'),
     Row('solver.deadline', 0.1,
         'maximum time for one solve, s', 1e-3, 10.0, fills='solver.deadline'),
     Row('solver.null_space_gains', (1.0,),

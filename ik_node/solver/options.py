@@ -71,6 +71,9 @@ class SolverOptions:
         away meets the goal, the status is OTHER_BRANCH.
     nearest : bool
         If the goal is out of reach, return the nearest pose within reach.
+    nearest_keeps_position : bool
+        That pose has the position of the goal, if the position alone is within reach; then only
+        the orientation differs, as little as it can.
 
     """
 
@@ -93,6 +96,7 @@ class SolverOptions:
     select: str | Callable[..., float] = 'first'
     max_jump: float = float('inf')
     nearest: bool = False
+    nearest_keeps_position: bool = False
 
     def __post_init__(self) -> None:
         for name in ('weights', 'locked', 'gains', 'preferred', 'posture', 'posture_gains'):
@@ -113,7 +117,7 @@ class SolverOptions:
         if not 0.0 <= self._number('manipulability_gain') < float('inf'):
             raise ParameterError(f'manipulability_gain is {self.manipulability_gain}; it must not '
                                  'be negative')
-        for name in ('explore', 'nearest'):
+        for name in ('explore', 'nearest', 'nearest_keeps_position'):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise ParameterError(f'{name} is {shown(getattr(self, name))}; it must be true or '
                                      'false')
@@ -168,3 +172,4 @@ class OptionValues(TypedDict, total=False):
     select: str | Callable[..., float]
     max_jump: float
     nearest: bool
+    nearest_keeps_position: bool

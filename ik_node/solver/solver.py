@@ -59,6 +59,7 @@ if TYPE_CHECKING:
 
 DOUBLE_TYPE = np.dtype(float)
 POSE_SHAPE = (4, 4)
+POSITION_FIRST_M = 1e-4  # per radian: the weight of an orientation that comes second
 POSTURE_REASONS = (Reason.SOLVED, Reason.OTHER_BRANCH, Reason.NEAREST)  # with a posture there
 SOLVED_REASON = Reason.SOLVED  # a global is read faster than a member of an enumeration
 FIRST_ATTEMPTS = 150  # before the clock is read: well below a millisecond
@@ -205,6 +206,9 @@ class Solver:
         status, excess, contact = SOLVED_REASON, None, ''
         if row[self._flag] != 1.0:
             status, excess = self._solve_further(goal, self._query(row, settings), began)
+        if status is Reason.NEAREST and self.options.nearest_keeps_position:
+            return self.changed(metres_per_radian=POSITION_FIRST_M,
+                                nearest_keeps_position=False).solve(goal, seed)
         if self.collisions is not None and status in POSTURE_REASONS:
             status, contact = self._free_or_not(self._query(row, settings), status)
         return Result(self.chain, status, row, goal, perf_counter() - began, excess, contact)

@@ -142,6 +142,12 @@ def test_the_nearest_pose_is_not_called_the_goal(system):
     left = np.linalg.norm(tip(latest(system)).translation - [2.0, 0.0, 0.5])
     assert float(answer['measured_position_error_m']) == pytest.approx(left, rel=1e-3)
     assert left > 0.5 and 'as near as it can be' in answer['message']
+    # Of a pose whose orientation alone is out of reach, the position may be kept.
+    assert system.set_parameters('/ik_node', {'solver.nearest_keeps_position': True}).successful
+    answer = system.final(system.send((0.9, 0.0, 0.7), DOWN))
+    assert (answer['state'], answer['reason']) == ('reached', 'NEAREST'), answer
+    assert np.linalg.norm(tip(latest(system)).translation - [0.9, 0.0, 0.7]) < 1e-5
+    assert float(answer['measured_orientation_error_rad']) > 0.1
 
 
 def test_a_pose_by_a_straight_line(system):

@@ -55,6 +55,7 @@ OTHER = {
     'solver.select': ('first', {'solver.select': 'first'}),
     'solver.max_jump': (1.5, {'solver.max_jump': 1.5}),
     'solver.nearest': (True, {'solver.nearest': True}),
+    'solver.nearest_keeps_position': (True, {'solver.nearest_keeps_position': True}),
     'solver.deadline': (0.2, {'solver.deadline': 0.2}),
     'solver.null_space_gains': (SIX, {'solver.gains': SIX}),
     'solver.preferred_positions': (POSTURE, {'solver.preferred': POSTURE,

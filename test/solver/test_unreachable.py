@@ -16,8 +16,10 @@ from brute_force import brute_force, improve, LENGTH, stretched
 from closed_form import closed_form, every_turn
 from nightly import samples
 import numpy as np
+import pinocchio as pin
 import pytest
 import robots
+from scipy.optimize import minimize
 
 from ik_node.errors import Reason
 from ik_node.model.chain import make_chain
@@ -251,6 +253,47 @@ def test_metres_per_radian_decides_which_pose_is_nearest():
         differ += (distance[0.05][0] < 0.999 * distance[0.05][1]) \
             and (distance[2.0][1] < 0.999 * distance[2.0][0])
     assert differ > 10
+
+
+@pytest.fixture(scope='module')
+def five_axes():
+    """Return the arm of this package with its last joint fixed, and the same for Pinocchio."""
+    begin, end = robots.text('six_axis_arm').split(b'<joint name="joint_6" type="revolute"')
+    text = begin + b'<joint name="joint_6" type="fixed"' + end
+    return make_chain(parse_urdf(text)), pin.buildModelFromXML(text.decode())
+
+
+def test_the_position_is_kept_where_it_can_be(five_axes):
+    """Five axes, six wishes: scipy from many starts finds no nearer orientation there."""
+    chain, model = five_axes
+    data, tip = model.createData(), model.getFrameId(chain.tip_link)
+
+    def errors(q, T):
+        pin.framesForwardKinematics(model, data, q)
+        at = data.oMf[tip]
+        return at.translation - T[:3, 3], np.linalg.norm(pin.log3(at.rotation.T @ T[:3, :3]))
+
+    rng = np.random.default_rng(89)
+    plain, keeping = Solver(chain, nearest=True), Solver(chain, nearest=True,
+                                                         nearest_keeps_position=True)
+    bounds = [*zip(chain.lower, chain.upper)]
+    for _ in range(samples(usual=5, nightly=40)):
+        pin.framesForwardKinematics(model, data, robots.random_postures(
+            chain, 1, int(rng.integers(1 << 30)))[0])
+        T = data.oMf[tip].homogeneous
+        T[:3, :3] = T[:3, :3] @ pin.exp3(rng.uniform(-0.5, 0.5, 3))
+        given = keeping.solve(T, chain.middle)
+        off, angle = errors(given.q, T)
+        assert given.status is Reason.NEAREST and np.linalg.norm(off) < 2e-6
+        assert given.orientation_error == pytest.approx(angle, abs=1e-6)
+        assert plain.solve(T, chain.middle).position_error > 100.0 * np.linalg.norm(off)
+        for q in robots.random_postures(chain, 6, int(rng.integers(1 << 30))):
+            other = minimize(lambda q, T=T: errors(q, T)[1]**2, q, method='SLSQP', bounds=bounds,
+                             constraints={'type': 'eq', 'fun': lambda q, T=T: errors(q, T)[0]})
+            off, least = errors(other.x, T)
+            assert np.linalg.norm(off) > 1e-5 or least > angle - 1e-3
+    T[:3, 3] += [3.0, 0.0, 0.0]  # the nearest position then
+    assert keeping.solve(T).position_error < plain.solve(T).position_error < 3.0
 
 
 # ---- how long it searches ---------------------------------------------------
