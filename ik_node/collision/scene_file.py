@@ -32,7 +32,7 @@ given twice, are refused.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,7 @@ from ik_node.collision.scene import Scene, SceneObject
 from ik_node.errors import ParameterError
 from ik_node.kinematics.arguments import did_you_mean
 from ik_node.model.mesh_files import resolve
+from ik_node.model.plain_yaml import read_plain_yaml
 from ik_node.se3 import pose, rotation_from_quaternion, rotation_from_rpy, rotation_log
 from ik_node.text import printable, quote, shown
 
@@ -56,31 +57,6 @@ OBJECT_SHAPES = (*PART_SHAPES, 'mesh', 'points', 'parts')
 POSE_KEYS = ('xyz', 'rpy', 'quat')
 OBJECT_KEYS = (*POSE_KEYS, 'frame', 'padding', 'attach', 'touch')
 SHAPE_OPTIONS = {'mesh': ('scale',), 'points': ('voxel',)}  # keys of one shape alone
-
-
-class SceneLoader(yaml.SafeLoader):
-    """Reads plain YAML: no aliases, which could expand without end, and no key twice."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        """Refuse an alias."""
-        if self.check_event(yaml.AliasEvent):
-            event = self.peek_event()
-            raise yaml.MarkedYAMLError(problem=f'the alias *{event.anchor} is not allowed',
-                                       problem_mark=event.start_mark)
-        return super().compose_node(parent, index)
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> dict:
-        """Refuse a key that is given twice."""
-        seen: set[Any] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if not isinstance(key, Hashable):
-                break  # refused below
-            if key in seen:
-                raise yaml.MarkedYAMLError(problem=f'the key {quote(key)} is given twice',
-                                           problem_mark=key_node.start_mark)
-            seen.add(key)
-        return super().construct_mapping(node, deep)
 
 
 def read_scene(path: str | Path, base_link: str = '', links: Iterable[str] = (),
@@ -147,17 +123,7 @@ def _add_yaml(scene: Scene, data: bytes, what: str, folder: Path | None,
     if len(data) > MAX_SCENE_BYTES:
         raise ParameterError(f'{what} has more than {MAX_SCENE_BYTES // 2**20} MiB; put its '
                              'shapes into mesh files')
-    try:
-        content = yaml.load(data, SceneLoader)  # a SafeLoader
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise ParameterError(f'{what} is not plain YAML: {_why(error)}') from None
-    if not isinstance(content, dict) or list(content) != ['objects']:
-        raise ParameterError(f'{what} has the keys {shown(_keys(content), 80)}; it must have one '
-                             'key, objects')
-    entries = {} if content['objects'] is None else content['objects']
-    if not isinstance(entries, dict):
-        raise ParameterError(f'{what}: objects is {shown(entries, 80)}; it must map the id of '
-                             'each object to its shape')
+    entries = read_plain_yaml(data, what, 'objects', 'the id of each object to its shape')
     # Objects may touch others that are listed after them.
     for read in (partial(_add_entry, folder=folder, search_paths=search_paths), _allow):
         for id, entry in entries.items():
@@ -258,18 +224,6 @@ def _pose(entry: Mapping[str, Any]) -> np.ndarray:
             raise ParameterError(f'quat has the norm {norm:g}; x, y, z, w of norm 1 are needed')
         R = rotation_from_quaternion(quaternion / norm)
     return pose(R, finite_array(entry.get('xyz', (0.0, 0.0, 0.0)), (3,), 'xyz'))
-
-
-def _keys(content: Any) -> Any:
-    return list(content) if isinstance(content, dict) else content
-
-
-def _why(error: Exception) -> str:
-    if isinstance(error, RecursionError):
-        return 'it is nested too deeply'
-    mark = getattr(error, 'problem_mark', None)
-    where = f' in line {mark.line + 1}, column {mark.column + 1}' if mark else ''
-    return printable(str(getattr(error, 'problem', None) or error), 200) + where
 
 
 # ---- writing ----------------------------------------------------------------

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 import math
-import os
 from pathlib import Path
 import re
 from xml.etree import ElementTree
@@ -28,6 +27,7 @@ import numpy as np
 from urdf_parser_py.urdf import URDF
 
 from ik_node.errors import UrdfError
+from ik_node.model.file_paths import file_of, plain_uri
 from ik_node.se3 import rotation_from_rpy
 from ik_node.text import quote
 
@@ -179,32 +179,18 @@ def read_urdf(path: str | Path) -> Tree:
         If the file cannot be read or is not a usable URDF.
 
     """
-    given = re.sub(r'^(package|file):/+', lambda scheme: f'{scheme[1]}://', str(path))
+    given = plain_uri(str(path))
     try:
-        with _file_of(given).open('rb') as file:
+        with file_of(given).open('rb') as file:
             data = file.read(MAX_BYTES + 1)
+    except LookupError as error:
+        raise UrdfError(f'cannot read the URDF file {quote(given, 300)}: '
+                        f'{error.args[0]}') from None
     except (OSError, ValueError) as error:  # ValueError: a NUL character
         raise UrdfError(f'cannot read the URDF file {quote(given, 300)}: '
                         f'{getattr(error, "strerror", None) or error}. '
                         'Give the path of an existing .urdf file') from None
     return parse_urdf(data)
-
-
-def _file_of(path: str) -> Path:
-    """Return the file that a path or URI names."""
-    scheme, _, rest = path.rpartition('://')
-    if scheme == 'file':
-        return Path('/' + rest.lstrip('/'))
-    if scheme != 'package':
-        return Path(path).expanduser()
-    package, _, rest = rest.partition('/')
-    for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep):
-        share = Path(prefix) / 'share' / package
-        if prefix and package and share.is_dir():
-            return share / rest
-    raise UrdfError(f'cannot read the URDF file {quote(path, 300)}: the package '
-                    f'{quote(package)} is not in AMENT_PREFIX_PATH. Source the workspace that '
-                    'has it, or give the path of the file')
 
 
 def parse_urdf(text: str | bytes) -> Tree:

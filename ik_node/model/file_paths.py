@@ -1,0 +1,45 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Files that are named by a path, file:// or package://."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+import re
+
+from ik_node.text import quote
+
+
+def plain_uri(path: str) -> str:
+    """Return a path with two slashes after its scheme; launch files may have made them one."""
+    return re.sub(r'^(package|file):/+', lambda scheme: f'{scheme[1]}://', path)
+
+
+def file_of(path: str) -> Path:
+    """
+    Return the file that a path or URI names; it need not exist.
+
+    Parameters
+    ----------
+    path : str
+        A path, ``file:///PATH``, or ``package://NAME/PATH`` for a package in the ament index.
+
+    Raises
+    ------
+    LookupError
+        If there is no such package; its one argument is a sentence.
+
+    """
+    scheme, _, rest = plain_uri(path).rpartition('://')
+    if scheme == 'file':
+        return Path('/' + rest.lstrip('/'))
+    if scheme != 'package':
+        return Path(path).expanduser()
+    package, _, rest = rest.partition('/')
+    for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep):
+        share = Path(prefix) / 'share' / package
+        if prefix and package and share.is_dir():
+            return share / rest
+    raise LookupError(f'the package {quote(package)} is not in AMENT_PREFIX_PATH. Source the '
+                      'workspace that has it, or give the path of the file')

@@ -1,0 +1,79 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""YAML files of users with one key, below which are named entries."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import yaml
+
+from ik_node.errors import ParameterError
+from ik_node.text import printable, quote, shown
+
+
+class PlainLoader(yaml.SafeLoader):
+    """Reads plain YAML: no aliases, which could expand without end, and no key twice."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """Refuse an alias."""
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()
+            raise yaml.MarkedYAMLError(problem=f'the alias *{event.anchor} is not allowed',
+                                       problem_mark=event.start_mark)
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict:
+        """Refuse a key that is given twice."""
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, Hashable):
+                break  # refused below
+            if key in seen:
+                raise yaml.MarkedYAMLError(problem=f'the key {quote(key)} is given twice',
+                                           problem_mark=key_node.start_mark)
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+def read_plain_yaml(data: bytes, what: str, key: str, entries: str) -> dict[Any, Any]:
+    """
+    Return what a YAML text has below its only key; nothing there is an empty dict.
+
+    Parameters
+    ----------
+    what : str
+        What is read, for the sentence of an error.
+    key : str
+        The key that it must have.
+    entries : str
+        What is mapped to what below the key, for the sentence of an error.
+
+    Raises
+    ------
+    ParameterError
+        If it is not plain YAML, has other keys, or no mapping below the key.
+
+    """
+    try:
+        content = yaml.load(data, PlainLoader)  # a SafeLoader
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
+        raise ParameterError(f'{what} is not plain YAML: {_why(error)}') from None
+    if not isinstance(content, dict) or list(content) != [key]:
+        keys = list(content) if isinstance(content, dict) else content
+        raise ParameterError(f'{what} has the keys {shown(keys, 80)}; it must have one key, '
+                             f'{key}')
+    found = {} if content[key] is None else content[key]
+    if not isinstance(found, dict):
+        raise ParameterError(f'{what}: {key} is {shown(found, 80)}; it must map {entries}')
+    return found
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return 'it is nested too deeply'
+    mark = getattr(error, 'problem_mark', None)
+    where = f' in line {mark.line + 1}, column {mark.column + 1}' if mark else ''
+    return printable(str(getattr(error, 'problem', None) or error), 200) + where
