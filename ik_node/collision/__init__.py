@@ -34,7 +34,12 @@ if TYPE_CHECKING:  # for type checkers and completion; at run time __getattr__ i
         scene_from_yaml as scene_from_yaml,
         scene_to_yaml as scene_to_yaml,
     )
-    from ik_node.collision.srdf import DisabledPairs as DisabledPairs, read_srdf as read_srdf
+    from ik_node.collision.srdf import (
+        DisabledPairs as DisabledPairs,
+        GroupState as GroupState,
+        read_group_states as read_group_states,
+        read_srdf as read_srdf,
+    )
 
 # Imported on first use, so that one part of the group does not load the others.
 _COLLISION_MODULES = {
@@ -44,6 +49,7 @@ _COLLISION_MODULES = {
     'Contact': 'certificate',
     'ConvexPart': 'parts',
     'DisabledPairs': 'srdf',
+    'GroupState': 'srdf',
     'PairReport': 'model',
     'Scene': 'scene',
     'SceneObject': 'scene',
@@ -52,6 +58,7 @@ _COLLISION_MODULES = {
     'certify': 'certificate',
     'certify_edge': 'certificate',
     'find_path': 'path_search',
+    'read_group_states': 'srdf',
     'read_scene': 'scene_file',
     'read_srdf': 'srdf',
     'scene_from_yaml': 'scene_file',

@@ -1,11 +1,12 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Read which pairs of links an SRDF leaves out of the collision check.
+Read which pairs of links an SRDF leaves out of the collision check, and its named poses.
 
-An SRDF is the file that MoveIt's setup assistant writes beside a URDF.  Of it, only
-``<disable_collisions link1="..." link2="..." reason="..."/>`` is read; groups, passive joints,
-postures and all else are ignored.
+An SRDF is the file that MoveIt's setup assistant writes beside a URDF.  Of it,
+``<disable_collisions link1="..." link2="..." reason="..."/>`` and
+``<group_state name="..." group="..."><joint name="..." value="..."/></group_state>`` are read;
+groups, passive joints and all else are ignored.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from xml.etree.ElementTree import Element
 
 from ik_node.errors import UrdfError
 from ik_node.model.urdf import LINE_ATTRIBUTE, local_name, MAX_BYTES, read_elements
@@ -49,6 +51,28 @@ class DisabledPairs:
         return len(self.reasons)
 
 
+@dataclass(frozen=True)
+class GroupState:
+    """
+    Joint positions to which an SRDF gives a name.
+
+    Attributes
+    ----------
+    name, group : str
+        '' if the file gives none.
+    positions : dict of str to float or str
+        By the names of the joints, rad or m; a text where the file has no number, or several.
+    line : int
+        Of the file.
+
+    """
+
+    name: str
+    group: str
+    positions: dict[str, float | str]
+    line: int
+
+
 def read_srdf(path_or_text: str | Path, links: Iterable[str] = ()) -> DisabledPairs:
     """
     Return the pairs of links that an SRDF leaves out.
@@ -66,23 +90,63 @@ def read_srdf(path_or_text: str | Path, links: Iterable[str] = ()) -> DisabledPa
         If the file cannot be read, is not an SRDF, or an entry does not name two links.
 
     """
-    text = str(path_or_text).lstrip(SRDF_BLANKS)
-    if text.startswith('<'):
-        return parse_srdf(text, links)
-    return _checked(_read(Path(path_or_text).expanduser()), links)
+    return _pairs(_robot(path_or_text), frozenset(links))
 
 
 def parse_srdf(text: str, links: Iterable[str] = ()) -> DisabledPairs:
     """Return the pairs of links that the text of an SRDF leaves out; as :func:`read_srdf`."""
-    return _checked(text.lstrip(SRDF_BLANKS).encode('utf-8', errors='replace'), links)
+    return _pairs(_parsed(text), frozenset(links))
 
 
-def _checked(data: bytes, links: Iterable[str]) -> DisabledPairs:
+def read_group_states(path_or_text: str | Path) -> tuple[GroupState, ...]:
+    """
+    Return the named poses of an SRDF, in its order, as they stand there.
+
+    Parameters
+    ----------
+    path_or_text : str or Path
+        As of :func:`read_srdf`.
+
+    Raises
+    ------
+    UrdfError
+        If the file cannot be read or is not an SRDF.
+
+    """
+    return _states(_robot(path_or_text))
+
+
+def parse_group_states(text: str) -> tuple[GroupState, ...]:
+    """Return the named poses in the text of an SRDF; as :func:`read_group_states`."""
+    return _states(_parsed(text))
+
+
+def _robot(path_or_text: str | Path) -> Element:
+    text = str(path_or_text).lstrip(SRDF_BLANKS)
+    return _parsed(text) if text.startswith('<') \
+        else _checked(_read(Path(path_or_text).expanduser()))
+
+
+def _parsed(text: str) -> Element:
+    return _checked(text.lstrip(SRDF_BLANKS).encode('utf-8', errors='replace'))
+
+
+def _checked(data: bytes) -> Element:
+    """Return the root element of an SRDF."""
     if len(data) > MAX_BYTES:
         raise UrdfError(f'the SRDF is larger than {MAX_BYTES // 2**20} MiB')
     if not data.strip():
         raise UrdfError('the SRDF is empty; give the text of a semantic robot description')
-    return _pairs(data, frozenset(links))
+    robot = read_elements(data, 'SRDF')
+    if local_name(robot) != 'robot':
+        raise UrdfError(f'the root element is <{quote(robot.tag)[1:-1]}>, expected <robot>: this '
+                        'is not an SRDF')
+    if any(element.tag.startswith('xacro:') for element in robot.iter()):
+        raise UrdfError('this is xacro, not an SRDF: expand it first (xacro FILE > robot.srdf)')
+    if any(local_name(element) in ('link', 'joint') for element in robot):
+        raise UrdfError('this is a URDF, not an SRDF; the SRDF is the file beside it whose name '
+                        'ends with .srdf')
+    return robot
 
 
 def _read(path: Path) -> bytes:
@@ -95,16 +159,7 @@ def _read(path: Path) -> bytes:
                         'Give the path of an existing .srdf file') from None
 
 
-def _pairs(data: bytes, links: frozenset[str]) -> DisabledPairs:
-    robot = read_elements(data, 'SRDF')
-    if local_name(robot) != 'robot':
-        raise UrdfError(f'the root element is <{quote(robot.tag)[1:-1]}>, expected <robot>: this '
-                        'is not an SRDF')
-    if any(element.tag.startswith('xacro:') for element in robot.iter()):
-        raise UrdfError('this is xacro, not an SRDF: expand it first (xacro FILE > robot.srdf)')
-    if any(local_name(element) in ('link', 'joint') for element in robot):
-        raise UrdfError('this is a URDF, not an SRDF; the SRDF is the file beside it whose name '
-                        'ends with .srdf')
+def _pairs(robot: Element, links: frozenset[str]) -> DisabledPairs:
     reasons: dict[frozenset[str], str] = {}
     notes: dict[str, None] = {}
     for element in robot:
@@ -130,3 +185,19 @@ def _pairs(data: bytes, links: frozenset[str]) -> DisabledPairs:
             continue
         reasons[frozenset(pair)] = element.get('reason', '')
     return DisabledPairs(reasons, tuple(notes))
+
+
+def _states(robot: Element) -> tuple[GroupState, ...]:
+    return tuple(GroupState(
+        element.get('name', '').strip(), element.get('group', '').strip(),
+        {joint.get('name', '').strip(): _number(joint.get('value', ''))
+         for joint in element if local_name(joint) == 'joint'},
+        int(element.get(LINE_ATTRIBUTE, 0)))
+        for element in robot if local_name(element) == 'group_state')
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text

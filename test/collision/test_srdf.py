@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 import pytest
 import robots
 
-from ik_node.collision.srdf import read_srdf
+from ik_node.collision.srdf import parse_group_states, read_group_states, read_srdf
 from ik_node.errors import UrdfError
 
 SRDF = '''<?xml version="1.0"?><robot name="r"><group name="arm"><chain base_link="a"/></group>
@@ -38,6 +38,31 @@ def test_real_files(name):
                 for entry in ElementTree.parse(path).getroot().iter('disable_collisions')}
     assert set(read_srdf(path).reasons) == {pair for pair in expected if len(pair) == 2}
     assert len(expected) > 5
+
+
+@pytest.mark.parametrize('name', ['panda_description/srdf/panda.srdf',
+                                  'pr2_description/srdf/pr2.srdf'])
+def test_named_poses_of_real_files(name):
+    """All group states, as another parser counts them, with all numbers of their joints."""
+    path = robots.REAL / name
+    expected = [*ElementTree.parse(path).getroot().iter('group_state')]
+    states = read_group_states(path)
+    assert [(state.name, state.group) for state in states] == [
+        (each.get('name'), each.get('group')) for each in expected] and states
+    for state, each in zip(states, expected):
+        assert state.positions == {joint.get('name'): float(joint.get('value'))
+                                   for joint in each.iter('joint')}
+    assert path.read_text().splitlines()[states[0].line - 1].strip().startswith('<group_state')
+
+
+def test_odd_named_poses():
+    """What is no number stays a text, and what lacks an attribute is empty."""
+    text = ('<robot><group_state name=" a "><joint name="j" value="1 2"/><joint name="k"/>'
+            '<other name="x"/></group_state><group_state group="g"/></robot>')
+    first, second = parse_group_states(text)
+    assert (first.name, first.group, first.positions) == ('a', '', {'j': '1 2', 'k': ''})
+    assert (second.name, second.group, second.positions) == ('', 'g', {})
+    assert parse_group_states(SRDF) == ()
 
 
 def test_entries_without_effect():
