@@ -50,6 +50,8 @@ LAUNCH_ARGUMENTS = {
                ('true', 'false')),
     'namespace': ('', 'namespace of all nodes, for several arms'),
     'frame_prefix': ('', 'prefix of the link names in TF, e.g. left/'),
+    'named_poses': ('', 'YAML file of named poses, a path or package://PACKAGE/PATH, in which '
+                    'more can be saved'),
     'use_sim_time': ('false', 'take the time from /clock', ('true', 'false')),
     'params_file': (str(SHARE_FOLDER / 'config/ik_node.yaml'), 'parameters of the nodes'),
 }
@@ -80,6 +82,7 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         return {name: value[name] for name in names if value[name]}
 
     links = asked('base_link', 'tip_link')
+    poses = {'named_poses_file': value['named_poses']} if value['named_poses'] else {}
 
     def node(executable: str, *parameters: object, package: str = 'ik_node',
              **more: object) -> Node:
@@ -89,7 +92,7 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     nodes = [
         node('robot_state_publisher', description, asked('frame_prefix'),
              package='robot_state_publisher'),
-        node('ik_node', value['params_file'], description, links,
+        node('ik_node', value['params_file'], description, links, poses,
              asked('controller', 'frame_prefix'), {
                  'autostart': value['autostart'] == 'true',
                  'collision.ground': value['ground'] == 'true'},

@@ -19,7 +19,7 @@ GROUND = ''  # the files beside the groups
 # Between the URDF and the answer to a goal pose, in the order of the flow.
 WAY = {
     GROUND: 'errors se3 text',
-    'model': 'urdf chain arm_search joint_values',
+    'model': 'file_paths urdf chain arm_search joint_values',
     'kinematics': 'kernels arm',
     'solver': 'goal choices options tables solver result compiled/layout compiled/entry '
               'arm_geometry compiled/subproblems compiled/closed_form compiled/damped '
@@ -37,7 +37,7 @@ WAY = {
 REST = {
     GROUND: 'executables, shipped files, pictures',
     'command_line': 'arguments and help of each program, packages that are missing',
-    'model': 'what the URDF draws',
+    'model': 'what the URDF draws, named poses, plain YAML',
     'kinematics': 'every link, the textbook Jacobians and their derivatives, singularities',
     'collision': 'bodies of links and objects, the scene',
     'solver': 'batches, offset wrists, names of branches, reachability by colour',

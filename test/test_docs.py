@@ -19,13 +19,16 @@ from PIL import Image
 import pytest
 import yaml
 
+from ik_node import load_urdf
 from ik_node.collision.scene_file import scene_from_yaml
+from ik_node.model.named_poses import named_poses, PoseEntry, POSES_KEY
 from ik_node.model.urdf import read_urdf
 from scripts import source_map
 from scripts.reference import TABLES
 
 OWN_TESTS = ('docs/explanation/motion.md', 'docs/how_to/workspace.md', 'docs/how_to/cluster.md',
-             'docs/tutorials/python_client.md', 'docs/how_to/tool.md')  # test/ros/test_client.py
+             'docs/tutorials/python_client.md', 'docs/how_to/tool.md',  # test/ros/test_client.py
+             'docs/how_to/named_poses.md')  # test/ros/test_named_poses.py
 MAX_ANIMATION_BYTES = 3_000_000
 
 
@@ -130,6 +133,11 @@ def test_parameter_files_in_the_documents():
         if 'objects' in yaml.safe_load(block.text):
             tree = read_urdf(ROOT / 'urdf/six_axis_arm.urdf')
             scene_from_yaml(block.text, 'base_link', tree.links)
+            continue
+        if POSES_KEY in yaml.safe_load(block.text):
+            filed = [PoseEntry(name, positions, block.document) for name, positions in
+                     yaml.safe_load(block.text)[POSES_KEY].items()]
+            assert not named_poses((), filed, load_urdf(ROOT / 'urdf/six_axis_arm.urdf')).notes
             continue
         for node, content in yaml.safe_load(block.text).items():
             rows = {row.name: row for row in TABLES[node.removeprefix('/**/')]}

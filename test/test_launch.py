@@ -21,7 +21,8 @@ if shutil.which('ros2') is None:
 
 LAUNCH = ['ros2', 'launch', 'ik_node', 'ik.launch.py']
 ARGUMENTS = ('urdf', 'base_link', 'tip_link', 'controller', 'simulate', 'rviz', 'viewer',
-             'autostart', 'namespace', 'frame_prefix', 'use_sim_time', 'params_file')
+             'autostart', 'namespace', 'frame_prefix', 'named_poses', 'use_sim_time',
+             'params_file')
 
 
 def send(*arguments):

@@ -31,7 +31,7 @@ from ik_node.client.streams import Jog, Stream
 from ik_node.ros.clocks import nanoseconds_of
 from ik_node.ros.joint_states import JointStates
 from ik_node.ros.messages import line_to, matrix_from_pose
-from ik_node.ros.qos import BEST_EFFORT_QOS
+from ik_node.ros.qos import BEST_EFFORT_QOS, LATCHED_QOS
 from ik_node.ros.status_messages import home_number, stamp_text, values_of
 
 if TYPE_CHECKING:
@@ -97,6 +97,9 @@ class Arm:
         self._lists: dict[str, Handle[tuple[PostureEntry, ...]]] = {}
         self._states, self._states_topic = JointStates(), ''
         self._tip: PoseStamped | None = None
+        self._named: dict[str, dict[str, float]] | None = None
+        self._named_lists = 0  # how many have come
+        self._saved: list[tuple[Handle[str], str]] = []  # that are not in the list yet
         self._latest_stream: list[Stream] = []
         self._latest_jog: list[Jog] = []
         self._connection = Connection(name, namespace, node, timeout, self._create)
@@ -109,6 +112,8 @@ class Arm:
                                             self._on_preview, 10)
         connection.node.create_subscription(DiagnosticArray, f'{connection.target}/postures',
                                             self._on_postures, 10)
+        connection.node.create_subscription(DiagnosticArray, f'{connection.target}/named_poses',
+                                            self._on_named_poses, LATCHED_QOS)
         connection.node.create_subscription(PoseStamped, f'{connection.target}/tip_pose',
                                             self._on_tip_pose, BEST_EFFORT_QOS)
         self._twists = connection.node.create_publisher(
@@ -220,6 +225,19 @@ class Arm:
             message = JointState(position=[
                 float(value) for value in np.asarray(positions, dtype=float).ravel()])
         return self._send('joints', message)
+
+    def named(self, name: str) -> GoalHandle:
+        """
+        Move to a named pose.
+
+        Parameters
+        ----------
+        name : str
+            Of a group state of the SRDF, or of a pose in the file of named poses of the node;
+            :meth:`named_poses` has them all.
+
+        """
+        return self._send('named', JointState(name=[name]))
 
     def home(self) -> GoalHandle:
         """Move to the preferred joint positions of the node."""
@@ -398,6 +416,33 @@ class Arm:
         handle.on_end(self._forget_description)
         return handle
 
+    def save_named(self, name: str) -> Handle[str]:
+        """
+        Have the node save where the arm is under a name, in its file of named poses.
+
+        A pose of the same name in the file is replaced.
+
+        Returns
+        -------
+        Handle
+            Its result is a sentence.  It fails with a ClientError if the node has no such file or
+            cannot write it, the name is not allowed, or the joint states are old.
+
+        """
+        handle: Handle[str] = Handle(self._connection, f'{self.name}/save_named')
+        before, call = self._named_lists, self._connection.save_named(name)
+
+        def on_response() -> None:
+            if call.exception is not None:
+                handle.finish(error=call.exception)
+            elif self._named_lists > before and name in (self._named or {}):
+                handle.finish(call.result)
+            else:  # the list that has it is on its way
+                self._saved.append((handle, call.result))
+
+        call.on_end(on_response)
+        return handle
+
     # ---- the solver in this program -----------------------------------------
 
     @cached_property
@@ -494,6 +539,20 @@ class Arm:
         names = self.joint_names
         self._listen_to_states(names)
         return np.array([self._states.positions[name] for name in names])
+
+    def named_poses(self) -> dict[str, dict[str, float]]:
+        """
+        Return the named poses of the node: by name, the positions of the joints, rad or m.
+
+        Raises
+        ------
+        AnswerTimeoutError
+            If the node does not tell of them, for example because it has no robot description.
+
+        """
+        self._await(lambda: self._named is not None, f'{self.name}/named_poses',
+                    'has the node a robot description?')
+        return {name: dict(positions) for name, positions in self._named.items()}
 
     @property
     def tip_pose(self) -> NDArray[np.float64]:
@@ -611,8 +670,8 @@ class Arm:
         with connection.lock:
             if not self._states_topic:
                 self._states_topic = subscribed_topic(
-                    connection.node, self.name, 'sensor_msgs/msg/JointState', ('goal_joints',),
-                    'joint_states')
+                    connection.node, self.name, 'sensor_msgs/msg/JointState',
+                    ('goal_joints', 'goal_named'), 'joint_states')
                 connection.node.create_subscription(JointState, self._states_topic,
                                                     self._on_state, BEST_EFFORT_QOS)
         positions = self._states.positions
@@ -634,8 +693,18 @@ class Arm:
         if handle is not None:
             handle.finish(tuple(PostureEntry.of(*entry) for entry in entries))
 
-    def _await(self, condition: Callable[[], object], topic: str) -> None:
+    def _on_named_poses(self, message: DiagnosticArray) -> None:
+        self._named = {status.name: {joint: float(position)
+                                     for joint, position in values_of(status).items()}
+                       for status in message.status}
+        self._named_lists += 1
+        saved, self._saved = self._saved, []
+        for handle, sentence in saved:
+            handle.finish(sentence)
+
+    def _await(self, condition: Callable[[], object], topic: str,
+               advice: str = 'are the joint states of all joints published?') -> None:
         self._connection.require_open()
         if not self._connection.wait_until(condition, FIRST_STATE_S):
-            raise AnswerTimeoutError(f'nothing came on {topic} within {FIRST_STATE_S:g} s; are '
-                                     'the joint states of all joints published?')
+            raise AnswerTimeoutError(f'nothing came on {topic} within {FIRST_STATE_S:g} s; '
+                                     f'{advice}')

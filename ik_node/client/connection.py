@@ -137,10 +137,13 @@ class Connection:
                                                    f'{self.target}/get_parameters')
         self._setter = self.node.create_client(SetParametersAtomically,
                                                f'{self.target}/set_parameters_atomically')
+        self._saver = self.node.create_client(SetParametersAtomically,
+                                              f'{self.target}/save_named')
         self._pauser = self.node.create_client(SetBool, f'{self.target}/pause')
         publishers = [*self.publishers.values(), *create(self)]
         connect(self.node, self.target, max(end - monotonic(), 1.0), publishers,
-                [*self._triggers.values(), self._setter, self._pauser], self.wait_until)
+                [*self._triggers.values(), self._setter, self._saver, self._pauser],
+                self.wait_until)
         self.wait_until(lambda: self.instance, ANSWER_TIMEOUT_S)
         self._greeted = self.instance
         if self.parameters(['use_sim_time'])['use_sim_time']:
@@ -337,17 +340,27 @@ class Connection:
     def set_parameters(self, values: Mapping[str, Any]) -> Handle[None]:
         """Set parameters of the node, all or none; fails with its reason."""
         handle: Handle[None] = Handle(self, f'{self.target}/set_parameters_atomically')
+        self._set(self._setter, values, handle, lambda _reason: None)
+        return handle
 
+    def save_named(self, name: str) -> Handle[str]:
+        """Call ``~/save_named``; the result is the sentence of the node."""
+        handle: Handle[str] = Handle(self, f'{self.target}/save_named')
+        self._set(self._saver, {name: None}, handle, printable)
+        return handle
+
+    def _set(self, client: Client, values: Mapping[str, Any], handle: Handle[Any],
+             result: Callable[[str], Any]) -> None:
         def take(response: Any) -> None:
+            reason = response.result.reason
             if response.result.successful:
-                handle.finish(None)
+                handle.finish(result(reason))
             else:
-                handle.finish(error=ClientError(printable(response.result.reason)))
+                handle.finish(error=ClientError(printable(reason)))
 
-        self.call(self._setter, SetParametersAtomically.Request(parameters=[
+        self.call(client, SetParametersAtomically.Request(parameters=[
             Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]),
             take)
-        return handle
 
     # ---- whether the node lives ---------------------------------------------
 

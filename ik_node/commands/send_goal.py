@@ -46,6 +46,8 @@ def make_goal(options: argparse.Namespace) -> tuple[str, Any]:
     """
     if options.joints:
         return 'goal_joints', joint_goal(options.joints)
+    if options.named is not None:
+        return 'goal_named', JointState(name=[options.named])
     if options.path:
         path = Path()
         for row in read_poses(options.path):

@@ -172,8 +172,8 @@ def named_poses(described: Iterable[PoseEntry], filed: Iterable[PoseEntry],
     described : iterable of PoseEntry
         Of an SRDF.
     filed : iterable of PoseEntry
-        Of a file of named poses.  They take the place of those of the same name that are
-        described; one that is refused leaves its name without a pose.
+        Of a file of named poses.  They replace described ones of the same name; one that is
+        refused leaves its name without a pose.
     chain : Chain
 
     """

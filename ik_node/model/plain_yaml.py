@@ -45,11 +45,11 @@ def read_plain_yaml(data: bytes, what: str, key: str, entries: str) -> dict[Any,
     Parameters
     ----------
     what : str
-        What is read, for the sentence of an error.
+        The text, for the sentence of an error.
     key : str
         The key that it must have.
     entries : str
-        What is mapped to what below the key, for the sentence of an error.
+        The mapping below the key in words, for the sentence of an error.
 
     Raises
     ------

@@ -35,6 +35,7 @@ from ik_node.node.jog import Jog
 from ik_node.node.motion import Motion
 from ik_node.node.motion_sequences import MotionSequences
 from ik_node.node.moveit import offer_moveit
+from ik_node.node.named_poses import PoseSaver, PoseTable
 from ik_node.node.outputs import make_output
 from ik_node.node.pause import Pause
 from ik_node.node.posture_list import PostureList
@@ -93,7 +94,8 @@ class Components:
         frames = Frames(node, self._options.frame_prefix)
         self._scene_display = SceneDisplay(node, self._holder, self._options.frame_prefix)
         self._semantics = SemanticDescription(node, self._holder, self._options,
-                                              lambda _robot: self._changes.renew())
+                                              self._take_semantics)
+        self._named = PoseTable(node, self._options, self._semantics)
         # Before the subscriptions: messages that arrive during preparation would be old.
         self._description = Description(node, values, self._take_model, self._busy)
         delay, self._jumps = CallbackDelay(node), TimeJumps(node)
@@ -105,7 +107,7 @@ class Components:
                         delay, duplicates)
         stamps = StampCheck(node, delay, self._jumps)
         targets = GoalConversion(node, self._arm, frames)
-        starter = GoalStarter(self._arm, targets, self._motion, health)
+        starter = GoalStarter(self._arm, targets, self._motion, health, self._named)
         self._intake = GoalSubscriptions(node, self._holder, starter, self._goals, stamps, health)
         self._stream = Stream(node, self._holder, self._arm, targets, self._goals, self._motion,
                               stamps, self._output, self._options, gate)
@@ -125,6 +127,7 @@ class Components:
         self._preview = Preview(node, self._holder, self._arm, targets, self._motion, display)
         Pause(node, self._holder, self._arm, self._motion, self._goals)
         PostureList(node, self._holder, targets, self._motion, self._preview, self._goals.turns)
+        PoseSaver(node, self._holder, self._arm, self._named)
         node.create_service(Trigger, '~/stop', self._on_stop)
         node.create_service(Trigger, '~/home', self._on_home)
 
@@ -148,6 +151,7 @@ class Components:
                                            chain.middle)
             singular_values(chain, solved.q)
             warm_up(chain, settings.limits)
+        self._named.load(chain)
         before, robot = self._holder.robot, Robot(
             tree, settings, collisions, scene)
         robot.astray = before is not None and before.astray  # the controller is the same
@@ -168,6 +172,14 @@ class Components:
                     + other_than_default(self._values, IK_NODE))
         logger.info(f'ready for goals on {self._node.resolve_topic_name("~/goal_pose")}; '
                     f'trajectories go to {self._output.name}')
+
+    def _take_semantics(self, robot: Robot) -> None:
+        try:
+            self._named.load(robot.chain)
+        except IkNodeError as error:  # the file of named poses has changed
+            self._node.get_logger().error(f'{error}; the named poses stay as they are')
+        if robot.collisions is not None:
+            self._changes.renew()
 
     def take_parameters(self, values: Mapping[str, Any]) -> None:
         """

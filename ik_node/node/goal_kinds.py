@@ -22,6 +22,7 @@ from ik_node.node.goal_conversion import GoalConversion
 from ik_node.node.goal_status import GoalTask
 from ik_node.node.health import Health
 from ik_node.node.motion import Motion
+from ik_node.node.named_poses import PoseTable
 from ik_node.node.preparation import Kernels
 from ik_node.node.robot import Robot
 from ik_node.ros.messages import joints_from_state
@@ -43,17 +44,19 @@ class GoalStarter:
     """
 
     def __init__(self, arm: ArmState, targets: GoalConversion, motion: Motion,
-                 health: Health) -> None:
+                 health: Health, named: PoseTable) -> None:
         self._arm = arm
         self._targets = targets
         self._motion = motion
         self._health = health
+        self._named = named
         self.begin: dict[str, BeginGoal] = {
             'pose': partial(self._to_target, 'pose'),
             'pointing': partial(self._to_target, 'pointing'),
             'position': partial(self._to_target, 'position'),
             'orientation': self._to_orientation,
             'joints': self._to_joints,
+            'named': self._to_named,
             'path': self._along_path,
             'arc': self._along_arc,
         }
@@ -84,6 +87,11 @@ class GoalStarter:
     def _to_joints(self, message: JointState, task: GoalTask, robot: Robot) -> None:
         q, _ = self._arm.measured(robot)
         task.q_goal = joints_from_state(message, robot.chain, q)
+        self._motion.to_joints(task)
+
+    def _to_named(self, message: JointState, task: GoalTask, _robot: Robot) -> None:
+        task.q_goal = self._named.positions(message)
+        task.figures['named_pose'] = message.name[0]
         self._motion.to_joints(task)
 
     def _along_path(self, message: Path, task: GoalTask, robot: Robot) -> None:

@@ -1,16 +1,22 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The SRDF on the latched topic ``robot_description_semantic``, as MoveIt publishes it."""
+"""The SRDF: of a file, or on the latched topic ``robot_description_semantic`` as of MoveIt."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from rclpy.node import Node
 from std_msgs.msg import String
 
 from ik_node.collision.model import CollisionModel
-from ik_node.collision.srdf import parse_srdf
+from ik_node.collision.srdf import (
+    GroupState,
+    parse_group_states,
+    parse_srdf,
+    read_group_states,
+)
 from ik_node.errors import IkNodeError
 from ik_node.model.urdf import Tree
 from ik_node.node.robot import Robot, RobotHolder
@@ -22,15 +28,15 @@ SEMANTIC_TOPIC = 'robot_description_semantic'
 
 class SemanticDescription:
     """
-    Leaves out the pairs of links that an SRDF on the topic disables.
+    Leaves out the pairs of links that an SRDF on the topic disables, and has its named poses.
 
-    It is not looked at if collisions are not checked, or the parameter collision.srdf_file is
-    set.  A text that cannot be used is logged and changes nothing.
+    The topic is not looked at if the parameter collision.srdf_file is set.  A text that cannot
+    be used is logged and changes nothing.
 
     Parameters
     ----------
     changed : callable
-        Called with the robot after its collision model has changed.
+        Called with the robot after each new text.
 
     """
 
@@ -39,9 +45,10 @@ class SemanticDescription:
         self._logger = node.get_logger()
         self._holder = holder
         self._changed = changed
+        self._file = options.srdf_file
         self._text: str | None = None
         self._topic = node.resolve_topic_name(SEMANTIC_TOPIC)
-        if options.collision_check and not options.srdf_file:
+        if not self._file:
             node.create_subscription(String, SEMANTIC_TOPIC, self._on_text, LATCHED_QOS)
 
     def apply(self, model: CollisionModel | None, tree: Tree) -> CollisionModel | None:
@@ -54,6 +61,20 @@ class SemanticDescription:
         self._logger.info(f'{self._topic}: {len(disabled)} pairs of links are not checked '
                           'against each other')
         return model.with_disabled_pairs(disabled.reasons)
+
+    def states(self) -> tuple[GroupState, ...]:
+        """
+        Return the named poses of the SRDF; none if there is no SRDF.
+
+        Raises
+        ------
+        UrdfError
+            If the file cannot be used.
+
+        """
+        if self._file:
+            return read_group_states(Path(self._file))
+        return () if self._text is None else parse_group_states(self._text)
 
     def _on_text(self, message: String) -> None:
         if message.data == self._text:

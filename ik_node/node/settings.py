@@ -48,6 +48,7 @@ class StartOptions:
     base_link: str
     tip_link: str
     frame_prefix: str
+    named_poses_file: str
     controller: str
     output: str
     tip_pose_rate: float

@@ -69,6 +69,8 @@ GOAL_KINDS = (
     GoalKind('joints', JointState,
              'Move the named joints, the others stay; without names: all joints, in the order of '
              'the chain', '--joints'),
+    GoalKind('named', JointState,
+             'Move to the named pose whose name is the only one in `name`', '--named'),
     GoalKind('path', Path,
              'Move the tip through the poses in straight lines', '--path', may_be_long=True),
     GoalKind('arc', PoseArray,

@@ -73,6 +73,10 @@ IK_NODE = (
     Row('frame_prefix', '',
         'prefix of the link names in TF, as given to robot_state_publisher',
         live=False, fills='frame_prefix'),
+    Row('named_poses_file', '',
+        'YAML file of named poses, into which ~/save_named writes; a path or '
+        'package://NAME/PATH; empty: only those of the SRDF',
+        live=False, fills='named_poses_file'),
     Row('tool.position', (0.0, 0.0, 0.0),
         'position of the tool centre point in tip_link: x, y, z, m; goals are poses of it; not '
         'during a motion', fills='tool.position'),
@@ -200,8 +204,8 @@ IK_NODE = (
     Row('collision.scene_file', '',
         'YAML file of the objects around the arm; empty: none', live=False, fills='scene_file'),
     Row('collision.srdf_file', '',
-        'SRDF whose disabled pairs of links are not checked against each other; empty: the topic '
-        'robot_description_semantic',
+        'SRDF whose disabled pairs of links are not checked against each other, and whose group '
+        'states are named poses; empty: the topic robot_description_semantic',
         live=False, fills='srdf_file'),
     Row('collision.strict', False,
         'refuse a robot with a link that cannot be checked, e.g. for a missing mesh, instead of a '

@@ -65,7 +65,7 @@ def test_order_and_other_joints():
     (3, READY, 'the name 3 of a pose is no text; put it in quotes'),
     ('', READY, '1 to 80 printable'), (' a', READY, 'no blank'), ('a\n', READY, 'printable'),
     ('a' * 81, READY, '1 to 80')])
-@pytest.mark.fault('start, end and middleware', 'a named pose that the arm cannot use',
+@pytest.mark.fault('goals', 'a named pose that the arm cannot use',
                    'it is refused in one sentence, and the others stay')
 def test_what_is_refused(name, positions, words):
     """One sentence says which and why; the other poses are there."""
@@ -133,7 +133,7 @@ def test_saving_through_a_link(tmp_path):
     (b'named_poses: {a: {}, a: {}}', "'a' is given twice"),
     (b'named_poses: &a {b: *a}', 'alias'), (b'\xff\xfe\x00', 'plain YAML'),
     (b'#' * (2**20 + 1), 'more than 1 MiB')])
-@pytest.mark.fault('start, end and middleware', 'a file of named poses that is none',
+@pytest.mark.fault('parameters', 'a file of named poses that is none',
                    'one sentence, and saving leaves it as it is')
 def test_a_file_that_is_none(tmp_path, content, words):
     """It is not read, and not overwritten."""

@@ -138,6 +138,9 @@ def test_every_kind_of_goal(system, arm):
         there(system, arm.joints(READY))
         there(system, arm.joints({'joint_5': 0.8}))
         assert np.abs(latest(system) - [*READY[:4], 0.8, READY[5]]).max() < 1e-5
+        assert arm.named_poses() == {}  # test_named_poses.py has a node with some
+        with pytest.raises(GoalNotReachedError, match='NAME_UNKNOWN'):
+            arm.named('home').wait(20.0)
     finally:
         del arm._send
     assert {*seen} == {kind.name for kind in GOAL_KINDS} - {'stream'}

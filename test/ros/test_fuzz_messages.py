@@ -61,7 +61,7 @@ POINT = stamped(PointStamped(point=AHEAD[0].position))
 GOALS = {
     'goal_pose': POSE, 'goal_pointing': POSE, 'goal_position': POINT,
     'goal_orientation': stamped(QuaternionStamped(quaternion=AHEAD[0].orientation)),
-    'goal_joints': JointState(name=NAMES, position=READY),
+    'goal_joints': JointState(name=NAMES, position=READY), 'goal_named': JointState(name=['home']),
     'goal_path': stamped(path_of(*AHEAD)), 'goal_arc': stamped(PoseArray(poses=AHEAD)),
 }
 BOX = stamped(Marker(type=Marker.CUBE, ns='far', scale=Vector3(x=0.1, y=0.1, z=0.1),

@@ -44,7 +44,7 @@ def test_a_topic_that_is_missing_is_written(monkeypatch):
 
 def test_every_kind_is_begun():
     """By what the arm does for it; a stream goes its own way."""
-    begin = GoalStarter(None, None, None, None).begin
+    begin = GoalStarter(None, None, None, None, None).begin
     assert {*begin} == {kind.name for kind in GOAL_KINDS} - STREAMED
 
 
@@ -56,6 +56,7 @@ def test_every_kind_has_its_option(tmp_path, kind):
     poses = tmp_path / 'poses.csv'
     poses.write_text('x,y,z,roll,pitch,yaw\n0.4,0.0,0.4,0.0,0.0,0.0\n')
     arguments = {'--joints': ['--joints', '0.1'], '--path': ['--path', str(poses)],
+                 '--named': ['--named', 'ready'],
                  '--through': ['--xyz', '0.4', '0', '0.4', '--through', '0.3', '0', '0.4'],
                  '--xyz': ['--xyz', '0.4', '0', '0.4'],
                  '--turn': ['--turn', '--rpy', '0', '1.57', '0']}.get(

@@ -27,7 +27,7 @@ def nothing() -> None:
     """Do nothing."""
 
 
-STARTER = GoalStarter(None, None, None, None)
+STARTER = GoalStarter(None, None, None, None, None)
 
 
 def goals_of(probe) -> GoalQueue:

@@ -43,10 +43,10 @@ from ik_node.node.settings import StartOptions
 OWN = '^/rosout|parameter|transition|type_description|(change|get|available)_states?$'
 GOAL = 0.3, 0.4, 0.3
 TOPIC_OUTPUT = StartOptions(
-    robot_description='', urdf_file='', base_link='', tip_link='', frame_prefix='', controller='',
-    output='topic', tip_pose_rate=0.0, stream_output='trajectory', collision_check=False,
-    scene_file='', srdf_file='', collision_strict=False, collision_padding=0.0,
-    moveit_services=False, moveit_group='')
+    robot_description='', urdf_file='', base_link='', tip_link='', frame_prefix='',
+    named_poses_file='', controller='', output='topic', tip_pose_rate=0.0,
+    stream_output='trajectory', collision_check=False, scene_file='', srdf_file='',
+    collision_strict=False, collision_padding=0.0, moveit_services=False, moveit_group='')
 HERE = tip(READY)
 TURNED = pin.Quaternion(HERE.rotation).coeffs()
 CYCLES = int(os.environ.get('IK_NODE_TEST_CYCLES', 60))

@@ -193,11 +193,14 @@ def test_interrupted_while_it_leaves():
 
 
 @pytest.mark.parametrize('arguments, words', [
-    ((), 'one of the arguments --xyz --joints --path --turn is required'),
+    ((), 'one of the arguments --xyz --joints --named --path --turn is required'),
     (('--xyz', 1, 2), 'expected 3'),
     (('--xyz', 1, 2, 3, '--rpy', 0, 0, 0, '--quat', 0, 0, 0, 1), 'not allowed with'),
     (('--xyz', 1, 2, 3, '--joints', 1), 'not allowed with'),
     (('--path', 'a.csv', '--joints', 1), 'not allowed with'),
+    (('--named', 'home', '--joints', 1), 'not allowed with'),
+    (('--named', 'home', '--rpy', 0, 0, 0), 'belong to --xyz'),
+    (('--named', 'home', '--line'), 'belong to --xyz'),
     (('--xyz', 1, 2, 3, '--line', '--through', 1, 2, 3), 'not allowed with'),
     (('--xyz', 1, 2, 3, '--position', '--line'), 'not allowed with'),
     (('--joints', 1, '--line'), 'belong to --xyz'),

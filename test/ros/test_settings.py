@@ -36,6 +36,7 @@ OTHER = {
     'base_link': ('link_1', {}),
     'tip_link': ('link_5', {}),
     'frame_prefix': ('left/', {}),
+    'named_poses_file': ('poses.yaml', {}),
     'tool.position': ((0.1, -0.2, 0.3), {'solver.tool': (
         1.0, 0.0, 0.0, 0.1, 0.0, 1.0, 0.0, -0.2, 0.0, 0.0, 1.0, 0.3, 0.0, 0.0, 0.0, 1.0)}),
     'tool.orientation': ((0.1, -0.2, 0.3), {'solver.tool': tuple(
