@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import monotonic
 from typing import Protocol
 
-from diagnostic_msgs.msg import DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
 import numpy as np
 from rclpy.node import Node
@@ -18,6 +18,7 @@ from rclpy.node import Node
 from ik_node.errors import GoalError
 from ik_node.ros.clocks import steady_clock
 from ik_node.ros.messages import matrix_from_pose
+from ik_node.ros.qos import LATCHED_QOS
 from ik_node.ros.status_messages import values_of
 from ik_node.se3 import distance
 from ik_node.ui.node_client import Answer, Commands, Kind
@@ -43,6 +44,9 @@ class View(Protocol):
 
     def show_checks(self) -> None:
         """Show the check marks of the menu as they are now."""
+
+    def show_named(self, names: Sequence[str]) -> None:
+        """Offer named poses, in place of those before."""
 
 
 class Handle:
@@ -98,6 +102,8 @@ class Handle:
         self._lists = False      # whether the list waits for the answer to its preview
         node.create_subscription(PoseStamped, f'{target}/tip_pose', self._on_tip_pose, 1)
         node.create_subscription(DiagnosticStatus, f'{target}/preview', self._on_preview, 1)
+        node.create_subscription(DiagnosticArray, f'{target}/named_poses', self._on_named_poses,
+                                 LATCHED_QOS)
         self._pulled = 0.0       # time of the last drag (monotonic, s)
         self._timer = node.create_timer(STREAM_PERIOD_S, self._hold,
                                         clock=steady_clock())
@@ -169,6 +175,11 @@ class Handle:
         self._leave()
         self.commands.home()
 
+    def named(self, name: str) -> None:
+        """Move to a named pose."""
+        self._leave()
+        self.commands.named(name)
+
     def stop(self) -> None:
         """Bring the arm to rest."""
         self._leave()
@@ -233,6 +244,9 @@ class Handle:
         self.frame, self.T, self.listed = self._tip_frame, self._T_tip, ''
         self._view.show_pose(self.frame, self.T)
         self._forget()
+
+    def _on_named_poses(self, message: DiagnosticArray) -> None:
+        self._view.show_named([status.name for status in message.status])
 
     def _on_preview(self, message: DiagnosticStatus) -> None:
         values = values_of(message)

@@ -89,6 +89,10 @@ class Commands:
         return self._publish('goal_joints', JointState(
             name=list(names), position=[float(position) for position in positions]))
 
+    def named(self, name: str) -> str:
+        """Move to a named pose."""
+        return self._publish('goal_named', JointState(name=[name]))
+
     def preview(self, kind: Kind, frame: str, T_frame_tip: np.ndarray) -> str:
         """Ask whether and how :meth:`move` would reach a pose; nothing moves."""
         return self._publish(f'preview_{kind.value}', _goal(kind, frame, T_frame_tip))

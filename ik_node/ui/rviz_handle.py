@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from math import sqrt
 from time import monotonic
 
@@ -27,10 +29,11 @@ from ik_node.ros.messages import fill_pose, matrix_from_pose
 from ik_node.ros.node_parameters import declare
 from ik_node.ros.parameters import INTERACTIVE_GOAL
 from ik_node.se3 import distance
-from ik_node.ui.handle import Entry, Handle, MENU_ENTRIES
+from ik_node.ui.handle import Handle, MENU_ENTRIES
 
 MARKER_NAME = 'goal'
 MENU_CONTROL = 'menu'      # the sphere
+NAMED_LABEL = 'named poses'
 SPHERE_DIAMETER = 0.25     # times the scale of the handle
 MIN_DRAG = 1e-5            # m and rad; RViz has single precision
 RVIZ_CHECK_PERIOD_S = 1.0
@@ -52,8 +55,11 @@ class InteractiveGoal(Node):
                                                feedback_sub_qos=QoSProfile(depth=100))
         self._marker = make_marker(values['scale'])
         self._menu = MenuHandler()
-        self._entries = {entry: self._menu.insert(entry.label, callback=self._chosen(entry))
+        self._entries = {entry: self._menu.insert(entry.label, callback=self._chosen(entry.do))
                          for entry in MENU_ENTRIES}
+        self._named_menu = self._menu.insert(NAMED_LABEL, callback=lambda _feedback: None)
+        self._menu.setVisible(self._named_menu, False)
+        self._named: dict[str, int] = {}  # entries below it, also hidden ones
         self._handle = Handle(self, values['ik_node'], self, self._say)
         self.create_timer(RVIZ_CHECK_PERIOD_S, self._release_if_alone,
                           clock=steady_clock())
@@ -87,6 +93,20 @@ class InteractiveGoal(Node):
                                          else MenuHandler.UNCHECKED)
         self._menu.apply(self._server, MARKER_NAME)
         self._server.applyChanges()
+
+    def show_named(self, names: Sequence[str]) -> None:
+        """Show named poses in a menu of their own."""
+        for name in names:
+            if name not in self._named:
+                self._named[name] = self._menu.insert(
+                    name, parent=self._named_menu,
+                    callback=self._chosen(partial(Handle.named, name=name)))
+        # Entries are hidden, not removed: a menu that is still open has their numbers.
+        for name, number in self._named.items():
+            self._menu.setVisible(number, name in names)
+        self._menu.setVisible(self._named_menu, bool(names))
+        if self._marker.header.frame_id:
+            self.show_checks()
 
     def _show_anew(self) -> None:
         fill_pose(self._marker.pose, self._handle.T)
@@ -123,9 +143,9 @@ class InteractiveGoal(Node):
         elif moved or self._handle.dragging:
             self._handle.drag(feedback.header.frame_id, T)
 
-    def _chosen(self, entry: Entry):
+    def _chosen(self, do: Callable[[Handle], None]):
         def choose(_feedback: InteractiveMarkerFeedback) -> None:
-            entry.do(self._handle)
+            do(self._handle)
 
         return choose
 

@@ -96,6 +96,11 @@ class Window:
             self.box(label).click()
             self.wait(lambda: self.box(label).is_checked() == wanted, f'the check at {label}')
 
+    def choose(self, label: str, option: str) -> None:
+        """Choose an option of a list."""
+        self._row(label).locator('input:not([type=hidden])').click()
+        self.page.get_by_role('option', name=option, exact=True).click()
+
     def number(self, label: str, which: int = 0):
         """Return the number beside a slider: the first, or another, of that label."""
         return self._row(label, which).get_by_role('textbox')

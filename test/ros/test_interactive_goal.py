@@ -27,12 +27,16 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from rcl_interfaces.srv import GetParameters
+from std_msgs.msg import String
+from test_named_poses import ASIDE, group_state
 from visualization_msgs.msg import (
     InteractiveMarkerControl,
     InteractiveMarkerFeedback,
     InteractiveMarkerUpdate,
 )
 from visualization_msgs.srv import GetInteractiveMarkers
+
+from ik_node.ros.qos import LATCHED_QOS
 
 HERE = tip(READY)
 NEAR = pin.SE3(pin.rpy.rpyToMatrix(0.1, 0.0, 0.1) @ HERE.rotation,
@@ -312,6 +316,30 @@ def test_home_and_stop(rviz):
     assert final_of_last(rviz)['reason'] == 'STOPPED'
     rviz.probe.wait(lambda: rviz.shows(tip(latest(rviz.probe))), what='the handle at the tip')
     assert not rviz.shows(HERE, 1e-3)
+
+
+@needs_package
+def test_named_poses(rviz):
+    """They are entries below one of their own while there are some; one of them is reached."""
+    semantics = rviz.probe.create_publisher(String, '/robot_description_semantic', LATCHED_QOS)
+    rviz.probe.wait(semantics.get_subscription_count, what='the SRDF')
+    for names in (['aside', 'back'], ['aside']):
+        semantics.publish(String(data='<robot name="r">' + ''.join(
+            group_state(name, ASIDE) for name in names) + '</robot>'))
+        rviz.probe.wait(lambda names=names: rviz.titles() == [*LABELS, 'named poses', *names],
+                        what=f'the entries {names}')
+    parent, entry = rviz.marker.menu_entries[-2:]
+    assert entry.parent_id == parent.id and parent.parent_id == 0
+    rviz.choose('position only')  # the others are still entries that work
+    rviz.probe.wait(lambda: '[x] position only' in rviz.titles())
+    rviz.choose('aside')
+    answer = final_of_last(rviz)
+    assert (answer['kind'], answer['state']) == ('named', 'reached'), answer
+    assert np.abs(latest(rviz.probe) - ASIDE).max() < 1e-5
+    rviz.choose('position only')
+    semantics.publish(String(data='<robot name="r"/>'))
+    rviz.probe.wait(lambda: rviz.titles() == LABELS, what='no named poses')
+    rviz.probe.destroy_publisher(semantics)
 
 
 @needs_package

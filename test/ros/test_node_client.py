@@ -39,7 +39,8 @@ def hand(shared_system):
     made = Hand(shared_system, '/ik_node')
     shared_system.wait_for_node()
     for what in made.commands._publishers.values():
-        if what.topic_name.endswith(('pose', 'position', 'joints', 'path', 'stream')) \
+        if what.topic_name.endswith(('pose', 'position', 'joints', 'named', 'path',
+                                       'stream')) \
                 and 'preview' not in what.topic_name:
             shared_system.wait(what.get_subscription_count, what=what.topic_name)
     for client in (made.commands._setter, made.commands._triggers['home']):
@@ -63,6 +64,12 @@ def test_some_joints(system, hand):
     stamp = hand.commands.joints(['joint_5', 'joint_1'], [0.8, -0.3])
     assert system.final(stamp)['state'] == 'reached'
     assert np.abs(latest(system) - [-0.3, *READY[1:4], 0.8, READY[5]]).max() < 1e-5
+
+
+def test_a_named_pose(system, hand):
+    """There is none here, which its answer says."""
+    answer = system.final(hand.commands.named('home'))
+    assert (answer['kind'], answer['reason']) == ('named', 'NAME_UNKNOWN'), answer
 
 
 def test_a_pose(system, hand):

@@ -29,7 +29,10 @@ import pytest
 from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import PointCloud2, PointField
 from std_msgs.msg import String
+from test_named_poses import ASIDE, group_state
 from visualization_msgs.msg import Marker, MarkerArray
+
+from ik_node.ros.qos import LATCHED_QOS
 
 pytest.importorskip('playwright', reason='playwright is not installed')
 
@@ -386,6 +389,25 @@ def test_home_stop_and_pause(window, arm):
     window.wait(lambda: arm.statuses[-1]['reason'] == 'PAUSED', 'the pause')
     window.press('Go on')
     assert next_end(window, arm, known)['state'] == 'reached'
+
+
+def test_a_named_pose(window, arm):
+    """The list and its button are there while there are named poses; the choice is reached."""
+    button = window.page.get_by_role('button', name='Move to the named pose')
+    assert not button.count()
+    semantics = arm.create_publisher(String, 'robot_description_semantic', LATCHED_QOS)
+    arm.wait(semantics.get_subscription_count, what='the SRDF')
+    semantics.publish(String(data='<robot name="r">' + group_state('ready', READY)
+                             + group_state('aside', ASIDE) + '</robot>'))
+    window.wait(button.count, 'the button')
+    window.choose('Named pose', 'aside')
+    button.click()
+    answer = next_end(window, arm, 0)
+    assert (answer['state'], answer['named_pose']) == ('reached', 'aside'), answer
+    assert np.abs(latest(arm) - ASIDE).max() < 1e-5
+    semantics.publish(String(data='<robot name="r"/>'))
+    window.wait(lambda: not button.count(), 'no button')
+    arm.destroy_publisher(semantics)
 
 
 def test_handle_to_tip(window, arm):

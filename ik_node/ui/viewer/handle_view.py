@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from html import escape
 from time import monotonic
@@ -15,6 +16,7 @@ import viser
 from ik_node.se3 import pose, rotation_from_quaternion
 from ik_node.ui.handle import Entry, Handle, MENU_ENTRIES
 from ik_node.ui.viewer.event_queue import Inbox
+from ik_node.ui.viewer.named_panel import NamedPanel
 from ik_node.ui.viewer.robot_view import place, send
 from ik_node.ui.viewer.scene import BASE_NODE
 from ik_node.ui.viewer.style import (
@@ -87,6 +89,7 @@ class HandleView:
             for label in ('move in a line', 'plan', 'home', 'handle to tip', 'pause', 'go on'):
                 mark(self._server, PLAIN_STYLE, HALF_STYLE)
                 self._add_button(inbox, self._entry(label), None)
+            self._named = NamedPanel(self._server, inbox, self.handle.named)
             for entry in MENU_ENTRIES:
                 if entry.checked is not None:
                     box = gui.add_checkbox(_capitalised(entry.label), False, hint=entry.hint)
@@ -157,6 +160,10 @@ class HandleView:
         for entry, box in self._checks:
             box.value = entry.checked(self.handle)
         self.show_colour('', '')
+
+    def show_named(self, names: Sequence[str]) -> None:
+        """Offer named poses."""
+        self._named.show(names)
 
     def say(self, good: bool, sentence: str) -> None:
         """Show the answer to the last button, for ANSWER_TIME_S."""
