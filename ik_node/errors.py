@@ -50,6 +50,7 @@ class Reason(str, Enum):
     GOAL_STALE = 'GOAL_STALE', 'the stamp is older than goal.max_age'
     GOAL_FROM_FUTURE = 'GOAL_FROM_FUTURE', 'the stamp is more than 0.5 s ahead of the clock'
     GOAL_JOINTS = 'GOAL_JOINTS', 'names and positions of a joint goal do not match the arm'
+    GOAL_TOLERANCE = 'GOAL_TOLERANCE', 'the tolerances of the goal cannot be used'
     NAME_UNKNOWN = 'NAME_UNKNOWN', 'no usable named pose has the name of the goal'
     CLOCK_STOPPED = 'CLOCK_STOPPED', 'use_sim_time is set, but no /clock message has arrived'
     FRAME_MISSING = 'FRAME_MISSING', 'frame_id is empty'

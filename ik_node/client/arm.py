@@ -28,9 +28,10 @@ from ik_node.client.handles import GoalHandle, Handle
 from ik_node.client.poses import PoseLike, stamped_orientation, stamped_point, stamped_pose
 from ik_node.client.scene import SceneClient
 from ik_node.client.streams import Jog, Stream
+from ik_node.errors import GoalError
 from ik_node.ros.clocks import nanoseconds_of
 from ik_node.ros.joint_states import JointStates
-from ik_node.ros.messages import line_to, matrix_from_pose
+from ik_node.ros.messages import line_to, matrix_from_pose, pose_within
 from ik_node.ros.qos import BEST_EFFORT_QOS, LATCHED_QOS
 from ik_node.ros.status_messages import home_number, stamp_text, values_of
 
@@ -131,9 +132,30 @@ class Arm:
     # ---- goals --------------------------------------------------------------
 
     def move(self, pose: PoseLike, quaternion: Sequence[float] | None = None, *,
-             frame: str | None = None, rpy: Sequence[float] | None = None) -> GoalHandle:
-        """Move the tip to a pose, by the fastest motion or as ``motion.straight`` says."""
-        return self._send('pose', self._pose(pose, quaternion, frame, rpy))
+             frame: str | None = None, rpy: Sequence[float] | None = None,
+             position_tolerance: ArrayLike = 0.0,
+             orientation_tolerance: ArrayLike = 0.0) -> GoalHandle:
+        """
+        Move the tip to a pose, by the fastest motion or as ``motion.straight`` says.
+
+        With a tolerance the tip ends anywhere within it, always by the fastest motion.
+
+        Parameters
+        ----------
+        position_tolerance : float or (3,) array
+            Largest distance from the pose along its x, y and z, m; infinite = free.
+        orientation_tolerance : float or (3,) array
+            Largest rotation about x, y and z of the pose, rad; pi or more = free.
+
+        """
+        stamped = self._pose(pose, quaternion, frame, rpy)
+        if not np.any(position_tolerance) and not np.any(orientation_tolerance):
+            return self._send('pose', stamped)
+        try:
+            message = pose_within(stamped, position_tolerance, orientation_tolerance)
+        except GoalError as error:
+            raise ClientError(str(error)) from None
+        return self._send('region', message)
 
     def line(self, pose: PoseLike, quaternion: Sequence[float] | None = None, *,
              frame: str | None = None, rpy: Sequence[float] | None = None) -> GoalHandle:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ik_node.command_line.values import finite, node_name
+from ik_node.command_line.values import finite, node_name, tolerance
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
@@ -40,6 +40,12 @@ def parse(argv: list[str]) -> argparse.Namespace:
     way.add_argument('--pointing', action='store_true',
                      help='to --xyz with the z axis of --rpy or --quat; rotation about it is free')
     _add_turn(parser, 'through-', 'orientation at --through (default: as at --xyz)')
+    parser.add_argument('--position-tolerance', nargs='+', type=tolerance, metavar='M',
+                        help='to --xyz within this, m: one number, or three for x, y, z of the '
+                             'goal; inf = free')
+    parser.add_argument('--orientation-tolerance', nargs='+', type=tolerance, metavar='RAD',
+                        help='to --rpy or --quat within this, rad: one number, or three for '
+                             'rotations about x, y, z of the goal; pi or more = free')
     parser.add_argument('--frame', default='base_link',
                         help='frame of the pose: a link or a TF frame (default base_link)')
     parser.add_argument('--node', default='ik_node', type=node_name,
@@ -60,6 +66,15 @@ def parse(argv: list[str]) -> argparse.Namespace:
         parser.error('--turn needs --rpy or --quat')
     if options.position and (options.rpy or options.quat):
         parser.error('--position leaves the orientation free; leave out --rpy and --quat')
+    for given in (options.position_tolerance, options.orientation_tolerance):
+        if given is None:
+            continue
+        if options.xyz is None or options.line or options.through or options.position \
+                or options.pointing:
+            parser.error('--position-tolerance and --orientation-tolerance belong to --xyz '
+                         'without --line, --through, --position and --pointing')
+        if len(given) not in (1, 3):
+            parser.error(f'a tolerance has {len(given)} numbers; give one, or three')
     if not options.through and (options.through_rpy or options.through_quat):
         parser.error('--through-rpy and --through-quat belong to --through')
     return options

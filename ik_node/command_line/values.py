@@ -11,6 +11,14 @@ import re
 NODE_NAME = re.compile(r'/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*')
 
 
+def tolerance(text: str) -> float:
+    """Return a number that is not negative, or inf."""
+    value = float(text)
+    if not value >= 0.0:
+        raise ArgumentTypeError(f'{text} is no tolerance; give 0 (exact) to inf (free)')
+    return value
+
+
 def finite(text: str) -> float:
     """Return a number that is neither NaN nor infinite."""
     try:

@@ -23,7 +23,7 @@ from ik_node.commands.pose_files import read_poses
 from ik_node.errors import ParameterError
 from ik_node.ros.goal_answers import GoalAnswers, GoalValues
 from ik_node.ros.handshake import greet, wait_for
-from ik_node.ros.messages import line_to, make_point, make_pose
+from ik_node.ros.messages import line_to, make_point, make_pose, pose_within
 from ik_node.ros.process import leave
 from ik_node.ros.rotations import quaternion_from_rpy
 from ik_node.ros.status_messages import GoalState, is_final, stamp_text
@@ -67,6 +67,10 @@ def make_goal(options: argparse.Namespace) -> tuple[str, Any]:
             through = make_pose(options.through, _quaternion(
                 options.through_rpy, options.through_quat) or quaternion)
             topic, goal = 'goal_arc', PoseArray(poses=[through, end])
+        elif options.position_tolerance or options.orientation_tolerance:
+            topic = 'goal_region'
+            goal = pose_within(PoseStamped(pose=end), options.position_tolerance or 0.0,
+                               options.orientation_tolerance or 0.0)
         elif options.line:
             topic, goal = 'goal_path', line_to(end, options.frame)
         else:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from geometry_msgs.msg import PointStamped, Pose, PoseStamped
+from geometry_msgs.msg import PointStamped, Pose, PoseStamped, PoseWithCovarianceStamped
 from nav_msgs.msg import Path
 import numpy as np
 from rclpy.node import Node
@@ -20,6 +20,7 @@ from ik_node.ros.messages import (
     matrix_from_pose,
     position_from_point,
     quaternion_norm,
+    tolerance_from_covariance,
 )
 from ik_node.solver.goal import Goal
 from ik_node.solver.result import Result
@@ -52,6 +53,11 @@ class GoalConversion:
             return Goal.position(T_base_frame[:3, :3] @ p + T_base_frame[:3, 3])
         T_base_tip = self.pose(header, message.pose, robot)
         return Goal(T_base_tip) if kind == 'pose' else Goal.pointing(T_base_tip)
+
+    def region(self, message: PoseWithCovarianceStamped, robot: Robot) -> Goal:
+        """Return the goal of a pose within tolerances; errors as :meth:`goal`, GOAL_TOLERANCE."""
+        tolerance = tolerance_from_covariance(message.pose.covariance)
+        return Goal(self.pose(message.header, message.pose.pose, robot), tolerance)
 
     def pose(self, header: Header, pose: Pose, robot: Robot) -> np.ndarray:
         """Return ``T_base_tip`` (4, 4) of a pose in the frame, and at the time, of `header`."""

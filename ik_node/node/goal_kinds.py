@@ -8,7 +8,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from geometry_msgs.msg import PointStamped, Pose, PoseArray, PoseStamped, QuaternionStamped
+from geometry_msgs.msg import (
+    PointStamped,
+    Pose,
+    PoseArray,
+    PoseStamped,
+    PoseWithCovarianceStamped,
+    QuaternionStamped,
+)
 from nav_msgs.msg import Path
 import numpy as np
 from sensor_msgs.msg import JointState
@@ -54,6 +61,7 @@ class GoalStarter:
             'pose': partial(self._to_target, 'pose'),
             'pointing': partial(self._to_target, 'pointing'),
             'position': partial(self._to_target, 'position'),
+            'region': self._to_region,
             'orientation': self._to_orientation,
             'joints': self._to_joints,
             'named': self._to_named,
@@ -65,6 +73,14 @@ class GoalStarter:
                    robot: Robot) -> None:
         task.goal = self._targets.goal(kind, message.header, message, robot)
         if kind == 'pose':
+            self._to_pose(task, robot)
+        else:
+            self._solve(task, robot)
+
+    def _to_region(self, message: PoseWithCovarianceStamped, task: GoalTask,
+                   robot: Robot) -> None:
+        task.goal = self._targets.region(message, robot)
+        if task.goal.is_exact:
             self._to_pose(task, robot)
         else:
             self._solve(task, robot)

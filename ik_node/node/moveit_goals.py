@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import isfinite, pi
+from math import isfinite
 from typing import Any, NamedTuple
 
 from geometry_msgs.msg import Point, Pose
@@ -18,10 +18,9 @@ from ik_node.motion.limits import MotionLimits
 from ik_node.node.moveit_requests import MoveItRequests, RequestError, require_no_constraints
 from ik_node.node.robot import Robot
 from ik_node.ros.messages import joints_from_state
-from ik_node.solver.goal import Goal
+from ik_node.solver.goal import FREE_TOLERANCE_RAD, Goal
 from ik_node.text import quote
 
-FREE_TOLERANCE_RAD = pi - 1e-3  # of an orientation constraint, from which on an axis is free
 STRAIGHT_PLANNER, ARC_PLANNER = 'LIN', 'CIRC'  # of the Pilz industrial motion planner
 ARC_POINT_NAME = 'interim'  # of the path constraint with a point on the arc
 

@@ -11,7 +11,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from geometry_msgs.msg import PointStamped, PoseArray, PoseStamped, QuaternionStamped
+from geometry_msgs.msg import (
+    PointStamped,
+    PoseArray,
+    PoseStamped,
+    PoseWithCovarianceStamped,
+    QuaternionStamped,
+)
 from nav_msgs.msg import Path
 from sensor_msgs.msg import JointState
 
@@ -64,6 +70,9 @@ GOAL_KINDS = (
     GoalKind('position', PointStamped,
              'Move the tip there; the orientation is free',
              '--position', 'The same for a position'),
+    GoalKind('region', PoseWithCovarianceStamped,
+             'Move the tip to this pose within tolerances: the standard deviations of the '
+             'covariance, in the axes of the pose', '--position-tolerance', in_ui=False),
     GoalKind('orientation', QuaternionStamped,
              'Turn the tip to this orientation where it is', '--turn', in_ui=False),
     GoalKind('joints', JointState,

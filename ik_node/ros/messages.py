@@ -6,9 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isfinite, sqrt
+from typing import TYPE_CHECKING
 
 from builtin_interfaces.msg import Duration
-from geometry_msgs.msg import Point, PointStamped, Pose, PoseStamped, Quaternion
+from geometry_msgs.msg import (
+    Point,
+    PointStamped,
+    Pose,
+    PoseStamped,
+    PoseWithCovarianceStamped,
+    Quaternion,
+)
 from nav_msgs.msg import Path
 import numpy as np
 from sensor_msgs.msg import JointState
@@ -16,10 +24,15 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ik_node.errors import GoalError, Reason, TrajectoryError
 from ik_node.model.chain import Chain
+from ik_node.model.joint_values import real_array
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.ros.rotations import quaternion_from_rotation
 from ik_node.se3 import pose, rotation_from_quaternion
-from ik_node.text import quote
+from ik_node.solver.goal import EXACT_TOLERANCE, FREE_AXIS, FREE_TOLERANCE_RAD
+from ik_node.text import quote, shown
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 NORM_RANGE = 0.9, 1.1
 HELD_END_S = 0.5  # of a stamped trajectory that is shorter; delivery may take as long
@@ -88,6 +101,37 @@ def position_from_point(message: Point) -> np.ndarray:
     """
     _check_finite('point', message, 'xyz')
     return np.array([message.x, message.y, message.z])
+
+
+def tolerance_from_covariance(covariance: Sequence[float]) -> tuple[float, ...]:
+    """
+    Return the tolerance (6,), m and rad, of a goal whose covariance has its squares.
+
+    From FREE_TOLERANCE_RAD on a rotation is free, as an infinite position is.
+
+    Raises
+    ------
+    GoalError
+        GOAL_TOLERANCE if a variance is negative or NaN, or there is a covariance of two axes.
+
+    """
+    matrix = np.array(covariance, dtype=float).reshape(6, 6)
+    variance = matrix.diagonal()
+    if not (variance >= 0.0).all():
+        raise GoalError(f'the variances of the goal are {variance.tolist()}; each must be the '
+                        'square of a tolerance, 0 (exact) to infinite (free)',
+                        Reason.GOAL_TOLERANCE)
+    if (matrix[~np.eye(6, dtype=bool)] != 0.0).any():
+        raise GoalError('the covariance of the goal has entries beside its diagonal; they must be '
+                        '0, because each axis has a tolerance of its own', Reason.GOAL_TOLERANCE)
+    if not variance.any():
+        return EXACT_TOLERANCE
+    tolerance = np.sqrt(variance)
+    tolerance[3:][tolerance[3:] >= FREE_TOLERANCE_RAD] = FREE_AXIS
+    if (tolerance == FREE_AXIS).all():
+        raise GoalError('all six axes of the goal are free; leave at least one tolerance finite',
+                        Reason.GOAL_TOLERANCE)
+    return tuple(tolerance.tolist())
 
 
 def _check_finite(field: str, owner: Point | Quaternion, names: str,
@@ -159,6 +203,39 @@ def pose_stamped(T: np.ndarray, frame: str) -> PoseStamped:
     message = PoseStamped()
     message.header.frame_id = frame
     fill_pose(message.pose, T)
+    return message
+
+
+def pose_within(stamped: PoseStamped, position_tolerance: ArrayLike,
+                orientation_tolerance: ArrayLike) -> PoseWithCovarianceStamped:
+    """
+    Return the goal of a pose within tolerances, not yet stamped.
+
+    Parameters
+    ----------
+    stamped : PoseStamped
+    position_tolerance : float or (3,) array
+        Half-widths along x, y, z of the pose, m; infinite = free.
+    orientation_tolerance : float or (3,) array
+        Largest rotations about x, y, z of the pose, rad; pi or more = free.
+
+    Raises
+    ------
+    GoalError
+        GOAL_TOLERANCE if they are not one or three numbers each, or negative.
+
+    """
+    tolerance = np.empty(6)
+    for part, given, what in ((slice(0, 3), position_tolerance, 'position'),
+                              (slice(3, 6), orientation_tolerance, 'orientation')):
+        values = real_array(given)
+        if values is None or values.shape not in ((), (1,), (3,)) or not (values >= 0.0).all():
+            raise GoalError(f'the {what} tolerance is {shown(given, 80)}; give one number for all '
+                            'axes, or three, none of them negative', Reason.GOAL_TOLERANCE)
+        tolerance[part] = values
+    message = PoseWithCovarianceStamped(header=stamped.header)
+    message.pose.pose = stamped.pose
+    message.pose.covariance = np.diag(tolerance**2).ravel()
     return message
 
 

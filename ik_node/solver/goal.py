@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import pi
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from ik_node.text import shown
 
 EXACT_TOLERANCE = (0.0,) * 6
 FREE_AXIS = float('inf')
+FREE_TOLERANCE_RAD = pi - 1e-3  # of a rotation in messages, from which on an axis is free
 TOLERANCE_FRAMES = ('tip', 'base')
 QUATERNION_NORM_TOLERANCE = 1e-3
 MAX_ROTATION_ERROR = 1e-6  # of each entry of R R^T - I

@@ -136,6 +136,13 @@ def test_every_kind_of_goal(system, arm):
         found = there(system, arm.turn(rpy=[0.0, 0.0, 0.5], frame='tool0'))
         assert np.linalg.norm(found.translation - [0.45, 0.1, 0.4]) < 1e-5
         there(system, arm.joints(READY))
+        far = pin.SE3(HERE.rotation @ pin.exp3(np.array([0.0, 0.0, 2.0])), HERE.translation)
+        found = there(system, arm.move(far.homogeneous, position_tolerance=[0.0, 0.01, 0.0],
+                                       orientation_tolerance=[0.0, 0.0, 0.5]))
+        off = far.actInv(found)
+        assert np.abs(off.translation[[0, 2]]).max() < 1e-5 and abs(off.translation[1]) < 0.0101
+        assert 0.1 < np.linalg.norm(pin.log3(off.rotation)) < 0.5 + 1e-5
+        there(system, arm.joints(READY))
         there(system, arm.joints({'joint_5': 0.8}))
         assert np.abs(latest(system) - [*READY[:4], 0.8, READY[5]]).max() < 1e-5
         assert arm.named_poses() == {}  # test_named_poses.py has a node with some
@@ -186,6 +193,8 @@ def test_what_is_not_reached(system, arm):
     (lambda arm: arm.move('there'), 'is no pose'),
     (lambda arm: arm.move(PoseStamped(), frame='tool0'), 'leave out frame'),
     (lambda arm: arm.position([1.0, 2.0]), 'three numbers, m'),
+    (lambda arm: arm.move(np.eye(4), position_tolerance=[1.0, 2.0]), 'the position tolerance is'),
+    (lambda arm: arm.move(np.eye(4), orientation_tolerance=-1.0), 'none of them negative'),
     (lambda arm: arm.turn(), 'give one of them'),
     (lambda arm: arm.turn([0.0, 0.0, 1.0]), 'four numbers'),
     (lambda arm: arm.preview(np.eye(4), kind='path'), 'no preview of'),

@@ -11,6 +11,8 @@ from geometry_msgs.msg import (
     PointStamped,
     PoseArray,
     PoseStamped,
+    PoseWithCovariance,
+    PoseWithCovarianceStamped,
     QuaternionStamped,
     TwistStamped,
     Vector3,
@@ -57,9 +59,11 @@ def stamped(message, frame='base_link'):
 
 AHEAD = [pose(tip(READY).translation + [0.0, 0.02 * k, 0.0]) for k in (1, 2)]
 POSE = stamped(PoseStamped(pose=AHEAD[0]))
+REGION = stamped(PoseWithCovarianceStamped(pose=PoseWithCovariance(
+    pose=AHEAD[0], covariance=np.diag([0.0, 0.0, 1e-4, 0.0, 0.0, 0.1]).ravel())))
 POINT = stamped(PointStamped(point=AHEAD[0].position))
 GOALS = {
-    'goal_pose': POSE, 'goal_pointing': POSE, 'goal_position': POINT,
+    'goal_pose': POSE, 'goal_pointing': POSE, 'goal_position': POINT, 'goal_region': REGION,
     'goal_orientation': stamped(QuaternionStamped(quaternion=AHEAD[0].orientation)),
     'goal_joints': JointState(name=NAMES, position=READY), 'goal_named': JointState(name=['home']),
     'goal_path': stamped(path_of(*AHEAD)), 'goal_arc': stamped(PoseArray(poses=AHEAD)),

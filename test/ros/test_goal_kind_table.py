@@ -59,6 +59,7 @@ def test_every_kind_has_its_option(tmp_path, kind):
                  '--named': ['--named', 'ready'],
                  '--through': ['--xyz', '0.4', '0', '0.4', '--through', '0.3', '0', '0.4'],
                  '--xyz': ['--xyz', '0.4', '0', '0.4'],
+                 '--position-tolerance': ['--xyz', '0.4', '0', '0.4', kind.option, '0.01'],
                  '--turn': ['--turn', '--rpy', '0', '1.57', '0']}.get(
         kind.option, ['--xyz', '0.4', '0', '0.4', kind.option])
     topic, goal = make_goal(parse(arguments))

@@ -5,7 +5,13 @@
 import math
 from time import monotonic
 
-from geometry_msgs.msg import PointStamped, PoseArray, PoseStamped, QuaternionStamped
+from geometry_msgs.msg import (
+    PointStamped,
+    PoseArray,
+    PoseStamped,
+    PoseWithCovarianceStamped,
+    QuaternionStamped,
+)
 from harness import (
     DOWN,
     latest,
@@ -23,6 +29,9 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from sensor_msgs.msg import JointState
+
+from ik_node.errors import GoalError, Reason
+from ik_node.ros.messages import tolerance_from_covariance
 
 HERE = tip(READY)
 
@@ -45,6 +54,59 @@ def test_a_position_leaves_the_orientation_free(system):
     assert np.linalg.norm(tip(latest(system)).translation - [0.2, 0.5, 0.3]) < 2e-6
     assert 'measured_orientation_error_rad' not in answer
     assert ' rad' not in answer['message']
+
+
+def off(goal, there):
+    """Return the deviation (6,) of the tip from a pose, in the axes of the pose: m, rad."""
+    return np.array([*goal.rotation.T @ (there.translation - goal.translation),
+                     *pin.log3(goal.rotation.T @ there.rotation)])
+
+
+def test_a_region(system):
+    """The tip ends within each tolerance, in the axes of the pose; what is exact is exact."""
+    regions = system.publisher(PoseWithCovarianceStamped, 'goal_region')
+
+    def go(goal, *tolerance):
+        message = PoseWithCovarianceStamped()
+        message.pose.pose = pose(goal.translation, goal.rotation)
+        message.pose.covariance = np.diag(np.square(tolerance)).ravel()
+        stamp = stamped(system, message)
+        regions.publish(message)
+        answer = system.final(stamp)
+        assert answer['kind'] == 'region'
+        return answer, off(goal, tip(latest(system)))
+
+    # 1 cm farther than the arm can reach, along z of the pose.
+    far = pin.SE3(pin.rpy.rpyToMatrix(0.0, math.pi / 2, 0.0), np.array([1.0072, 0.0, 0.5]))
+    for tolerance in ((0.0,) * 6, (0.03, 0.03, 0.0, 0.0, 0.0, 0.0)):
+        answer, _ = go(far, *tolerance)
+        assert (answer['state'], answer['reason']) == ('rejected', 'OUT_OF_REACH'), answer
+    answer, there = go(far, 0.0, 0.0, 0.03, 0.0, 0.0, 0.0)
+    assert answer['state'] == 'reached', answer
+    assert -0.03 - 1e-5 < there[2] < -0.01 + 1e-3 and np.abs(there[[0, 1, 3, 4, 5]]).max() < 1e-5
+    assert float(answer['measured_position_error_m']) < 1e-5
+    turned = pin.SE3(HERE.rotation @ pin.exp3(np.array([0.0, 0.0, 2.0])), HERE.translation)
+    answer, there = go(turned, 0.0, 0.0, 0.0, 0.0, 0.0, 0.5)
+    assert answer['state'] == 'reached', answer
+    assert 0.1 < abs(there[5]) < 0.5 + 1e-5 and np.abs(there[:5]).max() < 1e-5
+    answer, there = go(turned, 0.0, 0.0, 0.0, math.pi, math.pi, math.pi)
+    assert answer['state'] == 'reached' and 'measured_orientation_error_rad' not in answer
+    assert np.abs(there[:3]).max() < 1e-5
+
+
+@pytest.mark.parametrize(('entries', 'words'), [
+    ({0: -1.0}, 'each must be the square'), ({7: math.nan}, 'each must be the square'),
+    ({1: 0.1}, 'beside its diagonal'), ({0: 0.01, 35: 0.1, 5: math.nan}, 'beside its diagonal'),
+    ({k: math.inf for k in range(0, 36, 7)}, 'at least one tolerance finite')])
+@pytest.mark.fault('goals', 'a region with tolerances that make no sense',
+                   'rejected, with the tolerance that is wrong')
+def test_a_region_that_is_none(entries, words):
+    """Of a covariance, each reason is one sentence."""
+    covariance = np.zeros(36)
+    covariance[[*entries]] = [*entries.values()]
+    with pytest.raises(GoalError, match=words) as error:
+        tolerance_from_covariance(covariance)
+    assert error.value.reason is Reason.GOAL_TOLERANCE
 
 
 @pytest.mark.parametrize('straight', [False, True])

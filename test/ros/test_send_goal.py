@@ -93,6 +93,19 @@ def test_pointing(system):
     assert abs(turn - 2.0) > 0.1
 
 
+def test_within_tolerances(system):
+    """Per axis of the goal, or for all; the position is free along z, and the rest exact."""
+    target = HERE * pin.SE3(pin.exp3(np.array([0.0, 0.0, 2.0])), np.array([0.0, 0.02, 0.0]))
+    quat = ['--quat', *pin.Quaternion(target.rotation).coeffs()]
+    answer = send(system, '--xyz', *target.translation, *quat, '--position-tolerance', 0.001,
+                  '--orientation-tolerance', 0, 0, 0.5)
+    assert (answer['kind'], answer['state']) == ('region', 'reached'), answer
+    there = target.actInv(tip(latest(system)))
+    assert np.abs(there.translation).max() < 0.001 + 1e-5
+    turn = pin.log3(there.rotation)
+    assert np.abs(turn[:2]).max() < 1e-5 and 0.1 < abs(turn[2]) < 0.5 + 1e-5
+
+
 def test_arc(system):
     """The tip stays on the circle, and passes the given pose in its orientation."""
     centre, radius = HERE.translation + [0.0, -0.1, 0.0], 0.1
@@ -198,6 +211,11 @@ def test_interrupted_while_it_leaves():
     (('--xyz', 1, 2, 3, '--rpy', 0, 0, 0, '--quat', 0, 0, 0, 1), 'not allowed with'),
     (('--xyz', 1, 2, 3, '--joints', 1), 'not allowed with'),
     (('--path', 'a.csv', '--joints', 1), 'not allowed with'),
+    (('--xyz', 1, 2, 3, '--position-tolerance', 1, 2), 'has 2 numbers; give one, or three'),
+    (('--xyz', 1, 2, 3, '--orientation-tolerance', -1), 'is no tolerance'),
+    (('--xyz', 1, 2, 3, '--orientation-tolerance', 'nan'), 'is no tolerance'),
+    (('--xyz', 1, 2, 3, '--line', '--position-tolerance', 1), 'belong to --xyz'),
+    (('--turn', '--rpy', 0, 0, 1, '--orientation-tolerance', 1), 'belong to --xyz'),
     (('--named', 'home', '--joints', 1), 'not allowed with'),
     (('--named', 'home', '--rpy', 0, 0, 0), 'belong to --xyz'),
     (('--named', 'home', '--line'), 'belong to --xyz'),
