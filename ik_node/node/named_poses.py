@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import traceback
+
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import numpy as np
 from rcl_interfaces.msg import ParameterType
@@ -145,9 +147,13 @@ class PoseSaver:
             response.result.reason = self._save(request)
             response.result.successful = True
             self._node.get_logger().info(response.result.reason)
-        except IkNodeError as error:
-            response.result.successful, response.result.reason = False, str(error)
-            self._node.get_logger().error(f'save_named: {error}')
+        except Exception as error:  # noqa: BLE001 - a request never goes without an answer
+            known = isinstance(error, IkNodeError)
+            response.result.successful = False
+            response.result.reason = str(error) if known else \
+                f'internal error: {type(error).__name__}: {error}; please report it with the log'
+            self._node.get_logger().error(
+                f'save_named: {error if known else traceback.format_exc()}')
         return response
 
     def _save(self, request: SetParametersAtomically.Request) -> str:
