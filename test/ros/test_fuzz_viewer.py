@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip('playwright', reason='playwright is not installed')
 
 from browser import browser, free_port, new_context, Window  # noqa: E402
-from diagnostic_msgs.msg import DiagnosticStatus, KeyValue  # noqa: E402
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue  # noqa: E402
 from fuzz.messages import like  # noqa: E402
 from geometry_msgs.msg import Point, PoseStamped  # noqa: E402
 from graph import all_of  # noqa: E402
@@ -68,6 +68,9 @@ GOOD = {
                                                      Marker.TEXT_VIEW_FACING)]),
     'ik_node/status': values(stamp='1.0', state='reached', reason='REACHED'),
     'ik_node/preview': values(stamp='1.0', colour='green'),
+    'ik_node/postures': DiagnosticArray(status=[
+        values(stamp='1.0', colour='green', q='0.0 0.3 -0.4 0.0 1.0 0.0', branch_elbow='up')]),
+    'ik_node/named_poses': DiagnosticArray(status=[values(joint_1='0.0', joint_2='0.3')]),
     'ik_node/tip_pose': PoseStamped(pose=pose([0.3, 0.0, 0.3])),
     'workspace': cloud(),
 }

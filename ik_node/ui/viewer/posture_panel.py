@@ -94,7 +94,10 @@ class PosturePanel:
         button = self._server.gui.add_button(
             f'{COLOUR_SIGNS.get(colour, "")} {number}: {sides or "posture"}', hint=sentence)
         self._entries.append(button)
-        q = [float(position) for position in values.get('q', '').split()]
+        try:
+            q = [float(position) for position in values.get('q', '').split()]
+        except ValueError:
+            return  # an ik_node sends numbers
         self._inbox.on_click(button, partial(self._show, q, colour, f'{number}: {sentence}'))
 
     def _show(self, q: list[float], colour: str, sentence: str) -> None:
