@@ -51,6 +51,7 @@ setup(
             'ik_jog = ik_node.entry:jog',
             'ik_demo = ik_node.entry:demo',
             'ik_doctor = ik_node.entry:ik_doctor',
+            'ik_replay = ik_node.entry:replay',
             'compare_methods = ik_node.entry:compare_methods',
             'plot_trajectory = ik_node.entry:plot_trajectory',
             'ik_workspace = ik_node.entry:workspace',

@@ -98,6 +98,11 @@ def ik_doctor() -> NoReturn:
     _run_tool('doctor', 'ik_node.doctor.command')
 
 
+def replay() -> NoReturn:
+    """Repeat the calls of a recorded goal."""
+    _run_tool('replay', 'ik_node.commands.replay')
+
+
 def compare_methods() -> NoReturn:
     """Compare the methods of inverse kinematics."""
     _run_tool('compare_methods', 'ik_node.textbook.compare')

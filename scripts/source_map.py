@@ -28,6 +28,7 @@ WAY = {
     'motion': 'trajectory limits quintic interpolation point_times start_state ruckig_motion '
               'point_to_point validate active_trajectory update_period '
               'monitor path_tolerance controller_rules tip_speed',
+    'replay': 'calls',
     'ros': 'parameters description process qos clocks rotations messages joint_states '
            'status_messages',
     'node': 'node components created_entities settings robot active_flag arm_state frames '
@@ -52,8 +53,9 @@ REST = {
     'ui/viewer': 'the page in the browser',
     'doctor': '`ik_doctor`',
     'textbook': 'the textbook methods, compared',
+    'replay': 'recordings of goals, repeated',
     'workspace': 'where an arm reaches',
-    'commands': '`send_goal`, `ik_demo`, `ik_jog`, `plot_trajectory`',
+    'commands': '`send_goal`, `ik_demo`, `ik_jog`, `ik_replay`, `plot_trajectory`',
 }
 
 

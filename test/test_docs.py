@@ -21,12 +21,19 @@ import yaml
 
 from ik_node import load_urdf
 from ik_node.collision.scene_file import scene_from_yaml
+from ik_node.kinematics.arm import forward_kinematics
+from ik_node.model.chain import make_chain
 from ik_node.model.named_poses import named_poses, PoseEntry, POSES_KEY
 from ik_node.model.urdf import read_urdf
+from ik_node.replay.calls import made, SolveCall
+from ik_node.replay.recording import AnsweredGoal, recording_bytes
+from ik_node.solver.goal import Goal
+from ik_node.solver.solver import Solver
 from scripts import source_map
 from scripts.reference import TABLES
 
 OWN_TESTS = ('docs/explanation/motion.md', 'docs/how_to/workspace.md', 'docs/how_to/cluster.md',
+             'docs/how_to/replay.md',
              'docs/tutorials/python_client.md', 'docs/how_to/tool.md',  # test/ros/test_client.py
              'docs/how_to/named_poses.md')  # test/ros/test_named_poses.py
 MAX_ANIMATION_BYTES = 3_000_000
@@ -94,6 +101,23 @@ def test_cluster_in_python(tmp_path):
     ran = subprocess.run([sys.executable, 'study.py'], cwd=tmp_path, capture_output=True,
                          text=True, timeout=300, env={**os.environ, 'PYTHONPATH': str(ROOT)})
     assert ran.returncode == 0 and ran.stdout.endswith('100.00% solved\n'), ran
+
+
+def test_replay_in_python(monkeypatch, tmp_path, capsys):
+    """The program of the page on recordings repeats one, and solves its goal again."""
+    tree = read_urdf(ROOT / 'urdf/six_axis_arm.urdf')
+    solver, log = Solver(make_chain(tree)), []
+    T = forward_kinematics(solver.chain, np.full(6, 0.3))
+    solved = made(SolveCall(Goal(T), np.zeros((1, 6))), solver, log)
+    code = python_of('docs/how_to/replay.md')
+    [name] = re.findall(r"load\('(.+)'\)", code)
+    (tmp_path / name).write_bytes(recording_bytes(AnsweredGoal(
+        't0-1', {'message': 'reached'}, tree, log, {})))
+    monkeypatch.chdir(tmp_path)
+    seen = {}
+    exec(code, seen)
+    assert capsys.readouterr().out == 'reached\nsolve []\n'
+    assert np.array_equal(seen['result'].q, solved.q)
 
 
 @pytest.mark.parametrize('block', blocks('bash'),

@@ -20,8 +20,8 @@ BIN = Path(sys.executable).parent
 KEYS = {'PIL': 'python3-pil', 'matplotlib': 'python3-matplotlib', 'scipy': 'python3-scipy',
         'numpy': 'python3-numpy', 'numba': 'python3-numba', 'lxml': 'python3-lxml',
         'yaml': 'python3-yaml', 'urdf_parser_py': 'urdfdom_py', 'tf2_ros': 'tf2_ros_py',
-        'transforms3d': None, 'ruckig': None, 'viser': None, 'trimesh': None, 'websockets': None,
-        'mujoco': None, 'playwright': None, 'xacro': 'xacro'}
+        'transforms3d': None, 'ruckig': None, 'llvmlite': None, 'viser': None, 'trimesh': None,
+        'websockets': None, 'mujoco': None, 'playwright': None, 'xacro': 'xacro'}
 
 
 def run(*command, cwd=ROOT, **named):
@@ -60,8 +60,8 @@ def test_installed_executables_run(installed):
     environment = {**os.environ, 'PYTHONPATH': str(folder)}
     scripts = {path.name for path in (installed / 'lib/ik_node').iterdir()}
     assert scripts == {'ik_node', 'sim_controller', 'ik_viewer', 'interactive_goal', 'send_goal',
-                       'ik_demo', 'ik_doctor', 'ik_jog', 'compare_methods', 'plot_trajectory',
-                       'ik_workspace'}
+                       'ik_demo', 'ik_doctor', 'ik_jog', 'ik_replay', 'compare_methods',
+                       'plot_trajectory', 'ik_workspace'}
     helped = run(installed / 'lib/ik_node/send_goal', '--help', cwd='/', env=environment)
     assert helped.returncode == 0 and '--xyz' in helped.stdout
     for name in ('ik_node', 'sim_controller'):

@@ -41,6 +41,11 @@ class Answer:
     values: Mapping[str, str] = field(repr=False)
 
     @property
+    def id(self) -> str:
+        """Return the identifier of the goal, which is in the name of its recording, too."""
+        return self.values.get('id', '')
+
+    @property
     def reached(self) -> bool:
         """Return whether the arm is at the goal."""
         return self.state is GoalState.REACHED

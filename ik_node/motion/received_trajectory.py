@@ -56,6 +56,8 @@ def joined_to(trajectory: Trajectory, departure: StartState, tolerance: float) -
     fading = quintic.coefficients(trajectory.duration, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     shares = [derivative(fading, trajectory.times[:, None]) for derivative in
               (quintic.position, quintic.velocity, quintic.acceleration)]
+    for share in shares:
+        share[-1] = 0.0  # it ends exactly where it ended, at rest
     return replace(trajectory, start=MotionState.at_rest(q),
                    q=trajectory.q + shares[0] * away, qd=trajectory.qd + shares[1] * away,
                    qdd=trajectory.qdd + shares[2] * away)
@@ -80,5 +82,5 @@ def require_tip_speed(chain: Chain, limits: TipLimits, trajectory: Trajectory) -
     k = int(shares.argmax())
     if shares[k] > 1.0 + SPEED_SLACK:
         raise TrajectoryError(f'after {times[k]:.2f} s the tip would have {shares[k]:.3g} times '
-                              'the speed that motion.tool_speed or motion.tool_angular_speed '
-                              'allows; plan more slowly')
+                              'the speed that motion.tool_speed or motion.tool_turn allows; '
+                              'plan more slowly')

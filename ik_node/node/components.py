@@ -41,6 +41,7 @@ from ik_node.node.pause import Pause
 from ik_node.node.posture_list import PostureList
 from ik_node.node.preparation import Preparation
 from ik_node.node.preview import Preview
+from ik_node.node.recorder import Recorder
 from ik_node.node.robot import Robot, RobotHolder
 from ik_node.node.scene_changes import SceneChanges
 from ik_node.node.scene_display import SceneDisplay
@@ -60,7 +61,7 @@ from ik_node.solver.goal import Goal
 from ik_node.text import quote
 
 TOOL_PARAMETERS = 'tool.position', 'tool.orientation'
-FLUSH_TIMEOUT_S = 0.5  # at the end, for each reader of trajectories or answers
+FLUSH_TIMEOUT_S = 0.5  # at the end, for each reader of trajectories or answers, and the disk
 
 
 class Components:
@@ -89,6 +90,7 @@ class Components:
         self._holder = RobotHolder(lambda: self._description.complaint)
         duplicates = DuplicateNames(node)  # before anything that takes goals
         self._goals = GoalQueue(node, self._holder, gate, duplicates)
+        self._recorder = Recorder(node, self._holder, self._goals.status, lambda: self._values)
         self._preparation = Preparation(node, self._goals)
         self._output = make_output(node, self._options, gate)
         frames = Frames(node, self._options.frame_prefix)
@@ -247,9 +249,10 @@ class Components:
             self._stream.close()
 
     def flush(self) -> None:
-        """Wait until trajectories and answers are delivered, for FLUSH_TIMEOUT_S each."""
+        """Wait until trajectories, answers and recordings are out, for FLUSH_TIMEOUT_S each."""
         self._changes.close()
         self._scene_topics.flush(FLUSH_TIMEOUT_S)
         self._output.flush(FLUSH_TIMEOUT_S)
         self._goals.status.flush(FLUSH_TIMEOUT_S)
+        self._recorder.close(FLUSH_TIMEOUT_S)
         self._jumps.close()

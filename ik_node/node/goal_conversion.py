@@ -14,7 +14,9 @@ from std_msgs.msg import Header
 from ik_node.kinematics.arm import link_pose
 from ik_node.node.arm_state import ArmState
 from ik_node.node.frames import Frames
+from ik_node.node.goal_status import GoalTask
 from ik_node.node.robot import Robot
+from ik_node.replay.calls import SolveCall
 from ik_node.ros.messages import (
     matrices_from_poses,
     matrix_from_pose,
@@ -83,9 +85,9 @@ class GoalConversion:
                 f'the quaternion of a goal has norm {norm:.4g}; it is normalised, this time and '
                 'whenever it comes again: its sender should do that', once=True)
 
-    def solve(self, goal: Goal, robot: Robot) -> Result:
+    def solve(self, goal: Goal, robot: Robot, task: GoalTask | None = None) -> Result:
         """
-        Solve a goal, starting from the measured joint positions.
+        Solve a goal, starting from the measured joint positions; a task notes the call.
 
         Raises
         ------
@@ -95,7 +97,7 @@ class GoalConversion:
         """
         q, _ = self._arm.measured(robot)
         seeds = [q] if robot.last_answer is None else [q, robot.last_answer]
-        return robot.settings.solver.solve(goal, np.array(seeds))
+        return robot.settings.made(SolveCall(goal, np.array(seeds)), task and task.calls)
 
     def link_of(self, frame: str, robot: Robot) -> str | None:
         """Return the link of the robot that a frame is; None if it is none."""

@@ -22,7 +22,7 @@ from sensor_msgs.msg import JointState
 
 from ik_node.errors import GoalError, Reason
 from ik_node.kinematics.arm import forward_kinematics
-from ik_node.motion.tool_path.path import MAX_PATH_POSES, ToolPath
+from ik_node.motion.tool_path.path import MAX_PATH_POSES
 from ik_node.motion.trajectory import MotionState
 from ik_node.node.arm_state import ArmState
 from ik_node.node.goal_conversion import GoalConversion
@@ -32,6 +32,7 @@ from ik_node.node.motion import Motion
 from ik_node.node.named_poses import PoseTable
 from ik_node.node.preparation import Kernels
 from ik_node.node.robot import Robot
+from ik_node.replay.calls import ArcPoses
 from ik_node.ros.messages import joints_from_state
 from ik_node.solver.goal import Goal
 
@@ -122,9 +123,9 @@ class GoalStarter:
         poses = [self._targets.pose(message.header, pose, robot) for pose in message.poses]
         _note_end(task, poses)
 
-        def arc(start: MotionState) -> ToolPath:
+        def arc(start: MotionState) -> ArcPoses:
             if len(poses) == 3:
-                return ToolPath.arc(*poses)
+                return ArcPoses(*poses)
             if len(poses) != 2:
                 raise GoalError(f'the arc has {len(poses)} poses; it needs one on the way and '
                                 'its end, before them its begin if it is not where the tip is',
@@ -132,7 +133,7 @@ class GoalStarter:
             if not start.rests:
                 raise GoalError('the arm moves, so it is not known where the arc would begin; '
                                 'send its begin, too, or wait', Reason.PATH_INVALID)
-            return ToolPath.arc(forward_kinematics(robot.chain, start.q), *poses)
+            return ArcPoses(forward_kinematics(robot.chain, start.q), *poses)
 
         self._motion.along(task, arc)
 
@@ -151,7 +152,7 @@ class GoalStarter:
         if not task.goal.is_exact and self._motion.preparation.defer(
                 task, Kernels.FREE_AXES, lambda: self._solve(task, robot)):
             return
-        result = task.result = self._targets.solve(task.goal, robot)
+        result = task.result = self._targets.solve(task.goal, robot, task)
         self._health.solved(result.time)
         task.figures |= {
             'solve_time_ms': f'{1e3 * result.time:.3f}', 'restarts': result.restarts,

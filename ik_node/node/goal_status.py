@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from time import monotonic
+from time import monotonic, time_ns
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -20,6 +20,7 @@ from rclpy.qos import QoSProfile
 from ik_node.errors import PathError, Reason
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.trajectory import Trajectory
+from ik_node.replay.calls import MadeCall
 from ik_node.ros.qos import STATUS_QOS
 from ik_node.ros.status_messages import GoalState, stamp_text, STATE_LEVELS
 from ik_node.solver.goal import Goal
@@ -28,6 +29,8 @@ from ik_node.solver.result import Result
 ANSWER_QUEUE_DEPTH = 1000  # a reader that is further behind loses the oldest
 UNCHECKED_ANSWERS = 500  # between two checks whether readers keep up
 MAX_HOLDBACK_S = 5.0  # for a reader that does not read
+MAX_KEPT_CALLS = 50  # of one goal, for its recording; the latest
+BASE_36_DIGITS = '0123456789abcdefghijklmnopqrstuvwxyz'
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +97,8 @@ class GoalTask:
         began to.
     on_final : callable or None
         Called with the task, the reason and the sentence of the final answer.
+    calls : deque of MadeCall
+        What was asked of the solver and the planners, if goals are recorded.
     figures : dict
         Values for the answer; a function is called when the answer is given, for what would
         delay the motion.
@@ -116,6 +121,7 @@ class GoalTask:
     paused: Paused | None = None
     after_scene: tuple[int, float] | None = None
     on_final: Callable[[GoalTask, Reason, str], None] | None = None
+    calls: deque[MadeCall] = field(default_factory=lambda: deque(maxlen=MAX_KEPT_CALLS))
     figures: dict[str, Any] = field(default_factory=dict)
     state: GoalState | None = None
 
@@ -128,6 +134,15 @@ class GoalTask:
     def final(self) -> bool:
         """Return whether the one final answer was given."""
         return self.state not in (None, GoalState.ACCEPTED)
+
+
+def in_base_36(number: int) -> str:
+    """Return a whole number, 0 or more, in few letters."""
+    text = ''
+    while number or not text:
+        number, digit = divmod(number, len(BASE_36_DIGITS))
+        text = BASE_36_DIGITS[digit] + text
+    return text
 
 
 def numbers(values: np.ndarray) -> str:
@@ -152,8 +167,12 @@ class StatusReporter:
         Final answers by their state.
     failures : int
         Consecutive goals that failed after they were begun.
+    run : str
+        When the reporter was made: distinguishes the goals of this run from those of others.
     on_report : callable
         Called after each answer, with the goal and the sentence.
+    on_final : callable
+        Called after each final answer, with the goal, the reason and the sentence.
 
     """
 
@@ -167,7 +186,13 @@ class StatusReporter:
         self.states = Counter({state.value: 0 for state in GoalState
                                if state is not GoalState.ACCEPTED})
         self.failures = 0
+        self.run = in_base_36(time_ns() // 10**6)
         self.on_report: Callable[[GoalTask, str], None] = lambda task, sentence: None
+        self.on_final: Callable[[GoalTask, Reason, str], None] = lambda *_: None
+
+    def id_of(self, task: GoalTask) -> str:
+        """Return the identifier of a goal, which no goal of another run has."""
+        return f'{self.run}-{task.number}'
 
     def report(self, task: GoalTask, state: GoalState, reason: Reason, sentence: str) -> None:
         """
@@ -193,8 +218,9 @@ class StatusReporter:
             self.failures = 0
         task.figures = {name: value() if callable(value) else value
                         for name, value in task.figures.items()}
-        values = {'goal': task.number, 'kind': task.kind, 'stamp': stamp_text(task.stamp),
-                  'state': state.value, 'reason': reason.value, **task.figures}
+        values = {'goal': task.number, 'id': self.id_of(task), 'kind': task.kind,
+                  'stamp': stamp_text(task.stamp), 'state': state.value, 'reason': reason.value,
+                  **task.figures}
         if not silent:
             self._publisher.publish(DiagnosticStatus(
                 level=STATE_LEVELS[state], name=f'{self._node.get_fully_qualified_name()}: goal',
@@ -209,8 +235,10 @@ class StatusReporter:
         else:
             logger.error(text)
         self.on_report(task, sentence)
-        if task.final and task.on_final is not None:
-            task.on_final(task, reason, sentence)
+        if task.final:
+            self.on_final(task, reason, sentence)
+            if task.on_final is not None:
+                task.on_final(task, reason, sentence)
 
     def keeps_up(self) -> bool:
         """Return whether readers keep up; also True after MAX_HOLDBACK_S if they never do."""

@@ -27,16 +27,12 @@ from ik_node.motion.active_trajectory import (
     SETTLING_TIME_S,
     SpliceTiming,
 )
-from ik_node.motion.collision_free import require_free
-from ik_node.motion.detour import plan_detour
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.monitor import Monitor, Verdict
-from ik_node.motion.motion_sequence import plan_sequence, SequencedMotion, SequencePlan
+from ik_node.motion.motion_sequence import SequencedMotion, SequencePlan
 from ik_node.motion.path_stop import plan_free_stop
-from ik_node.motion.point_to_point import plan_point_to_point
 from ik_node.motion.start_state import LEAD_POINT_SPACING_S, StartState
-from ik_node.motion.tool_path.path import ToolPath
-from ik_node.motion.tool_path.plan import PathPlan, plan_path
+from ik_node.motion.tool_path.plan import PathPlan
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.motion.validate import validate
 from ik_node.node.arm_state import ArmState, Instant
@@ -45,6 +41,14 @@ from ik_node.node.goal_status import GoalTask, numbers
 from ik_node.node.outputs import Late, Output
 from ik_node.node.preparation import Kernels, Preparation
 from ik_node.node.robot import Robot, RobotHolder
+from ik_node.replay.calls import (
+    ArcPoses,
+    DetourCall,
+    DirectCall,
+    PathCall,
+    Rounds,
+    SequenceCall,
+)
 from ik_node.ros.status_messages import GoalState, JOG_KIND, STREAM_KIND
 from ik_node.solver.goal import Goal
 
@@ -59,7 +63,7 @@ LONG_PATH_POSES = 100  # from which on a path is planned beside the other callba
 
 Plan = Callable[[StartState], Trajectory]
 Ramp = Callable[[StartState, MotionLimits], Trajectory]
-Way = Sequence[np.ndarray] | Callable[[MotionState], ToolPath]
+Way = Sequence[np.ndarray] | Callable[[MotionState], ArcPoses]
 
 
 class Motion:
@@ -119,11 +123,9 @@ class Motion:
             task.figures |= {'q_start': partial(numbers, start.q),
                              'qd_start': partial(numbers, start.qd),
                              'q': partial(numbers, q_goal)}
-            trajectory = plan_point_to_point(robot.chain.joint_names, departure, q_goal,
-                                             task.limits or settings.planning,
-                                             settings.sample_period, robot.chain)
-            require_free(settings.solver.collisions, trajectory, advice)
-            return trajectory
+            return settings.made(DirectCall(
+                departure, q_goal, task.limits or settings.planning, settings.sample_period,
+                advice), task.calls)
 
         return plan
 
@@ -139,16 +141,11 @@ class Motion:
             return None
 
         def plan(departure: StartState) -> Trajectory:
-            settings, q = robot.settings, departure.splice.q
-            end = thread_time() + longest
-            goals = [task.q_goal]
-            if task.goal is not None and not task.nearest:
-                goals += [posture.q for posture in settings.solver.free_postures(task.goal, q)]
-            trajectory = plan_detour(
-                settings.solver.collisions, departure,
-                np.array([robot.chain.nearest_turns(goal, q) for goal in goals]),
+            settings, end = robot.settings, thread_time() + longest
+            trajectory = settings.made(DetourCall(
+                departure, task.q_goal, None if task.nearest else task.goal,
                 task.limits or settings.planning, settings.sample_period,
-                lambda: not task.final and thread_time() < end)
+                Rounds(lambda: not task.final and thread_time() < end)), task.calls)
             task.figures |= {'q': numbers(trajectory.end), 'detour': 'true'}
             return trajectory
 
@@ -161,8 +158,8 @@ class Motion:
         Parameters
         ----------
         way : sequence of (4, 4) arrays, or callable
-            Poses to pass in straight lines; or a function that returns the path from the
-            start state.
+            Poses to pass in straight lines; or a function that returns those of an arc from
+            the start state.
 
         Raises
         ------
@@ -184,9 +181,9 @@ class Motion:
 
         def plan(departure: StartState) -> Trajectory:
             settings = robot.settings
-            path = way(departure.splice) if callable(way) else way
-            return _noted(task, plan_path(settings.solver, departure, path,
-                                          task.limits or settings.planning, settings.paths))
+            path = way(departure.splice) if callable(way) else tuple(way)
+            return _noted(task, settings.made(PathCall(
+                departure, path, task.limits or settings.planning, settings.paths), task.calls))
 
         return plan
 
@@ -213,8 +210,8 @@ class Motion:
 
         def plan(departure: StartState) -> Trajectory:
             settings = robot.settings
-            planned = plan_sequence(settings.solver, departure, motions, settings.sample_period,
-                                    settings.paths)
+            planned = settings.made(SequenceCall(
+                departure, tuple(motions), settings.sample_period, settings.paths), task.calls)
             on_planned(planned)
             task.q_goal = planned.trajectory.end
             return planned.trajectory

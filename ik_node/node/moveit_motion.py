@@ -21,13 +21,10 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ik_node.errors import GoalError, IkNodeError, PathError, Reason, TrajectoryError
 from ik_node.kinematics.arm import forward_kinematics
-from ik_node.motion.collision_free import require_free
-from ik_node.motion.received_trajectory import joined_to, require_tip_speed
 from ik_node.motion.start_state import StartState
-from ik_node.motion.tool_path.path import MAX_PATH_POSES, ToolPath
+from ik_node.motion.tool_path.path import MAX_PATH_POSES
 from ik_node.motion.tool_path.plan import plan_path
 from ik_node.motion.trajectory import MotionState, Trajectory
-from ik_node.motion.validate import validate
 from ik_node.node.goal_kinds import GoalStarter
 from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask
@@ -36,6 +33,7 @@ from ik_node.node.moveit_goals import read_request, scaled_limits, WantedMotion
 from ik_node.node.moveit_requests import MoveItRequests, RequestError, require_no_constraints
 from ik_node.node.preparation import Kernels
 from ik_node.node.robot import Robot, RobotHolder
+from ik_node.replay.calls import ArcPoses, ReceivedCall
 from ik_node.ros.answered_action import AnsweredActionServer
 from ik_node.ros.messages import trajectory_from_message, trajectory_message
 from ik_node.ros.moveit import look_for_others, set_error_code
@@ -172,11 +170,11 @@ class MoveItMotion:
         if wanted.through is None:
             return [goal.T_base_tip]
 
-        def arc(start: MotionState) -> ToolPath:
+        def arc(start: MotionState) -> ArcPoses:
             T_start = forward_kinematics(wanted.robot.chain, start.q)
             T_between = goal.T_base_tip.copy()
             T_between[:3, 3] = wanted.through
-            return ToolPath.arc(T_start, T_between, goal.T_base_tip)
+            return ArcPoses(T_start, T_between, goal.T_base_tip)
 
         return arc
 
@@ -328,11 +326,8 @@ class MoveItMotion:
         def start(task: GoalTask, robot: Robot) -> None:
             def plan(departure: StartState) -> Trajectory:
                 settings = robot.settings
-                joined = joined_to(trajectory, departure, settings.start_tolerance)
-                validate(joined, settings.limits)
-                require_tip_speed(robot.chain, settings.limits.tip, joined)
-                require_free(settings.solver.collisions, joined)
-                return joined
+                return settings.made(ReceivedCall(
+                    departure, trajectory, settings.start_tolerance, settings.limits), task.calls)
 
             task.q_goal = trajectory.end
             self._motion.begin(task, plan)

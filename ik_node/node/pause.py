@@ -12,22 +12,18 @@ from rclpy.node import Node
 from std_srvs.srv import SetBool
 
 from ik_node.errors import GoalError, IkNodeError, Reason, TrajectoryError
-from ik_node.motion.collision_free import require_free
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.monitor import Monitor
-from ik_node.motion.path_resume import plan_path_resume
-from ik_node.motion.path_stop import PathStop, plan_path_stop
+from ik_node.motion.path_stop import PathStop
 from ik_node.motion.start_state import StartState
 from ik_node.motion.trajectory import Trajectory
-from ik_node.motion.validate import validate
 from ik_node.node.arm_state import ArmState
 from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask, Paused
 from ik_node.node.motion import Motion
 from ik_node.node.robot import Robot, RobotHolder
+from ik_node.replay.calls import PauseCall, ResumeCall
 from ik_node.ros.status_messages import GoalState, JOG_KIND, STREAM_KIND
-
-MIN_REST_OF_MOTION_S = 0.02  # with less left, the motion ends rather than pauses
 
 
 class Pause:
@@ -73,7 +69,7 @@ class Pause:
         found: list[tuple[Trajectory, PathStop]] = []
 
         def on_path(start: StartState, limits: MotionLimits) -> Trajectory:
-            found.append(self._path_stop(robot, start, limits))
+            found.append(self._path_stop(robot, task, start, limits))
             return found[-1][1].trajectory
 
         done = self._motion.ramp_down(robot, on_path)
@@ -85,19 +81,15 @@ class Pause:
         self._tell(task, Reason.PAUSED, f'paused: {done}')
         return done
 
-    def _path_stop(self, robot: Robot, start: StartState, limits: MotionLimits
-                   ) -> tuple[Trajectory, PathStop]:
+    def _path_stop(self, robot: Robot, task: GoalTask, start: StartState,
+                   limits: MotionLimits) -> tuple[Trajectory, PathStop]:
         """Return the motion of a robot, and its ramp to rest on the path."""
         if robot.course is None or start.elapsed is None:
             raise TrajectoryError('where the controller is on the motion is not known, so it '
                                   'cannot be paused; ~/stop ends it')
         active, settings = robot.course.trajectory, robot.settings
-        stop = plan_path_stop(active, start, limits, settings.sample_period, smooth=True)
-        if stop.place > active.duration - MIN_REST_OF_MOTION_S:
-            raise TrajectoryError('the motion ends before it could be paused')
-        validate(stop.trajectory, limits)
-        require_free(settings.solver.collisions, stop.trajectory)
-        return active, stop
+        return active, settings.made(PauseCall(start, active, limits, settings.sample_period),
+                                     task.calls)
 
     def _judge(self, task: GoalTask, monitor: Monitor) -> None:
         """Look whether the arm comes to rest."""
@@ -136,11 +128,9 @@ class Pause:
 
         def plan(start: StartState) -> Trajectory:
             settings = robot.settings
-            trajectory = plan_path_resume(
-                robot.chain, paused.trajectory, paused.place, start,
-                task.limits or settings.planning, settings.sample_period)
-            require_free(settings.solver.collisions, trajectory)
-            return trajectory
+            return settings.made(ResumeCall(
+                start, paused.trajectory, paused.place, task.limits or settings.planning,
+                settings.sample_period), task.calls)
 
         task.paused = None
         try:

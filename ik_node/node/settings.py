@@ -10,7 +10,7 @@ there and a field here (or in the options that a group makes).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableSequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
@@ -30,6 +30,7 @@ from ik_node.motion.following.options import FollowOptions
 from ik_node.motion.limits import MotionLimits, TipLimits
 from ik_node.motion.monitor import MonitorOptions
 from ik_node.motion.tool_path.options import PathOptions
+from ik_node.replay.calls import Call, made, MadeCall
 from ik_node.ros.parameters import IK_NODE
 from ik_node.solver.reachability import Thresholds
 from ik_node.solver.solver import Solver
@@ -118,6 +119,10 @@ class Settings:
         Thresholds of the health, s.
     failed_goals : int
         Threshold of the health.
+    record_folder : str
+        Where goals are recorded; '' = they are not.
+    record_count : int
+        How many recordings are kept there.
 
     """
 
@@ -144,6 +149,25 @@ class Settings:
     slow_solve: float
     late_callback: float
     failed_goals: int
+    record_folder: str
+    record_count: int
+
+    def made(self, call: Call, log: MutableSequence[MadeCall] | None = None) -> Any:
+        """
+        Make a call of the solver or a planner, and return what came of it.
+
+        Parameters
+        ----------
+        log : sequence, optional
+            Where the call is noted, if goals are recorded.
+
+        Raises
+        ------
+        Exception
+            What the call raises.
+
+        """
+        return made(call, self.solver, log if self.record_folder else None)
 
 
 def start_options(values: Values) -> StartOptions:

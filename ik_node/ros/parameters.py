@@ -303,6 +303,12 @@ IK_NODE = (
     Row('diagnostics.failures', 3,
         'number of consecutive failed goals from which the health is a warning',
         1, 1_000_000, fills='failed_goals'),
+    Row('record.folder', '',
+        'folder to which each goal is recorded for ik_replay; empty: none',
+        fills='record_folder'),
+    Row('record.count', 100,
+        'number of recordings that are kept in the folder; the oldest are deleted',
+        1, 100_000, fills='record_count'),
 )
 
 SIM_CONTROLLER = (

@@ -21,7 +21,8 @@ NODES = {'ik_node': IK_NODE, 'sim_controller': SIM_CONTROLLER, 'ik_viewer': VIEW
          'interactive_goal': INTERACTIVE_GOAL}
 OPTIONS = {'send_goal': ('--xyz', '--joints', '--path'), 'ik_demo': ('--urdf', '--keep'),
            'ik_jog': ('keyboard', 'joy', 'spacenav'),
-           'ik_doctor': ('--node', '--json'), 'compare_methods': ('--methods', '--no-pictures'),
+           'ik_doctor': ('--node', '--json'), 'ik_replay': ('FILE', 'record.folder'),
+           'compare_methods': ('--methods', '--no-pictures'),
            'plot_trajectory': ('--points', '--show'), 'ik_workspace': ('--box', '--publish')}
 HEAVY_MODULES = ('numpy', 'numba', 'rclpy', 'yaml', 'matplotlib', 'viser', 'lxml', 'scipy')
 # What was imported, and the processor time that it took, are written last.

@@ -53,6 +53,16 @@ def test_it_starts_where_the_arm_is_and_ends_where_it_ended(planned):
     assert np.array_equal(unchanged.q, planned.q)
 
 
+def test_it_ends_at_rest_whatever_its_duration(planned):
+    """Exactly, though the quintic of the difference is rounded."""
+    for factor in np.random.default_rng(0).uniform(1.0, 3.0, 20):
+        slower = replace(planned, times=factor * planned.times, qd=planned.qd / factor,
+                         qdd=planned.qdd / factor**2)
+        joined = joined_to(slower, at(HERE + 0.01), TOLERANCE)
+        validate(joined, LIMITS)
+        assert np.array_equal(joined.end, planned.end)
+
+
 def _at(trajectory, t):
     """Return the position at a time (s), as the controller interpolates."""
     begins, _, coefficients = segments(trajectory)

@@ -219,6 +219,7 @@ def test_many_goals_in_a_row(system, arm):
     states = [goal.result.state for goal in goals]
     assert {*states[:-1]} <= {GoalState.SUPERSEDED, GoalState.REACHED}
     assert len({goal.result.values['stamp'] for goal in goals}) == 500
+    assert len({goal.result.id for goal in goals}) == 500 and goals[0].result.id
     assert not arm._connection._open and not arm._connection.answers._by_stamp
 
 

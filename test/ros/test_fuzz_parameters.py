@@ -36,7 +36,9 @@ def plain(row):
 
 def changes(table):
     """Return a strategy for some parameters, known or not, and values, possible or not."""
-    known = st.sampled_from(table).flatmap(lambda row: st.tuples(
+    # What is written into folders is tested in test_recordings.py.
+    rows = [row for row in table if row.name != 'record.folder']
+    known = st.sampled_from(rows).flatmap(lambda row: st.tuples(
         st.just(row.name), st.one_of(plain(row), plain(row), VALUES)))
     unknown = st.tuples(st.sampled_from(('nothing', 'solver', 'solver.', '.', 'use_sim_tim',
                                          'motion.velocity_scale ', 'qos_overrides.x')), VALUES)

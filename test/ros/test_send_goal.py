@@ -31,6 +31,7 @@ def send(system, *arguments):
     system.wait(lambda: process.poll() is not None, 60.0, 'the end of send_goal')
     answer = json.loads(process.stdout.read())
     assert (process.returncode == 0) == (answer['state'] == 'reached')
+    assert answer['id'].endswith(f'-{answer["goal"]}')
     latest(system)  # all that was measured on the way has come
     return answer
 

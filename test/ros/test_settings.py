@@ -123,6 +123,8 @@ OTHER = {
     'diagnostics.solve_time': (0.09, {'slow_solve': 0.09}),
     'diagnostics.heartbeat_late': (0.35, {'late_callback': 0.35}),
     'diagnostics.failures': (5, {'failed_goals': 5}),
+    'record.folder': ('recordings', {'record_folder': 'recordings'}),
+    'record.count': (7, {'record_count': 7}),
 }
 
 

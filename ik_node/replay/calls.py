@@ -1,0 +1,389 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Calls of the solver and the planners for a goal, as values.
+
+The node makes every such call by :func:`made`, and a recording repeats it by the method ``run``
+of the same class: so both run the same code with the same arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableSequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ik_node.errors import IkNodeError, PathError, Reason, TrajectoryError
+from ik_node.motion.collision_free import require_free
+from ik_node.motion.detour import plan_detour
+from ik_node.motion.limits import MotionLimits
+from ik_node.motion.motion_sequence import plan_sequence, SequencedMotion, SequencePlan
+from ik_node.motion.path_resume import plan_path_resume
+from ik_node.motion.path_stop import PathStop, plan_path_stop
+from ik_node.motion.point_to_point import plan_point_to_point
+from ik_node.motion.received_trajectory import joined_to, require_tip_speed
+from ik_node.motion.start_state import StartState
+from ik_node.motion.tool_path.options import PathOptions
+from ik_node.motion.tool_path.path import ToolPath
+from ik_node.motion.tool_path.plan import PathPlan, plan_path
+from ik_node.motion.trajectory import Trajectory
+from ik_node.motion.validate import validate
+from ik_node.solver.goal import Goal
+from ik_node.solver.result import Result
+from ik_node.solver.solver import Solver
+
+MIN_REST_OF_MOTION_S = 0.02  # with less left, the motion ends rather than pauses
+
+
+class ArcPoses(NamedTuple):
+    """Begin, an intermediate pose and end of an arc of the tip: ``T_base_tip`` (4, 4), m."""
+
+    begin: np.ndarray
+    between: np.ndarray
+    end: np.ndarray
+
+
+class Rounds:
+    """
+    Answers a search whether to go on, and counts how often it did.
+
+    A search does the same work in each round; so the count repeats one that was ended by time.
+
+    Parameters
+    ----------
+    goes_on : callable, optional
+        The answer; True by default.
+
+    Attributes
+    ----------
+    count : int
+        How often it was True.
+    ended : bool
+        Whether it was False.
+
+    """
+
+    def __init__(self, goes_on: Callable[[], bool] = lambda: True) -> None:
+        self._goes_on = goes_on
+        self.count, self.ended = 0, False
+
+    @classmethod
+    def at_most(cls, count: float) -> Rounds:
+        """Return what goes on so many times."""
+        rounds = cls()
+        rounds._goes_on = lambda: rounds.count < count
+        return rounds
+
+    def __call__(self) -> bool:
+        """Return whether to go on."""
+        on = not self.ended and self._goes_on()
+        self.count, self.ended = self.count + on, not on
+        return on
+
+
+@dataclass(frozen=True, eq=False)
+class SolveCall:
+    """
+    Joint positions for a goal.
+
+    Attributes
+    ----------
+    goal : Goal
+    seeds : (n,) or (s, n) array
+        Rad or m.
+
+    """
+
+    name: ClassVar[str] = 'solve'
+    goal: Goal
+    seeds: np.ndarray
+
+    def run(self, solver: Solver) -> Result:
+        """Solve; raise as :meth:`Solver.solve`."""
+        return solver.solve(self.goal, self.seeds)
+
+
+@dataclass(frozen=True, eq=False)
+class DirectCall:
+    """
+    The fastest motion of the joints.
+
+    Attributes
+    ----------
+    start : StartState
+    q_goal : (n,) array
+        Rad or m, continuous joints at the turn nearest to the start.
+    limits : MotionLimits
+    period : float
+        Largest time between points, s.
+    advice : str
+        What to do if it collides, for the error.
+
+    """
+
+    name: ClassVar[str] = 'direct motion'
+    start: StartState
+    q_goal: np.ndarray
+    limits: MotionLimits
+    period: float
+    advice: str = ''
+
+    def run(self, solver: Solver) -> Trajectory:
+        """Plan; raise TrajectoryError if no such motion keeps the limits, or it collides."""
+        chain = solver.chain
+        trajectory = plan_point_to_point(chain.joint_names, self.start, self.q_goal, self.limits,
+                                         self.period, chain)
+        require_free(solver.collisions, trajectory, self.advice)
+        return trajectory
+
+
+@dataclass(frozen=True, eq=False)
+class DetourCall:
+    """
+    A motion round obstacles, to any posture that serves the goal.
+
+    Attributes
+    ----------
+    start : StartState
+    q_goal : (n,) array
+        The preferred posture, rad or m.
+    goal : Goal or None
+        What other postures may reach; None if there is but `q_goal`.
+    limits : MotionLimits
+    period : float
+        Largest time between points, s.
+    rounds : Rounds
+        How long to search.
+
+    """
+
+    name: ClassVar[str] = 'way round'
+    start: StartState
+    q_goal: np.ndarray
+    goal: Goal | None
+    limits: MotionLimits
+    period: float
+    rounds: Rounds
+
+    def run(self, solver: Solver) -> Trajectory:
+        """Plan; raise as :func:`ik_node.motion.detour.plan_detour`."""
+        q, goals = self.start.splice.q, [self.q_goal]
+        if self.goal is not None:
+            goals += [posture.q for posture in solver.free_postures(self.goal, q)]
+        return plan_detour(solver.collisions, self.start,
+                           np.array([solver.chain.nearest_turns(goal, q) for goal in goals]),
+                           self.limits, self.period, self.rounds)
+
+
+@dataclass(frozen=True, eq=False)
+class PathCall:
+    """
+    The motion of the tip along a path.
+
+    Attributes
+    ----------
+    start : StartState
+    path : tuple of (4, 4) arrays, or ArcPoses
+        Poses ``T_base_tip`` (m) that lines connect, or an arc.
+    limits : MotionLimits
+    options : PathOptions
+
+    """
+
+    name: ClassVar[str] = 'path'
+    start: StartState
+    path: tuple[np.ndarray, ...] | ArcPoses
+    limits: MotionLimits
+    options: PathOptions
+
+    def run(self, solver: Solver) -> PathPlan:
+        """Plan; raise as :func:`ik_node.motion.tool_path.plan.plan_path`."""
+        path = ToolPath.arc(*self.path) if isinstance(self.path, ArcPoses) else self.path
+        return plan_path(solver, self.start, path, self.limits, self.options)
+
+
+@dataclass(frozen=True, eq=False)
+class SequenceCall:
+    """
+    Motions in sequence, each with its own limits.
+
+    Attributes
+    ----------
+    start : StartState
+    motions : tuple of SequencedMotion
+    period : float
+        Largest time between points, s.
+    options : PathOptions
+
+    """
+
+    name: ClassVar[str] = 'sequence'
+    start: StartState
+    motions: tuple[SequencedMotion, ...]
+    period: float
+    options: PathOptions
+
+    def run(self, solver: Solver) -> SequencePlan:
+        """Plan; raise as :func:`ik_node.motion.motion_sequence.plan_sequence`."""
+        return plan_sequence(solver, self.start, self.motions, self.period, self.options)
+
+
+@dataclass(frozen=True, eq=False)
+class ReceivedCall:
+    """
+    The check of a trajectory that was planned before, and its joint to where the arm rests.
+
+    Attributes
+    ----------
+    start : StartState
+    trajectory : Trajectory
+    tolerance : float
+        Largest difference of the starts, rad or m.
+    limits : MotionLimits
+
+    """
+
+    name: ClassVar[str] = 'trajectory'
+    start: StartState
+    trajectory: Trajectory
+    tolerance: float
+    limits: MotionLimits
+
+    def run(self, solver: Solver) -> Trajectory:
+        """Return it as it is sent; raise TrajectoryError if it breaks a limit or collides."""
+        joined = joined_to(self.trajectory, self.start, self.tolerance)
+        validate(joined, self.limits)
+        require_tip_speed(solver.chain, self.limits.tip, joined)
+        require_free(solver.collisions, joined)
+        return joined
+
+
+@dataclass(frozen=True, eq=False)
+class PauseCall:
+    """
+    The ramp to rest on the path of a motion.
+
+    Attributes
+    ----------
+    start : StartState
+    active : Trajectory
+        The motion.
+    limits : MotionLimits
+    period : float
+        Largest time between points, s.
+
+    """
+
+    name: ClassVar[str] = 'pause'
+    start: StartState
+    active: Trajectory
+    limits: MotionLimits
+    period: float
+
+    def run(self, solver: Solver) -> PathStop:
+        """Plan; raise TrajectoryError if the motion ends before, or no ramp keeps the limits."""
+        stop = plan_path_stop(self.active, self.start, self.limits, self.period, smooth=True)
+        if stop.place > self.active.duration - MIN_REST_OF_MOTION_S:
+            raise TrajectoryError('the motion ends before it could be paused')
+        validate(stop.trajectory, self.limits)
+        require_free(solver.collisions, stop.trajectory)
+        return stop
+
+
+@dataclass(frozen=True, eq=False)
+class ResumeCall:
+    """
+    The rest of a motion that was paused.
+
+    Attributes
+    ----------
+    start : StartState
+        At rest.
+    active : Trajectory
+        The motion.
+    place : float
+        The time (s) in it at which the arm stands.
+    limits : MotionLimits
+    period : float
+        Largest time between points, s.
+
+    """
+
+    name: ClassVar[str] = 'rest of motion'
+    start: StartState
+    active: Trajectory
+    place: float
+    limits: MotionLimits
+    period: float
+
+    def run(self, solver: Solver) -> Trajectory:
+        """Plan; raise TrajectoryError if the limits cannot be kept, or it collides."""
+        trajectory = plan_path_resume(solver.chain, self.active, self.place, self.start,
+                                      self.limits, self.period)
+        require_free(solver.collisions, trajectory)
+        return trajectory
+
+
+Call = (SolveCall | DirectCall | DetourCall | PathCall | SequenceCall | ReceivedCall | PauseCall
+        | ResumeCall)
+
+
+class Raised(NamedTuple):
+    """
+    An exception: its class, reason and sentence, and for a path how much of it can be followed.
+
+    It keeps none of the frames that the exception came through.
+    """
+
+    type: str
+    reason: str
+    message: str
+    fraction: float | None = None
+
+    @classmethod
+    def by(cls, error: Exception) -> Raised:
+        """Return the record of an exception."""
+        reason = error.reason if isinstance(error, IkNodeError) else Reason.INTERNAL
+        return cls(type(error).__name__, reason.value, str(error),
+                   error.fraction if isinstance(error, PathError) else None)
+
+
+class MadeCall(NamedTuple):
+    """
+    A call, whose it was, and what came of it.
+
+    Attributes
+    ----------
+    call : Call
+    solver : Solver
+        With the chain and the collision model.
+    outcome : Result, Trajectory, PathPlan, SequencePlan, PathStop or Raised
+
+    """
+
+    call: Call
+    solver: Solver
+    outcome: Any
+
+
+def made(call: Call, solver: Solver, log: MutableSequence[MadeCall] | None = None) -> Any:
+    """
+    Make a call, note it in a log if there is one, and return what came of it.
+
+    Raises
+    ------
+    Exception
+        What the call raises; it is noted, too.
+
+    """
+    try:
+        outcome = call.run(solver)
+    except Exception as error:
+        if log is not None:
+            log.append(MadeCall(call, solver, Raised.by(error)))
+        raise
+    if log is not None:
+        log.append(MadeCall(call, solver, outcome))
+    return outcome

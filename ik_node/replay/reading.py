@@ -1,0 +1,300 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Chain, collision model, solvers and calls from the values of a recording, with checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from ik_node.collision.model import CollisionModel
+from ik_node.collision.part_checks import checked_padding, checked_part, NO_VERTICES
+from ik_node.collision.parts import Body, ConvexPart
+from ik_node.collision.scene import MAX_SCENE_PARTS
+from ik_node.errors import ParameterError
+from ik_node.model.chain import Chain, make_chain
+from ik_node.model.urdf import parse_urdf, Tree
+from ik_node.motion.limits import MotionLimits, TipLimits
+from ik_node.motion.motion_sequence import SequencedMotion
+from ik_node.motion.start_state import StartState
+from ik_node.motion.tool_path.options import PathOptions
+from ik_node.motion.trajectory import MotionState, Trajectory
+from ik_node.replay.calls import (
+    ArcPoses,
+    Call,
+    DetourCall,
+    DirectCall,
+    PathCall,
+    PauseCall,
+    ReceivedCall,
+    ResumeCall,
+    Rounds,
+    SequenceCall,
+    SolveCall,
+)
+from ik_node.replay.json_values import Entry
+from ik_node.solver.goal import Goal
+from ik_node.solver.options import SolverOptions
+from ik_node.solver.solver import Solver
+from ik_node.text import quote
+import ik_node.textbook  # noqa: F401  registers the textbook methods
+
+REPLAY_DEADLINE_S = 60.0  # of a solve; what the node found, is found in any case
+MIN_PERIOD_S, MAX_PERIOD_S = 1e-3, 10.0  # between points
+MIN_RATE = 1e-6  # of a limit per s, s^2 or s^3
+
+
+def read_robot(entry: Entry) -> tuple[Tree, Chain]:
+    """
+    Return the tree and the chain without a tool, with the position limits that the node had.
+
+    Raises
+    ------
+    IkNodeError
+        If there is none.
+
+    """
+    tree = parse_urdf(entry['urdf'].text().encode('utf-8', 'surrogateescape'))
+    chain = make_chain(tree, entry['base_link'].text(), entry['tip_link'].text())
+    return tree, chain.with_limits(*(entry[name].array(chain.n, infinite=True)
+                                     for name in ('lower', 'upper')))
+
+
+def read_collisions(entry: Entry, arm: CollisionModel) -> CollisionModel:
+    """Return the model of an arm among recorded objects; raise ParameterError if it is none."""
+    pairs = [tuple(name.text() for name in pair.items())
+             for pair in entry['disabled_pairs'].items()]
+    touch_links = {name: frozenset(link.text() for link in entry['touch_links'][name].items())
+                   for name in entry['touch_links'].keys()}
+    return arm.with_disabled_pairs(pairs).with_objects(
+        read_bodies(entry['objects']), entry['margin'].number(), touch_links)
+
+
+def read_bodies(entry: Entry, links: Collection[str] | None = None) -> tuple[Body, ...]:
+    """
+    Return bodies of objects, or of some links.
+
+    Raises
+    ------
+    ParameterError
+        If one is none, two have the same name, one is not of the links, or they have too many
+        parts.
+
+    """
+    bodies = tuple(Body(each['name'].text(), each['frame'].text(),
+                        tuple(map(_part, each['parts'].items())),
+                        checked_padding(each['padding'].number(), each.where))
+                   for each in entry.items())
+    if len({body.name for body in bodies}) < len(bodies):
+        raise ParameterError(f'{entry.where} has two bodies of the same name')
+    if sum(len(body.parts) for body in bodies) > MAX_SCENE_PARTS:
+        raise ParameterError(f'{entry.where} has more than {MAX_SCENE_PARTS} parts')
+    for body in () if links is None else bodies:
+        if body.name != body.frame or body.name not in links:
+            raise ParameterError(f'{entry.where} has {quote(body.name)} in the frame '
+                                 f'{quote(body.frame)}; a body has the name and the frame of a '
+                                 'link of the URDF')
+    return bodies
+
+
+def _part(entry: Entry) -> ConvexPart:
+    kind = entry['kind'].text()
+    return checked_part(ConvexPart(
+        kind, tuple(entry['size'].array(None).tolist()), entry['T'].array(4, 4),
+        entry['vertices'].array(None, 3) if kind == 'hull' else NO_VERTICES), entry.where)
+
+
+def read_solver(entry: Entry, chain: Chain, collisions: CollisionModel | None) -> Solver:
+    """
+    Return the solver of a chain with a tool.
+
+    It has more time than in the node, so that a slower machine finds the same.
+    """
+    chain = chain.with_tool(entry['tool'].array(4, 4))
+    if collisions is not None:
+        collisions = collisions.with_tool(chain.T_link_tool)
+    given, known = entry['options'], vars(SolverOptions())
+    for name in given.keys():
+        if name not in known:
+            raise ParameterError(f'{given.where} has {quote(name)}, which this version does not '
+                                 'know')
+    options = {name: _option(given[name], known[name], name) for name in given.keys()}
+    return Solver(chain, collisions, **{**options, 'deadline': REPLAY_DEADLINE_S})
+
+
+def _option(entry: Entry, default: Any, name: str) -> Any:
+    if isinstance(default, bool):
+        return entry.truth()
+    if isinstance(default, int):
+        return entry.whole()
+    if isinstance(default, float):
+        return entry.number(high=inf)
+    if isinstance(default, str):
+        return entry.text()
+    return tuple(each.text() if name == 'locked' else each.number() for each in entry.items())
+
+
+# ---- calls ------------------------------------------------------------------
+
+def read_call(entry: Entry, chain: Chain) -> Call:
+    """
+    Return a call for a chain.
+
+    Raises
+    ------
+    IkNodeError
+        If it is none.
+
+    """
+    name = entry['call'].text()
+    if name not in CALL_READERS:
+        raise ParameterError(f'{entry.where}.call is {quote(name)}; this version knows '
+                             + ', '.join(CALL_READERS))
+    return CALL_READERS[name](entry, chain)
+
+
+def _solve(entry: Entry, chain: Chain) -> SolveCall:
+    seeds = entry['seeds']
+    several = isinstance(seeds.value, list) and seeds.value and isinstance(seeds.value[0], list)
+    return SolveCall(_goal(entry['goal']),
+                     seeds.array(None, chain.n) if several else seeds.array(chain.n))
+
+
+def _direct(entry: Entry, chain: Chain) -> DirectCall:
+    return DirectCall(_start(entry['start'], chain), _positions(entry['q_goal'], chain),
+                      _limits(entry['limits'], chain), _period(entry), entry['advice'].text())
+
+
+def _detour(entry: Entry, chain: Chain) -> DetourCall:
+    goal, rounds = entry['goal'], entry['rounds']
+    return DetourCall(_start(entry['start'], chain), _positions(entry['q_goal'], chain),
+                      None if goal.missing else _goal(goal), _limits(entry['limits'], chain),
+                      _period(entry),
+                      Rounds.at_most(inf if rounds.missing else rounds.whole()))
+
+
+def _path(entry: Entry, chain: Chain) -> PathCall:
+    poses = tuple(entry['poses'].array(None, 4, 4, unchecked=True))
+    if entry['arc'].truth():
+        if len(poses) != len(ArcPoses._fields):
+            raise ParameterError(f'{entry.where}.poses must be three poses, of an arc, got '
+                                 f'{len(poses)}')
+        poses = ArcPoses(*poses)
+    return PathCall(_start(entry['start'], chain), poses, _limits(entry['limits'], chain),
+                    _path_options(entry['options']))
+
+
+def _sequence(entry: Entry, chain: Chain) -> SequenceCall:
+    motions = tuple(_motion(each, chain) for each in entry['motions'].items())
+    if not motions:
+        raise ParameterError(f'{entry.where}.motions must not be empty')
+    return SequenceCall(_start(entry['start'], chain), motions, _period(entry),
+                        _path_options(entry['options']))
+
+
+def _motion(entry: Entry, chain: Chain) -> SequencedMotion:
+    goal, between, straight = entry['goal'], entry['T_between'], entry['straight'].truth()
+    posed = isinstance(goal.value, dict)
+    if straight and not posed:
+        raise ParameterError(f'{entry.where} is straight; its goal must be a pose')
+    return SequencedMotion(
+        _goal(goal) if posed else _positions(goal, chain), _limits(entry['limits'], chain),
+        straight, None if between.missing else between.array(4, 4, unchecked=True),
+        entry['blend_radius'].number(low=0.0))
+
+
+def _received(entry: Entry, chain: Chain) -> ReceivedCall:
+    trajectory = _trajectory(entry['trajectory'], chain, unchecked=True)
+    return ReceivedCall(_start(entry['start'], chain), trajectory,
+                        entry['tolerance'].number(), _limits(entry['limits'], chain))
+
+
+def _pause(entry: Entry, chain: Chain) -> PauseCall:
+    return PauseCall(_start(entry['start'], chain), _trajectory(entry['active'], chain),
+                     _limits(entry['limits'], chain), _period(entry))
+
+
+def _resume(entry: Entry, chain: Chain) -> ResumeCall:
+    return ResumeCall(_start(entry['start'], chain), _trajectory(entry['active'], chain),
+                      entry['place'].number(), _limits(entry['limits'], chain), _period(entry))
+
+
+CALL_READERS: Mapping[str, Callable[[Entry, Chain], Call]] = {
+    SolveCall.name: _solve,
+    DirectCall.name: _direct,
+    DetourCall.name: _detour,
+    PathCall.name: _path,
+    SequenceCall.name: _sequence,
+    ReceivedCall.name: _received,
+    PauseCall.name: _pause,
+    ResumeCall.name: _resume,
+}
+
+
+# ---- what they take ---------------------------------------------------------
+
+def _goal(entry: Entry) -> Goal:
+    """Return a goal; one that is exact has no tolerance, from which the solver knows it."""
+    tolerance, T = entry['tolerance'], entry['T_base_tip'].array(4, 4)
+    return Goal(T, frame=entry['frame'].text()) if tolerance.missing else Goal(
+        T, tuple(tolerance.array(6, infinite=True).tolist()), entry['frame'].text())
+
+
+def _positions(entry: Entry, chain: Chain) -> np.ndarray:
+    return entry.array(chain.n, unchecked=True)
+
+
+def _state(entry: Entry, chain: Chain, unchecked: bool = False) -> MotionState:
+    return MotionState(*(entry[name].array(chain.n, unchecked=unchecked)
+                         for name in ('q', 'qd', 'qdd')))
+
+
+def _start(entry: Entry, chain: Chain) -> StartState:
+    states = tuple(_state(each, chain) for each in entry['states'].items())
+    elapsed = entry['elapsed']
+    return StartState(_state(entry['initial'], chain), _times(entry['times'], len(states)),
+                      states, entry['backdating'].number(),
+                      None if elapsed.missing else elapsed.number())
+
+
+def _trajectory(entry: Entry, chain: Chain, unchecked: bool = False) -> Trajectory:
+    q, qd, qdd = (entry[name].array(None, chain.n, unchecked=unchecked)
+                  for name in ('q', 'qd', 'qdd'))
+    if not len(q) or not q.shape == qd.shape == qdd.shape:
+        raise ParameterError(f'{entry.where} must have as many points of q as of qd and qdd, one '
+                             f'at least; it has {len(q)}, {len(qd)} and {len(qdd)}')
+    return Trajectory(chain.joint_names, _state(entry['start'], chain, unchecked),
+                      _times(entry['times'], len(q)), q, qd, qdd, entry['lead_points'].whole())
+
+
+def _times(entry: Entry, count: int) -> np.ndarray:
+    times = entry.array(count)
+    if (np.diff(times, prepend=0.0) <= 0.0).any():
+        raise ParameterError(f'{entry.where} must increase from above 0')
+    return times
+
+
+def _path_options(entry: Entry) -> PathOptions:
+    period = entry['period'].number(MIN_PERIOD_S, MAX_PERIOD_S)
+    options = {field.name: entry[field.name].truth() if field.name == 'partial'
+               else entry[field.name].number() for field in fields(PathOptions)}
+    return PathOptions(**{**options, 'period': period})
+
+
+def _period(entry: Entry) -> float:
+    return entry['period'].number(MIN_PERIOD_S, MAX_PERIOD_S)
+
+
+def _limits(entry: Entry, chain: Chain) -> MotionLimits:
+    rates = [entry[name].array(chain.n) for name in ('velocity', 'acceleration', 'jerk')]
+    if min(rate.min() for rate in rates) < MIN_RATE:
+        raise ParameterError(f'{entry.where} must have rates of at least {MIN_RATE:g}')
+    tip = entry['tip']
+    return MotionLimits(
+        *(entry[name].array(chain.n, infinite=True) for name in ('lower', 'upper')), *rates,
+        TipLimits(**{field.name: tip[field.name].number(high=inf)
+                     for field in fields(TipLimits)}))
