@@ -109,7 +109,7 @@ class MotionSequences:
                 continue
             elapsed = monotonic() - robot.course.began
             index = min(int(np.searchsorted(planned.ends, elapsed)), len(planned.ends) - 1)
-            if self._told.get(key) != index:
+            if index > self._told.get(key, -1):  # of a motion that was paused, time begins anew
                 self._told[key] = index
                 self._server.tell(handle, current_primitive_index=index)
         if not self._open:
