@@ -28,7 +28,6 @@ from ik_node.model.joint_values import real_array
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.ros.rotations import quaternion_from_rotation
 from ik_node.se3 import pose, rotation_from_quaternion
-from ik_node.solver.goal import EXACT_TOLERANCE, FREE_AXIS, FREE_TOLERANCE_RAD
 from ik_node.text import quote, shown
 
 if TYPE_CHECKING:
@@ -115,6 +114,8 @@ def tolerance_from_covariance(covariance: Sequence[float]) -> tuple[float, ...]:
         GOAL_TOLERANCE if a variance is negative or NaN, or there is a covariance of two axes.
 
     """
+    # A program that moves an arm has no need of the solver.
+    from ik_node.solver.goal import EXACT_TOLERANCE, FREE_AXIS, FREE_TOLERANCE_RAD
     matrix = np.array(covariance, dtype=float).reshape(6, 6)
     variance = matrix.diagonal()
     if not (variance >= 0.0).all():

@@ -23,7 +23,7 @@ SEVEN = robots.chain('panda')
 WITH = {'preferred': {'gains': (1.0,)}, 'posture': {'posture_gains': (1.0,)},
         'posture_gains': {'posture': (0.0, 0.0, 0.0, -1.0, 0.0, 1.0, 0.0)},
         'max_bias_iterations': {'gains': (1.0,)}, 'explore': {'gains': (1.0,)},
-        'deadline': {'max_restarts': 2000}}
+        'deadline': {'max_restarts': 2000}, 'nearest_keeps_position': {'nearest': True}}
 OTHER = {
     'method': 'damped_least_squares', 'position_tolerance': 1e-11, 'orientation_tolerance': 1e-11,
     'metres_per_radian': 1.0, 'max_iterations': 3, 'max_restarts': 1, 'deadline': 1e-9,
@@ -31,7 +31,7 @@ OTHER = {
     'gains': (1.0,), 'preferred': (0.1, -0.2, 0.3, -1.0, 0.5, 0.6, -0.7),
     'posture': (0.1, -0.2, 0.3, -1.0, 0.5, 0.6, -0.7), 'posture_gains': (1.0,),
     'manipulability_gain': 1.0, 'max_bias_iterations': 1, 'explore': False, 'select': 'centred',
-    'max_jump': 0.3, 'nearest': True}
+    'max_jump': 0.3, 'nearest': True, 'nearest_keeps_position': True}
 
 
 def outcome(one, count):
