@@ -17,6 +17,7 @@ import numpy as np
 SLACK = 1e-6         # relative and absolute, for rounding
 SAMPLES = 41         # per segment, both ends among them
 TIGHT_STEP = 2.1e-3  # s; in a shorter step the jerk is judged by its mean
+POSITION_ROUNDING = 1e-9  # rad or m, of planned positions; in a step T it is 60 / T^3 of jerk
 DERIVATIVES = 'position', 'velocity', 'acceleration', 'jerk'
 # Of s = t / T in [0, 1]: value, first, second derivative at 0 and at 1 as rows of the powers.
 POWERS = np.arange(6)
@@ -141,7 +142,8 @@ def _outside(path: Path3, bounds: Bounds) -> list[str]:
     for name, value, a, b in zip(DERIVATIVES, values, low, high):
         slack = SLACK * (1.0 + np.where(np.isfinite(b), np.abs(b), 0.0))
         if name == 'jerk':
-            slack = slack + 1e-3 * np.where(np.isfinite(b), b, 0.0)
+            rounding = np.where(steps < TIGHT_STEP, 0.0, 60.0 * POSITION_ROUNDING / steps**3)
+            slack = slack + 1e-3 * np.where(np.isfinite(b), b, 0.0) + rounding[:, None, None]
         excess = np.maximum(a - slack - value, value - b - slack)
         if (excess > 0.0).any():
             step, sample, joint = np.unravel_index(excess.argmax(), excess.shape)
