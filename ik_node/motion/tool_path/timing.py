@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ik_node.errors import PathError
 from ik_node.motion.interpolation import segments
 from ik_node.motion.limits import LimitRows, MotionLimits
 from ik_node.motion.tool_path import averaging, pacing, splines, tracing
@@ -22,6 +23,7 @@ SAMPLE_OFFSETS = 0.0, 0.5, 0.25, 0.75  # of the samples of each round, in half p
 MAX_LOWERING_ROUNDS = 6      # of lowering limits
 GOOD_SLOWDOWN = 1.005        # no more rounds if the motion need not be slowed down more
 COORDINATE_SLACK_M = 1e-9    # for rounding
+MAX_PATH_POINTS = 200_000    # of one motion
 CHECKS_PER_SEGMENT = 2       # instants at which the tip is compared with the path
 
 
@@ -63,6 +65,11 @@ def timed_trajectory(path: JointPath, limits: MotionLimits, period: float,
     trajectory : Trajectory
     coordinates : (k, CHECKS_PER_SEGMENT) array
         Path coordinates where the tip should be, evenly in time between two points.
+
+    Raises
+    ------
+    PathError
+        If it would have more than MAX_PATH_POINTS.
 
     """
     rows = limits.for_paths()
@@ -137,6 +144,10 @@ def _motion_within(spline: Spline, grid: Spline, rows: LimitRows, boxes: BoxFilt
     for k in range(MAX_LOWERING_ROUNDS):
         pacing.fastest_motion(grid.s, constraints, reachable, x)
         averaging.pass_in_time(grid.s, x, sum(boxes), motion)
+        if not motion.time[-1] <= MAX_PATH_POINTS * period:
+            raise PathError(f'the motion along the path would take {motion.time[-1]:.3g} s; at '
+                            f'most {MAX_PATH_POINTS * period:.3g} s are planned at once; let the '
+                            'tip be faster, or send the path in parts')
         samples = 0.5 * period, SAMPLE_OFFSETS[k % len(SAMPLE_OFFSETS)]
         slowdown = _slowdown(pacing.lower_where_exceeded(motion, boxes, spline, rows, samples,
                                                          constraints))

@@ -286,6 +286,15 @@ def test_tool_limits_hold():
     assert 0.95 * 0.1 < checker.tool_speeds(*seen(name, limited))[0].max()
 
 
+@pytest.mark.parametrize('options', [{'speed': 1e-7}, {'acceleration': 1e-13}, {'speed': 1e-300},
+                                     {'angular_acceleration': 1e-200}])
+def test_a_path_that_would_take_days_is_refused(options):
+    """Before there are points for it, which would fill the memory."""
+    goal = moved(tip('ur5', POSTURES['ur5']), (0.1, 0.15, -0.1), (0.0, 0.4, 0.0))
+    with pytest.raises(PathError, match='the path would take .* s are planned at once'):
+        plan('ur5', [goal], limits=replace(limits_of('ur5'), tip=TipLimits(**options)))
+
+
 def seen(name, result):
     """Return times and tip poses of a plan."""
     times, (q, _, _, _) = checker.sampled(result.trajectory, 4)
