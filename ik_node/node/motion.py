@@ -626,6 +626,13 @@ class Motion:
         self._goals.dismiss(GoalState.STOPPED, reason, f'{sentence}; {done}')
         return done
 
+    def stop_if_possible(self, sentence: str) -> None:
+        """Do the same for somebody who gets no answer; log why not, if it cannot be done."""
+        try:
+            self.stop(Reason.STOPPED, sentence)
+        except IkNodeError as error:
+            self._node.get_logger().error(f'{sentence}, but the arm cannot be stopped: {error}')
+
     @property
     def looked_after(self) -> ActiveTrajectory | None:
         """Return the motion that has to be checked if the scene changes; None without."""

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from math import isfinite
 from time import monotonic
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
 
-from ik_node.errors import GoalError, IkNodeError, Reason
+from ik_node.errors import GoalError, Reason
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.motion_sequence import SequencedMotion, SequencePlan
 from ik_node.node.goal_conversion import GoalConversion
@@ -32,7 +33,30 @@ MAX_MOTIONS = 255  # the feedback counts them in a byte
 FEEDBACK_PERIOD_S = 0.05
 NOT_DONE_CODE = -4  # the motion has begun and was not done to its end
 LIMIT_ARGUMENTS = 'velocity', 'acceleration'
+MIN_LIMIT_ARGUMENT = 1e-4  # per s or s^2
 TIME_ARGUMENT = 'move_time'
+
+
+@dataclass(eq=False)
+class OpenSequence:
+    """
+    A sequence without its result.
+
+    Attributes
+    ----------
+    task : GoalTask
+    handle : ServerGoalHandle
+    plan : SequencePlan or None
+        The latest; None until there is one.
+    told : int
+        Index of the motion that was told last; -1 before.
+
+    """
+
+    task: GoalTask
+    handle: ServerGoalHandle
+    plan: SequencePlan | None = None
+    told: int = -1
 
 
 class MotionSequences:
@@ -53,9 +77,7 @@ class MotionSequences:
             return
         self._node, self._kind, self._type = node, kind, MotionPrimitive
         self._holder, self._targets, self._goals, self._motion = holder, targets, goals, motion
-        self._open: dict[bytes, tuple[GoalTask, ServerGoalHandle]] = {}
-        self._plans: dict[bytes, SequencePlan] = {}
-        self._told: dict[bytes, int] = {}
+        self._open: dict[bytes, OpenSequence] = {}
         self._server = AnsweredActionServer(node, kind, '~/motion_sequence', self._on_goal,
                                             self._on_cancel)
         self._timer = node.create_timer(FEEDBACK_PERIOD_S, self._tell, clock=steady_clock())
@@ -63,14 +85,13 @@ class MotionSequences:
 
     def _on_goal(self, handle: ServerGoalHandle) -> None:
         task = self._goals.new(self._node.get_clock().now().to_msg(), SEQUENCE_KIND)
-        key = bytes(handle.goal_id.uuid)
-        self._open[key] = task, handle
+        key, sequence = bytes(handle.goal_id.uuid), OpenSequence(task, handle)
+        self._open[key] = sequence
         self._timer.reset()
 
         def on_final(task: GoalTask, reason: Reason, sentence: str) -> None:
             self._tell()
-            for kept in (self._open, self._plans, self._told):
-                kept.pop(key, None)
+            del self._open[key]
             done = task.state is GoalState.REACHED
             result = self._kind.Result(error_string=sentence)
             if not done:
@@ -84,34 +105,28 @@ class MotionSequences:
                        for number, each in enumerate(_checked(handle), 1)]
             last = motions[-1].goal
             task.goal = last if isinstance(last, Goal) else None
-            self._motion.in_sequence(task, motions,
-                                     lambda planned: self._plans.update({key: planned}))
+            self._motion.in_sequence(task, motions, partial(setattr, sequence, 'plan'))
 
         task.on_final = on_final
         self._goals.attempt(task, start)
 
     def _on_cancel(self, handle: ServerGoalHandle) -> None:
         """Bring the arm to rest, if the goal is still open."""
-        if bytes(handle.goal_id.uuid) not in self._open:
-            return
-        try:
-            self._motion.stop(Reason.STOPPED, 'cancelled by its client')
-        except IkNodeError as error:
-            self._node.get_logger().error(f'a sequence is cancelled, but the arm cannot be '
-                                          f'stopped: {error}')
+        if bytes(handle.goal_id.uuid) in self._open:
+            self._motion.stop_if_possible('cancelled by its client')
 
     def _tell(self) -> None:
         """Publish which motion is under way, when that changes."""
         robot = self._holder.robot
-        for key, (task, handle) in self._open.items():
-            planned = self._plans.get(key)
-            if planned is None or task.sent is None or robot is None or robot.course is None:
+        for sequence in self._open.values():
+            if sequence.plan is None or sequence.task.sent is None or robot is None \
+                    or robot.course is None:
                 continue
-            elapsed = monotonic() - robot.course.began
-            index = min(int(np.searchsorted(planned.ends, elapsed)), len(planned.ends) - 1)
-            if index > self._told.get(key, -1):  # of a motion that was paused, time begins anew
-                self._told[key] = index
-                self._server.tell(handle, current_primitive_index=index)
+            ends, elapsed = sequence.plan.ends, monotonic() - robot.course.began
+            index = min(int(np.searchsorted(ends, elapsed)), len(ends) - 1)
+            if index > sequence.told:  # of a motion that was paused, time begins anew
+                sequence.told = index
+                self._server.tell(sequence.handle, current_primitive_index=index)
         if not self._open:
             self._timer.cancel()
 
@@ -174,8 +189,8 @@ class MotionSequences:
             if name not in LIMIT_ARGUMENTS:
                 raise refuse(f'the argument {quote(name)} is not kept; known are '
                              f'{" and ".join(LIMIT_ARGUMENTS)}')
-            if not (isfinite(value) and value > 0.0):
-                raise refuse(f'{name} is {value:g}; it must be positive')
+            if not (isfinite(value) and value >= MIN_LIMIT_ARGUMENT):
+                raise refuse(f'{name} is {value:g}; it must be at least {MIN_LIMIT_ARGUMENT:g}')
             if joint:
                 limits = replace(limits, **{name: np.minimum(getattr(limits, name), value)})
             else:

@@ -366,17 +366,11 @@ class MoveItMotion:
     def _on_cancel(self, handle: ServerGoalHandle) -> None:
         """Bring the arm to rest, if the goal is still open."""
         if bytes(handle.goal_id.uuid) in self._open:
-            self._stop('cancelled by its client')
+            self._motion.stop_if_possible('cancelled by its client')
 
     def _on_event(self, message: String) -> None:
         if message.data == STOP_EVENT:
-            self._stop('stopped by trajectory_execution_event')
-
-    def _stop(self, sentence: str) -> None:
-        try:
-            self._motion.stop(Reason.STOPPED, sentence)
-        except IkNodeError as error:
-            self._node.get_logger().error(f'{sentence}, but the arm cannot be stopped: {error}')
+            self._motion.stop_if_possible('stopped by trajectory_execution_event')
 
     def _refuse(self, code: Any, error: Exception) -> None:
         """Write the error code of what went wrong."""

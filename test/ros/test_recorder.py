@@ -48,8 +48,9 @@ def answered(node, number):
     return node.status.id_of(task)
 
 
-def test_the_end_waits_for_a_slow_disk(node, monkeypatch):
-    """As long as it may; what waited is written."""
+@pytest.fixture
+def slow_disk(monkeypatch):
+    """Let nothing be written until it is told to; return events: it has begun, it may go on."""
     write, begun, go_on = recorder.write_recording, Event(), Event()
 
     def slowly(writing):
@@ -58,6 +59,12 @@ def test_the_end_waits_for_a_slow_disk(node, monkeypatch):
         return write(writing)
 
     monkeypatch.setattr(recorder, 'write_recording', slowly)
+    return begun, go_on
+
+
+def test_the_end_waits_for_a_slow_disk(node, slow_disk):
+    """As long as it may; what waited is written."""
+    begun, go_on = slow_disk
     ids = [answered(node, number) for number in (1, 2)]
     assert begun.wait(30.0) and not node.folder.exists()
     thread = node.recorder._thread
@@ -75,16 +82,9 @@ def test_the_end_waits_for_a_slow_disk(node, monkeypatch):
         'reason': 'OUT_OF_REACH', 'message': 'too far'}
 
 
-def test_goals_do_not_wait_for_the_disk(node, monkeypatch):
+def test_goals_do_not_wait_for_the_disk(node, slow_disk):
     """When too many recordings wait, those that follow are left out."""
-    write, begun, go_on = recorder.write_recording, Event(), Event()
-
-    def slowly(writing):
-        begun.set()
-        assert go_on.wait(30.0)
-        return write(writing)
-
-    monkeypatch.setattr(recorder, 'write_recording', slowly)
+    begun, go_on = slow_disk
     answered(node, 1)
     assert begun.wait(30.0)
     for number in range(2, MAX_WAITING_RECORDINGS + 10):
