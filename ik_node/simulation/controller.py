@@ -163,9 +163,10 @@ class SimulatedController:
         self._end_goal(GoalStatus.ABORTED, ResultCode.INVALID_GOAL, text)
 
     def is_judging(self, goal: ActiveGoal) -> bool:
-        """Return whether the goal is judged by the active trajectory."""
-        deferred = self._deferred is not None and self._deferred[1] is goal
-        return goal is self._goal and not deferred
+        """Return whether the goal is judged by the active trajectory: its own has started."""
+        waits = any(each is not None and each[1] is goal
+                    for each in (self._received, self._deferred))
+        return goal is self._goal and not waits
 
     def cancel(self, goal: ActiveGoal) -> None:
         """Cancel the goal of an action and hold at the measured position."""

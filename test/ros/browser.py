@@ -40,6 +40,16 @@ LOOK = """() => new Promise(done => {
     draw();
 })"""
 LOOK_AWAY = '() => { window.looked = false; }'
+STEADY_S = 0.5  # for which a button must not move before it is held
+STEADY = """(button, seconds) => new Promise(done => {
+    let place = null, since = 0;
+    const look = () => {
+        const {x, y} = button.getBoundingClientRect(), now = performance.now();
+        if (place !== `${x} ${y}`) { place = `${x} ${y}`; since = now; }
+        now - since > 1e3 * seconds ? done() : setTimeout(look, 50);
+    };
+    look();
+})"""
 POSE = """name => {
     const pose = window.__viserMutable?.nodePoseData[name];
     return pose ? [...pose.position, ...pose.wxyz] : null;
@@ -85,6 +95,14 @@ class Window:
     def press(self, label: str) -> None:
         """Press a button."""
         self.page.get_by_role('button', name=label, exact=True).click()
+
+    def hold(self, label: str) -> None:
+        """Press a button down, once the panel has opened: what it pushes aside is elsewhere."""
+        button = self.page.get_by_role('button', name=label, exact=True)
+        button.scroll_into_view_if_needed()
+        button.evaluate(STEADY, STEADY_S)
+        button.hover()
+        self.page.mouse.down()
 
     def box(self, label: str):
         """Return a checkbox."""

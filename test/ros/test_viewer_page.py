@@ -210,10 +210,7 @@ def test_the_tip_is_jogged_while_a_button_is_held(window, arm):
     for label, tool in (('+z', False), ('\N{MINUS SIGN}z', True)):
         window.check('Axes of the tool', tool)
         begin, known = tip(latest(arm)), len(arm.statuses)
-        button = window.page.get_by_role('button', name=label, exact=True)
-        button.scroll_into_view_if_needed()
-        button.hover()
-        window.page.mouse.down()
+        window.hold(label)
         window.wait(lambda begin=begin: np.linalg.norm(
             tip(latest(arm)).translation - begin.translation) > 0.02, 'a motion')
         window.page.mouse.up()

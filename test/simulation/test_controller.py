@@ -676,6 +676,21 @@ def test_a_late_process_makes_up_missed_cycles(late):
     assert np.abs(found.qd - expected.qd).max() < 1e-3
 
 
+@pytest.mark.fault('time and load', 'a goal of the action comes while the process of the '
+                   'simulated controller is late',
+                   'it is judged by its own trajectory, not by the one before')
+def test_missed_cycles_do_not_judge_a_goal_that_has_not_started():
+    """A trajectory of the topic is over; the goal after it comes late, and takes its time."""
+    simulated = controller()
+    simulated.offer(MOVING, NOW)
+    run(simulated, NOW, NOW + 1.5)
+    goal = send(simulated, message([(5.0, HOME)]), NOW + 1.5)
+    simulated.update(NOW + 1.6, PERIOD)
+    assert goal.outcome is None and simulated.is_judging(goal)
+    run(simulated, NOW + 1.61, NOW + 6.7)
+    assert goal.outcome[0] is GoalStatus.SUCCEEDED
+
+
 @pytest.mark.fault('time and load', 'the clock of the simulated controller jumps in motion',
                    'the arm continues its trajectory from where it was, no faster than before')
 @pytest.mark.parametrize('lag', [0.0, 0.1])
