@@ -66,7 +66,9 @@ NEEDED_INTERFACES = (
     'moveit_msgs/srv/GetPlanningScene',
     'moveit_msgs/srv/GetPositionFK',
     'moveit_msgs/srv/GetPositionIK',
-    'moveit_msgs/srv/ServoCommandType')
+    'moveit_msgs/srv/ServoCommandType',
+    'nav2_msgs/action/NavigateThroughPoses',
+    'nav2_msgs/action/NavigateToPose')
 TYPE_SUPPORTS = 'rosidl_typesupport_fastrtps_c', 'rosidl_typesupport_introspection_c'
 VISIBILITY_TEMPLATES = 'rosidl_generator_c', *TYPE_SUPPORTS
 COMPILER_FLAGS = '-O1', '-fPIC', '-w'

@@ -169,9 +169,16 @@ class Arm:
 
         Each is as one argument of :meth:`move`; `frame` is for those without a frame.
         """
-        return self._send('path', Path(poses=[
-            self._pose(each, None, None if isinstance(each, PoseStamped) else frame)
-            for each in poses]))
+        return self._send('path', self._path(poses, frame))
+
+    def first(self, poses: Sequence[PoseLike], *, frame: str | None = None) -> GoalHandle:
+        """
+        Move the tip to the first of some poses that can be reached.
+
+        Each is as one argument of :meth:`move`; `frame` is for those without a frame.  The
+        answer has the ``pose_number``, from 1.
+        """
+        return self._send('first', self._path(poses, frame))
 
     def arc(self, through: PoseLike, end: PoseLike, *, start: PoseLike | None = None,
             frame: str | None = None) -> GoalHandle:
@@ -634,6 +641,11 @@ class Arm:
     def _pose(self, pose: PoseLike, quaternion: Sequence[float] | None = None,
               frame: str | None = None, rpy: Sequence[float] | None = None) -> PoseStamped:
         return stamped_pose(pose, frame, self._base_frame, quaternion, rpy)
+
+    def _path(self, poses: Sequence[PoseLike], frame: str | None) -> Path:
+        return Path(poses=[
+            self._pose(each, None, None if isinstance(each, PoseStamped) else frame)
+            for each in poses])
 
     def _goal(self, pose: Any) -> Any:
         """Return a goal as the solver takes it."""

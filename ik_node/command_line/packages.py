@@ -29,6 +29,7 @@ ROS_BY_APT_ALONE = {
     'launch': 'launch',
     'launch_ros': 'launch-ros',
     'moveit_msgs': 'moveit-msgs',
+    'nav2_msgs': 'nav2-msgs',
     'tf2_ros': 'tf2-ros-py',
     'tf_transformations': 'tf-transformations',
 }

@@ -27,6 +27,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
     kind.add_argument('--path', type=Path, metavar='FILE',
                       help='poses to pass in straight lines: CSV x,y,z,roll,pitch,yaw or '
                            'x,y,z,qx,qy,qz,qw, or YAML as examples/goals.yaml')
+    kind.add_argument('--first', type=Path, metavar='FILE',
+                      help='the first of the poses of such a file that can be reached')
     kind.add_argument('--turn', action='store_true',
                       help='turn the tip where it is, to --rpy or --quat')
     _add_turn(parser, '', 'orientation')

@@ -48,13 +48,13 @@ def make_goal(options: argparse.Namespace) -> tuple[str, Any]:
         return 'goal_joints', joint_goal(options.joints)
     if options.named is not None:
         return 'goal_named', JointState(name=[options.named])
-    if options.path:
+    if options.path or options.first:
         path = Path()
-        for row in read_poses(options.path):
+        for row in read_poses(options.path or options.first):
             stamped = PoseStamped(pose=make_pose(row.xyz, row.quaternion))
             stamped.header.frame_id = row.frame
             path.poses.append(stamped)
-        topic, goal = 'goal_path', path
+        topic, goal = 'goal_path' if options.path else 'goal_first', path
     elif options.turn:
         turned = make_pose((0.0, 0.0, 0.0), _quaternion(options.rpy, options.quat))
         topic, goal = 'goal_orientation', QuaternionStamped(quaternion=turned.orientation)

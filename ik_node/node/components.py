@@ -38,6 +38,7 @@ from ik_node.node.moveit import offer_moveit
 from ik_node.node.named_poses import PoseSaver, PoseTable
 from ik_node.node.outputs import make_output
 from ik_node.node.pause import Pause
+from ik_node.node.pose_actions import PoseActions
 from ik_node.node.posture_list import PostureList
 from ik_node.node.preparation import Preparation
 from ik_node.node.preview import Preview
@@ -126,6 +127,8 @@ class Components:
         offer_moveit(node, self._holder, self._arm, targets, self._changes, self._goals, starter,
                      self._motion, self._options)
         MotionSequences(node, self._holder, targets, self._goals, self._motion)
+        PoseActions(node, self._holder, self._arm, targets, self._goals, starter, self._motion,
+                    self._options.frame_prefix)
         self._preview = Preview(node, self._holder, self._arm, targets, self._motion, display)
         Pause(node, self._holder, self._arm, self._motion, self._goals)
         PostureList(node, self._holder, targets, self._motion, self._preview, self._goals.turns)

@@ -36,6 +36,8 @@ from ik_node.replay.calls import ArcPoses
 from ik_node.ros.messages import joints_from_state
 from ik_node.solver.goal import Goal
 
+MAX_ALTERNATIVES = 50  # poses of which the first that can be reached is wanted
+
 BeginGoal = Callable[[Any, GoalTask, Robot], None]
 
 
@@ -67,6 +69,7 @@ class GoalStarter:
             'joints': self._to_joints,
             'named': self._to_named,
             'path': self._along_path,
+            'first': self._to_first,
             'arc': self._along_arc,
         }
 
@@ -119,6 +122,22 @@ class GoalStarter:
         _note_end(task, poses)
         self._motion.along(task, poses)
 
+    def _to_first(self, message: Path, task: GoalTask, robot: Robot) -> None:
+        count = len(message.poses)
+        if not 0 < count <= MAX_ALTERNATIVES:
+            raise GoalError(f'the goal has {count} poses to choose from; 1 to {MAX_ALTERNATIVES} '
+                            'are taken', Reason.PATH_INVALID)
+
+        def attempt(number: int, T_base_tip: np.ndarray) -> None:
+            task.figures['pose_number'] = number
+            task.goal, task.result = Goal(T_base_tip), None
+            self._to_pose(task, robot)
+
+        steps = [partial(attempt, number, T_base_tip)
+                 for number, T_base_tip in enumerate(self._targets.path(message, robot), 1)]
+        task.alternatives, task.refusals = steps[1:], []
+        steps[0]()
+
     def _along_arc(self, message: PoseArray, task: GoalTask, robot: Robot) -> None:
         poses = [self._targets.pose(message.header, pose, robot) for pose in message.poses]
         _note_end(task, poses)
@@ -159,7 +178,7 @@ class GoalStarter:
             'iterations': result.iterations, 'solution': result.status.value,
             'position_error_m': f'{result.position_error:.3e}',
             'orientation_error_rad': f'{result.orientation_error:.3e}'}
-        if not result.success:
+        if not result.success or task.nearest and task.alternatives:
             raise GoalError(result.message, result.status)
         task.figures |= {
             'limit_margin': lambda: f'{result.limit_margin:.4f}',

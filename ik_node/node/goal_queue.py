@@ -28,6 +28,11 @@ WATCH_PERIOD_S = 0.02  # while a goal is under way
 WORK_SLICE_S = 0.01  # for which goals are worked off before other callbacks run
 START_GRACE_S = 2.0  # after the model arrived, in which goals wait for what is missing
 STARTUP_REASONS = Reason.STATE_MISSING, Reason.STATE_INCOMPLETE, Reason.NO_LISTENER
+UNREACHABLE_REASONS = (
+    Reason.OUT_OF_REACH, Reason.INNER_VOID, Reason.ORIENTATION_OUT_OF_REACH, Reason.BEYOND_LIMIT,
+    Reason.OTHER_BRANCH, Reason.NO_SOLUTION, Reason.NEAREST, Reason.COLLISION, Reason.DEADLINE,
+    Reason.PATH_INVALID, Reason.PATH_INTERRUPTED, Reason.TRAJECTORY_INVALID)
+MAX_TOLD_REFUSALS = 5  # of the ways to do a goal
 
 Step = Callable[[], None]
 
@@ -174,6 +179,13 @@ class GoalQueue:
         self.status.report(task, state, reason, sentence)
 
     def _fail(self, task: GoalTask, reason: Reason, sentence: str) -> None:
+        if task.state is None and reason in UNREACHABLE_REASONS:
+            task.refusals.append((reason, sentence))
+            if task.alternatives:
+                self.wait(task, task.alternatives.pop(0), None)
+                return
+            if len(task.refusals) > 1:
+                reason, sentence = task.refusals[0][0], _none_of(task.refusals)
         self.end(task, GoalState.REJECTED if task.state is None else GoalState.FAILED, reason,
                  sentence)
 
@@ -227,3 +239,11 @@ class GoalQueue:
             self.turns.now(self.work_off)
         if not (self._current or self._waiting or self._arrived or self._answers):
             self._timer.cancel()
+
+
+def _none_of(refusals: list[tuple[Reason, str]]) -> str:
+    """Return why none of several poses can be reached, the first of them in words."""
+    told = [f'{number}: {sentence}' for number, (_, sentence) in enumerate(refusals, 1)]
+    more = len(told) - MAX_TOLD_REFUSALS
+    return (f'none of the {len(told)} poses can be reached: ' + '; '.join(told[:MAX_TOLD_REFUSALS])
+            + (f'; and {more} more' if more > 0 else ''))

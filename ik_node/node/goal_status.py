@@ -95,6 +95,10 @@ class GoalTask:
     after_scene : (int, float) or None
         Number of the scene message for which it waits, and the monotonic time (s) at which it
         began to.
+    alternatives : list of callables
+        Steps that begin it in other ways, to be tried in turn if it would be refused.
+    refusals : list of (Reason, str)
+        Why the ways before were refused.
     on_final : callable or None
         Called with the task, the reason and the sentence of the final answer.
     calls : deque of MadeCall
@@ -120,6 +124,8 @@ class GoalTask:
     sent: Trajectory | None = None
     paused: Paused | None = None
     after_scene: tuple[int, float] | None = None
+    alternatives: list[Callable[[], None]] = field(default_factory=list)
+    refusals: list[tuple[Reason, str]] = field(default_factory=list)
     on_final: Callable[[GoalTask, Reason, str], None] | None = None
     calls: deque[MadeCall] = field(default_factory=lambda: deque(maxlen=MAX_KEPT_CALLS))
     figures: dict[str, Any] = field(default_factory=dict)

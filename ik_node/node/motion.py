@@ -626,6 +626,14 @@ class Motion:
         self._goals.dismiss(GoalState.STOPPED, reason, f'{sentence}; {done}')
         return done
 
+    def cancel(self, task: GoalTask, sentence: str) -> None:
+        """End one goal: the arm comes to rest if it moves for it; others are left alone."""
+        if self._goals.current is task:
+            self.stop_if_possible(sentence)
+        elif not task.final:
+            self._goals.end(task, GoalState.STOPPED, Reason.STOPPED,
+                            f'{sentence} before it began')
+
     def stop_if_possible(self, sentence: str) -> None:
         """Do the same for somebody who gets no answer; log why not, if it cannot be done."""
         try:

@@ -111,9 +111,10 @@ class MotionSequences:
         self._goals.attempt(task, start)
 
     def _on_cancel(self, handle: ServerGoalHandle) -> None:
-        """Bring the arm to rest, if the goal is still open."""
-        if bytes(handle.goal_id.uuid) in self._open:
-            self._motion.stop_if_possible('cancelled by its client')
+        """Bring the arm to rest, if it moves for this goal."""
+        sequence = self._open.get(bytes(handle.goal_id.uuid))
+        if sequence is not None:
+            self._motion.cancel(sequence.task, 'cancelled by its client')
 
     def _tell(self) -> None:
         """Publish which motion is under way, when that changes."""

@@ -364,9 +364,10 @@ class MoveItMotion:
     # ---- ends ---------------------------------------------------------------
 
     def _on_cancel(self, handle: ServerGoalHandle) -> None:
-        """Bring the arm to rest, if the goal is still open."""
-        if bytes(handle.goal_id.uuid) in self._open:
-            self._motion.stop_if_possible('cancelled by its client')
+        """Bring the arm to rest, if it moves for this goal."""
+        task = self._open.get(bytes(handle.goal_id.uuid))
+        if task is not None:
+            self._motion.cancel(task, 'cancelled by its client')
 
     def _on_event(self, message: String) -> None:
         if message.data == STOP_EVENT:

@@ -82,6 +82,9 @@ GOAL_KINDS = (
              'Move to the named pose whose name is the only one in `name`', '--named'),
     GoalKind('path', Path,
              'Move the tip through the poses in straight lines', '--path', may_be_long=True),
+    GoalKind('first', Path,
+             'Move the tip to the first of these poses that can be reached; `pose_number` in the '
+             'answer says which', '--first', in_ui=False, may_be_long=True),
     GoalKind('arc', PoseArray,
              'Move the tip along a circular arc: two poses (a point on the way, the end), or '
              'three (start first)', '--through', in_ui=False, may_be_long=True),

@@ -66,7 +66,8 @@ GOALS = {
     'goal_pose': POSE, 'goal_pointing': POSE, 'goal_position': POINT, 'goal_region': REGION,
     'goal_orientation': stamped(QuaternionStamped(quaternion=AHEAD[0].orientation)),
     'goal_joints': JointState(name=NAMES, position=READY), 'goal_named': JointState(name=['home']),
-    'goal_path': stamped(path_of(*AHEAD)), 'goal_arc': stamped(PoseArray(poses=AHEAD)),
+    'goal_path': stamped(path_of(*AHEAD)), 'goal_first': stamped(path_of(*AHEAD)),
+    'goal_arc': stamped(PoseArray(poses=AHEAD)),
 }
 BOX = stamped(Marker(type=Marker.CUBE, ns='far', scale=Vector3(x=0.1, y=0.1, z=0.1),
                      pose=pose((0.0, 0.0, 5.0))))

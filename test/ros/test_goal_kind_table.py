@@ -56,6 +56,7 @@ def test_every_kind_has_its_option(tmp_path, kind):
     poses = tmp_path / 'poses.csv'
     poses.write_text('x,y,z,roll,pitch,yaw\n0.4,0.0,0.4,0.0,0.0,0.0\n')
     arguments = {'--joints': ['--joints', '0.1'], '--path': ['--path', str(poses)],
+                 '--first': ['--first', str(poses)],
                  '--named': ['--named', 'ready'],
                  '--through': ['--xyz', '0.4', '0', '0.4', '--through', '0.3', '0', '0.4'],
                  '--xyz': ['--xyz', '0.4', '0', '0.4'],

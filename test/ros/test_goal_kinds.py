@@ -130,6 +130,68 @@ def test_an_orientation_turns_the_tip_where_it_is(system, straight):
         assert np.linalg.norm(points - HERE.translation, axis=1).max() < 1e-3
 
 
+def lying(goal):
+    """Return the pose (Pinocchio's) of a goal at READY's orientation."""
+    return pose(goal, HERE.rotation)
+
+
+def test_the_first_pose_that_can_be_reached(system):
+    """Whatever keeps the arm from those before: reach, or an obstacle; each is tried alone."""
+    firsts = system.publisher(Path, 'goal_first')
+    below, far = [*HERE.translation[:2], 0.02], HERE.translation + [3.0, 0.0, 0.0]
+    near, other = HERE.translation + [0.0, 0.1, 0.05], HERE.translation + [0.0, -0.1, 0.0]
+
+    def go(*wanted):
+        goal = path_of(*map(lying, wanted))
+        stamp = stamped(system, goal)
+        firsts.publish(goal)
+        return system.final(stamp)
+
+    assert system.set_parameters('/ik_node', {'collision.ground': True}).successful
+    answer = go(far, below, near, other)
+    assert (answer['state'], answer['kind'], answer['pose_number']) == ('reached', 'first', '3')
+    assert np.linalg.norm(tip(latest(system)).translation - near) < 1e-5
+    assert go(other, near)['pose_number'] == '1'
+    # The nearest pose to one out of reach is second to one that can be reached.
+    assert system.set_parameters('/ik_node', {'solver.nearest': True}).successful
+    assert go(far, near)['pose_number'] == '2'
+    answer = go(far, far + [1.0, 0.0, 0.0])
+    assert (answer['reason'], answer['pose_number']) == ('NEAREST', '2')
+    assert system.set_parameters('/ik_node', {'solver.nearest': False}).successful
+    known = len(system.trajectories)
+    answer = go(far, below, *(far,) * 4)
+    assert (answer['state'], answer['reason']) == ('rejected', 'OUT_OF_REACH')
+    assert answer['message'].startswith('none of the 6 poses can be reached: 1: out of reach')
+    assert answer['message'].count('; 2: ') == 1 and answer['message'].endswith('and 1 more')
+    for count in (0, 51):
+        answer = go(*(near,) * count)
+        assert answer['reason'] == 'PATH_INVALID' and f'{count} poses' in answer['message']
+    assert len(system.trajectories) == known
+
+
+def test_a_choice_of_poses_is_stopped_and_replaced(system):
+    """While they are tried, each of which takes a look of the queue: one answer for each goal."""
+    firsts = system.publisher(Path, 'goal_first')
+    far = HERE.translation + [3.0, 0.0, 0.0]
+
+    def begin():
+        goal = path_of(*map(lying, [far] * 50))
+        stamps.append(stamped(system, goal))
+        firsts.publish(goal)
+        return stamps[-1]
+
+    stamps: list[str] = []
+    first = begin()
+    assert system.final(system.send_joints(np.add(READY, 0.05)))['state'] == 'reached'
+    assert system.final(first)['state'] == 'superseded'
+    known, second = len(system.trajectories), begin()
+    assert system.call(system.stop).success
+    assert system.final(second)['reason'] == 'STOPPED'
+    system.spin_for(0.1)
+    assert [len(system.answers(stamp)) for stamp in stamps] == [1, 1]
+    assert len(system.trajectories) == known
+
+
 def long_path(count=2000):
     """Return a line of 0.2 m with as many poses as a path may have."""
     return path_of(*(pose(HERE.translation + [0.0, 0.2 * k / count, 0.0], HERE.rotation)

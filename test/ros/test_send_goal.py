@@ -153,6 +153,9 @@ def test_path_by_csv_and_by_yaml(system, tmp_path):
             assert np.linalg.norm(points - corner, axis=1).min() < 1e-4
         legs = list(zip([HERE.translation, *corners], corners))
         assert np.min([off_line(points, a, b) for a, b in legs], axis=0).max() < 1e-4
+    answer = send(system, '--first', yaml)
+    assert answer['state'] == 'reached' and answer['pose_number'] == '1', answer
+    assert np.linalg.norm(tip(latest(system)).translation - corners[0]) < 1e-4
 
 
 def test_a_path_that_cannot_be_followed(system):
@@ -207,7 +210,7 @@ def test_interrupted_while_it_leaves():
 
 
 @pytest.mark.parametrize('arguments, words', [
-    ((), 'one of the arguments --xyz --joints --named --path --turn is required'),
+    ((), 'one of the arguments --xyz --joints --named --path --first --turn is required'),
     (('--xyz', 1, 2), 'expected 3'),
     (('--xyz', 1, 2, 3, '--rpy', 0, 0, 0, '--quat', 0, 0, 0, 1), 'not allowed with'),
     (('--xyz', 1, 2, 3, '--joints', 1), 'not allowed with'),

@@ -27,6 +27,8 @@ NEEDS = {('ik_node', 'subscriber', '/tf'): 'tf2_ros',
                          'trajectory_execution_event')},
          **{('ik_node', 'execute', f'/{name}'): 'moveit_msgs'
             for name in ('move_action', 'execute_trajectory')},
+         **{('ik_node', 'execute', f'/ik_node/{name}'): 'nav2_msgs'
+            for name in ('move_to_pose', 'move_through_poses')},
          **{('ik_node', 'service', f'/{name}'): 'moveit_msgs'
             for name in ('get_planning_scene', 'apply_planning_scene', 'compute_ik',
                          'compute_fk', 'plan_kinematic_path', 'compute_cartesian_path')}}

@@ -1,0 +1,56 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""How far the tip has come on a trajectory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ik_node.kinematics.arm import forward_kinematics
+from ik_node.model.chain import Chain
+from ik_node.motion.trajectory import Trajectory
+
+MAX_WAY_SAMPLES = 200  # of the tip on one trajectory
+
+
+class TipWay:
+    """
+    The way of the tip on a trajectory, measured at MAX_WAY_SAMPLES points of it at most.
+
+    Attributes
+    ----------
+    times : (m,) array
+        s since the trajectory began, from 0 to its end.
+    positions : (m, 3) array
+        Of the tip in the base frame, m.
+    lengths : (m,) array
+        Length (m) of the way up to there.
+
+    """
+
+    def __init__(self, chain: Chain, trajectory: Trajectory) -> None:
+        times, (q, _, _) = trajectory.with_start()
+        chosen = np.unique(np.linspace(0, len(times) - 1, MAX_WAY_SAMPLES).astype(int))
+        self.times = times[chosen]
+        self.positions = np.array([forward_kinematics(chain, each)[:3, 3] for each in q[chosen]])
+        steps = np.linalg.norm(np.diff(self.positions, axis=0), axis=1)
+        self.lengths = np.append(0.0, np.cumsum(steps))
+
+    def left(self, elapsed: float) -> tuple[float, float]:
+        """Return the time (s) and the way (m) to the end, `elapsed` s after the begin."""
+        return (max(float(self.times[-1]) - max(elapsed, 0.0), 0.0),
+                float(self.lengths[-1] - np.interp(elapsed, self.times, self.lengths)))
+
+    def passed_at(self, points: np.ndarray) -> np.ndarray:
+        """
+        Return when (s) the tip passes nearest to each of some points (k, 3), in their order.
+
+        The last of them is passed at the end.
+        """
+        first, passed = 0, []
+        for point in points:
+            away = np.linalg.norm(self.positions[first:] - point, axis=1)
+            first += int(away.argmin())
+            passed.append(self.times[first])
+        passed[-1] = self.times[-1]
+        return np.array(passed)

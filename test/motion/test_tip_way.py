@@ -1,0 +1,66 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""How far the tip has come, against Pinocchio and finer samples."""
+
+from motion_checker import dense, path_of
+import numpy as np
+import pytest
+import robots
+
+from ik_node.motion.limits import MotionLimits
+from ik_node.motion.point_to_point import plan_point_to_point
+from ik_node.motion.start_state import StartState
+from ik_node.motion.tip_way import MAX_WAY_SAMPLES, TipWay
+from ik_node.motion.trajectory import MotionState
+
+START, GOAL = np.array([0.0, 0.3, -0.4, 0.0, 1.0, 0.0]), np.array([1.2, 0.6, -0.1, 0.5, 0.4, 2.0])
+PERIOD = 0.05  # s
+
+
+ARM = robots.chain('six_axis_arm')
+ORACLE = robots.reference('six_axis_arm')
+
+
+@pytest.fixture(scope='module')
+def trajectory():
+    """Return a motion of about a second."""
+    limits = MotionLimits(ARM.lower, ARM.upper, ARM.velocity, np.full(6, 5.0), np.full(6, 50.0))
+    return plan_point_to_point(ARM.joint_names, StartState.from_state(MotionState.at_rest(START)),
+                               GOAL, limits, PERIOD)
+
+
+def tip_position(q):
+    """Return where Pinocchio has the tip, m."""
+    return ORACLE.pose(ARM.base_link, ARM.tip_link, robots.positions(ARM, q))[:3, 3]
+
+
+def between(trajectory):
+    """Return times (k,) and joint positions (k, n) between the points, too."""
+    times, values = dense(path_of(trajectory), 51)
+    return times.ravel(), values[0].reshape(times.size, -1)
+
+
+def test_time_and_way_that_are_left(trajectory):
+    """Within a percent of the way; all of it before the begin, nothing after the end."""
+    way = TipWay(ARM, trajectory)
+    assert len(way.times) <= MAX_WAY_SAMPLES
+    times, q = between(trajectory)
+    tips = np.array([tip_position(each) for each in q])
+    lengths = np.append(0.0, np.cumsum(np.linalg.norm(np.diff(tips, axis=0), axis=1)))
+    for elapsed in (-0.1, 0.0, 0.3, 0.7, trajectory.duration, 9.0):
+        time, left = way.left(elapsed)
+        expected = lengths[-1] - np.interp(elapsed, times, lengths)
+        assert left == pytest.approx(expected, abs=1e-2 * lengths[-1])
+        assert time == pytest.approx(np.clip(trajectory.duration - elapsed, 0.0,
+                                             trajectory.duration))
+
+
+def test_when_points_are_passed(trajectory):
+    """In their order, also a point that comes twice; the last at the end."""
+    way = TipWay(ARM, trajectory)
+    times, q = between(trajectory)
+    wanted = np.array([0.3, 0.6, 0.6]) * trajectory.duration
+    points = [tip_position(q[np.abs(times - time).argmin()]) for time in wanted]
+    passed = way.passed_at(np.array([*points, points[-1]]))
+    assert passed[:3] == pytest.approx(wanted, abs=PERIOD)
+    assert passed[3] == trajectory.duration
