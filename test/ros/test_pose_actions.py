@@ -180,10 +180,12 @@ def test_cancel_is_of_one_goal(arm, to_pose, through_poses):
     assert status == CANCELED and sentence.startswith('STOPPED: cancelled by its client')
     arm.wait(lambda: not any(arm.states[-1][1].velocity), what='rest')
     assert 0.04 < np.abs(latest(arm) - READY).max() < 0.5
+    # Long enough to be planned beside the motion, which goes on meanwhile.
+    long = [to([0.0, 1e-4 * k, 0.0]) for k in range(1, 2001)]
+    arm.change('/ik_node', motion__velocity_scale=0.1)
     moving = to_pose.begin(pose=to(THERE))
     arm.wait(lambda: to_pose.told, what='feedback')
-    # Long enough to be planned beside the motion, which goes on meanwhile.
-    waiting = through_poses.begin(poses=[to([0.0, 1e-4 * k, 0.0]) for k in range(1, 2001)])
+    waiting = through_poses.begin(poses=long)
     waiting.cancel_goal_async()
     status, sentence = through_poses.end(waiting)
     assert status == CANCELED and 'before it began' in sentence
