@@ -4,7 +4,7 @@
 Measure the planning of motions among obstacles.
 
     python -m benchmarks.collision FOLDER [FOLDER ...] [--count 100] [--sets cage box] [--judge 3]
-        [--ompl 5] [--vamp]
+        [--ompl 5] [--roboplan 100] [--vamp]
     python -m benchmarks.collision --goals 1000 [--arms ur5 panda]
     python -m benchmarks.collision --stream
 
@@ -12,11 +12,11 @@ Each FOLDER is one of VAMP's repository, ``resources/panda`` or ``resources/ur5`
 ``problems.tar.bz2`` unpacked: the problems of MotionBenchMaker.  Times are processor times of this
 thread, from the question to the trajectory: search, shortening, timing and proof.  Not in them:
 the model of the scene.  The first motions of each set are judged by Pinocchio and coal with the
-raw meshes, in steps of 1 mm; the first problems are given to OMPL's RRT-Connect, too, and all of
-them to VAMP's.  With ``--goals`` arms go to random goals among the ground and boxes, every motion
-is judged, and OMPL looks for a way to each goal that is refused.  ``--stream`` measures what the
-cycle of a stream costs.  OMPL and VAMP are in
-benchmarks/requirements.txt.
+raw meshes, in steps of 1 mm; the first problems are given to OMPL's and to roboplan's
+RRT-Connect, too, and all of them to VAMP's.  With ``--goals`` arms go to random goals among the
+ground and boxes, every motion is judged, and OMPL looks for a way to each goal that is refused.
+``--stream`` measures what the cycle of a stream costs.  OMPL and VAMP are in
+benchmarks/requirements.txt; roboplan needs another Pinocchio, so an environment of its own.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from benchmarks.collision import ompl_planner
 from benchmarks.collision.goals import GOAL_ARMS, GoalRobot, goals_row, measure_goals
 from benchmarks.collision.judge import Judge
 from benchmarks.collision.problems import Problem, ProblemRobot, SETS
+from benchmarks.collision.roboplan_planner import RoboplanPlanner
 from benchmarks.collision.stream import STREAM_ARMS, stream_rows
 from benchmarks.collision.vamp_planner import VampPlanner
 from ik_node.collision.model import CollisionModel
@@ -45,7 +46,7 @@ MARGIN_M = 1e-3
 ACCELERATION_PER_S2 = 10.0  # rad/s^2 of all joints
 JERK_PER_S3 = 100.0
 PERIOD_S = 0.1
-PLANNERS = '', ' OMPL', ' VAMP'  # after the name of a set, in the table
+PLANNERS = '', ' OMPL', ' roboplan', ' VAMP'  # after the name of a set, in the table
 
 
 def limits_of(robot: ProblemRobot) -> MotionLimits:
@@ -92,7 +93,7 @@ def nothing() -> list[Found]:
 
 
 def measure(robot: ProblemRobot, name: str, options: argparse.Namespace,
-            vamp: VampPlanner | None) -> list[Found]:
+            roboplan: RoboplanPlanner | None, vamp: VampPlanner | None) -> list[Found]:
     """Return what was found for the problems of a set, by each of PLANNERS."""
     found = nothing()
     for number, problem in enumerate(robot.problems((name,), options.count)):
@@ -108,6 +109,7 @@ def measure(robot: ProblemRobot, name: str, options: argparse.Namespace,
             if number < max(options.ompl, options.judge) else None
         others = [
             ompl_planner.plan(robot.chain, *ends, judge.free()) if number < options.ompl else None,
+            roboplan.plan(problem) if number < options.roboplan else None,
             vamp and vamp.plan(problem)]
         begin = thread_time()
         try:
@@ -135,11 +137,11 @@ def rows(name: str, count: int, found: list[Found], options: argparse.Namespace)
     for planner, these in zip(PLANNERS, found):
         if not these.times:
             continue
-        most = count if planner != ' OMPL' else count // options.count * options.ompl
+        tried = {' OMPL': options.ompl, ' roboplan': options.roboplan}.get(planner, options.count)
+        most = count // options.count * tried - (these.invalid if tried == options.count else 0)
         middle, high, worst = np.percentile(these.times, [50, 95, 100])
         lines.append(
-            f'{name + planner:18s} {len(these.times):4d} of '
-            f'{most - (0 if planner == " OMPL" else these.invalid):4d}  {middle:8.1f} {high:8.1f} '
+            f'{name + planner:18s} {len(these.times):4d} of {most:4d}  {middle:8.1f} {high:8.1f} '
             f'{worst:8.1f}  {np.mean(these.lengths):6.2f}'
             + (f'  ours {np.mean(these.ratios):.3f} times as long' if these.ratios else ''))
     return lines
@@ -149,12 +151,13 @@ def measure_problems(folder: Path, options: argparse.Namespace) -> None:
     """Print the table of a robot of MotionBenchMaker."""
     robot = ProblemRobot(folder)
     vamp = VampPlanner(robot.name) if options.vamp else None
+    roboplan = RoboplanPlanner(robot) if options.roboplan else None
     warm = next(robot.problems(count=1))
     planned(robot, robot.model.with_objects(warm.scene.bodies, MARGIN_M), warm)
     print(f'{robot.name}: solved, ms at the median, 95 % and at most, rad in the mean')
     sums = nothing()
     for name in options.sets:
-        found = measure(robot, name, options, vamp)
+        found = measure(robot, name, options, roboplan, vamp)
         print(*rows(name, options.count, found, options), sep='\n', flush=True)
         sums = [one + more for one, more in zip(sums, found)]
     print(*rows('all', options.count * len(options.sets), sums, options), sep='\n')
@@ -167,6 +170,8 @@ def main() -> None:
     parser.add_argument('--count', type=int, default=100, help='problems of each set')
     parser.add_argument('--judge', type=int, default=0, help='motions of each set to judge')
     parser.add_argument('--ompl', type=int, default=0, help='problems of each set for OMPL')
+    parser.add_argument('--roboplan', type=int, default=0,
+                        help='problems of each set for roboplan')
     parser.add_argument('--vamp', action='store_true', help='all problems for VAMP, too')
     parser.add_argument('--sets', nargs='+', default=list(SETS), choices=SETS)
     parser.add_argument('--goals', type=int, default=0, help='goals of each arm, in a row')
@@ -174,6 +179,7 @@ def main() -> None:
     parser.add_argument('--stream', action='store_true', help='time of the cycle of a stream')
     options = parser.parse_args()
     options.ompl = min(options.ompl, options.count)
+    options.roboplan = min(options.roboplan, options.count)
     for folder in options.folders:
         measure_problems(folder, options)
     if options.goals:

@@ -172,6 +172,8 @@ def test_the_first_pose_that_can_be_reached(system):
 def test_a_choice_of_poses_is_stopped_and_replaced(system):
     """While they are tried, each of which takes a look of the queue: one answer for each goal."""
     firsts = system.publisher(Path, 'goal_first')
+    # What sends joints has found the node then.
+    assert system.final(system.send_joints(READY))['state'] == 'reached'
     far = HERE.translation + [3.0, 0.0, 0.0]
 
     def begin():
