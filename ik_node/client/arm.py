@@ -421,6 +421,18 @@ class Arm:
         """
         return self._connection.trigger('plan')
 
+    def set_speed(self, share: float) -> Handle[None]:
+        """
+        Have motions use a share of the velocity limits, the one under way as well.
+
+        Parameters
+        ----------
+        share : float
+            0.001 to 1; the parameter ``motion.velocity_scale``.
+
+        """
+        return self._connection.set_parameters({'motion.velocity_scale': float(share)})
+
     def set_tool(self, position: ArrayLike, orientation: ArrayLike = (0.0, 0.0, 0.0)
                  ) -> Handle[None]:
         """

@@ -23,6 +23,7 @@ RATE_SHARE = 0.9          # from one rate that is tried to the next
 MIN_RATE = 0.02           # of the time of the motion
 RAMP_POINTS = 20          # at least; between points the controller is near the path
 INVERSION_POINTS = 400
+NO_MOTION_SHARE = 1e-9    # of the limits, that a motion uses at least
 SAME_PLACE = 1e-4         # rad or m, by which the arm may be off the path
 
 
@@ -64,7 +65,8 @@ def plan_path_resume(chain: Chain, active: Trajectory, place: float, start: Star
         raise TrajectoryError(f'the arm is no longer where the motion was paused (a joint is '
                               f'{away:.3g} rad or m away); send the goal again')
     best, error = None, None
-    rate, left = _first_rate(chain, active, place, limits), active.duration - place
+    rate = min(1.0, highest_rate(chain, active, place, limits))
+    left = active.duration - place
     # A lower rate may need a shorter ramp.
     while rate > MIN_RATE and (best is None or left / rate < best.duration):
         ramp = FIRST_RAMP_S
@@ -86,13 +88,13 @@ def plan_path_resume(chain: Chain, active: Trajectory, place: float, start: Star
     return best
 
 
-def _first_rate(chain: Chain, active: Trajectory, place: float, limits: MotionLimits) -> float:
-    """Return the rate, 1 at most, above which the rest of a motion breaks a limit for sure."""
+def highest_rate(chain: Chain, active: Trajectory, place: float, limits: MotionLimits) -> float:
+    """Return the rate of time above which the rest of a motion breaks a limit for sure."""
     count = max(2, int((active.duration - place) / TIP_POINT_PERIOD_S))
     q, qd, qdd = states_at(active, np.linspace(place, active.duration, count)).swapaxes(0, 1)
-    return 1.0 / max(1.0, float(speed_shares(chain, limits.tip, q, qd).max()),
+    return 1.0 / max(float(speed_shares(chain, limits.tip, q, qd).max()),
                      float((np.abs(qd) / limits.velocity).max()),
-                     float((np.abs(qdd) / limits.acceleration).max()) ** 0.5)
+                     float((np.abs(qdd) / limits.acceleration).max()) ** 0.5, NO_MOTION_SHARE)
 
 
 def _resumed(active: Trajectory, place: float, rate: float, duration: float, start: StartState,

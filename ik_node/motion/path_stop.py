@@ -113,7 +113,7 @@ def plan_path_stop(active: Trajectory, start: StartState, limits: MotionLimits,
         active.joint_names, np.round(active.times[ahead] - start.elapsed, 9),
         np.stack([active.q[ahead], active.qd[ahead], active.qdd[ahead]], axis=1))
     place = active.duration
-    for begin in _begins(active, splice):
+    for begin in path_begins(active, splice):
         v = states_at(active, np.array([begin]))[0, 1]
         duration = max(PEAK_SLOWDOWN * float((np.abs(v) / limits.acceleration).max()),
                        limits.min_spacing)
@@ -130,7 +130,7 @@ def plan_path_stop(active: Trajectory, start: StartState, limits: MotionLimits,
     return PathStop(best, place)
 
 
-def _begins(active: Trajectory, splice: float) -> Iterator[float]:
+def path_begins(active: Trajectory, splice: float) -> Iterator[float]:
     """Yield times (s) of the active trajectory at which a ramp may begin: where jerk switches."""
     begin = splice
     yield begin

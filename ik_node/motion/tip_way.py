@@ -6,16 +6,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import Chain
+from ik_node.motion.tip_speed import tip_path
 from ik_node.motion.trajectory import Trajectory
-
-MAX_WAY_SAMPLES = 200  # of the tip on one trajectory
 
 
 class TipWay:
     """
-    The way of the tip on a trajectory, measured at MAX_WAY_SAMPLES points of it at most.
+    The way of the tip on a trajectory, as measured at the points of :func:`tip_path`.
 
     Attributes
     ----------
@@ -29,10 +27,8 @@ class TipWay:
     """
 
     def __init__(self, chain: Chain, trajectory: Trajectory) -> None:
-        times, (q, _, _) = trajectory.with_start()
-        chosen = np.unique(np.linspace(0, len(times) - 1, MAX_WAY_SAMPLES).astype(int))
-        self.times = times[chosen]
-        self.positions = np.array([forward_kinematics(chain, each)[:3, 3] for each in q[chosen]])
+        self.positions = tip_path(chain, trajectory)
+        self.times = np.linspace(0.0, trajectory.duration, len(self.positions))
         steps = np.linalg.norm(np.diff(self.positions, axis=0), axis=1)
         self.lengths = np.append(0.0, np.cumsum(steps))
 

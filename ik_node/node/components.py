@@ -211,8 +211,11 @@ class Components:
         if robot is None:
             self._description.retry()
         else:
+            other_speed = settings.speed != robot.settings.speed
             robot.settings = settings
             self._scene_display.show()
+            if other_speed:
+                self._motion.change_speed()
 
     def _with_scene(self, robot: Robot, scene: Scene) -> Settings:
         """Return the settings of a robot with a scene; in any thread."""

@@ -90,6 +90,10 @@ class GoalTask:
         Processor time (s) for the search of a way round; None: as the parameters set it.
     sent : Trajectory or None
         The last trajectory that was sent for it.
+    speed : float
+        The share of the velocity limits at which it was begun, or goes on.
+    replan : callable or None
+        Plans its motion anew from another start, if that need not stay on its path.
     paused : Paused or None
         The motion that it waits to go on with.
     after_scene : (int, float) or None
@@ -122,6 +126,8 @@ class GoalTask:
     limits: MotionLimits | None = None
     detour_time: float | None = None
     sent: Trajectory | None = None
+    speed: float = 1.0
+    replan: Callable[[Any], Trajectory] | None = None
     paused: Paused | None = None
     after_scene: tuple[int, float] | None = None
     alternatives: list[Callable[[], None]] = field(default_factory=list)

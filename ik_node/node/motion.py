@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from time import monotonic, thread_time
 
@@ -46,6 +47,7 @@ from ik_node.replay.calls import (
     DetourCall,
     DirectCall,
     PathCall,
+    RateCall,
     Rounds,
     SequenceCall,
 )
@@ -111,6 +113,7 @@ class Motion:
                             'the arm is there already')
             return
         detour = self._detour_plan(task)
+        task.replan = self.joint_plan(task)
         self.begin(task, self.joint_plan(task, JOINT_ADVICE if detour is None else ''), detour)
 
     def joint_plan(self, task: GoalTask, advice: str = JOINT_ADVICE) -> Plan:
@@ -329,7 +332,7 @@ class Motion:
                                           lambda: self.begin(task, plan, detour)):
                 self._plan_beside(task, _after(error, detour))
             return
-        self._sent_for, task.sent = task, trajectory
+        self._sent_for, task.sent, task.speed = task, trajectory, settings.speed
         task.attempts += 1
         task.figures['duration_s'] = f'{trajectory.duration:.3f}'
         monitor = Monitor(robot.chain, trajectory, q, settings.monitor)
@@ -345,7 +348,7 @@ class Motion:
         A moving arm goes on meanwhile.  If there is a motion, the arm is brought to rest, and
         the motion from there is planned.
         """
-        robot = self._holder.require()
+        robot, task.replan = self._holder.require(), None
         q, qd = self._arm.measured(robot)
         occupied = self._occupied(robot, q)
         departure = self.departure(robot, q, qd, self._arm.instant())
@@ -493,6 +496,83 @@ class Motion:
         return position <= options.position_tolerance and angle <= options.orientation_tolerance
 
     # ---- on the way ---------------------------------------------------------
+
+    def change_speed(self) -> None:
+        """
+        Have the motion under way go on at the speed that is set now.
+
+        It stays on its path, but for a direct motion of the joints that is to become faster, or
+        cannot become slower within its jerk limits: that is planned anew.  If there is no way,
+        the motion goes on as before, and the log says why.
+        """
+        robot, task = self._holder.robot, self._goals.current
+        if robot is None or task is None or not robot.moves or task.paused is not None \
+                or task.sent is None or task.kind in (STREAM_KIND, JOG_KIND):
+            return
+        ratio = robot.settings.speed / task.speed
+        planners = [self._rate_plan(task, robot, ratio)]
+        if task.replan is not None:
+            planners.insert(0 if ratio > 1.0 else 1, task.replan)
+        why: list[str] = []
+        for planner in planners:
+            try:
+                self._splice(task, robot, planner)
+            except IkNodeError as error:
+                why.append(str(error))
+                continue
+            if planner is task.replan:
+                task.speed = robot.settings.speed
+            return
+        self._node.get_logger().warning(
+            f'goal {task.number}: the motion under way keeps its speed, because {why[-1]}')
+
+    def _rate_plan(self, task: GoalTask, robot: Robot, ratio: float) -> Plan:
+        """Return the planner of the rest of the present motion at another speed."""
+        course, settings = robot.course, robot.settings
+        # On the way to a lower speed the arm is still faster than that.
+        limits = replace(settings.planning, velocity=settings.limits.velocity)
+
+        def plan(departure: StartState) -> Trajectory:
+            if robot.course is not course:  # asked for again, because it was not joined
+                raise TrajectoryError('the motion whose speed was changed is not known any more')
+            changed = settings.made(RateCall(departure, course.trajectory, ratio, limits,
+                                             settings.sample_period), task.calls)
+            task.speed *= changed.ratio
+            return changed.trajectory
+
+        return plan
+
+    def _splice(self, task: GoalTask, robot: Robot, plan: Plan) -> None:
+        """
+        Send another motion to the goal under way, which the controller joins to the present one.
+
+        Raises
+        ------
+        IkNodeError
+            If there is none, or it would come too late; the present motion goes on then.
+
+        """
+        for attempt in range(MAX_RAMPS):
+            at, speed = self._arm.instant(), task.speed
+            q, qd = self._arm.fresh(robot)
+            departure = self.departure(robot, q, qd, at, attempt * self._handover(robot))
+            if departure.elapsed is None or not departure.states:
+                raise TrajectoryError(f'it cannot be joined: {self._why_not_joined(at)}')
+            in_time = at.now + (SEND_SHARE + attempt) * self._handover(robot)
+            try:
+                trajectory = self._send(plan(departure), robot, departure, at,
+                                        robot.settings.limits, in_time)
+                break
+            except Late:
+                task.speed = speed
+        else:
+            raise TrajectoryError('it was planned too late')
+        self._sent_for, task.sent = task, trajectory
+        monitor = Monitor(robot.chain, trajectory, q, robot.settings.monitor)
+        again = task.replan or plan  # if the controller does not follow
+        self._goals.under_way(task, lambda: self._judge(task, again, None, monitor), '')
+        self._goals.status.report(task, GoalState.ACCEPTED, Reason.ACCEPTED,
+                                  f'at another speed, {trajectory.duration:.2f} s')
 
     def _judge(self, task: GoalTask, plan: Plan, detour: Plan | None, monitor: Monitor) -> None:
         robot = self._holder.require()

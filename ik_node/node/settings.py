@@ -152,6 +152,11 @@ class Settings:
     record_folder: str
     record_count: int
 
+    @property
+    def speed(self) -> float:
+        """Return the fraction of the velocity limits that is used."""
+        return float(self.planning.velocity[0] / self.limits.velocity[0])
+
     def made(self, call: Call, log: MutableSequence[MadeCall] | None = None) -> Any:
         """
         Make a call of the solver or a planner, and return what came of it.

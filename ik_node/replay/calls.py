@@ -20,6 +20,7 @@ from ik_node.motion.collision_free import require_free
 from ik_node.motion.detour import plan_detour
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.motion_sequence import plan_sequence, SequencedMotion, SequencePlan
+from ik_node.motion.path_rate import PathRate, plan_path_rate
 from ik_node.motion.path_resume import plan_path_resume
 from ik_node.motion.path_stop import PathStop, plan_path_stop
 from ik_node.motion.point_to_point import plan_point_to_point
@@ -326,8 +327,42 @@ class ResumeCall:
         return trajectory
 
 
+@dataclass(frozen=True, eq=False)
+class RateCall:
+    """
+    The rest of a motion at another speed.
+
+    Attributes
+    ----------
+    start : StartState
+        On the motion.
+    active : Trajectory
+        The motion.
+    ratio : float
+        Of the speeds, new to old.
+    limits : MotionLimits
+    period : float
+        Largest time between points, s.
+
+    """
+
+    name: ClassVar[str] = 'speed of motion'
+    start: StartState
+    active: Trajectory
+    ratio: float
+    limits: MotionLimits
+    period: float
+
+    def run(self, solver: Solver) -> PathRate:
+        """Plan; raise TrajectoryError if the limits cannot be kept, or it collides."""
+        changed = plan_path_rate(solver.chain, self.active, self.start, self.ratio, self.limits,
+                                 self.period)
+        require_free(solver.collisions, changed.trajectory)
+        return changed
+
+
 Call = (SolveCall | DirectCall | DetourCall | PathCall | SequenceCall | ReceivedCall | PauseCall
-        | ResumeCall)
+        | ResumeCall | RateCall)
 
 
 class Raised(NamedTuple):
@@ -359,7 +394,7 @@ class MadeCall(NamedTuple):
     call : Call
     solver : Solver
         With the chain and the collision model.
-    outcome : Result, Trajectory, PathPlan, SequencePlan, PathStop or Raised
+    outcome : Result, Trajectory, PathPlan, SequencePlan, PathStop, PathRate or Raised
 
     """
 

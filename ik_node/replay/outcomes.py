@@ -11,6 +11,7 @@ import numpy as np
 
 from ik_node.errors import Reason
 from ik_node.motion.motion_sequence import SequencePlan
+from ik_node.motion.path_rate import PathRate
 from ik_node.motion.path_stop import PathStop
 from ik_node.motion.tool_path.plan import PathPlan
 from ik_node.motion.trajectory import Trajectory
@@ -20,8 +21,8 @@ from ik_node.solver.result import Result
 TIMED_SENTENCES = Reason.SOLVED, Reason.DEADLINE  # they tell how long the solver took
 
 
-def outcome_values(outcome: Result | Trajectory | PathPlan | SequencePlan | PathStop | Raised
-                   ) -> dict[str, Any]:
+def outcome_values(outcome: Result | Trajectory | PathPlan | SequencePlan | PathStop | PathRate
+                   | Raised) -> dict[str, Any]:
     """Return numbers, arrays and sentences of an outcome that another run has to give, too."""
     if isinstance(outcome, Raised):
         return {'raised': outcome._asdict()}
@@ -35,6 +36,8 @@ def outcome_values(outcome: Result | Trajectory | PathPlan | SequencePlan | Path
         return {**outcome_values(outcome.trajectory), 'ends': outcome.ends}
     if isinstance(outcome, PathStop):
         return {**outcome_values(outcome.trajectory), 'place': outcome.place}
+    if isinstance(outcome, PathRate):
+        return {**outcome_values(outcome.trajectory), 'ratio': outcome.ratio}
     if isinstance(outcome, PathPlan):
         why = outcome.interruption
         return {**outcome_values(outcome.trajectory), 'fraction': outcome.fraction,

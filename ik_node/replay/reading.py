@@ -30,6 +30,7 @@ from ik_node.replay.calls import (
     DirectCall,
     PathCall,
     PauseCall,
+    RateCall,
     ReceivedCall,
     ResumeCall,
     Rounds,
@@ -223,6 +224,11 @@ def _resume(entry: Entry, chain: Chain) -> ResumeCall:
                       entry['place'].number(), _limits(entry['limits'], chain), _period(entry))
 
 
+def _rate(entry: Entry, chain: Chain) -> RateCall:
+    return RateCall(_start(entry['start'], chain), _trajectory(entry['active'], chain),
+                    entry['ratio'].number(), _limits(entry['limits'], chain), _period(entry))
+
+
 CALL_READERS: Mapping[str, Callable[[Entry, Chain], Call]] = {
     SolveCall.name: _solve,
     DirectCall.name: _direct,
@@ -232,6 +238,7 @@ CALL_READERS: Mapping[str, Callable[[Entry, Chain], Call]] = {
     ReceivedCall.name: _received,
     PauseCall.name: _pause,
     ResumeCall.name: _resume,
+    RateCall.name: _rate,
 }
 
 

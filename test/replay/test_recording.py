@@ -32,6 +32,7 @@ from ik_node.replay.calls import (
     PathCall,
     PauseCall,
     Raised,
+    RateCall,
     ReceivedCall,
     ResumeCall,
     Rounds,
@@ -152,6 +153,10 @@ def log():
     assert stop is not None
     assert attempted(ResumeCall(at(stop.trajectory.end), motion, stop.place, allowed, PERIOD_S),
                      solver, log) is not None
+    rate = RateCall(StartState.from_motion(motion, 0.1, 0.05), motion, 0.5, limits(chain, 3.0),
+                    PERIOD_S)
+    assert attempted(rate, solver, log) is not None
+    assert attempted(replace(rate, ratio=9.0, limits=allowed), solver, log) is None
     wide = limits(chain, 3.0)
     wide = replace(wide, acceleration=2.0 * wide.acceleration, jerk=2.0 * wide.jerk)
     assert attempted(ReceivedCall(at(LEFT + 1e-3), motion, 0.01, wide), solver, log) is not None

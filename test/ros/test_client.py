@@ -329,12 +329,14 @@ def test_a_pause(system, arm):
     """The goal stays open, and is reached later; without one there is nothing to pause."""
     with pytest.raises(ClientError, match='no goal is on its way'):
         arm.pause().wait(10.0)
-    assert system.set_parameters('/ik_node', {'motion.velocity_scale': 0.2}).successful
+    with pytest.raises(ClientError, match='motion.velocity_scale'):
+        arm.set_speed(2.0).wait(10.0)
+    arm.set_speed(0.2).wait(10.0)
     goal = arm.joints([READY[0] + 1.0, *READY[1:]])
     system.wait(lambda: system.states
                 and abs(system.states[-1][1].position[0] - READY[0]) > 0.1)
     assert 'at rest' in arm.pause().wait(10.0)
-    assert system.set_parameters('/ik_node', {'motion.velocity_scale': 1.0}).successful
+    arm.set_speed(1.0).wait(10.0)
     system.wait(lambda: not any(system.states[-1][1].velocity), what='rest')
     assert not goal.done and goal.latest.reason == 'PAUSED'
     assert abs(latest(system)[0] - READY[0] - 1.0) > 0.1

@@ -1,0 +1,130 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""A motion under way becomes slower or faster on its path."""
+
+from dataclasses import replace
+
+from answers import tip_jacobian
+from motion_checker import Bounds, faults
+from nightly import samples
+import numpy as np
+import pytest
+import robots
+
+from ik_node.errors import TrajectoryError
+from ik_node.motion.limits import MotionLimits, TipLimits
+from ik_node.motion.path_rate import plan_path_rate
+from ik_node.motion.point_to_point import plan_point_to_point
+from ik_node.motion.sampling import states_at
+from ik_node.motion.start_state import StartState
+from ik_node.motion.trajectory import MotionState
+
+MOTIONS = samples(usual=15, nightly=200)
+PERIOD = 0.02
+LOOK_AHEAD_S = 0.05
+
+
+def limits_of(chain):
+    """Return limits of motions."""
+    ones = np.ones(chain.n)
+    return MotionLimits(chain.lower, chain.upper, 1.2 * ones, 2.0 * ones, 20.0 * ones)
+
+
+def motion(name, rng):
+    """Return a chain, and a motion from rest between two random postures."""
+    chain = robots.chain(name)
+    q, q_goal = robots.random_postures(chain, 2, int(rng.integers(1 << 30)))
+    return chain, plan_point_to_point(
+        chain.joint_names, StartState.from_state(MotionState.at_rest(q)), q_goal,
+        limits_of(chain).scaled(0.5), 0.1)
+
+
+def dense(trajectory):
+    """Return states (m, 3, n) all along a motion."""
+    return states_at(trajectory, np.linspace(0.0, trajectory.duration, 4000))
+
+
+def sound(trajectory, limits):
+    """Return whether a checker that shares no code finds nothing, in the jerk as well."""
+    # Between the points of the motion before a hundredth more is seen.
+    return not faults(trajectory, Bounds(limits.lower, limits.upper, limits.velocity,
+                                         limits.acceleration, 1.02 * limits.jerk))
+
+
+@pytest.mark.parametrize('name', ['six_axis_arm', 'panda'])
+def test_slower_and_as_fast_again(name):
+    """On the path, within the limits, to the same end; as long as the ratios say."""
+    rng, regained = np.random.default_rng(5), 0
+    for _ in range(MOTIONS):
+        chain, active = motion(name, rng)
+        limits, path = limits_of(chain), dense(active)[:, 0]
+        start = StartState.from_motion(active, 0.2 * active.duration, LOOK_AHEAD_S)
+        slow, ratio = plan_path_rate(chain, active, start, 0.4, limits, PERIOD)
+        assert ratio == 0.4 and sound(slow, limits)
+        left = active.duration - start.elapsed
+        assert left < slow.duration < left / 0.4
+        rest = dense(slow)
+        half = rest[len(rest) // 2:]
+        assert np.array_equal(slow.end, active.end)
+        assert np.abs(half[:, 1]).max() < 0.42 * np.abs(dense(active)[:, 1]).max()
+        off = [np.abs(path - q).max(axis=1).min() for q in rest[::80, 0]]
+        assert max(off) < 2e-3
+        start = StartState.from_motion(slow, 0.3 * slow.duration, LOOK_AHEAD_S)
+        try:
+            fast, ratio = plan_path_rate(chain, slow, start, 2.5, limits, PERIOD)
+        except TrajectoryError:  # its acceleration is that of the motion before, or it is over
+            continue
+        regained += 1
+        assert sound(fast, limits) and 1.0 < ratio <= 2.5
+        assert fast.duration < 0.95 * (slow.duration - start.elapsed)
+        assert max(np.abs(path - q).max(axis=1).min() for q in dense(fast)[::80, 0]) < 2e-3
+    assert regained > 0.6 * MOTIONS
+
+
+def test_no_faster_than_the_limits():
+    """A motion that takes all of the acceleration cannot be faster on its path."""
+    chain, active = motion('six_axis_arm', np.random.default_rng(6))
+    start = StartState.from_motion(active, 0.2 * active.duration, LOOK_AHEAD_S)
+    with pytest.raises(TrajectoryError, match='cannot be changed within the limits'):
+        plan_path_rate(chain, active, start, 2.0, limits_of(chain), PERIOD)
+    # At the switches of its jerk it can hardly be slowed down, either; then it is not.
+    fastest = plan_point_to_point(
+        chain.joint_names, StartState.from_state(MotionState.at_rest(active.start.q)), active.end,
+        limits_of(chain), 0.1)
+    start = StartState.from_motion(fastest, 0.1 * fastest.duration, LOOK_AHEAD_S)
+    try:
+        slow, _ = plan_path_rate(chain, fastest, start, 0.4, limits_of(chain), PERIOD)
+        assert sound(slow, limits_of(chain))
+    except TrajectoryError as error:
+        assert 'jerk' in str(error)
+
+
+def test_the_tip_keeps_its_speed():
+    """By Pinocchio's Jacobian: as fast as the tip may be, not as fast as is wanted."""
+    chain, active = motion('six_axis_arm', np.random.default_rng(9))
+    start = StartState.from_motion(active, 0.1 * active.duration, LOOK_AHEAD_S)
+    slow, _ = plan_path_rate(chain, active, start, 0.2, limits_of(chain), PERIOD)
+
+    def fastest(trajectory):
+        return max(np.linalg.norm((tip_jacobian('six_axis_arm', q) @ qd)[:3])
+                   for q, qd, _ in dense(trajectory)[::20])
+
+    start = StartState.from_motion(slow, 0.4 * slow.duration, LOOK_AHEAD_S)
+    rest = states_at(slow, np.linspace(start.elapsed, slow.duration, 200))
+    speed = 1.5 * max(np.linalg.norm((tip_jacobian('six_axis_arm', q) @ qd)[:3])
+                      for q, qd, _ in rest)
+    limits = replace(limits_of(chain), tip=TipLimits(speed=speed))
+    fast, ratio = plan_path_rate(chain, slow, start, 3.0, limits, PERIOD)
+    assert 1.1 < ratio < 1.6 and fastest(fast) < speed * (1.0 + 1e-3)
+
+
+def test_when_there_is_nothing_to_change():
+    """A motion at its end, one that is not followed, and a change that is too small."""
+    chain, active = motion('six_axis_arm', np.random.default_rng(7))
+    limits = limits_of(chain)
+    late = StartState.from_motion(active, active.duration - 0.1, LOOK_AHEAD_S)
+    with pytest.raises(TrajectoryError, match='over before'):
+        plan_path_rate(chain, active, late, 0.5, limits, PERIOD)
+    rest = StartState.from_state(MotionState.at_rest(active.end))
+    with pytest.raises(TrajectoryError, match='not known'):
+        plan_path_rate(chain, active, rest, 0.5, limits, PERIOD)
