@@ -38,15 +38,29 @@ class TipWay:
                 float(self.lengths[-1] - np.interp(elapsed, self.times, self.lengths)))
 
     def passed_at(self, points: np.ndarray) -> np.ndarray:
-        """
-        Return when (s) the tip passes nearest to each of some points (k, 3), in their order.
+        """Return when (s) the tip passes nearest to each of some points (k, 3), in their order."""
+        return passing_times(self.times, self.positions, points)
 
-        The last of them is passed at the end.
-        """
-        first, passed = 0, []
-        for point in points:
-            away = np.linalg.norm(self.positions[first:] - point, axis=1)
-            first += int(away.argmin())
-            passed.append(self.times[first])
-        passed[-1] = self.times[-1]
-        return np.array(passed)
+
+def passing_times(times: np.ndarray, positions: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """
+    Return when (k,), s, something passes nearest to each of some points, in their order.
+
+    The last of them is passed at the end.
+
+    Parameters
+    ----------
+    times : (m,) array
+        s.
+    positions : (m, d) array
+        Where it is then: of the tip, or joint positions.
+    points : (k, d) array
+
+    """
+    first, passed = 0, []
+    for point in points:
+        away = np.linalg.norm(positions[first:] - point, axis=1)
+        first += int(away.argmin())
+        passed.append(times[first])
+    passed[-1] = times[-1]
+    return np.array(passed)

@@ -15,8 +15,12 @@ from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
 
 from ik_node.errors import GoalError, Reason
+from ik_node.motion.interpolation import positions_at
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.motion_sequence import SequencedMotion, SequencePlan
+from ik_node.motion.tip_speed import MAX_TIP_POINTS
+from ik_node.motion.tip_way import passing_times
+from ik_node.motion.trajectory import Trajectory
 from ik_node.node.goal_conversion import GoalConversion
 from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask
@@ -50,6 +54,8 @@ class OpenSequence:
         The latest; None until there is one.
     told : int
         Index of the motion that was told last; -1 before.
+    sent : Trajectory or None
+        The trajectory of which `passed` says when (s) the motions end on it, (k,).
 
     """
 
@@ -57,6 +63,18 @@ class OpenSequence:
     handle: ServerGoalHandle
     plan: SequencePlan | None = None
     told: int = -1
+    sent: Trajectory | None = None
+    passed: np.ndarray | None = None
+
+    def under_way(self, trajectory: Trajectory, time: float) -> int:
+        """Return the index of the motion that is under way `time` s on what was sent."""
+        if trajectory is not self.sent:
+            # Also of a motion that was paused, or whose speed was changed.
+            times = np.linspace(0.0, trajectory.duration, MAX_TIP_POINTS)
+            ends = positions_at(self.plan.trajectory, np.array(self.plan.ends))
+            self.sent, self.passed = trajectory, passing_times(
+                times, positions_at(trajectory, times), ends)
+        return min(int(np.searchsorted(self.passed, time)), len(self.passed) - 1)
 
 
 class MotionSequences:
@@ -123,9 +141,8 @@ class MotionSequences:
             if sequence.plan is None or sequence.task.sent is None or robot is None \
                     or robot.course is None:
                 continue
-            ends, elapsed = sequence.plan.ends, monotonic() - robot.course.began
-            index = min(int(np.searchsorted(ends, elapsed)), len(ends) - 1)
-            if index > sequence.told:  # of a motion that was paused, time begins anew
+            index = sequence.under_way(robot.course.trajectory, monotonic() - robot.course.began)
+            if index > sequence.told:
                 sequence.told = index
                 self._server.tell(sequence.handle, current_primitive_index=index)
         if not self._open:

@@ -175,6 +175,20 @@ def test_cancelled_and_superseded(arm):
     assert probe.final(stamp)['state'] == 'reached'
 
 
+def test_the_feedback_knows_of_another_speed(arm):
+    """The second motion is told of when it begins, though the first took longer than planned."""
+    probe = arm.probe
+    slow, usual = ({'motion.velocity_scale': scale} for scale in (0.05, 0.5))
+    handle = arm.begin(motion(PTP, joints=AWAY), motion(PTP, joints=READY))
+    probe.wait(lambda: np.abs(latest(probe) - READY).max() > 0.05, what='a motion')
+    assert probe.set_parameters('/ik_node', slow).successful
+    probe.wait(lambda: 1 in arm.told, 60.0, 'the second motion')
+    assert np.abs(latest(probe) - AWAY).max() < 0.1
+    assert probe.set_parameters('/ik_node', usual).successful
+    status, code, sentence = arm.end(handle)
+    assert (status, code) == (GoalStatus.STATUS_SUCCEEDED, 0), sentence
+
+
 def test_the_example_of_the_documents(arm):
     """The goal of the how-to is done as it stands there."""
     (block,) = [block for block in blocks('bash')
