@@ -18,9 +18,10 @@ Writes a table (Markdown), the numbers (JSON) and pictures (PNG) into a folder.
 METHOD_NAMES = (
     'damped', 'pseudo_inverse', 'right_pseudo_inverse', 'left_pseudo_inverse',
     'pseudo_inverse_lu', 'damped_least_squares', 'null_space', 'transpose',
-    'alternative_jacobian', 'extended_square', 'extended_pairwise', 'ccd', 'levenberg_marquardt',
+    'alternative_jacobian', 'extended_square', 'extended_pairwise', 'lagrange',
+    'law_of_cosines', 'ccd', 'levenberg_marquardt',
     'bfgs', 'conjugate_gradient')
-LIMIT_MODES = ('clamp', 'penalty', 'variables')
+LIMIT_MODES = ('clamp', 'penalty', 'slack', 'variables')
 
 
 def parse(argv: list[str]) -> argparse.Namespace:

@@ -10,6 +10,7 @@ from ik_node.textbook.options import ClassicOptions
 from ik_node.textbook.problem import Point, Problem
 
 DIFFERENCE_STEP = 1e-5    # step of the central difference of J, rad or m
+FULL_WISH_M = 0.3         # way of the tip on which the elements go to the preferred posture
 NORMAL_FLOOR_M2 = 1e-14  # keeps the normal equations regular if a joint does not move the tip
 
 
@@ -59,18 +60,24 @@ def _curvature(problem: Problem, point: Point, eta: np.ndarray, mu: np.ndarray) 
 
 def extended_pairwise(problem: Problem, point: Point, options: ClassicOptions) -> np.ndarray:
     """
-    ``(A^T A) dq = A^T b`` by LU, ``A = [w P; J]``, ``b = [0; e]``.
+    ``(A^T A) dq = A^T b`` by LU, ``A = [w P; J]``, ``b = [w d; e]``.
 
     P has a block of rows for each basic element of two successive links: the motion
-    of the end of the second relative to the start of the first, with target zero.  So
-    the elements share the motion, and none jumps out of a stretched posture, where J
-    alone is singular (Soch and Lorencz 2005, section 2, eq. 8-10).  The paper has
-    planar chains and positions; here the rows follow the goal: position,
+    of the end of the second relative to the start of the first, with the wish d.  So the
+    elements share the motion, and none jumps out of a stretched posture, where J alone is
+    singular (Soch and Lorencz 2005, section 2, eq. 8-10).  The paper tries d = 0, and leaves to
+    future work how d is derived from the change of the tip.  Here it is
+    ``d = c |e| / FULL_WISH_M P (preferred - q)``, by `correction` c: while the tip goes its way,
+    the elements go towards those of a preferred posture.
+
+    The paper has planar chains and positions; here the rows follow the goal: position,
     orientation or both.  A joint that does not change these rows, such as the last one
     for a position on its axis, does not move.
     """
-    A = np.vstack([options.pair_weight * element_rows(problem, point), point.J])
-    b = np.concatenate([np.zeros(len(A) - len(point.e)), point.e])
+    P = options.pair_weight * element_rows(problem, point)
+    share = min(1.0, float(np.linalg.norm(point.e)) / FULL_WISH_M)  # of the way that the tip goes
+    wish = options.correction * share * (P @ (problem.preferred - point.x))
+    A, b = np.vstack([P, point.J]), np.concatenate([wish, point.e])
     return np.linalg.solve(A.T @ A + NORMAL_FLOOR_M2 * np.eye(A.shape[1]), A.T @ b)
 
 

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from ik_node.textbook import extended_jacobian, iterations, minimisers, steps
 from ik_node.textbook.ccd import ccd
 from ik_node.textbook.iterations import by_steps, Iteration
+from ik_node.textbook.lagrange import lagrange
 from ik_node.textbook.options import Limits
+from ik_node.textbook.two_link import law_of_cosines
 
 
 @dataclass(frozen=True)
@@ -35,24 +37,27 @@ class Method:
         Supported range of the number of joints minus the number of task rows.
     rests : bool
         Whether it continues after the goal is reached, until it comes to rest.
+    arms : str
+        For which arms it is; empty: for any.
 
     """
 
     iterate: Iteration
     summary: str
     source: str
-    limits: tuple[Limits, ...] = tuple(Limits)
+    limits: tuple[Limits, ...] = (Limits.CLAMP, Limits.PENALTY, Limits.VARIABLES)
     max_iterations: int = 100
     patience: int = 10
     least_spare: int = -1000
     most_spare: int = 1000
     rests: bool = False
+    arms: str = ''
 
 
 TEXTBOOK_METHODS: dict[str, Method] = {
     'pseudo_inverse': Method(
         by_steps(steps.pseudo_inverse), 'V S^+ U^T e by singular values',
-        'Whitney 1969; Golub and Kahan 1965'),
+        'Whitney 1969; Golub and Kahan 1965', tuple(Limits)),
     'right_pseudo_inverse': Method(
         by_steps(steps.right_pseudo_inverse), 'J^T (J J^T)^-1 e',
         'Whitney 1969; Parent 2012, eq. 5.21', (Limits.CLAMP, Limits.VARIABLES),
@@ -66,7 +71,7 @@ TEXTBOOK_METHODS: dict[str, Method] = {
         least_spare=0),
     'damped_least_squares': Method(
         by_steps(steps.damped_least_squares), 'J^T (J J^T + lambda^2 I)^-1 e, lambda adapted',
-        'Wampler 1986; Nakamura and Hanafusa 1986; Maciejewski and Klein 1988'),
+        'Wampler 1986; Nakamura and Hanafusa 1986; Maciejewski and Klein 1988', tuple(Limits)),
     'null_space': Method(
         iterations.null_space, 'J^+ e + (J^+ J - I) z, z towards a preferred posture',
         'Liegeois 1977; Parent 2012, eq. 5.28', (Limits.CLAMP,), 200, 200, rests=True),
@@ -83,15 +88,23 @@ TEXTBOOK_METHODS: dict[str, Method] = {
         by_steps(extended_jacobian.extended_pairwise),
         'rows for each pair of links, normal equations',
         'Soch and Lorencz 2005, section 2', (Limits.CLAMP,), 1000, 50),
+    'lagrange': Method(
+        lagrange, 'best posture at the goal by multipliers, 2 n smaller problems at limits',
+        'Korein and Badler 1982; Soch and Lorencz 2005, section 1.4', (Limits.CLAMP,), 5000, 5000,
+        rests=True),
+    'law_of_cosines': Method(
+        law_of_cosines, 'two links in a plane, in closed form', 'Parent 2012, section 5.3.1',
+        (Limits.CLAMP,), arms='two revolute joints with parallel axes'),
     'ccd': Method(
         ccd, 'each joint in turn to its own best, tip to base',
         'Wang and Chen 1991; Welman 1993', (Limits.CLAMP,), 2000, 100),
     'levenberg_marquardt': Method(
         minimisers.levenberg_marquardt, '(J^T J + mu I)^-1 J^T e, mu by the gain',
-        'Levenberg 1944; Marquardt 1963; Nielsen 1999', patience=20),
+        'Levenberg 1944; Marquardt 1963; Nielsen 1999', tuple(Limits), patience=20),
     'bfgs': Method(
         minimisers.by_scipy('BFGS', 'L-BFGS-B'), 'quasi-Newton on |e|^2 / 2, by scipy',
-        'Nocedal and Wright 2006, chapter 6', tuple(reversed(Limits)), 500, 100),
+        'Nocedal and Wright 2006, chapter 6',
+        (Limits.VARIABLES, Limits.PENALTY, Limits.CLAMP), 500, 100),
     'conjugate_gradient': Method(
         minimisers.by_scipy('CG'), 'conjugate gradients on |e|^2 / 2, by scipy',
         'Polak and Ribiere 1969; Nocedal and Wright 2006, chapter 5',

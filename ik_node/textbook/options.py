@@ -18,6 +18,7 @@ class Limits(str, Enum):
 
     CLAMP = 'clamp'          # each iterate is clipped to the limits
     PENALTY = 'penalty'      # a cost for passing a limit; the result is clipped
+    SLACK = 'slack'          # q - y_l^2 = lower and q + y_u^2 = upper, with y_l, y_u unbounded
     VARIABLES = 'variables'  # q = middle + half range * sin(u), with u unbounded
 
 
@@ -63,7 +64,9 @@ class ClassicOptions:
         Number of steps with null-space control.
     correction : float
         Fraction of the step to the best posture that the square extended Jacobian
-        takes; 0 keeps the projected gradient of the posture criterion from the start.
+        takes; 0 keeps the projected gradient of the posture criterion from the start.  For
+        the pairwise form, fraction of the way to the preferred posture that is wished for the
+        elements; 0 wishes that they do not move.
     pair_weight : float
         Weight w of the rows for the pairs of links in the pairwise extended Jacobian.
         The paper starts with 1, which is slower and shares the motion more evenly.

@@ -24,9 +24,11 @@ class Point:
     Attributes
     ----------
     x : (n,) array
-        The unknowns: joint positions, or the angles u of the change of variables.
+        The unknowns: joint positions, or the angles u of the change of variables; with slack
+        variables the joint positions, then y_l and y_u of the bounded joints.
     e : (r + p,) array
-        Residual of the task (m), then with penalties one row per limit that is passed.
+        Residual of the task (m), then with penalties one row per limit that is passed, with
+        slack variables one row per limit.
     J : (r + p, n) array
         A step dx changes ``e`` to ``e - J dx``, to first order.
     task : TaskPoint
@@ -89,6 +91,11 @@ class Problem:
     def unknowns(self, q: np.ndarray) -> np.ndarray:
         """Return the unknowns x (n,) of `q` clipped to the limits."""
         q = self.inside(q)
+        if self.limits is Limits.SLACK:
+            chain, least = self.task.chain, START_MARGIN * self.half
+            return np.concatenate([q, *(
+                np.sqrt(np.maximum(room, least))[self.bounded]
+                for room in (q - chain.lower, chain.upper - q))])
         if self.limits is not Limits.VARIABLES:
             return q
         part = np.divide(q - self.middle, self.half, out=np.zeros_like(q),
@@ -103,6 +110,8 @@ class Problem:
             q = self.inside(np.where(self.bounded, self.middle + self.half * np.sin(x), x))
             point = self.task.at(q)
             return Point(x, point.e, point.J * self.slope(x), point)
+        if self.limits is Limits.SLACK:
+            return self._with_slack(x)
         point = self.task.at(x)
         if self.limits is Limits.CLAMP:
             return Point(x, point.e, point.J, point)
@@ -110,6 +119,21 @@ class Problem:
         passed = over != 0.0
         return Point(x, np.concatenate([point.e, -(self._penalty * over)[passed]]),
                      np.vstack([point.J, np.diag(self._penalty)[passed]]), point)
+
+    def _with_slack(self, x: np.ndarray) -> Point:
+        """Return the iterate whose unknowns are joint positions and slack variables."""
+        n, b = self.task.chain.n, int(self.bounded.sum())
+        q, y_lower, y_upper = np.split(x, [n, n + b])
+        point, weight = self.task.at(q), self._penalty[self.bounded]
+        lower, upper = self.task.chain.lower[self.bounded], self.task.chain.upper[self.bounded]
+        rows = np.zeros((2 * b, len(x)))
+        for k, joint in enumerate(np.flatnonzero(self.bounded)):
+            rows[k, [joint, n + k]] = weight[k], -2.0 * weight[k] * y_lower[k]
+            rows[b + k, [joint, n + b + k]] = weight[k], 2.0 * weight[k] * y_upper[k]
+        off = np.concatenate([weight * (q[self.bounded] - y_lower**2 - lower),
+                              weight * (q[self.bounded] + y_upper**2 - upper)])
+        J = np.hstack([point.J, np.zeros((len(point.e), 2 * b))])
+        return Point(x, np.concatenate([point.e, -off]), np.vstack([J, rows]), point)
 
     def slope(self, x: np.ndarray) -> np.ndarray:
         """Return dq/dx (n,)."""

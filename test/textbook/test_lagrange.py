@@ -1,0 +1,95 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The best posture by Lagrange multipliers, against scipy's constrained minimiser."""
+
+from nightly import samples
+import numpy as np
+import pytest
+import robots
+from scipy.optimize import minimize
+
+from ik_node.solver.goal import Goal
+from ik_node.textbook.attempt import descend, Ending
+from ik_node.textbook.lagrange import multipliers
+from ik_node.textbook.options import ClassicOptions, Limits
+from ik_node.textbook.problem import Problem
+from ik_node.textbook.task import Task
+
+COUNT = samples(usual=6, nightly=40)
+
+
+def criterion(chain, q):
+    """Return the normalised distance to the middle of the limits, as the method has it."""
+    return 0.5 * float((((q - chain.middle) / (chain.upper - chain.lower)) ** 2).sum())
+
+
+def best_by_scipy(name, goal, q):
+    """Return the least criterion that scipy finds at the position of a goal, from q."""
+    chain, reference = robots.chain(name), robots.reference(name)
+
+    def position(x):
+        return reference.pose(chain.base_link, chain.tip_link, robots.positions(chain, x))[:3, 3]
+
+    found = minimize(lambda x: criterion(chain, x), q, method='SLSQP',
+                     bounds=list(zip(chain.lower, chain.upper)),
+                     constraints={'type': 'eq', 'fun': lambda x: position(x)
+                                  - goal.T_base_tip[:3, 3]},
+                     options={'ftol': 1e-14, 'maxiter': 300})
+    return criterion(chain, found.x) if found.success else np.inf
+
+
+@pytest.mark.parametrize('name', ['panda', 'six_axis_arm'])
+def test_no_posture_nearby_is_better(name):
+    """From the answer scipy finds none; from the seed none that is much better in the median."""
+    chain, gaps = robots.chain(name), []
+    for q, seed in zip(robots.random_postures(chain, COUNT, 3),
+                       robots.random_postures(chain, COUNT, 4)):
+        seed = q + 0.15 * (seed - q)
+        goal = Goal.position(robots.reference(name).pose(
+            chain.base_link, chain.tip_link, robots.positions(chain, q))[:3, 3])
+        attempt = descend('lagrange', chain, goal, seed)
+        assert attempt.ending in (Ending.CONVERGED, Ending.RESTING)
+        if not attempt.converged:
+            continue
+        mine = criterion(chain, attempt.q)
+        assert mine < best_by_scipy(name, goal, attempt.q) + 1e-6
+        gaps.append(mine - best_by_scipy(name, goal, seed))
+    assert len(gaps) >= 0.8 * COUNT and np.median(gaps) < 1e-3
+
+
+def test_the_conditions_of_lagrange_hold():
+    """At a minimum off all limits the gradient is a combination of the rows of J."""
+    chain, seen = robots.chain('panda'), 0
+    for q in robots.random_postures(chain, COUNT, 5):
+        goal = Goal.position(robots.reference('panda').pose(
+            chain.base_link, chain.tip_link, robots.positions(chain, q))[:3, 3])
+        attempt = descend('lagrange', chain, goal, q)
+        if (attempt.q <= chain.lower).any() or (attempt.q >= chain.upper).any():
+            continue
+        problem = Problem(Task(chain, goal, 0.3), Limits.CLAMP, ClassicOptions())
+        J = robots.reference('panda').jacobian(
+            chain.base_link, chain.tip_link, robots.positions(chain, attempt.q))[:3]
+        gradient = problem.posture_gradient(attempt.q)
+        mu = np.linalg.lstsq(J.T, -gradient, rcond=None)[0]
+        assert np.abs(gradient + J.T @ mu).max() < 1e-6
+        near = problem.at(attempt.q + 1e-4)
+        assert multipliers(problem, near) == pytest.approx(mu, abs=5e-3)
+        seen += 1
+    assert seen > 0.5 * COUNT
+
+
+def test_a_limit_becomes_a_smaller_problem():
+    """A joint whose best value is beyond its limit rests at it, the others at their best."""
+    chain = robots.chain('panda')
+    q = robots.random_postures(chain, 1, 8)[0]
+    goal = Goal.position(robots.reference('panda').pose(
+        chain.base_link, chain.tip_link, robots.positions(chain, q))[:3, 3])
+    free = descend('lagrange', chain, goal, q)
+    k = 2
+    upper = chain.upper.copy()
+    upper[k] = free.q[k] - 0.2
+    narrow = chain.with_limits(upper=upper)
+    options = ClassicOptions(preferred=tuple(chain.middle))
+    held = descend('lagrange', narrow, goal, np.minimum(q, upper), options)
+    assert held.converged and held.q[k] == pytest.approx(upper[k], abs=1e-9)
+    assert criterion(chain, held.q) > criterion(chain, free.q)
