@@ -40,7 +40,7 @@ REST = {
     'command_line': 'arguments and help of each program, packages that are missing',
     'model': 'what the URDF draws, named poses, plain YAML',
     'kinematics': 'every link, the textbook Jacobians and their derivatives, singularities',
-    'collision': 'bodies of links and objects, the scene',
+    'collision': 'bodies of links and objects, the scene, named tools',
     'solver': 'batches, offset wrists, names of branches, reachability by colour',
     'motion': 'ends of motions, lists of postures, the goal of the action',
     'motion/tool_path': 'lines, arcs, paths',

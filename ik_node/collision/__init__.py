@@ -40,6 +40,11 @@ if TYPE_CHECKING:  # for type checkers and completion; at run time __getattr__ i
         read_group_states as read_group_states,
         read_srdf as read_srdf,
     )
+    from ik_node.collision.tool_file import (
+        read_tools as read_tools,
+        Tool as Tool,
+        tools_from_yaml as tools_from_yaml,
+    )
 
 # Imported on first use, so that one part of the group does not load the others.
 _COLLISION_MODULES = {
@@ -54,6 +59,7 @@ _COLLISION_MODULES = {
     'Scene': 'scene',
     'SceneObject': 'scene',
     'SceneSnapshot': 'scene',
+    'Tool': 'tool_file',
     'arm_bodies': 'bodies',
     'certify': 'certificate',
     'certify_edge': 'certificate',
@@ -61,8 +67,10 @@ _COLLISION_MODULES = {
     'read_group_states': 'srdf',
     'read_scene': 'scene_file',
     'read_srdf': 'srdf',
+    'read_tools': 'tool_file',
     'scene_from_yaml': 'scene_file',
     'scene_to_yaml': 'scene_file',
+    'tools_from_yaml': 'tool_file',
 }
 __all__ = list(_COLLISION_MODULES)
 

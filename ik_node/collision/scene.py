@@ -138,12 +138,15 @@ class Scene:
         Stands for '' as a frame.
     links : iterable of str
         The links of the robot.  Other frames are refused; if empty, none is.
+    tools : iterable of str
+        Names of tools, which objects may touch as they may touch links, and no object may have.
 
     """
 
-    def __init__(self, base_link: str = '', links: Iterable[str] = ()) -> None:
+    def __init__(self, base_link: str = '', links: Iterable[str] = (),
+                 tools: Iterable[str] = ()) -> None:
         self._base_link = base_link
-        self._links = tuple(links)
+        self._links, self._tools = tuple(links), tuple(tools)
         self._items: dict[str, SceneObject] = {}
         self._bodies: dict[str, Body] = {}
         self._link_pairs: Mapping[frozenset[str], bool] = {}
@@ -296,6 +299,8 @@ class Scene:
             raise ParameterError(f'{what} has no parts; remove it, or give at least one')
         if id in self._links:
             raise ParameterError(f'{what} has the name of a link of the robot; give another id')
+        if id in self._tools:
+            raise ParameterError(f'{what} has the name of a tool; give another id')
         self._replace(SceneObject(
             id, self._frame(frame, what), checked_part_pose(T, what),
             checked_parts(parts, what), checked_padding(padding, what)))
@@ -474,11 +479,12 @@ class Scene:
         if isinstance(names, str):
             raise ParameterError(f'the touch links of {what} are given as a sequence of names, '
                                  f'got the string {quote(names)}')
-        known = (*self._links, *self.objects)
+        known = (*self._links, *self._tools, *self.objects)
         for name in (names := tuple(names)):
             if not isinstance(name, str) or self._links and name not in known:
                 raise ParameterError(f'{what} may touch {quote(name)}, which is neither a link '
-                                     'nor an object' + did_you_mean(name, known))
+                                     'nor an object' + (' nor a tool' if self._tools else '')
+                                     + did_you_mean(name, known))
         return frozenset(names)
 
     def _check_count(self, id: str, count: int, hint: str = '') -> None:

@@ -25,9 +25,9 @@ Each object has one shape: box, cylinder, sphere, capsule, plane, mesh, points, 
 vertices) or parts.  ``xyz`` (m) with ``rpy`` (rad, fixed axes) or ``quat`` (x, y, z, w) is its
 pose in ``frame``, a link of the robot, by default the base link.  ``padding`` (m) is added all
 round.  ``attach`` lists the links that an object in the hand may touch; its frame is the link
-that holds it.  ``touch`` lists links and objects that any object may touch.  A mesh is found as
-the meshes of a URDF are: beside the file, or by package://.  Unknown keys, and keys that are
-given twice, are refused.
+that holds it.  ``touch`` lists links, objects and tools that any object may touch.  A mesh is
+found as the meshes of a URDF are: beside the file, or by package://.  Unknown keys, and keys that
+are given twice, are refused.
 """
 
 from __future__ import annotations
@@ -54,19 +54,20 @@ MAX_SCENE_BYTES = 16 * 2**20
 MAX_NORM_ERROR = 0.1  # of a quaternion, which is normalised
 PART_SHAPES = ('box', 'cylinder', 'sphere', 'capsule', 'plane', 'hull')
 OBJECT_SHAPES = (*PART_SHAPES, 'mesh', 'points', 'parts')
+RIGID_SHAPES = ('box', 'cylinder', 'sphere', 'capsule', 'hull', 'mesh')
 POSE_KEYS = ('xyz', 'rpy', 'quat')
 OBJECT_KEYS = (*POSE_KEYS, 'frame', 'padding', 'attach', 'touch')
 SHAPE_OPTIONS = {'mesh': ('scale',), 'points': ('voxel',)}  # keys of one shape alone
 
 
 def read_scene(path: str | Path, base_link: str = '', links: Iterable[str] = (),
-               search_paths: Sequence[str | Path] = ()) -> Scene:
+               search_paths: Sequence[str | Path] = (), tools: Iterable[str] = ()) -> Scene:
     """
     Return the scene of a YAML file.
 
     Parameters
     ----------
-    base_link, links
+    base_link, links, tools
         As for :class:`ik_node.collision.scene.Scene`.
     search_paths : sequence of paths
         Folders with meshes, as for :func:`ik_node.model.mesh_files.resolve`.
@@ -84,7 +85,7 @@ def read_scene(path: str | Path, base_link: str = '', links: Iterable[str] = (),
     except (OSError, ValueError) as error:
         raise ParameterError(f'cannot read the scene {quote(path, 300)}: '
                              f'{getattr(error, "strerror", None) or error}') from None
-    scene = Scene(base_link, links)
+    scene = Scene(base_link, links, tools)
     _add_yaml(scene, data, f'the scene {quote(path, 300)}', path.parent, search_paths)
     return scene
 
@@ -102,6 +103,37 @@ def scene_from_yaml(text: str, base_link: str = '', links: Iterable[str] = ()) -
     scene = Scene(base_link, links)
     _add_yaml(scene, text.encode('utf-8', errors='replace'), 'the scene', None, ())
     return scene
+
+
+def parts_of_shapes(entries: Any, folder: Path | None,
+                    search_paths: Sequence[str | Path] = ()) -> tuple[ConvexPart, ...]:
+    """
+    Return the parts of shapes that move together, such as those of a tool.
+
+    Parameters
+    ----------
+    entries : list of dict
+        Each with one of RIGID_SHAPES as an object of a scene has it, and ``xyz`` with ``rpy`` or
+        ``quat``.
+    folder : path or None
+        In which relative paths of meshes begin; None refuses them.
+    search_paths : sequence of paths
+        As for :func:`read_scene`.
+
+    Raises
+    ------
+    ParameterError
+        If it is no list, or an entry is not allowed.
+
+    """
+    if not isinstance(entries, list):
+        raise ParameterError(f'shapes is {shown(entries, 80)}; it must be a list of shapes, for '
+                             'example [{box: [0.1, 0.1, 0.2]}]')
+    scene = Scene()
+    for number, entry in enumerate(entries, start=1):
+        _shape(entry, RIGID_SHAPES, POSE_KEYS)
+        _add_entry(scene, f'shape {number}', entry, folder, search_paths)
+    return tuple(part for body in scene.bodies for part in body.parts)
 
 
 def scene_to_yaml(scene: Scene) -> str:

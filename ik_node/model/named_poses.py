@@ -103,9 +103,9 @@ class NamedPoses:
     notes: tuple[str, ...]
 
 
-def check_name(name: object) -> str:
+def check_name(name: object, what: str = 'a pose') -> str:
     """
-    Return the name of a pose.
+    Return the name of a pose, or of something else.
 
     Raises
     ------
@@ -114,9 +114,9 @@ def check_name(name: object) -> str:
 
     """
     if not isinstance(name, str):
-        raise ParameterError(f'the name {shown(name, 80)} of a pose is no text; put it in quotes')
+        raise ParameterError(f'the name {shown(name, 80)} of {what} is no text; put it in quotes')
     if not name.isprintable() or name != name.strip() or not 1 <= len(name) <= MAX_POSE_NAME:
-        raise ParameterError(f'the name {quote(name)} of a pose is not allowed; it must have 1 to '
+        raise ParameterError(f'the name {quote(name)} of {what} is not allowed; it must have 1 to '
                              f'{MAX_POSE_NAME} printable characters, with no blank at either end')
     return name
 
