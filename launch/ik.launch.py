@@ -52,6 +52,7 @@ LAUNCH_ARGUMENTS = {
     'frame_prefix': ('', 'prefix of the link names in TF, e.g. left/'),
     'named_poses': ('', 'YAML file of named poses, a path or package://PACKAGE/PATH, in which '
                     'more can be saved'),
+    'tools': ('', 'YAML file of named tools, a path or package://PACKAGE/PATH'),
     'use_sim_time': ('false', 'take the time from /clock', ('true', 'false')),
     'params_file': (str(SHARE_FOLDER / 'config/ik_node.yaml'), 'parameters of the nodes'),
 }
@@ -82,7 +83,8 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         return {name: value[name] for name in names if value[name]}
 
     links = asked('base_link', 'tip_link')
-    poses = {'named_poses_file': value['named_poses']} if value['named_poses'] else {}
+    files = {parameter: value[name] for name, parameter in (
+        ('named_poses', 'named_poses_file'), ('tools', 'tools_file')) if value[name]}
 
     def node(executable: str, *parameters: object, package: str = 'ik_node',
              **more: object) -> Node:
@@ -92,7 +94,7 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     nodes = [
         node('robot_state_publisher', description, asked('frame_prefix'),
              package='robot_state_publisher'),
-        node('ik_node', value['params_file'], description, links, poses,
+        node('ik_node', value['params_file'], description, links, files,
              asked('controller', 'frame_prefix'), {
                  'autostart': value['autostart'] == 'true',
                  'collision.ground': value['ground'] == 'true'},

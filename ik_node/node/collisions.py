@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -23,9 +24,15 @@ from ik_node.text import quote
 GROUND_DEPTH_M = 0.01  # below it, of links that do not move, that is worth a warning
 
 
-def load_scene(tree: Tree, chain: Chain, options: StartOptions) -> Scene:
+def load_scene(tree: Tree, chain: Chain, options: StartOptions,
+               tools: Iterable[str] = ()) -> Scene:
     """
     Return the scene of the scene file; an empty one without.
+
+    Parameters
+    ----------
+    tools : iterable of str
+        Names of the tools, which no object may have.
 
     Raises
     ------
@@ -33,8 +40,8 @@ def load_scene(tree: Tree, chain: Chain, options: StartOptions) -> Scene:
         If the scene file cannot be used.
 
     """
-    return read_scene(Path(options.scene_file), chain.base_link, tree.links) \
-        if options.scene_file else Scene(chain.base_link, tree.links)
+    return read_scene(Path(options.scene_file), chain.base_link, tree.links, tools=tools) \
+        if options.scene_file else Scene(chain.base_link, tree.links, tools)
 
 
 def load_collisions(tree: Tree, chain: Chain, options: StartOptions,

@@ -53,6 +53,7 @@ from ik_node.node.settings import make_settings, Settings, start_options
 from ik_node.node.stamp_check import StampCheck
 from ik_node.node.stream import Stream
 from ik_node.node.time_jumps import TimeJumps
+from ik_node.node.tools import ToolList
 from ik_node.ros.description import Description
 from ik_node.ros.node_parameters import other_than_default
 from ik_node.ros.parameters import IK_NODE
@@ -61,7 +62,7 @@ from ik_node.ros.status_messages import GoalState, home_text
 from ik_node.solver.goal import Goal
 from ik_node.text import quote
 
-TOOL_PARAMETERS = 'tool.position', 'tool.orientation'
+TOOL_PARAMETERS = 'tool.name', 'tool.position', 'tool.orientation'
 FLUSH_TIMEOUT_S = 0.5  # at the end, for each reader of trajectories or answers, and the disk
 
 
@@ -99,6 +100,7 @@ class Components:
         self._semantics = SemanticDescription(node, self._holder, self._options,
                                               self._take_semantics)
         self._named = PoseTable(node, self._options, self._semantics)
+        self._tools = ToolList(node, self._options)
         # Before the subscriptions: messages that arrive during preparation would be old.
         self._description = Description(node, values, self._take_model, self._busy)
         delay, self._jumps = CallbackDelay(node), TimeJumps(node)
@@ -147,21 +149,22 @@ class Components:
         chain = limited_chain(make_chain(tree, self._options.base_link, self._options.tip_link),
                               self._values)
         with compilation_told(logger.info):
-            scene = load_scene(tree, chain, self._options)
+            tools = self._tools.read(tree, chain)
+            scene = load_scene(tree, chain, self._options, tools)
             collisions = self._semantics.apply(
                 load_collisions(tree, chain, self._options, logger), tree)
-            settings = make_settings(self._values, chain, collisions, scene)
+            settings = make_settings(self._values, chain, collisions, scene, tools)
             chain = settings.solver.chain  # with the tool
             solved = settings.solver.solve(Goal(forward_kinematics(chain, chain.middle)),
                                            chain.middle)
             singular_values(chain, solved.q)
             warm_up(chain, settings.limits)
         self._named.load(chain)
-        before, robot = self._holder.robot, Robot(
-            tree, settings, collisions, scene)
+        before, robot = self._holder.robot, Robot(tree, settings, collisions, scene, tools)
         robot.astray = before is not None and before.astray  # the controller is the same
         self._holder.robot = robot
         self._scene_display.show()
+        self._tools.show(robot)
         forget_garbage()
         self._preparation.begin(chain, settings)
         for note in (*tree.notes, *ground_notes(settings)):
@@ -202,11 +205,12 @@ class Components:
             raise ParameterError(f'{", ".join(fixed)} cannot be changed while the node is '
                                  'configured; deactivate it and clean it up first')
         robot = self._holder.robot
-        if self._busy() and any(values[name] != self._values[name] for name in TOOL_PARAMETERS):
+        other_tool = any(values[name] != self._values[name] for name in TOOL_PARAMETERS)
+        if self._busy() and other_tool:
             raise ParameterError('the tool cannot be changed while the arm moves or has a goal; '
                                  'stop it, or wait until it rests')
         settings = None if robot is None \
-            else make_settings(values, robot.chain, robot.collisions, robot.scene)
+            else make_settings(values, robot.chain, robot.collisions, robot.scene, robot.tools)
         self._values = values
         if robot is None:
             self._description.retry()
@@ -216,10 +220,13 @@ class Components:
             self._scene_display.show()
             if other_speed:
                 self._motion.change_speed()
+            if other_tool:
+                self._tools.show(robot)
+                self._tools.warn_of_contact(robot, self._arm)
 
     def _with_scene(self, robot: Robot, scene: Scene) -> Settings:
         """Return the settings of a robot with a scene; in any thread."""
-        return make_settings(self._values, robot.chain, robot.collisions, scene)
+        return make_settings(self._values, robot.chain, robot.collisions, scene, robot.tools)
 
     # ---- services, and the end ----------------------------------------------
 

@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from time import monotonic
 
 import numpy as np
 
 from ik_node.collision.model import CollisionModel
 from ik_node.collision.scene import Scene
+from ik_node.collision.tool_file import Tool
 from ik_node.errors import IkNodeError, Reason
 from ik_node.model.chain import Chain
 from ik_node.model.urdf import Tree
@@ -31,6 +32,8 @@ class Robot:
         The objects around the arm.
     told_objects : set of str
         Ids of those that were told by messages.
+    tools : mapping of name to Tool
+        Those that the arm may have.
     joint_names : frozenset of str
         Of all joints of the description, the chain's and others.
     settings : Settings
@@ -47,12 +50,14 @@ class Robot:
     """
 
     def __init__(self, tree: Tree, settings: Settings,
-                 collisions: CollisionModel | None = None, scene: Scene | None = None) -> None:
+                 collisions: CollisionModel | None = None, scene: Scene | None = None,
+                 tools: Mapping[str, Tool] | None = None) -> None:
         self.tree = tree
         self.settings = settings
         self.collisions = collisions
         self.scene = Scene(self.chain.base_link, tree.links) if scene is None else scene
         self.told_objects: set[str] = set()
+        self.tools = tools or {}
         self.joint_names = frozenset(joint.name for joint in tree.joints)
         self.since = monotonic()
         self.course: ActiveTrajectory | None = None

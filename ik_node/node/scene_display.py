@@ -7,6 +7,7 @@ from __future__ import annotations
 from rclpy.node import Node
 from visualization_msgs.msg import Marker
 
+from ik_node.collision.ground import GROUND_NAME
 from ik_node.node.latched_markers import LatchedMarkers
 from ik_node.node.robot import Robot, RobotHolder
 from ik_node.ros.body_markers import (
@@ -51,8 +52,9 @@ class SceneDisplay:
         model = robot.settings.solver.collisions
         if model is None:
             return [everything]
-        ground = [body for body in model.objects if body.name not in robot.scene]
-        objects = [body for body in model.objects if body.name in robot.scene]
+        ground = [body for body in model.objects
+                  if body.name == GROUND_NAME and body.name not in robot.scene]
+        objects = [body for body in model.objects if body not in ground]
         boxes, others = page_box_markers(objects, base_link, self._prefix)
         return [everything, *body_markers(GROUND_NAMESPACE, ground, base_link, self._prefix),
                 *boxes, *body_markers(OBJECT_NAMESPACE, others, base_link, self._prefix)]

@@ -21,6 +21,7 @@ import numpy as np
 from ik_node.collision.ground import ground_body
 from ik_node.collision.model import CollisionModel
 from ik_node.collision.scene import Scene, SceneSnapshot
+from ik_node.collision.tool_file import Tool
 from ik_node.errors import ParameterError
 from ik_node.model.chain import Chain
 from ik_node.model.joint_values import one_per_joint
@@ -50,6 +51,7 @@ class StartOptions:
     tip_link: str
     frame_prefix: str
     named_poses_file: str
+    tools_file: str
     controller: str
     output: str
     tip_pose_rate: float
@@ -104,6 +106,8 @@ class Settings:
         s.
     start_tolerance : float
         Rad or m.
+    tool : Tool or None
+        The tool of the file that is mounted; None if the parameter tool.name is empty.
     tool_frame : str
         Which frame of goals is the present tool centre point.
     straight : bool
@@ -139,6 +143,7 @@ class Settings:
     sample_period: float
     handover_time: float
     start_tolerance: float
+    tool: Tool | None
     tool_frame: str
     straight: bool
     detour_time: float
@@ -182,8 +187,8 @@ def start_options(values: Values) -> StartOptions:
 
 
 def make_settings(values: Values, chain: Chain,
-                  collisions: CollisionModel | None = None,
-                  scene: Scene | None = None) -> Settings:
+                  collisions: CollisionModel | None = None, scene: Scene | None = None,
+                  tools: Mapping[str, Tool] | None = None) -> Settings:
     """
     Check the values of the node's parameters, by their names, against a chain.
 
@@ -192,15 +197,17 @@ def make_settings(values: Values, chain: Chain,
     chain : Chain
         Its tool is replaced by that of the values.
     collisions : CollisionModel, optional
-        Of the arm; the margin and the ground follow from the values.
+        Of the arm; the margin, the ground and the shape of the tool follow from the values.
     scene : Scene, optional
         The other objects.
+    tools : mapping of name to Tool, optional
+        Those that the arm may have.
 
     Raises
     ------
     ParameterError
-        If a list has the wrong length, a number does not suit, or a joint has
-        no velocity limit.
+        If a list has the wrong length, a number does not suit, a joint has no velocity limit, or
+        there is no such tool.
 
     """
     groups: dict[str, dict[str, Any]] = defaultdict(dict)
@@ -211,9 +218,10 @@ def make_settings(values: Values, chain: Chain,
             groups[group][field] = \
                 VALUE_CONVERSIONS[row.convert](chain, row.name, value) if row.convert else value
     surroundings = Surroundings(**groups['surroundings'])
-    chain = chain.with_tool(tool_pose(**groups['tool']))
+    tool, T_link_tool = _tool(tools or {}, **groups['tool'])
+    chain = chain.with_tool(T_link_tool)
     if collisions is not None:
-        collisions = _with_surroundings(collisions, scene, surroundings).with_tool(
+        collisions = _with_surroundings(collisions, scene, surroundings, tool).with_tool(
             chain.T_link_tool)
     solver = Solver(chain, collisions,
                     **groups['solver'])
@@ -229,19 +237,37 @@ def make_settings(values: Values, chain: Chain,
         paths=PathOptions(period=plain['sample_period'], **groups['paths']),
         following=FollowOptions(metres_per_radian=solver.options.metres_per_radian,
                                 preferred=tuple(solver.preferred), **groups['following']),
-        jogging=JogOptions(**groups['jogging']), monitor=monitor,
+        jogging=JogOptions(**groups['jogging']), monitor=monitor, tool=tool,
         thresholds=Thresholds(**groups['thresholds']), **plain)
 
 
+def _tool(tools: Mapping[str, Tool], name: str, position: tuple[float, ...],
+          orientation: tuple[float, ...]) -> tuple[Tool | None, np.ndarray]:
+    """Return the tool that is named, if one is, and the pose (4, 4) of its centre point."""
+    if not name:
+        return None, tool_pose(position, orientation)
+    if name not in tools:
+        known = ', '.join(map(quote, tools))
+        raise ParameterError(f'there is no tool {quote(name)}; ' + (
+            f'there are {known}' if known else 'there is none at all: start the node with the '
+            'parameter tools_file'))
+    if np.any(position) or np.any(orientation):
+        raise ParameterError(f'the tool {quote(name)} has a position and an orientation of its '
+                             'own; set tool.position and tool.orientation to zeros, or tool.name '
+                             "to ''")
+    return tools[name], tools[name].T_link_tool
+
+
 def _with_surroundings(collisions: CollisionModel, scene: Scene | None,
-                       surroundings: Surroundings) -> CollisionModel:
-    """Return the collision model with the objects, the margin and the ground that are set."""
-    return _model_among(collisions, None if scene is None else scene.snapshot, surroundings)
+                       surroundings: Surroundings, tool: Tool | None) -> CollisionModel:
+    """Return the model with the objects, the margin, the ground and the tool that are set."""
+    return _model_among(collisions, None if scene is None else scene.snapshot, surroundings,
+                        tool)
 
 
 @lru_cache(maxsize=1)
 def _model_among(collisions: CollisionModel, scene: SceneSnapshot | None,
-                 surroundings: Surroundings) -> CollisionModel:
+                 surroundings: Surroundings, tool: Tool | None) -> CollisionModel:
     """
     Return the collision model of an arm among the objects of a scene.
 
@@ -252,6 +278,8 @@ def _model_among(collisions: CollisionModel, scene: SceneSnapshot | None,
         objects, touch_links = scene.bodies, scene.touch_links
         if scene.link_pairs:
             collisions = collisions.with_link_pairs(scene.link_pairs)
+    if tool is not None and tool.body is not None:
+        objects, touch_links = (*objects, tool.body), {**touch_links, tool.name: tool.touch}
     if surroundings.ground:
         objects = *objects, ground_body(surroundings.ground_height)
     return collisions.with_objects(objects, surroundings.margin, touch_links)

@@ -77,6 +77,12 @@ IK_NODE = (
         'YAML file of named poses, into which ~/save_named writes; a path or '
         'package://NAME/PATH; empty: only those of the SRDF',
         live=False, fills='named_poses_file'),
+    Row('tools_file', '',
+        'YAML file of named tools, of which tool.name chooses one; a path or '
+        'package://NAME/PATH; empty: none', live=False, fills='tools_file'),
+    Row('tool.name', '',
+        'the tool of tools_file that is mounted, with its centre point and its shape; empty: '
+        'none; not during a motion', fills='tool.name'),
     Row('tool.position', (0.0, 0.0, 0.0),
         'position of the tool centre point in tip_link: x, y, z, m; goals are poses of it; not '
         'during a motion', fills='tool.position'),

@@ -44,7 +44,7 @@ OWN = '^/rosout|parameter|transition|type_description|(change|get|available)_sta
 GOAL = 0.3, 0.4, 0.3
 TOPIC_OUTPUT = StartOptions(
     robot_description='', urdf_file='', base_link='', tip_link='', frame_prefix='',
-    named_poses_file='', controller='', output='topic', tip_pose_rate=0.0,
+    named_poses_file='', tools_file='', controller='', output='topic', tip_pose_rate=0.0,
     stream_output='trajectory', collision_check=False, scene_file='', srdf_file='',
     collision_strict=False, collision_padding=0.0, moveit_services=False, moveit_group='')
 HERE = tip(READY)

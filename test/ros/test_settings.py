@@ -9,6 +9,7 @@ from harness import ARM
 import numpy as np
 import pytest
 
+from ik_node.collision.tool_file import Tool
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.tool import tool_pose
 from ik_node.model.urdf import read_urdf
@@ -20,6 +21,7 @@ CHAIN = make_chain(read_urdf(ARM))
 DEFAULTS = {row.name: row.default for row in IK_NODE}
 SIX = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
 HALF = tuple(0.5 * v for v in SIX)
+GRIPPER = Tool('gripper', 'tool0', tool_pose((0.0, 0.0, 0.1), (0.1, 0.0, 0.0)), None, frozenset())
 POSTURE = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 
 
@@ -37,6 +39,9 @@ OTHER = {
     'tip_link': ('link_5', {}),
     'frame_prefix': ('left/', {}),
     'named_poses_file': ('poses.yaml', {}),
+    'tools_file': ('tools.yaml', {}),
+    'tool.name': ('gripper', {'tool': GRIPPER, 'solver.tool': tuple(
+        GRIPPER.T_link_tool.ravel().tolist())}),
     'tool.position': ((0.1, -0.2, 0.3), {'solver.tool': (
         1.0, 0.0, 0.0, 0.1, 0.0, 1.0, 0.0, -0.2, 0.0, 0.0, 1.0, 0.3, 0.0, 0.0, 0.0, 1.0)}),
     'tool.orientation': ((0.1, -0.2, 0.3), {'solver.tool': tuple(
@@ -130,6 +135,8 @@ OTHER = {
 
 def leaves(thing, path=()) -> dict[tuple[str, ...], object]:
     """Return all numbers and words within a thing, arrays as tuples, by the names on the way."""
+    if isinstance(thing, Tool):
+        return {path: thing}
     if isinstance(thing, Chain):
         return {(*path, 'tool'): tuple(thing.T_link_tool.ravel().tolist())}
     if isinstance(thing, (np.ndarray, tuple)):
@@ -150,7 +157,8 @@ def leaves(thing, path=()) -> dict[tuple[str, ...], object]:
 
 def changes(values) -> dict[tuple[str, ...], object]:
     """Return the leaves of Settings, of those that other values than the defaults change."""
-    before, after = (leaves(make_settings(given, CHAIN)) for given in (DEFAULTS, values))
+    before, after = (leaves(make_settings(given, CHAIN, tools={'gripper': GRIPPER}))
+                     for given in (DEFAULTS, values))
     return {path: value for path, value in after.items()
             if path not in before or before[path] != value}
 
