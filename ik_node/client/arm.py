@@ -34,6 +34,7 @@ from ik_node.ros.joint_states import JointStates
 from ik_node.ros.messages import line_to, matrix_from_pose, pose_within
 from ik_node.ros.qos import BEST_EFFORT_QOS, LATCHED_QOS
 from ik_node.ros.status_messages import home_number, stamp_text, values_of
+from ik_node.ros.tool_messages import tool_poses
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -99,6 +100,7 @@ class Arm:
         self._states, self._states_topic = JointStates(), ''
         self._tip: PoseStamped | None = None
         self._named: dict[str, dict[str, float]] | None = None
+        self._tools: dict[str, NDArray[np.float64]] | None = None
         self._named_lists = 0  # how many have come
         self._saved: list[tuple[Handle[str], str]] = []  # that are not in the list yet
         self._latest_stream: list[Stream] = []
@@ -115,6 +117,8 @@ class Arm:
                                             self._on_postures, 10)
         connection.node.create_subscription(DiagnosticArray, f'{connection.target}/named_poses',
                                             self._on_named_poses, LATCHED_QOS)
+        connection.node.create_subscription(DiagnosticArray, f'{connection.target}/tools',
+                                            self._on_tools, LATCHED_QOS)
         connection.node.create_subscription(PoseStamped, f'{connection.target}/tip_pose',
                                             self._on_tip_pose, BEST_EFFORT_QOS)
         self._twists = connection.node.create_publisher(
@@ -433,25 +437,32 @@ class Arm:
         """
         return self._connection.set_parameters({'motion.velocity_scale': float(share)})
 
-    def set_tool(self, position: ArrayLike, orientation: ArrayLike = (0.0, 0.0, 0.0)
-                 ) -> Handle[None]:
+    def set_tool(self, position: ArrayLike = (0.0, 0.0, 0.0),
+                 orientation: ArrayLike = (0.0, 0.0, 0.0), *, name: str = '') -> Handle[None]:
         """
         Tell the node which tool is mounted; goals are then poses of its tool centre point.
+
+        Without arguments there is none.
 
         Parameters
         ----------
         position : (3,) array
-            Of the tool centre point in the tip link, m.  Zeros: no tool.
+            Of the tool centre point in the tip link, m.
         orientation : (3,) array
             Roll, pitch, yaw of the tool in the tip link, rad, as in a URDF.
+        name : str
+            Instead: of a tool in the file of tools of the node, which has its position,
+            orientation and shape; :meth:`tools` has them all.
 
         Returns
         -------
         Handle
-            It fails with a ClientError if the node refuses, for example during a motion.
+            It fails with a ClientError if the node refuses, for example during a motion, or if
+            there is no tool of this name.
 
         """
         handle = self._connection.set_parameters({
+            'tool.name': name,
             'tool.position': [float(number) for number in np.ravel(position)],
             'tool.orientation': [float(number) for number in np.ravel(orientation)]})
         handle.on_end(self._forget_description)
@@ -595,6 +606,20 @@ class Arm:
                     'has the node a robot description?')
         return {name: dict(positions) for name, positions in self._named.items()}
 
+    def tools(self) -> dict[str, NDArray[np.float64]]:
+        """
+        Return the named tools of the node: by name, the pose (4, 4) in the tip link, m.
+
+        Raises
+        ------
+        AnswerTimeoutError
+            If the node does not tell of them, for example because it has no robot description.
+
+        """
+        self._await(lambda: self._tools is not None, f'{self.name}/tools',
+                    'has the node a robot description?')
+        return {name: T.copy() for name, T in self._tools.items()}
+
     @property
     def tip_pose(self) -> NDArray[np.float64]:
         """
@@ -648,7 +673,7 @@ class Arm:
 
     @cached_property
     def _description(self) -> ArmDescription:
-        return ArmDescription(self._connection)
+        return ArmDescription(self._connection, self.tools)
 
     def _pose(self, pose: PoseLike, quaternion: Sequence[float] | None = None,
               frame: str | None = None, rpy: Sequence[float] | None = None) -> PoseStamped:
@@ -747,6 +772,9 @@ class Arm:
         saved, self._saved = self._saved, []
         for handle, sentence in saved:
             handle.finish(sentence)
+
+    def _on_tools(self, message: DiagnosticArray) -> None:
+        self._tools = tool_poses(message)
 
     def _await(self, condition: Callable[[], object], topic: str,
                advice: str = 'are the joint states of all joints published?') -> None:

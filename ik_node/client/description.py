@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 from rclpy.node import Node
 from std_msgs.msg import String
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION_PATIENCE_S = 5.0
 PARAMETER_NAMES = ('robot_description', 'urdf_file', 'base_link', 'tip_link',
-                   'motion.lower_limits', 'motion.upper_limits', 'tool.position',
+                   'motion.lower_limits', 'motion.upper_limits', 'tool.name', 'tool.position',
                    'tool.orientation')
 OTHER_TEXTS = 'instance', 'robot_description_semantic'  # topics of the same type
 
@@ -32,6 +34,11 @@ OTHER_TEXTS = 'instance', 'robot_description_semantic'  # topics of the same typ
 class ArmDescription:
     """
     The URDF, the links, the position limits and the tool of the node, asked of it once.
+
+    Parameters
+    ----------
+    tools : callable
+        Returns the poses (4, 4) of the named tools in the tip link; asked if one is mounted.
 
     Attributes
     ----------
@@ -48,11 +55,13 @@ class ArmDescription:
 
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection,
+                 tools: Callable[[], Mapping[str, np.ndarray]]) -> None:
         values = connection.parameters(PARAMETER_NAMES)
         self.tree = self._tree(connection, values['robot_description'], values['urdf_file'])
         self._values = values
         self._links = values['base_link'], values['tip_link']
+        self._T_link_tool = self._tool(connection, tools)
         self.chain: Chain = self._as_set(make_chain(self.tree, *self._links))
 
     def _tree(self, connection: Connection, text: str, file: str) -> Tree:
@@ -65,6 +74,18 @@ class ArmDescription:
             return read_urdf(file)
         return parse_urdf(_latched_text(connection))
 
+    def _tool(self, connection: Connection,
+              tools: Callable[[], Mapping[str, np.ndarray]]) -> np.ndarray:
+        """Return the pose (4, 4) of the tool in the tip link."""
+        name = self._values['tool.name']
+        if not name:
+            return tool_pose(self._values['tool.position'], self._values['tool.orientation'])
+        known = tools()
+        if name not in known:
+            raise ClientError(f'{connection.target} has the tool {quote(name)}, but does not tell '
+                              'of it on ~/tools')
+        return known[name]
+
     def kinematics(self) -> KinematicArm:
         """Return the arm as :func:`ik_node.load_urdf` does, with limits and tool of the node."""
         from ik_node.kinematics.arm import Arm as KinematicArm
@@ -75,8 +96,7 @@ class ArmDescription:
 
     def _as_set(self, chain: Chain) -> Chain:
         """Return a chain with the limits and the tool that the node has."""
-        return limited_chain(chain, self._values).with_tool(tool_pose(
-            self._values['tool.position'], self._values['tool.orientation']))
+        return limited_chain(chain, self._values).with_tool(self._T_link_tool)
 
 
 def subscribed_topic(node: Node, target: str, kind: str, but: tuple[str, ...],
