@@ -20,6 +20,7 @@ from ik_node.ros.clocks import steady_clock
 from ik_node.ros.messages import matrix_from_pose
 from ik_node.ros.qos import LATCHED_QOS
 from ik_node.ros.status_messages import values_of
+from ik_node.ros.tool_messages import mounted_tool
 from ik_node.se3 import distance
 from ik_node.ui.node_client import Answer, Commands, Kind
 
@@ -30,6 +31,7 @@ REST_TIME_S = 0.4
 REST_SHIFT_M, REST_TURN_RAD = 1e-3, 0.004
 # It has moved if it is farther than this from where it last rested.
 MOVED_SHIFT_M, MOVED_TURN_RAD = 5e-3, 0.025
+NO_TOOL = '(none)'  # the entry for no tool
 FREE_AXES = {Kind.POSE: [''], Kind.POSITION: ['rx', 'ry', 'rz'], Kind.POINTING: ['rz']}
 
 
@@ -47,6 +49,9 @@ class View(Protocol):
 
     def show_named(self, names: Sequence[str]) -> None:
         """Offer named poses, in place of those before."""
+
+    def show_tools(self, names: Sequence[str], mounted: str) -> None:
+        """Offer named tools, in place of those before, and show which is mounted; '' = none."""
 
 
 class Handle:
@@ -85,7 +90,7 @@ class Handle:
     """
 
     def __init__(self, node: Node, target: str, view: View, say: Answer) -> None:
-        self.commands = Commands(node, target, say)
+        self.commands, self._say = Commands(node, target, say), say
         self.kind = Kind.POSE
         self.following = False
         self.dragging = False
@@ -96,6 +101,7 @@ class Handle:
         self._T_tip = np.eye(4)  # latest pose of the tip, in _tip_frame
         self._tip_frame = ''
         self._kept = False       # dragged during a motion: does not return to the tip after it
+        self._tools: tuple[Sequence[str], str] = (), ''  # names, and which is mounted
         self._previews: deque[str] = deque(maxlen=100)  # stamps of the previews asked for
         self._plans = ''         # stamp of the preview after which to plan
         self.listed = ''
@@ -104,6 +110,7 @@ class Handle:
         node.create_subscription(DiagnosticStatus, f'{target}/preview', self._on_preview, 1)
         node.create_subscription(DiagnosticArray, f'{target}/named_poses', self._on_named_poses,
                                  LATCHED_QOS)
+        node.create_subscription(DiagnosticArray, f'{target}/tools', self._on_tools, LATCHED_QOS)
         self._pulled = 0.0       # time of the last drag (monotonic, s)
         self._timer = node.create_timer(STREAM_PERIOD_S, self._hold,
                                         clock=steady_clock())
@@ -180,6 +187,16 @@ class Handle:
         self._leave()
         self.commands.named(name)
 
+    def mount(self, name: str) -> None:
+        """Tell the node which of its tools is mounted; '' = none."""
+        def answered(good: bool, sentence: str) -> None:
+            self._say(good, f'the tool is {name or "none"}' if good else sentence)
+            if not good:
+                self._view.show_tools(*self._tools)
+
+        self._leave()
+        self.commands.mount(name, answered)
+
     def stop(self) -> None:
         """Bring the arm to rest."""
         self._leave()
@@ -247,6 +264,10 @@ class Handle:
 
     def _on_named_poses(self, message: DiagnosticArray) -> None:
         self._view.show_named([status.name for status in message.status])
+
+    def _on_tools(self, message: DiagnosticArray) -> None:
+        self._tools = [status.name for status in message.status], mounted_tool(message)
+        self._view.show_tools(*self._tools)
 
     def _on_preview(self, message: DiagnosticStatus) -> None:
         values = values_of(message)

@@ -137,6 +137,11 @@ class Commands:
                    lambda response: (response.result.successful, response.result.reason or words),
                    answer or self._say)
 
+    def mount(self, name: str, answer: Answer | None = None) -> None:
+        """Say which named tool of the ik_node is mounted; '' = none."""
+        self.set({'tool.name': name, 'tool.position': [0.0] * 3, 'tool.orientation': [0.0] * 3},
+                 answer)
+
     def _trigger(self, name: str, answer: Answer | None) -> None:
         self._call(self._triggers[name], name, Trigger.Request(),
                    lambda response: (response.success, response.message), answer or self._say)

@@ -29,11 +29,12 @@ from ik_node.ros.messages import fill_pose, matrix_from_pose
 from ik_node.ros.node_parameters import declare
 from ik_node.ros.parameters import INTERACTIVE_GOAL
 from ik_node.se3 import distance
-from ik_node.ui.handle import Handle, MENU_ENTRIES
+from ik_node.ui.handle import Handle, MENU_ENTRIES, NO_TOOL
 
 MARKER_NAME = 'goal'
 MENU_CONTROL = 'menu'      # the sphere
 NAMED_LABEL = 'named poses'
+TOOLS_LABEL = 'tool'
 SPHERE_DIAMETER = 0.25     # times the scale of the handle
 MIN_DRAG = 1e-5            # m and rad; RViz has single precision
 RVIZ_CHECK_PERIOD_S = 1.0
@@ -57,12 +58,18 @@ class InteractiveGoal(Node):
         self._menu = MenuHandler()
         self._entries = {entry: self._menu.insert(entry.label, callback=self._chosen(entry.do))
                          for entry in MENU_ENTRIES}
-        self._named_menu = self._menu.insert(NAMED_LABEL, callback=lambda _feedback: None)
-        self._menu.setVisible(self._named_menu, False)
-        self._named: dict[str, int] = {}  # entries below it, also hidden ones
+        # Menus, and by their labels the entries below them, also hidden ones.
+        self._named_menu, self._named = self._hidden_menu(NAMED_LABEL), {}
+        self._tools_menu, self._tools = self._hidden_menu(TOOLS_LABEL), {}
         self._handle = Handle(self, values['ik_node'], self, self._say)
         self.create_timer(RVIZ_CHECK_PERIOD_S, self._release_if_alone,
                           clock=steady_clock())
+
+    def _hidden_menu(self, label: str) -> int:
+        """Return a menu of its own, which is hidden while it has no entries."""
+        menu = self._menu.insert(label, callback=lambda _feedback: None)
+        self._menu.setVisible(menu, False)
+        return menu
 
     # ---- the View of a handle -----------------------------------------------
 
@@ -105,6 +112,22 @@ class InteractiveGoal(Node):
         for name, number in self._named.items():
             self._menu.setVisible(number, name in names)
         self._menu.setVisible(self._named_menu, bool(names))
+        if self._marker.header.frame_id:
+            self.show_checks()
+
+    def show_tools(self, names: Sequence[str], mounted: str) -> None:
+        """Show named tools in a menu of their own, with a check mark at the one in use."""
+        options = {NO_TOOL: '', **{name: name for name in names}}
+        for label, name in options.items():
+            if label not in self._tools:
+                self._tools[label] = self._menu.insert(
+                    label, parent=self._tools_menu,
+                    callback=self._chosen(partial(Handle.mount, name=name)))
+        for label, number in self._tools.items():  # hidden, as named poses are
+            self._menu.setVisible(number, label in options)
+            self._menu.setCheckState(number, MenuHandler.CHECKED if options.get(label) == mounted
+                                     else MenuHandler.UNCHECKED)
+        self._menu.setVisible(self._tools_menu, bool(names))
         if self._marker.header.frame_id:
             self.show_checks()
 

@@ -71,6 +71,7 @@ GOOD = {
     'ik_node/postures': DiagnosticArray(status=[
         values(stamp='1.0', colour='green', q='0.0 0.3 -0.4 0.0 1.0 0.0', branch_elbow='up')]),
     'ik_node/named_poses': DiagnosticArray(status=[values(joint_1='0.0', joint_2='0.3')]),
+    'ik_node/tools': DiagnosticArray(status=[values(pose='0.0 0.0 0.1 0.0 0.0 0.0 1.0')]),
     'ik_node/tip_pose': PoseStamped(pose=pose([0.3, 0.0, 0.3])),
     'workspace': cloud(),
 }

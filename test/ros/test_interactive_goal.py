@@ -6,6 +6,7 @@ from importlib.util import find_spec
 import subprocess
 import sys
 
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from fuzz.messages import like
 from geometry_msgs.msg import PointStamped, PoseStamped
 from harness import (
@@ -340,6 +341,27 @@ def test_named_poses(rviz):
     semantics.publish(String(data='<robot name="r"/>'))
     rviz.probe.wait(lambda: rviz.titles() == LABELS, what='no named poses')
     rviz.probe.destroy_publisher(semantics)
+
+
+@needs_package
+def test_tools(rviz):
+    """They are entries with a check mark at the one that is mounted; the node is told of one."""
+    lists = rviz.probe.create_publisher(DiagnosticArray, '/ik_node/tools', LATCHED_QOS)
+    rviz.probe.wait(lists.get_subscription_count, what='the handle')
+    for mounted in ('probe', ''):
+        lists.publish(DiagnosticArray(status=[
+            DiagnosticStatus(name=name, message='mounted' if name == mounted else '')
+            for name in ('probe', 'brush')]))
+        expected = [f'[{"x" if name == mounted else " "}] {name or "(none)"}'
+                    for name in ('', 'probe', 'brush')]
+        rviz.probe.wait(lambda expected=expected: rviz.titles() == [*LABELS, 'tool', *expected],
+                        what=f'the entries {expected}')
+    for label, said in (('brush', "there is no tool 'brush'"), ('(none)', 'the tool is none')):
+        rviz.choose(label)
+        rviz.probe.wait(lambda said=said: said in rviz.log.output, what=said)
+    lists.publish(DiagnosticArray())
+    rviz.probe.wait(lambda: rviz.titles() == LABELS, what='no tools')
+    rviz.probe.destroy_publisher(lists)
 
 
 @needs_package

@@ -19,6 +19,7 @@ from harness import (
     pose,
     Process,
     process,
+    QUICK,
     READY,
     stamped,
     tip,
@@ -48,6 +49,14 @@ AT_TIP = 0.015  # m and rad; the handle returns to the tip just before the arm i
 SPEED = 'Speed (% of limits)'
 SQUARE_PIXELS = 16  # side of the squares whose colours are compared
 PHONE_SIZE = {'width': 400, 'height': 800}
+
+
+@pytest.fixture(scope='module')
+def limits(tmp_path_factory):
+    """Give the node of the module two tools."""
+    file = tmp_path_factory.mktemp('tools') / 'tools.yaml'
+    file.write_text('tools: {probe: {position: [0.0, 0.0, 0.1]}, brush: {}}')
+    return {**QUICK, 'tools_file': file}
 
 
 @pytest.fixture(scope='module')
@@ -404,6 +413,25 @@ def test_a_named_pose(window, arm):
     semantics.publish(String(data='<robot name="r"/>'))
     window.wait(lambda: not button.count(), 'no button')
     arm.destroy_publisher(semantics)
+
+
+def test_a_tool(window, arm):
+    """The list shows which is mounted, mounts another, and does not lie where that is refused."""
+    chosen = window.page.get_by_label('Tool', exact=True)
+    assert chosen.input_value() == '(none)'
+    window.choose('Tool', 'probe')
+    window.reads('the tool is probe')
+    window.wait(lambda: arm.tip_poses and abs(
+        arm.tip_poses[-1].pose.position.z - tip(READY).act(np.array([0.0, 0.0, 0.1]))[2]) < 1e-3,
+        'the pose of the tool')
+    arm.change('/ik_node', tool__name='brush')
+    window.wait(lambda: chosen.input_value() == 'brush', 'the other tool')
+    stamp = arm.send_joints(ASIDE)
+    window.wait(lambda: any(answer['state'] == 'accepted' for answer in arm.answers(stamp)), 'it')
+    window.choose('Tool', '(none)')
+    window.reads('the tool cannot be changed while the arm moves')
+    window.wait(lambda: chosen.input_value() == 'brush', 'the tool as it is')
+    assert arm.final(stamp)['state'] == 'reached'
 
 
 def test_handle_to_tip(window, arm):

@@ -29,6 +29,7 @@ from ik_node.ui.viewer.style import (
     PINNED_STYLE,
     PLAIN_STYLE,
 )
+from ik_node.ui.viewer.tool_panel import ToolPanel
 
 HANDLE_NODE = f'{BASE_NODE}/handle'
 HANDLE_SIZE = 0.135       # length of the handle's arrows, times the reach of the arm
@@ -90,6 +91,7 @@ class HandleView:
                 mark(self._server, PLAIN_STYLE, HALF_STYLE)
                 self._add_button(inbox, self._entry(label), None)
             self._named = NamedPanel(self._server, inbox, self.handle.named)
+            self._tools = ToolPanel(self._server, inbox, self.handle.mount)
             for entry in MENU_ENTRIES:
                 if entry.checked is not None:
                     box = gui.add_checkbox(_capitalised(entry.label), False, hint=entry.hint)
@@ -164,6 +166,10 @@ class HandleView:
     def show_named(self, names: Sequence[str]) -> None:
         """Offer named poses."""
         self._named.show(names)
+
+    def show_tools(self, names: Sequence[str], mounted: str) -> None:
+        """Offer named tools, and show which is mounted."""
+        self._tools.show(names, mounted)
 
     def say(self, good: bool, sentence: str) -> None:
         """Show the answer to the last button, for ANSWER_TIME_S."""
