@@ -21,6 +21,7 @@ import yaml
 
 from ik_node import load_urdf
 from ik_node.collision.scene_file import scene_from_yaml
+from ik_node.collision.tool_file import tools_from_yaml, TOOLS_KEY
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import make_chain
 from ik_node.model.named_poses import named_poses, PoseEntry, POSES_KEY
@@ -34,7 +35,8 @@ from scripts.reference import TABLES
 
 OWN_TESTS = ('docs/explanation/motion.md', 'docs/how_to/workspace.md', 'docs/how_to/cluster.md',
              'docs/how_to/replay.md',
-             'docs/tutorials/python_client.md', 'docs/how_to/tool.md',  # test/ros/test_client.py
+             'docs/tutorials/python_client.md',  # test/ros/test_client.py
+             'docs/how_to/tool.md',  # test/ros/test_named_tools.py
              'docs/how_to/named_poses.md',  # test/ros/test_named_poses.py
              'docs/how_to/test_your_package.md')  # test/ros/test_pytest_fixtures.py
 MAX_ANIMATION_BYTES = 3_000_000
@@ -158,6 +160,10 @@ def test_parameter_files_in_the_documents():
         if 'objects' in yaml.safe_load(block.text):
             tree = read_urdf(ROOT / 'urdf/six_axis_arm.urdf')
             scene_from_yaml(block.text, 'base_link', tree.links)
+            continue
+        if TOOLS_KEY in yaml.safe_load(block.text):
+            tree = read_urdf(ROOT / 'urdf/six_axis_arm.urdf')
+            assert tools_from_yaml(block.text, tree, make_chain(tree))
             continue
         if POSES_KEY in yaml.safe_load(block.text):
             filed = [PoseEntry(name, positions, block.document) for name, positions in
