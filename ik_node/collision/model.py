@@ -26,11 +26,9 @@ from ik_node.collision.parts import Body
 from ik_node.collision.shapes import PLANE_KIND, shapes_of
 from ik_node.errors import ParameterError
 from ik_node.kinematics import kernels
-from ik_node.kinematics.kernels import joint_frames
-from ik_node.kinematics.links import link_poses, path_between
+from ik_node.kinematics.moving_frames import frames_of_links
 from ik_node.model.chain import Chain
 from ik_node.model.urdf import Tree
-from ik_node.se3 import inverse, pose
 from ik_node.text import quote
 
 ADJACENT_REASON = 'one joint connects them'
@@ -160,7 +158,7 @@ class CollisionModel:
                  positions: Mapping[str, float] | None = None) -> None:
         forget_old_kernels()
         self.chain, self.margin = chain, _checked_margin(margin)
-        self._frames = _frames_of_links(chain, tree, positions or {})
+        self._frames = frames_of_links(chain, tree, positions or {})
         self.bodies = tuple(body for body in bodies if body.frame in self._frames)
         self._found_report, self._found_pairs = self._pairs_of_links()
         self._disable(disabled_pairs)
@@ -442,33 +440,3 @@ def _checked_margin(margin: float) -> float:
     if not 0.0 <= margin < np.inf:
         raise ParameterError(f'the margin is {margin} m; it must be 0 or more')
     return margin
-
-
-def _frames_of_links(chain: Chain, tree: Tree,
-                     positions: Mapping[str, float]) -> dict[str, tuple[int, np.ndarray]]:
-    """
-    Return for each link the index of the moving frame that carries it, and its pose there.
-
-    Frame 0 is the base; frame k is that of the k-th moving joint of the chain.  Other joints
-    stand still.
-    """
-    on_chain = [joint.name for joint, _ in path_between(tree, chain.base_link, chain.tip_link)
-                if joint.moves]
-    q = np.clip(chain.middle, chain.lower, chain.upper)
-    values = {}
-    for joint in tree.joints:
-        if joint.moves:
-            rest = float(np.clip(0.0, joint.lower, joint.upper))
-            values[joint.name] = float(positions.get(joint.name, rest))
-    values |= dict(zip(chain.joint_names, map(float, q)))
-    frames = np.empty((len(chain.table), 12))
-    joint_frames(chain.table, q, frames)
-    found = {}
-    for link, T_base_link in link_poses(tree, chain.base_link, values).items():
-        moving = [joint.name for joint, _ in path_between(tree, chain.base_link, link)
-                  if joint.name in on_chain]
-        k = len(moving)
-        T_base_frame = np.eye(4) if k == 0 else pose(frames[k - 1, :9].reshape(3, 3),
-                                                      frames[k - 1, 9:])
-        found[link] = k, inverse(T_base_frame) @ T_base_link
-    return found

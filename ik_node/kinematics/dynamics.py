@@ -1,0 +1,205 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Joint torques of an arm that moves, from the masses and inertias of its links.
+
+By the recursion of Newton and Euler (Luh, Walker and Paul 1980): velocities and accelerations
+from the base to the tip, forces and moments back.  All vectors are in the base frame.  Friction
+and the inertia of motors are not part of a URDF, and so not of the torques.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from ik_node.kinematics import kernels
+from ik_node.kinematics.kernels import compiled, inner, joint_frames
+from ik_node.kinematics.moving_frames import frames_of_links
+from ik_node.model.chain import Chain
+from ik_node.model.inertias import Inertia, link_inertias
+from ik_node.model.urdf import Tree
+
+STANDARD_GRAVITY = 0.0, 0.0, -9.81  # m/s^2, in a base link whose z axis points upward
+
+
+class ArmDynamics:
+    """
+    The torques that the joints of a chain need for a motion.
+
+    Links that hang on other joints move with the chain as if these joints stood still.
+
+    Parameters
+    ----------
+    chain : Chain
+        Its tool does not matter.
+    tree : Tree
+        Of the same robot.
+    load : Inertia, optional
+        What the arm holds, in the frame of the tip link.
+    gravity : (3,) array
+        In the base link, m/s^2.
+
+    Attributes
+    ----------
+    link_mass : float
+        Of all links that move with the chain, without the load, kg.
+
+    Raises
+    ------
+    UrdfError
+        If an inertial element cannot be used.
+
+    """
+
+    def __init__(self, chain: Chain, tree: Tree, load: Inertia | None = None,
+                 gravity: tuple[float, float, float] = STANDARD_GRAVITY) -> None:
+        forget_old_kernels()
+        chain = chain.with_tool(np.eye(4))
+        self._table = chain.table.copy()  # numba would compile anew for one that is read-only
+        self._gravity = np.array(gravity, dtype=float)
+        count = len(self._table) - 1
+        bodies = [Inertia(0.0, np.zeros(3), np.zeros((3, 3)))] * (count + 1)
+        frames = frames_of_links(chain, tree, {})
+        for link, inertia in link_inertias(tree).items():
+            if link in frames:
+                k, T_frame_link = frames[link]
+                bodies[k] = bodies[k] + inertia.moved(T_frame_link)
+        self.link_mass = sum(body.mass for body in bodies[1:])
+        if load is not None:
+            bodies[-1] = bodies[-1] + load.moved(frames[chain.tip_link][1])
+        self._bodies = np.array([[body.mass, *body.centre, *body.moments.ravel()]
+                                 for body in bodies[1:]])
+
+    def torques(self, Q: np.ndarray, Qd: np.ndarray, Qdd: np.ndarray) -> np.ndarray:
+        """
+        Return the torques of the joints in many states, (K, n), N m or N.
+
+        Parameters
+        ----------
+        Q, Qd, Qdd : (K, n) arrays
+            Rad or m, per s, per s^2.
+
+        """
+        Q, Qd, Qdd = (np.ascontiguousarray(each, dtype=float) for each in (Q, Qd, Qdd))
+        found = np.empty(Q.shape)
+        joint_torques(self._table, self._bodies, self._gravity, Q, Qd, Qdd, found)
+        return found
+
+    def holding_torques(self, Q: np.ndarray) -> np.ndarray:
+        """Return the torques that hold the arm at postures (K, n), (K, n), N m or N."""
+        rest = np.zeros(np.shape(Q))
+        return self.torques(Q, rest, rest)
+
+
+@compiled
+def joint_torques(table, bodies, gravity, Q, Qd, Qdd, torques):
+    """
+    Write the torques of many states.
+
+    Parameters
+    ----------
+    table : (m + 1, 16) array
+        :attr:`ik_node.model.chain.Chain.table`.
+    bodies : (m, 13) array
+        What each moving frame carries, in it: mass (kg), centre of mass (m), inertia tensor
+        about that (kg m^2, row-major).
+    gravity : (3,) array
+        In the base, m/s^2.
+    Q, Qd, Qdd : (K, n) arrays
+        Rad or m, per s, per s^2.
+    torques : (K, n) array, written
+        N m or N; that of a mimic joint, times its factor, is added to that of the joint that it
+        follows.
+
+    """
+    frames = np.empty((table.shape[0], 12))
+    forces = np.empty((table.shape[0] - 1, 6))
+    for row in range(Q.shape[0]):
+        joint_frames(table, Q[row], frames)
+        body_forces(table, bodies, gravity, frames, Qd[row], Qdd[row], forces)
+        gather_torques(table, frames, forces, torques[row])
+
+
+@inner
+def body_forces(table, bodies, gravity, frames, qd, qdd, forces):
+    """Write force and moment (about the origin of its frame) that move each body, (m, 6)."""
+    w = u = p = 0.0, 0.0, 0.0  # angular velocity and acceleration; origin of the frame
+    a = -gravity[0], -gravity[1], -gravity[2]  # acceleration of that
+    for k in range(forces.shape[0]):
+        F, body, joint = frames[k], bodies[k], int(table[k, 13])
+        rate, rise = table[k, 14] * qd[joint], table[k, 14] * qdd[joint]
+        z, origin = (F[2], F[5], F[8]), (F[9], F[10], F[11])
+        a = plus(a, 1.0, accelerated(w, u, plus(origin, -1.0, p)))
+        p, turn = origin, cross(w, z)
+        if table[k, 12] != 0.0:
+            a = plus(plus(a, rise, z), 2.0 * rate, turn)
+        else:
+            u = plus(plus(u, rise, z), rate, turn)
+            w = plus(w, rate, z)
+        # s: from the frame's origin to the centre of mass
+        s = (F[0] * body[1] + F[1] * body[2] + F[2] * body[3],
+             F[3] * body[1] + F[4] * body[2] + F[5] * body[3],
+             F[6] * body[1] + F[7] * body[2] + F[8] * body[3])
+        b = plus(a, 1.0, accelerated(w, u, s))
+        f = body[0] * b[0], body[0] * b[1], body[0] * b[2]
+        n = plus(plus(turned(F, body, u), 1.0, cross(w, turned(F, body, w))), 1.0, cross(s, f))
+        for i in range(3):
+            forces[k, i], forces[k, 3 + i] = f[i], n[i]
+
+
+@inner
+def plus(a, factor, b):
+    """Return ``a + factor b`` of vectors."""
+    return a[0] + factor * b[0], a[1] + factor * b[1], a[2] + factor * b[2]
+
+
+@inner
+def cross(a, b):
+    """Return ``a x b`` of vectors."""
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+
+
+@inner
+def accelerated(w, u, r):
+    """Return ``u x r + w x (w x r)``, by how much a point at r is accelerated more."""
+    return plus(cross(u, r), 1.0, cross(w, cross(w, r)))
+
+
+@inner
+def turned(F, body, w):
+    """Return the inertia tensor of a body in frame F times a vector, both in the base."""
+    x = F[0] * w[0] + F[3] * w[1] + F[6] * w[2]
+    y = F[1] * w[0] + F[4] * w[1] + F[7] * w[2]
+    z = F[2] * w[0] + F[5] * w[1] + F[8] * w[2]
+    a = body[4] * x + body[5] * y + body[6] * z
+    b = body[7] * x + body[8] * y + body[9] * z
+    c = body[10] * x + body[11] * y + body[12] * z
+    return (F[0] * a + F[1] * b + F[2] * c, F[3] * a + F[4] * b + F[5] * c,
+            F[6] * a + F[7] * b + F[8] * c)
+
+
+@inner
+def gather_torques(table, frames, forces, torques):
+    """Write what each joint carries of all bodies after it, along its axis, (n,)."""
+    f = n = 0.0, 0.0, 0.0
+    for joint in range(torques.shape[0]):
+        torques[joint] = 0.0
+    last = forces.shape[0] - 1
+    for k in range(last, -1, -1):
+        F, force = frames[k], forces[k]
+        if k < last:
+            after = frames[k + 1]
+            n = plus(n, 1.0, cross((after[9] - F[9], after[10] - F[10], after[11] - F[11]), f))
+        f = plus(f, 1.0, (force[0], force[1], force[2]))
+        n = plus(n, 1.0, (force[3], force[4], force[5]))
+        carried = f if table[k, 12] != 0.0 else n
+        torques[int(table[k, 13])] += table[k, 14] * (
+            F[2] * carried[0] + F[5] * carried[1] + F[8] * carried[2])
+
+
+@lru_cache(maxsize=None)
+def forget_old_kernels() -> None:
+    """Drop, once per process, compiled code that is older than its source."""
+    kernels.forget_stale((joint_torques,), (kernels,))
