@@ -74,6 +74,8 @@ class Reason(str, Enum):
     NO_SOLUTION = 'NO_SOLUTION', 'no posture within the joint limits was found'
     COLLISION = ('COLLISION', 'the arm would collide with itself or with an object, at the goal '
                  'or on the way')
+    TOO_HEAVY = ('TOO_HEAVY', 'a joint would need more torque than its effort limit, to hold or '
+                 'to move the arm and its tool')
     DEADLINE = 'DEADLINE', 'solver.deadline passed without a solution'
     PATH_INVALID = 'PATH_INVALID', 'the poses do not define a path, or not a unique one'
     PATH_INTERRUPTED = ('PATH_INTERRUPTED', 'the arm would have to change its branch along the '

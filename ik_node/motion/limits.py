@@ -137,6 +137,22 @@ class MotionLimits:
                        acceleration=np.maximum(self.acceleration, other.acceleration),
                        jerk=np.maximum(self.jerk, other.jerk))
 
+    def slowed(self, share: float) -> MotionLimits:
+        """
+        Return the limits of the same motions at a share of their speed, above 0 to 1.
+
+        A motion at the share s takes 1/s times as long: its velocities are s times as large, its
+        accelerations s^2 times, its jerks s^3 times, those of the tip, too.
+        """
+        if share == 1.0:
+            return self
+        tip = self.tip
+        return replace(
+            self, velocity=share * self.velocity, acceleration=share**2 * self.acceleration,
+            jerk=share**3 * self.jerk, tip=TipLimits(
+                share * tip.speed, share * tip.angular_speed, share**2 * tip.acceleration,
+                share**2 * tip.angular_acceleration))
+
     def scaled(self, velocity: float = 1.0, acceleration: float = 1.0) -> MotionLimits:
         """
         Return these limits with shares of the velocities and accelerations.
