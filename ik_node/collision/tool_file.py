@@ -15,6 +15,8 @@ Tools that have a name, from YAML files: where their centre point is, and their 
           - {box: [0.08, 0.02, 0.05], xyz: [0.0, 0.0, 0.085]}
         padding: 0.002                                  # m, added to the shapes all round
         touch: [link_5]
+        mass: 0.9                                       # kg
+        center_of_mass: [0.0, 0.0, 0.05]                # m
       torch:
         link: flange                                    # its x axis points outward
         position: [0.2, 0.0, 0.05]
@@ -25,8 +27,8 @@ Tools that have a name, from YAML files: where their centre point is, and their 
 tip link of the arm; another link has to be fixed to it.  The shapes are in the same link, not at
 the tool centre point.  They are box, cylinder, sphere, capsule, hull and mesh, as objects of a
 scene have them (:mod:`ik_node.collision.scene_file`), each with ``xyz`` and ``rpy`` or ``quat``.
-``touch`` lists links, and ids of objects, that they may touch.  Unknown keys, and keys that are
-given twice, are refused.
+``touch`` lists links, and ids of objects, that they may touch.  ``center_of_mass`` is in the same
+link, too.  Unknown keys, and keys that are given twice, are refused.
 """
 
 from __future__ import annotations
@@ -56,7 +58,9 @@ from ik_node.text import printable, quote, shown
 
 MAX_TOOLS_BYTES = 2**20
 TOOLS_KEY = 'tools'
-TOOL_KEYS = ('position', 'orientation', 'link', 'shapes', 'padding', 'touch')
+TOOL_KEYS = ('position', 'orientation', 'link', 'shapes', 'padding', 'touch', 'mass',
+             'center_of_mass')
+MAX_TOOL_MASS_KG = 1e4
 EXAMPLE_TOOL = '{position: [0.0, 0.0, 0.12]}'
 
 
@@ -76,6 +80,10 @@ class Tool:
         Its shape; None without.
     touch : frozenset of str
         Links and objects that its body may touch.
+    mass : float
+        kg; 0 if it is not given.
+    center_of_mass : tuple of three float
+        In the tip link, m.
 
     """
 
@@ -84,6 +92,8 @@ class Tool:
     T_link_tool: np.ndarray
     body: Body | None
     touch: frozenset[str]
+    mass: float = 0.0
+    center_of_mass: tuple[float, ...] = (0.0, 0.0, 0.0)
 
 
 def read_tools(path: str, tree: Tree, chain: Chain,
@@ -166,7 +176,8 @@ def _tool(name: object, entry: Any, tree: Tree, chain: Chain, folder: Path | Non
     position, orientation = (
         finite_array(entry.get(key, (0.0, 0.0, 0.0)), (3,), f'{key} ({names})')
         for key, names in (('position', 'x, y, z'), ('orientation', 'roll, pitch, yaw')))
-    T_link_tool = link_pose(tree, link, chain.tip_link, {}) @ tool_pose(position, orientation)
+    T_tip_link = link_pose(tree, link, chain.tip_link, {})
+    T_link_tool = T_tip_link @ tool_pose(position, orientation)
     chain.with_tool(T_link_tool)  # its length is allowed
     touch = [] if entry.get('touch') is None else entry['touch']
     if not isinstance(touch, list) or not all(isinstance(each, str) for each in touch):
@@ -176,7 +187,13 @@ def _tool(name: object, entry: Any, tree: Tree, chain: Chain, folder: Path | Non
     padding = checked_padding(entry.get('padding', 0.0), 'the tool')
     body = Body(name, link, parts, padding) if parts else None
     T_link_tool.setflags(write=False)
-    return Tool(name, link, T_link_tool, body, frozenset(touch))
+    centre = finite_array(entry.get('center_of_mass', (0.0, 0.0, 0.0)), (3,),
+                          'center_of_mass (x, y, z)')
+    mass = float(finite_array(entry.get('mass', 0.0), (), 'mass (kg)'))
+    if not 0.0 <= mass <= MAX_TOOL_MASS_KG:
+        raise ParameterError(f'mass is {mass:g} kg; it must be 0 to {MAX_TOOL_MASS_KG:g} kg')
+    return Tool(name, link, T_link_tool, body, frozenset(touch), mass,
+                tuple((T_tip_link[:3, :3] @ centre + T_tip_link[:3, 3]).tolist()))
 
 
 def _link(name: object, tree: Tree, tip_link: str) -> str:

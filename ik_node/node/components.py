@@ -18,6 +18,7 @@ from ik_node.model.chain import make_chain
 from ik_node.model.joint_values import limited_chain
 from ik_node.model.urdf import Tree
 from ik_node.motion.point_to_point import warm_up
+from ik_node.motion.torque_limits import TorqueLimits
 from ik_node.node.active_flag import ActiveFlag
 from ik_node.node.arm_state import ArmState
 from ik_node.node.callback_delay import CallbackDelay
@@ -62,7 +63,9 @@ from ik_node.ros.status_messages import GoalState, home_text
 from ik_node.solver.goal import Goal
 from ik_node.text import quote
 
-TOOL_PARAMETERS = 'tool.name', 'tool.position', 'tool.orientation'
+TOOL_PARAMETERS = 'tool.name', 'tool.position', 'tool.orientation', 'tool.mass', \
+    'tool.center_of_mass'
+TORQUE_PARAMETERS = 'motion.torque_limits', 'motion.gravity'
 FLUSH_TIMEOUT_S = 0.5  # at the end, for each reader of trajectories or answers, and the disk
 
 
@@ -162,6 +165,7 @@ class Components:
         self._named.load(chain)
         before, robot = self._holder.robot, Robot(tree, settings, collisions, scene, tools)
         robot.astray = before is not None and before.astray  # the controller is the same
+        self._renew_torques(robot)
         self._holder.robot = robot
         self._scene_display.show()
         self._tools.show(robot)
@@ -205,9 +209,12 @@ class Components:
             raise ParameterError(f'{", ".join(fixed)} cannot be changed while the node is '
                                  'configured; deactivate it and clean it up first')
         robot = self._holder.robot
-        other_tool = any(values[name] != self._values[name] for name in TOOL_PARAMETERS)
-        if self._busy() and other_tool:
-            raise ParameterError('the tool cannot be changed while the arm moves or has a goal; '
+        other_tool, other_torques = (
+            any(values[name] != self._values[name] for name in names)
+            for names in (TOOL_PARAMETERS, TORQUE_PARAMETERS))
+        if (other_tool or other_torques) and self._busy():
+            what = 'the tool' if other_tool else ' and '.join(TORQUE_PARAMETERS)
+            raise ParameterError(f'{what} cannot be changed while the arm moves or has a goal; '
                                  'stop it, or wait until it rests')
         settings = None if robot is None \
             else make_settings(values, robot.chain, robot.collisions, robot.scene, robot.tools)
@@ -220,9 +227,22 @@ class Components:
             self._scene_display.show()
             if other_speed:
                 self._motion.change_speed()
+            if other_tool or other_torques:
+                self._renew_torques(robot)
             if other_tool:
                 self._tools.show(robot)
                 self._tools.warn_of_contact(robot, self._arm)
+
+    def _renew_torques(self, robot: Robot) -> None:
+        """Check torques as the settings say; warn if that is not possible."""
+        settings = robot.settings
+        tool = 'the tool' if settings.tool is None else f'the tool {quote(settings.tool.name)}'
+        try:
+            with compilation_told(self._node.get_logger().info):
+                robot.torques = TorqueLimits.of(robot.chain, robot.tree, settings.torques, tool)
+        except IkNodeError as error:
+            robot.torques = None
+            self._node.get_logger().warning(f'torques are not checked: {error}')
 
     def _with_scene(self, robot: Robot, scene: Scene) -> Settings:
         """Return the settings of a robot with a scene; in any thread."""

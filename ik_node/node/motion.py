@@ -42,6 +42,7 @@ from ik_node.node.goal_status import GoalTask, numbers
 from ik_node.node.outputs import Late, Output
 from ik_node.node.preparation import Kernels, Preparation
 from ik_node.node.robot import Robot, RobotHolder
+from ik_node.node.torques import within_torques
 from ik_node.replay.calls import (
     ArcPoses,
     DetourCall,
@@ -126,9 +127,10 @@ class Motion:
             task.figures |= {'q_start': partial(numbers, start.q),
                              'qd_start': partial(numbers, start.qd),
                              'q': partial(numbers, q_goal)}
-            return settings.made(DirectCall(
-                departure, q_goal, task.limits or settings.planning, settings.sample_period,
-                advice), task.calls)
+            limits = task.limits or settings.planning
+            return within_torques(robot, task, lambda share: settings.made(DirectCall(
+                departure, q_goal, limits.slowed(share), settings.sample_period, advice),
+                task.calls))
 
         return plan
 
@@ -145,10 +147,11 @@ class Motion:
 
         def plan(departure: StartState) -> Trajectory:
             settings, end = robot.settings, thread_time() + longest
-            trajectory = settings.made(DetourCall(
+            limits = task.limits or settings.planning
+            trajectory = within_torques(robot, task, lambda share: settings.made(DetourCall(
                 departure, task.q_goal, None if task.nearest else task.goal,
-                task.limits or settings.planning, settings.sample_period,
-                Rounds(lambda: not task.final and thread_time() < end)), task.calls)
+                limits.slowed(share), settings.sample_period,
+                Rounds(lambda: not task.final and thread_time() < end)), task.calls))
             task.figures |= {'q': numbers(trajectory.end), 'detour': 'true'}
             return trajectory
 
@@ -185,8 +188,10 @@ class Motion:
         def plan(departure: StartState) -> Trajectory:
             settings = robot.settings
             path = way(departure.splice) if callable(way) else tuple(way)
-            return _noted(task, settings.made(PathCall(
-                departure, path, task.limits or settings.planning, settings.paths), task.calls))
+            limits = task.limits or settings.planning
+            return _noted(task, within_torques(robot, task, lambda share: settings.made(PathCall(
+                departure, path, limits.slowed(share), settings.paths), task.calls),
+                _trajectory_of))
 
         return plan
 
@@ -213,8 +218,10 @@ class Motion:
 
         def plan(departure: StartState) -> Trajectory:
             settings = robot.settings
-            planned = settings.made(SequenceCall(
-                departure, tuple(motions), settings.sample_period, settings.paths), task.calls)
+            planned = within_torques(robot, task, lambda share: settings.made(SequenceCall(
+                departure, tuple(replace(each, limits=each.limits.slowed(share))
+                                 for each in motions),
+                settings.sample_period, settings.paths), task.calls), _trajectory_of)
             on_planned(planned)
             task.q_goal = planned.trajectory.end
             return planned.trajectory
@@ -790,6 +797,10 @@ def planned_beside(plan: Plan, departure: StartState) -> Future:
     planning = thread.submit(plan, departure)
     thread.shutdown(wait=False)  # it ends with the plan
     return planning
+
+
+def _trajectory_of(planned: PathPlan | SequencePlan) -> Trajectory:
+    return planned.trajectory
 
 
 def _after(blocked: TrajectoryError, detour: Plan) -> Plan:

@@ -50,8 +50,8 @@ CODES_BY_REASON = {
     Reason.NEAREST: 'GOAL_CONSTRAINTS_VIOLATED',
     **dict.fromkeys((Reason.SUPERSEDED, Reason.STOPPED), 'PREEMPTED'),
     **dict.fromkeys(CONTROLLER_REASONS, 'CONTROL_FAILED'),
-    **dict.fromkeys((Reason.COLLISION, Reason.TRAJECTORY_INVALID, Reason.PATH_INVALID,
-                     Reason.PATH_INTERRUPTED), 'PLANNING_FAILED'),
+    **dict.fromkeys((Reason.COLLISION, Reason.TOO_HEAVY, Reason.TRAJECTORY_INVALID,
+                     Reason.PATH_INVALID, Reason.PATH_INTERRUPTED), 'PLANNING_FAILED'),
     **dict.fromkeys((Reason.OUT_OF_REACH, Reason.INNER_VOID, Reason.ORIENTATION_OUT_OF_REACH,
                      Reason.BEYOND_LIMIT, Reason.OTHER_BRANCH, Reason.NO_SOLUTION),
                     'NO_IK_SOLUTION'),
@@ -326,8 +326,11 @@ class MoveItMotion:
         def start(task: GoalTask, robot: Robot) -> None:
             def plan(departure: StartState) -> Trajectory:
                 settings = robot.settings
-                return settings.made(ReceivedCall(
+                received = settings.made(ReceivedCall(
                     departure, trajectory, settings.start_tolerance, settings.limits), task.calls)
+                if robot.torques is not None:
+                    robot.torques.require(received)
+                return received
 
             task.q_goal = trajectory.end
             self._motion.begin(task, plan)

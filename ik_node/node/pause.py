@@ -22,6 +22,7 @@ from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask, Paused
 from ik_node.node.motion import Motion
 from ik_node.node.robot import Robot, RobotHolder
+from ik_node.node.torques import within_torques
 from ik_node.replay.calls import PauseCall, ResumeCall
 from ik_node.ros.status_messages import GoalState, JOG_KIND, STREAM_KIND
 
@@ -128,9 +129,10 @@ class Pause:
 
         def plan(start: StartState) -> Trajectory:
             settings = robot.settings
-            return settings.made(ResumeCall(
-                start, paused.trajectory, paused.place, task.limits or settings.planning,
-                settings.sample_period), task.calls)
+            limits = task.limits or settings.planning
+            return within_torques(robot, task, lambda share: settings.made(ResumeCall(
+                start, paused.trajectory, paused.place, limits.slowed(share),
+                settings.sample_period), task.calls))
 
         task.paused = None
         try:

@@ -17,6 +17,7 @@ from ik_node.model.chain import Chain
 from ik_node.model.urdf import Tree
 from ik_node.motion.active_trajectory import ActiveTrajectory
 from ik_node.motion.limits import MotionLimits
+from ik_node.motion.torque_limits import TorqueLimits
 from ik_node.node.settings import Settings
 
 
@@ -34,6 +35,8 @@ class Robot:
         Ids of those that were told by messages.
     tools : mapping of name to Tool
         Those that the arm may have.
+    torques : TorqueLimits or None
+        What motions keep; None if torques are not checked.
     joint_names : frozenset of str
         Of all joints of the description, the chain's and others.
     settings : Settings
@@ -58,6 +61,7 @@ class Robot:
         self.scene = Scene(self.chain.base_link, tree.links) if scene is None else scene
         self.told_objects: set[str] = set()
         self.tools = tools or {}
+        self.torques: TorqueLimits | None = None
         self.joint_names = frozenset(joint.name for joint in tree.joints)
         self.since = monotonic()
         self.course: ActiveTrajectory | None = None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, MutableSequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf
 from typing import Any
@@ -31,6 +31,7 @@ from ik_node.motion.following.options import FollowOptions
 from ik_node.motion.limits import MotionLimits, TipLimits
 from ik_node.motion.monitor import MonitorOptions
 from ik_node.motion.tool_path.options import PathOptions
+from ik_node.motion.torque_limits import TorqueOptions
 from ik_node.replay.calls import Call, made, MadeCall
 from ik_node.ros.parameters import IK_NODE
 from ik_node.solver.reachability import Thresholds
@@ -102,6 +103,8 @@ class Settings:
         Hard limits of the joints and the tip.
     planning : MotionLimits
         The same, times the scales.
+    torques : TorqueOptions
+        With the mass of the tool that is mounted.
     controller_period, sample_period, handover_time : float
         s.
     start_tolerance : float
@@ -139,6 +142,7 @@ class Settings:
     jogging: JogOptions
     monitor: MonitorOptions
     thresholds: Thresholds
+    torques: TorqueOptions
     controller_period: float
     sample_period: float
     handover_time: float
@@ -238,6 +242,7 @@ def make_settings(values: Values, chain: Chain,
         following=FollowOptions(metres_per_radian=solver.options.metres_per_radian,
                                 preferred=tuple(solver.preferred), **groups['following']),
         jogging=JogOptions(**groups['jogging']), monitor=monitor, tool=tool,
+        torques=_with_mass(TorqueOptions(**groups['torques']), tool),
         thresholds=Thresholds(**groups['thresholds']), **plain)
 
 
@@ -256,6 +261,16 @@ def _tool(tools: Mapping[str, Tool], name: str, position: tuple[float, ...],
                              'own; set tool.position and tool.orientation to zeros, or tool.name '
                              "to ''")
     return tools[name], tools[name].T_link_tool
+
+
+def _with_mass(options: TorqueOptions, tool: Tool | None) -> TorqueOptions:
+    """Return the options with the mass of a tool, if it has one."""
+    if tool is None or not tool.mass:
+        return options
+    if options.mass:
+        raise ParameterError(f'the tool {quote(tool.name)} has a mass of its own; set tool.mass '
+                             "to 0, or tool.name to ''")
+    return replace(options, mass=tool.mass, center_of_mass=tool.center_of_mass)
 
 
 def _with_surroundings(collisions: CollisionModel, scene: Scene | None,

@@ -89,6 +89,13 @@ IK_NODE = (
     Row('tool.orientation', (0.0, 0.0, 0.0),
         'orientation of the tool in tip_link: roll, pitch, yaw, rad, as in a URDF; not during a '
         'motion', fills='tool.orientation'),
+    Row('tool.mass', 0.0,
+        'mass of the tool and what it holds, kg; above 0, the torques of motions are kept within '
+        'the effort limits of the URDF; not during a motion', 0.0, 10_000.0,
+        fills='torques.mass'),
+    Row('tool.center_of_mass', (0.0, 0.0, 0.0),
+        'centre of mass of the tool in tip_link: x, y, z, m; not during a motion',
+        fills='torques.center_of_mass'),
     Row('tool.frame', 'tcp',
         'frame_id that stands for the present tool centre point in goals; a link of this name '
         'comes first', fills='tool_frame'),
@@ -189,6 +196,12 @@ IK_NODE = (
     Row('motion.detour_time', 5.0,
         'processor time for the search of a way round what the direct motion would hit, s; 0 = '
         'refuse the goal instead', 0.0, 600.0, fills='detour_time'),
+    Row('motion.torque_limits', False,
+        'keep the torques of motions within the effort limits of the URDF without a tool.mass, '
+        'too; not during a motion', fills='torques.always'),
+    Row('motion.gravity', (0.0, 0.0, -9.81),
+        'acceleration of gravity in the base link: x, y, z, m/s^2; for torques; not during a '
+        'motion', fills='torques.gravity'),
     Row('path.blend_radius', 0.0,
         'maximum distance from a corner at which the tip may leave the path, m; 0 = stop at '
         'corners', 0.0, 10.0, fills='paths.blend_radius'),

@@ -26,7 +26,7 @@ def tool_values(tool: Tool) -> dict[str, str]:
     numbers = *T[:3, 3].tolist(), *quaternion_from_rotation(T[:3, :3]).tolist()
     return {'pose': ' '.join(map(repr, numbers)), 'link': tool.link,
             'shapes': str(0 if tool.body is None else len(tool.body.parts)),
-            'touch': ' '.join(sorted(tool.touch))}
+            'touch': ' '.join(sorted(tool.touch)), 'mass': repr(tool.mass)}
 
 
 def tool_poses(message: DiagnosticArray) -> dict[str, np.ndarray]:

@@ -51,6 +51,7 @@ def test_the_example_of_the_documentation(tmp_path):
     assert (gripper.body.name, gripper.body.frame, gripper.body.padding) \
         == ('gripper', 'tool0', 0.002)
     assert gripper.touch == {'link_5'} and gripper.link == 'tool0'
+    assert gripper.mass == 0.9 and np.allclose(gripper.center_of_mass, (0.0, 0.0, 0.05))
     torch = found['torch']
     assert torch.body.frame == torch.link == 'flange'
     assert np.allclose(np.ptp(torch.body.parts[0].vertices, axis=0), (0.02, 0.03, 0.1))
@@ -58,12 +59,15 @@ def test_the_example_of_the_documentation(tmp_path):
 
 def test_a_link_that_is_not_the_tip():
     """The pose is in that link; by Pinocchio it is the same point of space."""
-    found = tool('{link: link_6, position: [0.01, 0.02, 0.3], orientation: [0.1, 0.2, 0.3]}')
+    found = tool('{link: link_6, position: [0.01, 0.02, 0.3], orientation: [0.1, 0.2, 0.3], '
+                 'mass: 2.0, center_of_mass: [0.04, 0.05, 0.06]}')
     offset = pin.SE3(pin.rpy.rpyToMatrix(0.1, 0.2, 0.3), np.array([0.01, 0.02, 0.3]))
     for q in robots.random_postures(CHAIN, 5, 1):
         expected = (in_base('link_6', q) * offset).homogeneous
         assert np.allclose(in_base('tool0', q).homogeneous @ found.T_link_tool, expected,
                            atol=1e-12)
+        assert np.allclose(in_base('tool0', q).act(np.array(found.center_of_mass)),
+                           in_base('link_6', q).act(np.array([0.04, 0.05, 0.06])), atol=1e-12)
     assert not np.allclose(in_base('link_6', q).homogeneous, in_base('tool0', q).homogeneous)
 
 
@@ -99,6 +103,9 @@ def test_its_shape_moves_with_the_link():
     ('{shapes: [{box: [1, 1, 1], padding: 0.1}]}', "the key 'padding' is unknown"),
     ('{shapes: [{box: [1, 1]}]}', "the size of the box of the object 'shape 1'"),
     ('{shapes: [{mesh: nothing.stl}]}', "mesh 'nothing.stl'"),
+    ('{mass: -1}', 'mass is -1 kg; it must be 0 to 10000 kg'),
+    ('{mass: heavy}', r'mass \(kg\) must be numbers'),
+    ('{center_of_mass: [1]}', r'center_of_mass \(x, y, z\) must be 3 numbers'),
     ('{shapes: [{sphere: 1}], padding: -1}', 'the padding of the tool is .*0 or more')])
 @pytest.mark.fault('parameters', 'a file with a tool that cannot be',
                    'the node does not start; one sentence names the file, the tool and the key')

@@ -156,6 +156,18 @@ def test_refused(arm, motions, words):
     assert not probe.trajectories and np.abs(latest(probe) - READY).max() < 1e-6
 
 
+def test_a_sequence_with_a_heavy_tool(arm):
+    """It is refused if a posture on it cannot be held."""
+    probe = arm.probe
+    assert probe.set_parameters('/ik_node', {'tool.mass': 70.0}).successful
+    try:
+        status, code, sentence = arm.run(motion(PTP, joints=AWAY))
+        assert (status, code) == (GoalStatus.STATUS_ABORTED, INVALID), sentence
+        assert 'to hold the tool of 70 kg' in sentence and not probe.trajectories
+    finally:
+        assert probe.set_parameters('/ik_node', {'tool.mass': 0.0}).successful
+
+
 def test_cancelled_and_superseded(arm):
     """The arm comes to rest, or goes on to the newer goal; each sequence has one end."""
     probe = arm.probe

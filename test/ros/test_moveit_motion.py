@@ -385,6 +385,10 @@ def test_a_plan_is_executed(moveit):
     code, _, result = moveit.execute(bare)
     assert code == 'INVALID_MOTION_PLAN' and '0 accelerations' in result.error_code.message
     _, answer = moveit.plan(joint_goal(READY))
+    assert moveit.probe.set_parameters('/ik_node', {'tool.mass': 70.0}).successful
+    code, _, result = moveit.execute(answer.trajectory)
+    assert moveit.probe.set_parameters('/ik_node', {'tool.mass': 0.0}).successful
+    assert code == 'PLANNING_FAILED' and 'the tool of 70 kg' in result.error_code.message
     way = [tip_at(q).translation for q in positions(answer.trajectory)[1]]
     moveit.scene(collision_object('ball', primitive(SolidPrimitive.SPHERE, 0.03),
                                   place=tuple(way[len(way) // 2])))

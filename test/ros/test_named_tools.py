@@ -2,18 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tools that have a name, mounted while the node runs; judged by Pinocchio and coal."""
 
+import re
 import subprocess
 import sys
 
 from diagnostic_msgs.msg import DiagnosticArray
 from documents import blocks
 from geometry_oracle import bodies_of, Oracle
-from harness import ARM, LATCHED, latest, lent, process, QUICK, READY, tip
+from harness import ARM, LATCHED, latest, lent, process, READY, tip
 from motion_checker import path_of, states_at
 import numpy as np
 import pinocchio as pin
 import pytest
 import robots
+from std_srvs.srv import SetBool
 from visualization_msgs.msg import MarkerArray
 import yaml
 
@@ -31,12 +33,18 @@ GRIPPER = pin.SE3(pin.rpy.rpyToMatrix(0.0, 0.0, 1.5708), np.array([0.0, 0.0, 0.1
 OTHERS = {'lance': {'link': 'flange', 'position': [0.35, 0.0, 0.0],  # its x axis points outward
                     'shapes': [{'cylinder': [0.01, 0.34], 'xyz': [0.18, 0.0, 0.0],
                                 'rpy': [0.0, 1.5708, 0.0]}], 'touch': ['cup']},
-          'bare': {'position': [0.02, -0.03, 0.15], 'orientation': [0.3, -0.4, 0.5]}}
+          'bare': {'position': [0.02, -0.03, 0.15], 'orientation': [0.3, -0.4, 0.5]},
+          'laden': {'link': 'flange', 'mass': 12.0, 'center_of_mass': [0.12, 0.03, 0.0]},
+          'anvil': {'mass': 70.0}}
+NAMES = ['gripper', 'pen', *OTHERS]
 HERE = tip(READY)
 BALL, CUP = (HERE.act(np.array([0.0, 0.0, ahead])).tolist() for ahead in (0.25, 0.05))
 SCENE = {'ball': {'sphere': 0.05, 'xyz': BALL},
          'cup': {'box': [0.02, 0.02, 0.02], 'xyz': CUP, 'touch': ['gripper', 'link_5', 'link_6']}}
 AWAY = [0.6, *READY[1:]]
+FAR = [2.1, 0.9, -0.2, 0.5, 0.4, 1.0]
+# So fast that the torques are too high with 12 kg.
+FAST = {'motion.acceleration_limits': '[15.0]', 'motion.jerk_limits': '[300.0]'}
 
 
 @pytest.fixture(scope='module')
@@ -54,7 +62,7 @@ def files(tmp_path_factory):
 @pytest.fixture(scope='module')
 def limits(files):
     """Give the node of the module both files; it searches no ways round."""
-    return {**QUICK, 'tools_file': files[0], 'collision.scene_file': files[1],
+    return {**FAST, 'tools_file': files[0], 'collision.scene_file': files[1],
             'motion.detour_time': 0.0}
 
 
@@ -116,7 +124,7 @@ def assert_free(trajectories, files, name):
 
 def test_centre_point_and_shape_in_one_step(system, seen, files):
     """Goals, the pose of the tip, what collides and what is shown are those of the tool."""
-    assert [status.name for status in seen[0][-1].status] == ['gripper', 'pen', 'lance', 'bare']
+    assert [status.name for status in seen[0][-1].status] == NAMES
     assert not mounted(seen) and frames(seen) == ['base_link'] * 2
     # As far ahead, without a tool there is room.
     system.change('/ik_node', motion__straight=True)
@@ -188,10 +196,73 @@ def test_what_is_refused(system, seen):
     assert "may touch 'cup', which is no link" in system.node.output
 
 
+def peak(trajectories, mass, centre):
+    """Return the largest torque over its limit on trajectories, by Pinocchio, every ms."""
+    model = pin.buildModelFromUrdf(str(ARM))
+    tip_frame = model.frames[model.getFrameId('tool0', pin.FrameType.BODY)]
+    model.appendBodyToJoint(tip_frame.parentJoint, pin.Inertia(
+        mass, np.array(centre), np.zeros((3, 3))), tip_frame.placement)
+    data, found = model.createData(), 0.0
+    for message in trajectories:
+        path = path_of(message)
+        for state in states_at(path, np.arange(path.times[0], path.times[-1], 1e-3)):
+            torques = np.abs(pin.rnea(model, data, *state))
+            found = max(found, float((torques / model.upperEffortLimit).max()))
+    return found
+
+
+@pytest.mark.fault('goals', 'a motion that needs more torque than the effort limits',
+                   'it is made slower; if its postures cannot even be held, it is refused with '
+                   'the joint')
+def test_torques_of_a_heavy_tool(system):
+    """With the mass of the tool a motion, and the rest of one that was paused, are slower."""
+    system.change('/ik_node', motion__velocity_scale=1.0)
+    centre = 0.0, 0.03, 0.12  # in the tip link, whose z axis is the x axis of the flange
+    assert system.final(system.send_joints(AWAY))['state'] == 'reached'
+    count = len(system.trajectories)
+    answer = system.final(system.send_joints(FAR))
+    assert answer['state'] == 'reached' and 'torque_speed_share' not in answer
+    assert peak(system.trajectories[count:], 12.0, centre) > 1.05
+    system.change('/ik_node', tool__name='laden')
+    count = len(system.trajectories)
+    answer = system.final(system.send_joints(AWAY))
+    assert answer['state'] == 'reached' and 0.3 < float(answer['torque_speed_share']) < 1.0
+    stamp = system.send_joints(FAR)
+    system.wait(lambda: any(system.states[-1][1].velocity), what='the motion')
+    pause = system.create_client(SetBool, '/ik_node/pause')
+    assert system.call(pause, SetBool.Request(data=True)).success
+    system.wait(lambda: any(answer['reason'] == 'PAUSED' for answer in system.answers(stamp)),
+                what='the pause')
+    stop = len(system.trajectories)
+    assert system.call(pause, SetBool.Request(data=False)).success
+    assert system.final(stamp)['state'] == 'reached'
+    # Not the ramp to rest, which is as fast as it can be.
+    sent = [*system.trajectories[count:stop - 1], *system.trajectories[stop:]]
+    assert len(sent) > 2 and peak(sent, 12.0, centre) < 1.0 + 1e-3
+    # A new goal in motion; then the same by a parameter; and a load that cannot even be held.
+    count = len(system.trajectories)
+    system.send_joints(AWAY)
+    system.wait(lambda: np.abs(system.states[-1][1].velocity).max() > 0.3, what='the motion')
+    assert system.final(system.send_joints([1.8, *FAR[1:]]))['state'] == 'reached'
+    assert len(system.trajectories) == count + 2
+    assert peak(system.trajectories[count:], 12.0, centre) < 1.0 + 1e-3
+    system.change('/ik_node', tool__name='', tool__mass=12.0, tool__center_of_mass=[*centre])
+    answer = system.final(system.send_joints(AWAY))
+    assert answer['state'] == 'reached' and 'torque_speed_share' in answer
+    result = system.set_parameters('/ik_node', {'tool.name': 'anvil'})
+    assert not result.successful and "the tool 'anvil' has a mass of its own" in result.reason
+    system.change('/ik_node', tool__mass=0.0, tool__name='anvil')
+    count = len(system.trajectories)
+    answer = system.final(system.send_joints(FAR))
+    assert (answer['state'], answer['reason']) == ('rejected', 'TOO_HEAVY'), answer
+    assert "to hold the tool 'anvil' of 70 kg" in answer['message'], answer
+    assert len(system.trajectories) == count
+
+
 def test_by_the_client(system, seen):
     """It lists and mounts them; its own solver has the tool, too."""
     with Arm(timeout=60.0) as arm:
-        assert [*arm.tools()] == ['gripper', 'pen', 'lance', 'bare']
+        assert [*arm.tools()] == NAMES
         assert np.allclose(arm.tools()['gripper'], GRIPPER.homogeneous, atol=1e-12)
         arm.set_tool(name='gripper').wait(20.0)
         goal = HERE * GRIPPER
@@ -217,7 +288,7 @@ def test_the_document(system, tmp_path):
 
 
 def test_files_and_names_that_stop_the_start(tmp_path, probe):
-    """One sentence, and the node ends."""
+    """One sentence, and the node ends; without masses in the URDF it says so, and goes on."""
     bad = tmp_path / 'bad.yaml'
     bad.write_text('tools: {gripper: {shapes: [{boks: [1, 1, 1]}]}}')
     for parameters, words in (
@@ -226,3 +297,8 @@ def test_files_and_names_that_stop_the_start(tmp_path, probe):
         with process('ik_node', tmp_path, {'urdf_file': ARM, **parameters}) as node:
             probe.wait(lambda node=node: not node.running(), 60.0)
             assert words in node.output and 'Traceback' not in node.output, node.output
+    light = tmp_path / 'light.urdf'
+    light.write_text(re.sub('<inertial>.*?</inertial>', '', ARM.read_text(), flags=re.DOTALL))
+    with process('ik_node', tmp_path, {'urdf_file': light, 'tool.mass': 2.0}) as node:
+        probe.wait(lambda: 'ready for goals' in node.output, 60.0)
+        assert 'torques are not checked: the URDF has no masses of the links' in node.output

@@ -46,6 +46,8 @@ OTHER = {
         1.0, 0.0, 0.0, 0.1, 0.0, 1.0, 0.0, -0.2, 0.0, 0.0, 1.0, 0.3, 0.0, 0.0, 0.0, 1.0)}),
     'tool.orientation': ((0.1, -0.2, 0.3), {'solver.tool': tuple(
         tool_pose((0.0, 0.0, 0.0), (0.1, -0.2, 0.3)).ravel().tolist())}),
+    'tool.mass': (2.0, {'torques.mass': 2.0}),
+    'tool.center_of_mass': ((0.1, 0.2, 0.3), {'torques.center_of_mass': (0.1, 0.2, 0.3)}),
     'tool.frame': ('tool', {'tool_frame': 'tool'}),
     'controller': ('arm_controller', {}),
     'output': ('action', {}),
@@ -85,6 +87,8 @@ OTHER = {
     'motion.start_tolerance': (0.05, {'start_tolerance': 0.05}),
     'motion.detour_time': (0.5, {'detour_time': 0.5}),
     'motion.straight': (True, {'straight': True}),
+    'motion.torque_limits': (True, {'torques.always': True}),
+    'motion.gravity': ((0.0, 5.0, -8.0), {'torques.gravity': (0.0, 5.0, -8.0)}),
     'path.blend_radius': (0.02, {'paths.blend_radius': 0.02}),
     'path.partial': (True, {'paths.partial': True}),
     'path.tool_acceleration': (1.1, tip_limit('acceleration', 1.1)),
