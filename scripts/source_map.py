@@ -38,11 +38,12 @@ WAY = {
 REST = {
     GROUND: 'executables, shipped files, pictures',
     'command_line': 'arguments and help of each program, packages that are missing',
-    'model': 'what the URDF draws, named poses, plain YAML',
-    'kinematics': 'every link, the textbook Jacobians and their derivatives, singularities',
+    'model': 'what the URDF draws, masses, named poses, plain YAML',
+    'kinematics': 'every link, the textbook Jacobians and their derivatives, singularities, '
+                  'torques',
     'collision': 'bodies of links and objects, the scene, named tools',
     'solver': 'batches, offset wrists, names of branches, reachability by colour',
-    'motion': 'ends of motions, lists of postures, the goal of the action',
+    'motion': 'ends of motions, lists of postures, the goal of the action, effort limits',
     'motion/tool_path': 'lines, arcs, paths',
     'motion/following': 'streams',
     'ros': 'action client, markers, handshake, QoS on the log',
