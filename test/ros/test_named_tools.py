@@ -29,13 +29,19 @@ NAME = 'six_axis_arm'
 CHAIN, TREE = robots.chain(NAME), robots.tree(NAME)
 PAGE = 'docs/how_to/tool.md'
 GRIPPER = pin.SE3(pin.rpy.rpyToMatrix(0.0, 0.0, 1.5708), np.array([0.0, 0.0, 0.12]))
-# It goes through the ball where the arm is at READY.
-OTHERS = {'lance': {'link': 'flange', 'position': [0.35, 0.0, 0.0],  # its x axis points outward
-                    'shapes': [{'cylinder': [0.01, 0.34], 'xyz': [0.18, 0.0, 0.0],
-                                'rpy': [0.0, 1.5708, 0.0]}], 'touch': ['cup']},
+
+
+def lance(**more):
+    """Return a tool that goes through the ball where the arm is at READY."""
+    return {'link': 'flange', 'position': [0.35, 0.0, 0.0],  # its x axis points outward
+            'shapes': [{'cylinder': [0.01, 0.34], 'xyz': [0.18, 0.0, 0.0],
+                        'rpy': [0.0, 1.5708, 0.0]}], 'touch': ['cup'], **more}
+
+
+OTHERS = {'lance': lance(),
           'bare': {'position': [0.02, -0.03, 0.15], 'orientation': [0.3, -0.4, 0.5]},
           'laden': {'link': 'flange', 'mass': 12.0, 'center_of_mass': [0.12, 0.03, 0.0]},
-          'anvil': {'mass': 70.0}}
+          'anvil': {'mass': 70.0}, 'pike': lance(mass=70.0)}
 NAMES = ['gripper', 'pen', *OTHERS]
 HERE = tip(READY)
 BALL, CUP = (HERE.act(np.array([0.0, 0.0, ahead])).tolist() for ahead in (0.25, 0.05))
@@ -63,7 +69,7 @@ def files(tmp_path_factory):
 def limits(files):
     """Give the node of the module both files; it searches no ways round."""
     return {**FAST, 'tools_file': files[0], 'collision.scene_file': files[1],
-            'motion.detour_time': 0.0}
+            'motion.detour_time': '0.0'}
 
 
 @pytest.fixture(scope='module')
@@ -256,6 +262,12 @@ def test_torques_of_a_heavy_tool(system):
     answer = system.final(system.send_joints(FAR))
     assert (answer['state'], answer['reason']) == ('rejected', 'TOO_HEAVY'), answer
     assert "to hold the tool 'anvil' of 70 kg" in answer['message'], answer
+    system.change('/ik_node', motion__straight=True)
+    assert ahead(system, -0.05)['reason'] == 'TOO_HEAVY'
+    # Nor is there a way round for a load that the direct motion would lead into the ball.
+    system.change('/ik_node', tool__name='pike', motion__straight=False, motion__detour_time=10.0)
+    answer = system.final(system.send_joints([-AWAY[0], *AWAY[1:]]))
+    assert answer['reason'] == 'TOO_HEAVY' and "'ball'" in answer['message'], answer
     assert len(system.trajectories) == count
 
 
