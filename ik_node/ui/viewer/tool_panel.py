@@ -32,7 +32,7 @@ class ToolPanel:
 
     def show(self, names: Sequence[str], mounted: str) -> None:
         """Offer these names, and show which is mounted; '' = none."""
-        options = NO_TOOL, *names
+        options = tuple(dict.fromkeys((NO_TOOL, *names)))  # a list takes no name twice
         if options != tuple(self._choice.options):
             self._choice.options = options
         self._choice.value = mounted or NO_TOOL
