@@ -11,6 +11,8 @@ from ik_node.motion.trajectory import Trajectory
 from ik_node.node.goal_status import GoalTask
 from ik_node.node.robot import Robot
 
+SHARE_FIGURE = 'torque_speed_share'  # of an answer
+
 
 def _itself(planned: Any) -> Trajectory:
     return planned
@@ -38,7 +40,8 @@ def within_torques(robot: Robot, task: GoalTask, plan: Callable[[float], Any],
     """
     if robot.torques is None:
         return plan(1.0)
+    task.figures.pop(SHARE_FIGURE, None)  # of an earlier plan for the same goal
     planned, share = robot.torques.kept(plan, trajectory_of)
     if share < 1.0:
-        task.figures['torque_speed_share'] = f'{share:.3f}'
+        task.figures[SHARE_FIGURE] = f'{share:.3f}'
     return planned
