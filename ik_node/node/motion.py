@@ -31,6 +31,7 @@ from ik_node.motion.active_trajectory import (
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.monitor import Monitor, Verdict
 from ik_node.motion.motion_sequence import SequencedMotion, SequencePlan
+from ik_node.motion.path_rate import PathRate
 from ik_node.motion.path_stop import plan_free_stop
 from ik_node.motion.start_state import LEAD_POINT_SPACING_S, StartState
 from ik_node.motion.tool_path.plan import PathPlan
@@ -542,8 +543,9 @@ class Motion:
         def plan(departure: StartState) -> Trajectory:
             if robot.course is not course:  # asked for again, because it was not joined
                 raise TrajectoryError('the motion whose speed was changed is not known any more')
-            changed = settings.made(RateCall(departure, course.trajectory, ratio, limits,
-                                             settings.sample_period), task.calls)
+            changed = within_torques(robot, task, lambda share: settings.made(RateCall(
+                departure, course.trajectory, share * ratio, limits, settings.sample_period),
+                task.calls), _trajectory_of)
             task.speed *= changed.ratio
             return changed.trajectory
 
@@ -799,7 +801,7 @@ def planned_beside(plan: Plan, departure: StartState) -> Future:
     return planning
 
 
-def _trajectory_of(planned: PathPlan | SequencePlan) -> Trajectory:
+def _trajectory_of(planned: PathPlan | SequencePlan | PathRate) -> Trajectory:
     return planned.trajectory
 
 
