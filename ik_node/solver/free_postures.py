@@ -5,8 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from math import degrees, inf
 from typing import Protocol
 
 import numpy as np
@@ -19,15 +17,12 @@ from ik_node.solver.branches import (
     SELECTION_KEYS,
 )
 from ik_node.solver.compiled.layout import (
-    BOX_AXES,
-    EXACT_POSE,
     JOINT_VALUES,
     JointRows,
     MAX_BIAS_STEPS,
     SOLVED_FLAG,
 )
 from ik_node.solver.compiled.self_motion import add_distinct, self_motions
-from ik_node.solver.goal import Goal
 from ik_node.solver.result import Posture
 from ik_node.solver.tables import Query
 
@@ -36,8 +31,6 @@ MAX_FINE_SAMPLES = 200
 EXACT_AXES = 6              # that an exact pose fixes
 WALK_STEP = 0.05            # rad or m, along the self-motion of a redundant arm
 MAX_WALKED_POSTURES = 600
-TURN_TOLERANCES = {'x': (0.0, 0.0, 0.0, inf, 0.0, 0.0), 'y': (0.0, 0.0, 0.0, 0.0, inf, 0.0),
-                   'z': (0.0, 0.0, 0.0, 0.0, 0.0, inf)}
 
 
 class PostureCheck(Protocol):
@@ -66,20 +59,12 @@ def free_solutions(query: Query, check: PostureCheck,
     check : PostureCheck
 
     """
-    found, samples = _free_samples(query, check, reference)
-    if found or samples is None:
-        return found
-    return _free_of(query, walked_postures(query, samples), check)
-
-
-def _free_samples(query: Query, check: PostureCheck, reference: np.ndarray | None = None
-                  ) -> tuple[tuple[Posture, ...], np.ndarray | None]:
-    """Return free solutions, and the fine samples (k, n) if these had to be looked at."""
     found = only_free(all_solutions(query, reference), check)
     if found or not leaves_freedom(query):
-        return found, None
+        return found
     samples = fine_samples(query)
-    return _free_of(query, samples, check), samples
+    return _free_of(query, samples, check) \
+        or _free_of(query, walked_postures(query, samples), check)
 
 
 def many_free_solutions(query: Query, check: PostureCheck) -> tuple[Posture, ...]:
@@ -152,19 +137,3 @@ def choose_free(query: Query, check: PostureCheck,
         return False
     query.answer[:] = query.check(min(found, key=key).q)
     return True
-
-
-def free_turn(query: Query, check: PostureCheck) -> str:
-    """Return a turn of the tool about one of its axes that would be free, in words, or ''."""
-    if query.settings[BOX_AXES] != EXACT_POSE:
-        return ''
-    exact, turns = Goal(query.T[0]), []
-    for axis, tolerance in TURN_TOLERANCES.items():
-        settings = query.tables.of(Goal(query.T[0], tolerance=tolerance)).copy()
-        settings[MAX_BIAS_STEPS] = 0.0  # which postures are preferred does not matter here
-        found, _ = _free_samples(replace(query, settings=settings), check)
-        turns += [(exact.error(posture.T_base_tip)[1], axis) for posture in found]
-    if not turns:
-        return ''
-    angle, axis = min(turns)
-    return f'the tool turned by {degrees(angle):.0f} degrees about its {axis} axis would be free'

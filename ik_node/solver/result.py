@@ -183,6 +183,12 @@ class Result(PostureMetrics):
         return self._packed[16:16 + self.chain.n]
 
     @property
+    def seeds(self) -> np.ndarray:
+        """Return all seeds that were given, (s, n), rad or m."""
+        end = len(self._packed) - JOINT_VALUES - self.chain.n
+        return self._packed[16:end].reshape(-1, self.chain.n)
+
+    @property
     def answer(self) -> np.ndarray:
         """Return the answer as the compiled code writes it, (7 + n,)."""
         return self._packed[-JOINT_VALUES - self.chain.n:]

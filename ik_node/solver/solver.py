@@ -35,7 +35,6 @@ from ik_node.solver.free_postures import (
     choose_free,
     EXACT_AXES,
     free_solutions,
-    free_turn,
     many_free_solutions,
     only_free,
     PostureCheck,
@@ -268,6 +267,13 @@ class Solver:
         checked_pose(query.T[0])
         return many_free_solutions(query, self.collisions)
 
+    def near_query(self, goal: Goal | np.ndarray, seeds: np.ndarray | None,
+                   max_jump: float | None = None) -> Query:
+        """Return a goal as compiled code reads it, within `max_jump` and without a bias."""
+        query = self._query(*self._pack(goal, seeds)).with_settings({MAX_BIAS_STEPS: 0.0})
+        jump = self.options.max_jump if max_jump is None else max_jump
+        return query.with_joints(self._joints(query.seed, jump))
+
     def solve_batch(self, goals: np.ndarray, seeds: np.ndarray | None = None, *,
                     progress: Callable[[int, int], object] | None = None,
                     executor: Executor | None = None, workers: int | None = None,
@@ -473,8 +479,7 @@ class Solver:
             if max_jump < float('inf') and choose_free(query, check, key, reference):
                 return Reason.OTHER_BRANCH, ''
         query.answer[:] = query.check(blocked)
-        turn = free_turn(query, check)
-        return Reason.COLLISION, check.describe(blocked) + (turn and f'; {turn}')
+        return Reason.COLLISION, check.describe(blocked)
 
     def _choose(self, query: Query) -> None:
         """Replace the solution by the one that `select` prefers."""

@@ -124,11 +124,16 @@ class Tables:
         """Return whether the nearest posture is sought along self-motions; a bias moves it on."""
         return self.redundant and not self.biased
 
-    def nearest_postures(self, T: np.ndarray) -> np.ndarray:
-        """Return the postures of the table (K, n), that with the tip nearest to T (4, 4) first."""
-        n = self.chain.n
+    def nearest_postures(self, T: np.ndarray,
+                         metres_per_radian: float | None = None) -> np.ndarray:
+        """
+        Return the postures of the table (K, n), that with the tip nearest to T (4, 4) first.
+
+        The weight of the orientation is that of the options by default.
+        """
+        n, weight = self.chain.n, metres_per_radian or self.options.metres_per_radian
         apart = self.postures[n:] - np.concatenate([T[:3, :3].ravel(), T[:3, 3]])[:, None]
-        square = 0.5 * self.options.metres_per_radian**2 * (apart[:9]**2).sum(axis=0) \
+        square = 0.5 * weight**2 * (apart[:9]**2).sum(axis=0) \
             + (apart[9:]**2).sum(axis=0)
         return self.postures[:n, np.argsort(square, kind='stable')].T
 
