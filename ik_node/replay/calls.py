@@ -32,6 +32,8 @@ from ik_node.motion.tool_path.plan import PathPlan, plan_path
 from ik_node.motion.trajectory import Trajectory
 from ik_node.motion.validate import validate
 from ik_node.solver.goal import Goal
+from ik_node.solver.remedy import Remedy
+from ik_node.solver.remedy_search import find_remedies
 from ik_node.solver.result import Result
 from ik_node.solver.solver import Solver
 
@@ -104,6 +106,38 @@ class SolveCall:
     def run(self, solver: Solver) -> Result:
         """Solve; raise as :meth:`Solver.solve`."""
         return solver.solve(self.goal, self.seeds)
+
+
+@dataclass(frozen=True, eq=False)
+class RemedyCall:
+    """
+    What would make a refused goal possible.
+
+    Attributes
+    ----------
+    goal : Goal
+    seeds : (n,) or (s, n) array
+        Rad or m.
+    status : Reason
+        Why it was refused.
+    nearest : (n,) array
+        The posture that came nearest, rad or m.
+    rounds : Rounds
+        How long to search.
+
+    """
+
+    name: ClassVar[str] = 'remedies'
+    goal: Goal
+    seeds: np.ndarray
+    status: Reason
+    nearest: np.ndarray
+    rounds: Rounds
+
+    def run(self, solver: Solver) -> tuple[Remedy, ...]:
+        """Search; see :func:`ik_node.solver.remedy_search.find_remedies`."""
+        return find_remedies(solver, self.goal, self.seeds, self.status, self.nearest,
+                             self.rounds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -361,8 +395,8 @@ class RateCall:
         return changed
 
 
-Call = (SolveCall | DirectCall | DetourCall | PathCall | SequenceCall | ReceivedCall | PauseCall
-        | ResumeCall | RateCall)
+Call = (SolveCall | RemedyCall | DirectCall | DetourCall | PathCall | SequenceCall | ReceivedCall
+        | PauseCall | ResumeCall | RateCall)
 
 
 class Raised(NamedTuple):
@@ -394,7 +428,8 @@ class MadeCall(NamedTuple):
     call : Call
     solver : Solver
         With the chain and the collision model.
-    outcome : Result, Trajectory, PathPlan, SequencePlan, PathStop, PathRate or Raised
+    outcome : Result, tuple of Remedy, Trajectory, PathPlan, SequencePlan, PathStop, PathRate or
+        Raised
 
     """
 

@@ -16,13 +16,14 @@ from ik_node.motion.path_stop import PathStop
 from ik_node.motion.tool_path.plan import PathPlan
 from ik_node.motion.trajectory import Trajectory
 from ik_node.replay.calls import Raised
+from ik_node.solver.remedy import Remedy
 from ik_node.solver.result import Result
 
 TIMED_SENTENCES = Reason.SOLVED, Reason.DEADLINE  # they tell how long the solver took
 
 
-def outcome_values(outcome: Result | Trajectory | PathPlan | SequencePlan | PathStop | PathRate
-                   | Raised) -> dict[str, Any]:
+def outcome_values(outcome: Result | tuple[Remedy, ...] | Trajectory | PathPlan | SequencePlan
+                   | PathStop | PathRate | Raised) -> dict[str, Any]:
     """Return numbers, arrays and sentences of an outcome that another run has to give, too."""
     if isinstance(outcome, Raised):
         return {'raised': outcome._asdict()}
@@ -32,6 +33,9 @@ def outcome_values(outcome: Result | Trajectory | PathPlan | SequencePlan | Path
                 'orientation_error': outcome.orientation_error,
                 'iterations': outcome.iterations, 'restarts': outcome.restarts,
                 'message': None if outcome.status in TIMED_SENTENCES else outcome.message}
+    if type(outcome) is tuple:  # not a named one
+        return {'remedies': [{'sentence': remedy.sentence, **remedy.figures}
+                             for remedy in outcome]}
     if isinstance(outcome, SequencePlan):
         return {**outcome_values(outcome.trajectory), 'ends': outcome.ends}
     if isinstance(outcome, PathStop):
@@ -54,6 +58,8 @@ def summary(values: Mapping[str, Any]) -> str:
         return str(raised.get('reason', 'an error'))
     if 'status' in values:
         return str(values['status'])
+    if isinstance(values.get('remedies'), list):
+        return f'{len(values["remedies"])} found'
     times = _array(values.get('times'))
     if times is None or times.ndim != 1 or not len(times):
         return 'no points'

@@ -32,6 +32,7 @@ from ik_node.replay.calls import (
     PauseCall,
     RateCall,
     ReceivedCall,
+    RemedyCall,
     ResumeCall,
     Rounds,
     SequenceCall,
@@ -40,6 +41,7 @@ from ik_node.replay.calls import (
 from ik_node.replay.json_values import Entry
 from ik_node.solver.goal import Goal
 from ik_node.solver.options import SolverOptions
+from ik_node.solver.remedy_search import REMEDIED_REASONS
 from ik_node.solver.solver import Solver
 from ik_node.text import quote
 import ik_node.textbook  # noqa: F401  registers the textbook methods
@@ -159,10 +161,23 @@ def read_call(entry: Entry, chain: Chain) -> Call:
 
 
 def _solve(entry: Entry, chain: Chain) -> SolveCall:
-    seeds = entry['seeds']
-    several = isinstance(seeds.value, list) and seeds.value and isinstance(seeds.value[0], list)
-    return SolveCall(_goal(entry['goal']),
-                     seeds.array(None, chain.n) if several else seeds.array(chain.n))
+    return SolveCall(_goal(entry['goal']), _seeds(entry['seeds'], chain))
+
+
+def _remedies(entry: Entry, chain: Chain) -> RemedyCall:
+    status, rounds = entry['status'].text(), entry['rounds']
+    known = {reason.value: reason for reason in REMEDIED_REASONS}
+    if status not in known:
+        raise ParameterError(f'{entry.where}.status is {quote(status)}; it must be one of '
+                             + ', '.join(known))
+    return RemedyCall(_goal(entry['goal']), _seeds(entry['seeds'], chain), known[status],
+                      entry['nearest'].array(chain.n),
+                      Rounds.at_most(inf if rounds.missing else rounds.whole()))
+
+
+def _seeds(entry: Entry, chain: Chain) -> np.ndarray:
+    several = isinstance(entry.value, list) and entry.value and isinstance(entry.value[0], list)
+    return entry.array(None, chain.n) if several else entry.array(chain.n)
 
 
 def _direct(entry: Entry, chain: Chain) -> DirectCall:
@@ -231,6 +246,7 @@ def _rate(entry: Entry, chain: Chain) -> RateCall:
 
 CALL_READERS: Mapping[str, Callable[[Entry, Chain], Call]] = {
     SolveCall.name: _solve,
+    RemedyCall.name: _remedies,
     DirectCall.name: _direct,
     DetourCall.name: _detour,
     PathCall.name: _path,

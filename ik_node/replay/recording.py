@@ -34,7 +34,7 @@ import ruckig
 
 import ik_node
 from ik_node.collision.model import CollisionModel, DISABLED_REASON
-from ik_node.errors import ParameterError
+from ik_node.errors import ParameterError, Reason
 from ik_node.model.chain import Chain
 from ik_node.model.urdf import Tree
 from ik_node.replay.calls import (
@@ -45,6 +45,7 @@ from ik_node.replay.calls import (
     MadeCall,
     PathCall,
     Raised,
+    RemedyCall,
     SequenceCall,
 )
 from ik_node.replay.json_values import Entry, json_text
@@ -232,7 +233,7 @@ def _surroundings_member(model: CollisionModel) -> _Member:
 def _call_values(call: Call) -> dict[str, Any]:
     """Return the name and the arguments of a call."""
     values = _with_goals(vars(call))
-    if isinstance(call, DetourCall):
+    if isinstance(call, (DetourCall, RemedyCall)):
         values['rounds'] = call.rounds.count if call.rounds.ended else None
     elif isinstance(call, SequenceCall):
         values['motions'] = [_with_goals(vars(motion)) for motion in call.motions]
@@ -327,6 +328,9 @@ def _recording(entry: Entry) -> Recording:
         call = read_call(each, solver.chain)
         if isinstance(call, DetourCall) and solver.collisions is None:
             raise ParameterError(f'{each.where} looks for a way round without a collision model')
+        if isinstance(call, RemedyCall) and call.status is Reason.COLLISION \
+                and solver.collisions is None:
+            raise ParameterError(f'{each.where} is about a collision without a collision model')
         calls.append(RecordedCall(call, solver, each['outcome'].value))
     for name in ('goal', 'made_with', 'parameters'):
         entry[name].keys()

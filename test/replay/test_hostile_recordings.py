@@ -13,7 +13,7 @@ import pytest
 import robots
 
 from ik_node.commands.replay import main
-from ik_node.errors import IkNodeError
+from ik_node.errors import IkNodeError, Reason
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.motion_sequence import SequencedMotion
@@ -21,7 +21,15 @@ from ik_node.motion.start_state import StartState
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.trajectory import MotionState
 from ik_node.replay import load
-from ik_node.replay.calls import DirectCall, made, PauseCall, SequenceCall, SolveCall
+from ik_node.replay.calls import (
+    DirectCall,
+    made,
+    PauseCall,
+    RemedyCall,
+    Rounds,
+    SequenceCall,
+    SolveCall,
+)
 from ik_node.replay.recording import AnsweredGoal, MAX_RECORDING_BYTES, recording_bytes
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
@@ -42,6 +50,8 @@ def content():
     tip = Goal(forward_kinematics(CHAIN, READY))
     motions = SequencedMotion(READY + 0.2, limits), SequencedMotion(tip, limits, True)
     made(SequenceCall(start, motions, 0.1, PathOptions()), solver, log)
+    away = Goal.position((3.0, 0.0, 0.0))
+    made(RemedyCall(away, READY, Reason.OUT_OF_REACH, READY, Rounds()), solver, log)
     values = {'number': 1, 'kind': 'pose', 'state': 'reached', 'reason': 'REACHED',
               'message': 'reached'}
     packed = recording_bytes(AnsweredGoal('t0-1', values, robots.tree('six_axis_arm'), log, {}))
@@ -82,7 +92,7 @@ def changed(place, value):
 def test_the_unchanged_one_is_taken(tmp_path):
     """Otherwise the others would mean nothing."""
     (tmp_path / 'goal.json').write_text(TEXT)
-    assert [each.differences() for each in load(tmp_path / 'goal.json').calls] == [[]] * 4
+    assert [each.differences() for each in load(tmp_path / 'goal.json').calls] == [[]] * 5
 
 
 @pytest.mark.parametrize('data, words', [
@@ -159,6 +169,10 @@ def test_a_bomb_is_not_unpacked(tmp_path, capsys):
     ('calls.1.start.initial.q', 'no', 'start.initial.q must be 6 numbers'),
     ('calls.2.start.times.1', 0.0, 'calls[2].start.times must increase'),
     ('calls.2.active.times', [-1.0], 'calls[2].active.times must be '),
+    ('calls.4.status', 'REACHED', "calls[4].status is 'REACHED'; it must be one of OUT_OF_REACH"),
+    ('calls.4.status', 'COLLISION', 'calls[4] is about a collision without a collision model'),
+    ('calls.4.nearest', [0.0], 'calls[4].nearest must be 6 numbers'),
+    ('calls.4.rounds', -1, 'calls[4].rounds must be a whole number'),
     ('calls.2.active.q', [], 'as many points'), ('goal', [], 'goal must be an object'),
     ('id', None, 'id must be a string')])
 def test_wrong_values(place, value, words, tmp_path, capsys):

@@ -34,6 +34,7 @@ from ik_node.replay.calls import (
     Raised,
     RateCall,
     ReceivedCall,
+    RemedyCall,
     ResumeCall,
     Rounds,
     SequenceCall,
@@ -125,7 +126,14 @@ def log():
     for goal, reason in ((Goal.position((3.0, 0.0, 0.0)), Reason.OUT_OF_REACH),
                          (Goal.pointing(T_post), Reason.COLLISION),
                          (Goal(near, (0.0, 0.0, 0.0, 0.1, np.inf, 0.2), 'base'), Reason.SOLVED)):
-        assert made(SolveCall(goal, LEFT.copy()), solver, log).status is reason
+        result = made(SolveCall(goal, LEFT.copy()), solver, log)
+        assert result.status is reason
+        if not result.success:
+            call = RemedyCall(goal, result.seeds.copy(), reason, result.q.copy(), Rounds())
+            assert made(call, solver, log), reason
+            cut = Rounds.at_most(1)
+            made(replace(call, rounds=Rounds(cut)), solver, log)
+            assert cut.ended and log[-1].call.rounds.ended
     blocked = DirectCall(at(LEFT), RIGHT, allowed, PERIOD_S, '; lower the margin')
     assert attempted(blocked, solver, log) is None
     way_round = DetourCall(at(LEFT), RIGHT, Goal(T_right), allowed, PERIOD_S, Rounds())
