@@ -46,6 +46,11 @@ class Answer:
         return self.values.get('id', '')
 
     @property
+    def remedies(self) -> dict[str, str]:
+        """Return the values that say what would make a refused goal possible; empty if none."""
+        return {key: value for key, value in self.values.items() if key.startswith('remedy_')}
+
+    @property
     def reached(self) -> bool:
         """Return whether the arm is at the goal."""
         return self.state is GoalState.REACHED

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from time import thread_time
+
 from geometry_msgs.msg import PointStamped, Pose, PoseStamped, PoseWithCovarianceStamped
 from nav_msgs.msg import Path
 import numpy as np
@@ -16,7 +18,7 @@ from ik_node.node.arm_state import ArmState
 from ik_node.node.frames import Frames
 from ik_node.node.goal_status import GoalTask
 from ik_node.node.robot import Robot
-from ik_node.replay.calls import SolveCall
+from ik_node.replay.calls import RemedyCall, Rounds, SolveCall
 from ik_node.ros.messages import (
     matrices_from_poses,
     matrix_from_pose,
@@ -25,8 +27,11 @@ from ik_node.ros.messages import (
     tolerance_from_covariance,
 )
 from ik_node.solver.goal import Goal
+from ik_node.solver.remedy import figures_of, with_best
+from ik_node.solver.remedy_search import REMEDIED_REASONS
 from ik_node.solver.result import Result
 
+REMEDY_TIME_S = 0.03  # of the processor, to look for what would make a refused goal possible
 NORM_ROUNDING = 1e-3  # error of the norm of a quaternion that is written with three digits
 
 
@@ -98,6 +103,21 @@ class GoalConversion:
         q, _ = self._arm.measured(robot)
         seeds = [q] if robot.last_answer is None else [q, robot.last_answer]
         return robot.settings.made(SolveCall(goal, np.array(seeds)), task and task.calls)
+
+    def refusal(self, result: Result, robot: Robot,
+                task: GoalTask | None = None) -> tuple[str, dict[str, str]]:
+        """
+        Return why a goal has no solution, with what would help, and the numbers of that.
+
+        A task notes the call.
+        """
+        remedies = ()
+        if result.status in REMEDIED_REASONS:
+            end = thread_time() + REMEDY_TIME_S
+            remedies = robot.settings.made(RemedyCall(
+                result.goal, result.seeds.copy(), result.status, result.q.copy(),
+                Rounds(lambda: thread_time() < end)), task and task.calls)
+        return with_best(result.message, remedies), figures_of(remedies)
 
     def link_of(self, frame: str, robot: Robot) -> str | None:
         """Return the link of the robot that a frame is; None if it is none."""

@@ -178,8 +178,13 @@ class GoalStarter:
             'iterations': result.iterations, 'solution': result.status.value,
             'position_error_m': f'{result.position_error:.3e}',
             'orientation_error_rad': f'{result.orientation_error:.3e}'}
-        if not result.success or task.nearest and task.alternatives:
-            raise GoalError(result.message, result.status)
+        if task.alternatives and (task.nearest or not result.success) \
+                or task.refusals and not result.success:
+            raise GoalError(result.message, result.status)  # of one pose of several
+        if not result.success:
+            sentence, remedies = self._targets.refusal(result, robot, task)
+            task.figures |= remedies
+            raise GoalError(sentence, result.status)
         task.figures |= {
             'limit_margin': lambda: f'{result.limit_margin:.4f}',
             'smallest_singular_value': lambda: f'{result.smallest_singular_value:.4f}'}

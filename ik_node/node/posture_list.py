@@ -75,7 +75,7 @@ class PostureList:
         result = self._targets.solve(asked.goal, robot)
         postures = postures_of(robot.settings.solver, asked.goal, result.seed)
         if not postures:
-            raise GoalError(result.message, result.status)
+            raise GoalError(self._targets.refusal(result, robot)[0], result.status)
         listed = list(postures[:MAX_LISTED_POSTURES])
         self._listing = Listing(asked, robot, start, result.q if result.success else None, listed,
                                 [])

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
@@ -37,6 +38,7 @@ from ik_node.solver.result import Posture
 
 COLOUR_LEVELS = {Colour.GREEN: DiagnosticStatus.OK, Colour.AMBER: DiagnosticStatus.WARN,
           Colour.RED: DiagnosticStatus.ERROR}
+NO_REMEDIES: Mapping[str, str] = {}
 PREVIEW_FIGURES = 'q', 'limit_margin', 'smallest_singular_value', 'jump', 'limiting_joint'
 
 
@@ -93,7 +95,10 @@ class Preview:
             if not goal.is_exact:
                 self._motion.preparation.require(Kernels.FREE_AXES)
             result = self._targets.solve(goal, robot)
-            prospect = judge(result, robot.settings.thresholds)
+            prospect, remedies = judge(result, robot.settings.thresholds), {}
+            if not result.success:
+                sentence, remedies = self._targets.refusal(result, robot)
+                prospect = replace(prospect, sentence=sentence)
         except Exception as error:  # noqa: BLE001 - a preview never goes without an answer
             reason, sentence = self.explained(error)
             self._answer(stamp, Colour.RED, reason, sentence)
@@ -101,7 +106,7 @@ class Preview:
                                             throttle_duration_sec=5.0)
             self._show_refusal(sentence)
             return
-        self._answer_by(stamp, prospect, result.q, prospect.sentence)
+        self._answer_by(stamp, prospect, result.q, prospect.sentence, remedies)
         self._display.preview(replace(Scene.of(goal, prospect, result.q),
                                       contact=contact_of(result, robot)), robot)
 
@@ -121,11 +126,11 @@ class Preview:
             self._display.preview(Scene(goal, Colour.RED, sentence), self._holder.robot)
 
     def _answer_by(self, stamp: str, prospect: ReachabilityReport, q: np.ndarray,
-                   sentence: str) -> None:
+                   sentence: str, remedies: Mapping[str, str] = NO_REMEDIES) -> None:
         self._answer(stamp, prospect.colour, prospect.reason, sentence, {
             'q': numbers(q), 'limit_margin': f'{prospect.limit_margin:.4f}',
             'smallest_singular_value': f'{prospect.smallest_singular_value:.4f}',
-            'jump': f'{prospect.jump:.4f}', 'limiting_joint': prospect.limiting_joint})
+            'jump': f'{prospect.jump:.4f}', 'limiting_joint': prospect.limiting_joint, **remedies})
 
     def _answer(self, stamp: str, colour: Colour, reason: Reason, sentence: str,
                 figures: dict[str, str] | None = None) -> None:
@@ -181,7 +186,7 @@ class Preview:
                 self._motion.path_plan(task, [goal.T_base_tip])), robot)
         result = task.result = self._targets.solve(goal, robot)
         if not result.success:
-            raise GoalError(result.message, result.status)
+            raise GoalError(self._targets.refusal(result, robot)[0], result.status)
         task.q_goal = result.q
         planning = self._motion.planned_to_joints(task)
         if planning.done():

@@ -167,6 +167,11 @@ def test_what_is_not_reached(system, arm):
     assert found.value.reason is Reason.OUT_OF_REACH and found.value is refused.exception
     assert refused.result.state is GoalState.REJECTED and not refused.accepted
     assert not refused.cancel()  # and the others go on
+    # What the refusal names is reached; its sentence says so.
+    told = found.value.answer.remedies
+    assert 'shifted by [' in str(found.value) and told.keys() >= {'remedy_shift_m'}
+    nearer = np.array(AWAY) + np.array(told['remedy_shift_m'].split(), dtype=float)
+    assert arm.move(nearer, QUAT).wait(20.0).reached
     first, second = arm.joints(SIDE), arm.joints(READY)
     with pytest.raises(GoalNotReachedError, match='superseded'):
         first.wait(20.0)

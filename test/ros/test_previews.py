@@ -107,9 +107,16 @@ def test_a_red_preview_says_why(system, eyes):
     assert values(answer)['reason'] == 'OUT_OF_REACH' and 'reaches at most' in answer.message
     eyes.see(lambda: eyes.there('reason'))
     assert text(eyes.there('reason')[0]) == answer.message
+    assert 'shifted by [' in answer.message and answer.message.endswith('it can be reached')
     assert colour(eyes.there('goal')[3]) == 'red'
     assert np.allclose(place(eyes.there('goal')[3]).translation, [2.0, 0.0, 0.5])
     assert {colour(each) for each in eyes.there('ghost').values()} == {'red'}
+    shift = np.array(values(answer)['remedy_shift_m'].split(), dtype=float)
+    nearer = pose(place(eyes.there('goal')[3]).translation + shift)
+    planned = eyes.plan()
+    assert not planned.success and planned.message == answer.message
+    assert values(eyes.preview('pose', nearer))['reason'] == 'SOLVED'
+    assert not system.statuses
 
 
 def test_a_red_preview_names_the_joint(system, eyes):

@@ -24,7 +24,15 @@ import pytest
 from std_srvs.srv import SetBool
 
 from ik_node.replay import load
-from ik_node.replay.calls import ArcPoses, DetourCall, DirectCall, PathCall, PauseCall, ResumeCall
+from ik_node.replay.calls import (
+    ArcPoses,
+    DetourCall,
+    DirectCall,
+    PathCall,
+    PauseCall,
+    RemedyCall,
+    ResumeCall,
+)
 from ik_node.ros.status_messages import home_number
 from ik_node.text import quote
 
@@ -159,7 +167,8 @@ def test_goals_of_every_kind_are_repeated(shared_system, folder, tmp_path):
         assert recording.parameters['tool.position'] == [0.0, 0.0, 0.05]
         assert recording.calls[0].solver.chain.has_tool
     calls = [each.call for recording in recordings for each in recording.calls]
-    assert {DirectCall, DetourCall, PathCall, PauseCall, ResumeCall} < set(map(type, calls))
+    assert {DirectCall, DetourCall, PathCall, PauseCall, RemedyCall, ResumeCall} \
+        < set(map(type, calls))
     assert any(isinstance(call, PathCall) and isinstance(call.path, ArcPoses) for call in calls)
     assert any(len(call.start.states) for call in calls if isinstance(call, DirectCall))
     assert len(system.trajectories) >= 12
