@@ -42,7 +42,8 @@ REST = {
     'kinematics': 'every link, the textbook Jacobians and their derivatives, singularities, '
                   'torques',
     'collision': 'bodies of links and objects, the scene, named tools',
-    'solver': 'batches, offset wrists, names of branches, reachability by colour',
+    'solver': 'batches, offset wrists, names of branches, reachability by colour, remedies of a '
+              'refusal',
     'motion': 'ends of motions, lists of postures, the goal of the action, effort limits',
     'motion/tool_path': 'lines, arcs, paths',
     'motion/following': 'streams',

@@ -657,8 +657,9 @@ def test_examples(system):
 
 
 @pytest.mark.parametrize('document, printed, logged', [
-    ('docs/tutorials/python_client.md', ('OUT_OF_REACH - the goal was rejected',
-                                         'green reachable', '(6, 6)'), 'reached')])
+    ('docs/tutorials/python_client.md', (
+        'OUT_OF_REACH - the goal was rejected', "{'remedy_shift_m': ", 'green reachable',
+        '(6, 6)'), 'reached')])
 def test_the_documents(system, tmp_path, document, printed, logged):
     """The blocks of each are one program, which runs from the arm at rest to its end."""
     script = tmp_path / 'document.py'
