@@ -1,42 +1,20 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Hands events over from the threads of the page to the thread of the node.
-
-Events of the page arrive on viser's event loop; they are handled, in the same order, on the
-thread that spins the node.  So no handler needs a lock.
-"""
+"""Hands events of the page, which arrive on viser's event loop, to the thread of the node."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from queue import Empty, SimpleQueue
 from typing import Any
 
-from rclpy.node import Node
 import viser
 
+from ik_node.ui.call_queue import CallQueue
 
-class Inbox:
-    """Queue of calls for the thread of the node."""
 
-    def __init__(self, node: Node) -> None:
-        self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        self._bell = node.create_guard_condition(self._take_one)
-
-    def put(self, call: Callable[[], None]) -> None:
-        """Queue a call; may be used from any thread."""
-        self._calls.put(call)
-        self._bell.trigger()
-
-    def _take_one(self) -> None:
-        try:
-            call = self._calls.get_nowait()
-        except Empty:
-            return
-        self._bell.trigger()  # for the next call, also if this one raises
-        call()
+class Inbox(CallQueue):
+    """Queue of calls for the thread of the node, also by the controls of the page."""
 
     def on_click(self, button: viser.GuiButtonHandle, do: Callable[[], None]) -> None:
         """Call `do` when the button is pressed."""

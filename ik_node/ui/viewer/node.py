@@ -27,9 +27,10 @@ from ik_node.ros.node_parameters import declare
 from ik_node.ros.parameters import VIEWER_NODE
 from ik_node.ros.qos import BEST_EFFORT_QOS, LATCHED_QOS, STATUS_QOS
 from ik_node.ros.qos_mismatch import QosLog
+from ik_node.ui.local_names import is_loopback
 from ik_node.ui.viewer.event_queue import Inbox
 from ik_node.ui.viewer.link_meshes import link_bodies
-from ik_node.ui.viewer.page import is_loopback, Page
+from ik_node.ui.viewer.page import Page
 from ik_node.ui.viewer.panels import Panels
 from ik_node.ui.viewer.scene import Scene
 

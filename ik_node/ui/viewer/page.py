@@ -7,9 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from http import HTTPStatus
-import ipaddress
 import logging
-import re
 import socket
 from typing import Any
 
@@ -18,18 +16,9 @@ from viser.infra import _infra
 import websockets.asyncio.server
 
 from ik_node.errors import ParameterError
+from ik_node.ui.local_names import is_loopback, LOCAL_HOST, LOCAL_PAGE
 
-LOCAL_NAMES = r'(localhost|127\.0\.0\.1|\[::1\])(:\d+)?'
 WEBSOCKETS_SERVE = websockets.asyncio.server.serve
-LOCAL_HOST, LOCAL_PAGE = re.compile(LOCAL_NAMES), re.compile(f'https?://{LOCAL_NAMES}')
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether only this machine can connect to an address."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == 'localhost'
 
 
 def _serve_this_machine(handler: Any, host: str, port: int, *, process_request: Any,
