@@ -13,6 +13,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
+from rclpy.time import Time
 
 from ik_node.ros.qos import STATUS_QOS
 from ik_node.ros.status_messages import is_final, stamp_text, values_of
@@ -23,9 +24,10 @@ RECENT_ANSWERS = 100  # that are kept for goals whose number is learnt after the
 GoalValues = dict[str, str]
 
 
-def publish_stamped(node: Node, publisher: Publisher, message: Any) -> str:
-    """Stamp a message with the time of `node` and publish it; return the stamp's text."""
-    message.header.stamp = node.get_clock().now().to_msg()
+def publish_stamped(node: Node, publisher: Publisher, message: Any, age: float = 0.0) -> str:
+    """Stamp a message with the time of `node`, `age` (s) ago, and publish it; return the text."""
+    now = node.get_clock().now().nanoseconds
+    message.header.stamp = Time(nanoseconds=max(now - round(1e9 * age), 0)).to_msg()
     publisher.publish(message)
     return stamp_text(message.header.stamp)
 

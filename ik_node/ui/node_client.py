@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
@@ -52,10 +52,13 @@ class Commands:
         Name of the ik_node; without a leading / it is in the namespace of `node`.
     say : callable
         Takes whether a request succeeded, and a sentence.
+    only : collection of str, optional
+        The topics and services that are used, so that no others are on the graph; all by default.
 
     """
 
-    def __init__(self, node: Node, target: str, say: Answer) -> None:
+    def __init__(self, node: Node, target: str, say: Answer,
+                 only: Collection[str] | None = None) -> None:
         self._node = node
         self._target = target
         self._say = say
@@ -63,9 +66,13 @@ class Commands:
         self._publishers = {
             name: node.create_publisher(message, f'{target}/{name}',
                                         GOAL_DEPTH if name.startswith('goal_') else 1)
-            for name, message in goal_topics(in_ui_only=True).items()}
+            for name, message in goal_topics(in_ui_only=True).items()
+            if only is None or name in only}
         self._triggers = {name: node.create_client(Trigger, f'{target}/{name}')
-                          for name in ('plan', 'list_postures', 'home', 'stop')}
+                          for name in ('plan', 'list_postures', 'home', 'stop')
+                          if only is None or name in only}
+        if only is not None:
+            return
         self._pauser = node.create_client(SetBool, f'{target}/pause')
         self._setter = node.create_client(SetParametersAtomically,
                                           f'{target}/set_parameters_atomically')
@@ -80,9 +87,18 @@ class Commands:
         """Move the tip to a pose (4, 4) in `frame` in a straight line."""
         return self._publish('goal_path', line_to(pose_stamped(T_frame_tip, frame).pose, frame))
 
-    def stream(self, frame: str, T_frame_tip: np.ndarray) -> str:
-        """Follow a pose (4, 4) in `frame`; the next is due within ``stream.timeout``."""
-        return self._publish('goal_stream', pose_stamped(T_frame_tip, frame))
+    def stream(self, frame: str, T_frame_tip: np.ndarray, age: float = 0.0) -> str:
+        """
+        Follow a pose (4, 4) in `frame`; the next is due within ``stream.timeout``.
+
+        Parameters
+        ----------
+        age : float
+            How long ago it was taken, s: so the ik_node sees how the target moves, however
+            unevenly its poses arrive.
+
+        """
+        return self._publish('goal_stream', pose_stamped(T_frame_tip, frame), age)
 
     def joints(self, names: Sequence[str], positions: Sequence[float]) -> str:
         """Move to joint positions, rad or m; joints that are not named stay."""
@@ -97,13 +113,13 @@ class Commands:
         """Ask whether and how :meth:`move` would reach a pose; nothing moves."""
         return self._publish(f'preview_{kind.value}', _goal(kind, frame, T_frame_tip))
 
-    def _publish(self, topic: str, message: Any) -> str:
+    def _publish(self, topic: str, message: Any, age: float = 0.0) -> str:
         publisher = self._publishers[topic]
         if not publisher.get_subscription_count():
             self._say(False, f'nobody listens on {publisher.topic_name}; is {self._target} '
                       'running, in this ROS_DOMAIN_ID and namespace?')
             return ''
-        return publish_stamped(self._node, publisher, message)
+        return publish_stamped(self._node, publisher, message, age)
 
     # ---- services -----------------------------------------------------------
 
