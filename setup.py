@@ -11,7 +11,8 @@ setup(
     name=package_name,
     version='0.1.0',
     packages=find_packages(include=[package_name, f'{package_name}.*']),
-    package_data={package_name: ['py.typed']},
+    package_data={package_name: ['py.typed'],
+                  f'{package_name}.ui.handheld': ['page/*']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{package_name}']),
         (f'share/{package_name}', ['package.xml']),
@@ -25,6 +26,7 @@ setup(
                       'ruckig'],
     extras_require={
         'viewer': ['viser', 'pycollada'],
+        'handheld': ['websockets>=14', 'qrcode'],
         'collision': ['scipy', 'trimesh', 'pycollada', 'pyyaml'],
         'compare': ['matplotlib', 'scipy'],
         'plot': ['matplotlib', 'pyyaml'],
@@ -46,6 +48,7 @@ setup(
             'ik_node = ik_node.entry:ik_node',
             'sim_controller = ik_node.entry:sim_controller',
             'ik_viewer = ik_node.entry:viewer',
+            'ik_handheld = ik_node.entry:handheld',
             'interactive_goal = ik_node.entry:interactive_goal',
             'send_goal = ik_node.entry:send_goal',
             'ik_jog = ik_node.entry:jog',

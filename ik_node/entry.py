@@ -73,6 +73,11 @@ def viewer() -> NoReturn:
     _run_node('ik_viewer', 'viewer', 'ik_node.ui.viewer.node')
 
 
+def handheld() -> NoReturn:
+    """Move the arm with a phone or a headset."""
+    _run_node('ik_handheld', 'handheld', 'ik_node.ui.handheld.node')
+
+
 def interactive_goal() -> NoReturn:
     """Show the goal as a handle in RViz."""
     _run_node('interactive_goal', 'interactive_goal', 'ik_node.ui.rviz_handle')

@@ -44,6 +44,8 @@ LAUNCH_ARGUMENTS = {
              'installed', ('true', 'false')),
     'viewer': ('false', 'start the view in the browser, http://127.0.0.1:8080',
                ('true', 'false')),
+    'handheld': ('', 'serve the page by which a phone or a headset moves the arm, on this address '
+                 'and over TLS, e.g. 0.0.0.0; empty: do not'),
     'autostart': ('true', 'the node configures and activates itself; false: a lifecycle manager '
                   'does', ('true', 'false')),
     'ground': ('true', 'what is below the base link is solid; false e.g. for an arm on a wall',
@@ -117,6 +119,9 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
             nodes.append(LogInfo(msg='interactive_markers is not installed: no handle in RViz'))
     if value['viewer'] == 'true':
         nodes.append(node('ik_viewer', value['params_file'], description, links))
+    if value['handheld']:
+        nodes.append(node('ik_handheld', value['params_file'],
+                          {'host': value['handheld'], 'tls': True}))
     return nodes
 
 

@@ -18,10 +18,17 @@ import re
 from ik_node.errors import Reason
 from ik_node.node.health_checks import Check, LEVEL_NAMES
 from ik_node.ros.goal_kinds import GOAL_KINDS, goal_topics, GoalKind
-from ik_node.ros.parameters import IK_NODE, INTERACTIVE_GOAL, Row, SIM_CONTROLLER, VIEWER_NODE
+from ik_node.ros.parameters import (
+    HANDHELD_NODE,
+    IK_NODE,
+    INTERACTIVE_GOAL,
+    Row,
+    SIM_CONTROLLER,
+    VIEWER_NODE,
+)
 
 TABLES = {'ik_node': IK_NODE, 'sim_controller': SIM_CONTROLLER, 'viewer': VIEWER_NODE,
-          'interactive_goal': INTERACTIVE_GOAL}
+          'handheld': HANDHELD_NODE, 'interactive_goal': INTERACTIVE_GOAL}
 
 POLICY_FILE = Path('config/sros2_policy.xml')
 TABLE_HEAD = ['| name | type | what |', '|---|---|---|']
@@ -154,9 +161,10 @@ def with_goal_topics(policy: str) -> str:
         return ''.join(f'{block["indent"]}<topic>{block["prefix"]}{topic}</topic>\n'
                        for topic in sorted(topics))
 
+    # A node that has one of them alone has need of no other.
     line = r'<topic>(?:~/|ik_node/)(?:goal|preview)_\w+</topic>\n'
     return re.sub(rf'(?P<indent> +)(?=<topic>(?P<prefix>~/|ik_node/)(?:goal|preview)_){line}'
-                  rf'(?: +{line})*', renewed, policy)
+                  rf'(?: +{line})+', renewed, policy)
 
 
 def documents() -> list[Path]:

@@ -53,6 +53,7 @@ REST = {
     'client': 'programs that move an arm',
     'ui': 'handle, RViz',
     'ui/viewer': 'the page in the browser',
+    'ui/handheld': 'the page for a phone or a headset',
     'doctor': '`ik_doctor`',
     'textbook': 'the textbook methods, compared',
     'replay': 'recordings of goals, repeated',

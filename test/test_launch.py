@@ -21,7 +21,8 @@ if shutil.which('ros2') is None:
 
 LAUNCH = ['ros2', 'launch', 'ik_node', 'ik.launch.py']
 ARGUMENTS = ('urdf', 'base_link', 'tip_link', 'controller', 'simulate', 'rviz', 'viewer',
-             'autostart', 'namespace', 'frame_prefix', 'named_poses', 'tools', 'use_sim_time',
+             'handheld', 'autostart', 'namespace', 'frame_prefix', 'named_poses', 'tools',
+             'use_sim_time',
              'params_file')
 
 

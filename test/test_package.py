@@ -21,7 +21,7 @@ KEYS = {'PIL': 'python3-pil', 'matplotlib': 'python3-matplotlib', 'scipy': 'pyth
         'numpy': 'python3-numpy', 'numba': 'python3-numba', 'lxml': 'python3-lxml',
         'yaml': 'python3-yaml', 'urdf_parser_py': 'urdfdom_py', 'tf2_ros': 'tf2_ros_py',
         'transforms3d': None, 'ruckig': None, 'llvmlite': None, 'viser': None, 'trimesh': None,
-        'websockets': None, 'mujoco': None, 'playwright': None, 'xacro': 'xacro',
+        'websockets': None, 'qrcode': None, 'mujoco': None, 'playwright': None, 'xacro': 'xacro',
         'pytest': 'python3-pytest'}
 
 
@@ -58,11 +58,13 @@ def test_installed_executables_run(installed):
     """The executables of ros2 run start."""
     folder, = installed.glob('lib/python*/site-packages')
     assert (folder / 'ik_node/py.typed').is_file()
+    pages = {path.name for path in (ROOT / 'ik_node/ui/handheld/page').iterdir()}
+    assert pages == {path.name for path in (folder / 'ik_node/ui/handheld/page').iterdir()}
     environment = {**os.environ, 'PYTHONPATH': str(folder)}
     scripts = {path.name for path in (installed / 'lib/ik_node').iterdir()}
-    assert scripts == {'ik_node', 'sim_controller', 'ik_viewer', 'interactive_goal', 'send_goal',
-                       'ik_demo', 'ik_doctor', 'ik_jog', 'ik_replay', 'compare_methods',
-                       'plot_trajectory', 'ik_workspace'}
+    assert scripts == {'ik_node', 'sim_controller', 'ik_viewer', 'ik_handheld',
+                       'interactive_goal', 'send_goal', 'ik_demo', 'ik_doctor', 'ik_jog',
+                       'ik_replay', 'compare_methods', 'plot_trajectory', 'ik_workspace'}
     helped = run(installed / 'lib/ik_node/send_goal', '--help', cwd='/', env=environment)
     assert helped.returncode == 0 and '--xyz' in helped.stdout
     for name in ('ik_node', 'sim_controller'):

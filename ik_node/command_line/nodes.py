@@ -15,6 +15,7 @@ NODE_DESCRIPTIONS = {
                'controller.',
     'sim_controller': 'Simulates a joint_trajectory_controller and the arm that it moves.',
     'viewer': 'Shows the arm in the browser; the goal can be dragged there.',
+    'handheld': 'Serves a page by which a phone or a headset moves the arm.',
     'interactive_goal': 'Shows the goal in RViz as an interactive marker that can be dragged.',
 }
 

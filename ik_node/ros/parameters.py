@@ -395,6 +395,23 @@ VIEWER_NODE = (
     Row('port', 8080, 'port of the page', 1, 65535, live=False),
 )
 
+HANDHELD_NODE = (
+    IK_NODE_NAME,
+    Row('host', '127.0.0.1',
+        'address to listen on, 0.0.0.0 = all; on any other than loopback, whoever has the printed '
+        'address with its token can move the arm', live=False),
+    Row('port', 8090, 'port of the page', 1, 65535, live=False),
+    Row('tls', False,
+        'serve over TLS, without which browsers on other machines tell no pose of a device; the '
+        "certificate is made by openssl, and kept in the user's cache folder", live=False),
+    Row('certificate', '',
+        'PEM file of a certificate for TLS, in place of the one that is made', live=False),
+    Row('key', '', 'PEM file of its private key', live=False),
+    Row('sample_timeout', 0.2,
+        'time for which no pose of the hand came, or by which one was late, after which the '
+        'button has to be pressed again, s', 0.05, 2.0, live=False),
+)
+
 INTERACTIVE_GOAL = (
     IK_NODE_NAME,
     Row('scale', 0.2, 'size of the handle, m', 0.01, 10.0, live=False),

@@ -10,7 +10,13 @@ import sys
 import pytest
 
 from ik_node.command_line.compare_methods import LIMIT_MODES, METHOD_NAMES
-from ik_node.ros.parameters import IK_NODE, INTERACTIVE_GOAL, SIM_CONTROLLER, VIEWER_NODE
+from ik_node.ros.parameters import (
+    HANDHELD_NODE,
+    IK_NODE,
+    INTERACTIVE_GOAL,
+    SIM_CONTROLLER,
+    VIEWER_NODE,
+)
 from ik_node.textbook.compare_runs import PRODUCTION_METHOD
 from ik_node.textbook.methods import TEXTBOOK_METHODS
 from ik_node.textbook.options import Limits
@@ -18,7 +24,7 @@ from ik_node.textbook.options import Limits
 ROOT = Path(__file__).parents[2]
 SCRIPTS = dict(re.findall(r"'(\w+) = ik_node\.entry:(\w+)'", (ROOT / 'setup.py').read_text()))
 NODES = {'ik_node': IK_NODE, 'sim_controller': SIM_CONTROLLER, 'ik_viewer': VIEWER_NODE,
-         'interactive_goal': INTERACTIVE_GOAL}
+         'ik_handheld': HANDHELD_NODE, 'interactive_goal': INTERACTIVE_GOAL}
 OPTIONS = {'send_goal': ('--xyz', '--joints', '--path'), 'ik_demo': ('--urdf', '--keep'),
            'ik_jog': ('keyboard', 'joy', 'spacenav'),
            'ik_doctor': ('--node', '--json'), 'ik_replay': ('FILE', 'record.folder'),

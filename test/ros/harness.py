@@ -526,6 +526,13 @@ def latest(probe: Probe) -> np.ndarray:
     return positions_of(probe.states[-1][1])
 
 
+def rests(probe: Probe) -> bool:
+    """Return whether the arm is where it is a moment later."""
+    before = latest(probe)
+    probe.spin_for(0.1)
+    return bool(np.abs(latest(probe) - before).max() < 1e-6)
+
+
 def seconds(duration) -> float:
     """Return a Duration in seconds."""
     return duration.sec + 1e-9 * duration.nanosec

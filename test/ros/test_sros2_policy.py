@@ -44,9 +44,11 @@ STARTS = {
                 *([{'urdf_file': ARM, 'output': 'action'}] if ACTIONS else [])),
     'sim_controller': ({'use_sim_time': 'true'}, {'urdf_file': ARM}),
     'viewer': ({'use_sim_time': 'true', 'port': 0}, {'urdf_file': ARM, 'port': 0}),
+    'handheld': ({'use_sim_time': 'true', 'port': 0},),
     'interactive_goal': ({'use_sim_time': 'true'},),
 }
 READY = {'ik_node': ('ready for goals', 'waiting for'), 'viewer': ('open http',),
+         'handheld': ('open http',),
          'sim_controller': ('simulates', 'waiting for'), 'interactive_goal': ()}
 
 

@@ -38,8 +38,9 @@ MAX_REQUEST_BYTES = 1_000_000
 FAILED_START = 127  # exit code of the server if it cannot be used
 PR_SET_PDEATHSIG = 1
 # Variables that are read when a node starts, not when Python or a library is loaded.
-READ_AT_START = 'IK_NODE_', 'FASTDDS_', 'FASTRTPS_', 'PYTEST_', 'ROS_'
+READ_AT_START = 'IK_NODE_', 'FASTDDS_', 'FASTRTPS_', 'PYTEST_', 'ROS_', 'XDG_CACHE_'
 PROGRAMS = ('ik_node.node.node', 'ik_node.simulation.node', 'ik_node.ui.viewer.node',
+            'ik_node.ui.handheld.node',
             'ik_node.workspace.command', 'ik_node.commands.send_goal', 'ik_node.doctor.command')
 
 

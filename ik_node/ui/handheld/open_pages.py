@@ -1,0 +1,121 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The pages that are open, one of which may hold the clutch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ik_node.errors import GoalError
+from ik_node.ui.handheld.clutch import Clutch, HandSample, heading_of, SAMPLE_TIMEOUT_S
+from ik_node.ui.handheld.page_messages import FollowSettings, Heading, PageState
+
+
+@dataclass
+class OpenPage:
+    """
+    One page.
+
+    Attributes
+    ----------
+    name : str
+        For the users of other pages.
+    clutch : Clutch
+
+    """
+
+    name: str
+    clutch: Clutch
+
+
+class OpenPages:
+    """
+    All pages, by their numbers.
+
+    Parameters
+    ----------
+    timeout : float
+        Of their clutches, s.
+
+    """
+
+    def __init__(self, timeout: float = SAMPLE_TIMEOUT_S) -> None:
+        self._timeout = timeout
+        self._pages: dict[int, OpenPage] = {}
+
+    def __len__(self) -> int:
+        return len(self._pages)
+
+    def open(self, number: int, name: str) -> None:
+        """Add a page."""
+        self._pages[number] = OpenPage(name, Clutch(timeout=self._timeout))
+
+    def close(self, number: int) -> None:
+        """Remove a page; its clutch is released."""
+        self._pages.pop(number, None)
+
+    @property
+    def holder(self) -> int | None:
+        """Return the page that holds the clutch."""
+        return next((number for number, page in self._pages.items() if page.clutch.holding), None)
+
+    def presses(self, number: int, sample: HandSample) -> bool:
+        """Return whether a sample would take the clutch."""
+        return self._pages[number].clutch.presses(sample)
+
+    def take(self, number: int, sample: HandSample, now: float,
+             T_base_tip: np.ndarray | None = None,
+             refusal: str = '') -> tuple[np.ndarray, float] | None:
+        """
+        Take a sample of a page, as Clutch.take, and return the target.
+
+        Returns
+        -------
+        (4, 4) array, float
+            Pose of the tip in the base, and how late the sample was, s.  None while this page
+            does not hold the clutch.
+
+        """
+        holder = self.holder
+        if holder not in (None, number):
+            refusal = f'{self._pages[holder].name} moves the arm; wait until it lets go'
+        clutch = self._pages[number].clutch
+        target = clutch.take(sample, now, T_base_tip, refusal)
+        return None if target is None else (target, clutch.delay)
+
+    def set(self, number: int, message: FollowSettings | Heading) -> None:
+        """Take what is chosen on a page, for its next press."""
+        clutch = self._pages[number].clutch
+        if isinstance(message, FollowSettings):
+            clutch.options = replace(clutch.options, scale=message.scale, turns=message.turns)
+            return
+        try:
+            clutch.options = replace(clutch.options, heading=heading_of(message.rotation))
+            clutch.notice = ''
+        except GoalError as error:
+            clutch.notice = str(error)
+
+    def check(self, now: float) -> None:
+        """Release the clutch if samples have stopped, at a time (s)."""
+        for page in self._pages.values():
+            page.clutch.check(now)
+
+    def release(self, why: str) -> None:
+        """Release the clutch until the next press; say why."""
+        for page in self._pages.values():
+            page.clutch.release(why)
+
+    def note(self, number: int, sentence: str) -> None:
+        """Show a sentence on a page."""
+        if number in self._pages:
+            self._pages[number].clutch.notice = sentence
+
+    def states(self, answer: str, colour: str) -> dict[int, PageState]:
+        """Return what each page shows, with the last answer of the ik_node and its colour."""
+        holder = self.holder
+        return {number: PageState(
+            page.clutch.holding, page.clutch.notice,
+            self._pages[holder].name if holder not in (None, number) else '', answer, colour)
+            for number, page in self._pages.items()}

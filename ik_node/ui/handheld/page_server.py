@@ -1,0 +1,241 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The server of the page, and of the websockets by which it talks to the node."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from http import HTTPStatus
+from importlib.resources import files
+import logging
+import secrets
+import ssl
+from threading import Thread
+from time import monotonic
+from typing import Protocol
+from urllib.parse import parse_qs, urlsplit
+
+from websockets.asyncio.server import serve, Server, ServerConnection
+from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
+
+from ik_node.errors import GoalError, ParameterError
+from ik_node.ui.handheld.page_messages import (
+    MAX_MESSAGE_BYTES,
+    MessageLimit,
+    PageMessage,
+    PageState,
+    read_message,
+)
+from ik_node.ui.local_names import is_loopback, LOCAL_HOST
+
+PAGE_FILES = {'/': ('page.html', 'text/html'), '/page.js': ('page.js', 'text/javascript'),
+              '/page.css': ('page.css', 'text/css')}
+SOCKET_PATH = '/socket'
+MAX_OPEN_PAGES = 8
+TOKEN_BYTES = 16
+PING_PERIOD_S = 5.0  # a page that is gone without a word is forgotten after twice this
+CLOSE_TIMEOUT_S = 1.0
+# Nothing from elsewhere, no other page around it, and no address with its token to others.
+PAGE_HEADERS = {
+    'Content-Security-Policy': "default-src 'none'; script-src 'self'; style-src 'self'; "
+                               "connect-src 'self'; img-src data:; frame-ancestors 'none'",
+    'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer',
+    'X-Content-Type-Options': 'nosniff'}
+POLICY_VIOLATION, TRY_AGAIN_LATER = 1008, 1013  # RFC 6455, 7.4.1 and its registry
+
+
+class PageEvents(Protocol):
+    """What the server tells, on its own thread."""
+
+    def opened(self, number: int, name: str) -> None:
+        """Tell of a page, and of how others may call it."""
+
+    def received(self, number: int, message: PageMessage, now: float) -> None:
+        """Tell of a message, received at a monotonic time (s)."""
+
+    def refused(self, number: int, sentence: str) -> None:
+        """Tell of a message that is none."""
+
+    def closed(self, number: int) -> None:
+        """Tell that a page is gone."""
+
+
+@dataclass(frozen=True)
+class ServedAddress:
+    """
+    Where the page is served.
+
+    Attributes
+    ----------
+    host, port : str, int
+    context : ssl.SSLContext or None
+        Of TLS.
+
+    """
+
+    host: str
+    port: int
+    context: ssl.SSLContext | None = None
+
+    @property
+    def scheme(self) -> str:
+        """Return that of the page."""
+        return 'https' if self.context else 'http'
+
+
+class Outbox:
+    """The latest state for one page, which is sent if it has changed."""
+
+    def __init__(self) -> None:
+        self._state = PageState()
+        self._changed = asyncio.Event()
+
+    def put(self, state: PageState) -> None:
+        """Replace the state; on the thread of the server."""
+        if state != self._state:
+            self._state = state
+            self._changed.set()
+
+    async def send_all(self, connection: ServerConnection) -> None:
+        """Send what comes."""
+        while True:
+            await connection.send(self._state.text())
+            await self._changed.wait()
+            self._changed.clear()
+
+
+class PageServer:
+    """
+    Serves the page and its websockets, on a thread of its own.
+
+    Requests of other sites' pages are refused.  On an address that other machines can reach, so
+    are those without the token.
+
+    Attributes
+    ----------
+    token : str
+        Part of the address; '' on loopback.
+
+    Raises
+    ------
+    ParameterError
+        If the address is not available.
+
+    """
+
+    def __init__(self, address: ServedAddress, events: PageEvents) -> None:
+        logging.getLogger('websockets').setLevel(logging.CRITICAL)
+        self._address, self._events = address, events
+        self._is_local = is_loopback(address.host)
+        self.token = '' if self._is_local else secrets.token_urlsafe(TOKEN_BYTES)
+        folder = files(__package__) / 'page'
+        self._files = {path: ((folder / name).read_text(encoding='utf-8'), kind)
+                       for path, (name, kind) in PAGE_FILES.items()}
+        self._outboxes: dict[int, Outbox] = {}
+        self._count = 0
+        self._loop = asyncio.new_event_loop()
+        try:
+            self._server = self._loop.run_until_complete(self._listen())
+        except (OSError, UnicodeError) as error:
+            self._loop.close()
+            why = getattr(error, 'strerror', None) or 'it is no name of a machine'
+            raise ParameterError(f'cannot listen on {address.host}:{address.port}: {why}; choose '
+                                 'another host or port') from None
+        self._thread = Thread(target=self._loop.run_forever, name='page server', daemon=True)
+        self._thread.start()
+
+    async def _listen(self) -> Server:
+        return await serve(
+            self._talk, self._address.host, self._address.port, ssl=self._address.context,
+            process_request=self._answer, compression=None, max_size=MAX_MESSAGE_BYTES,
+            ping_interval=PING_PERIOD_S, ping_timeout=PING_PERIOD_S,
+            close_timeout=CLOSE_TIMEOUT_S)
+
+    # ---- requests -----------------------------------------------------------
+
+    def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
+        """Answer a request; None lets it become a websocket."""
+        path, query = urlsplit(request.path)[2:4]
+        refusal = self._refusal(request, path, query)
+        if refusal:
+            return connection.respond(HTTPStatus.FORBIDDEN, refusal + '\n')
+        if path == SOCKET_PATH:
+            return None
+        if path not in self._files:
+            return connection.respond(HTTPStatus.NOT_FOUND, 'there is no such page\n')
+        text, kind = self._files[path]
+        response = connection.respond(HTTPStatus.OK, text)
+        del response.headers['Content-Type']
+        response.headers['Content-Type'] = f'{kind}; charset=utf-8'
+        response.headers.update(PAGE_HEADERS)
+        return response
+
+    def _refusal(self, request: Request, path: str, query: str) -> str:
+        """Return why a request is refused, '' if it is not."""
+        hosts = request.headers.get_all('Host')
+        if len(hosts) != 1 or self._is_local and not LOCAL_HOST.fullmatch(hosts[0]):
+            # A name that leads here may be of another site (DNS rebinding).
+            return 'this page is for localhost'
+        origins = request.headers.get_all('Origin')
+        if origins not in ([], [f'{self._address.scheme}://{hosts[0]}']):
+            return 'pages of other sites cannot use this one'
+        given = parse_qs(query).get('token', [''])[0]
+        if self.token and path in ('/', SOCKET_PATH) \
+                and not secrets.compare_digest(given.encode(), self.token.encode()):
+            return 'the token in the address is missing or wrong; open the address that ' \
+                   'ik_handheld has printed'
+        return ''
+
+    # ---- websockets ---------------------------------------------------------
+
+    async def _talk(self, connection: ServerConnection) -> None:
+        if len(self._outboxes) >= MAX_OPEN_PAGES:
+            await connection.close(TRY_AGAIN_LATER, f'{MAX_OPEN_PAGES} pages are open; close one')
+            return
+        self._count += 1
+        number, limit = self._count, MessageLimit()
+        outbox = self._outboxes[number] = Outbox()
+        peer = connection.remote_address
+        self._events.opened(number, f'page {number} ({peer[0]})' if peer else f'page {number}')
+        sender = asyncio.ensure_future(outbox.send_all(connection))
+        try:
+            async for text in connection:
+                now = monotonic()
+                if not limit.allows(now):
+                    await connection.close(POLICY_VIOLATION, 'too many messages came; load the '
+                                           'page again')
+                    break
+                try:
+                    self._events.received(number, read_message(text), now)
+                except GoalError as error:
+                    self._events.refused(number, str(error))
+        except ConnectionClosed:
+            pass
+        finally:
+            sender.cancel()
+            await asyncio.gather(sender, return_exceptions=True)
+            del self._outboxes[number]
+            self._events.closed(number)
+
+    # ---- from other threads -------------------------------------------------
+
+    def show(self, states: dict[int, PageState]) -> None:
+        """Have pages show a state each; those that are gone are left out."""
+        self._loop.call_soon_threadsafe(self._put, states)
+
+    def _put(self, states: dict[int, PageState]) -> None:
+        for number, state in states.items():
+            if number in self._outboxes:
+                self._outboxes[number].put(state)
+
+    def close(self) -> None:
+        """Close all pages, and end the thread."""
+        async def end() -> None:
+            self._server.close()
+            await self._server.wait_closed()
+            self._loop.stop()
+
+        asyncio.run_coroutine_threadsafe(end(), self._loop)
+        self._thread.join(2.0 * CLOSE_TIMEOUT_S)
