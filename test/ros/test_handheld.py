@@ -79,7 +79,10 @@ class Headset:
                 self.frames(1, held)
             return condition(self.look())
 
-        self._probe.wait(met, 15.0, f'{what} (shown: {self.state})')
+        try:
+            self._probe.wait(met, 15.0, what)
+        except AssertionError as error:
+            raise AssertionError(f'{error}; shown was {self.state}') from None
 
     def press(self):
         """Take the clutch."""
@@ -131,6 +134,12 @@ def final(probe, known=0):
     return answer
 
 
+def off(T, position, rotation):
+    """Return how far a pose is from another one, m or rad."""
+    return max(np.linalg.norm(T.translation - position),
+               np.linalg.norm(pin.log3(T.rotation.T @ rotation)))
+
+
 def test_the_tip_follows_the_hand(arm, headset):
     """By the way of the hand times the scale, and as it turns; and rests when it lets go."""
     headset.say(type='settings', scale=0.5, turns=True)
@@ -141,9 +150,7 @@ def test_the_tip_follows_the_hand(arm, headset):
     headset.frames(40, True, 0.1 * LEFT, turn)
     R = pin.exp3(np.array([0.0, 0.3, 0.0]))
     goal = begin.translation + [0.0, 0.05, 0.0], R @ begin.rotation
-    headset.wait(lambda _: np.linalg.norm(tip(latest(arm)).translation - goal[0]) < 5e-4,
-                 'the tip', held=True)
-    assert np.linalg.norm(pin.log3(tip(latest(arm)).rotation.T @ goal[1])) < 5e-3
+    headset.wait(lambda _: off(tip(latest(arm)), *goal) < 1e-3, 'the tip', held=True)
     # What is chosen meanwhile moves nothing.
     headset.say(type='settings', scale=2.0, turns=False)
     headset.frames(5)
@@ -159,10 +166,8 @@ def test_the_tip_follows_the_hand(arm, headset):
     here = tip(latest(arm))
     headset.press()
     headset.frames(20, True, 0.03 * LEFT, turn.T)
-    headset.wait(lambda _: np.linalg.norm(
-        tip(latest(arm)).translation - here.translation - [0.0, 0.06, 0.0]) < 5e-4, 'the tip',
-        held=True)
-    assert np.linalg.norm(pin.log3(tip(latest(arm)).rotation.T @ here.rotation)) < 2e-3
+    goal = here.translation + [0.0, 0.06, 0.0], here.rotation
+    headset.wait(lambda _: off(tip(latest(arm)), *goal) < 1e-3, 'the tip', held=True)
 
 
 @pytest.mark.fault('clients', 'the connection of a phone is cut off in mid-motion',
@@ -216,6 +221,11 @@ def test_stop_and_other_goals(arm, headset):
     headset.frames(1, False)
     headset.frames(1, True)
     headset.wait(lambda state: 'still being ended' in state['notice'], 'a refusal', held=True)
+    # One that the ik_node ignores, here because its streams may pause for longer.
+    arm.change('/ik_node', stream__timeout=3.0)
+    arm.spin_for(0.7)
+    headset.press()
+    headset.wait(lambda state: 'does not follow' in state['notice'], 'a release', held=True)
 
 
 def test_several_pages(arm, headset, place):
@@ -245,7 +255,12 @@ def test_several_pages(arm, headset, place):
         while True:
             headset.socket.recv(timeout=10.0)
     assert closed.value.rcvd.code == 1009
-    extra = [Headset(arm, place) for _ in range(8)]
+    extra = []
+    while len(extra) < 8:
+        try:
+            extra.append(Headset(arm, place))
+        except ConnectionClosed:  # those before are still being closed
+            arm.spin_for(0.1)
     with pytest.raises(ConnectionClosed) as closed:
         Headset(arm, place)
     assert '8 pages are open' in closed.value.rcvd.reason

@@ -294,10 +294,16 @@ def test_one_page_holds_the_clutch():
     assert np.allclose(T[:3, 3], T_TIP[:3, 3] + [0.0, 0.0, 0.01])
 
 
-def test_a_heading_that_is_none():
+def test_sentences_on_a_page():
     pages = OpenPages()
     pages.open(1, 'page 1')
     pages.set(1, Heading(Rotation.from_euler('x', -pi / 2).as_matrix()))
     assert 'hold it upright' in pages.states('', '')[1].notice
     pages.set(1, Heading(np.eye(3)))
     assert pages.states('', '')[1].notice == ''
+    # An answer that comes late takes the place of no newer sentence.
+    pages.note(1, 'asked')
+    pages.note(2, 'of a page that is closed')
+    pages.note(1, 'answered', instead_of='asked')
+    pages.note(1, 'late', instead_of='asked')
+    assert pages.states('', '')[1].notice == 'answered'

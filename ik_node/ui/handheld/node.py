@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -52,6 +53,7 @@ MAX_TIP_AGE_S = 0.5       # of the pose of the tip at which the hand grasps it
 UNANSWERED_TIME_S = 2.0   # after which a stream that nobody accepts is given up
 # After another end of the stream it has to pause, or the ik_node would ignore it.
 PRESS_PAUSE_S = STREAM_PAUSE_S + 0.1
+STOPPING_TEXT = 'stop was pressed'
 ANSWER_COLOURS = {DiagnosticStatus.OK: 'green', DiagnosticStatus.WARN: 'amber',
                   DiagnosticStatus.ERROR: 'red'}
 ANY_HOSTS = '0.0.0.0', '::', ''
@@ -118,7 +120,8 @@ class Handheld(QosLog, Node):
             import qrcode
             code = qrcode.QRCode(border=2)
             code.add_data(place)
-            code.print_ascii(invert=True)
+            with suppress(UnicodeEncodeError):  # a terminal without these characters
+                code.print_ascii(invert=True)
 
     # ---- events of the server, on its thread --------------------------------
 
@@ -160,7 +163,9 @@ class Handheld(QosLog, Node):
 
     def _stop(self, number: int) -> None:
         self._end('the arm is being stopped')
-        self._commands.stop(lambda _good, sentence: self._pages.note(number, sentence))
+        self._pages.note(number, STOPPING_TEXT)
+        self._commands.stop(lambda _good, sentence: self._pages.note(
+            number, sentence, instead_of=STOPPING_TEXT))
 
     def _follow(self, number: int, sample: HandSample, now: float) -> None:
         presses = self._pages.presses(number, sample)

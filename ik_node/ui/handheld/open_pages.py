@@ -107,10 +107,11 @@ class OpenPages:
         for page in self._pages.values():
             page.clutch.release(why)
 
-    def note(self, number: int, sentence: str) -> None:
-        """Show a sentence on a page."""
-        if number in self._pages:
-            self._pages[number].clutch.notice = sentence
+    def note(self, number: int, sentence: str, instead_of: str | None = None) -> None:
+        """Show a sentence on a page, if it is still open; only in place of another, if given."""
+        page = self._pages.get(number)
+        if page is not None and instead_of in (None, page.clutch.notice):
+            page.clutch.notice = sentence
 
     def states(self, answer: str, colour: str) -> dict[int, PageState]:
         """Return what each page shows, with the last answer of the ik_node and its colour."""
