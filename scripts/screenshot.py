@@ -1,9 +1,9 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Make docs/images/viewer.png: the page of the viewer in Chromium, with a simulated arm.
+Make docs/images/viewer.png or handheld.png: a page in Chromium, with a simulated arm.
 
-Run in the source folder: ``.venv/bin/python scripts/screenshot.py [--output FILE]``.
+Run in the source folder: ``.venv/bin/python scripts/screenshot.py [--page NAME] [--output FILE]``.
 Needs ``pip install playwright`` and Debian's chromium.
 """
 
@@ -81,33 +81,57 @@ def photograph(page: Page, output: Path) -> None:
     page.screenshot(path=output)
 
 
+def photograph_viewer(page: Page, witness: Witness, output: Path) -> None:
+    """Send goals, then take the picture."""
+    page.get_by_role('button', name='Plan', exact=True).wait_for()
+    for command in GOALS:
+        send(command, witness)
+    photograph(page, output)
+
+
+def photograph_handheld(page: Page, _witness: Witness, output: Path) -> None:
+    """Take the picture during a drag, after an earlier one whose answer is shown."""
+    pad = page.locator('#pad').bounding_box()
+    middle = np.array([pad['x'] + pad['width'] / 2, pad['y'] + pad['height'] / 2])
+    drag(page, middle, np.array([0.0, -20.0]))
+    page.get_by_text('at rest').wait_for()
+    page.mouse.move(*middle)
+    page.mouse.down()
+    page.get_by_text('the arm follows').wait_for()
+    page.screenshot(path=output)
+
+
+PICTURES = {'viewer': (photograph_viewer, SIZE),
+            'handheld': (photograph_handheld, {'width': 400, 'height': 700})}
+
+
 def main(argv: list[str] | None = None) -> None:
     """Make the picture."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--output', type=Path, default=Path('docs/images/viewer.png'))
+    parser.add_argument('--page', choices=PICTURES, default='viewer')
+    parser.add_argument('--output', type=Path, help='default: docs/images/<page>.png')
     options = parser.parse_args(argv)
+    take_picture, size = PICTURES[options.page]
+    output = options.output or Path(f'docs/images/{options.page}.png')
     arguments = ['--ros-args', '-p', f'urdf_file:={share_file("urdf/six_axis_arm.urdf")}']
     logs = Path(tempfile.mkdtemp(prefix='ik_node_screenshot_'))
     rclpy.init()
     witness = Witness()
     with running('sim_controller', arguments, logs), running('ik_node', arguments, logs), \
-            running('viewer', arguments, logs):
-        log = logs / 'viewer.log'
+            running(options.page, arguments, logs):
+        log = logs / f'{options.page}.log'
         if not wait_for(witness, lambda: witness.ready() and 'open http' in log.read_text(),
                         START_TIMEOUT_S):
             sys.exit(f'the processes did not start; see {logs}')
         with sync_playwright() as driver:
             chromium = driver.chromium.launch(executable_path=CHROMIUM,
                                               args=ARGUMENTS)
-            page = chromium.new_page(viewport=SIZE)
+            page = chromium.new_page(viewport=size)
             page.set_default_timeout(1e3 * PATIENCE)
             page.goto(log.read_text().partition('open ')[2].split()[0])
-            page.get_by_role('button', name='Plan', exact=True).wait_for()
-            for command in GOALS:
-                send(command, witness)
-            photograph(page, options.output)
+            take_picture(page, witness, output)
             chromium.close()
-    print(options.output)
+    print(output)
     leave(witness, 0)
 
 

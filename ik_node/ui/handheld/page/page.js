@@ -149,16 +149,21 @@ let needsRelease = true;  // what is pressed does not count until it has been le
 let pressedBefore = {};  // of the buttons that act once
 
 async function offerSessions() {
-  if (!navigator.xr) {
-    part('no-xr').textContent = window.isSecureContext
-      ? 'This browser has no WebXR: drag on the pads.'
-      : 'Browsers tell poses of a device over TLS only (https): drag on the pads.';
-    part('no-xr').hidden = false;
-    return;
-  }
-  for (const kind of ['ar', 'vr'])
-    part(kind).hidden = !await navigator.xr.isSessionSupported(`immersive-${kind}`)
+  let offered = false;
+  for (const kind of ['ar', 'vr']) {
+    const supported = await navigator.xr?.isSessionSupported(`immersive-${kind}`)
       .catch(() => false);
+    part(kind).hidden = !supported;
+    offered ||= supported;
+  }
+  if (offered) return;
+  say(window.isSecureContext ? 'This device offers no WebXR: drag on the pads.'
+    : 'Browsers tell poses of a device over TLS only (https): drag on the pads.');
+}
+
+function say(sentence) {
+  part('no-xr').textContent = sentence;
+  part('no-xr').hidden = false;
 }
 
 async function begin(kind) {
@@ -351,10 +356,7 @@ for (const id of ['scale', 'turns']) part(id).addEventListener('input', () => {
   show();
 });
 for (const kind of ['ar', 'vr']) part(kind).addEventListener('click', () => begin(kind).catch(
-  error => {
-    part('no-xr').textContent = `The device gives no session: ${error.message}`;
-    part('no-xr').hidden = false;
-  }));
+  error => say(`The device gives no session: ${error.message}`)));
 part('heading').addEventListener('click', () => { wantsHeading = true; });
 part('leave').addEventListener('click', () => session?.end());
 // A touch of the page is no touch of the space behind it.
