@@ -23,7 +23,7 @@ from ik_node.ui.handheld.clutch import (
 from ik_node.ui.handheld.open_pages import OpenPages
 from ik_node.ui.handheld.page_messages import FollowSettings, Heading
 
-PERIOD = 1.0 / 72.0  # s, of the frames of a headset
+PERIOD = 1.0 / 50.0  # s, of the frames
 OFFSET = 1234.5      # s, by which its clock is behind ours
 RIGHT, UP, BACK = np.eye(3)  # the axes of WebXR
 T_TIP = pose(Rotation.from_euler('xyz', [3.0, 0.2, -0.4]).as_matrix(), [0.4, -0.1, 0.5])
@@ -183,6 +183,14 @@ def test_a_fast_hand_lets_go(direction, dt):
         else:
             assert 'jumped by' in hand.clutch.notice
             assert hand.send(True) is None
+
+
+def test_frames_that_come_in_pairs():
+    """A busy device makes two soon after each other; the way between them is that of a frame."""
+    hand = grasped()
+    for dt in (2.0 * PERIOD - 1e-3, 1e-3) * 5:
+        hand.time += dt - PERIOD
+        assert hand.move(PERIOD * UP) is not None
 
 
 def test_a_fast_turn_lets_go():
