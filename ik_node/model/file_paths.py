@@ -1,14 +1,18 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Files that are named by a path, file:// or package://."""
+"""Files that are named by a path, file:// or package://, and how they are written."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 import re
+import stat
+from time import monotonic_ns
 
 from ik_node.text import quote
+
+NEW_FILE_MODE = 0o666  # less the umask
 
 
 def plain_uri(path: str) -> str:
@@ -43,3 +47,31 @@ def file_of(path: str) -> Path:
             return share / rest
     raise LookupError(f'the package {quote(package)} is not in AMENT_PREFIX_PATH. Source the '
                       'workspace that has it, or give the path of the file')
+
+
+def replace_file(file: Path, data: bytes) -> None:
+    """
+    Write a file at once, with the permissions of the one before, so that nobody reads half of it.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written.
+
+    """
+    before = file.stat() if file.exists() else None
+    if before is not None and not os.access(file, os.W_OK):
+        raise PermissionError(None, 'it is write-protected')
+    part = file.with_name(f'.{file.name}.{os.getpid()}.{monotonic_ns()}.part')
+    try:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, NEW_FILE_MODE),
+                       'wb') as opened:
+            opened.write(data)
+            if before is not None:
+                os.fchmod(opened.fileno(), stat.S_IMODE(before.st_mode))
+            opened.flush()
+            os.fsync(opened.fileno())
+        os.replace(part, file)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise

@@ -24,7 +24,6 @@ from math import isfinite
 import os
 from pathlib import Path
 import stat
-from time import monotonic_ns
 from typing import Any
 
 import numpy as np
@@ -32,13 +31,12 @@ import yaml
 
 from ik_node.errors import ParameterError
 from ik_node.model.chain import Chain
-from ik_node.model.file_paths import file_of
+from ik_node.model.file_paths import file_of, replace_file
 from ik_node.model.plain_yaml import read_plain_yaml
 from ik_node.text import quote, shown
 
 MAX_POSES_BYTES = 2**20
 MAX_POSE_NAME = 80  # characters
-NEW_FILE_MODE = 0o666  # less the umask
 POSES_KEY = 'named_poses'
 EXAMPLE_POSE = '{joint_1: 0.0, joint_2: 0.3}'
 
@@ -290,30 +288,10 @@ class NamedPosesFile:
         text = yaml.safe_dump({POSES_KEY: content}, sort_keys=False, default_flow_style=None,
                               allow_unicode=True, width=100)
         try:
-            _replace(Path(os.path.realpath(self.path)), text.encode())
+            replace_file(Path(os.path.realpath(self.path)), text.encode())
         except (OSError, ValueError) as error:
             raise ParameterError(f'cannot write the named poses {quote(self.path, 300)}: '
                                  f'{_why(error)}') from None
-
-
-def _replace(file: Path, data: bytes) -> None:
-    """Write a file at once, with the permissions of the one before."""
-    before = file.stat() if file.exists() else None
-    if before is not None and not os.access(file, os.W_OK):
-        raise PermissionError(None, 'it is write-protected')
-    part = file.with_name(f'.{file.name}.{os.getpid()}.{monotonic_ns()}.part')
-    try:
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, NEW_FILE_MODE),
-                       'wb') as opened:
-            opened.write(data)
-            if before is not None:
-                os.fchmod(opened.fileno(), stat.S_IMODE(before.st_mode))
-            opened.flush()
-            os.fsync(opened.fileno())
-        os.replace(part, file)
-    except OSError:
-        part.unlink(missing_ok=True)
-        raise
 
 
 def _why(error: Exception) -> str:

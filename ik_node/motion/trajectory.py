@@ -69,11 +69,14 @@ class Trajectory:
         """Return the joint positions at the end, (n,)."""
         return self.q[-1]
 
-    def followed_by(self, other: Trajectory) -> Trajectory:
-        """Return this motion and then another one, which starts at rest where this one ends."""
-        return replace(self, times=np.append(self.times, self.duration + other.times),
-                       **{name: np.vstack([getattr(self, name), getattr(other, name)])
-                          for name in ('q', 'qd', 'qdd')})
+    def followed_by(self, *others: Trajectory) -> Trajectory:
+        """Return this motion and then others, each from rest where the one before ends."""
+        parts = (self, *others)
+        begins = np.cumsum([0.0, *(part.duration for part in parts[:-1])])
+        return replace(
+            self, times=np.concatenate([begin + part.times for begin, part in zip(begins, parts)]),
+            **{name: np.vstack([getattr(part, name) for part in parts])
+               for name in ('q', 'qd', 'qdd')})
 
     def with_start(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the times (k + 1,), s, and q, qd, qdd (3, k + 1, n), with those of the start."""

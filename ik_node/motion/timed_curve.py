@@ -1,0 +1,88 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+A smooth curve through joint positions at given times, from rest to rest, and its thinning.
+
+It is the cubic spline whose slope is 0 at both ends, and on both sides of a pause, which is where
+two points in a row are equal.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+MIN_KEPT_SPACING_S = 0.02     # between points that are kept
+
+
+def curve_at(times: np.ndarray, q: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """
+    Return the positions (m, n) of the curve.
+
+    Parameters
+    ----------
+    times : (k,) array
+        Of its points, s, increasing; two at least.
+    q : (k, n) array
+        Rad or m.
+    wanted : (m,) array
+        s.
+
+    """
+    steps = np.diff(times)
+    lines = np.diff(q, axis=0) / steps[:, None]
+    pauses = ~np.diff(q, axis=0).any(axis=1)
+    slopes = _spline_slopes(steps, lines, np.append(True, pauses) | np.append(pauses, True))
+    k = np.clip(np.searchsorted(times, wanted, side='right') - 1, 0, len(times) - 2)
+    t, h = (wanted - times[k])[:, None], steps[k][:, None]
+    m0, m1, line = slopes[k], slopes[k + 1], lines[k]
+    return q[k] + t * (m0 + t / h * (3.0 * line - 2.0 * m0 - m1
+                                     + t / h * (m0 + m1 - 2.0 * line)))
+
+
+def _spline_slopes(steps: np.ndarray, lines: np.ndarray, flat: np.ndarray) -> np.ndarray:
+    """Return the slopes (k, n) of the cubic spline, 0 where it is `flat` (k,)."""
+    slopes, factor = np.zeros((len(flat), lines.shape[1])), np.zeros(len(flat))
+    for i in np.flatnonzero(~flat):
+        h0, h1 = steps[i - 1], steps[i]
+        pivot = 2.0 * (h0 + h1) - h1 * factor[i - 1]
+        factor[i] = h0 / pivot
+        slopes[i] = (3.0 * (h1 * lines[i - 1] + h0 * lines[i]) - h1 * slopes[i - 1]) / pivot
+    for i in np.flatnonzero(~flat)[::-1]:
+        slopes[i] -= factor[i] * slopes[i + 1]
+    return slopes
+
+
+def kept_samples(times: np.ndarray, q: np.ndarray, tolerance: float) -> tuple[np.ndarray, float]:
+    """
+    Return which samples suffice, so that the curve through them passes near all of them.
+
+    Parameters
+    ----------
+    times : (N,) array
+        s, increasing; two at least.
+    q : (N, n) array
+        Rad or m.
+    tolerance : float
+        Largest distance of a joint on the curve from a sample.
+
+    Returns
+    -------
+    kept : (k,) int array
+        Ascending, the first and the last sample among them, MIN_KEPT_SPACING_S apart at least.
+    away : float
+        The largest distance; above `tolerance` where samples jump.
+
+    """
+    kept = np.array([0, len(times) - 1])
+    while True:
+        away = np.abs(curve_at(times[kept], q[kept], times) - q).max(axis=1)
+        added = []
+        for first, last in zip(kept[:-1], kept[1:]):
+            inside = np.arange(first + 1, last)
+            inside = inside[(times[inside] - times[first] >= MIN_KEPT_SPACING_S)
+                            & (times[last] - times[inside] >= MIN_KEPT_SPACING_S)]
+            if len(inside) and away[first:last].max() > tolerance:
+                added.append(inside[away[inside].argmax()])
+        if not added:
+            return kept, float(away.max())
+        kept = np.union1d(kept, added)

@@ -1,0 +1,108 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Joint positions to pass in one motion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ik_node.errors import PathError, Reason
+from ik_node.model.chain import Chain
+from ik_node.motion.limits import MotionLimits
+from ik_node.text import quote
+
+MAX_WAY_POINTS = 2000
+MAX_TIMED_S = 1800.0          # of the times of way points
+MIN_WAY_POINT_STEP_S = 1e-3   # between the times of two way points
+MEASURED_EXCESS = 1e-3        # rad or m; measured at a limit, this far outside is at the limit
+SAME_WAY_POINT = 1e-6         # rad or m; way points closer than this are one
+
+
+@dataclass(frozen=True, eq=False)
+class WayPoints:
+    """
+    Joint positions to pass in order.
+
+    Attributes
+    ----------
+    q : (m, n) array
+        Rad or m.
+    times : (m,) array or None
+        When to pass them, s since the begin of the motion, increasing; None = as soon as the
+        limits allow.  If the first is 0, the arm has to be there.
+
+    """
+
+    q: np.ndarray
+    times: np.ndarray | None = None
+
+    def reached_from(self, chain: Chain, q_start: np.ndarray, limits: MotionLimits,
+                     start_tolerance: float) -> WayPoints:
+        """
+        Return these way points, continuous joints at the turns that are nearest to one another.
+
+        With times, those that are outside the limits by MEASURED_EXCESS at most are at the limits.
+
+        Parameters
+        ----------
+        q_start : (n,) array
+            Where the arm rests before, rad or m.
+        start_tolerance : float
+            Largest distance of a joint from a first way point whose time is 0, rad or m.
+
+        Raises
+        ------
+        PathError
+            ALREADY_THERE if the arm is at all of them; else with the number of the way point,
+            from 1, what is wrong with it.
+
+        """
+        count = len(self.q)
+        if not 0 < count <= MAX_WAY_POINTS:
+            raise PathError(f'the path has {count} way points; 1 to {MAX_WAY_POINTS} are taken')
+        if not np.isfinite(self.q).all():
+            k, joint = map(int, np.argwhere(~np.isfinite(self.q))[0])
+            raise PathError(f'{self._label(k)}: {quote(chain.joint_names[joint])} is '
+                            f'{self.q[k, joint]}, it must be a finite number',
+                            Reason.GOAL_NOT_FINITE)
+        q, before = np.empty((count, chain.n)), q_start
+        for k, wanted in enumerate(self.q):
+            before = q[k] = chain.nearest_turns(wanted, before)
+        if self.times is not None:
+            inside = np.clip(q, limits.lower, limits.upper)
+            q = np.where(np.abs(q - inside) <= MEASURED_EXCESS, inside, q)
+        beyond = (q < limits.lower) | (q > limits.upper)
+        if beyond.any():
+            k, joint = map(int, np.argwhere(beyond)[0])
+            raise PathError(f'{self._label(k)}: {quote(chain.joint_names[joint])} is '
+                            f'{q[k, joint]:.6g}, outside its limits [{limits.lower[joint]:.6g}, '
+                            f'{limits.upper[joint]:.6g}]', Reason.BEYOND_LIMIT)
+        self._check_times()
+        away = np.abs(q - q_start)
+        if away.max() <= SAME_WAY_POINT:
+            raise PathError('the arm is at all way points already', Reason.ALREADY_THERE, 1.0)
+        joint = int(away[0].argmax())
+        if self.times is not None and self.times[0] == 0.0 and away[0, joint] > start_tolerance:
+            raise PathError(f'{self._label(0)} has the time 0, but '
+                            f'{quote(chain.joint_names[joint])} is {away[0, joint]:.3g} away from '
+                            'it; move there before, or give it a time')
+        return WayPoints(q, self.times)
+
+    def _label(self, k: int) -> str:
+        return f'way point {k + 1} of {len(self.q)}'
+
+    def _check_times(self) -> None:
+        if self.times is None:
+            return
+        step = np.diff(self.times, prepend=-1.0)
+        good = (step >= MIN_WAY_POINT_STEP_S) & (self.times >= 0.0) & (self.times < np.inf)
+        if not good.all():
+            k = int(good.argmin())
+            raise PathError(f'{self._label(k)} has the time {self.times[k]:g} s; times must '
+                            f'increase from 0 on by at least {MIN_WAY_POINT_STEP_S:g} s, or all '
+                            'be 0 for the fastest motion')
+        if self.times[-1] > MAX_TIMED_S:
+            raise PathError(f'{self._label(len(self.q) - 1)} has the time {self.times[-1]:.6g} s; '
+                            f'at most {MAX_TIMED_S:g} s are taken, send the path in parts')
