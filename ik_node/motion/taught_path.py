@@ -32,18 +32,18 @@ from ik_node.errors import ParameterError
 from ik_node.model.file_paths import replace_file
 from ik_node.model.named_poses import check_name
 from ik_node.model.plain_yaml import read_plain_yaml
-from ik_node.motion.timed_curve import kept_samples
+from ik_node.motion.timed_curve import averaged, kept_samples
 from ik_node.text import quote, shown
 
 PATH_KEY = 'joint_path'
 PATH_UNITS = {'positions': 'rad or m', 'times': 's'}
-PATH_FIELDS = 'joints', 'units', 'points'
-POINT_FIELDS = 'name', 'time', 'positions'
+PATH_FILE_FIELDS = 'joints', 'units', 'points'
+TAUGHT_FIELDS = 'name', 'time', 'positions'
 MAX_PATH_FILE_BYTES = 4 * 2**20
 POSITION_DIGITS, TIME_DIGITS = 6, 4   # after the point, in a file
 MOVED_SHARE = 0.5             # of the tolerance; a joint that moves less rests
 MOVED_DISTANCE = 1e-3         # rad or m; so does one that moves less than this
-MIN_RECORDED_S = 0.1          # of the motion
+MIN_RECORDED_S = 0.2          # of the motion
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +75,8 @@ class TaughtPath:
         """
         Return a motion of which samples were taken, thinned out, without pauses at its ends.
 
+        The samples are averaged first, see :func:`ik_node.motion.timed_curve.averaged`.
+
         Parameters
         ----------
         times : (N,) array
@@ -82,8 +84,8 @@ class TaughtPath:
         q : (N, n) array
             Rad or m.
         tolerance : float
-            Largest distance of a joint on the curve through the points that are kept from a
-            sample, rad or m; where samples jump, it is more.
+            Largest distance of a joint on the curve through the points that are kept from an
+            averaged sample, rad or m; where samples jump, it is more.
 
         Raises
         ------
@@ -91,6 +93,7 @@ class TaughtPath:
             If nothing moves.
 
         """
+        times, q = averaged(times, q)
         still = max(MOVED_SHARE * tolerance, MOVED_DISTANCE)
         moved = np.abs(q - q[:1]).max(axis=1, initial=0.0) > still
         moves = np.abs(q - q[-1:]).max(axis=1, initial=0.0) > still
@@ -241,7 +244,7 @@ def path_of(data: bytes, what: str) -> TaughtPath:
 
     """
     content = read_plain_yaml(data, what, PATH_KEY, 'joints, units and points')
-    _require_fields(content, PATH_FIELDS, what)
+    _require_fields(content, PATH_FILE_FIELDS, what)
     names, points = content.get('joints'), content.get('points')
     if not isinstance(names, list) or not names or len({*map(str, names)}) < len(names) \
             or not all(isinstance(name, str) and name for name in names):
@@ -275,7 +278,7 @@ def _point(point: Any, n: int, where: str) -> tuple[str, float | None, list[floa
     if not isinstance(point, dict):
         raise ParameterError(f'{where} is {shown(point, 80)}; it must have positions, and a '
                              'name or a time if it likes')
-    _require_fields(point, POINT_FIELDS, where)
+    _require_fields(point, TAUGHT_FIELDS, where)
     name = point.get('name', '')
     if name:
         check_name(name)

@@ -1,7 +1,8 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A smooth curve through joint positions at given times, from rest to rest, and its thinning.
+A smooth curve through joint positions at given times, from rest to rest, and how samples become
+one.
 
 It is the cubic spline whose slope is 0 at both ends, and on both sides of a pause, which is where
 two points in a row are equal.
@@ -11,6 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
+AVERAGE_HALF_S = 0.05         # on either side of a sample, from which its average is taken
+MIN_SAMPLE_STEP_S = 1e-3      # between averages
 MIN_KEPT_SPACING_S = 0.02     # between points that are kept
 
 
@@ -50,6 +53,35 @@ def _spline_slopes(steps: np.ndarray, lines: np.ndarray, flat: np.ndarray) -> np
     for i in np.flatnonzero(~flat)[::-1]:
         slopes[i] -= factor[i] * slopes[i + 1]
     return slopes
+
+
+def averaged(times: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return samples without most of their noise, evenly spaced.
+
+    Each is the value of the parabola through those within AVERAGE_HALF_S (Savitzky and Golay
+    1964), before the first and after the last of which the arm is taken to rest.
+
+    Parameters
+    ----------
+    times : (N,) array
+        s, increasing; two at least.
+    q : (N, n) array
+        Rad or m.
+
+    Returns
+    -------
+    times, q : (M,) and (M, n) arrays
+
+    """
+    step = max(float(np.median(np.diff(times))), MIN_SAMPLE_STEP_S)
+    even = np.linspace(times[0], times[-1], max(round((times[-1] - times[0]) / step), 1) + 1)
+    half = int(AVERAGE_HALF_S / step)
+    x2 = np.arange(-half, half + 1.0)**2
+    weights = (x2**2).sum() - x2.sum() * x2
+    weights = weights / weights.sum() if half > 0 else np.ones(1)
+    columns = [np.pad(np.interp(even, times, column), half, 'edge') for column in q.T]
+    return even, np.column_stack([np.convolve(column, weights, 'valid') for column in columns])
 
 
 def kept_samples(times: np.ndarray, q: np.ndarray, tolerance: float) -> tuple[np.ndarray, float]:

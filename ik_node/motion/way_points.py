@@ -14,7 +14,7 @@ from ik_node.motion.limits import MotionLimits
 from ik_node.text import quote
 
 MAX_WAY_POINTS = 2000
-MAX_TIMED_S = 1800.0          # of the times of way points
+MAX_TIMED_S = 300.0           # of the times of way points; averages over time lose digits beyond
 MIN_WAY_POINT_STEP_S = 1e-3   # between the times of two way points
 MEASURED_EXCESS = 1e-3        # rad or m; measured at a limit, this far outside is at the limit
 SAME_WAY_POINT = 1e-6         # rad or m; way points closer than this are one

@@ -26,27 +26,30 @@ def by_hand(t):
                             0.1 * u])
 
 
-@pytest.mark.parametrize('rate', [25.0, 100.0, 500.0])
-@pytest.mark.parametrize('noise', [0.0, 1e-4])
-def test_recorded(rate, noise):
-    """A few points, from which the curve stays near all samples, the true ones, too."""
-    t = np.arange(0.0, MOTION_S + 2.0 * PAUSE_S, 1.0 / rate) + 1e9
-    true = by_hand(t - 1e9)
-    q = true + noise * np.random.default_rng(3).normal(size=true.shape)
-    path = TaughtPath.recorded(NAMES, t, q, TOLERANCE)
+@pytest.mark.parametrize('rate, noise, jitter', [
+    (25.0, 0.0, 0.0), (25.0, 1e-4, 0.0), (100.0, 1e-4, 0.0), (100.0, 1e-4, 5e-4),
+    (500.0, 0.0, 0.0), (500.0, 1e-4, 5e-4)])
+def test_recorded(rate, noise, jitter):
+    """A few points; the curve through them is near the true motion, and as smooth."""
+    t, rng = np.arange(0.0, MOTION_S + 2.0 * PAUSE_S, 1.0 / rate), np.random.default_rng(3)
+    q = by_hand(t + jitter * rng.normal(size=len(t)))
+    q += noise * rng.normal(size=q.shape)
+    path = TaughtPath.recorded(NAMES, t + 1e9, q, TOLERANCE)
     assert path.joint_names == NAMES and path.times[0] == 0.0
-    assert len(path.q) < 70 and MOTION_S - 1.5 < path.duration < MOTION_S
-    # Where it begins is not told; its first point is a sample.
-    begin = t[np.abs(q - path.q[0]).max(axis=1).argmin()]
-    inside = (t >= begin) & (t <= begin + path.duration)
-    away = np.abs(curve_at(path.times, path.q, t[inside] - begin) - true[inside])
-    assert away.max() < TOLERANCE + 5.0 * noise
-    assert np.abs(q[t < begin] - path.q[0]).max() <= MOVED_DISTANCE + 10.0 * noise
+    assert len(path.q) < 40 and MOTION_S - 1.5 < path.duration < MOTION_S
+    # Where it begins is not told.
+    inside = np.arange(0.0, path.duration, 0.01)
+    curve = curve_at(path.times, path.q, inside)
+    begin, away = min(((b, np.abs(curve - by_hand(b + inside)).max())
+                       for b in PAUSE_S + np.arange(0.0, 1.5, 2e-3)), key=lambda pair: pair[1])
+    assert away < TOLERANCE + 5.0 * noise + jitter
+    assert np.abs(by_hand(np.arange(0.0, begin, 0.01)) - path.q[0]).max() \
+        <= MOVED_DISTANCE + 10.0 * noise
     fine = np.arange(0.0, path.duration, 1e-3)
     curve = curve_at(path.times, path.q, fine)
     most, least = (np.abs(np.diff(values, 2, axis=0)).max() / 1e-3**2 for values in (
         curve, by_hand(np.arange(0.0, 12.0, 1e-3))))
-    assert most < 1.3 * least, 'the noise is in the accelerations'
+    assert most < 1.2 * least, 'the noise is in the accelerations'
 
 
 @settings(deadline=None, max_examples=50)
@@ -90,7 +93,7 @@ def test_what_is_no_motion():
         TaughtPath.recorded(NAMES, t, still, TOLERANCE)
     jump = still.copy()
     jump[50:, 0] += 1.0
-    with pytest.raises(ParameterError, match='the arm has moved for 0.01 s'):
+    with pytest.raises(ParameterError, match='the arm has moved for 0.0'):
         TaughtPath.recorded(NAMES, t, jump, TOLERANCE)
 
 
