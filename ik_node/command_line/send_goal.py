@@ -22,6 +22,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
                       help='position of the tip, m')
     kind.add_argument('--joints', nargs='+', metavar='Q',
                       help='joint positions, rad or m: NAME=VALUE for some, or a value for each')
+    kind.add_argument('--joint-path', type=Path, metavar='FILE',
+                      help='joint positions to pass in one motion: a YAML file of ik_teach')
     kind.add_argument('--named', metavar='NAME',
                       help='a named pose, of the SRDF or of the file of named poses')
     kind.add_argument('--path', type=Path, metavar='FILE',

@@ -21,9 +21,16 @@ from ik_node.command_line.send_goal import parse
 from ik_node.command_line.signals import INTERRUPTED_CODE
 from ik_node.commands.pose_files import read_poses
 from ik_node.errors import ParameterError
+from ik_node.motion.taught_path import TaughtPath
 from ik_node.ros.goal_answers import GoalAnswers, GoalValues
 from ik_node.ros.handshake import greet, wait_for
-from ik_node.ros.messages import line_to, make_point, make_pose, pose_within
+from ik_node.ros.messages import (
+    line_to,
+    make_point,
+    make_pose,
+    pose_within,
+    way_points_message,
+)
 from ik_node.ros.process import leave
 from ik_node.ros.rotations import quaternion_from_rpy
 from ik_node.ros.status_messages import GoalState, is_final, stamp_text
@@ -46,6 +53,9 @@ def make_goal(options: argparse.Namespace) -> tuple[str, Any]:
     """
     if options.joints:
         return 'goal_joints', joint_goal(options.joints)
+    if options.joint_path:
+        path = TaughtPath.read(options.joint_path)
+        return 'goal_joint_path', way_points_message(path.joint_names, path.q, path.times)
     if options.named is not None:
         return 'goal_named', JointState(name=[options.named])
     if options.path or options.first:

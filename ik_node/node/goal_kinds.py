@@ -19,6 +19,7 @@ from geometry_msgs.msg import (
 from nav_msgs.msg import Path
 import numpy as np
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
 
 from ik_node.errors import GoalError, Reason
 from ik_node.kinematics.arm import forward_kinematics
@@ -33,7 +34,7 @@ from ik_node.node.named_poses import PoseTable
 from ik_node.node.preparation import Kernels
 from ik_node.node.robot import Robot
 from ik_node.replay.calls import ArcPoses
-from ik_node.ros.messages import joints_from_state
+from ik_node.ros.messages import joints_from_state, way_points_from_message
 from ik_node.solver.goal import Goal
 
 MAX_ALTERNATIVES = 50  # poses of which the first that can be reached is wanted
@@ -67,6 +68,7 @@ class GoalStarter:
             'region': self._to_region,
             'orientation': self._to_orientation,
             'joints': self._to_joints,
+            'joint_path': self._through_joints,
             'named': self._to_named,
             'path': self._along_path,
             'first': self._to_first,
@@ -108,6 +110,13 @@ class GoalStarter:
         q, _ = self._arm.measured(robot)
         task.q_goal = joints_from_state(message, robot.chain, q)
         self._motion.to_joints(task)
+
+    def _through_joints(self, message: JointTrajectory, task: GoalTask, robot: Robot) -> None:
+        q, _ = self._arm.measured(robot)
+        way = way_points_from_message(message, robot.chain, q)
+        task.q_goal = way.q[-1]
+        task.figures['way_points'] = len(way.q)
+        self._motion.through_joints(task, way)
 
     def _to_named(self, message: JointState, task: GoalTask, _robot: Robot) -> None:
         task.q_goal = self._named.positions(message)

@@ -28,6 +28,7 @@ from ik_node.motion.active_trajectory import (
     SETTLING_TIME_S,
     SpliceTiming,
 )
+from ik_node.motion.joint_path import JointPathPlan
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.monitor import Monitor, Verdict
 from ik_node.motion.motion_sequence import SequencedMotion, SequencePlan
@@ -37,6 +38,7 @@ from ik_node.motion.start_state import LEAD_POINT_SPACING_S, StartState
 from ik_node.motion.tool_path.plan import PathPlan
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.motion.validate import validate
+from ik_node.motion.way_points import WayPoints
 from ik_node.node.arm_state import ArmState, Instant
 from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask, numbers
@@ -48,6 +50,7 @@ from ik_node.replay.calls import (
     ArcPoses,
     DetourCall,
     DirectCall,
+    JointPathCall,
     PathCall,
     RateCall,
     Rounds,
@@ -225,6 +228,31 @@ class Motion:
                 settings.sample_period, settings.paths), task.calls), _trajectory_of)
             on_planned(planned)
             task.q_goal = planned.trajectory.end
+            return planned.trajectory
+
+        self._plan_beside(task, plan)
+
+    def through_joints(self, task: GoalTask, way: WayPoints) -> None:
+        """
+        Move the joints through way points.
+
+        Raises
+        ------
+        IkNodeError
+            If there is no motion.
+
+        """
+        if self.preparation.defer(task, Kernels.PATHS, lambda: self.through_joints(task, way)):
+            return
+        robot = self._holder.require()
+
+        def plan(departure: StartState) -> Trajectory:
+            settings = robot.settings
+            planned: JointPathPlan = settings.made(JointPathCall(
+                departure, way.q, way.times, task.limits or settings.planning,
+                settings.sample_period, settings.start_tolerance), task.calls)
+            task.q_goal = planned.trajectory.end
+            task.figures['path_fraction'] = '1.0000'
             return planned.trajectory
 
         self._plan_beside(task, plan)

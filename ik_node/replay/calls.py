@@ -18,6 +18,7 @@ import numpy as np
 from ik_node.errors import IkNodeError, PathError, Reason, TrajectoryError
 from ik_node.motion.collision_free import require_free
 from ik_node.motion.detour import plan_detour
+from ik_node.motion.joint_path import JointPathPlan, plan_joint_path
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.motion_sequence import plan_sequence, SequencedMotion, SequencePlan
 from ik_node.motion.path_rate import PathRate, plan_path_rate
@@ -31,6 +32,7 @@ from ik_node.motion.tool_path.path import ToolPath
 from ik_node.motion.tool_path.plan import PathPlan, plan_path
 from ik_node.motion.trajectory import Trajectory
 from ik_node.motion.validate import validate
+from ik_node.motion.way_points import WayPoints
 from ik_node.solver.goal import Goal
 from ik_node.solver.remedy import Remedy
 from ik_node.solver.remedy_search import find_remedies
@@ -240,6 +242,41 @@ class PathCall:
 
 
 @dataclass(frozen=True, eq=False)
+class JointPathCall:
+    """
+    The motion of the joints through way points.
+
+    Attributes
+    ----------
+    start : StartState
+    q : (m, n) array
+        Rad or m.
+    times : (m,) array or None
+        When to pass them, s; None = as soon as the limits allow.
+    limits : MotionLimits
+    period : float
+        Largest time between points, s.
+    start_tolerance : float
+        Largest distance from a first way point whose time is 0, rad or m.
+
+    """
+
+    name: ClassVar[str] = 'way points'
+    start: StartState
+    q: np.ndarray
+    times: np.ndarray | None
+    limits: MotionLimits
+    period: float
+    start_tolerance: float
+
+    def run(self, solver: Solver) -> JointPathPlan:
+        """Plan; raise as :func:`ik_node.motion.joint_path.plan_joint_path`."""
+        return plan_joint_path(solver.chain, self.start, WayPoints(self.q, self.times),
+                               self.limits, self.period, self.start_tolerance,
+                               solver.collisions)
+
+
+@dataclass(frozen=True, eq=False)
 class SequenceCall:
     """
     Motions in sequence, each with its own limits.
@@ -395,8 +432,8 @@ class RateCall:
         return changed
 
 
-Call = (SolveCall | RemedyCall | DirectCall | DetourCall | PathCall | SequenceCall | ReceivedCall
-        | PauseCall | ResumeCall | RateCall)
+Call = (SolveCall | RemedyCall | DirectCall | DetourCall | PathCall | JointPathCall | SequenceCall
+        | ReceivedCall | PauseCall | ResumeCall | RateCall)
 
 
 class Raised(NamedTuple):
@@ -428,8 +465,8 @@ class MadeCall(NamedTuple):
     call : Call
     solver : Solver
         With the chain and the collision model.
-    outcome : Result, tuple of Remedy, Trajectory, PathPlan, SequencePlan, PathStop, PathRate or
-        Raised
+    outcome : Result, tuple of Remedy, Trajectory, PathPlan, JointPathPlan, SequencePlan, PathStop,
+        PathRate or Raised
 
     """
 

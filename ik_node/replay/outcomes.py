@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ik_node.errors import Reason
+from ik_node.motion.joint_path import JointPathPlan
 from ik_node.motion.motion_sequence import SequencePlan
 from ik_node.motion.path_rate import PathRate
 from ik_node.motion.path_stop import PathStop
@@ -22,8 +23,8 @@ from ik_node.solver.result import Result
 TIMED_SENTENCES = Reason.SOLVED, Reason.DEADLINE  # they tell how long the solver took
 
 
-def outcome_values(outcome: Result | tuple[Remedy, ...] | Trajectory | PathPlan | SequencePlan
-                   | PathStop | PathRate | Raised) -> dict[str, Any]:
+def outcome_values(outcome: Result | tuple[Remedy, ...] | Trajectory | PathPlan | JointPathPlan
+                   | SequencePlan | PathStop | PathRate | Raised) -> dict[str, Any]:
     """Return numbers, arrays and sentences of an outcome that another run has to give, too."""
     if isinstance(outcome, Raised):
         return {'raised': outcome._asdict()}
@@ -38,6 +39,8 @@ def outcome_values(outcome: Result | tuple[Remedy, ...] | Trajectory | PathPlan 
                              for remedy in outcome]}
     if isinstance(outcome, SequencePlan):
         return {**outcome_values(outcome.trajectory), 'ends': outcome.ends}
+    if isinstance(outcome, JointPathPlan):
+        return {**outcome_values(outcome.trajectory), 'passed': outcome.passed}
     if isinstance(outcome, PathStop):
         return {**outcome_values(outcome.trajectory), 'place': outcome.place}
     if isinstance(outcome, PathRate):

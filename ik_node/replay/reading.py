@@ -28,6 +28,7 @@ from ik_node.replay.calls import (
     Call,
     DetourCall,
     DirectCall,
+    JointPathCall,
     PathCall,
     PauseCall,
     RateCall,
@@ -204,6 +205,14 @@ def _path(entry: Entry, chain: Chain) -> PathCall:
                     _path_options(entry['options']))
 
 
+def _joint_path(entry: Entry, chain: Chain) -> JointPathCall:
+    q, times = entry['q'].array(None, chain.n, unchecked=True), entry['times']
+    return JointPathCall(
+        _start(entry['start'], chain), q,
+        None if times.missing else times.array(len(q), unchecked=True),
+        _limits(entry['limits'], chain), _period(entry), entry['start_tolerance'].number(low=0.0))
+
+
 def _sequence(entry: Entry, chain: Chain) -> SequenceCall:
     motions = tuple(_motion(each, chain) for each in entry['motions'].items())
     if not motions:
@@ -250,6 +259,7 @@ CALL_READERS: Mapping[str, Callable[[Entry, Chain], Call]] = {
     DirectCall.name: _direct,
     DetourCall.name: _detour,
     PathCall.name: _path,
+    JointPathCall.name: _joint_path,
     SequenceCall.name: _sequence,
     ReceivedCall.name: _received,
     PauseCall.name: _pause,

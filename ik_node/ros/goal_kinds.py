@@ -20,6 +20,7 @@ from geometry_msgs.msg import (
 )
 from nav_msgs.msg import Path
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,10 @@ GOAL_KINDS = (
     GoalKind('joints', JointState,
              'Move the named joints, the others stay; without names: all joints, in the order of '
              'the chain', '--joints'),
+    GoalKind('joint_path', JointTrajectory,
+             'Move the named joints through the positions of the points in one motion; with times '
+             'that increase, at the pace of these',
+             '--joint-path', in_ui=False, may_be_long=True),
     GoalKind('named', JointState,
              'Move to the named pose whose name is the only one in `name`', '--named'),
     GoalKind('path', Path,

@@ -26,6 +26,7 @@ from ik_node.errors import GoalError, Reason, TrajectoryError
 from ik_node.model.chain import Chain
 from ik_node.model.joint_values import real_array
 from ik_node.motion.trajectory import MotionState, Trajectory
+from ik_node.motion.way_points import MAX_WAY_POINTS, WayPoints
 from ik_node.ros.rotations import quaternion_from_rotation
 from ik_node.se3 import pose, rotation_from_quaternion
 from ik_node.text import quote, shown
@@ -178,6 +179,64 @@ def joints_from_state(message: JointState, chain: Chain, q: np.ndarray) -> np.nd
                             Reason.BEYOND_LIMIT)
         goal[k] = position
     return np.clip(goal, chain.lower, chain.upper)
+
+
+def way_points_from_message(message: JointTrajectory, chain: Chain, q: np.ndarray) -> WayPoints:
+    """
+    Return the way points of a trajectory_msgs/JointTrajectory; joints left out stay at `q`.
+
+    Positions and times are read, velocities, accelerations and efforts are not.  Times that are
+    all 0 are none.  Without names, positions are those of all joints of the chain, in its order.
+
+    Raises
+    ------
+    GoalError
+        GOAL_JOINTS if names and positions do not fit, with the number of the way point from 1;
+        PATH_INVALID if there are none, or more than MAX_WAY_POINTS.
+
+    """
+    names, points = list(message.joint_names), message.points
+    if not 0 < len(points) <= MAX_WAY_POINTS:
+        raise GoalError(f'the path has {len(points)} way points; 1 to {MAX_WAY_POINTS} are taken',
+                        Reason.PATH_INVALID)
+    names = names or list(chain.joint_names)
+    unknown = [name for name in names if name not in chain.joint_names]
+    if unknown or len(set(names)) != len(names):
+        raise GoalError(f'the path is for {", ".join(map(quote, names))}; give each joint once, '
+                        f'of {", ".join(map(quote, chain.joint_names))}', Reason.GOAL_JOINTS)
+    for k, point in enumerate(points, 1):
+        if len(point.positions) != len(names):
+            raise GoalError(f'way point {k} of {len(points)} has {len(point.positions)} '
+                            f'positions for {len(names)} joints', Reason.GOAL_JOINTS)
+    rows = np.tile(np.clip(q, chain.lower, chain.upper), (len(points), 1))
+    rows[:, [chain.joint_names.index(name) for name in names]] = [
+        point.positions for point in points]
+    times = np.array([point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec
+                      for point in points])
+    return WayPoints(rows, times if times.any() else None)
+
+
+def way_points_message(joint_names: Sequence[str], q: np.ndarray,
+                       times: np.ndarray | None = None) -> JointTrajectory:
+    """
+    Return way points as a trajectory_msgs/JointTrajectory, not yet stamped.
+
+    Parameters
+    ----------
+    joint_names : sequence of str
+        n joints; none: all, in the order of the chain.
+    q : (m, n) array
+        Rad or m.
+    times : (m,) array, optional
+        s.
+
+    """
+    message = JointTrajectory(joint_names=list(joint_names))
+    for k, row in enumerate(q):
+        sec, nanosec = divmod(0 if times is None else round(1e9 * float(times[k])), 10**9)
+        message.points.append(JointTrajectoryPoint(
+            positions=[*map(float, row)], time_from_start=Duration(sec=sec, nanosec=nanosec)))
+    return message
 
 
 def make_point(xyz: Sequence[float]) -> Point:

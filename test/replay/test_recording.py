@@ -27,6 +27,7 @@ from ik_node.replay.calls import (
     ArcPoses,
     DetourCall,
     DirectCall,
+    JointPathCall,
     made,
     MadeCall,
     PathCall,
@@ -156,6 +157,12 @@ def log():
     assert attempted(arc, solver, log) is not None
     straight = replace(arc, path=ArcPoses(T_left, T_left, near))
     assert attempted(straight, solver, log) is None
+    bend = LEFT + 0.1 * np.array([[1.0, 0, 0, 0, 0, 0], [1, -1, 0, 0, 0, 0], [0, -1, 1, 0, 0, 0]])
+    points = JointPathCall(at(LEFT), bend, None, allowed, PERIOD_S, 0.01)
+    assert attempted(points, solver, log) is not None
+    assert attempted(replace(points, q=np.vstack([LEFT, bend]), times=np.arange(4.0)), solver,
+                     log) is not None
+    assert attempted(replace(points, q=RIGHT[None]), solver, log) is None
     pause = PauseCall(StartState.from_motion(motion, 0.1, 0.05), motion, allowed, PERIOD_S)
     stop = attempted(pause, solver, log)
     assert stop is not None

@@ -66,6 +66,8 @@ GOALS = {
     'goal_pose': POSE, 'goal_pointing': POSE, 'goal_position': POINT, 'goal_region': REGION,
     'goal_orientation': stamped(QuaternionStamped(quaternion=AHEAD[0].orientation)),
     'goal_joints': JointState(name=NAMES, position=READY), 'goal_named': JointState(name=['home']),
+    'goal_joint_path': JointTrajectory(joint_names=NAMES, points=[
+        JointTrajectoryPoint(positions=[0.1 * k, *READY[1:]]) for k in (1, 2)]),
     'goal_path': stamped(path_of(*AHEAD)), 'goal_first': stamped(path_of(*AHEAD)),
     'goal_arc': stamped(PoseArray(poses=AHEAD)),
 }

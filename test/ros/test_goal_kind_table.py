@@ -55,8 +55,11 @@ def test_every_kind_has_its_option(tmp_path, kind):
     from ik_node.commands.send_goal import make_goal
     poses = tmp_path / 'poses.csv'
     poses.write_text('x,y,z,roll,pitch,yaw\n0.4,0.0,0.4,0.0,0.0,0.0\n')
+    taught = tmp_path / 'taught.yaml'
+    taught.write_text('joint_path: {joints: [a], points: [{positions: [0.1]}]}')
     arguments = {'--joints': ['--joints', '0.1'], '--path': ['--path', str(poses)],
                  '--first': ['--first', str(poses)],
+                 '--joint-path': ['--joint-path', str(taught)],
                  '--named': ['--named', 'ready'],
                  '--through': ['--xyz', '0.4', '0', '0.4', '--through', '0.3', '0', '0.4'],
                  '--xyz': ['--xyz', '0.4', '0', '0.4'],
