@@ -13,6 +13,7 @@ import numpy as np
 from ik_node.errors import GoalError, IkNodeError, PathError, Reason, TrajectoryError
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.motion.collision_free import require_free
+from ik_node.motion.joint_path import plan_joint_path
 from ik_node.motion.limits import MotionLimits, TipLimits
 from ik_node.motion.point_to_point import plan_point_to_point, plan_stop
 from ik_node.motion.start_state import StartState
@@ -20,6 +21,7 @@ from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.tool_path.path import ToolPath
 from ik_node.motion.tool_path.plan import plan_path
 from ik_node.motion.trajectory import MotionState, Trajectory
+from ik_node.motion.way_points import WayPoints
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
 
@@ -44,7 +46,8 @@ class SequencedMotion:
         A pose ``T_base_tip`` that the arc passes; None for a line.
     blend_radius : float
         Distance (m) from the end within which the tip may leave it for the next line or arc; 0 =
-        it rests there.
+        it rests there.  Between two motions of the joints, the end is passed exactly if it is not
+        0, and without a stop unless stopping takes less time.
 
     """
 
@@ -78,7 +81,8 @@ def plan_sequence(solver: Solver, start: StartState, motions: Sequence[Sequenced
     Plan motions one after another, from rest to rest.
 
     A moving arm is first brought to rest.  Between lines and arcs the tip goes on, if there is a
-    blend radius; else the arm rests for an instant.
+    blend radius, and so do the joints between motions of the joints; else the arm rests for an
+    instant.
 
     Parameters
     ----------
@@ -133,11 +137,11 @@ def _groups(motions: Sequence[SequencedMotion]) -> list[tuple[int, list[Sequence
         numbers.append(count)
         following = motions[k + 1] if k + 1 < len(motions) else None
         if motion.blend_radius and following is not None:
-            if not (motion.straight and following.straight):
+            if motion.straight != following.straight:
                 joint = k + 1 if not motion.straight else k + 2
                 raise GoalError(f'motion {joint} moves the joints, before and after which the arm '
-                                f'rests; set blend_radius of motion {k + 1} to 0',
-                                Reason.PATH_INVALID)
+                                f'rests if the tip is led; set blend_radius of motion {k + 1} to '
+                                '0', Reason.PATH_INVALID)
         else:
             count += 1
     grouped = groupby(zip(numbers, range(1, len(motions) + 1), motions), key=lambda each: each[0])
@@ -150,20 +154,31 @@ def _planned(solver: Solver, start: StartState, group: list[SequencedMotion], pe
     """Return the motions of a group from rest; None if the arm is where they end."""
     if group[0].straight:
         return _along(solver, start, group, options)
-    chain, (motion,) = solver.chain, group
+    chain, q, goals = solver.chain, start.splice.q, []
+    for motion in group:
+        q = _joint_goal(solver, motion, q)
+        goals.append(q)
+    if np.abs(np.array(goals) - start.splice.q).max() <= ALREADY_THERE_STEP:
+        return None
+    limits = _tightest([motion.limits for motion in group])
+    if len(group) > 1:
+        planned = plan_joint_path(chain, start, WayPoints(np.array(goals)), limits, period, 0.0,
+                                  solver.collisions)
+        return SequencePlan(planned.trajectory, planned.passed)
+    trajectory = plan_point_to_point(chain.joint_names, start, q, limits, period, chain)
+    require_free(solver.collisions, trajectory)
+    return SequencePlan(trajectory, np.array([trajectory.duration]))
+
+
+def _joint_goal(solver: Solver, motion: SequencedMotion, q: np.ndarray) -> np.ndarray:
+    """Return the joint positions (n,) that a motion leads to from q."""
     q_goal = motion.goal
     if isinstance(q_goal, Goal):
-        result = solver.solve(q_goal, start.splice.q)
+        result = solver.solve(q_goal, q)
         if not result.success:
             raise GoalError(result.message, result.status)
         q_goal = result.q
-    q_goal = chain.nearest_turns(q_goal, start.splice.q)
-    if np.abs(q_goal - start.splice.q).max() <= ALREADY_THERE_STEP:
-        return None
-    trajectory = plan_point_to_point(chain.joint_names, start, q_goal, motion.limits, period,
-                                     chain)
-    require_free(solver.collisions, trajectory)
-    return SequencePlan(trajectory, np.array([trajectory.duration]))
+    return solver.chain.nearest_turns(q_goal, q)
 
 
 def _along(solver: Solver, start: StartState, group: list[SequencedMotion],

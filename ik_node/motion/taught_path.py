@@ -193,8 +193,8 @@ class TaughtPath:
             name = self.names[k] if self.names else ''
             told = f'name: {_word(name)}, ' if name else ''
             if self.times is not None:
-                told += f'time: {round(float(self.times[k]), TIME_DIGITS)}, '
-            numbers = ', '.join(str(round(float(value), POSITION_DIGITS) + 0.0) for value in q)
+                told += f'time: {_number(self.times[k], TIME_DIGITS)}, '
+            numbers = ', '.join(_number(value, POSITION_DIGITS) for value in q)
             lines.append(f'  - {{{told}positions: [{numbers}]}}')
         try:
             replace_file(Path(os.path.realpath(path)), ('\n'.join(lines) + '\n').encode())
@@ -312,6 +312,13 @@ def _positions(joint_names: Sequence[str], positions: Mapping[str, float]) -> li
     if missing:
         raise ParameterError(f'there are no positions of {", ".join(map(quote, missing))}')
     return [float(positions[name]) for name in joint_names]
+
+
+def _number(value: float, digits: int) -> str:
+    """Return a number without an exponent, which YAML would not read as a number."""
+    text = f'{value:.{digits}f}'.rstrip('0')
+    text += '0' * text.endswith('.')
+    return text.removeprefix('-') if float(text) == 0.0 else text
 
 
 def _word(name: str) -> str:

@@ -75,13 +75,19 @@ def averaged(times: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     """
     step = max(float(np.median(np.diff(times))), MIN_SAMPLE_STEP_S)
+    apart = [0]
+    for k in range(1, len(times)):
+        if times[k] - times[apart[-1]] >= 0.5 * step:
+            apart.append(k)
     even = np.linspace(times[0], times[-1], max(round((times[-1] - times[0]) / step), 1) + 1)
     half = int(AVERAGE_HALF_S / step)
     x2 = np.arange(-half, half + 1.0)**2
     weights = (x2**2).sum() - x2.sum() * x2
     weights = weights / weights.sum() if half > 0 else np.ones(1)
-    columns = [np.pad(np.interp(even, times, column), half, 'edge') for column in q.T]
-    return even, np.column_stack([np.convolve(column, weights, 'valid') for column in columns])
+    at = np.clip(curve_at(times[apart], q[apart], even), q.min(axis=0), q.max(axis=0)) \
+        if len(apart) > 1 else np.tile(q[0], (len(even), 1))
+    padded = np.pad(at, ((half, half), (0, 0)), 'edge')
+    return even, np.column_stack([np.convolve(column, weights, 'valid') for column in padded.T])
 
 
 def kept_samples(times: np.ndarray, q: np.ndarray, tolerance: float) -> tuple[np.ndarray, float]:

@@ -129,6 +129,26 @@ def test_each_has_its_own_limits():
     assert 0.099 < np.abs(plan.trajectory.qd).max() < 0.1 + 1e-9
 
 
+def test_joint_motions_that_are_blended():
+    """The end of each but the last is passed in motion, exactly, and that takes less time."""
+    steps = np.array([[0.2, 0.1, 0.0, 0.1, 0.0, 0.2], [0.4, 0.2, -0.1, 0.2, 0.1, 0.3],
+                      [0.6, 0.2, -0.3, 0.3, 0.2, 0.3]])
+    motions = [SequencedMotion(Q + step, LIMITS, blend_radius=0.1) for step in steps]
+    motions.insert(2, SequencedMotion(Goal(tip(Q + steps[1])), LIMITS, blend_radius=0.1))
+    plan = planned(motions)
+    assert not faults(plan.trajectory, Bounds(LIMITS.lower, LIMITS.upper, LIMITS.velocity,
+                                              LIMITS.acceleration, LIMITS.jerk))
+    for k, q in ((0, Q + steps[0]), (1, Q + steps[1])):
+        p, speed = at(plan, k)
+        assert np.linalg.norm(p - tip(q)[:3, 3]) < 1e-4 and speed > 0.02
+    assert np.allclose(plan.trajectory.end, Q + steps[-1])
+    stopping = planned([replace(motion, blend_radius=0.0) for motion in motions])
+    assert plan.ends[-1] < 0.93 * stopping.ends[-1]
+    slow = replace(LIMITS, velocity=np.full(6, 0.1))
+    motions[1] = replace(motions[1], limits=slow)
+    assert np.abs(planned(motions).trajectory.qd).max() < 0.1 + 1e-9
+
+
 def test_a_moving_arm_is_brought_to_rest_first():
     """Then the sequence begins there."""
     active = plan_point_to_point(

@@ -115,6 +115,10 @@ def test_files(tmp_path):
     motion.write(file)
     again = TaughtPath.read(file)
     assert np.array_equal(again.q, motion.q) and np.array_equal(again.times, motion.times)
+    small = TaughtPath(NAMES, np.array([[-9e-5, 4e-7, -4e-7], [1e-6, 1234.5, -2.0]]))
+    small.write(file)
+    assert np.array_equal(TaughtPath.read(file).q, [[-9e-5, 0.0, 0.0], [1e-6, 1234.5, -2.0]])
+    assert '[-0.00009, 0.0, 0.0]' in file.read_text()
     assert again.duration == 4.0 and path.duration == 0.0
     assert again.at_speed(0.5).duration == 8.0
     two = again.of_joints(['on', 'joint_1'])
