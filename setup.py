@@ -52,6 +52,7 @@ setup(
             'interactive_goal = ik_node.entry:interactive_goal',
             'send_goal = ik_node.entry:send_goal',
             'ik_jog = ik_node.entry:jog',
+            'ik_teach = ik_node.entry:teach',
             'ik_demo = ik_node.entry:demo',
             'ik_doctor = ik_node.entry:ik_doctor',
             'ik_replay = ik_node.entry:replay',

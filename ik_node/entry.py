@@ -93,6 +93,11 @@ def jog() -> NoReturn:
     _run_tool('jog', 'ik_node.commands.jog')
 
 
+def teach() -> NoReturn:
+    """Keep way points, record motions, and play them back."""
+    _run_tool('teach', 'ik_node.commands.teach')
+
+
 def demo() -> NoReturn:
     """Run the demonstration."""
     _run_tool('demo', 'ik_node.commands.demo')

@@ -58,7 +58,7 @@ REST = {
     'textbook': 'the textbook methods, compared',
     'replay': 'recordings of goals, repeated',
     'workspace': 'where an arm reaches',
-    'commands': '`send_goal`, `ik_demo`, `ik_jog`, `ik_replay`, `plot_trajectory`',
+    'commands': '`send_goal`, `ik_demo`, `ik_jog`, `ik_teach`, `ik_replay`, `plot_trajectory`',
 }
 
 

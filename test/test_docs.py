@@ -26,6 +26,7 @@ from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import make_chain
 from ik_node.model.named_poses import named_poses, PoseEntry, POSES_KEY
 from ik_node.model.urdf import read_urdf
+from ik_node.motion.taught_path import PATH_KEY, path_of
 from ik_node.replay.calls import made, SolveCall
 from ik_node.replay.recording import AnsweredGoal, recording_bytes
 from ik_node.solver.goal import Goal
@@ -34,7 +35,7 @@ from scripts import source_map
 from scripts.reference import TABLES
 
 OWN_TESTS = ('docs/explanation/motion.md', 'docs/how_to/workspace.md', 'docs/how_to/cluster.md',
-             'docs/how_to/replay.md',
+             'docs/how_to/replay.md', 'docs/how_to/teach.md',  # test/ros/test_teach.py
              'docs/tutorials/python_client.md',  # test/ros/test_client.py
              'docs/how_to/tool.md',  # test/ros/test_named_tools.py
              'docs/how_to/named_poses.md',  # test/ros/test_named_poses.py
@@ -169,6 +170,10 @@ def test_parameter_files_in_the_documents():
             filed = [PoseEntry(name, positions, block.document) for name, positions in
                      yaml.safe_load(block.text)[POSES_KEY].items()]
             assert not named_poses((), filed, load_urdf(ROOT / 'urdf/six_axis_arm.urdf')).notes
+            continue
+        if PATH_KEY in yaml.safe_load(block.text):
+            assert path_of(block.text.encode(), block.document).of_joints(
+                load_urdf(ROOT / 'urdf/six_axis_arm.urdf').joint_names).names
             continue
         for node, content in yaml.safe_load(block.text).items():
             rows = {row.name: row for row in TABLES[node.removeprefix('/**/')]}

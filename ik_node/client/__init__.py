@@ -20,6 +20,7 @@ from ik_node.client.gripper import Gripper, GripperState
 from ik_node.client.handles import GoalHandle, Handle
 from ik_node.client.scene import SceneClient
 from ik_node.client.streams import Jog, Stream
+from ik_node.motion.taught_path import TaughtPath
 
 __all__ = [
     'Answer',
@@ -37,4 +38,5 @@ __all__ = [
     'PreviewReport',
     'SceneClient',
     'Stream',
+    'TaughtPath',
 ]

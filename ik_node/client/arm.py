@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 import random
 from threading import Lock
+from time import monotonic
 from types import TracebackType
 from typing import Any, TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from nav_msgs.msg import Path
 import numpy as np
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
 
 from ik_node.client.answers import PostureEntry, PreviewReport
 from ik_node.client.connection import Connection
@@ -25,14 +27,17 @@ from ik_node.client.description import ArmDescription, subscribed_topic
 from ik_node.client.errors import AnswerTimeoutError, ClientError
 from ik_node.client.gripper import Gripper, GRIPPER_ACTION
 from ik_node.client.handles import GoalHandle, Handle
+from ik_node.client.joint_paths import joint_path_message
 from ik_node.client.poses import PoseLike, stamped_orientation, stamped_point, stamped_pose
 from ik_node.client.scene import SceneClient
 from ik_node.client.streams import Jog, Stream
-from ik_node.errors import GoalError
+from ik_node.errors import GoalError, ParameterError
+from ik_node.motion.taught_path import TaughtPath
 from ik_node.ros.clocks import nanoseconds_of
 from ik_node.ros.joint_states import JointStates
 from ik_node.ros.messages import line_to, matrix_from_pose, pose_within
 from ik_node.ros.qos import BEST_EFFORT_QOS, LATCHED_QOS
+from ik_node.ros.state_recorder import StateRecorder
 from ik_node.ros.status_messages import home_number, stamp_text, values_of
 from ik_node.ros.tool_messages import tool_poses
 
@@ -98,6 +103,7 @@ class Arm:
         self._previews: dict[str, Handle[PreviewReport]] = {}
         self._lists: dict[str, Handle[tuple[PostureEntry, ...]]] = {}
         self._states, self._states_topic = JointStates(), ''
+        self._recorders: list[StateRecorder] = []
         self._tip: PoseStamped | None = None
         self._named: dict[str, dict[str, float]] | None = None
         self._tools: dict[str, NDArray[np.float64]] | None = None
@@ -258,6 +264,94 @@ class Arm:
             message = JointState(position=[
                 float(value) for value in np.asarray(positions, dtype=float).ravel()])
         return self._send('joints', message)
+
+    def joint_path(self, points: TaughtPath | JointTrajectory | Sequence[Any],
+                   times: ArrayLike | None = None) -> GoalHandle:
+        """
+        Move the joints through positions in one motion.
+
+        Parameters
+        ----------
+        points : TaughtPath, JointTrajectory, or sequence of mappings or (n,) arrays
+            Rad or m: of joints by their names, the same in each, the others stay; or of all
+            joints, in the order of the chain.  Joints of a TaughtPath that the arm lacks are
+            left out.
+        times : (m,) array, optional
+            When to pass each of them at the earliest, s, increasing; a first one of 0 means that
+            the arm is there.  By default as soon as the limits allow.
+
+        """
+        return self._send('joint_path', joint_path_message(points, times, self._own_joints))
+
+    def play(self, path: TaughtPath, speed: float = 1.0) -> GoalHandle:
+        """
+        Move to the begin of a path that was taught, and then along it.
+
+        Parameters
+        ----------
+        path : TaughtPath
+            Way points, or a recorded motion; joints that the arm lacks are left out.
+        speed : float
+            Of a recorded motion: 1 is as it was recorded, 0.5 half as fast.  Limits are kept in
+            any case.
+
+        Returns
+        -------
+        GoalHandle
+            Of both motions together.
+
+        Raises
+        ------
+        ClientError
+            If the path lacks a joint of the arm, or the speed is none.
+
+        """
+        try:
+            path = path.of_joints(self.joint_names).at_speed(speed)
+        except ParameterError as error:
+            raise ClientError(str(error)) from None
+        goal = GoalHandle(self._connection, 'joint_path')
+        begin = self.joints(dict(zip(path.joint_names, path.q[0])))
+
+        def along() -> None:
+            if begin.exception is not None:
+                goal.finish(begin.result, begin.exception)
+            elif not goal.done:
+                self._send('joint_path', joint_path_message(path), goal)
+
+        begin.on_end(along)
+        return goal
+
+    def record(self, seconds: float, tolerance: float = 2e-3) -> TaughtPath:
+        """
+        Take down how the arm moves, whatever moves it, and return the motion.
+
+        It waits for so long; nothing is sent.  Pauses at both ends are left out.
+
+        Parameters
+        ----------
+        seconds : float
+        tolerance : float
+            Largest distance of a joint on the motion that is returned from a joint state, rad or
+            m.
+
+        Raises
+        ------
+        ClientError
+            If nothing has moved, or the joint states lack a joint.
+
+        """
+        names = self.joint_names
+        self._listen_to_states(names)
+        recorder = StateRecorder(names)
+        self._recorders.append(recorder)
+        try:
+            self._connection.wait_until(lambda: False, seconds)
+            return recorder.path(tolerance)[0]
+        except ParameterError as error:
+            raise ClientError(str(error)) from None
+        finally:
+            self._recorders.remove(recorder)
 
     def named(self, name: str) -> GoalHandle:
         """
@@ -693,10 +787,14 @@ class Arm:
             return matrix_from_pose(pose.pose)
         return matrix_from_pose(pose) if isinstance(pose, Pose) else pose
 
-    def _send(self, kind: str, message: Any) -> GoalHandle:
+    def _own_joints(self, path: TaughtPath) -> TaughtPath:
+        """Return a path of the joints that the arm has."""
+        return path.of_joints([name for name in self.joint_names if name in path.joint_names])
+
+    def _send(self, kind: str, message: Any, goal: GoalHandle | None = None) -> GoalHandle:
         connection = self._connection
         connection.greet_again()
-        goal = GoalHandle(connection, kind)
+        goal = goal or GoalHandle(connection, kind)
         message.header.stamp = self._stamp(message)
         stamp = stamp_text(message.header.stamp)
         connection.answers.expect(stamp, goal.take)
@@ -751,6 +849,8 @@ class Arm:
 
     def _on_state(self, message: JointState) -> None:
         self._states.take(message, 1e-9 * nanoseconds_of(message.header.stamp))
+        for recorder in [*self._recorders]:
+            recorder.take(message, monotonic())
 
     def _on_preview(self, message: DiagnosticStatus) -> None:
         values = values_of(message)

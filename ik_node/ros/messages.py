@@ -191,8 +191,8 @@ def way_points_from_message(message: JointTrajectory, chain: Chain, q: np.ndarra
     Raises
     ------
     GoalError
-        GOAL_JOINTS if names and positions do not fit, with the number of the way point from 1;
-        PATH_INVALID if there are none, or more than MAX_WAY_POINTS.
+        GOAL_JOINTS if names and positions do not fit, GOAL_NOT_FINITE, both with the number of
+        the way point from 1; PATH_INVALID if there are none, or more than MAX_WAY_POINTS.
 
     """
     names, points = list(message.joint_names), message.points
@@ -208,6 +208,10 @@ def way_points_from_message(message: JointTrajectory, chain: Chain, q: np.ndarra
         if len(point.positions) != len(names):
             raise GoalError(f'way point {k} of {len(points)} has {len(point.positions)} '
                             f'positions for {len(names)} joints', Reason.GOAL_JOINTS)
+        for name, position in zip(names, point.positions):
+            if not isfinite(position):
+                raise GoalError(f'way point {k} of {len(points)}: {quote(name)} is {position}, '
+                                'it must be a finite number', Reason.GOAL_NOT_FINITE)
     rows = np.tile(np.clip(q, chain.lower, chain.upper), (len(points), 1))
     rows[:, [chain.joint_names.index(name) for name in names]] = [
         point.positions for point in points]

@@ -25,8 +25,9 @@ ROOT = Path(__file__).parents[2]
 SCRIPTS = dict(re.findall(r"'(\w+) = ik_node\.entry:(\w+)'", (ROOT / 'setup.py').read_text()))
 NODES = {'ik_node': IK_NODE, 'sim_controller': SIM_CONTROLLER, 'ik_viewer': VIEWER_NODE,
          'ik_handheld': HANDHELD_NODE, 'interactive_goal': INTERACTIVE_GOAL}
-OPTIONS = {'send_goal': ('--xyz', '--joints', '--path'), 'ik_demo': ('--urdf', '--keep'),
+OPTIONS = {'send_goal': ('--xyz', '--joints', '--joint-path'), 'ik_demo': ('--urdf', '--keep'),
            'ik_jog': ('keyboard', 'joy', 'spacenav'),
+           'ik_teach': ('keep', 'record', 'play'),
            'ik_doctor': ('--node', '--json'), 'ik_replay': ('FILE', 'record.folder'),
            'compare_methods': ('--methods', '--no-pictures'),
            'plot_trajectory': ('--points', '--show'), 'ik_workspace': ('--box', '--publish')}

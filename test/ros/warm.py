@@ -41,7 +41,8 @@ PR_SET_PDEATHSIG = 1
 READ_AT_START = 'IK_NODE_', 'FASTDDS_', 'FASTRTPS_', 'PYTEST_', 'ROS_', 'XDG_CACHE_'
 PROGRAMS = ('ik_node.node.node', 'ik_node.simulation.node', 'ik_node.ui.viewer.node',
             'ik_node.ui.handheld.node',
-            'ik_node.workspace.command', 'ik_node.commands.send_goal', 'ik_node.doctor.command')
+            'ik_node.workspace.command', 'ik_node.commands.send_goal', 'ik_node.commands.teach',
+            'ik_node.doctor.command')
 
 
 # ---- the side of the test run -----------------------------------------------

@@ -1,0 +1,63 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""What users give as way points of the joints, as messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+from trajectory_msgs.msg import JointTrajectory
+
+from ik_node.client.errors import ClientError
+from ik_node.motion.taught_path import TaughtPath
+from ik_node.ros.messages import way_points_message
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+def joint_path_message(points: TaughtPath | JointTrajectory | Sequence[Any],
+                       times: ArrayLike | None = None,
+                       own_joints: Callable[[TaughtPath], TaughtPath] = lambda path: path
+                       ) -> JointTrajectory:
+    """
+    Return way points as a trajectory_msgs/JointTrajectory, not yet stamped.
+
+    Parameters
+    ----------
+    points, times
+        As of :meth:`ik_node.client.arm.Arm.joint_path`.
+    own_joints : callable, optional
+        Returns a TaughtPath with the joints of the arm alone.
+
+    Raises
+    ------
+    ClientError
+        If they are none.
+
+    """
+    if isinstance(points, JointTrajectory):
+        return points
+    try:
+        if isinstance(points, TaughtPath):
+            path = own_joints(points)
+            names, q = path.joint_names, path.q
+            times = path.times if times is None else times
+        else:
+            names, q = _named_rows([*points])
+        return way_points_message(names, q, None if times is None else np.asarray(
+            times, dtype=float).reshape(len(q)))
+    except (TypeError, ValueError, OverflowError, AssertionError) as error:
+        raise ClientError(f'these are no points and times of a path: {error}') from None
+
+
+def _named_rows(points: list[Any]) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+    """Return the names of the joints, none if there are none, and positions (m, n)."""
+    if not any(isinstance(point, Mapping) for point in points):
+        return (), np.array(points, dtype=float).reshape(len(points), -1)
+    if not all(isinstance(point, Mapping) and {*point} == {*points[0]} for point in points):
+        raise ValueError('each point must have positions of the same joints')
+    return (*points[0],), np.array([[float(point[name]) for name in points[0]]
+                                    for point in points])
