@@ -64,7 +64,8 @@ def test_installed_executables_run(installed):
     scripts = {path.name for path in (installed / 'lib/ik_node').iterdir()}
     assert scripts == {'ik_node', 'sim_controller', 'ik_viewer', 'ik_handheld',
                        'interactive_goal', 'send_goal', 'ik_demo', 'ik_doctor', 'ik_jog',
-                       'ik_replay', 'ik_teach', 'compare_methods', 'plot_trajectory', 'ik_workspace'}
+                       'ik_replay', 'ik_teach', 'compare_methods', 'plot_trajectory',
+                       'ik_workspace'}
     helped = run(installed / 'lib/ik_node/send_goal', '--help', cwd='/', env=environment)
     assert helped.returncode == 0 and '--xyz' in helped.stdout
     for name in ('ik_node', 'sim_controller'):

@@ -33,6 +33,7 @@ from ik_node.client.scene import SceneClient
 from ik_node.client.streams import Jog, Stream
 from ik_node.errors import GoalError, ParameterError
 from ik_node.motion.taught_path import TaughtPath
+from ik_node.motion.way_points import at_limits
 from ik_node.ros.clocks import nanoseconds_of
 from ik_node.ros.joint_states import JointStates
 from ik_node.ros.messages import line_to, matrix_from_pose, pose_within
@@ -311,13 +312,16 @@ class Arm:
         except ParameterError as error:
             raise ClientError(str(error)) from None
         goal = GoalHandle(self._connection, 'joint_path')
-        begin = self.joints(dict(zip(path.joint_names, path.q[0])))
+        begin = self.joints(at_limits(self._description.chain, path.q[0]))
 
         def along() -> None:
             if begin.exception is not None:
                 goal.finish(begin.result, begin.exception)
-            elif not goal.done:
+                return
+            try:
                 self._send('joint_path', joint_path_message(path), goal)
+            except ClientError as error:
+                goal.finish(error=error)
 
         begin.on_end(along)
         return goal

@@ -28,7 +28,8 @@ from ik_node.ros.qos import BEST_EFFORT_QOS
 from ik_node.ros.state_recorder import LONG_GAP_S, StateRecorder
 from ik_node.text import printable, quote
 
-FRESH_STATE_S = 2.0    # for the next joint state, when a posture is kept
+COLLECTING_S = 0.5     # in which the publishers of joint states are heard for the first time
+FRESH_STATE_S = 2.0    # for the next joint states, when a posture is kept
 MAX_KEYS = 64          # that are read at once
 SAID_LENGTH = 500
 
@@ -40,6 +41,7 @@ class Listener:
         self._node = node
         self.topic = node.resolve_topic_name(options.topic)
         self.recorder = StateRecorder(options.joints)
+        self._known: list[str] = options.joints
         node.create_subscription(JointState, options.topic, self._on_state, BEST_EFFORT_QOS)
 
     def _on_state(self, message: JointState) -> None:
@@ -51,7 +53,7 @@ class Listener:
 
     def await_states(self, seconds: float) -> None:
         """
-        Wait until each joint was heard of.
+        Wait until each joint was heard of; those that are published, if none is named.
 
         Raises
         ------
@@ -59,12 +61,22 @@ class Listener:
             If one was not within a time (s).
 
         """
-        if not self.wait(lambda: not self.recorder.missing, seconds):
-            missing = [name for name in self.recorder.missing if name]
+        if not self.wait(lambda: not self._missing(), seconds):
+            missing = [name for name in self._missing() if name]
             of = f' of {", ".join(map(quote, missing))}' if missing else ''
             raise ParameterError(f'no joint states{of} came on {self.topic} within {seconds:g} '
                                  's; does the driver of the arm run, in this ROS_DOMAIN_ID? '
-                                 '--topic names another topic')
+                                 '--topic names another topic, --joints other joints')
+        if not self._known:  # several nodes may publish some joints each
+            self.wait(lambda: False, COLLECTING_S)
+            self._known = [*self.recorder.latest]
+
+    def _missing(self) -> list[str]:
+        """Return the joints that were not heard of; [''] if none was, and none is named."""
+        heard = self.recorder.latest
+        if not self._known:
+            return [] if heard else ['']
+        return [name for name in self._known if name not in heard]
 
     def posture(self) -> dict[str, float]:
         """Return the positions of the joints as they are now; errors as :meth:`await_states`."""

@@ -43,7 +43,7 @@ class WayPoints:
         """
         Return these way points, continuous joints at the turns that are nearest to one another.
 
-        With times, those that are outside the limits by MEASURED_EXCESS at most are at the limits.
+        Those that are outside the limits by MEASURED_EXCESS at most are at the limits then.
 
         Parameters
         ----------
@@ -70,9 +70,7 @@ class WayPoints:
         q, before = np.empty((count, chain.n)), q_start
         for k, wanted in enumerate(self.q):
             before = q[k] = chain.nearest_turns(wanted, before)
-        if self.times is not None:
-            inside = np.clip(q, limits.lower, limits.upper)
-            q = np.where(np.abs(q - inside) <= MEASURED_EXCESS, inside, q)
+        q = at_limits(limits, q)
         beyond = (q < limits.lower) | (q > limits.upper)
         if beyond.any():
             k, joint = map(int, np.argwhere(beyond)[0])
@@ -106,3 +104,9 @@ class WayPoints:
         if self.times[-1] > MAX_TIMED_S:
             raise PathError(f'{self._label(len(self.q) - 1)} has the time {self.times[-1]:.6g} s; '
                             f'at most {MAX_TIMED_S:g} s are taken, send the path in parts')
+
+
+def at_limits(limits: MotionLimits | Chain, q: np.ndarray) -> np.ndarray:
+    """Return positions (..., n) of which those outside by MEASURED_EXCESS at most are inside."""
+    inside = np.clip(q, limits.lower, limits.upper)
+    return np.where(np.abs(q - inside) <= MEASURED_EXCESS, inside, q)

@@ -18,7 +18,7 @@ from ik_node.ros.clocks import nanoseconds_of
 from ik_node.ros.joint_states import MAX_JOINT_NAMES
 from ik_node.text import quote
 
-MAX_RECORDED_STATES = 1_000_000  # of one joint
+MAX_RECORDED_STATES = 5_000_000  # of all joints together
 LONG_GAP_S = 0.5              # between two joint states of a recorded motion
 
 
@@ -39,7 +39,7 @@ class StateRecorder:
 
     def __init__(self, joints: Sequence[str] = ()) -> None:
         self._wanted = tuple(joints)
-        self._lock = Lock()
+        self._lock, self._count = Lock(), 0
         self._series: dict[str, tuple[list[float], list[float]]] = {
             name: ([], []) for name in self._wanted}
 
@@ -61,19 +61,14 @@ class StateRecorder:
         time = 1e-9 * stamp if stamp else arrived
         with self._lock:
             for name, position in zip(names, positions):
-                if self._wanted and name not in self._series or not isfinite(position):
+                if not isfinite(position) or name not in self._series and (
+                        self._wanted or len(self._series) >= MAX_JOINT_NAMES):
                     continue
                 times, values = self._series.setdefault(name, ([], []))
-                if len(times) < MAX_RECORDED_STATES and (not times or time > times[-1]):
+                if self._count < MAX_RECORDED_STATES and (not times or time > times[-1]):
                     times.append(time)
                     values.append(position)
-
-    @property
-    def missing(self) -> list[str]:
-        """Return the joints that are wanted and were not heard of; [''] if there are none yet."""
-        with self._lock:
-            heard = [name for name, (times, _) in self._series.items() if times]
-        return [name for name in self._wanted if name not in heard] if heard else ['']
+                    self._count += 1
 
     @property
     def latest(self) -> dict[str, float]:
@@ -84,9 +79,8 @@ class StateRecorder:
     def forget(self) -> None:
         """Begin anew."""
         with self._lock:
-            for times, values in self._series.values():
-                times.clear()
-                values.clear()
+            self._count = 0
+            self._series = {name: ([], []) for name in self._wanted}
 
     def path(self, tolerance: float) -> tuple[TaughtPath, float]:
         """

@@ -229,7 +229,7 @@ def test_which_way_point_is_wrong(points, times, words, reason):
 
 
 def test_measured_at_a_limit():
-    """Noise beyond a limit is no fault of a recorded motion."""
+    """Noise beyond a limit is no fault of what was taught; more is."""
     top = CHAIN.upper[0]
     points = np.tile(Q, (4, 1))
     points[:, 0] = Q[0], top + 2e-4, top - 1e-4, Q[0]
@@ -237,6 +237,8 @@ def test_measured_at_a_limit():
     assert not faults(plan.trajectory, Bounds(LIMITS.lower, LIMITS.upper, LIMITS.velocity,
                                               LIMITS.acceleration, LIMITS.jerk))
     assert np.abs(plan.trajectory.q[:, 0] - top).min() < 3e-3
+    assert planned(points).trajectory.q[:, 0].max() == pytest.approx(top)
+    points[1, 0] = top + 2e-3
     with pytest.raises(PathError, match='way point 2 of 4'):
         planned(points)
 
