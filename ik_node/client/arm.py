@@ -41,6 +41,7 @@ from ik_node.ros.qos import BEST_EFFORT_QOS, LATCHED_QOS
 from ik_node.ros.state_recorder import StateRecorder
 from ik_node.ros.status_messages import home_number, stamp_text, values_of
 from ik_node.ros.tool_messages import tool_poses
+from ik_node.text import quote
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -291,7 +292,8 @@ class Arm:
         Parameters
         ----------
         path : TaughtPath
-            Way points, or a recorded motion; joints that the arm lacks are left out.
+            Way points, or a recorded motion; joints that the arm lacks are left out, and those
+            of the arm that it lacks stay.
         speed : float
             Of a recorded motion: 1 is as it was recorded, 0.5 half as fast.  Limits are kept in
             any case.
@@ -304,15 +306,18 @@ class Arm:
         Raises
         ------
         ClientError
-            If the path lacks a joint of the arm, or the speed is none.
+            If the path has no joint of the arm, or the speed is none.
 
         """
         try:
-            path = path.of_joints(self.joint_names).at_speed(speed)
+            path = self._own_joints(path).at_speed(speed)
         except ParameterError as error:
             raise ClientError(str(error)) from None
+        chain = self._description.chain
+        columns = [chain.joint_names.index(name) for name in path.joint_names]
+        first = at_limits(path.q[0], chain.lower[columns], chain.upper[columns])
         goal = GoalHandle(self._connection, 'joint_path')
-        begin = self.joints(at_limits(self._description.chain, path.q[0]))
+        begin = self.joints(dict(zip(path.joint_names, first.tolist())))
 
         def along() -> None:
             if begin.exception is not None:
@@ -792,8 +797,12 @@ class Arm:
         return matrix_from_pose(pose) if isinstance(pose, Pose) else pose
 
     def _own_joints(self, path: TaughtPath) -> TaughtPath:
-        """Return a path of the joints that the arm has."""
-        return path.of_joints([name for name in self.joint_names if name in path.joint_names])
+        """Return a path of the joints that the arm has; raise ParameterError if it has none."""
+        own = [name for name in self.joint_names if name in path.joint_names]
+        if not own:
+            raise ParameterError(f'the path is of {", ".join(map(quote, path.joint_names))}; the '
+                                 f'arm has {", ".join(map(quote, self.joint_names))}')
+        return path.of_joints(own)
 
     def _send(self, kind: str, message: Any, goal: GoalHandle | None = None) -> GoalHandle:
         connection = self._connection

@@ -11,6 +11,7 @@ import numpy as np
 from trajectory_msgs.msg import JointTrajectory
 
 from ik_node.client.errors import ClientError
+from ik_node.errors import ParameterError
 from ik_node.motion.taught_path import TaughtPath
 from ik_node.ros.messages import way_points_message
 
@@ -49,6 +50,8 @@ def joint_path_message(points: TaughtPath | JointTrajectory | Sequence[Any],
             names, q = _named_rows([*points])
         return way_points_message(names, q, None if times is None else np.asarray(
             times, dtype=float).reshape(len(q)))
+    except ParameterError as error:
+        raise ClientError(str(error)) from None
     except (TypeError, ValueError, OverflowError, AssertionError) as error:
         raise ClientError(f'these are no points and times of a path: {error}') from None
 

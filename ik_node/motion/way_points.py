@@ -70,7 +70,7 @@ class WayPoints:
         q, before = np.empty((count, chain.n)), q_start
         for k, wanted in enumerate(self.q):
             before = q[k] = chain.nearest_turns(wanted, before)
-        q = at_limits(limits, q)
+        q = at_limits(q, limits.lower, limits.upper)
         beyond = (q < limits.lower) | (q > limits.upper)
         if beyond.any():
             k, joint = map(int, np.argwhere(beyond)[0])
@@ -106,7 +106,7 @@ class WayPoints:
                             f'at most {MAX_TIMED_S:g} s are taken, send the path in parts')
 
 
-def at_limits(limits: MotionLimits | Chain, q: np.ndarray) -> np.ndarray:
+def at_limits(q: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     """Return positions (..., n) of which those outside by MEASURED_EXCESS at most are inside."""
-    inside = np.clip(q, limits.lower, limits.upper)
+    inside = np.clip(q, lower, upper)
     return np.where(np.abs(q - inside) <= MEASURED_EXCESS, inside, q)
