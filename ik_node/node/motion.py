@@ -248,9 +248,11 @@ class Motion:
 
         def plan(departure: StartState) -> Trajectory:
             settings = robot.settings
-            planned: JointPathPlan = settings.made(JointPathCall(
-                departure, way.q, way.times, task.limits or settings.planning,
-                settings.sample_period, settings.start_tolerance), task.calls)
+            limits = task.limits or settings.planning
+            planned: JointPathPlan = within_torques(robot, task, lambda share: settings.made(
+                JointPathCall(departure, way.q, None if way.times is None else way.times / share,
+                              limits.slowed(share), settings.sample_period,
+                              settings.start_tolerance), task.calls), _trajectory_of)
             task.q_goal = planned.trajectory.end
             task.figures['path_fraction'] = '1.0000'
             return planned.trajectory
@@ -829,7 +831,7 @@ def planned_beside(plan: Plan, departure: StartState) -> Future:
     return planning
 
 
-def _trajectory_of(planned: PathPlan | SequencePlan | PathRate) -> Trajectory:
+def _trajectory_of(planned: PathPlan | JointPathPlan | SequencePlan | PathRate) -> Trajectory:
     return planned.trajectory
 
 
