@@ -160,6 +160,9 @@ def record(listener: Listener, options: argparse.Namespace) -> int:
     if options.file.exists() and not options.replace:
         raise ParameterError(f'{quote(options.file, 300)} is there already; give another name, '
                              'or --replace')
+    if not os.access(options.file.absolute().parent, os.W_OK):  # before anybody moves the arm
+        raise ParameterError(f'cannot write {quote(options.file, 300)}: its folder is not there, '
+                             'or is write-protected')
     listener.await_states(options.wait)
     listener.recorder.forget()
     say('recording; Ctrl-C ends it' if options.duration is None
@@ -171,7 +174,7 @@ def record(listener: Listener, options: argparse.Namespace) -> int:
     path, gap = listener.recorder.path(options.tolerance)
     path.write(options.file)
     say(f'{path.duration:.2f} s, {len(path.q)} points, within {options.tolerance:g} rad or m of '
-        f'the joint states, in {quote(options.file, 300)}')
+        f'the averaged joint states, in {quote(options.file, 300)}')
     if gap > LONG_GAP_S:
         say(f'for {gap:.2f} s no joint states came; how the arm moved then is not known')
     return 0

@@ -38,6 +38,7 @@ def run(command):
     ('teach play nan.yaml --speed -1', 2, '-1 is not above 0'),
     ('teach keep x --file nan.yaml', 2, 'it must have one key, joint_path'),
     ('teach record nan.yaml', 2, 'is there already'),
+    ('teach record no/x.yaml', 2, 'its folder is not there'),
     ('teach record x --tolerance inf', 2, "'inf' is not a finite number"),
     ('send_goal --xyz 1 1 1 --rpy nan 0 inf', 2, "'nan' is not a finite number"),
     ('send_goal --xyz 1 1 1 --node a+b', 2, "'a b' is not a node name"),
