@@ -5,11 +5,14 @@ The executables.
 
 The command line is read first: help and wrong usage are answered before anything heavy is
 imported.  A package that is not installed is named in one sentence.
+
+``ik_node`` runs the node; with a command as its first argument, as in ``ik_node demo``, the
+program of that command.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 import os
 import signal
@@ -19,6 +22,9 @@ from typing import NoReturn
 from ik_node.command_line.nodes import node_help
 from ik_node.command_line.packages import missing
 from ik_node.command_line.signals import END_SIGNALS, INTERRUPTED_CODE
+from ik_node.text import quote
+
+USAGE_ERROR_CODE = 2  # the exit code of argparse
 
 
 def _main_of(module: str) -> Callable[[], None]:
@@ -38,9 +44,10 @@ def _end_at_signal(code: int) -> None:
         signal.signal(number, lambda *_: os._exit(code))
 
 
-def _run_node(program: str, node: str, module: str) -> NoReturn:
+def _run_node(program: str, node: str, module: str,
+              commands: Mapping[str, str] | None = None) -> NoReturn:
     if {'-h', '--help'} & set(sys.argv[1:]):
-        print(node_help(program, node))
+        print(node_help(program, node, commands))
         sys.exit(0)
     _end_at_signal(0)
     sys.exit(_main_of(module)())  # which handles signals itself
@@ -59,8 +66,17 @@ def _run_tool(arguments: str, module: str) -> NoReturn:
 
 
 def ik_node() -> NoReturn:
-    """Run the node."""
-    _run_node('ik_node', 'ik_node', 'ik_node.node.node')
+    """Run the node, or the program of the command that is the first argument."""
+    command = ''.join(sys.argv[1:2])
+    if command in COMMANDS:
+        del sys.argv[1]
+        COMMANDS[command]()
+    if command and not command.startswith('-'):
+        print(f'ik_node: error: there is no command {quote(command)}; give one of '
+              f'{", ".join(COMMANDS)}, or none to run the node', file=sys.stderr)
+        sys.exit(USAGE_ERROR_CODE)
+    _run_node('ik_node', 'ik_node', 'ik_node.node.node',
+              {name: program.__doc__ or '' for name, program in COMMANDS.items()})
 
 
 def sim_controller() -> NoReturn:
@@ -104,7 +120,7 @@ def demo() -> NoReturn:
 
 
 def ik_doctor() -> NoReturn:
-    """Look at a running system."""
+    """Find out why nothing moves."""
     _run_tool('doctor', 'ik_node.doctor.command')
 
 
@@ -126,3 +142,19 @@ def plot_trajectory() -> NoReturn:
 def workspace() -> NoReturn:
     """Sample where an arm reaches."""
     _run_tool('workspace', 'ik_node.workspace.command')
+
+
+# Commands of ``ik_node``, and the programs that they run.
+COMMANDS: dict[str, Callable[[], NoReturn]] = {
+    'demo': demo,
+    'send_goal': send_goal,
+    'jog': jog,
+    'doctor': ik_doctor,
+    'replay': replay,
+    'viewer': viewer,
+    'sim_controller': sim_controller,
+    'interactive_goal': interactive_goal,
+    'workspace': workspace,
+    'plot_trajectory': plot_trajectory,
+    'compare_methods': compare_methods,
+}

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from textwrap import fill
 
 from ik_node.share import share_file
@@ -20,9 +20,9 @@ NODE_DESCRIPTIONS = {
 }
 
 
-def node_help(program: str, node: str) -> str:
+def node_help(program: str, node: str, commands: Mapping[str, str] | None = None) -> str:
     """
-    Return the help of a node: its usage, and each parameter with its default.
+    Return the help of a node: its usage, commands, and each parameter with its default.
 
     The parameters are read from the shipped ``config/ik_node.yaml``, which has all of them,
     so that neither ROS nor the compiler is loaded.
@@ -33,13 +33,20 @@ def node_help(program: str, node: str) -> str:
         Name of the executable.
     node : str
         Name of the ROS node.
+    commands : mapping of str to str, optional
+        Name and description of each command that the executable takes instead.
 
     """
     lines = [
         f'usage: {program} [--ros-args [-p NAME:=VALUE]... [--params-file FILE] '
         '[-r FROM:=TO]...]',
-        '', NODE_DESCRIPTIONS[node], '',
-        'Parameters and their defaults; [] and \'\' are not set:']
+        *([f'       {program} COMMAND [ARGUMENT]...'] if commands else []),
+        '', NODE_DESCRIPTIONS[node], '']
+    if commands:
+        width = max(map(len, commands))
+        lines += [f'Commands; {program} COMMAND --help tells more:',
+                  *(f'  {name:<{width}}  {text}' for name, text in commands.items()), '']
+    lines.append('Parameters and their defaults; [] and \'\' are not set:')
     for value, description in parameters(node):
         lines += [f'  {value}', fill(description, LINE_CHARACTERS, initial_indent=8 * ' ',
                                      subsequent_indent=8 * ' ')]

@@ -9,7 +9,9 @@ import sys
 
 import pytest
 
+from ik_node import entry
 from ik_node.command_line.compare_methods import LIMIT_MODES, METHOD_NAMES
+from ik_node.entry import COMMANDS
 from ik_node.ros.parameters import (
     HANDHELD_NODE,
     IK_NODE,
@@ -69,6 +71,28 @@ def test_help(script, option):
     assert seconds < 0.5
     for name in OPTIONS.get(script, ()):
         assert name in said
+
+
+def test_commands_of_ik_node():
+    """`ik_node demo` is the program ik_demo, and so for each program; the help lists them."""
+    said = ' '.join(run('ik_node', '--help')[1].partition('Commands; ')[2].split())
+    assert {*COMMANDS.values()} == {getattr(entry, name) for name in SCRIPTS.values()} - {
+        entry.ik_node}
+    for command, program in COMMANDS.items():
+        assert f' {command} {program.__doc__}' in said
+    for command, script in (('replay', 'ik_replay'), ('viewer', 'ik_viewer')):
+        code, said, complaints, heavy, _ = run('ik_node', command, '--help')
+        assert code == 0 and said.startswith(f'usage: {script} ') and heavy == '[]', complaints
+    code, _, said, heavy, _ = run('ik_node', 'replay', '--no-such-option')
+    assert code == 2 and 'ik_replay: error: ' in said and heavy == '[]'
+
+
+def test_a_command_that_there_is_not():
+    """One sentence with those that there are; the node does not start."""
+    code, said, complaints, heavy, _ = run('ik_node', 'demos')
+    assert code == 2 and heavy == '[]' and not said
+    assert complaints.startswith("ik_node: error: there is no command 'demos'; give one of demo, ")
+    assert complaints.endswith(' or none to run the node') and '\n' not in complaints
 
 
 @pytest.mark.parametrize('script', NODES)
