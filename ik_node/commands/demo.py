@@ -51,7 +51,7 @@ from ik_node.text import printable, quote
 START_TIMEOUT_S = 300.0  # without progress; the first start compiles for a minute or longer
 PROGRESS_CHECK_S = 1.0
 EXIT_TIMEOUT_S = 5.0     # from SIGINT until a process is killed
-GOAL_TIMEOUT_S = 60.0
+GOAL_TIMEOUT_S = 300.0   # the first path waits for functions that are still being compiled
 GOAL_PAUSE_S = 0.5       # between two goals, to notice whether somebody took over
 GOAL_DISTANCE_M = 0.01   # from collisions, of the goals that are made
 MAX_GOAL_ERROR = 1e-5    # m and rad, between the goal and the measured pose
