@@ -3,6 +3,8 @@
 #   make demo URDF=arm.urdf BASE=base_link TIP=tool0   your own arm, .xacro too; BASE and TIP if not found
 #   make test ARGS="test/solver -k bias"
 #   make docs          builds the documentation site
+#   make coverage      which lines the tests reach
+#   make wheel         builds the wheel, and runs it in an empty environment
 #   make nightly                   everything in its long form: hours
 #   make fuzz MINUTES=60           hostile numbers and descriptions; make audit: known faults of packages
 PYTHON ?= python3
@@ -16,7 +18,7 @@ export AMENT_PREFIX_PATH := $(CURDIR)/$(VENV)
 # The compiled kernels are kept in __pycache__, whatever the caller's environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test nightly soak lint lock fuzz audit docs clean
+.PHONY: demo test coverage nightly soak lint lock fuzz audit docs wheel clean
 demo: $(VENV)/.demo
 	@$(BIN)/ik_demo $(if $(KEEP),--keep) $(if $(URDF),--urdf '$(URDF)') $(if $(BASE),--base-link '$(BASE)') \
 	  $(if $(TIP),--tip-link '$(TIP)') $(if $(XACRO_ARGS),--xacro-args $(XACRO_ARGS))
@@ -33,6 +35,11 @@ else
 	@$(PYTEST) -n $(WORKERS) --dist loadfile -m "not real_time" && \
 	  $(PYTEST) -n $(REAL_TIME_WORKERS) --dist loadfile -m real_time test/ros
 endif
+
+# Which lines of the library its tests reach; the nodes run as processes of their own and do not count.
+coverage: $(VENV)/.test
+	@$(PYTEST) -n 2 --dist loadfile --ignore test/ros --cov=ik_node --cov-report=term:skip-covered \
+	  --cov-report=xml:.build/coverage.xml test
 
 # The same with ten times as many mutants of descriptions, then a million hostile calls, then the soak.
 nightly: $(VENV)/.test
@@ -103,5 +110,12 @@ audit: $(VENV)/bin/python
 	@for set in demo test docs fuzz; do $(VENV)/audit/bin/pip-audit --strict --no-deps --disable-pip \
 	  -r requirements/$$set.txt || exit 1; done
 
+# Both archives of a release in dist; the wheel is made from the source archive, so that this is whole.
+wheel: $(VENV)/bin/python
+	@rm -rf dist
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check build==1.6.1
+	@$(BIN)/python -m build --outdir dist .
+	@$(BIN)/python scripts/check_wheel.py dist/*.whl
+
 clean:
-	rm -rf $(VENV) .build build install log *.egg-info
+	rm -rf $(VENV) .build build dist install log *.egg-info

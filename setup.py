@@ -2,10 +2,21 @@
 
 from glob import glob
 from pathlib import Path
+import xml.etree.ElementTree as ET
 
 from setuptools import find_packages, setup
 
 package_name = 'ik_node'
+# Who and where is said in package.xml alone.
+MANIFEST = ET.parse('package.xml').getroot()
+URLS = {url.get('type'): url.text for url in MANIFEST.iter('url')}
+
+
+def person(role):
+    """Return name and email of the author or the maintainer."""
+    element = MANIFEST.find(role)
+    return {role: element.text, f'{role}_email': element.get('email')}
+
 
 setup(
     name=package_name,
@@ -25,6 +36,9 @@ setup(
     install_requires=['setuptools', 'numpy', 'numba', 'lxml', 'urdfdom-py', 'transforms3d',
                       'ruckig'],
     extras_require={
+        # The node and its commands where no ROS is installed: Linux on x86-64.
+        'ros': ['ros-jazzy-rclpy', 'ros-jazzy-rmw-fastrtps-cpp', 'ros-jazzy-common-interfaces',
+                'pyyaml', 'xacro'],
         'viewer': ['viser', 'pycollada'],
         'handheld': ['websockets>=14', 'qrcode'],
         'collision': ['scipy', 'trimesh', 'pycollada', 'pyyaml'],
@@ -36,13 +50,23 @@ setup(
     },
     python_requires='>=3.10',
     zip_safe=True,
-    maintainer='The ik_node authors',
-    maintainer_email='ik-node@example.org',
+    **person('author'),
+    **person('maintainer'),
     description='Publish a goal pose and the arm goes there: inverse kinematics from any URDF',
     long_description=Path('README.md').read_text(encoding='utf-8')
     if Path('README.md').exists() else '',
     long_description_content_type='text/markdown',
     license='Apache-2.0',
+    url=URLS['website'],
+    project_urls={'Source': URLS['repository'], 'Bug tracker': URLS['bugtracker']},
+    keywords=['ROS', 'robotics', 'inverse kinematics', 'motion planning', 'manipulator'],
+    classifiers=[
+        'Intended Audience :: Science/Research',
+        'Operating System :: POSIX :: Linux',
+        *(f'Programming Language :: Python :: 3.{minor}' for minor in range(10, 15)),
+        'Topic :: Scientific/Engineering',
+        'Typing :: Typed',
+    ],
     entry_points={
         'console_scripts': [
             'ik_node = ik_node.entry:ik_node',

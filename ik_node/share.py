@@ -12,7 +12,8 @@ def share_file(name: str) -> Path:
     """
     Return the path of a data file, e.g. ``urdf/six_axis_arm.urdf``.
 
-    Searched in the ROS installation, the source tree and the Python environment.
+    Searched in the ROS installation, the source tree, and where pip installs the package: in an
+    environment, for one user, or into a folder.
 
     Raises
     ------
@@ -20,7 +21,10 @@ def share_file(name: str) -> Path:
         If none of them has the file.
 
     """
-    places = [Path(__file__).parents[1], Path(sys.prefix) / 'share/ik_node']
+    root = Path(__file__).parents[1]
+    # The environment is above lib/pythonX.Y/site-packages.
+    places = [root, *(folder / 'share/ik_node' for folder in (
+        root, *root.parents[2:3], Path(sys.prefix)))]
     try:
         from ament_index_python.packages import get_package_share_directory
         places.insert(0, Path(get_package_share_directory('ik_node')))

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from ik_node.entry import COMMANDS
 from ik_node.ros.parameters import Row
 from scripts.reference import launch_arguments, TABLES
 
@@ -40,7 +41,8 @@ class Block(NamedTuple):
 def documents() -> list[Path]:
     """Return all pages for users, and those for who changes the code."""
     return sorted([*(ROOT / 'docs').rglob('*.md'),
-                   *(ROOT / name for name in ('README.md', 'CONTRIBUTING.md', 'SECURITY.md')),
+                   *(ROOT / name for name in (
+                       'README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'QUALITY_DECLARATION.md')),
                    ROOT / 'benchmarks/README.md'])
 
 
@@ -131,7 +133,8 @@ def _check_python(words: list[str]) -> None:
         assert words[1] in ('pytest', 'venv') or (ROOT / 'test' / f'{path}.py').is_file() \
             or (ROOT / f'{path}.py').is_file() or (ROOT / path / '__main__.py').is_file(), words
         words = words[2:] if words[1] == 'pytest' else []
-    assert all((ROOT / word).is_file() for word in words if '/' in word), words
+    assert all((ROOT / word).is_file() for word in words
+               if '/' in word and not word.startswith('dist/')), words  # dist: `make wheel`
 
 
 def _check_ros2(verb: str, *words: str) -> None:
@@ -197,6 +200,9 @@ def _check_fields(values: dict[str, Any], kind: Any) -> None:
 
 
 def _check_program(program: str, words: list[str]) -> None:
+    if program == 'ik_node' and words and not words[0].startswith('-'):
+        _check_program(COMMANDS[words[0]].__name__, words[1:])
+        return
     name = program if program in TABLES else program.removeprefix('ik_')
     if name in TABLES:
         rows = {row.name: row for row in TABLES[name]}

@@ -145,6 +145,7 @@ def test_shell_blocks_name_what_there_is(block):
     'ros2 param set /ik_node motion.velocity_scale 1',
     'ros2 param set /ik_node output action',
     'ros2 run ik_node ik_node --ros-args -p motion.velocity:=1.0',
+    'ik_node send_gaol --xyz 1 2 3', 'ik_node send_goal --xyz 1 2',
     'ros2 lifecycle set /ik_node start', 'python -m benchmarks.nothing', 'rm -r docs'])
 def test_wrong_commands_are_found(command):
     """Otherwise the test above would mean nothing."""

@@ -3,6 +3,7 @@
 """The package as colcon, pip, and a reviewer see it."""
 
 import ast
+import json
 import os
 from pathlib import Path
 import re
@@ -10,12 +11,19 @@ import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from zipfile import ZipFile
 
 from kept import kept
 import pytest
+import yaml
+
+from ik_node.entry import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
+SCRIPTS = {'ik_node', 'sim_controller', 'ik_viewer', 'interactive_goal', 'send_goal', 'ik_demo',
+           'ik_doctor', 'ik_jog', 'ik_replay', 'compare_methods', 'plot_trajectory',
+           'ik_workspace'}
 # Import name -> rosdep key, where they differ; None: part of another key.
 KEYS = {'PIL': 'python3-pil', 'matplotlib': 'python3-matplotlib', 'scipy': 'python3-scipy',
         'numpy': 'python3-numpy', 'numba': 'python3-numba', 'lxml': 'python3-lxml',
@@ -61,11 +69,7 @@ def test_installed_executables_run(installed):
     pages = {path.name for path in (ROOT / 'ik_node/ui/handheld/page').iterdir()}
     assert pages == {path.name for path in (folder / 'ik_node/ui/handheld/page').iterdir()}
     environment = {**os.environ, 'PYTHONPATH': str(folder)}
-    scripts = {path.name for path in (installed / 'lib/ik_node').iterdir()}
-    assert scripts == {'ik_node', 'sim_controller', 'ik_viewer', 'ik_handheld',
-                       'interactive_goal', 'send_goal', 'ik_demo', 'ik_doctor', 'ik_jog',
-                       'ik_replay', 'ik_teach', 'compare_methods', 'plot_trajectory',
-                       'ik_workspace'}
+    assert {path.name for path in (installed / 'lib/ik_node').iterdir()} == SCRIPTS
     helped = run(installed / 'lib/ik_node/send_goal', '--help', cwd='/', env=environment)
     assert helped.returncode == 0 and '--xyz' in helped.stdout
     for name in ('ik_node', 'sim_controller'):
@@ -75,12 +79,44 @@ def test_installed_executables_run(installed):
         assert "cannot read the URDF file '/none'" in refused.stderr, refused
 
 
-def test_pip_install_gives_the_solver_without_ros(tmp_path):
-    """The library works where no ROS module can be imported."""
-    done = run(sys.executable, '-m', 'pip', 'install', '--quiet', '--no-deps',
-               '--no-build-isolation', '--disable-pip-version-check', '--target', tmp_path, ROOT)
+@pytest.fixture(scope='module')
+def wheel(tmp_path_factory):
+    """Return the wheel that pip makes of the source tree."""
+    folder = tmp_path_factory.mktemp('wheel')
+    done = run(sys.executable, '-m', 'pip', 'wheel', '--quiet', '--no-deps',
+               '--no-build-isolation', '--disable-pip-version-check', '--wheel-dir', folder, ROOT)
     assert done.returncode == 0, done.stderr
     shutil.rmtree(ROOT / 'build', ignore_errors=True)
+    made, = folder.iterdir()
+    return made
+
+
+def test_the_wheel_has_what_the_commands_need(wheel):
+    """All modules, all files that they ask for by name, a script each; and nothing else."""
+    name = wheel.name.partition('-py3')[0]
+    with ZipFile(wheel) as archive:
+        files = {file for file in archive.namelist() if '.dist-info/' not in file}
+        scripts = archive.read(f'{name}.dist-info/entry_points.txt').decode()
+    data = f'{name}.data/data/share/'
+    share = {file.removeprefix(f'{data}ik_node/') for file in files if file.startswith(data)}
+    modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / 'ik_node').rglob('*')
+               if path.is_file() and path.parent.name != '__pycache__'}
+    assert {file for file in files if not file.startswith(data)} == modules
+    assert share == {'package.xml', f'{data}ament_index/resource_index/packages/ik_node',
+                     *(path.relative_to(ROOT).as_posix()
+                       for folder in ('launch', 'config', 'urdf', 'examples')
+                       for path in (ROOT / folder).iterdir() if path.is_file())}
+    asked = {name for path in (ROOT / 'ik_node').rglob('*.py')
+             for name in re.findall(r"share_file\('([^']+)'\)", path.read_text())}
+    assert len(asked) > 2 and asked <= share
+    assert {line.partition(' = ')[0] for line in scripts.splitlines() if ' = ' in line} == SCRIPTS
+
+
+def test_pip_install_gives_the_solver_without_ros(wheel, tmp_path):
+    """The library works where no ROS module can be imported, and finds the files of the wheel."""
+    done = run(sys.executable, '-m', 'pip', 'install', '--quiet', '--no-deps', '--no-compile',
+               '--disable-pip-version-check', '--target', tmp_path, wheel)
+    assert done.returncode == 0, done.stderr
     # With what is compiled already; test_compilation.py compiles.
     for kernel in ROOT.glob('ik_node/**/__pycache__/*.nb?'):
         shutil.copy(kernel, tmp_path / kernel.parent.relative_to(ROOT))
@@ -98,7 +134,10 @@ from ik_node.model.urdf import read_urdf
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
 from ik_node.motion.point_to_point import plan_point_to_point
-chain = make_chain(read_urdf(sys.argv[1] + '/share/ik_node/urdf/six_axis_arm.urdf'))
+from ik_node.share import share_file
+urdf = share_file('urdf/six_axis_arm.urdf')
+assert str(urdf).startswith(sys.argv[1]), urdf
+chain = make_chain(read_urdf(urdf))
 goal = Goal(forward_kinematics(chain, numpy.full(6, 0.3)))
 print(Solver(chain).solve(goal, chain.middle).message)
 '''
@@ -187,19 +226,77 @@ def test_manifest_declares_every_import():
     needed = {KEYS.get(name, name) for name in outside} - {None}
     assert needed <= declared, needed - declared
     used_by_launch = {'robot_state_publisher', 'rviz2'}
-    extra = declared - needed - used_by_launch - {'python3-hypothesis'}
+    for_tests = {'python3-pytest', 'python3-hypothesis', 'ament_flake8', 'ament_pep257',
+                 'ament_xmllint'}
+    extra = declared - needed - used_by_launch - for_tests
     assert not extra, extra
 
 
 def test_manifest_agrees_with_setup():
-    """Name, version, licence and maintainer are the same in both."""
+    """Version and licence are the same in both; catkin_prepare_release changes both versions."""
     manifest = ET.parse(ROOT / 'package.xml').getroot()
     setup = (ROOT / 'setup.py').read_text()
-    assert f"version='{manifest.findtext('version')}'" in setup
+    assert f"version='{manifest.findtext('version')}'," in setup
     assert f"license='{manifest.findtext('license')}'" in setup
-    assert manifest.find('maintainer').get('email') in setup
+    assert f"\n{manifest.findtext('version')} (" in (ROOT / 'CHANGELOG.rst').read_text()
+    assert f"\nversion: {manifest.findtext('version')}\n" in (ROOT / 'CITATION.cff').read_text()
     assert manifest.findtext('export/build_type') == 'ament_python'
     assert 'Apache License' in (ROOT / 'LICENSE').read_text()
+
+
+def test_every_source_file_names_its_licence():
+    """In its first lines, by its SPDX name."""
+    files = [path for folder in ('ik_node', 'launch', 'scripts', 'benchmarks', 'test')
+             for path in (ROOT / folder).rglob('*.py') if path.stat().st_size]
+    heading = '# Copyright 2026 The ik_node authors\n# SPDX-License-Identifier: Apache-2.0\n'
+    assert len(files) > 500
+    assert [path for path in files if not path.read_text().startswith(heading)] == []
+
+
+WORKFLOWS = sorted((ROOT / '.github/workflows').glob('*.yml'))
+
+
+@pytest.mark.parametrize('workflow', WORKFLOWS, ids=lambda path: path.stem)
+def test_workflows_call_what_there_is(workflow):
+    """Targets of make, scripts, files of pip's cache; actions have versions, jobs a time limit."""
+    makefile = (ROOT / 'Makefile').read_text()
+    jobs = yaml.safe_load(workflow.read_text())['jobs']
+    steps = [step for job in jobs.values() for step in job['steps']]
+    assert all('timeout-minutes' in job for job in jobs.values())
+    for step in steps:
+        if 'uses' in step:
+            assert re.search(r'@(v\d+(\.\d+)*|[0-9a-f]{40})$', step['uses']), step
+            pinned = step.get('with', {}).get('cache-dependency-path')
+            assert pinned is None or [*ROOT.glob(pinned)], pinned
+        for program, name in re.findall(r'\b(make|bash|rosenv) ([\w./]+)', ' '.join(
+                map(str, [step.get('run', ''), *step.get('env', {}).values()]))):
+            if program == 'make':
+                assert re.search(fr'^{name}:', makefile, re.MULTILINE), name
+            else:
+                assert os.access(ROOT / name, os.X_OK) or program == 'bash', name
+                assert (ROOT / name).is_file(), name
+    assert any('run' in step for step in steps)
+
+
+def test_the_wheel_is_checked_on_each_python():
+    """Those of the workflow are those that the package names."""
+    matrix = yaml.safe_load((ROOT / '.github/workflows/ci.yml').read_text())['jobs'][
+        'wheel']['strategy']['matrix']['python']
+    setup = (ROOT / 'setup.py').read_text()
+    first, end = map(int, re.search(r'minor in range\((\d+), (\d+)\)', setup).groups())
+    assert matrix == [f'3.{minor}' for minor in range(first, end)]
+    assert f"python_requires='>=3.{first}'" in setup
+
+
+def test_other_installers_name_what_there_is():
+    """Dockerfile and .devcontainer copy files that exist; pixi runs commands of the package."""
+    docker = (ROOT / 'Dockerfile').read_text()
+    for names in re.findall(r'^COPY (.+) \S+$', docker, re.MULTILINE):
+        assert all((ROOT / name).exists() for name in names.split())
+    container = json.loads((ROOT / '.devcontainer/devcontainer.json').read_text())
+    assert (ROOT / '.devcontainer' / container['build']['dockerfile']).is_file()
+    tasks = re.findall(r'^\w+ = "ik_node( \w+)?"$', (ROOT / 'pixi.toml').read_text(), re.MULTILINE)
+    assert len(tasks) > 1 and all(command.strip() in {'', *COMMANDS} for command in tasks)
 
 
 def test_pins_are_whole():
