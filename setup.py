@@ -32,7 +32,7 @@ setup(
         (f'share/{package_name}/urdf', glob('urdf/*')),
         (f'share/{package_name}/examples', glob('examples/*')),
     ],
-    # The library without ROS.  On a ROS machine these come by rosdep, ruckig by pip.
+    # The library without ROS.  On a ROS machine these come by rosdep; ruckig, by pip, is optional.
     install_requires=['setuptools', 'numpy', 'numba', 'lxml', 'urdfdom-py', 'transforms3d',
                       'ruckig'],
     extras_require={

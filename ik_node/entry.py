@@ -68,15 +68,15 @@ def _run_tool(arguments: str, module: str) -> NoReturn:
 def ik_node() -> NoReturn:
     """Run the node, or the program of the command that is the first argument."""
     command = ''.join(sys.argv[1:2])
-    if command in COMMANDS:
+    if command in COMMAND_PROGRAMS:
         del sys.argv[1]
-        COMMANDS[command]()
+        COMMAND_PROGRAMS[command]()
     if command and not command.startswith('-'):
         print(f'ik_node: error: there is no command {quote(command)}; give one of '
-              f'{", ".join(COMMANDS)}, or none to run the node', file=sys.stderr)
+              f'{", ".join(COMMAND_PROGRAMS)}, or none to run the node', file=sys.stderr)
         sys.exit(USAGE_ERROR_CODE)
     _run_node('ik_node', 'ik_node', 'ik_node.node.node',
-              {name: program.__doc__ or '' for name, program in COMMANDS.items()})
+              {name: program.__doc__ or '' for name, program in COMMAND_PROGRAMS.items()})
 
 
 def sim_controller() -> NoReturn:
@@ -145,7 +145,7 @@ def workspace() -> NoReturn:
 
 
 # Commands of ``ik_node``, and the programs that they run.
-COMMANDS: dict[str, Callable[[], NoReturn]] = {
+COMMAND_PROGRAMS: dict[str, Callable[[], NoReturn]] = {
     'demo': demo,
     'send_goal': send_goal,
     'jog': jog,

@@ -44,7 +44,8 @@ REST = {
     'collision': 'bodies of links and objects, the scene, named tools',
     'solver': 'batches, offset wrists, names of branches, reachability by colour, remedies of a '
               'refusal',
-    'motion': 'ends of motions, lists of postures, the goal of the action, effort limits',
+    'motion': 'motions without ruckig, ends of motions, lists of postures, the goal of the '
+              'action, effort limits',
     'motion/tool_path': 'lines, arcs, paths',
     'motion/following': 'streams',
     'ros': 'action client, markers, handshake, QoS on the log',

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from ik_node.entry import COMMANDS
+from ik_node.entry import COMMAND_PROGRAMS
 from ik_node.ros.parameters import Row
 from scripts.reference import launch_arguments, TABLES
 
@@ -23,8 +23,8 @@ FENCE = re.compile(r'^( *)```(\w*)\n(.*?)^\1```$', re.MULTILINE | re.DOTALL)
 LINK = re.compile(r'(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)')
 SEPARATORS = {'&&', ';', '|', '||'}
 # Programs of others that the documents name; their arguments are not checked.
-OTHERS = {'cd', 'colcon', 'echo', 'export', 'git', 'pip', 'rosdep', 'source', 'ssh', 'apt',
-          '/tmp/ik/bin/pip'}
+OTHERS = {'cd', 'colcon', 'docker', 'echo', 'export', 'git', 'pip', 'pixi', 'rosdep', 'source',
+          'ssh', 'apt', '/tmp/ik/bin/pip'}
 OTHER_PACKAGES = {'ur_robot_driver'}
 TRANSITIONS = {'configure', 'activate', 'deactivate', 'cleanup', 'shutdown'}
 
@@ -201,7 +201,7 @@ def _check_fields(values: dict[str, Any], kind: Any) -> None:
 
 def _check_program(program: str, words: list[str]) -> None:
     if program == 'ik_node' and words and not words[0].startswith('-'):
-        _check_program(COMMANDS[words[0]].__name__, words[1:])
+        _check_program(COMMAND_PROGRAMS[words[0]].__name__, words[1:])
         return
     name = program if program in TABLES else program.removeprefix('ik_')
     if name in TABLES:

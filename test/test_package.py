@@ -17,7 +17,7 @@ from kept import kept
 import pytest
 import yaml
 
-from ik_node.entry import COMMANDS
+from ik_node.entry import COMMAND_PROGRAMS
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
@@ -113,7 +113,7 @@ def test_the_wheel_has_what_the_commands_need(wheel):
 
 
 def test_pip_install_gives_the_solver_without_ros(wheel, tmp_path):
-    """The library works where no ROS module can be imported, and finds the files of the wheel."""
+    """The library works without ROS and ruckig, and finds the files of the wheel."""
     done = run(sys.executable, '-m', 'pip', 'install', '--quiet', '--no-deps', '--no-compile',
                '--disable-pip-version-check', '--target', tmp_path, wheel)
     assert done.returncode == 0, done.stderr
@@ -124,7 +124,8 @@ def test_pip_install_gives_the_solver_without_ros(wheel, tmp_path):
         shutil.copystat(source, tmp_path / source.relative_to(ROOT))
     code = '''
 import sys
-for name in ('rclpy', 'rcl_interfaces', 'std_msgs', 'geometry_msgs', 'ament_index_python'):
+for name in ('rclpy', 'rcl_interfaces', 'std_msgs', 'geometry_msgs', 'ament_index_python',
+             'ruckig'):
     sys.modules[name] = None
 import numpy, ik_node
 assert ik_node.__file__.startswith(sys.argv[1]), ik_node.__file__
@@ -133,13 +134,22 @@ from ik_node.model.chain import make_chain
 from ik_node.model.urdf import read_urdf
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
+from ik_node.motion.limits import MotionLimits
 from ik_node.motion.point_to_point import plan_point_to_point
+from ik_node.motion.start_state import StartState
+from ik_node.motion.trajectory import MotionState
 from ik_node.share import share_file
 urdf = share_file('urdf/six_axis_arm.urdf')
 assert str(urdf).startswith(sys.argv[1]), urdf
 chain = make_chain(read_urdf(urdf))
 goal = Goal(forward_kinematics(chain, numpy.full(6, 0.3)))
-print(Solver(chain).solve(goal, chain.middle).message)
+result = Solver(chain).solve(goal, chain.middle)
+limits = MotionLimits(chain.lower, chain.upper, chain.velocity, numpy.full(6, 2.0),
+                      numpy.full(6, 20.0))
+start = StartState.from_state(MotionState.at_rest(chain.middle))
+motion = plan_point_to_point(chain.joint_names, start, result.q, limits, 0.1)
+assert numpy.array_equal(motion.q[-1], result.q)
+print(result.message)
 '''
     ran = run(sys.executable, '-c', code, tmp_path, cwd='/',
               env={**os.environ, 'PYTHONPATH': str(tmp_path)})
@@ -199,7 +209,7 @@ def test_mypy_sees_the_types(complaints):
 
 
 @pytest.mark.parametrize('module, words', [
-    ('ruckig', 'pip install ruckig'), ('rclpy', 'source your ROS 2'),
+    ('lxml', 'pip install lxml'), ('rclpy', 'source your ROS 2'),
     ('numba', 'pip install numba'),
     ('trajectory_msgs', 'ros-jazzy-common-interfaces')])
 def test_missing_dependency_is_one_sentence(module, words):
@@ -296,7 +306,7 @@ def test_other_installers_name_what_there_is():
     container = json.loads((ROOT / '.devcontainer/devcontainer.json').read_text())
     assert (ROOT / '.devcontainer' / container['build']['dockerfile']).is_file()
     tasks = re.findall(r'^\w+ = "ik_node( \w+)?"$', (ROOT / 'pixi.toml').read_text(), re.MULTILINE)
-    assert len(tasks) > 1 and all(command.strip() in {'', *COMMANDS} for command in tasks)
+    assert len(tasks) > 1 and all(command.strip() in {'', *COMMAND_PROGRAMS} for command in tasks)
 
 
 def test_pins_are_whole():

@@ -16,7 +16,6 @@ from dataclasses import replace
 from itertools import chain as chain_of, pairwise
 
 import numpy as np
-import ruckig
 
 from ik_node.errors import TrajectoryError
 from ik_node.model.chain import Chain
@@ -24,6 +23,7 @@ from ik_node.motion.limits import MotionLimits, VELOCITY_MARGIN
 from ik_node.motion.point_times import merge_close, subdivide, TIME_RESOLUTION_S
 from ik_node.motion.ruckig_motion import (
     jerk_switches,
+    JointMotion,
     motion_to_goal,
     motion_to_rest,
     sample_peaks,
@@ -40,7 +40,7 @@ MAX_SLOWDOWNS = 12         # searches for the velocity at which the tip keeps it
 GOOD_TIP_SHARE = 0.985     # of the tip's limit; the search ends when it is reached
 MIN_VELOCITY_SHARE = 1e-6  # of the velocity limits, for joints that do not move
 
-Candidate = Callable[[], list[ruckig.Trajectory]]
+Candidate = Callable[[], list[JointMotion]]
 
 
 def plan_point_to_point(joint_names: tuple[str, ...], start: StartState, q_goal: np.ndarray,
@@ -81,10 +81,10 @@ def plan_point_to_point(joint_names: tuple[str, ...], start: StartState, q_goal:
     """
     state = start.splice
 
-    def direct() -> list[ruckig.Trajectory]:
+    def direct() -> list[JointMotion]:
         return [_tip_limited_motion(state, q_goal, limits, chain)]
 
-    def stop_first() -> list[ruckig.Trajectory]:
+    def stop_first() -> list[JointMotion]:
         stop = motion_to_rest(state, limits)
         rest = MotionState.at_rest(np.array(stop.at_time(stop.duration)[0]))
         return [stop, _tip_limited_motion(rest, q_goal, limits, chain)]
@@ -131,7 +131,7 @@ def _first_valid(joint_names: tuple[str, ...], candidates: list[Candidate], star
 
 
 def _tip_limited_motion(state: MotionState, q_goal: np.ndarray, limits: MotionLimits,
-                        chain: Chain | None) -> ruckig.Trajectory:
+                        chain: Chain | None) -> JointMotion:
     """Return the motion to `q_goal` on which the tip keeps its speed limits."""
     motion = motion_to_goal(state, q_goal, limits)
     if not limits.tip.limits_speed:
@@ -169,7 +169,7 @@ def _next_scale(slow: tuple[float, float], fast: tuple[float, float]) -> float:
     return a + (b - a) * (middle if a == 0.0 else float(np.clip(middle, 0.2, 0.8)))
 
 
-def _points_of(motions: list[ruckig.Trajectory], begin: float, period: float,
+def _points_of(motions: list[JointMotion], begin: float, period: float,
                spacing: float) -> tuple[np.ndarray, np.ndarray]:
     """Return times (k,), s, and states (k, 3, n) of consecutive motions from `begin` (s) on."""
     times, states = [], []

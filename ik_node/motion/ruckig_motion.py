@@ -3,45 +3,77 @@
 """
 Time-optimal, jerk-limited motions of all joints, by ruckig.
 
+Where ruckig is not installed (it has no package in ROS or Ubuntu), by the double-S profiles of
+:mod:`ik_node.motion.double_s`.
+
 Berscheid and Kroeger (2021), "Jerk-limited Real-time Trajectory Generation with
 Arbitrary Target States".
 """
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from itertools import accumulate
+from typing import Protocol
 
 import numpy as np
-import ruckig
 
 from ik_node.errors import TrajectoryError
+from ik_node.motion.double_s import double_s_to_goal, double_s_to_rest, DoubleSMotion
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.point_times import TIME_RESOLUTION_S
 from ik_node.motion.trajectory import MotionState
 
+RUCKIG_INSTALLED = find_spec('ruckig') is not None
+if RUCKIG_INSTALLED:
+    import ruckig
+
+NO_RUCKIG_NOTICE = ('ruckig is not installed: an arm that gets a goal while it moves comes to '
+                    'rest first; for the fastest motions: pip install ruckig')
 SAMPLE_PERIOD_S = 2e-3       # of the samples in which peaks are looked for
 SAMPLE_COUNTS = 50, 5000     # fewest and most of them
 SAMPLES_PER_PHASE = 8        # of constant jerk, at least
 
 
-def motion_to_goal(start: MotionState, q_goal: np.ndarray,
-                   limits: MotionLimits) -> ruckig.Trajectory:
+class JointMotion(Protocol):
+    """A motion of n joints to rest, as ruckig plans it."""
+
+    @property
+    def duration(self) -> float:
+        """Return how long it takes (s)."""
+
+    def at_time(self, time: float) -> tuple[list[float], list[float], list[float]]:
+        """Return positions, velocities and accelerations (n,) at a time (s)."""
+
+
+def ruckig_version() -> str:
+    """Return the version of ruckig, 'none' if it is not installed."""
+    return str(ruckig.__version__) if RUCKIG_INSTALLED else 'none'
+
+
+def motion_to_goal(start: MotionState, q_goal: np.ndarray, limits: MotionLimits) -> JointMotion:
     """
     Return the fastest motion to rest at `q_goal` (n,), all joints arriving together.
+
+    Without ruckig, a joint that moves brakes first.
 
     Raises
     ------
     TrajectoryError
-        If ruckig finds none.
+        If none is found.
 
     """
+    if not RUCKIG_INSTALLED:
+        return double_s_to_goal(start, q_goal, limits.for_goals())
     request = _request(start, limits)
     request.target_position = q_goal.tolist()
     return _calculate(request)
 
 
-def motion_to_rest(start: MotionState, limits: MotionLimits) -> ruckig.Trajectory:
+def motion_to_rest(start: MotionState, limits: MotionLimits) -> JointMotion:
     """Return the fastest stop of each joint; errors as in :func:`motion_to_goal`."""
+    if not RUCKIG_INSTALLED:
+        return double_s_to_rest(start, limits.for_goals())
     request = _request(start, limits)
     request.control_interface = ruckig.ControlInterface.Velocity
     request.synchronization = ruckig.Synchronization.No
@@ -71,15 +103,17 @@ def _calculate(request: ruckig.InputParameter) -> ruckig.Trajectory:
     return motion
 
 
-def jerk_switches(motion: ruckig.Trajectory) -> list[float]:
+def jerk_switches(motion: JointMotion) -> list[float]:
     """Return the instants (s) at which the jerk of a joint may switch, ascending."""
+    if isinstance(motion, DoubleSMotion):
+        return motion.jerk_switches
     switches = []
     for profile in motion.profiles[0]:
         switches += accumulate((*profile.brake.t, *profile.t))
     return sorted(switches)
 
 
-def sample_peaks(motion: ruckig.Trajectory,
+def sample_peaks(motion: JointMotion,
                  *more: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """
     Sample a motion closely enough to find all peaks of the tip's speed.

@@ -14,6 +14,7 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from rclpy.parameter import Parameter
 
 from ik_node.errors import IkNodeError, ParameterError, Reason
+from ik_node.motion.ruckig_motion import NO_RUCKIG_NOTICE, RUCKIG_INSTALLED
 from ik_node.node.active_flag import ActiveFlag
 from ik_node.node.components import Components
 from ik_node.node.created_entities import CreatedEntities
@@ -119,6 +120,8 @@ class IkNode(QosLog, LifecycleNode):
         except BaseException:
             self._release()
             raise
+        if not RUCKIG_INSTALLED:
+            self.get_logger().warning(NO_RUCKIG_NOTICE)
 
     def _halt(self, reason: Reason, sentence: str) -> None:
         if self._gate.open:

@@ -30,13 +30,13 @@ import zlib
 from llvmlite.binding import get_host_cpu_name
 import numba
 import numpy as np
-import ruckig
 
 import ik_node
 from ik_node.collision.model import CollisionModel, DISABLED_REASON
 from ik_node.errors import ParameterError, Reason
 from ik_node.model.chain import Chain
 from ik_node.model.urdf import Tree
+from ik_node.motion.ruckig_motion import ruckig_version
 from ik_node.replay.calls import (
     ArcPoses,
     Call,
@@ -254,7 +254,7 @@ def _with_goals(values: Mapping[str, Any]) -> dict[str, Any]:
 def made_with() -> dict[str, str]:
     """Return the versions, the machine and the processor, from which the last bits follow."""
     values = (ik_node.__version__, platform.python_version(), np.__version__, numba.__version__,
-              ruckig.__version__, platform.machine(), numba.config.CPU_NAME or get_host_cpu_name())
+              ruckig_version(), platform.machine(), numba.config.CPU_NAME or get_host_cpu_name())
     return dict(zip(MADE_WITH_KEYS, values))
 
 

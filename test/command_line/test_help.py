@@ -11,7 +11,7 @@ import pytest
 
 from ik_node import entry
 from ik_node.command_line.compare_methods import LIMIT_MODES, METHOD_NAMES
-from ik_node.entry import COMMANDS
+from ik_node.entry import COMMAND_PROGRAMS
 from ik_node.ros.parameters import (
     HANDHELD_NODE,
     IK_NODE,
@@ -76,9 +76,9 @@ def test_help(script, option):
 def test_commands_of_ik_node():
     """`ik_node demo` is the program ik_demo, and so for each program; the help lists them."""
     said = ' '.join(run('ik_node', '--help')[1].partition('Commands; ')[2].split())
-    assert {*COMMANDS.values()} == {getattr(entry, name) for name in SCRIPTS.values()} - {
+    assert {*COMMAND_PROGRAMS.values()} == {getattr(entry, name) for name in SCRIPTS.values()} - {
         entry.ik_node}
-    for command, program in COMMANDS.items():
+    for command, program in COMMAND_PROGRAMS.items():
         assert f' {command} {program.__doc__}' in said
     for command, script in (('replay', 'ik_replay'), ('viewer', 'ik_viewer')):
         code, said, complaints, heavy, _ = run('ik_node', command, '--help')

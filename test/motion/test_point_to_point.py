@@ -12,7 +12,7 @@ import robots
 import ruckig
 
 from ik_node.errors import TrajectoryError
-from ik_node.motion import point_to_point
+from ik_node.motion import point_to_point, ruckig_motion
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.point_to_point import (
     EXACT_PERIODS,
@@ -26,6 +26,15 @@ from ik_node.motion.trajectory import MotionState
 COUNT = samples(usual=100, nightly=300)
 NAMES = ('a', 'b', 'c')
 PERIOD = 0.1
+
+
+@pytest.fixture(autouse=True, params=['ruckig', 'double_s'])
+def planner(request, monkeypatch):
+    """Plan by ruckig, and as where it is not installed."""
+    if request.param == 'double_s':
+        monkeypatch.setattr(ruckig_motion, 'RUCKIG_INSTALLED', False)
+        monkeypatch.delattr(ruckig_motion, 'ruckig')
+    return request.param
 
 
 def at(state):
@@ -267,7 +276,8 @@ def test_a_joint_that_moves_fast_towards_its_limit_is_braked():
     assert checked > 0.5 * count
 
 
-def test_if_the_direct_motion_is_invalid_the_arm_stops_first(monkeypatch):
+@pytest.mark.parametrize('planner', ['ruckig'], indirect=True)
+def test_if_the_direct_motion_is_invalid_the_arm_stops_first(planner, monkeypatch):
     """To rest, and from there to the goal; from rest there is no alternative."""
     def rests_on_its_way(trajectory):
         return (np.abs(trajectory.qd[:-1]).max(axis=1) < 1e-9).any()
