@@ -346,5 +346,3 @@ def _of(things: Sequence[Any], entry: Entry) -> Any:
     if k >= len(things):
         raise ParameterError(f'{entry.where} is {k}, there are {len(things)}')
     return things[k]
-
-

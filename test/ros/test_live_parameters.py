@@ -114,7 +114,6 @@ def test_diagnostics_failures(system):
                            'the threshold is 2')
 
 
-
 @pytest.mark.parametrize('timeout', [0.0, 0.4])
 def test_goal_tf_timeout(probe, timeout):
     """A goal in a frame that TF does not know is refused after so long."""

@@ -136,5 +136,3 @@ def test_in_a_program(system):
         system.wait(lambda: far.done, 30.0, 'the refusal')
         with pytest.raises(ClientError, match='out of reach'):
             far.wait()
-
-
