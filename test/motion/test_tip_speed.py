@@ -5,7 +5,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, HealthCheck, settings, strategies as st
 from motion_checker import Bounds, dense, faults, path_of
 from nightly import samples
 import numpy as np
@@ -16,6 +16,7 @@ import ruckig
 from ik_node.errors import ParameterError
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import read_urdf
+from ik_node.motion import ruckig_motion
 from ik_node.motion.interpolation import state_at
 from ik_node.motion.limits import MotionLimits, TipLimits
 from ik_node.motion.point_to_point import plan_point_to_point, plan_stop
@@ -54,6 +55,13 @@ def inside(rng, share=0.9):
     return rng.uniform(middle - half, middle + half)
 
 
+@pytest.fixture(params=['ruckig', 'double_s'])
+def planner(request, monkeypatch):
+    """Plan by ruckig, and as where it is not installed; the same for all examples."""
+    if request.param == 'double_s':
+        monkeypatch.setattr(ruckig_motion, 'RUCKIG_INSTALLED', False)
+
+
 def test_rates_are_those_of_the_jacobian():
     """Many postures at once, against Pinocchio."""
     rng = np.random.default_rng(1)
@@ -61,9 +69,10 @@ def test_rates_are_those_of_the_jacobian():
     assert np.column_stack(tip_rates(CHAIN, Q, Qd)) == pytest.approx(rates(Q, Qd), abs=1e-12)
 
 
-@settings(max_examples=samples(usual=25, nightly=60), deadline=None)
+@settings(max_examples=samples(usual=25, nightly=60), deadline=None,
+          suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 10**6), st.floats(0.02, 2.0), st.floats(0.05, 5.0))
-def test_from_rest_the_tip_keeps_its_limits(seed, speed, turn):
+def test_from_rest_the_tip_keeps_its_limits(planner, seed, speed, turn):
     """Between the points too; and hardly slower than the same motion stretched as a whole."""
     rng = np.random.default_rng(seed)
     start = MotionState.at_rest(inside(rng))
@@ -85,9 +94,10 @@ def test_from_rest_the_tip_keeps_its_limits(seed, speed, turn):
         assert max(v.max() / speed, w.max() / turn) > 0.95
 
 
-@settings(max_examples=samples(usual=25, nightly=60), deadline=None)
+@settings(max_examples=samples(usual=25, nightly=60), deadline=None,
+          suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 10**6), st.floats(0.0, 1.0), st.floats(0.02, 1.0))
-def test_in_motion_the_tip_is_slowed_without_a_step(seed, phase, speed):
+def test_in_motion_the_tip_is_slowed_without_a_step(planner, seed, phase, speed):
     """From any phase of a faster motion: under the limit as soon as the arm can be at rest."""
     rng = np.random.default_rng(seed)
     start = MotionState.at_rest(inside(rng, 0.5))
