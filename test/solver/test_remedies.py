@@ -166,7 +166,7 @@ def test_nothing_is_said_of_other_outcomes_and_without_time():
 
 # ---- they are about the least -----------------------------------------------
 
-@pytest.mark.parametrize('name', SIX_AND_SEVEN)
+@pytest.mark.parametrize('name', (*SIX_AND_SEVEN, *FEW_AXES))
 def test_about_the_least(name):
     """SLSQP from many starts finds none that is smaller by more than a tenth, but for few."""
     chain, close, total, times = robots.chain(name), 0, 0, []
@@ -191,7 +191,7 @@ def test_about_the_least(name):
                 close += ours <= 1.1 * least + margin
     print(f'{name}: {close} of {total} within a tenth of the least; '
           f'{1e3 * np.median(times):.1f} ms, at most {1e3 * max(times):.1f} ms')
-    assert total >= 5 and close >= 0.9 * total
+    assert total >= 5 and close >= 0.95 * total - 2
 
 
 def widening(chain, remedy):
