@@ -28,13 +28,14 @@ setup(
         ('share/ament_index/resource_index/packages', [f'resource/{package_name}']),
         (f'share/{package_name}', ['package.xml']),
         (f'share/{package_name}/launch', glob('launch/*.launch.py')),
-        (f'share/{package_name}/config', glob('config/*')),
+        (f'share/{package_name}/config', glob('config/*.*')),
+        (f'share/{package_name}/config/robots', glob('config/robots/*')),
         (f'share/{package_name}/urdf', glob('urdf/*')),
         (f'share/{package_name}/examples', glob('examples/*')),
     ],
     # The library without ROS.  On a ROS machine these come by rosdep; ruckig, by pip, is optional.
     install_requires=['setuptools', 'numpy', 'numba', 'lxml', 'urdfdom-py', 'transforms3d',
-                      'ruckig'],
+                      'ruckig', 'pyyaml'],
     extras_require={
         # The node and its commands where no ROS is installed: Linux on x86-64.
         'ros': ['ros-jazzy-rclpy', 'ros-jazzy-rmw-fastrtps-cpp', 'ros-jazzy-common-interfaces',

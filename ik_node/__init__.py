@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # for type checkers and completion; at run time __getattr__ imports them
-    from ik_node.kinematics.arm import Arm as Arm, load_urdf as load_urdf
+    from ik_node.kinematics.arm import Arm as Arm, load_robot as load_robot, load_urdf as load_urdf
     from ik_node.solver.goal import Goal as Goal
     from ik_node.solver.solver import Solver as Solver
 
@@ -22,6 +22,7 @@ _PUBLIC_MODULES = {
     'Arm': 'ik_node.kinematics.arm',
     'Goal': 'ik_node.solver.goal',
     'Solver': 'ik_node.solver.solver',
+    'load_robot': 'ik_node.kinematics.arm',
     'load_urdf': 'ik_node.kinematics.arm',
 }
 __all__ = list(_PUBLIC_MODULES)

@@ -61,7 +61,7 @@ def test_names_are_the_ones_of_the_modules():
     from ik_node.solver.solver import Solver
     assert (ik_node.Arm, ik_node.load_urdf) == (Arm, load_urdf)
     assert (ik_node.Goal, ik_node.Solver) == (Goal, Solver)
-    assert sorted(ik_node.__all__) == ['Arm', 'Goal', 'Solver', 'load_urdf']
+    assert sorted(ik_node.__all__) == ['Arm', 'Goal', 'Solver', 'load_robot', 'load_urdf']
     with pytest.raises(AttributeError, match="module 'ik_node' has no attribute 'Solvr'"):
         _ = ik_node.Solvr
 

@@ -55,9 +55,10 @@ def installed(tmp_path_factory):
 def test_colcon_installs_every_file(installed):
     """Launch, config, URDF and example files, the manifest and the index marker are there."""
     share = installed / 'share/ik_node'
-    for folder in ('launch', 'config', 'urdf', 'examples'):
-        files = {path.name for path in (ROOT / folder).iterdir() if path.is_file()}
-        assert files and files == {path.name for path in (share / folder).iterdir()}
+    for folder in ('launch', 'config', 'config/robots', 'urdf', 'examples'):
+        files, found = ({path.name for path in (place / folder).iterdir() if path.is_file()}
+                        for place in (ROOT, share))
+        assert files and files == found
     assert (share / 'package.xml').is_file()
     assert (installed / 'share/ament_index/resource_index/packages/ik_node').is_file()
 

@@ -15,9 +15,12 @@ def parse(argv: list[str]) -> argparse.Namespace:
         description='Run ik_node and a simulated controller as two processes, send goals to '
                     'them, and measure from the joint states where the arm ends.',
         epilog='exit code: 0 if each goal ended as expected, 1 if not, 130 interrupted')
-    parser.add_argument('--urdf', type=Path, metavar='FILE',
-                        help='the arm, .urdf or .xacro (default: the six-axis arm of this '
-                             'package)')
+    arms = parser.add_mutually_exclusive_group()
+    arms.add_argument('--urdf', type=Path, metavar='FILE',
+                      help='the arm, .urdf or .xacro (default: the six-axis arm of this package)')
+    arms.add_argument('--robot', metavar='NAME',
+                      help='a preset, e.g. ur5e, or a YAML file of your own; an unknown name '
+                           'lists the presets')
     parser.add_argument('--base-link', default='', metavar='LINK',
                         help='link that poses refer to (default: found in the URDF)')
     parser.add_argument('--tip-link', default='', metavar='LINK',

@@ -15,6 +15,7 @@ from contextlib import contextmanager, ExitStack
 from dataclasses import dataclass
 from functools import partial
 from itertools import cycle
+import json
 import os
 from pathlib import Path
 import shlex
@@ -37,11 +38,13 @@ from ik_node.command_line.signals import INTERRUPTED_CODE
 from ik_node.commands.demo_goals import goals_for
 from ik_node.commands.demo_witness import Witness
 from ik_node.commands.pose_files import file_pose, FilePose, read_goals, read_poses
-from ik_node.commands.xacro_file import expand_xacro
 from ik_node.errors import IkNodeError
 from ik_node.kinematics.arm import link_pose
 from ik_node.model.chain import Chain, make_chain
+from ik_node.model.preset_description import description_file
+from ik_node.model.presets import Preset, read_preset
 from ik_node.model.urdf import read_urdf, Tree
+from ik_node.model.xacro_file import add_packages, expand_xacro
 from ik_node.ros.handshake import wait_for
 from ik_node.ros.process import leave
 from ik_node.se3 import distance, pose, rotation_from_quaternion
@@ -177,16 +180,20 @@ def main(argv: list[str] | None = None) -> None:
     options = parse(sys.argv[1:] if argv is None else argv)
     logs = Path(tempfile.mkdtemp(prefix='ik_node_demo_'))
     try:
+        preset = _preset(options)
         urdf = _urdf_file(options, logs)
         tree = read_urdf(urdf)
         chain = make_chain(tree, options.base_link, options.tip_link)
         model = CollisionModel(chain, tree, arm_bodies(tree).bodies)
         ground_height = min(0.0, model.lowest_fixed_point)
         goals = _goals(options, model.with_objects([ground_body(ground_height)], GOAL_DISTANCE_M))
+        arguments = _arguments(options, urdf, ground_height)
+        if preset is not None:
+            arguments += _preset_arguments(preset, chain, options.config is None)
     except (IkNodeError, OSError, TypeError) as error:
         sys.exit(f'ik_demo: {error}')
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    demonstration = _Demonstration(options, urdf, tree, chain, ground_height, goals, logs)
+    demonstration = _Demonstration(options, urdf, tree, chain, arguments, goals, logs)
     try:
         code = demonstration.run()
     except KeyboardInterrupt:
@@ -194,10 +201,24 @@ def main(argv: list[str] | None = None) -> None:
     leave(demonstration.witness, code)
 
 
+def _preset(options: argparse.Namespace) -> Preset | None:
+    """Return the preset that is asked for, and let it fill the options that are not given."""
+    if options.robot is None:
+        return None
+    preset = read_preset(options.robot)
+    options.urdf = description_file(preset)
+    options.base_link = options.base_link or preset.base_link
+    options.tip_link = options.tip_link or preset.tip_link
+    options.xacro_args = [*preset.description.xacro_arguments.items(), *options.xacro_args]
+    return preset
+
+
 def _urdf_file(options: argparse.Namespace, folder: Path) -> Path:
     """Return the URDF file of the arm; a .xacro file is expanded into a folder."""
     if options.urdf is None:
         return share_file('urdf/six_axis_arm.urdf')
+    if options.robot is not None and options.urdf.suffix != '.xacro':
+        add_packages(options.urdf.absolute(), folder / 'packages')
     if options.urdf.suffix != '.xacro' or not options.urdf.is_file():
         return options.urdf
     return expand_xacro(options.urdf, folder, dict(options.xacro_args))
@@ -226,23 +247,39 @@ def _goals(options: argparse.Namespace, model: CollisionModel) -> list[DemoGoal]
         sys.exit(f'ik_demo: a goal in {file} has no {error}')
 
 
+def _arguments(options: argparse.Namespace, urdf: Path, ground_height: float) -> list[str]:
+    """Return the arguments of both nodes."""
+    arguments = ['--ros-args', '--params-file',
+                 str(options.config or share_file('config/ik_node.yaml')),
+                 '-p', f'urdf_file:={urdf}']
+    if options.config is None:
+        arguments += ['-p', 'collision.ground:=true',
+                      '-p', f'collision.ground_height:={ground_height:.4f}']
+    for name, link in (('base_link', options.base_link), ('tip_link', options.tip_link)):
+        if link:
+            arguments += ['-p', f'{name}:="{link}"']
+    return arguments
+
+
+def _preset_arguments(preset: Preset, chain: Chain, with_limits: bool) -> list[str]:
+    """Return the arguments of both nodes that a preset asks for; each ignores the other's."""
+    home = preset.home_of(chain)
+    values = preset.parameters_for(simulated=True) if with_limits else {}
+    if home:
+        values |= {'initial_positions': home, 'solver.preferred_positions': home}
+    return [word for name, value in values.items()
+            for word in ('-p', f'{name}:={json.dumps(value)}')]
+
+
 class _Demonstration:
     """The processes, the goals that are sent to them, and the observing node."""
 
     def __init__(self, options: argparse.Namespace, urdf: Path, tree: Tree, chain: Chain,
-                 ground_height: float, goals: list[DemoGoal], logs: Path) -> None:
+                 arguments: list[str], goals: list[DemoGoal], logs: Path) -> None:
         self.witness = Witness()
         self._options, self._urdf, self._logs = options, urdf, logs
         self._tree, self._chain, self._goals = tree, chain, goals
-        self._arguments = ['--ros-args', '--params-file',
-                           str(options.config or share_file('config/ik_node.yaml')),
-                           '-p', f'urdf_file:={urdf}']
-        if options.config is None:
-            self._arguments += ['-p', 'collision.ground:=true',
-                                '-p', f'collision.ground_height:={ground_height:.4f}']
-        for name, link in (('base_link', options.base_link), ('tip_link', options.tip_link)):
-            if link:
-                self._arguments += ['-p', f'{name}:="{link}"']
+        self._arguments = arguments
 
     def run(self) -> int:
         """Return the exit code."""
@@ -337,7 +374,8 @@ class _Demonstration:
         options = self._options
         if 'MAKELEVEL' not in os.environ:
             return shlex.join(['ik_demo', *sys.argv[1:], '--keep'])
-        named = {'URDF': options.urdf, 'BASE': options.base_link, 'TIP': options.tip_link,
+        named = {'ROBOT': options.robot, 'URDF': None if options.robot else options.urdf,
+                 'BASE': options.base_link, 'TIP': options.tip_link,
                  'XACRO_ARGS': ' '.join(f'{name}:={value}' for name, value in options.xacro_args)}
         return shlex.join(['make', 'demo', 'KEEP=1',
                            *(f'{name}={value}' for name, value in named.items() if value)])

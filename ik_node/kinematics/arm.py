@@ -28,6 +28,8 @@ from ik_node.kinematics.jacobian_query import (
 from ik_node.kinematics.links import link_path, link_pose, link_poses, LinkPath
 from ik_node.kinematics.singularity import analyse, Singularity
 from ik_node.model.chain import Chain, make_chain
+from ik_node.model.preset_description import description_text
+from ik_node.model.presets import read_preset
 from ik_node.model.urdf import MULTI_DOF_TYPES, parse_urdf, read_urdf, Tree
 from ik_node.text import quote
 
@@ -108,6 +110,34 @@ def load_urdf(path_or_text: str | bytes | PathLike, base_link: str | None = None
         raise ParameterError(f'load_urdf got {quote(type(path_or_text).__name__)}; give the path '
                              'of a URDF file, or the text of a URDF')
     return Arm.from_tree(tree, base_link or '', tip_link or '')
+
+
+def load_robot(name: str | PathLike, folders: Sequence[str | PathLike] = ()) -> Arm:
+    """
+    Load an arm by the name of a preset, between the links that this names.
+
+    Parameters
+    ----------
+    name : str or path
+        A preset of this package, e.g. ``'ur5e'``, or the path of a YAML file of the same form.
+    folders : sequence of paths
+        Folders that have the package of the description, searched before those of the
+        variable IK_NODE_DESCRIPTIONS and the ament index.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such preset, or its file cannot be used; the sentence lists those
+        there are.
+    UrdfError
+        If its description is not installed, or cannot be used.
+    ChainError
+        If the description has no usable chain between the links.
+
+    """
+    preset = read_preset(Path(name) if isinstance(name, PathLike) else name)
+    tree = parse_urdf(description_text(preset, [Path(folder) for folder in folders]))
+    return Arm.from_tree(tree, preset.base_link, preset.tip_link)
 
 
 @dataclass(frozen=True, eq=False)

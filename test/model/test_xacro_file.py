@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-from ik_node.commands.xacro_file import expand_xacro
 from ik_node.errors import UrdfError
 from ik_node.model.mesh_files import resolve
 from ik_node.model.urdf import read_urdf
+from ik_node.model.xacro_file import expand_xacro
 
 GIVEN = {'name': 'given'}
 ROBOT = '''<?xml version="1.0"?>

@@ -1,0 +1,130 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The robot description that a preset names.
+
+Its package is searched for in folders that the caller names, then in those of the environment
+variable IK_NODE_DESCRIPTIONS, then in the ament index.  A folder may be the package, have it
+inside, or have checkouts of repositories inside, in which it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+import os
+from pathlib import Path
+
+from ik_node.errors import UrdfError
+from ik_node.model.presets import Preset
+from ik_node.model.xacro_file import PACKAGE_NAME, xacro_text
+from ik_node.text import quote
+
+DESCRIPTIONS_VARIABLE = 'IK_NODE_DESCRIPTIONS'
+PACKAGE_LEVELS = 4  # folders of a checkout in which a package.xml is looked for
+
+
+def description_file(preset: Preset, folders: Sequence[str | Path] = ()) -> Path:
+    """
+    Return the .urdf or .xacro file of a preset.
+
+    Parameters
+    ----------
+    preset : Preset
+    folders : sequence of paths
+        Folders that have the package of the description; they are searched first.
+
+    Raises
+    ------
+    UrdfError
+        If the package or its file is missing; the sentence says how to get it.
+
+    """
+    source = preset.description
+    if not source.package:
+        file = preset.path.parent / source.file
+        if not file.is_file():
+            raise UrdfError(f'the preset {quote(preset.path, 300)} names the file '
+                            f'{quote(file, 300)}, which does not exist')
+        return file
+    package = _package(source.package, folders)
+    if package is None:
+        raise UrdfError(
+            f'the description of {preset.name} is in the package {quote(source.package)}, which '
+            f'is not installed here: {_how_to_get(preset)}')
+    file = package / source.file
+    if not file.is_file():
+        raise UrdfError(
+            f'the preset {preset.name} needs {quote(source.file)} of the package '
+            f'{quote(source.package)}, which is not in {quote(package, 300)}; another version of '
+            f'it is installed: {_how_to_get(preset)}')
+    return file
+
+
+def description_text(preset: Preset, folders: Sequence[str | Path] = ()) -> str:
+    """
+    Return the URDF text of a preset; a .xacro file is expanded.
+
+    Parameters
+    ----------
+    preset : Preset
+    folders : sequence of paths
+        Folders that have the package of the description; they are searched first.
+
+    Raises
+    ------
+    UrdfError
+        If the file is missing, or xacro is or cannot expand it.
+
+    """
+    file = description_file(preset, folders)
+    if file.suffix == '.xacro':
+        return xacro_text(file, preset.description.xacro_arguments)
+    try:
+        return file.read_text(encoding='utf-8')
+    except (OSError, UnicodeDecodeError) as error:
+        raise UrdfError(f'cannot read the URDF file {quote(file, 300)}: {error}') from None
+
+
+def _how_to_get(preset: Preset) -> str:
+    source = preset.description
+    ways = []
+    if source.apt:
+        distribution = os.environ.get('ROS_DISTRO', 'jazzy')
+        ways.append(f'sudo apt install ros-{distribution}-{source.apt}')
+    checkout = f'clone {source.source}' if source.source else 'get it'
+    ways.append(f'{checkout}, then build and source it, or name the folder in '
+                f'{DESCRIPTIONS_VARIABLE}')
+    return '; or '.join(ways)
+
+
+def _package(name: str, folders: Sequence[str | Path]) -> Path | None:
+    """Return the folder of a package, None if it is not found."""
+    named = os.environ.get(DESCRIPTIONS_VARIABLE, '').split(os.pathsep)
+    for folder in [*map(Path, folders), *(Path(path) for path in named if path)]:
+        for found in _packages(folder.expanduser(), PACKAGE_LEVELS):
+            if found.name == name or _name(found) == name:
+                return found
+    for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep):
+        share = Path(prefix) / 'share'
+        if prefix and (share / 'ament_index/resource_index/packages' / name).is_file():
+            return share / name
+    return None
+
+
+def _packages(folder: Path, levels: int) -> Iterator[Path]:
+    """Yield a folder and those inside it, but none inside a package."""
+    yield folder
+    if levels and not (folder / 'package.xml').is_file() and folder.is_dir():
+        for inside in sorted(folder.iterdir()):
+            if inside.is_dir() and not inside.name.startswith('.'):
+                yield from _packages(inside, levels - 1)
+
+
+def _name(folder: Path) -> str | None:
+    """Return the name that a package.xml gives."""
+    try:
+        found = PACKAGE_NAME.search(
+            (folder / 'package.xml').read_text(encoding='utf-8', errors='replace'))
+    except OSError:
+        return None
+    return found[1] if found else None

@@ -1,0 +1,60 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The presets with the descriptions of their vendors, where these are."""
+
+from __future__ import annotations
+
+import numpy as np
+from preset_arms import FOUND
+import pytest
+
+from ik_node.collision.bodies import arm_bodies
+from ik_node.collision.model import CollisionModel
+from ik_node.kinematics.arm import Arm
+from ik_node.model.mesh_files import resolve
+from ik_node.model.preset_description import description_file, description_text
+from ik_node.model.presets import read_preset
+from ik_node.model.urdf import parse_urdf
+from ik_node.solver.solver import Solver
+
+RANDOM_POSES = 100
+
+
+@pytest.fixture(scope='module', params=FOUND)
+def loaded(request):
+    """Return a preset, the folder of its package, the tree of its links, and its arm."""
+    preset = read_preset(request.param)
+    tree = parse_urdf(description_text(preset))
+    arm = Arm.from_tree(tree, preset.base_link, preset.tip_link)
+    return preset, description_file(preset), tree, arm
+
+
+def test_the_home_is_of_the_arm(loaded):
+    """Home names the joints of the chain in their order, within their limits."""
+    preset, _, _, arm = loaded
+    assert tuple(preset.home) == arm.joint_names
+    assert len(preset.home_of(arm)) == arm.n
+    assert np.all(np.isfinite(arm.velocity)) and np.all(arm.velocity > 0.0)
+
+
+def test_random_poses_are_solved(loaded):
+    """Of postures within the limits, from home."""
+    preset, _, _, arm = loaded
+    solver, home = Solver(arm), np.array(preset.home_of(arm))
+    lower, upper = np.maximum(arm.lower, -np.pi), np.minimum(arm.upper, np.pi)
+    for q in np.random.default_rng(1).uniform(lower, upper, (RANDOM_POSES, arm.n)):
+        T = arm.fk(q)
+        result = solver.solve(T, seed=home)
+        assert result.success, (q, result.message)
+        assert np.allclose(arm.fk(result.q), T, atol=1e-5)
+
+
+def test_home_is_free_of_collisions(loaded):
+    """Of the arm with itself, as far as the meshes are there."""
+    preset, file, tree, arm = loaded
+    around = [str(above) for above in file.parents[:4]]
+    bodies = arm_bodies(tree, lambda uri: resolve(uri, around, file.parent)).bodies
+    if not bodies:
+        pytest.skip('no geometry of its links can be read')
+    distance, *pair = CollisionModel(arm, tree, bodies).distance(np.array(preset.home_of(arm)))
+    assert distance > 0.0, pair

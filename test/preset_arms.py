@@ -1,0 +1,27 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The presets whose descriptions are on this machine.
+
+They are found as for users: in the folders of IK_NODE_DESCRIPTIONS, and in the ament index.
+"""
+
+from __future__ import annotations
+
+from ik_node.errors import UrdfError
+from ik_node.model.preset_description import description_file
+from ik_node.model.presets import preset_names, read_preset
+
+
+def is_here(name: str) -> bool:
+    """Return whether the description of a preset is found."""
+    try:
+        return bool(description_file(read_preset(name)))
+    except UrdfError:
+        return False
+
+
+FOUND = [name for name in preset_names() if is_here(name)]
+WHY_NOT = ('no description of {0} here; install them or name their folder in '
+           'IK_NODE_DESCRIPTIONS').format(', '.join(sorted({*preset_names()} - {*FOUND})))
+ALL_FOUND = len(FOUND) == len(preset_names())
