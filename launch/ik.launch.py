@@ -7,6 +7,7 @@ Launch the arm, its node, a simulated controller, and RViz.
 ``ros2 launch ik_node ik.launch.py --show-args`` lists what can be chosen.
 """
 
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -17,10 +18,14 @@ from launch.event_handlers import OnShutdown
 from launch.substitutions import Command, LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
+import yaml
 
 from ik_node.errors import IkNodeError
 from ik_node.model.chain import make_chain
+from ik_node.model.preset_description import description_text
+from ik_node.model.presets import Preset, preset_names, read_preset
 from ik_node.model.urdf import parse_urdf
+from ik_node.ros.parameters import IK_NODE
 from ik_node.ui.rviz_config import adapted
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 
@@ -32,6 +37,9 @@ CONTROLLER_TOPICS = ('joint_trajectory', *(f'follow_joint_trajectory/_action/{pa
     'send_goal', 'cancel_goal', 'get_result', 'feedback', 'status')))
 
 LAUNCH_ARGUMENTS = {
+    'robot': ('', 'a preset, e.g. ur5e, or a YAML file of your own, which gives what the '
+              'arguments below leave empty; with simulate:=false the driver of its vendor runs '
+              'already'),
     'urdf': (str(SHARE_FOLDER / 'urdf/six_axis_arm.urdf'),
              'the robot: a .urdf or .xacro file, or package://PACKAGE/PATH'),
     'base_link': ('', 'link that poses refer to; empty: found in the URDF'),
@@ -62,8 +70,9 @@ LAUNCH_ARGUMENTS = {
 
 def generate_launch_description() -> LaunchDescription:
     """Declare the arguments, and start the nodes by their values."""
+    more = {'robot': f'. Presets: {", ".join(preset_names())}'}
     declarations = [
-        DeclareLaunchArgument(name, default_value=row[0], description=row[1],
+        DeclareLaunchArgument(name, default_value=row[0], description=row[1] + more.get(name, ''),
                               choices=row[2] if len(row) > 2 else None)
         for name, row in LAUNCH_ARGUMENTS.items()]
     return LaunchDescription([*declarations, OpaqueFunction(function=start)])
@@ -72,12 +81,21 @@ def generate_launch_description() -> LaunchDescription:
 def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Return the nodes that the arguments ask for, and their event handlers."""
     value = {name: LaunchConfiguration(name).perform(context) for name in LAUNCH_ARGUMENTS}
-    urdf = robot_description(value['urdf'], context)
+    preset = chosen_preset(value)
+    urdf, missing = robot_description(value['urdf'], preset, context)
+    # Whose driver runs has robot_state_publisher, too.
+    driven = preset is not None and value['simulate'] == 'false' \
+        and is_default('urdf', value['urdf'])
+    if missing and not driven:
+        raise RuntimeError(missing)
+    chain = home = None
     try:
-        chain = make_chain(parse_urdf(urdf), value['base_link'], value['tip_link'])
+        if urdf:
+            chain = make_chain(parse_urdf(urdf), value['base_link'], value['tip_link'])
+            home = preset and preset.home_of(chain)
     except IkNodeError as error:
-        raise RuntimeError(f'{value["urdf"]}: {error}') from None
-    description = {'robot_description': ParameterValue(urdf, value_type=str)}
+        raise RuntimeError(f'{value["robot"] or value["urdf"]}: {error}') from None
+    description = {} if driven else {'robot_description': ParameterValue(urdf, value_type=str)}
     clock = {'use_sim_time': value['use_sim_time'] == 'true'}
 
     # Arguments that are given; the others are left to the parameter file.
@@ -93,23 +111,29 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         return Node(package=package, executable=executable, namespace=value['namespace'],
                     output='screen', parameters=[*parameters, clock], **more)
 
-    nodes = [
-        node('robot_state_publisher', description, asked('frame_prefix'),
-             package='robot_state_publisher'),
-        node('ik_node', value['params_file'], description, links, files,
+    nodes = []
+    if missing:
+        nodes.append(LogInfo(msg=f'~/home moves to the middle of the joints: {missing}'))
+    if not driven:
+        nodes.append(node('robot_state_publisher', description, asked('frame_prefix'),
+                          package='robot_state_publisher'))
+    nodes.append(
+        node('ik_node', value['params_file'], preset_parameters(preset, home, value),
+             description, links, files,
              asked('controller', 'frame_prefix'), {
                  'autostart': value['autostart'] == 'true',
                  'collision.ground': value['ground'] == 'true'},
-             additional_env=ONE_THREAD),
-    ]
+             additional_env=ONE_THREAD))
     if value['simulate'] == 'true':
         controller = value['controller'].strip('/')
         nodes.append(node('sim_controller', value['params_file'], description, links,
+                          {'initial_positions': home} if home else {},
                           remappings=[(name, f'{controller}/{name}') for name in CONTROLLER_TOPICS
                                       if controller],
                           additional_env=ONE_THREAD))
     if value['rviz'] == 'true':
-        view = rviz_view(value['namespace'], value['frame_prefix'], chain.base_link)
+        view = rviz_view(value['namespace'], value['frame_prefix'],
+                         chain.base_link if chain else value['base_link'])
         nodes.append(node('rviz2', package='rviz2', arguments=['-d', str(view)]))
         nodes.append(RegisterEventHandler(OnShutdown(
             on_shutdown=lambda *_: view.unlink(missing_ok=True))))
@@ -138,8 +162,69 @@ def rviz_view(namespace: str, frame_prefix: str, base_link: str) -> Path:
     return Path(file.name)
 
 
-def robot_description(urdf: str, context: LaunchContext) -> str:
-    """Return the URDF text; a .xacro file is expanded by the xacro command."""
+def is_default(name: str, value: str) -> bool:
+    """Return whether a launch argument is not given."""
+    return value == LAUNCH_ARGUMENTS[name][0]
+
+
+def chosen_preset(value: dict[str, str]) -> Preset | None:
+    """Return the preset that is asked for, and let it fill the arguments that are empty."""
+    if not value['robot']:
+        return None
+    try:
+        preset = read_preset(value['robot'])
+    except IkNodeError as error:
+        raise RuntimeError(f'robot:={value["robot"]}: {error}') from None
+    for name in ('base_link', 'tip_link'):
+        value[name] = value[name] or getattr(preset, name)
+    if value['simulate'] == 'false':  # the simulated one is found under any name
+        for name in ('controller', 'namespace'):
+            value[name] = value[name] or getattr(preset, name)
+    return preset
+
+
+def preset_parameters(preset: Preset | None, home: list[float] | None,
+                      value: dict[str, str]) -> dict[str, object]:
+    """Return the parameters of a preset, but for those in a parameter file that is given."""
+    if preset is None:
+        return {}
+    unknown = preset.parameters.keys() - {row.name for row in IK_NODE}
+    if unknown:
+        raise RuntimeError(f'robot:={value["robot"]}: ik_node has no parameter '
+                           f'{min(unknown)!r}; docs/reference/parameters.md lists them')
+    parameters = preset.parameters_for(simulated=value['simulate'] == 'true')
+    if home:
+        parameters['solver.preferred_positions'] = home
+    if not is_default('params_file', value['params_file']):
+        given = parameters_in(Path(value['params_file']).expanduser())
+        parameters = {name: held for name, held in parameters.items() if name not in given}
+    return parameters
+
+
+def parameters_in(file: Path) -> set[str]:
+    """Return the names of all parameters in a file, with dots."""
+    def names(fields: object, prefix: str = '') -> Iterator[str]:
+        for key, field in fields.items() if isinstance(fields, dict) else ():
+            yield f'{prefix}{key}'
+            yield from names(field, f'{prefix}{key}.')
+
+    try:
+        content = yaml.safe_load(file.read_text(encoding='utf-8'))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise RuntimeError(f'params_file:={file}: {error}') from None
+    nodes = content.values() if isinstance(content, dict) else ()
+    return {name for node in nodes if isinstance(node, dict)
+            for name in names(node.get('ros__parameters'))}
+
+
+def robot_description(urdf: str, preset: Preset | None,
+                      context: LaunchContext) -> tuple[str, str]:
+    """Return the URDF text, or why it is missing; a .xacro file is expanded by xacro."""
+    if preset is not None and is_default('urdf', urdf):
+        try:
+            return description_text(preset), ''
+        except IkNodeError as error:
+            return '', str(error)
     path = Path(urdf).expanduser()
     if urdf.startswith('package://'):
         package, _, rest = urdf.removeprefix('package://').partition('/')
@@ -151,5 +236,5 @@ def robot_description(urdf: str, context: LaunchContext) -> str:
     if not path.is_file():
         raise RuntimeError(f'urdf:={urdf}: there is no file {path}')
     if path.suffix == '.xacro':
-        return Command(['xacro ', f'"{path}"']).perform(context)
-    return path.read_text(encoding='utf-8')
+        return Command(['xacro ', f'"{path}"']).perform(context), ''
+    return path.read_text(encoding='utf-8'), ''

@@ -4,7 +4,7 @@
 Writes what follows from tables in the code.
 
 config/ik_node.yaml, the topics of goals in config/sros2_policy.xml, and in docs/reference the
-tables of goals, parameters, launch arguments, reasons and diagnostics.
+tables of goals, parameters, presets, launch arguments, reasons and diagnostics.
 
 Run in the source folder: ``python scripts/reference.py``.
 """
@@ -16,6 +16,7 @@ from pathlib import Path
 import re
 
 from ik_node.errors import Reason
+from ik_node.model.presets import preset_names, read_preset
 from ik_node.node.health_checks import Check, LEVEL_NAMES
 from ik_node.ros.goal_kinds import GOAL_KINDS, goal_topics, GoalKind
 from ik_node.ros.parameters import (
@@ -86,6 +87,22 @@ def with_launch_arguments(document: str, source: str) -> str:
         shown = f'`{default}`' if default else ''
         lines.append(f'| `{name}` | {shown} | {_plain(description)} |')
     return _between('launch arguments', '\n'.join(lines), document)
+
+
+def with_robots(document: str) -> str:
+    """Return docs/reference/robots.md with the table of presets between its markers renewed."""
+    lines = ['| `robot:=` | arm | description | links | controller, and its driver |',
+             '|---|---|---|---|---|']
+    for preset in map(read_preset, preset_names()):
+        source = preset.description
+        package = f'[{source.package}]({source.source})' if source.package else 'this package'
+        if source.apt:
+            package += f', `ros-jazzy-{source.apt}`'
+        controller = f'`{"/".join(filter(None, (preset.namespace, preset.controller)))}`: ' \
+                     f'`{preset.driver}`' if preset.controller else ''
+        lines.append(f'| `{preset.name}` | {preset.title} | {package} | `{preset.base_link}`, '
+                     f'`{preset.tip_link}` | {controller} |')
+    return _between('robots', '\n'.join(lines), document)
 
 
 def reasons_text() -> str:
@@ -201,6 +218,7 @@ def main() -> None:
     (reference / 'reasons.md').write_text(reasons_text(), encoding='utf-8')
     launch = Path('launch/ik.launch.py').read_text(encoding='utf-8')
     for name, renewed in (('parameters', with_tables), ('diagnostics', with_checks),
+                          ('robots', with_robots),
                           ('launch', lambda text: with_launch_arguments(text, launch))):
         page = reference / f'{name}.md'
         page.write_text(renewed(page.read_text(encoding='utf-8')), encoding='utf-8')

@@ -25,6 +25,7 @@ from ik_node.collision.tool_file import tools_from_yaml, TOOLS_KEY
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import make_chain
 from ik_node.model.named_poses import named_poses, PoseEntry, POSES_KEY
+from ik_node.model.presets import read_preset
 from ik_node.model.urdf import read_urdf
 from ik_node.motion.taught_path import PATH_KEY, path_of
 from ik_node.replay.calls import made, SolveCall
@@ -154,8 +155,8 @@ def test_wrong_commands_are_found(command):
             check(words)
 
 
-def test_parameter_files_in_the_documents():
-    """Their names exist, and their values are allowed; so are the objects of scenes."""
+def test_parameter_files_in_the_documents(tmp_path):
+    """Names exist, and values are allowed; so are the objects of scenes, and presets."""
     found = [block for block in blocks('yaml')]
     assert found
     for block in found:
@@ -166,6 +167,11 @@ def test_parameter_files_in_the_documents():
         if TOOLS_KEY in yaml.safe_load(block.text):
             tree = read_urdf(ROOT / 'urdf/six_axis_arm.urdf')
             assert tools_from_yaml(block.text, tree, make_chain(tree))
+            continue
+        if 'robot' in yaml.safe_load(block.text):
+            (tmp_path / 'preset.yaml').write_text(block.text)
+            for name, value in read_preset(tmp_path / 'preset.yaml').parameters.items():
+                check_value({row.name: row for row in TABLES['ik_node']}[name], value)
             continue
         if POSES_KEY in yaml.safe_load(block.text):
             filed = [PoseEntry(name, positions, block.document) for name, positions in
@@ -328,6 +334,13 @@ def test_tests_that_the_security_document_names():
     names = re.findall(r'`(test_\w+)`', (ROOT / 'docs/how_to/security.md').read_text())
     assert len(names) > 10
     assert [name for name in names if f'def {name}(' not in written] == []
+
+
+def test_the_table_of_presets():
+    """It follows from the files."""
+    from scripts.reference import with_robots
+    page = (ROOT / 'docs/reference/robots.md').read_text()
+    assert page == with_robots(page), 'run: python scripts/reference.py'
 
 
 def test_the_launch_file_is_read_as_it_is():

@@ -20,7 +20,7 @@ if shutil.which('ros2') is None:
     pytest.skip('the ros2 command is not installed', allow_module_level=True)
 
 LAUNCH = ['ros2', 'launch', 'ik_node', 'ik.launch.py']
-ARGUMENTS = ('urdf', 'base_link', 'tip_link', 'controller', 'simulate', 'rviz', 'viewer',
+ARGUMENTS = ('robot', 'urdf', 'base_link', 'tip_link', 'controller', 'simulate', 'rviz', 'viewer',
              'handheld', 'autostart', 'namespace', 'frame_prefix', 'named_poses', 'tools',
              'use_sim_time',
              'params_file')
@@ -73,6 +73,7 @@ def test_show_args():
     assert shown.returncode == 0
     for name in ARGUMENTS:
         assert f"'{name}'" in shown.stdout
+    assert 'six_axis_arm, so101, ur10e' in shown.stdout  # the presets
     assert 'no description' not in shown.stdout.lower()
 
 
@@ -80,6 +81,15 @@ def test_bare_launch_takes_goals(launched):
     """Without arguments but rviz:=false the arm moves."""
     launched('rviz:=false')
     done = send('--xyz', '0.4', '0.2', '0.4', '--rpy', '3.14', '0', '0')
+    assert done.returncode == 0, done
+
+
+def test_a_preset(launched):
+    """The arm starts at its home, and reaches a goal."""
+    launched('robot:=parallel_axes_arm', 'rviz:=false')
+    home = send('--joints', '0.0', '1.5708', '-1.5708', '1.5708', '0.0', '0.0')
+    assert home.returncode == 0 and 'ALREADY_THERE' in home.stdout, home
+    done = send('--xyz', '0.0', '0.0', '-0.05', '--frame', 'tool0')
     assert done.returncode == 0, done
 
 
@@ -116,6 +126,7 @@ def test_frame_prefix(launched):
 @pytest.mark.parametrize('arguments, words', [
     (['urdf:=/none.urdf', 'rviz:=false'], 'there is no file'),
     (['urdf:=package://no_such_package/a.urdf', 'rviz:=false'], 'not installed'),
+    (['robot:=ur6'], 'there are'),
     (['frame_prefix:=left_'], 'does not end with /')])
 def test_bad_arguments_are_one_sentence(arguments, words):
     """Files, packages and prefixes that cannot be used are named."""

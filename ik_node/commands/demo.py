@@ -113,13 +113,18 @@ def demo_goal(fields: dict[str, Any], folder: Path, base_link: str) -> DemoGoal:
         end = file_pose(fields, f'the goal {name}')
         command = ['--line'] if fields.get('line') else []
         if 'through' in fields:
-            command = ['--through', *map(str, fields['through'])]
-        command += ['--xyz', *map(str, fields['xyz'])]
+            command = ['--through', *map(_decimal, fields['through'])]
+        command += ['--xyz', *map(_decimal, fields['xyz'])]
         for orientation in ('quat', 'rpy'):
             if orientation in fields:
-                command += [f'--{orientation}', *map(str, fields[orientation])]
+                command += [f'--{orientation}', *map(_decimal, fields[orientation])]
                 break
     return DemoGoal(name, frame, fields['expect'], [*command, '--frame', frame], end)
+
+
+def _decimal(number: float) -> str:
+    """Return a number without an exponent: -1e-09 would be taken for an option."""
+    return np.format_float_positional(float(number), trim='0')
 
 
 @contextmanager

@@ -20,7 +20,7 @@ import robots
 import yaml
 
 from ik_node.collision.model import CollisionModel
-from ik_node.commands.demo import GOAL_PAUSE_S
+from ik_node.commands.demo import demo_goal, GOAL_PAUSE_S
 from ik_node.commands.demo_goals import goals_for
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import parse_urdf
@@ -105,14 +105,22 @@ def test_demo_of_a_xacro_file_between_named_links(tmp_path, quick):
     assert done.stdout.splitlines()[-1].endswith(' --keep')
 
 
+def test_small_negative_numbers_are_no_options():
+    """In a command of send_goal, -1e-09 would be one."""
+    goal = demo_goal({'name': 'a', 'xyz': [0.4, -1e-9, 0], 'quat': [1, -2e-7, 0.0, 0.0],
+                      'expect': 'REACHED'}, Path(), 'base_link')
+    assert goal.command == ['--xyz', '0.4', '-0.000000001', '0.0', '--quat', '1.0', '-0.0000002',
+                            '0.0', '0.0', '--frame', 'base_link']
+
+
 def test_make_passes_its_variables():
-    """URDF, BASE, TIP, XACRO_ARGS and KEEP of make are options of ik_demo."""
+    """URDF, ROBOT, BASE, TIP, XACRO_ARGS and KEEP of make are options of ik_demo."""
     made = subprocess.run(
-        ['make', '-n', 'demo', 'KEEP=1', 'URDF=an arm.urdf', 'BASE=foot', 'TIP=hand',
-         'XACRO_ARGS=a:=1 b:=2'], cwd=ROOT, capture_output=True, text=True)
+        ['make', '-n', 'demo', 'KEEP=1', 'URDF=an arm.urdf', 'ROBOT=ur5e', 'BASE=foot',
+         'TIP=hand', 'XACRO_ARGS=a:=1 b:=2'], cwd=ROOT, capture_output=True, text=True)
     words = ' '.join(made.stdout.replace('\\\n', ' ').split())
-    assert words.endswith("/ik_demo --keep --urdf 'an arm.urdf' --base-link 'foot' --tip-link "
-                          "'hand' --xacro-args a:=1 b:=2"), words
+    assert words.endswith("/ik_demo --keep --urdf 'an arm.urdf' --robot 'ur5e' --base-link 'foot' "
+                          "--tip-link 'hand' --xacro-args a:=1 b:=2"), words
 
 
 def interrupt(demo):
