@@ -38,7 +38,7 @@ WAY = {
 REST = {
     GROUND: 'executables, shipped files, pictures',
     'command_line': 'arguments and help of each program, packages that are missing',
-    'model': 'what the URDF draws, masses, named poses, plain YAML',
+    'model': 'what the URDF draws, masses, named poses, presets, plain YAML',
     'kinematics': 'every link, the textbook Jacobians and their derivatives, singularities, '
                   'torques',
     'collision': 'bodies of links and objects, the scene, named tools',

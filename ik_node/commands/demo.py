@@ -44,7 +44,7 @@ from ik_node.model.chain import Chain, make_chain
 from ik_node.model.preset_description import description_file
 from ik_node.model.presets import Preset, read_preset
 from ik_node.model.urdf import read_urdf, Tree
-from ik_node.model.xacro_file import add_packages, expand_xacro
+from ik_node.model.xacro_file import expand_xacro
 from ik_node.ros.handshake import wait_for
 from ik_node.ros.process import leave
 from ik_node.se3 import distance, pose, rotation_from_quaternion
@@ -222,8 +222,6 @@ def _urdf_file(options: argparse.Namespace, folder: Path) -> Path:
     """Return the URDF file of the arm; a .xacro file is expanded into a folder."""
     if options.urdf is None:
         return share_file('urdf/six_axis_arm.urdf')
-    if options.robot is not None and options.urdf.suffix != '.xacro':
-        add_packages(options.urdf.absolute(), folder / 'packages')
     if options.urdf.suffix != '.xacro' or not options.urdf.is_file():
         return options.urdf
     return expand_xacro(options.urdf, folder, dict(options.xacro_args))

@@ -4,9 +4,9 @@
 Finds the mesh files of a URDF.
 
 Meshes are searched for in the search paths, in the share folders of packages in the ament
-index (AMENT_PREFIX_PATH), and in the folder of the URDF.  A path with ``..`` that leaves
-these folders is refused.  Symbolic links are followed, because ``colcon build
---symlink-install`` creates them.
+index (AMENT_PREFIX_PATH), in the folders of IK_NODE_DESCRIPTIONS, and in the folder of the
+URDF.  A path with ``..`` that leaves these folders is refused.  Symbolic links are followed,
+because ``colcon build --symlink-install`` creates them.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from urllib.parse import unquote
 from xml.parsers import expat
 
 from ik_node.errors import UrdfError
+from ik_node.model.description_folders import named_folders, package_in
 from ik_node.text import quote
 
 MESH_SUFFIXES = ('.stl', '.dae', '.obj', '.ply', '.glb', '.gltf')
@@ -102,6 +103,9 @@ def _places(package: str | None, search_paths: list[Path],
         for share in shares:
             if (share / 'ament_index/resource_index/packages' / package).is_file():
                 yield share / package, share / package
+        checkout = package_in(named_folders(), package)
+        if checkout is not None:
+            yield checkout, checkout
     elif package is None:
         yield from ((share, share) for share in shares)
     if folder is not None:

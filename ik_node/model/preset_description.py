@@ -4,23 +4,24 @@
 The robot description that a preset names.
 
 Its package is searched for in folders that the caller names, then in those of the environment
-variable IK_NODE_DESCRIPTIONS, then in the ament index.  A folder may be the package, have it
-inside, or have checkouts of repositories inside, in which it is.
+variable IK_NODE_DESCRIPTIONS, then in the ament index.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 import os
 from pathlib import Path
 
 from ik_node.errors import UrdfError
+from ik_node.model.description_folders import (
+    DESCRIPTIONS_VARIABLE,
+    named_folders,
+    package_in,
+)
 from ik_node.model.presets import Preset
-from ik_node.model.xacro_file import PACKAGE_NAME, xacro_text
+from ik_node.model.xacro_file import xacro_text
 from ik_node.text import quote
-
-DESCRIPTIONS_VARIABLE = 'IK_NODE_DESCRIPTIONS'
-PACKAGE_LEVELS = 4  # folders of a checkout in which a package.xml is looked for
 
 
 def description_file(preset: Preset, folders: Sequence[str | Path] = ()) -> Path:
@@ -99,32 +100,12 @@ def _how_to_get(preset: Preset) -> str:
 
 def _package(name: str, folders: Sequence[str | Path]) -> Path | None:
     """Return the folder of a package, None if it is not found."""
-    named = os.environ.get(DESCRIPTIONS_VARIABLE, '').split(os.pathsep)
-    for folder in [*map(Path, folders), *(Path(path) for path in named if path)]:
-        for found in _packages(folder.expanduser(), PACKAGE_LEVELS):
-            if found.name == name or _name(found) == name:
-                return found
+    found = package_in([*(Path(folder).expanduser() for folder in folders), *named_folders()],
+                       name)
+    if found is not None:
+        return found
     for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep):
         share = Path(prefix) / 'share'
         if prefix and (share / 'ament_index/resource_index/packages' / name).is_file():
             return share / name
     return None
-
-
-def _packages(folder: Path, levels: int) -> Iterator[Path]:
-    """Yield a folder and those inside it, but none inside a package."""
-    yield folder
-    if levels and not (folder / 'package.xml').is_file() and folder.is_dir():
-        for inside in sorted(folder.iterdir()):
-            if inside.is_dir() and not inside.name.startswith('.'):
-                yield from _packages(inside, levels - 1)
-
-
-def _name(folder: Path) -> str | None:
-    """Return the name that a package.xml gives."""
-    try:
-        found = PACKAGE_NAME.search(
-            (folder / 'package.xml').read_text(encoding='utf-8', errors='replace'))
-    except OSError:
-        return None
-    return found[1] if found else None

@@ -7,14 +7,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 import os
 from pathlib import Path
-import re
 from tempfile import TemporaryDirectory
 
 from ik_node.command_line.packages import how_to_install
 from ik_node.errors import UrdfError
+from ik_node.model.description_folders import name_of
 from ik_node.text import printable, quote
-
-PACKAGE_NAME = re.compile(r'<name>\s*([^<\s]+)\s*</name>')
 
 
 def expand_xacro(path: Path, folder: Path, arguments: Mapping[str, str]) -> Path:
@@ -45,7 +43,7 @@ def expand_xacro(path: Path, folder: Path, arguments: Mapping[str, str]) -> Path
         If xacro is not installed, or cannot expand the file.
 
     """
-    add_packages(path.absolute(), folder / 'packages')
+    _add_packages(path.absolute(), folder / 'packages')
     text = _expanded(path, arguments)
     urdf = folder / f'{path.name.partition(".")[0]}.urdf'
     urdf.write_text(text, encoding='utf-8')
@@ -71,7 +69,7 @@ def xacro_text(path: Path, arguments: Mapping[str, str]) -> str:
     """
     known = os.environ.get('AMENT_PREFIX_PATH')
     with TemporaryDirectory(prefix='ik_node_') as folder:
-        shares = add_packages(path.absolute(), Path(folder))
+        shares = _add_packages(path.absolute(), Path(folder))
         try:
             text = _expanded(path, arguments)
             for link in shares:  # files that $(find PACKAGE) has named
@@ -96,7 +94,7 @@ def _expanded(path: Path, arguments: Mapping[str, str]) -> str:
                         f'{printable(str(error) or repr(error), 500)}') from None
 
 
-def add_packages(path: Path, prefix: Path) -> list[Path]:
+def _add_packages(path: Path, prefix: Path) -> list[Path]:
     """
     Add the package that has a file, and its neighbours, to AMENT_PREFIX_PATH of this process.
 
@@ -120,10 +118,10 @@ def add_packages(path: Path, prefix: Path) -> list[Path]:
     index.mkdir(parents=True)
     shares = []
     for manifest in package.parent.glob('*/package.xml'):
-        found = PACKAGE_NAME.search(manifest.read_text(encoding='utf-8', errors='replace'))
-        if found and '/' not in found[1] and not (index / found[1]).exists():
-            (index / found[1]).touch()
-            shares.append(prefix / 'share' / found[1])
+        name = name_of(manifest.parent)
+        if name and '/' not in name and not (index / name).exists():
+            (index / name).touch()
+            shares.append(prefix / 'share' / name)
             shares[-1].symlink_to(manifest.parent)
     known = os.environ.get('AMENT_PREFIX_PATH')
     os.environ['AMENT_PREFIX_PATH'] = os.pathsep.join(

@@ -8,6 +8,7 @@ import pytest
 
 import ik_node
 from ik_node.errors import ParameterError, UrdfError
+from ik_node.model.mesh_files import resolve
 from ik_node.model.preset_description import description_file, description_text
 from ik_node.model.presets import preset_names, read_preset
 from ik_node.ros.parameters import IK_NODE
@@ -93,7 +94,7 @@ def test_an_unknown_name_lists_the_presets():
         ik_node.load_robot('ur6')
 
 
-def test_a_preset_of_ones_own(own):
+def test_a_preset_of_ones_own(own, monkeypatch):
     """Its package is found in a checkout; its argument, links and home are used."""
     preset, package = own
     arm = ik_node.load_robot(preset, [package.parents[2]])
@@ -101,6 +102,12 @@ def test_a_preset_of_ones_own(own):
     assert arm.fk(np.zeros(2))[2, 3] == pytest.approx(1.0)  # tall
     read = read_preset(str(preset))
     assert read.home_of(arm) == [-0.5, 0.25]  # in the order of the chain
+    # So are its meshes, where the variable names the checkout.
+    (package / 'meshes').mkdir()
+    (package / 'meshes/base.stl').write_bytes(b'solid base')
+    assert resolve('package://palletizer/meshes/base.stl')[0] is None
+    monkeypatch.setenv('IK_NODE_DESCRIPTIONS', str(package.parents[2]))
+    assert resolve('package://palletizer/meshes/base.stl')[0] == package / 'meshes/base.stl'
     # A file that the text names by $(find ...) is there after the expansion.
     assert f'file://{package}/meshes/base.stl' in description_text(read, [package])
 
