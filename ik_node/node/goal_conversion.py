@@ -31,7 +31,7 @@ from ik_node.solver.remedy import figures_of, with_best
 from ik_node.solver.remedy_search import REMEDIED_REASONS
 from ik_node.solver.result import Result
 
-REMEDY_TIME_S = 0.03  # of the processor, to look for what would make a refused goal possible
+REMEDY_TIME_S = 0.015  # of the processor, to look for what would make a refused goal possible
 NORM_ROUNDING = 1e-3  # error of the norm of a quaternion that is written with three digits
 
 
