@@ -146,6 +146,7 @@ def test_every_kind_of_goal(system, arm):
         assert 0.1 < np.linalg.norm(pin.log3(off.rotation)) < 0.5 + 1e-5
         there(system, arm.joints(READY))
         there(system, arm.joints({'joint_5': 0.8}))
+        there(system, arm.joint_path([{'joint_5': 0.9}, {'joint_5': 0.8}]))
         assert np.abs(latest(system) - [*READY[:4], 0.8, READY[5]]).max() < 1e-5
         assert arm.named_poses() == {}  # test_named_poses.py has a node with some
         with pytest.raises(GoalNotReachedError, match='NAME_UNKNOWN'):
