@@ -21,7 +21,7 @@ LONGEST_FIRST = tuple(f'ros/test_{name}.py' for name in (
     'takeover', 'stream', 'stream_ends', 'jog', 'interruption_of_paths', 'sim_faults',
     'stream_takeover', 'stream_commands', 'position_output', 'collisions', 'fault_process',
     'start_and_end', 'fault_graph', 'send_goal', 'goal_kinds', 'fault_clock', 'scene_topics',
-    'motion', 'parameters', 'fault_restart', 'sim_start', 'soak', 'live_parameters',
+    'handheld', 'motion', 'parameters', 'fault_restart', 'sim_start', 'soak', 'live_parameters',
     'goal_order', 'fault_states', 'health', 'fuzz_viewer', 'fuzz_messages', 'interactive_goal'))
 
 # Programs under test must not know that `make test` or pytest's readline started them.

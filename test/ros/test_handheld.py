@@ -154,13 +154,13 @@ def test_the_tip_follows_the_hand(arm, headset):
     # What is chosen meanwhile moves nothing.
     headset.say(type='settings', scale=2.0, turns=False)
     headset.frames(5)
-    assert np.linalg.norm(tip(latest(arm)).translation - goal[0]) < 1e-3
+    assert off(tip(latest(arm)), *goal) < 0.01
     headset.frames(1, False)
     answer = final(arm)
     assert (answer['kind'], answer['reason']) == ('stream', 'STREAM_ENDED'), answer
     headset.wait(lambda state: not state['holding'] and 'at rest' in state['answer'], 'the answer')
     assert headset.state['colour'] == 'amber' and not headset.state['notice']
-    assert np.linalg.norm(tip(latest(arm)).translation - goal[0]) < 2e-3
+    assert off(tip(latest(arm)), *goal) < 0.01
     # The hand goes back without the arm; then its next grasp has the new settings.
     headset.frames(20, False, -0.2 * LEFT)
     here = tip(latest(arm))

@@ -59,6 +59,11 @@ MOVE = """([x, y, z]) => new Promise(done => {
     step();
 })"""
 
+HIDE = """() => {
+    Object.defineProperty(document, 'hidden', {value: true});
+    document.dispatchEvent(new Event('visibilitychange'));
+}"""
+
 
 class Visitor:
     """Who looks at the page, and wears the headset."""
@@ -138,6 +143,15 @@ def test_pads_and_headset(visitor):
     visitor.rest(known, 'STREAM_ENDED')
     visitor.reads('#state', 'ready')
     visitor.reads('#answer', 'at rest')
+    # A page that is hidden lets go, and needs a fresh press.
+    known = len(probe.statuses)
+    page.mouse.down()
+    visitor.reads('#state', 'the arm follows')
+    page.evaluate(HIDE)
+    visitor.reads('#state', 'ready')
+    page.mouse.move(*middle)
+    visitor.rest(known, 'STREAM_ENDED')
+    page.mouse.up()
     # What is held when the session begins does not count.
     page.locator('#scale').fill('0.5')
     visitor.buttons(1)
