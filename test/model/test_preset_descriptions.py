@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree
+
 import numpy as np
 from preset_arms import FOUND
 import pytest
@@ -14,6 +16,7 @@ from ik_node.kinematics.arm import Arm
 from ik_node.model.mesh_files import resolve
 from ik_node.model.preset_description import description_file, description_text
 from ik_node.model.presets import read_preset
+from ik_node.model.ros2_control import HARDWARE_KINDS, with_hardware
 from ik_node.model.urdf import parse_urdf
 from ik_node.solver.solver import Solver
 
@@ -47,6 +50,24 @@ def test_random_poses_are_solved(loaded):
         result = solver.solve(T, seed=home)
         assert result.success, (q, result.message)
         assert np.allclose(arm.fk(result.q), T, atol=1e-5)
+
+
+def test_simulated_hardware(loaded):
+    """Only its joints take commands, from home; the arm itself stays as it is."""
+    preset, _, tree, arm = loaded
+    home = preset.home_of(arm)
+    for kind, hardware in HARDWARE_KINDS.items():
+        text = with_hardware(tree, arm, kind, home, '/tmp/controllers.yaml')
+        control, = ElementTree.fromstring(text).findall('ros2_control')
+        assert control.findtext('hardware/plugin') == hardware.plugin
+        commanded = {joint.get('name'): joint for joint in control.findall('joint')
+                     if joint.find('command_interface') is not None}
+        assert set(commanded) == set(arm.joint_names)
+        for name, q in zip(arm.joint_names, home):
+            assert float(commanded[name].findtext('state_interface/param')) == q
+        same = Arm.from_tree(parse_urdf(text), preset.base_link, preset.tip_link)
+        assert same.joint_names == arm.joint_names
+        assert np.allclose(same.fk(home), arm.fk(home))
 
 
 def test_home_is_free_of_collisions(loaded):
