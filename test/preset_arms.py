@@ -8,6 +8,8 @@ They are found as for users: in the folders of IK_NODE_DESCRIPTIONS, and in the 
 
 from __future__ import annotations
 
+import pytest
+
 from ik_node.errors import UrdfError
 from ik_node.model.preset_description import description_file
 from ik_node.model.presets import preset_names, read_preset
@@ -22,6 +24,7 @@ def is_here(name: str) -> bool:
 
 
 FOUND = [name for name in preset_names() if is_here(name)]
-WHY_NOT = ('no description of {0} here; install them or name their folder in '
-           'IK_NODE_DESCRIPTIONS').format(', '.join(sorted({*preset_names()} - {*FOUND})))
-ALL_FOUND = len(FOUND) == len(preset_names())
+# All presets, for pytest; those whose description is missing are skipped with the reason.
+EACH_PRESET = [pytest.param(name, marks=pytest.mark.skipif(
+    name not in FOUND, reason='some descriptions are not here; install them or name their folder '
+                              'in IK_NODE_DESCRIPTIONS')) for name in preset_names()]
