@@ -196,7 +196,7 @@ def test_cancel_is_of_one_goal(arm, to_pose, through_poses):
 
 def test_superseded_and_paused(arm, to_pose):
     """A newer goal aborts it; while it is paused the time that is left stands still."""
-    arm.change('/ik_node', motion__velocity_scale=0.2)
+    arm.change('/ik_node', motion__velocity_scale=0.08)
     handle = to_pose.begin(pose=to(THERE))
     to_pose.moving()
     pause = arm.create_client(SetBool, '/ik_node/pause')

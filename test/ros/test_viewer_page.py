@@ -427,10 +427,12 @@ def test_a_tool(window, arm):
         'the pose of the tool')
     arm.change('/ik_node', tool__name='brush')
     window.wait(lambda: chosen.input_value() == 'brush', 'the other tool')
+    arm.change('/ik_node', motion__velocity_scale=0.02)  # it is still on its way then
     stamp = arm.send_joints(ASIDE)
     window.wait(lambda: any(answer['state'] == 'accepted' for answer in arm.answers(stamp)), 'it')
     window.choose('Tool', '(none)')
     window.reads('the tool cannot be changed while the arm moves')
+    arm.change('/ik_node', motion__velocity_scale=0.5)
     window.wait(lambda: chosen.input_value() == 'brush', 'the tool as it is')
     assert arm.final(stamp)['state'] == 'reached'
 
