@@ -22,8 +22,8 @@ from ik_node.entry import COMMAND_PROGRAMS
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
 SCRIPTS = {'ik_node', 'sim_controller', 'ik_viewer', 'interactive_goal', 'send_goal', 'ik_demo',
-           'ik_doctor', 'ik_jog', 'ik_replay', 'compare_methods', 'plot_trajectory',
-           'ik_workspace'}
+           'ik_doctor', 'ik_handheld', 'ik_jog', 'ik_replay', 'ik_teach', 'compare_methods',
+           'plot_trajectory', 'ik_workspace'}
 # Import name -> rosdep key, where they differ; None: part of another key.
 KEYS = {'PIL': 'python3-pil', 'matplotlib': 'python3-matplotlib', 'scipy': 'python3-scipy',
         'numpy': 'python3-numpy', 'numba': 'python3-numba', 'lxml': 'python3-lxml',
@@ -106,7 +106,8 @@ def test_the_wheel_has_what_the_commands_need(wheel):
     assert share == {'package.xml', f'{data}ament_index/resource_index/packages/ik_node',
                      *(path.relative_to(ROOT).as_posix()
                        for folder in ('launch', 'config', 'urdf', 'examples')
-                       for path in (ROOT / folder).iterdir() if path.is_file())}
+                       for path in (ROOT / folder).rglob('*')
+                       if path.is_file() and path.parent.name != '__pycache__')}
     asked = {name for path in (ROOT / 'ik_node').rglob('*.py')
              for name in re.findall(r"share_file\('([^']+)'\)", path.read_text())}
     assert len(asked) > 2 and asked <= share
