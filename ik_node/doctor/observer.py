@@ -26,12 +26,14 @@ from ik_node.node.frames import tf2_ros
 from ik_node.node.outputs import PositionOutput, prefix_of, TopicOutput
 from ik_node.ros import description
 from ik_node.ros.action_client import ACTION_NAME
+from ik_node.ros.goal_kinds import goal_topics
 from ik_node.ros.handshake import ANSWER_TIMEOUT_S, wait_for
 from ik_node.ros.qos import BEST_EFFORT_QOS, LATCHED_QOS, STATUS_QOS
 
 DISCOVERY_VARIABLES = ('ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS')
 JOINT_STATE_TYPE, DESCRIPTION_TYPE, CLOCK_TOPIC, TF_TOPICS = (
     'sensor_msgs/msg/JointState', 'std_msgs/msg/String', '/clock', ('/tf', '/tf_static'))
+GOAL_TOPICS = frozenset(goal_topics())  # way points are goals, for an ik_node
 TRAJECTORY_TYPE = 'trajectory_msgs/msg/JointTrajectory'
 COMMANDS_TYPE = 'std_msgs/msg/Float64MultiArray'
 MOTION_TOPICS = {TRAJECTORY_TYPE: TopicOutput.topic, COMMANDS_TYPE: PositionOutput.topic}
@@ -122,7 +124,8 @@ class Observer(Node):
                    **self._of_node(self.get_subscriber_names_and_types_by_node)}
         seen.other_trajectory_topics = [
             topic for name, kinds in self.get_topic_names_and_types() if kind in kinds
-            and name != seen.trajectory_topic.name and (topic := self._topic(name)).listeners]
+            and name != seen.trajectory_topic.name and name.rpartition('/')[2] not in GOAL_TOPICS
+            and (topic := self._topic(name)).listeners]
         suffix = f'/{ACTION_NAME}/_action/send_goal'
         seen.other_actions = sorted(
             name.removesuffix('/_action/send_goal')
