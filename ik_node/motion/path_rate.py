@@ -27,6 +27,8 @@ LATEST_BEGIN_S = 1.5       # after the splice, at which the change is tried to b
 NEARER_RATE_SHARE = 0.8    # of the change of the rate, from one that is tried to the next
 LEAST_CHANGE = 0.05        # of the rate, below which it is not worth while
 MAX_RATE_TRIALS = 40
+MIN_RATE_TRIALS = 3
+MAX_TRIED_POINTS = 10_000  # of all trials, so that a long motion holds nobody up
 POINTS_PER_CHANGE = 20     # at least; between points the controller is near the path
 INVERSE_SAMPLES = 400
 
@@ -84,12 +86,13 @@ def plan_path_rate(chain: Chain, active: Trajectory, start: StartState, ratio: f
     splice, error, trials = start.elapsed + start.splice_time, None, 0
     if ratio > 1.0:
         ratio = min(ratio, highest_rate(chain, active, splice, limits))
-    while abs(ratio - 1.0) > LEAST_CHANGE:
+    most = int(np.clip(MAX_TRIED_POINTS // len(active.times), MIN_RATE_TRIALS, MAX_RATE_TRIALS))
+    while abs(ratio - 1.0) > LEAST_CHANGE and trials < most:
         for begin in path_begins(active, splice):
             if begin > splice + LATEST_BEGIN_S:
                 break
             duration = FIRST_CHANGE_S
-            while duration < MAX_CHANGE_S and trials < MAX_RATE_TRIALS:
+            while duration < MAX_CHANGE_S and trials < most:
                 trials += 1
                 try:
                     trajectory = _changed(active, begin, ratio, duration, start, limits, period)

@@ -27,6 +27,7 @@ from ik_node.motion.tool_path.path import MAX_PATH_POSES
 from ik_node.motion.trajectory import MotionState
 from ik_node.node.arm_state import ArmState
 from ik_node.node.goal_conversion import GoalConversion
+from ik_node.node.goal_queue import POSE_NUMBER
 from ik_node.node.goal_status import GoalTask
 from ik_node.node.health import Health
 from ik_node.node.motion import Motion
@@ -138,7 +139,7 @@ class GoalStarter:
                             'are taken', Reason.PATH_INVALID)
 
         def attempt(number: int, T_base_tip: np.ndarray) -> None:
-            task.figures['pose_number'] = number
+            task.figures[POSE_NUMBER] = number
             task.goal, task.result = Goal(T_base_tip), None
             self._to_pose(task, robot)
 

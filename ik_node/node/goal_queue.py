@@ -30,8 +30,9 @@ START_GRACE_S = 2.0  # after the model arrived, in which goals wait for what is 
 STARTUP_REASONS = Reason.STATE_MISSING, Reason.STATE_INCOMPLETE, Reason.NO_LISTENER
 UNREACHABLE_REASONS = (
     Reason.OUT_OF_REACH, Reason.INNER_VOID, Reason.ORIENTATION_OUT_OF_REACH, Reason.BEYOND_LIMIT,
-    Reason.OTHER_BRANCH, Reason.NO_SOLUTION, Reason.NEAREST, Reason.COLLISION, Reason.DEADLINE,
-    Reason.PATH_INVALID, Reason.PATH_INTERRUPTED, Reason.TRAJECTORY_INVALID)
+    Reason.OTHER_BRANCH, Reason.NO_SOLUTION, Reason.NEAREST, Reason.COLLISION, Reason.TOO_HEAVY,
+    Reason.DEADLINE, Reason.PATH_INVALID, Reason.PATH_INTERRUPTED, Reason.TRAJECTORY_INVALID)
+POSE_NUMBER = 'pose_number'  # which of several poses, in the answer
 MAX_TOLD_REFUSALS = 5  # of the ways to do a goal
 
 Step = Callable[[], None]
@@ -186,6 +187,7 @@ class GoalQueue:
                 return
             if len(task.refusals) > 1:
                 reason, sentence = task.refusals[0][0], _none_of(task.refusals)
+                task.figures.pop(POSE_NUMBER, None)  # of the last that was tried
         self.end(task, GoalState.REJECTED if task.state is None else GoalState.FAILED, reason,
                  sentence)
 

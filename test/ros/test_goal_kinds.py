@@ -161,6 +161,7 @@ def test_the_first_pose_that_can_be_reached(system):
     known = len(system.trajectories)
     answer = go(far, below, *(far,) * 4)
     assert (answer['state'], answer['reason']) == ('rejected', 'OUT_OF_REACH')
+    assert 'pose_number' not in answer
     assert answer['message'].startswith('none of the 6 poses can be reached: 1: out of reach')
     assert answer['message'].count('; 2: ') == 1 and answer['message'].endswith('and 1 more')
     for count in (0, 51):
