@@ -17,12 +17,16 @@ from ik_node.kinematics.arm import forward_kinematics
 from ik_node.motion.limits import MotionLimits
 from ik_node.node.moveit_requests import MoveItRequests, RequestError, require_no_constraints
 from ik_node.node.robot import Robot
-from ik_node.ros.messages import joints_from_state
+from ik_node.ros.messages import joints_from_state, matrix_from_pose
 from ik_node.solver.goal import FREE_TOLERANCE_RAD, Goal
 from ik_node.text import quote
 
 STRAIGHT_PLANNER, ARC_PLANNER = 'LIN', 'CIRC'  # of the Pilz industrial motion planner
 ARC_POINT_NAME = 'interim'  # of the path constraint with a point on the arc
+WIDE_TOLERANCE_M, WIDE_TOLERANCE_RAD = 2e-3, 0.02  # from which on a tolerance is made use of
+MAX_ANGLE_RAD = 0.6  # of a tolerance; wider ones are aimed for exactly, or are free axes
+ANGLE_SHARE = 0.5  # of the cube of the widest angle, for what is neglected of their composition
+SAME_AXES = 1e-6  # of each entry of the rotation between two frames
 
 
 class WantedMotion(NamedTuple):
@@ -65,7 +69,8 @@ def read_request(requests: MoveItRequests, request: Any) -> WantedMotion:
     Read a moveit_msgs/MotionPlanRequest.
 
     Constraints that are not kept are refused.  The exact position and orientation is aimed for,
-    which is within each tolerance; an orientation tolerance of pi is a free axis.
+    which is within each tolerance; then, if it cannot be reached, what is within wide tolerances.
+    An orientation tolerance of pi is a free axis.
 
     Raises
     ------
@@ -85,8 +90,12 @@ def read_request(requests: MoveItRequests, request: Any) -> WantedMotion:
         require_no_constraints(request.path_constraints, ' of the path')
     if not request.goal_constraints:
         raise RequestError('INVALID_GOAL_CONSTRAINTS', 'the request has no goal constraints')
-    goals = [_goal(requests, robot, q_start, each) for each in request.goal_constraints]
     straight = request.planner_id == STRAIGHT_PLANNER
+    goals = []
+    for each in request.goal_constraints:
+        goals.append(_goal(requests, robot, q_start, each))
+        if not straight and through is None:
+            goals += _wider_goals(requests, robot, each, goals[-1])
     if (straight or through is not None) and not all(map(_is_pose, goals)):
         raise RequestError('INVALID_GOAL_CONSTRAINTS', 'a motion along a line or an arc needs '
                            'position and orientation of its end')
@@ -167,6 +176,60 @@ def _goal(requests: MoveItRequests, robot: Robot, q_start: np.ndarray,
     if positions and all(free):
         return Goal.position(T_base_tip[:3, 3])
     return Goal.pointing(T_base_tip) if free == [False, False, True] else Goal(T_base_tip)
+
+
+def _wider_goals(requests: MoveItRequests, robot: Robot, constraints: Any,
+                 exact: np.ndarray | Goal) -> list[Goal]:
+    """
+    Return the goal to come within the tolerances of constraints, if they are wide.
+
+    Its box is inside of theirs: a cube inside a sphere or a turned box, and angles about fixed
+    axes that are small enough whichever way MoveIt composes them.
+    """
+    if not _is_pose(exact) or not constraints.position_constraints:
+        return []
+    position, orientation = constraints.position_constraints[0], \
+        constraints.orientation_constraints[0]
+    if _offset(position).any() or not np.array_equal(
+            requests.tip_in_link(orientation.link_name, robot), np.eye(4)):
+        return []
+    angles = np.array([getattr(orientation, f'absolute_{axis}_axis_tolerance') for axis in 'xyz'])
+    if not ((angles >= 0.0) & (angles < MAX_ANGLE_RAD)).all():
+        return []
+    angles = inner_angles(angles)
+    box = _box_of(position.constraint_region, requests.frame(position.header, robot),
+                  exact.T_base_tip[:3, :3])
+    if not (box > WIDE_TOLERANCE_M).any() and not (angles > WIDE_TOLERANCE_RAD).any():
+        return []
+    return [Goal(exact.T_base_tip, (*box, *angles))]
+
+
+def inner_angles(tolerance: np.ndarray) -> np.ndarray:
+    """
+    Return tolerances (3,), rad, of a rotation vector that keep those of MoveIt's angles.
+
+    MoveIt composes the angles as Rx Ry Rz, or takes the rotation vector itself.  The two differ
+    by half the product of the others, and in the third order.
+    """
+    x, y, z = tolerance
+    others = np.array([y * z, x * z, x * y])
+    return np.maximum(0.0, tolerance - 0.5 * others - ANGLE_SHARE * max(tolerance)**3)
+
+
+def _box_of(region: Any, T_base_frame: np.ndarray, R: np.ndarray) -> np.ndarray:
+    """Return half the edges (3,), m, of a box in axes R that is inside of a region."""
+    shape, place = region.primitives[0], region.primitive_poses[0]
+    size = np.array(shape.dimensions, dtype=float)
+    if not np.isfinite(size).all() or (size < 0.0).any():
+        return np.zeros(3)
+    if shape.type == shape.SPHERE and len(size) == 1:
+        return np.full(3, size[0] / np.sqrt(3.0))
+    if shape.type == shape.BOX and len(size) == 3:
+        turned = R.T @ T_base_frame[:3, :3] @ matrix_from_pose(place)[:3, :3]
+        if np.abs(turned - np.eye(3)).max() < SAME_AXES:
+            return 0.5 * size
+        return np.full(3, 0.5 * size.min() / np.sqrt(3.0))
+    return np.zeros(3)
 
 
 def _position_goal(requests: MoveItRequests, robot: Robot, constraint: Any) -> Goal:

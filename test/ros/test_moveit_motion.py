@@ -3,7 +3,7 @@
 """plan_kinematic_path, compute_cartesian_path, move_action and execute_trajectory of MoveIt."""
 
 from action_msgs.msg import GoalStatus
-from harness import DATA, DOWN, latest, MODEL, off_line, pose, QUICK, READY, tip
+from harness import DATA, DOWN, FORWARD, latest, MODEL, off_line, pose, QUICK, READY, tip
 from moveit_kit import at, box, collision_object, msg, primitive, scene_of, srv, WHY_NOT
 import numpy as np
 import pinocchio as pin
@@ -219,6 +219,31 @@ def test_constraints_of_other_links_and_frames(moveit):
     assert np.abs(there.rotation - exact).max() > 1e-3
     assert code == 'SUCCESS' and there.rotation[2, 2] == pytest.approx(-1.0, abs=1e-9)
     assert there.translation == pytest.approx([0.4, 0.2, 0.4], abs=1e-5)
+
+
+def test_wide_tolerances_are_made_use_of(moveit):
+    """A pose 1 cm out of reach is planned to within the sphere, and turned as little as asked."""
+    far = pin.SE3(pin.Quaternion(np.array(FORWARD)).matrix(), np.array([1.0072, 0.0, 0.5]))
+    goal = pose_goal(far.translation, FORWARD)
+    assert moveit.plan(goal)[0] == 'NO_IK_SOLUTION'
+    goal.position_constraints[0].constraint_region.primitives = [
+        primitive(SolidPrimitive.SPHERE, 0.06)]
+    goal.orientation_constraints[0].absolute_x_axis_tolerance = 0.0
+    code, answer = moveit.plan(goal)
+    assert code == 'SUCCESS', answer.error_code.message
+    there = tip_at(positions(answer.trajectory)[1][-1])
+    assert 0.005 < np.linalg.norm(there.translation - far.translation) < 0.06
+    assert np.abs(pin.log3(far.rotation.T @ there.rotation)).max() < 1e-3 + 1e-6
+    goal.position_constraints[0].constraint_region.primitives = [
+        primitive(SolidPrimitive.BOX, 2e-3, 2e-3, 0.06)]  # in the axes of the base: too flat
+    assert moveit.plan(goal)[0] == 'NO_IK_SOLUTION'
+    # In the axes of the goal it reaches far enough, along the tool.
+    goal.position_constraints[0].constraint_region.primitive_poses[0].orientation = \
+        goal.orientation_constraints[0].orientation
+    code, answer = moveit.plan(goal)
+    there = tip_at(positions(answer.trajectory)[1][-1])
+    away = far.rotation.T @ (there.translation - far.translation)
+    assert code == 'SUCCESS' and np.abs(away[:2]).max() < 1e-3 + 1e-6 and abs(away[2]) < 0.03
 
 
 def test_lines_and_arcs_of_pilz(moveit):
