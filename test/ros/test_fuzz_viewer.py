@@ -78,11 +78,12 @@ GOOD = {
 
 
 def found():
-    """Return what was found before: a colour, a scale and a joint that are not finite."""
+    """Return what was found before: values that are not finite, and a name that comes twice."""
     painted, sized = marker(Marker.CUBE, 1), marker(Marker.SPHERE, 2)
     painted.color.r, painted.color.g, sized.scale.x = float('nan'), float('inf'), float('inf')
     return [('ik_node/markers', MarkerArray(markers=[painted, sized])),
-            ('ik_node/ghost', JointState(name=NAMES, position=[float('inf')] * 6))]
+            ('ik_node/ghost', JointState(name=NAMES, position=[float('inf')] * 6)),
+            ('ik_node/named_poses', DiagnosticArray(status=[values(joint_1='0.0')] * 2))]
 
 
 @pytest.mark.skipif(not CHROMIUM, reason='there is no Chromium')

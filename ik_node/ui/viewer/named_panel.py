@@ -40,7 +40,7 @@ class NamedPanel:
     def show(self, names: Sequence[str]) -> None:
         """Offer these names; the choice stays if it is among them."""
         chosen = self._choice.value
-        options = tuple(names) or (NO_CHOICE,)
+        options = tuple(dict.fromkeys(names)) or (NO_CHOICE,)  # a list takes no name twice
         if options != tuple(self._choice.options):
             self._choice.options = options
             self._choice.value = chosen if chosen in options else options[0]
