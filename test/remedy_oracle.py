@@ -12,30 +12,29 @@ CLOSE = 1e-5  # m and rad, of what is kept
 
 def least_shift(name, T, starts):
     """Return the least distance (m) at which the orientation of T is reached; inf if not found."""
-    def away(q):
-        return tip_pose(name, q)[:3, 3] - T[:3, 3]
-
-    def turned(q):
-        return pin.log3(tip_pose(name, q)[:3, :3] @ T[:3, :3].T)
-
-    def turned_slope(q):
-        R = tip_pose(name, q)[:3, :3] @ T[:3, :3].T
-        return pin.Jlog3(R) @ R.T @ tip_jacobian(name, q)[3:]
-    return _least(name, starts, away, lambda q: tip_jacobian(name, q)[:3], turned, turned_slope)
+    return _least(name, starts, *_offset(name, T), *_rotation(name, T))
 
 
 def least_turn(name, T, starts):
     """Return the least angle (rad) at which the position of T is reached; inf if not found."""
-    def away(q):
-        return tip_pose(name, q)[:3, 3] - T[:3, 3]
+    return _least(name, starts, *_rotation(name, T), *_offset(name, T))
 
+
+def _offset(name, T):
+    """Return the offset of the tip from T (m), and its Jacobian, as functions of q."""
+    return (lambda q: tip_pose(name, q)[:3, 3] - T[:3, 3],
+            lambda q: tip_jacobian(name, q)[:3])
+
+
+def _rotation(name, T):
+    """Return the rotation vector of the tip from T (rad), and its Jacobian, as functions of q."""
     def turned(q):
-        return pin.log3(tip_pose(name, q)[:3, :3] @ T[:3, :3].T)
+        return tip_pose(name, q)[:3, :3] @ T[:3, :3].T
 
-    def turned_slope(q):
-        R = tip_pose(name, q)[:3, :3] @ T[:3, :3].T
+    def slope(q):
+        R = turned(q)
         return pin.Jlog3(R) @ R.T @ tip_jacobian(name, q)[3:]
-    return _least(name, starts, turned, turned_slope, away, lambda q: tip_jacobian(name, q)[:3])
+    return lambda q: pin.log3(turned(q)), slope
 
 
 def _least(name, starts, small, small_slope, zero, zero_slope):

@@ -45,12 +45,14 @@ from ik_node.collision.parts import ConvexPart
 from ik_node.collision.scene import Scene, SceneObject
 from ik_node.errors import ParameterError
 from ik_node.kinematics.arguments import did_you_mean
+from ik_node.model.file_paths import read_limited
 from ik_node.model.mesh_files import resolve
 from ik_node.model.plain_yaml import read_plain_yaml
 from ik_node.se3 import pose, rotation_from_quaternion, rotation_from_rpy, rotation_log
 from ik_node.text import printable, quote, shown
 
 MAX_SCENE_BYTES = 16 * 2**20
+LONG_SCENE_ADVICE = 'put its shapes into mesh files'
 MAX_NORM_ERROR = 0.1  # of a quaternion, which is normalised
 PART_SHAPES = ('box', 'cylinder', 'sphere', 'capsule', 'plane', 'hull')
 OBJECT_SHAPES = (*PART_SHAPES, 'mesh', 'points', 'parts')
@@ -79,14 +81,10 @@ def read_scene(path: str | Path, base_link: str = '', links: Iterable[str] = (),
 
     """
     path = Path(path).expanduser()
-    try:
-        with path.open('rb') as file:
-            data = file.read(MAX_SCENE_BYTES + 1)
-    except (OSError, ValueError) as error:
-        raise ParameterError(f'cannot read the scene {quote(path, 300)}: '
-                             f'{getattr(error, "strerror", None) or error}') from None
+    what = f'the scene {quote(path, 300)}'
+    data = read_limited(path, what, MAX_SCENE_BYTES, LONG_SCENE_ADVICE)
     scene = Scene(base_link, links, tools)
-    _add_yaml(scene, data, f'the scene {quote(path, 300)}', path.parent, search_paths)
+    _add_yaml(scene, data, what, path.parent, search_paths)
     return scene
 
 
@@ -100,8 +98,12 @@ def scene_from_yaml(text: str, base_link: str = '', links: Iterable[str] = ()) -
         If an entry is not allowed; names the key.
 
     """
+    data = text.encode('utf-8', errors='replace')
+    if len(data) > MAX_SCENE_BYTES:
+        raise ParameterError(f'the scene has more than {MAX_SCENE_BYTES // 2**20} MiB; '
+                             f'{LONG_SCENE_ADVICE}')
     scene = Scene(base_link, links)
-    _add_yaml(scene, text.encode('utf-8', errors='replace'), 'the scene', None, ())
+    _add_yaml(scene, data, 'the scene', None, ())
     return scene
 
 
@@ -152,9 +154,6 @@ def scene_to_yaml(scene: Scene) -> str:
 def _add_yaml(scene: Scene, data: bytes, what: str, folder: Path | None,
               search_paths: Sequence[str | Path]) -> None:
     """Add the objects of a YAML text to a scene."""
-    if len(data) > MAX_SCENE_BYTES:
-        raise ParameterError(f'{what} has more than {MAX_SCENE_BYTES // 2**20} MiB; put its '
-                             'shapes into mesh files')
     entries = read_plain_yaml(data, what, 'objects', 'the id of each object to its shape')
     # Objects may touch others that are listed after them.
     for read in (partial(_add_entry, folder=folder, search_paths=search_paths), _allow):

@@ -36,7 +36,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-import stat
 from typing import Any
 
 import numpy as np
@@ -49,7 +48,7 @@ from ik_node.errors import ParameterError
 from ik_node.kinematics.arguments import did_you_mean
 from ik_node.kinematics.links import link_pose, path_between
 from ik_node.model.chain import Chain
-from ik_node.model.file_paths import file_of
+from ik_node.model.file_paths import file_of, read_limited
 from ik_node.model.named_poses import check_name
 from ik_node.model.plain_yaml import read_plain_yaml
 from ik_node.model.tool import tool_pose
@@ -119,19 +118,9 @@ def read_tools(path: str, tree: Tree, chain: Chain,
     what = f'the tools {quote(path, 300)}'
     try:
         file = file_of(path)
-        if not stat.S_ISREG(file.stat().st_mode):  # a pipe would block
-            raise ParameterError(f'cannot read {what}: it is no file; give the path of a YAML '
-                                 'file')
-        with file.open('rb') as opened:
-            data = opened.read(MAX_TOOLS_BYTES + 1)
     except LookupError as error:
         raise ParameterError(f'cannot read {what}: {error.args[0]}') from None
-    except (OSError, ValueError) as error:  # ValueError: a NUL character
-        raise ParameterError(f'cannot read {what}: '
-                             f'{getattr(error, "strerror", None) or error}') from None
-    if len(data) > MAX_TOOLS_BYTES:
-        raise ParameterError(f'{what} has more than {MAX_TOOLS_BYTES // 2**20} MiB; put shapes '
-                             'into mesh files')
+    data = read_limited(file, what, MAX_TOOLS_BYTES, 'put shapes into mesh files')
     return _tools(data, what, tree, chain, file.parent, search_paths)
 
 

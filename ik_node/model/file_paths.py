@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Files that are named by a path, file:// or package://, and how they are written."""
+"""Files that are named by a path, file:// or package://, and how they are read and written."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import re
 import stat
 from time import monotonic_ns
 
+from ik_node.errors import ParameterError
 from ik_node.text import quote
 
 NEW_FILE_MODE = 0o666  # less the umask
@@ -47,6 +48,45 @@ def file_of(path: str) -> Path:
             return share / rest
     raise LookupError(f'the package {quote(package)} is not in AMENT_PREFIX_PATH. Source the '
                       'workspace that has it, or give the path of the file')
+
+
+def read_limited(file: Path, what: str, max_bytes: int, advice: str = 'is it the right file?',
+                 missing: bytes | None = None) -> bytes:
+    """
+    Return what a YAML file has, which is no longer than `max_bytes`.
+
+    Parameters
+    ----------
+    file : Path
+    what : str
+        What the file is, for the sentences of errors.
+    max_bytes : int
+        Whole MiB.
+    advice : str
+        What to do if it is longer.
+    missing : bytes or None
+        Returned for a file that does not exist; None: that is an error.
+
+    Raises
+    ------
+    ParameterError
+        If it cannot be read, is too long, or is a folder or a pipe, which would block.
+
+    """
+    try:
+        if not stat.S_ISREG(file.stat().st_mode):
+            raise ParameterError(f'cannot read {what}: it is no file; give the path of a YAML '
+                                 'file')
+        with file.open('rb') as opened:
+            data = opened.read(max_bytes + 1)
+    except (OSError, ValueError) as error:  # ValueError: a NUL character
+        if isinstance(error, FileNotFoundError) and missing is not None:
+            return missing
+        raise ParameterError(f'cannot read {what}: '
+                             f'{getattr(error, "strerror", None) or error}') from None
+    if len(data) > max_bytes:
+        raise ParameterError(f'{what} has more than {max_bytes // 2**20} MiB; {advice}')
+    return data
 
 
 def replace_file(file: Path, data: bytes) -> None:

@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from math import isfinite
 import os
 from pathlib import Path
-import stat
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,7 @@ import yaml
 
 from ik_node.errors import ParameterError
 from ik_node.model.chain import Chain
-from ik_node.model.file_paths import file_of, replace_file
+from ik_node.model.file_paths import file_of, read_limited, replace_file
 from ik_node.model.plain_yaml import read_plain_yaml
 from ik_node.text import quote, shown
 
@@ -240,20 +239,7 @@ class NamedPosesFile:
 
         """
         what = f'the named poses {quote(self.path, 300)}'
-        try:
-            # Not a pipe, which would block.
-            if not stat.S_ISREG(self.path.stat().st_mode):
-                raise ParameterError(f'cannot read {what}: it is no file; give the path of a '
-                                     'YAML file')
-            with self.path.open('rb') as file:
-                data = file.read(MAX_POSES_BYTES + 1)
-        except FileNotFoundError:
-            return {}
-        except (OSError, ValueError) as error:  # ValueError: a NUL character
-            raise ParameterError(f'cannot read {what}: {_why(error)}') from None
-        if len(data) > MAX_POSES_BYTES:
-            raise ParameterError(f'{what} has more than {MAX_POSES_BYTES // 2**20} MiB; is it '
-                                 'the right file?')
+        data = read_limited(self.path, what, MAX_POSES_BYTES, missing=b'')
         return read_plain_yaml(data, what, POSES_KEY, 'the name of each pose to the positions of '
                                'its joints') if data.strip() else {}
 
@@ -291,8 +277,4 @@ class NamedPosesFile:
             replace_file(Path(os.path.realpath(self.path)), text.encode())
         except (OSError, ValueError) as error:
             raise ParameterError(f'cannot write the named poses {quote(self.path, 300)}: '
-                                 f'{_why(error)}') from None
-
-
-def _why(error: Exception) -> str:
-    return str(getattr(error, 'strerror', None) or error)
+                                 f'{getattr(error, "strerror", None) or error}') from None

@@ -35,13 +35,14 @@ import numpy as np
 
 from ik_node.errors import ParameterError
 from ik_node.model.chain import Chain
+from ik_node.model.file_paths import read_limited
 from ik_node.model.plain_yaml import read_plain_yaml
 from ik_node.share import share_file
 from ik_node.text import quote, shown
 
 PRESET_FOLDER = 'config/robots'
 PRESET_SUFFIX = '.yaml'
-MAX_PRESET_BYTES = 2**16
+MAX_PRESET_BYTES = 2**20
 TEXT_FIELDS = ('title', 'base_link', 'tip_link', 'controller', 'namespace', 'driver')
 FILE_FIELDS = ('package', 'file', 'apt', 'source')
 # The period of the vendor's controller, and a low speed to begin with.
@@ -175,13 +176,7 @@ def read_preset(name: str | Path) -> Preset:
                 'give the path of a YAML file of your own')
         path = _folder() / f'{name}{PRESET_SUFFIX}'
     what = f'the preset {quote(path, 300)}'
-    try:
-        with path.open('rb') as file:
-            data = file.read(MAX_PRESET_BYTES + 1)
-    except OSError as error:
-        raise ParameterError(f'cannot read {what}: {error.strerror}') from None
-    if len(data) > MAX_PRESET_BYTES:
-        raise ParameterError(f'{what} has more than {MAX_PRESET_BYTES} bytes')
+    data = read_limited(path, what, MAX_PRESET_BYTES)
     return _preset(path, what, read_plain_yaml(data, what, 'robot', 'fields to values'))
 
 

@@ -23,13 +23,12 @@ import json
 from math import isfinite
 import os
 from pathlib import Path
-import stat
 from typing import Any
 
 import numpy as np
 
 from ik_node.errors import ParameterError
-from ik_node.model.file_paths import replace_file
+from ik_node.model.file_paths import read_limited, replace_file
 from ik_node.model.named_poses import check_name
 from ik_node.model.plain_yaml import read_plain_yaml
 from ik_node.motion.timed_curve import averaged, kept_samples
@@ -214,18 +213,7 @@ class TaughtPath:
 
         """
         what = quote(path, 300)
-        try:
-            if not stat.S_ISREG(os.stat(path).st_mode):  # not a pipe, which would block
-                raise ParameterError(f'{what} is no file; give the path of a YAML file')
-            with open(path, 'rb') as file:
-                data = file.read(MAX_PATH_FILE_BYTES + 1)
-        except (OSError, ValueError) as error:  # ValueError: a NUL character
-            raise ParameterError(f'cannot read {what}: '
-                                 f'{getattr(error, "strerror", None) or error}') from None
-        if len(data) > MAX_PATH_FILE_BYTES:
-            raise ParameterError(f'{what} has more than {MAX_PATH_FILE_BYTES // 2**20} MiB; is '
-                                 'it the right file?')
-        return path_of(data, what)
+        return path_of(read_limited(Path(path), what, MAX_PATH_FILE_BYTES), what)
 
 
 def path_of(data: bytes, what: str) -> TaughtPath:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scenes from YAML, and back."""
 
+import os
 import re
 import textwrap
 
@@ -180,6 +181,9 @@ def test_files_that_are_refused(tmp_path, monkeypatch):
         read_scene(tmp_path / 'none.yaml')
     with pytest.raises(ParameterError, match='cannot read'):
         read_scene('a\0b')
+    os.mkfifo(tmp_path / 'pipe')
+    with pytest.raises(ParameterError, match='it is no file'):
+        read_scene(tmp_path / 'pipe')
     import trimesh
     path = tmp_path / 'in/scene.yaml'
     path.parent.mkdir()

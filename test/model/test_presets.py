@@ -171,7 +171,7 @@ def test_a_description_beside_the_preset(own, tmp_path):
     ('one_joint: 0.25', 'one_joint: 1.25', "has 1.25 for 'one_joint'; the URDF allows -1 to 1"),
     ('robot:', 'robots:', 'it must have one key, robot'),
     ('robot:', '\trobot:', 'is not plain YAML'),
-    ('title:', '# ' + 2**16 * 'x' + '\n  title:', 'has more than 65536 bytes')])
+    pytest.param('title:', '# ' + 2**20 * 'x' + '\n  title:', 'has more than 1 MiB', id='long')])
 def test_what_is_refused(own, old, new, words):
     """One sentence names the file, the fault, and what is allowed."""
     preset, package = own
