@@ -59,9 +59,11 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         preset = read_preset(value['robot'])
         tree = parse_urdf(description_text(preset))
         chain = make_chain(tree, preset.base_link, preset.tip_link)
-        controllers = parameter_file(controller_parameters(chain, preset.controller))
-        urdf = with_hardware(tree, chain, kind, preset.home_of(chain) or chain.middle,
-                             str(controllers), headless)
+        home = preset.home_of(chain) or chain.middle
+        controllers = parameter_file(controller_parameters(
+            chain, preset.controller, preset.controller_period))
+        urdf = with_hardware(tree, chain, kind, home, str(controllers), headless,
+                             preset.namespace)
     except IkNodeError as error:
         raise RuntimeError(f'robot:={value["robot"]}: {error}') from None
     description = {'robot_description': ParameterValue(urdf, value_type=str)}

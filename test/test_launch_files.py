@@ -29,7 +29,8 @@ PRESET = f'''robot:
   namespace: maker
   driver: none
   home: {{joint_6: 0.0, joint_5: 1.0, joint_4: 0.0, joint_3: -0.4, joint_2: 0.3, joint_1: 0.0}}
-  parameters: {{motion.velocity_scale: 0.2, motion.acceleration_limits: [3.0]}}
+  parameters: {{motion.velocity_scale: 0.2, controller_period: 0.002,
+               motion.acceleration_limits: [3.0]}}
 '''
 
 
@@ -178,6 +179,7 @@ def test_hardware(started, mine, hardware, executables, plugin):
     file = Path(words[words.index('--param-file') + 1])
     assert 'arm_controller' in words and 'joint_state_broadcaster' in words
     controllers = yaml.safe_load(file.read_text())
+    assert controllers['/**/controller_manager']['ros__parameters']['update_rate'] == 500
     assert controllers['/**/arm_controller']['ros__parameters']['joints'] == [
         f'joint_{k}' for k in range(1, 7)]
     included = {Path(location_of(action, context)).name:
@@ -190,3 +192,4 @@ def test_hardware(started, mine, hardware, executables, plugin):
     if hardware == 'gz':
         assert included['gz_sim.launch.py']['gz_args'] == '-r -s empty.sdf'
         assert f'<parameters>{file}</parameters>' in description['robot_description']
+        assert '<namespace>maker</namespace>' in description['robot_description']

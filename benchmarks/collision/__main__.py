@@ -178,6 +178,8 @@ def main() -> None:
     parser.add_argument('--arms', nargs='+', default=list(GOAL_ARMS), choices=GOAL_ARMS)
     parser.add_argument('--stream', action='store_true', help='time of the cycle of a stream')
     options = parser.parse_args()
+    if not (options.folders or options.goals or options.stream):
+        parser.error('give a folder, --goals or --stream')
     options.ompl = min(options.ompl, options.count)
     options.roboplan = min(options.roboplan, options.count)
     for folder in options.folders:

@@ -51,7 +51,7 @@ from ik_node.model.chain import Chain
 from ik_node.model.file_paths import file_of, read_limited
 from ik_node.model.named_poses import check_name
 from ik_node.model.plain_yaml import read_plain_yaml
-from ik_node.model.tool import tool_pose
+from ik_node.model.tool import check_center_of_mass, tool_pose
 from ik_node.model.urdf import Tree
 from ik_node.text import printable, quote, shown
 
@@ -181,8 +181,9 @@ def _tool(name: object, entry: Any, tree: Tree, chain: Chain, folder: Path | Non
     mass = float(finite_array(entry.get('mass', 0.0), (), 'mass (kg)'))
     if not 0.0 <= mass <= MAX_TOOL_MASS_KG:
         raise ParameterError(f'mass is {mass:g} kg; it must be 0 to {MAX_TOOL_MASS_KG:g} kg')
-    return Tool(name, link, T_link_tool, body, frozenset(touch), mass,
-                tuple((T_tip_link[:3, :3] @ centre + T_tip_link[:3, 3]).tolist()))
+    in_tip = tuple((T_tip_link[:3, :3] @ centre + T_tip_link[:3, 3]).tolist())
+    check_center_of_mass(in_tip)
+    return Tool(name, link, T_link_tool, body, frozenset(touch), mass, in_tip)
 
 
 def _link(name: object, tree: Tree, tip_link: str) -> str:

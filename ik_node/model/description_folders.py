@@ -47,7 +47,11 @@ def name_of(folder: Path) -> str | None:
 def _packages(folder: Path, levels: int) -> Iterator[Path]:
     """Yield a folder and those inside it, but none inside a package."""
     yield folder
-    if levels and not (folder / 'package.xml').is_file() and folder.is_dir():
-        for inside in sorted(folder.iterdir()):
-            if inside.is_dir() and not inside.name.startswith('.'):
-                yield from _packages(inside, levels - 1)
+    try:
+        inner = sorted(each for each in folder.iterdir()
+                       if each.is_dir() and not each.name.startswith('.')) \
+            if levels and not (folder / 'package.xml').is_file() and folder.is_dir() else []
+    except OSError:  # it may not be read
+        return
+    for inside in inner:
+        yield from _packages(inside, levels - 1)

@@ -40,7 +40,7 @@ def file_of(path: str) -> Path:
     if scheme == 'file':
         return Path('/' + rest.lstrip('/'))
     if scheme != 'package':
-        return Path(path).expanduser()
+        return Path(os.path.expanduser(path))  # leaves ~UNKNOWN_USER as it is
     package, _, rest = rest.partition('/')
     for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep):
         share = Path(prefix) / 'share' / package

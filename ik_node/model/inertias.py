@@ -68,7 +68,7 @@ def link_inertias(tree: Tree) -> dict[str, Inertia]:
     Raises
     ------
     UrdfError
-        If one is not of numbers, or cannot be: a negative mass, or moments that no body has.
+        If one is not of numbers, or cannot be: a negative mass, or negative moments.
 
     """
     found = {}

@@ -67,9 +67,8 @@ def description_text(preset: Preset, folders: Sequence[str | Path] = ()) -> str:
 
     Parameters
     ----------
-    preset : Preset
-    folders : sequence of paths
-        Folders that have the package of the description; they are searched first.
+    preset, folders
+        As for :func:`description_file`.
 
     Raises
     ------

@@ -27,8 +27,9 @@ Those of this package are in ``config/robots``; a file of one's own has the same
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
+import os
 from pathlib import Path
+import sys
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,6 @@ TEXT_FIELDS = ('title', 'base_link', 'tip_link', 'controller', 'namespace', 'dri
 FILE_FIELDS = ('package', 'file', 'apt', 'source')
 # The period of the vendor's controller, and a low speed to begin with.
 REAL_ONLY = ('controller_period', 'motion.velocity_scale')
-PLAIN_TYPES = (bool, int, float, str)  # of a parameter's value, or of the items of a list
 
 
 @dataclass(frozen=True)
@@ -123,6 +123,23 @@ class Preset:
         return {name: value for name, value in self.parameters.items()
                 if not (simulated and name in REAL_ONLY)}
 
+    @property
+    def controller_period(self) -> float:
+        """
+        Return the update period of the vendor's controller, s; 0 where it is not given.
+
+        Raises
+        ------
+        ParameterError
+            If it is no number from 0.
+
+        """
+        period = self.parameters.get('controller_period', 0.0)
+        if not _is_number(period) or period < 0.0:
+            raise ParameterError(f'{quote(self.path, 300)}: controller_period is '
+                                 f'{shown(period, 80)}; give s, 0 or more')
+        return float(period)
+
     def home_of(self, chain: Chain) -> list[float]:
         """
         Return the home posture in the order of a chain, (n,), rad or m; empty without one.
@@ -168,7 +185,7 @@ def read_preset(name: str | Path) -> Preset:
         If there is no such preset, or the file cannot be used.
 
     """
-    path = Path(name).expanduser()
+    path = Path(os.path.expanduser(name))  # leaves ~UNKNOWN_USER as it is
     if path.suffix not in ('.yaml', '.yml'):
         if str(name) not in preset_names():
             raise ParameterError(
@@ -192,14 +209,14 @@ def _preset(path: Path, what: str, fields: dict[Any, Any]) -> Preset:
     arguments = _mapping(what, 'xacro_arguments', source.get('xacro_arguments'))
     home = _mapping(what, 'home', fields.get('home'))
     for joint, position in home.items():
-        if isinstance(position, bool) or not isinstance(position, (int, float)) \
-                or not isfinite(position):
+        if not _is_number(position):
             raise ParameterError(f'{what}: home has {shown(position, 80)} for {quote(joint)}; '
                                  'give a number, rad or m')
     parameters = _mapping(what, 'parameters', fields.get('parameters'))
     for name, value in parameters.items():
         items = value if isinstance(value, list) else [value]
-        if not all(isinstance(item, PLAIN_TYPES) for item in items):
+        kinds = {'number' if _is_number(item) else type(item) for item in items}
+        if len(kinds) > 1 or not kinds <= {'number', str, bool}:
             raise ParameterError(f'{what}: the parameter {quote(name)} is {shown(value, 80)}; '
                                  'give a number, a text, true or false, or a list of one of them')
     texts = {name: _text(what, name, fields.get(name)) for name in TEXT_FIELDS}
@@ -209,14 +226,23 @@ def _preset(path: Path, what: str, fields: dict[Any, Any]) -> Preset:
     return Preset(
         path.stem, path, description=DescriptionSource(
             **files, xacro_arguments={
-                name: _argument(value) for name, value in arguments.items()}),
+                name: _argument(what, name, value) for name, value in arguments.items()}),
         home={name: float(position) for name, position in home.items()}, parameters=parameters,
         **texts)
 
 
-def _argument(value: object) -> str:
+def _argument(what: str, name: str, value: object) -> str:
     """Return a value as xacro is given it on the command line."""
+    if not isinstance(value, (str, bool)) and not _is_number(value):
+        raise ParameterError(f'{what}: the xacro argument {quote(name)} is {shown(value, 80)}; '
+                             'give a number, a text, true or false')
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _is_number(value: object) -> bool:
+    """Return whether a value is a number that a float can be."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) \
+        and abs(value) <= sys.float_info.max
 
 
 def _only_known(what: str, fields: dict[Any, Any], known: set[str]) -> None:

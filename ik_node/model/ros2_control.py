@@ -57,7 +57,7 @@ HARDWARE_KINDS = {
 
 
 def with_hardware(tree: Tree, chain: Chain, kind: str, q: Sequence[float],
-                  controllers_file: str, headless: bool = False) -> str:
+                  controllers_file: str, headless: bool = False, namespace: str = '') -> str:
     """
     Return URDF text with simulated hardware instead of the vendor's.
 
@@ -74,11 +74,13 @@ def with_hardware(tree: Tree, chain: Chain, kind: str, q: Sequence[float],
         Path of the parameters of the controller manager, which Gazebo starts itself.
     headless : bool
         No window of MuJoCo.
+    namespace : str
+        Of the controller manager, for Gazebo, which makes it.
 
     Raises
     ------
     UrdfError
-        If the description cannot be copied.
+        If the description cannot be copied, or has a link of the name of Gazebo's world.
 
     """
     root = _copy(tree)
@@ -103,13 +105,13 @@ def with_hardware(tree: Tree, chain: Chain, kind: str, q: Sequence[float],
             repr(float(start.get(joint.name, np.clip(0.0, joint.lower, joint.upper))))
         etree.SubElement(element, 'state_interface', name='velocity')
     if kind == 'gz':
-        _add_gazebo(root, tree, controllers_file)
+        _add_gazebo(root, tree, controllers_file, namespace)
     if kind == 'mujoco':
         _add_servos(root, tree, chain)
     return etree.tostring(root, encoding='unicode', pretty_print=True)
 
 
-def controller_parameters(chain: Chain, controller: str) -> dict[str, Any]:
+def controller_parameters(chain: Chain, controller: str, period: float = 0.0) -> dict[str, Any]:
     """
     Return the parameters of a controller manager, as a parameter file has them.
 
@@ -119,12 +121,14 @@ def controller_parameters(chain: Chain, controller: str) -> dict[str, Any]:
         The joints that the controller moves.
     controller : str
         Name of the joint_trajectory_controller; empty: DEFAULT_CONTROLLER.
+    period : float
+        Update period of the manager, s; 0: that of MANAGER_RATE_HZ.
 
     """
     name = controller or DEFAULT_CONTROLLER
     return {
         '/**/controller_manager': {'ros__parameters': {
-            'update_rate': MANAGER_RATE_HZ,
+            'update_rate': round(1.0 / period) if period > 0.0 else MANAGER_RATE_HZ,
             'joint_state_broadcaster': {'type': 'joint_state_broadcaster/JointStateBroadcaster'},
             name: {'type': 'joint_trajectory_controller/JointTrajectoryController'}}},
         f'/**/{name}': {'ros__parameters': {
@@ -144,8 +148,11 @@ def _copy(tree: Tree) -> etree._Element:
     return root
 
 
-def _add_gazebo(root: etree._Element, tree: Tree, controllers_file: str) -> None:
+def _add_gazebo(root: etree._Element, tree: Tree, controllers_file: str, namespace: str) -> None:
     """Add the plugin that has the controller manager, and fix the arm to the world."""
+    if tree.root != WORLD_LINK and WORLD_LINK in tree.links:
+        raise UrdfError(f'the link {WORLD_LINK!r} is not the root, as it is for Gazebo; give it '
+                        'another name')
     if tree.root != WORLD_LINK:
         etree.SubElement(root, 'link', name=WORLD_LINK)
         joint = etree.SubElement(root, 'joint', name=f'{WORLD_LINK}_fixed', type='fixed')
@@ -155,6 +162,8 @@ def _add_gazebo(root: etree._Element, tree: Tree, controllers_file: str) -> None
         etree.SubElement(root, 'gazebo'), 'plugin', filename='gz_ros2_control-system',
         name='gz_ros2_control::GazeboSimROS2ControlPlugin')
     etree.SubElement(plugin, 'parameters').text = controllers_file
+    if namespace:
+        etree.SubElement(etree.SubElement(plugin, 'ros'), 'namespace').text = namespace
 
 
 def _add_servos(root: etree._Element, tree: Tree, chain: Chain) -> None:
@@ -174,7 +183,9 @@ def _add_servos(root: etree._Element, tree: Tree, chain: Chain) -> None:
     for joint in tree.joints:
         if joint.name not in chain.joint_names:
             continue
-        effort = efforts.get(joint.name, 0.0) or UNKNOWN_EFFORT
+        effort = efforts.get(joint.name, 0.0)
+        if not 0.0 < effort < np.inf:
+            effort = UNKNOWN_EFFORT
         etree.SubElement(
             actuators, 'position', name=joint.name, joint=joint.name, dampratio='1.0',
             kp=f'{effort / SERVO_DEFLECTION:g}', forcerange=f'{-effort:g} {effort:g}')

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The pose of a tool from the numbers of parameters."""
+"""The pose and the centre of mass of a tool, from the numbers of parameters."""
 
 from __future__ import annotations
 
@@ -9,8 +9,33 @@ from collections.abc import Sequence
 import numpy as np
 
 from ik_node.errors import ParameterError
+from ik_node.model.chain import MAX_TOOL_LENGTH_M
 from ik_node.se3 import pose, rotation_from_rpy
 from ik_node.text import shown
+
+
+def check_center_of_mass(center_of_mass: Sequence[float]) -> None:
+    """
+    Refuse a centre of mass that is not three finite numbers, or is far from the tip link.
+
+    Parameters
+    ----------
+    center_of_mass : three float
+        Of a tool, in the tip link, m.
+
+    Raises
+    ------
+    ParameterError
+        If it is none, or further away than MAX_TOOL_LENGTH_M.
+
+    """
+    if len(center_of_mass) != 3 or not np.isfinite(center_of_mass).all():
+        raise ParameterError('tool.center_of_mass (x, y, z) needs three finite numbers, got '
+                             f'{shown(center_of_mass)}')
+    if max(map(abs, center_of_mass)) > MAX_TOOL_LENGTH_M:
+        raise ParameterError(f'tool.center_of_mass is {shown(list(center_of_mass))} m; at most '
+                             f'{MAX_TOOL_LENGTH_M:g} m are possible (are its units '
+                             'millimetres?)')
 
 
 def tool_pose(position: Sequence[float], orientation: Sequence[float]) -> np.ndarray:

@@ -14,6 +14,7 @@ from ik_node.errors import ParameterError, Reason, TrajectoryError
 from ik_node.kinematics.dynamics import ArmDynamics, STANDARD_GRAVITY
 from ik_node.model.chain import Chain
 from ik_node.model.inertias import point_mass
+from ik_node.model.tool import check_center_of_mass
 from ik_node.model.urdf import Tree
 from ik_node.motion.sampling import states_at
 from ik_node.motion.trajectory import Trajectory
@@ -23,6 +24,7 @@ TORQUE_PERIOD_S = 5e-3       # between the instants of a motion whose torques ar
 MAX_TORQUE_SAMPLES = 20_000  # of one motion; in a longer one they are further apart
 MAX_TORQUE_TRIES = 4         # motions planned for one, each slower than the one before
 USED_EFFORT_SHARE = 0.99     # of the limit, for which a slower motion is planned
+MAX_GRAVITY = 1_000.0        # m/s^2
 LEAST_TIME_SHARE = 0.05      # of the speed of a motion; it is not made slower than this
 
 Planned = TypeVar('Planned')
@@ -47,7 +49,7 @@ class TorqueOptions:
     Raises
     ------
     ParameterError
-        If the mass is negative, or there are not three finite numbers each.
+        If the mass is negative, there are not three finite numbers each, or they are too large.
 
     """
 
@@ -59,10 +61,13 @@ class TorqueOptions:
     def __post_init__(self) -> None:
         if not 0.0 <= self.mass < np.inf:
             raise ParameterError(f'tool.mass is {self.mass:g} kg; it must be 0 or more')
-        for name, values in (('tool.center_of_mass (x, y, z)', self.center_of_mass),
-                             ('motion.gravity (x, y, z)', self.gravity)):
-            if len(values) != 3 or not np.isfinite(values).all():
-                raise ParameterError(f'{name} needs three finite numbers, got {shown(values)}')
+        check_center_of_mass(self.center_of_mass)
+        if len(self.gravity) != 3 or not np.isfinite(self.gravity).all():
+            raise ParameterError('motion.gravity (x, y, z) needs three finite numbers, got '
+                                 f'{shown(self.gravity)}')
+        if np.abs(self.gravity).max() > MAX_GRAVITY:
+            raise ParameterError(f'motion.gravity is {shown(list(self.gravity))} m/s^2; at most '
+                                 f'{MAX_GRAVITY:g} are possible')
 
 
 @dataclass(frozen=True, eq=False)

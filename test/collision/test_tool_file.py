@@ -105,6 +105,7 @@ def test_its_shape_moves_with_the_link():
     ('{shapes: [{mesh: nothing.stl}]}', "mesh 'nothing.stl'"),
     ('{mass: -1}', 'mass is -1 kg; it must be 0 to 10000 kg'),
     ('{mass: heavy}', r'mass \(kg\) must be numbers'),
+    ('{mass: 2, center_of_mass: [0, 0, 50]}', 'at most 10 m .*millimetres'),
     ('{center_of_mass: [1]}', r'center_of_mass \(x, y, z\) must be 3 numbers'),
     ('{shapes: [{sphere: 1}], padding: -1}', 'the padding of the tool is .*0 or more')])
 @pytest.mark.fault('parameters', 'a file with a tool that cannot be',

@@ -166,9 +166,13 @@ def test_a_description_beside_the_preset(own, tmp_path):
     ('one_joint: 0.25', 'one_joint: .nan', "home has nan for 'one_joint'; give a number"),
     ('{one_joint: 0.25, base_joint: -0.5}', '[0.25]', 'home is .*; it must map names'),
     ('velocity_scale: 0.2', 'velocity_scale: {a: 1}', "the parameter 'motion.velocity_scale' is"),
+    ('tall: true', 'tall: [1, 2]', "the xacro argument 'tall' is"),
     ('file: urdf/arm.urdf.xacro, ', '', 'description has no file'),
     ('one_joint: 0.25, ', '', "the home of .* has no position of ..one_joint.."),
     ('one_joint: 0.25', 'one_joint: 1.25', "has 1.25 for 'one_joint'; the URDF allows -1 to 1"),
+    ('velocity_scale: 0.2', 'velocity_scale: .nan', "'motion.velocity_scale' is nan"),
+    ('velocity_scale: 0.2', 'velocity_scale: [1, a]', "the parameter 'motion.velocity_scale' is"),
+    pytest.param('one_joint: 0.25', f'one_joint: 1{400 * "0"}', 'give a number', id='large'),
     ('robot:', 'robots:', 'it must have one key, robot'),
     ('robot:', '\trobot:', 'is not plain YAML'),
     pytest.param('title:', '# ' + 2**20 * 'x' + '\n  title:', 'has more than 1 MiB', id='long')])
@@ -191,4 +195,8 @@ def test_what_holds_only_for_the_real_arm():
     preset = read_preset('ur5e')
     assert preset.parameters_for(simulated=False) == preset.parameters
     assert preset.parameters_for(simulated=True) == {}
-    assert preset.parameters['controller_period'] == 0.002
+    assert preset.controller_period == preset.parameters['controller_period'] == 0.002
+    others = [each for each in map(read_preset, preset_names())
+              if 'motion.acceleration_limits' in each.parameters]
+    assert others and all(each.parameters_for(simulated=True)['motion.acceleration_limits']
+                          == each.parameters['motion.acceleration_limits'] for each in others)

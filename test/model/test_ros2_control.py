@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import ik_node
+from ik_node.errors import UrdfError
 from ik_node.model.chain import make_chain
 from ik_node.model.presets import read_preset
 from ik_node.model.ros2_control import controller_parameters, HARDWARE_KINDS, with_hardware
@@ -71,6 +72,12 @@ def test_gazebo_starts_the_controllers_and_holds_the_arm(vendor):
     tree = parse_urdf(VENDOR.replace('"foot"', '"world"'))
     text = with_hardware(tree, make_chain(tree, 'world', 'two'), 'gz', START, '/tmp/c.yaml')
     assert text.count('<link name="world"/>') == 1 and 'world_fixed' not in text
+    assert root.find('gazebo/plugin/ros') is None
+    text = with_hardware(*vendor, 'gz', START, '/tmp/controllers.yaml', namespace='lbr')
+    assert ElementTree.fromstring(text).findtext('gazebo/plugin/ros/namespace') == 'lbr'
+    tree = parse_urdf(VENDOR.replace('"two"', '"world"'))
+    with pytest.raises(UrdfError, match="link 'world' is not the root"):
+        with_hardware(tree, make_chain(tree, 'foot', 'world'), 'gz', START, '/tmp/c.yaml')
 
 
 def test_controllers(vendor):
