@@ -323,6 +323,9 @@ class Arm:
             if begin.exception is not None:
                 goal.finish(begin.result, begin.exception)
                 return
+            if goal.cancel_asked:
+                goal.finish(error=ClientError('cancelled before the motion along the path began'))
+                return
             try:
                 self._send('joint_path', joint_path_message(path), goal)
             except ClientError as error:

@@ -205,6 +205,8 @@ class GoalHandle(Handle[Answer]):
         Of the goals of the node: 'pose', 'joints', 'path', ...
     latest : Answer or None
         The latest answer: that it was accepted, or the final one.
+    cancel_asked : bool
+        Whether it was cancelled before it had a final answer.
 
     """
 
@@ -213,6 +215,7 @@ class GoalHandle(Handle[Answer]):
     def __init__(self, connection: HandleOwner, kind: str) -> None:
         self.kind = kind
         self.latest: Answer | None = None
+        self.cancel_asked = False
         super().__init__(connection, f'the goal ({kind})')
 
     @property
@@ -234,6 +237,7 @@ class GoalHandle(Handle[Answer]):
         """
         if self.done:
             return False
+        self.cancel_asked = True
         self._connection.trigger('stop')
         return True
 

@@ -17,6 +17,7 @@ from ik_node.motion.joint_path import plan_joint_path
 from ik_node.motion.limits import MotionLimits, TipLimits
 from ik_node.motion.point_to_point import plan_point_to_point, plan_stop
 from ik_node.motion.start_state import StartState
+from ik_node.motion.tip_way import passing_times
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.tool_path.path import ToolPath
 from ik_node.motion.tool_path.plan import plan_path
@@ -210,11 +211,8 @@ def _along(solver: Solver, start: StartState, group: list[SequencedMotion],
 def _passed(solver: Solver, trajectory: Trajectory, group: list[SequencedMotion]) -> np.ndarray:
     """Return the times (k,), s, at which the tip is nearest to the end of each motion."""
     tips = np.array([forward_kinematics(solver.chain, q)[:3, 3] for q in trajectory.q])
-    ends, k = [], 0
-    for motion in group[:-1]:
-        k += int(np.linalg.norm(tips[k:] - motion.goal.T_base_tip[:3, 3], axis=1).argmin())
-        ends.append(trajectory.times[k])
-    return np.array([*ends, trajectory.duration])
+    return passing_times(trajectory.times, tips,
+                         np.array([motion.goal.T_base_tip[:3, 3] for motion in group]))
 
 
 def _tightest(limits: Sequence[MotionLimits]) -> MotionLimits:

@@ -24,6 +24,8 @@ FIRST_CHANGE_S = 0.1       # duration of the change from one rate to the other, 
 CHANGE_GROWTH = 1.4        # from one try to the next
 MAX_CHANGE_S = 3.0
 LATEST_BEGIN_S = 1.5       # after the splice, at which the change is tried to begin
+HIGHEST_RATE_SHARE = 0.95  # of the rate at which a limit is reached, the highest that is tried
+RATE_RATIOS = 4            # that are tried at least, where there are trials enough
 NEARER_RATE_SHARE = 0.8    # of the change of the rate, from one that is tried to the next
 LEAST_CHANGE = 0.05        # of the rate, below which it is not worth while
 MAX_RATE_TRIALS = 40
@@ -85,14 +87,18 @@ def plan_path_rate(chain: Chain, active: Trajectory, start: StartState, ratio: f
         raise TrajectoryError('where the controller is on the motion is not known')
     splice, error, trials = start.elapsed + start.splice_time, None, 0
     if ratio > 1.0:
-        ratio = min(ratio, highest_rate(chain, active, splice, limits))
+        highest = highest_rate(chain, active, splice, limits)
+        # Exactly there a limit is reached, and nothing is left for the change.
+        ratio = min(ratio, max(HIGHEST_RATE_SHARE * highest, min(highest, 1.0)))
     most = int(np.clip(MAX_TRIED_POINTS // len(active.times), MIN_RATE_TRIALS, MAX_RATE_TRIALS))
+    each = max(most // RATE_RATIOS, MIN_RATE_TRIALS)
     while abs(ratio - 1.0) > LEAST_CHANGE and trials < most:
+        end = min(trials + each, most)
         for begin in path_begins(active, splice):
             if begin > splice + LATEST_BEGIN_S:
                 break
             duration = FIRST_CHANGE_S
-            while duration < MAX_CHANGE_S and trials < most:
+            while duration < MAX_CHANGE_S and trials < end:
                 trials += 1
                 try:
                     trajectory = _changed(active, begin, ratio, duration, start, limits, period)

@@ -44,9 +44,10 @@ class TipWay:
 
 def passing_times(times: np.ndarray, positions: np.ndarray, points: np.ndarray) -> np.ndarray:
     """
-    Return when (k,), s, something passes nearest to each of some points, in their order.
+    Return when (k,), s, something passes some points, in their order.
 
-    The last of them is passed at the end.
+    The last of them is passed at the end.  The sum of the distances is the least that this order
+    has, so that a place that is passed several times is told apart by the points between.
 
     Parameters
     ----------
@@ -57,10 +58,12 @@ def passing_times(times: np.ndarray, positions: np.ndarray, points: np.ndarray) 
     points : (k, d) array
 
     """
-    first, passed = 0, []
-    for point in points:
-        away = np.linalg.norm(positions[first:] - point, axis=1)
-        first += int(away.argmin())
-        passed.append(times[first])
-    passed[-1] = times[-1]
-    return np.array(passed)
+    # The least sum up to each point, if it is passed at an instant (k, m).
+    sums, before = np.empty((len(points), len(times))), np.zeros(len(times))
+    for k, point in enumerate(points):
+        sums[k] = before + np.linalg.norm(positions - point, axis=1)
+        before = np.minimum.accumulate(sums[k])
+    passed = np.full(len(points), len(times) - 1)
+    for k in range(len(points) - 2, -1, -1):
+        passed[k] = sums[k, :passed[k + 1] + 1].argmin()
+    return times[passed]

@@ -25,6 +25,7 @@ MAX_TORQUE_SAMPLES = 20_000  # of one motion; in a longer one they are further a
 MAX_TORQUE_TRIES = 4         # motions planned for one, each slower than the one before
 USED_EFFORT_SHARE = 0.99     # of the limit, for which a slower motion is planned
 MAX_GRAVITY = 1_000.0        # m/s^2
+USED_ROOM_SHARE = 0.5        # of what holding leaves, if that is less than is kept free
 LEAST_TIME_SHARE = 0.05      # of the speed of a motion; it is not made slower than this
 
 Planned = TypeVar('Planned')
@@ -185,7 +186,8 @@ class TorqueLimits:
         excess = np.abs(holding + moving) - self.effort
         if excess.max() <= 0.0:
             return 1.0, 0
-        room = np.maximum(USED_EFFORT_SHARE * self.effort - np.sign(moving) * holding, 0.0)
+        room = self.effort - np.sign(moving) * holding
+        room = np.maximum(room - (1.0 - USED_EFFORT_SHARE) * self.effort, USED_ROOM_SHARE * room)
         with np.errstate(divide='ignore', invalid='ignore'):
             shares = np.where(excess > 0.0, room / np.abs(moving), 1.0)
         row, k = np.unravel_index(shares.argmin(), shares.shape)

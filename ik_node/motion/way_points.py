@@ -81,6 +81,8 @@ class WayPoints:
         away = np.abs(q - q_start)
         if away.max() <= SAME_WAY_POINT:
             raise PathError('the arm is at all way points already', Reason.ALREADY_THERE, 1.0)
+        if count == 1 and self.times is not None and self.times[0] == 0.0:
+            raise PathError(f'{self._label(0)} has the time 0; give it a time')
         joint = int(away[0].argmax())
         if self.times is not None and self.times[0] == 0.0 and away[0, joint] > start_tolerance:
             raise PathError(f'{self._label(0)} has the time 0, but '

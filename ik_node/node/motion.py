@@ -545,11 +545,12 @@ class Motion:
         """
         robot, task = self._holder.robot, self._goals.current
         if robot is None or task is None or not robot.moves or task.paused is not None \
-                or task.sent is None or task.kind in (STREAM_KIND, JOG_KIND):
+                or task.kind in (STREAM_KIND, JOG_KIND) or robot.course is None \
+                or robot.course.trajectory is not task.sent:  # a ramp, or an earlier goal's
             return
         ratio = robot.settings.speed / task.speed
         planners = [self._rate_plan(task, robot, ratio)]
-        if task.replan is not None:
+        if task.replan is not None and task.limits is None:  # else at the speed of its request
             planners.insert(0 if ratio > 1.0 else 1, task.replan)
         why: list[str] = []
         for planner in planners:
@@ -567,15 +568,23 @@ class Motion:
     def _rate_plan(self, task: GoalTask, robot: Robot, ratio: float) -> Plan:
         """Return the planner of the rest of the present motion at another speed."""
         course, settings = robot.course, robot.settings
+        highest = ratio
         # On the way to a lower speed the arm is still faster than that.
         limits = replace(settings.planning, velocity=settings.limits.velocity)
 
         def plan(departure: StartState) -> Trajectory:
             if robot.course is not course:  # asked for again, because it was not joined
                 raise TrajectoryError('the motion whose speed was changed is not known any more')
-            changed = within_torques(robot, task, lambda share: settings.made(RateCall(
-                departure, course.trajectory, share * ratio, limits, settings.sample_period),
-                task.calls), _trajectory_of)
+
+            def at(share: float) -> PathRate:
+                nonlocal highest
+                changed = settings.made(RateCall(departure, course.trajectory, share * highest,
+                                                 limits, settings.sample_period), task.calls)
+                if share == 1.0:
+                    highest = changed.ratio  # which may be less than was wanted
+                return changed
+
+            changed = within_torques(robot, task, at, _trajectory_of)
             task.speed *= changed.ratio
             return changed.trajectory
 
@@ -602,8 +611,10 @@ class Motion:
                 trajectory = self._send(plan(departure), robot, departure, at,
                                         robot.settings.limits, in_time)
                 break
-            except Late:
+            except (Late, IkNodeError) as error:
                 task.speed = speed
+                if not isinstance(error, Late):
+                    raise
         else:
             raise TrajectoryError('it was planned too late')
         self._sent_for, task.sent = task, trajectory
@@ -729,6 +740,12 @@ class Motion:
             stay open then.
 
         """
+        done = self._to_rest()
+        self._goals.dismiss(GoalState.STOPPED, reason, f'{sentence}; {done}')
+        return done
+
+    def _to_rest(self) -> str:
+        """Ramp down the motion; return a description.  Raises as :meth:`stop`."""
         done = 'nothing moves'
         robot = self._holder.robot
         current = self._goals.current
@@ -742,19 +759,24 @@ class Motion:
                 if current is None or not current.ends_alone:
                     raise
                 done = f'it comes to rest by itself; there is no faster ramp, because: {error}'
-        self._goals.dismiss(GoalState.STOPPED, reason, f'{sentence}; {done}')
         return done
 
     def cancel(self, task: GoalTask, sentence: str) -> None:
         """End one goal: the arm comes to rest if it moves for it; others are left alone."""
+        if task.final:
+            return
+        done = 'before it began'
         if self._goals.current is task:
-            self.stop_if_possible(sentence)
-        elif not task.final:
-            self._goals.end(task, GoalState.STOPPED, Reason.STOPPED,
-                            f'{sentence} before it began')
+            try:
+                done = self._to_rest()
+            except IkNodeError as error:
+                self._node.get_logger().error(
+                    f'{sentence}, but the arm cannot be stopped: {error}')
+                return
+        self._goals.end(task, GoalState.STOPPED, Reason.STOPPED, f'{sentence}; {done}')
 
     def stop_if_possible(self, sentence: str) -> None:
-        """Do the same for somebody who gets no answer; log why not, if it cannot be done."""
+        """Stop for somebody who gets no answer; log why not, if it cannot be done."""
         try:
             self.stop(Reason.STOPPED, sentence)
         except IkNodeError as error:

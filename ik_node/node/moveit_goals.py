@@ -225,7 +225,10 @@ def _box_of(region: Any, T_base_frame: np.ndarray, R: np.ndarray) -> np.ndarray:
     if shape.type == shape.SPHERE and len(size) == 1:
         return np.full(3, size[0] / np.sqrt(3.0))
     if shape.type == shape.BOX and len(size) == 3:
-        turned = R.T @ T_base_frame[:3, :3] @ matrix_from_pose(place)[:3, :3]
+        try:
+            turned = R.T @ T_base_frame[:3, :3] @ matrix_from_pose(place)[:3, :3]
+        except GoalError:  # its orientation is not set
+            turned = np.zeros((3, 3))
         if np.abs(turned - np.eye(3)).max() < SAME_AXES:
             return 0.5 * size
         return np.full(3, 0.5 * size.min() / np.sqrt(3.0))

@@ -286,22 +286,22 @@ class MoveItMotion:
 
     def _start_motion(self, wanted: WantedMotion, task: GoalTask, robot: Robot) -> None:
         """Begin the motion to the first goal to which there is one."""
+        begin, *task.alternatives = [partial(self._begin_to, wanted, goal, task)
+                                     for goal in wanted.goals]
+        begin()
+
+    def _begin_to(self, wanted: WantedMotion, goal: np.ndarray | Goal, task: GoalTask) -> None:
+        robot = self._holder.require()
         if robot is not wanted.robot:
             raise GoalError('the robot description has changed; send the goal again',
                             Reason.MODEL_MISSING)
-        for k, goal in enumerate(wanted.goals, 1):
-            try:
-                if wanted.follows_path(goal):
-                    self._motion.along(task, self._way(wanted, goal))
-                elif isinstance(goal, Goal):
-                    self._starter.to_goal(goal, task, robot)
-                else:
-                    task.q_goal = goal
-                    self._motion.to_joints(task)
-                return
-            except IkNodeError:
-                if k == len(wanted.goals):
-                    raise
+        if wanted.follows_path(goal):
+            self._motion.along(task, self._way(wanted, goal))
+        elif isinstance(goal, Goal):
+            self._starter.to_goal(goal, task, robot)
+        else:
+            task.q_goal = goal
+            self._motion.to_joints(task)
 
     def _on_execute(self, handle: ServerGoalHandle) -> None:
         """Check a trajectory that was planned before, and send it."""

@@ -130,8 +130,9 @@ class PoseActions:
     def _through_poses(self, request: Any, task: GoalTask, robot: Robot) -> np.ndarray:
         poses = getattr(request.poses, 'goals', request.poses)  # jazzy: without a header
         path = Path(poses=poses, header=poses[0].header) if poses else Path()
+        points = self._targets.path(path, robot)[:, :3, 3]
         self._starter.begin['path'](path, task, robot)
-        return self._targets.path(path, robot)[:, :3, 3]
+        return points
 
     def _on_cancel(self, handle: ServerGoalHandle) -> None:
         """Bring the arm to rest, if it moves for this goal."""

@@ -319,8 +319,7 @@ class RemedySearch:
                 q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return a shorter change that is free, in a direction beside that of `vector`."""
         for angle in SLIGHT_TURNS_RAD:
-            while self._goes_on():
-                length = np.linalg.norm(vector)
+            while (length := np.linalg.norm(vector)) > MIN_REMEDY and self._goes_on():
                 ahead = vector / length
                 aside = np.linalg.svd(ahead[None])[2][1:]
                 around = np.linspace(0.0, 2.0 * pi, 6, endpoint=False)
@@ -433,15 +432,14 @@ class RemedySearch:
         """Return the least max_jump with which the goal can be reached."""
         solver = self._solver
         farther = self._other_solver(solver.chain, max_jump=inf)
-        found = [float(np.abs(turn - posture.seed).max())
-                 for posture in farther.solve_all(self._goal, self._query.seed)
+        postures = farther.solve_all(self._goal, self._query.seed)
+        found = [float(np.abs(turn - posture.seed).max()) for posture in postures
                  for turn in posture.turns[:1]]
         if not found:
             return None
         least, most = solver.options.max_jump, min(found)
         if leaves_freedom(self._query):
-            start = np.array([posture.q for posture in farther.solve_all(
-                self._goal, self._query.seed)])
+            start = np.array([posture.q for posture in postures])
             for _ in range(HALVING_ROUNDS):
                 middle = 0.5 * (least + most)
                 if not self._goes_on():

@@ -99,6 +99,22 @@ def test_no_faster_than_the_limits():
         assert 'jerk' in str(error)
 
 
+@pytest.mark.parametrize('ratio', [2.4, 2.6, 8.0])
+def test_as_fast_as_it_can_be(ratio):
+    """More than the limits allow is asked for: it becomes nearly as fast as they do."""
+    chain = robots.chain('six_axis_arm')
+    ones = np.ones(chain.n)
+    limits = MotionLimits(chain.lower, chain.upper, chain.velocity, 15.0 * ones, 300.0 * ones)
+    q, q_goal = robots.random_postures(chain, 2, 3)
+    active = plan_point_to_point(
+        chain.joint_names, StartState.from_state(MotionState.at_rest(q)), q_goal,
+        limits.slowed(0.4), 0.1)
+    start = StartState.from_motion(active, 0.15 * active.duration, LOOK_AHEAD_S)
+    fast, reached = plan_path_rate(chain, active, start, ratio, limits, PERIOD)
+    assert 1.5 < reached <= ratio and sound(fast, limits)
+    assert fast.duration < 0.8 * (active.duration - start.elapsed)
+
+
 def test_the_tip_keeps_its_speed():
     """By Pinocchio's Jacobian: as fast as the tip may be, not as fast as is wanted."""
     chain, active = motion('six_axis_arm', np.random.default_rng(9))

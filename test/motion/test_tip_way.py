@@ -10,7 +10,7 @@ import robots
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.point_to_point import plan_point_to_point
 from ik_node.motion.start_state import StartState
-from ik_node.motion.tip_way import TipWay
+from ik_node.motion.tip_way import passing_times, TipWay
 from ik_node.motion.trajectory import MotionState
 
 START, GOAL = np.array([0.0, 0.3, -0.4, 0.0, 1.0, 0.0]), np.array([1.2, 0.6, -0.1, 0.5, 0.4, 2.0])
@@ -63,3 +63,14 @@ def test_when_points_are_passed(trajectory):
     passed = way.passed_at(np.array([*points, points[-1]]))
     assert passed[:3] == pytest.approx(wanted, abs=PERIOD)
     assert passed[3] == trajectory.duration
+
+
+@pytest.mark.parametrize(('points', 'expected'), [
+    ([1, 0, 1, 0], [2.0, 4.0, 6.0, 8.0]), ([0.5, 1, 0, 0.5, 1, 0.5, 0], [1, 2, 4, 5, 6, 7, 8]),
+    ([1, 1, 0, 1, 0], [2, 2, 4, 6, 8])])
+def test_places_that_are_passed_again(points, expected):
+    """There and back twice, 2 s each way: each visit is the one that the order says."""
+    times = np.linspace(0.0, 8.0, 200)
+    positions = np.abs((times + 2.0) % 4.0 - 2.0)[:, None] / 2.0
+    found = passing_times(times, positions, np.array(points, dtype=float)[:, None])
+    assert np.allclose(found, expected, atol=0.05)

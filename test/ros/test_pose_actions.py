@@ -188,7 +188,7 @@ def test_cancel_is_of_one_goal(arm, to_pose, through_poses):
     waiting = through_poses.begin(poses=long)
     waiting.cancel_goal_async()
     status, sentence = through_poses.end(waiting)
-    assert status == CANCELED and 'before it began' in sentence
+    assert status == CANCELED and '; before it began' in sentence
     assert to_pose.end(moving)[0] == SUCCEEDED
     wait_for_finals(arm, ('pose', 'stopped', 'STOPPED'), ('path', 'stopped', 'STOPPED'),
                     ('pose', 'reached', 'REACHED'))

@@ -146,8 +146,8 @@ def _motion_within(spline: Spline, grid: Spline, rows: LimitRows, boxes: BoxFilt
         averaging.pass_in_time(grid.s, x, sum(boxes), motion)
         if not motion.time[-1] <= MAX_PATH_POINTS * period:
             raise PathError(f'the motion along the path would take {motion.time[-1]:.3g} s; at '
-                            f'most {MAX_PATH_POINTS * period:.3g} s are planned at once; let the '
-                            'tip be faster, or send the path in parts')
+                            f'most {MAX_PATH_POINTS * period:.3g} s are planned at once; let it '
+                            'be faster, or send it in parts')
         samples = 0.5 * period, SAMPLE_OFFSETS[k % len(SAMPLE_OFFSETS)]
         slowdown = _slowdown(pacing.lower_where_exceeded(motion, boxes, spline, rows, samples,
                                                          constraints))

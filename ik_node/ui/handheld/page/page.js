@@ -43,7 +43,9 @@ function connect() {
 }
 
 function send(message) {
-  if (socket.readyState !== WebSocket.OPEN || socket.bufferedAmount > MAX_WAITING_BYTES)
+  // A stop is never left out: it waits its turn.
+  if (socket.readyState !== WebSocket.OPEN
+      || (message.type !== 'stop' && socket.bufferedAmount > MAX_WAITING_BYTES))
     return false;
   socket.send(JSON.stringify(message));
   return true;
