@@ -20,12 +20,12 @@ from ik_node.motion.start_state import StartState
 from ik_node.motion.trajectory import Trajectory
 from ik_node.motion.validate import require_jerk, validate
 
-FIRST_CHANGE_S = 0.1       # duration of the change from one rate to the other, first try
-CHANGE_GROWTH = 1.4        # from one try to the next
-MAX_CHANGE_S = 3.0
+FIRST_CHANGE_S = 0.2       # duration of the change from one rate to the other, shortest tried
+CHANGE_GROWTH = 1.9        # from one that is tried to the next
+CHANGE_DURATIONS = 5       # that are tried
 LATEST_BEGIN_S = 1.5       # after the splice, at which the change is tried to begin
 HIGHEST_RATE_SHARE = 0.95  # of the rate at which a limit is reached, the highest that is tried
-RATE_RATIOS = 4            # that are tried at least, where there are trials enough
+RATE_RATIOS = 2            # that are tried at least, where there are trials enough
 NEARER_RATE_SHARE = 0.8    # of the change of the rate, from one that is tried to the next
 LEAST_CHANGE = 0.05        # of the rate, below which it is not worth while
 MAX_RATE_TRIALS = 40
@@ -92,24 +92,23 @@ def plan_path_rate(chain: Chain, active: Trajectory, start: StartState, ratio: f
         ratio = min(ratio, max(HIGHEST_RATE_SHARE * highest, min(highest, 1.0)))
     most = int(np.clip(MAX_TRIED_POINTS // len(active.times), MIN_RATE_TRIALS, MAX_RATE_TRIALS))
     each = max(most // RATE_RATIOS, MIN_RATE_TRIALS)
+    durations = FIRST_CHANGE_S * CHANGE_GROWTH**np.arange(CHANGE_DURATIONS)
+    # The earliest in force first.
+    changes = sorted(((begin, duration) for begin in path_begins(active, splice)
+                      for duration in durations.tolist() if begin <= splice + LATEST_BEGIN_S),
+                     key=sum)
     while abs(ratio - 1.0) > LEAST_CHANGE and trials < most:
-        end = min(trials + each, most)
-        for begin in path_begins(active, splice):
-            if begin > splice + LATEST_BEGIN_S:
-                break
-            duration = FIRST_CHANGE_S
-            while duration < MAX_CHANGE_S and trials < end:
-                trials += 1
-                try:
-                    trajectory = _changed(active, begin, ratio, duration, start, limits, period)
-                    validate(trajectory, limits)
-                    require_jerk(trajectory, limits)
-                    if ratio > 1.0:
-                        require_tip_speed(chain, limits.tip, trajectory)
-                    return PathRate(trajectory, ratio)
-                except TrajectoryError as this:
-                    error = this
-                duration *= CHANGE_GROWTH
+        for begin, duration in changes[:min(each, most - trials)]:
+            trials += 1
+            try:
+                trajectory = _changed(active, begin, ratio, duration, start, limits, period)
+                validate(trajectory, limits)
+                require_jerk(trajectory, limits)
+                if ratio > 1.0:
+                    require_tip_speed(chain, limits.tip, trajectory)
+                return PathRate(trajectory, ratio)
+            except TrajectoryError as this:
+                error = this
         ratio = 1.0 + NEARER_RATE_SHARE * (ratio - 1.0)
     error = error or 'it is as fast as it may be'
     raise TrajectoryError(f'its speed cannot be changed within the limits: {error}')

@@ -194,6 +194,21 @@ def test_cancel_is_of_one_goal(arm, to_pose, through_poses):
                     ('pose', 'reached', 'REACHED'))
 
 
+def test_cancel_of_the_motion_under_way(arm, to_pose, through_poses):
+    """A goal that is planned meanwhile goes on, from where the arm comes to rest."""
+    arm.change('/ik_node', motion__velocity_scale=0.1)
+    moving = to_pose.begin(pose=to(THERE))
+    arm.wait(lambda: to_pose.told, what='feedback')
+    waiting = through_poses.begin(poses=[to([0.0, 1e-4 * k, 0.0]) for k in range(1, 2001)])
+    moving.cancel_goal_async()
+    status, sentence = to_pose.end(moving)
+    assert status == CANCELED, sentence
+    arm.change('/ik_node', motion__velocity_scale=1.0)
+    status, sentence = through_poses.end(waiting)
+    assert status == SUCCEEDED, sentence
+    wait_for_finals(arm, ('pose', 'stopped', 'STOPPED'), ('path', 'reached', 'REACHED'))
+
+
 def test_superseded_and_paused(arm, to_pose):
     """A newer goal aborts it; while it is paused the time that is left stands still."""
     arm.change('/ik_node', motion__velocity_scale=0.08)
