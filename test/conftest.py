@@ -9,6 +9,7 @@ Hypothesis draws the same examples every time; others with ``--hypothesis-profil
 import gc
 import os
 from pathlib import Path
+import signal
 
 from hypothesis import settings
 import pytest
@@ -27,6 +28,8 @@ LONGEST_FIRST = tuple(f'ros/test_{name}.py' for name in (
 # Programs under test must not know that `make test` or pytest's readline started them.
 for name in ('MAKELEVEL', 'MAKEFLAGS', 'MFLAGS', 'COLUMNS', 'LINES'):
     os.environ.pop(name, None)
+# A shell starts what it runs in the background, such as `make test &`, deaf to Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 # There Python finds what keeps their trajectories, for test/ros/recorded.py.
 PYTHON_PATH = os.pathsep.join(
     [str(HERE / 'ros/recording'), *filter(None, [os.environ.get('PYTHONPATH')])])
