@@ -30,13 +30,19 @@ demo: $(VENV)/.demo
 WORKERS ?= 5
 REAL_TIME_WORKERS ?= 4
 PYTEST := $(BIN)/python -m pytest
-test: $(VENV)/.test
+test: $(VENV)/.test .build/messages/.built
 ifdef ARGS
 	@$(PYTEST) $(ARGS)
 else
 	@$(PYTEST) -n $(WORKERS) --dist loadfile -m "not real_time" && \
 	  $(PYTEST) -n $(REAL_TIME_WORKERS) --dist loadfile -m real_time test/ros
 endif
+
+# Messages of ROS packages that are not on PyPI; without a compiler the tests that need them are skipped.
+.build/messages/.built: scripts/build_messages.py test/interfaces.yaml $(VENV)/.test
+	@echo "==> building messages that are not on PyPI, for tests, once; this takes a minute"
+	@$(BIN)/python scripts/build_messages.py --prefix $(@D) && touch $@ || \
+	  echo "tests that need them are skipped"
 
 # Which lines of the library its tests reach; the nodes run as processes of their own and do not count.
 coverage: $(VENV)/.test

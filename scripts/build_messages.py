@@ -3,26 +3,29 @@
 """
 Build the message packages that tests need and that are not on PyPI, for this environment.
 
-The definitions are found on this machine, none is downloaded: a folder that has them as ROS
-packages, ``moveit_msgs/msg/*.msg`` and so on, such as ``/opt/ros/jazzy/share``::
+What they consist of is in ``test/interfaces.yaml``; packages that Python finds already are left
+out.  `make test` calls this once.  Definitions that are on the machine are taken instead from a
+folder that has them as ROS packages, ``moveit_msgs/msg/*.msg`` and so on::
 
     .venv/bin/python scripts/build_messages.py --definitions /opt/ros/jazzy/share
-    PYTHONPATH=.build/messages .venv/bin/python -m pytest test/ros/test_moveit_scene.py
 
-What the environment has already is taken from there.  The generators are those of the
-environment; the C and C++ code that they make is compiled by ``CC`` and ``CXX``, by default gcc
-and g++, which need the headers of Python.  The packages are usable from Python with Fast DDS;
-headers and CMake files for others are not made.
+The packages that these need are taken from the environment, and so are the generators.  The C and
+C++ code that they make is compiled by ``CC`` and ``CXX``, by default gcc and g++, which need the
+headers of Python.  The packages are usable from Python with Fast DDS; headers and CMake files for
+others are not made.
 """
 
 from __future__ import annotations
 
 import argparse
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import find_spec
 import io
 import json
+from multiprocessing import get_context
 import os
 from pathlib import Path
 import shlex
@@ -45,40 +48,29 @@ from rosidl_cli.command.helpers import generate_visibility_control_file
 from rosidl_generator_c import generate_c as generate_structs
 from rosidl_generator_py import generate_py
 from rosidl_generator_type_description import generate_type_hash
+import rosidl_parser.parser
 from rosidl_typesupport_c import generate_c as generate_dispatch
 from rosidl_typesupport_fastrtps_c import generate_typesupport_fastrtps_c
 from rosidl_typesupport_introspection_c import generate_c as generate_introspection
+import yaml
 
-DEFINITIONS_VARIABLE = 'IK_NODE_MESSAGE_DEFINITIONS'
+INTERFACES_FILE = Path(__file__).parents[1] / 'test/interfaces.yaml'
 DEFAULT_PREFIX = '.build/messages'
-# What tests need; what these consist of is built as well.
-NEEDED_INTERFACES = (
-    'control_msgs/action/ExecuteMotionPrimitiveSequence',
-    'control_msgs/action/FollowJointTrajectory',
-    'control_msgs/action/GripperCommand',
-    'control_msgs/msg/JointJog',
-    'moveit_msgs/action/ExecuteTrajectory',
-    'moveit_msgs/action/MoveGroup',
-    'moveit_msgs/msg/PlanningScene',
-    'moveit_msgs/srv/ApplyPlanningScene',
-    'moveit_msgs/srv/GetCartesianPath',
-    'moveit_msgs/srv/GetMotionPlan',
-    'moveit_msgs/srv/GetPlanningScene',
-    'moveit_msgs/srv/GetPositionFK',
-    'moveit_msgs/srv/GetPositionIK',
-    'moveit_msgs/srv/ServoCommandType',
-    'nav2_msgs/action/NavigateThroughPoses',
-    'nav2_msgs/action/NavigateToPose')
 TYPE_SUPPORTS = 'rosidl_typesupport_fastrtps_c', 'rosidl_typesupport_introspection_c'
 VISIBILITY_TEMPLATES = 'rosidl_generator_c', *TYPE_SUPPORTS
-COMPILER_FLAGS = '-O1', '-fPIC', '-w'
+COMPILER_FLAGS = '-O0', '-fPIC', '-w'
 RUNTIME_LIBRARIES = (
     'rosidl_runtime_c', 'rosidl_typesupport_c', 'rosidl_typesupport_fastrtps_c',
     'rosidl_typesupport_fastrtps_cpp', 'rosidl_typesupport_introspection_c', 'rcutils', 'rmw',
     ':libfastcdr.so.2')
-# Of each package, in the order in which they are linked.
-LIBRARY_ENDINGS = (
-    'rosidl_generator_c', *TYPE_SUPPORTS, 'rosidl_typesupport_c', 'rosidl_generator_py')
+PYTHON_GENERATOR = 'rosidl_generator_py'
+# Of each library of a package, in the order in which they are linked; and their options.
+GENERATORS = {
+    'rosidl_generator_c': (generate_structs,),
+    'rosidl_typesupport_fastrtps_c': (generate_typesupport_fastrtps_c,),
+    'rosidl_typesupport_introspection_c': (generate_introspection,),
+    'rosidl_typesupport_c': (generate_dispatch, TYPE_SUPPORTS),
+    PYTHON_GENERATOR: (generate_py, ['rosidl_typesupport_c'])}
 ENVIRONMENT = Path(sys.prefix)
 DESCRIPTIONS_FOLDER = 'descriptions'  # of the build: IDL files, and types with their hashes
 
@@ -108,6 +100,26 @@ class Package:
 
 
 # ---- what is to be built ------------------------------------------------------
+
+def needed_interfaces() -> list[str]:
+    """Return the names of the interfaces that tests need, 'control_msgs/msg/JointJog'."""
+    return [f'{package}/{name}' for package, interfaces in _table().items()
+            for name in interfaces]
+
+
+def write_definitions(folder: Path) -> None:
+    """Write what the table says into the files that ROS packages have."""
+    for package, interfaces in _table().items():
+        for name, parts in interfaces.items():
+            file = folder / package / f'{name}.{name.split("/")[0]}'
+            file.parent.mkdir(parents=True, exist_ok=True)
+            parts = parts if isinstance(parts, list) else [parts]
+            file.write_text('\n---\n'.join(part.replace(', ', '\n') for part in parts) + '\n')
+
+
+def _table() -> dict[str, dict[str, str | list[str]]]:
+    return yaml.safe_load(INTERFACES_FILE.read_text())
+
 
 def in_environment(package: str) -> bool:
     """Return whether the environment has a package with its definitions."""
@@ -190,57 +202,96 @@ def environment_needs(package: str) -> set[str]:
 
 # ---- code ---------------------------------------------------------------------
 
-def generate(package: Package, definitions: Path, build: Path, prefix: Path,
-             built: list[str]) -> dict[str, list[str]]:
-    """Generate the code of a package; return the files by the library for which they are."""
-    source, described = definitions / package.name, build / DESCRIPTIONS_FOLDER / package.name
-    tuples = []
-    for interface in package.interfaces:
-        file = Path(interface)
-        with redirect_stdout(io.StringIO()):
-            convert_to_idl(source, package.name, file.with_suffix('.' + file.parts[0]), described)
-        tuples.append(f'{described}:{interface}.idl')
-    arguments = described / 'arguments.json'
+@dataclass(frozen=True)
+class Build:
+    """
+    Where the code of one package is made, and of what.
 
-    def given(generator: str, folder: Path | None = None) -> str:
-        """Write what a generator is told; its files go where no other generator's are."""
+    Attributes
+    ----------
+    package : Package
+    definitions, folder, prefix : Path
+        Of all packages: their definitions, what is made on the way, and what is left of it.
+    built : tuple of str
+        The packages that are built before it, of which it may need some.
+
+    """
+
+    package: Package
+    definitions: Path
+    folder: Path
+    prefix: Path
+    built: tuple[str, ...]
+
+    @property
+    def described(self) -> Path:
+        """Return the folder of the IDL files of the package, and of the hashes of its types."""
+        return self.folder / DESCRIPTIONS_FOLDER / self.package.name
+
+    def describe(self) -> None:
+        """Make the IDL files and the hashes, of which all else is made."""
+        package = self.package
+        for interface in package.interfaces:
+            file = Path(interface)
+            with redirect_stdout(io.StringIO()):
+                convert_to_idl(self.definitions / package.name, package.name,
+                               file.with_suffix('.' + file.parts[0]), self.described)
+        generate_type_hash(self._arguments('rosidl_generator_type_description', self.described))
+        for generator in VISIBILITY_TEMPLATES:
+            name = f'{generator}__visibility_control.h'
+            generate_visibility_control_file(
+                package_name=package.name,
+                output_path=self.folder / generator / package.name / 'msg' / name,
+                template_path=ENVIRONMENT / 'share' / generator / 'resource' / f'{name}.in')
+        modules = self.prefix / package.name
+        shutil.rmtree(modules, ignore_errors=True)
+        modules.mkdir(parents=True)
+        (modules / '__init__.py').touch()
+
+    def generate(self, generator: str) -> list[str]:
+        """Generate the code of one library; return the files that are to be compiled."""
+        generate, *options = GENERATORS[generator]
+        files = generate(self._arguments(
+            generator, self.prefix / self.package.name if generator == PYTHON_GENERATOR else
+            self.folder / generator / self.package.name), *options)
+        return [file for file in files if file.endswith(('.c', '.cpp'))]
+
+    def _arguments(self, generator: str, folder: Path) -> str:
+        """Write what a generator is told, and return where."""
+        package, arguments = self.package, self.described / f'{generator}.arguments.json'
         arguments.write_text(json.dumps({
-            'package_name': package.name, 'idl_tuples': tuples,
-            'output_dir': str(folder or build / generator / package.name),
+            'package_name': package.name,
+            'idl_tuples': [f'{self.described}:{each}.idl' for each in package.interfaces],
+            'output_dir': str(folder),
             'template_dir': str(ENVIRONMENT / 'share' / generator / 'resource'),
             'target_dependencies': [], 'ros_interface_dependencies': [],
-            'ros_interface_files': [str(source / f'{each}.{each.split("/")[0]}')
-                                    for each in package.interfaces],
+            'ros_interface_files': [
+                str(self.definitions / package.name / f'{each}.{each.split("/")[0]}')
+                for each in package.interfaces],
             'include_paths': [f'{need}:' + str(
-                build / DESCRIPTIONS_FOLDER / need if need in built
+                self.folder / DESCRIPTIONS_FOLDER / need if need in self.built
                 else ENVIRONMENT / 'share' / need) for need in sorted(package.needs)],
-            **({'type_description_tuples': [f'{each}.idl:{described / each}.json'
+            **({'type_description_tuples': [f'{each}.idl:{self.described / each}.json'
                                             for each in package.interfaces]}
                if generator == 'rosidl_generator_c' else {})}))
         return str(arguments)
 
-    for generator in VISIBILITY_TEMPLATES:
-        name = f'{generator}__visibility_control.h'
-        generate_visibility_control_file(
-            package_name=package.name,
-            output_path=build / generator / package.name / 'msg' / name,
-            template_path=ENVIRONMENT / 'share' / generator / 'resource' / f'{name}.in')
-    modules = prefix / package.name
-    shutil.rmtree(modules, ignore_errors=True)
-    modules.mkdir(parents=True)
-    generate_type_hash(given('rosidl_generator_type_description', described))
-    made = {
-        'rosidl_generator_c': generate_structs(given('rosidl_generator_c')),
-        'rosidl_typesupport_fastrtps_c': generate_typesupport_fastrtps_c(
-            given('rosidl_typesupport_fastrtps_c')),
-        'rosidl_typesupport_introspection_c': generate_introspection(
-            given('rosidl_typesupport_introspection_c')),
-        'rosidl_typesupport_c': generate_dispatch(given('rosidl_typesupport_c'), TYPE_SUPPORTS),
-        'rosidl_generator_py': generate_py(given('rosidl_generator_py', modules),
-                                           ['rosidl_typesupport_c'])}
-    (modules / '__init__.py').touch()
-    return {ending: [file for file in files if file.endswith(('.c', '.cpp'))]
-            for ending, files in made.items()}
+
+def generate_all(builds: list[Build]) -> list[dict[str, list[str]]]:
+    """
+    Generate the code of packages by several processes.
+
+    Returns for each package the files of each library.
+    """
+    # The generators of a package read the same files; what one has read, the others know.
+    rosidl_parser.parser.get_ast_from_idl_string = cache(
+        rosidl_parser.parser.get_ast_from_idl_string)
+    for build in builds:
+        build.describe()
+    with ProcessPoolExecutor(mp_context=get_context('fork')) as pool:
+        made = [{name: pool.submit(build.generate, name) for name in GENERATORS}
+                for build in builds]
+        return [{name: files.result() for name, files in each.items()} for each in made]
 
 
 # ---- libraries ----------------------------------------------------------------
@@ -256,38 +307,54 @@ def run(command: list[str]) -> None:
         raise BuildError(f'{shlex.join(command)}\n{done.stderr[:2000]}')
 
 
-def compile_package(package: Package, sources: dict[str, list[str]], build: Path,
-                    prefix: Path) -> None:
+def joined(files: list[str]) -> list[Path]:
+    """Return fewer files, which include those of a folder together: that compiles faster."""
+    folders: dict[Path, list[Path]] = {}
+    for file in map(Path, files):
+        # Descriptions of types define the same names as others do.
+        key = file if file.stem.endswith('__description') else file.parent / f'all{file.suffix}'
+        folders.setdefault(key, []).append(file)
+    for whole, parts in folders.items():
+        if parts != [whole]:
+            whole.write_text(''.join(f'#include "{part}"\n' for part in parts))
+    return [*folders]
+
+
+def compile_package(build: Build, sources: dict[str, list[str]]) -> None:
     """Compile the code of a package to its libraries, and to the module that Python loads."""
-    includes = [*(f'-I{folder}' for folder in build.iterdir()), f'-I{np.get_include()}',
+    package, prefix = build.package, build.prefix
+    includes = [*(f'-I{folder}' for folder in build.folder.iterdir()), f'-I{np.get_include()}',
                 f'-I{sysconfig.get_path("include")}',
                 f'-I{ENVIRONMENT / "include"}',  # of Fast CDR
                 *(f'-I{path}' for path in sorted((ENVIRONMENT / 'include').iterdir()))]
 
-    def compiled(file: str) -> str:
-        compiler = compiler_of('CC', 'gcc') if file.endswith('.c') else compiler_of('CXX', 'g++')
-        run([*compiler, *COMPILER_FLAGS, *includes, '-c', file, '-o', f'{file}.o'])
-        return f'{file}.o'
+    def compiled(file: Path) -> Path:
+        made = file.with_name(f'{file.name}.o')
+        run([*(compiler_of('CC', 'gcc') if file.suffix == '.c' else compiler_of('CXX', 'g++')),
+             *COMPILER_FLAGS, *includes, '-c', str(file), '-o', str(made)])
+        return made
 
+    module = Path(sources[PYTHON_GENERATOR].pop())  # its entry point
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        objects = {ending: [*pool.map(compiled, files)] for ending, files in sources.items()}
-    module = objects['rosidl_generator_py'].pop()  # its entry point
+        entry = pool.submit(compiled, module)
+        objects = {ending: [pool.submit(compiled, file) for file in joined(files)]
+                   for ending, files in sources.items()}
     folders = prefix / 'lib', ENVIRONMENT / 'lib'
     folders[0].mkdir(parents=True, exist_ok=True)
     link = [*compiler_of('CXX', 'g++'), '-shared', '-Wl,--no-as-needed',
             *(f'-L{folder}' for folder in folders), *(f'-Wl,-rpath,{each}' for each in folders)]
     libraries = [f'-l{name}' for name in RUNTIME_LIBRARIES]
     libraries += [f'-l{need}__{ending}' for need in sorted(package.needs)
-                  for ending in LIBRARY_ENDINGS]
-    for ending in LIBRARY_ENDINGS:
+                  for ending in GENERATORS]
+    for ending in GENERATORS:
         name = f'lib{package.name}__{ending}.so'
-        run([*link, f'-Wl,-soname,{name}', '-o', str(folders[0] / name), *objects[ending],
-             *libraries])
+        run([*link, f'-Wl,-soname,{name}', '-o', str(folders[0] / name),
+             *(str(part.result()) for part in objects[ending]), *libraries])
         libraries.append(f'-l:{name}')
     suffix = sysconfig.get_config_var('EXT_SUFFIX')
     run([*link, '-o', str(
         prefix / package.name / f'{package.name}_s__rosidl_typesupport_c{suffix}'),
-        module, *libraries])
+        str(entry.result()), *libraries])
 
 
 def compiler_of(variable: str, default: str) -> list[str]:
@@ -299,32 +366,32 @@ def main() -> None:
     """Build, and say where the packages are."""
     parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
     parser.add_argument('--definitions', type=Path,
-                        default=os.environ.get(DEFINITIONS_VARIABLE),
-                        help=f'folder with ROS packages (default: ${DEFINITIONS_VARIABLE})')
+                        help='folder with ROS packages, instead of test/interfaces.yaml')
     parser.add_argument('--prefix', type=Path, default=Path(DEFAULT_PREFIX),
                         help='where the packages go, to be named by PYTHONPATH')
     parser.add_argument('interfaces', nargs='*', metavar='PACKAGE/KIND/NAME',
                         help='instead of those that the tests need')
     options = parser.parse_args()
-    if options.definitions is None:
-        parser.error(f'give --definitions, or set {DEFINITIONS_VARIABLE}')
-    definitions, prefix = options.definitions.resolve(), options.prefix.resolve()
-    wanted = options.interfaces or [
-        name for name in NEEDED_INTERFACES if (definitions / name.split('/')[0]).is_dir()]
-    if not wanted:
-        parser.error(f'{definitions} has none of the packages that the tests need: '
-                     + ', '.join(sorted({name.split('/')[0] for name in NEEDED_INTERFACES})))
-    start = monotonic()
+    prefix, start = options.prefix.resolve(), monotonic()
+    wanted = options.interfaces or [name for name in needed_interfaces()
+                                    if find_spec(name.split('/')[0]) is None]
     try:
-        packages = packages_to_build(
-            definitions, [name for name in wanted if not in_environment(name.split('/')[0])])
-        built: list[str] = []
         with TemporaryDirectory() as folder:
-            for package in packages:
-                sources = generate(package, definitions, Path(folder), prefix, built)
-                compile_package(package, sources, Path(folder), prefix)
-                built.append(package.name)
-                print(f'{package.name}: {len(package.interfaces)} interfaces')
+            definitions = options.definitions or Path(folder, 'definitions')
+            if options.definitions is None:
+                write_definitions(definitions)
+            packages = packages_to_build(definitions.resolve(), wanted)
+            names = tuple(package.name for package in packages)
+            builds = [Build(package, definitions.resolve(), Path(folder), prefix, names[:k])
+                      for k, package in enumerate(packages)]
+            try:
+                for build, sources in zip(builds, generate_all(builds)):
+                    compile_package(build, sources)
+                    print(f'{build.package.name}: {len(build.package.interfaces)} interfaces')
+            except BaseException:
+                for name in names:  # half of a package would be found by Python
+                    shutil.rmtree(prefix / name, ignore_errors=True)
+                raise
     except BuildError as error:
         sys.exit(str(error))
     print(f'built in {monotonic() - start:.0f} s; use them with PYTHONPATH={prefix}')

@@ -10,6 +10,7 @@ import gc
 import os
 from pathlib import Path
 import signal
+import sys
 
 from hypothesis import settings
 import pytest
@@ -23,16 +24,20 @@ LONGEST_FIRST = tuple(f'ros/test_{name}.py' for name in (
     'stream_takeover', 'stream_commands', 'position_output', 'collisions', 'fault_process',
     'start_and_end', 'fault_graph', 'send_goal', 'goal_kinds', 'fault_clock', 'scene_topics',
     'handheld', 'motion', 'parameters', 'fault_restart', 'sim_start', 'soak', 'live_parameters',
-    'goal_order', 'fault_states', 'health', 'fuzz_viewer', 'fuzz_messages', 'interactive_goal'))
+    'goal_order', 'moveit_motion', 'moveit_scene', 'moveit_kinematics', 'action', 'fault_states',
+    'health', 'fuzz_viewer', 'fuzz_messages', 'interactive_goal'))
 
 # Programs under test must not know that `make test` or pytest's readline started them.
 for name in ('MAKELEVEL', 'MAKEFLAGS', 'MFLAGS', 'COLUMNS', 'LINES'):
     os.environ.pop(name, None)
 # A shell starts what it runs in the background, such as `make test &`, deaf to Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-# There Python finds what keeps their trajectories, for test/ros/recorded.py.
+# There Python finds what keeps their trajectories, for test/ros/recorded.py, and last the messages
+# that scripts/build_messages.py builds.
+MESSAGES = str(HERE.parent / '.build/messages')
 PYTHON_PATH = os.pathsep.join(
-    [str(HERE / 'ros/recording'), *filter(None, [os.environ.get('PYTHONPATH')])])
+    [str(HERE / 'ros/recording'), *filter(None, [os.environ.get('PYTHONPATH')]), MESSAGES])
+sys.path.append(MESSAGES)
 
 settings.register_profile('same', derandomize=True)
 settings.register_profile('explore', derandomize=False, print_blob=True)

@@ -22,9 +22,9 @@ HEAD = """\
 
 What was made to go wrong, what happens then, and the test that shows it. Tests in `test/ros` do it
 to real processes over DDS, but for a few that call one part of a node; the others are without ROS.
-A test "with" a package is skipped where that is not installed: control_msgs, moveit_msgs, tf2_ros
-and interactive_markers come with ROS 2, and are not on PyPI. Made from the marks of the tests by
-`python test/faults.py`.
+A test "with" a package is skipped where that is missing: tf2_ros and interactive_markers come with
+ROS 2, and are not on PyPI; messages of control_msgs, moveit_msgs and nav2_msgs are built for the
+tests. Made from the marks of the tests by `python test/faults.py`.
 """
 
 

@@ -632,7 +632,7 @@ class Motion:
         if task.attempts < MAX_PLANS and (late := self.look_whether_late(robot, q)):
             # The late trajectory would cause a step; a new one replaces it.
             task.figures['late_s'] = f'{late:.3f}'
-            self.begin(task, plan, detour)
+            self._goals.attempt(task, lambda: self.begin(task, plan, detour))
             return
         verdict = monitor.observe(monotonic() - robot.course.began, q, age)
         if verdict is None:
@@ -643,7 +643,7 @@ class Motion:
             self._node.get_logger().warning(
                 f'goal {task.number}: {verdict.sentence} Sending it again')
             robot.lose_course()
-            self.begin(task, plan, detour)
+            self._goals.attempt(task, lambda: self.begin(task, plan, detour))
             return
         self._note_measured_error(task, robot, q)
         if verdict.reason is Reason.REACHED and task.interruption is not None:

@@ -52,6 +52,7 @@ DOWN = tuple(pin.Quaternion(pin.rpy.rpyToMatrix(math.pi, 0.0, 0.0)).coeffs())
 FORWARD = tuple(pin.Quaternion(pin.rpy.rpyToMatrix(0.0, math.pi / 2, 0.0)).coeffs())
 FIRST_DDS_PORT, PORTS_PER_DOMAIN = 7400, 250  # of domain 0; DDSI-RTPS 2.5, 9.6.2.3
 UDP_TABLES = Path('/proc/net/udp'), Path('/proc/net/udp6')
+NOT_BUILT = 'its messages are missing: see scripts/build_messages.py'
 LOCKS = []  # open files, whose locks end with this process
 PROGRAM = 'from ik_node.entry import {name}; {name}()'
 READY = [0.0, 0.3, -0.4, 0.0, 1.0, 0.0]  # a posture of ARM away from singularities

@@ -3,15 +3,13 @@
 """MoveIt's messages and services, as tests of them send and see them."""
 
 from geometry_msgs.msg import Point
-from harness import pose
+from harness import NOT_BUILT, pose
 import numpy as np
 import pytest
 from shape_msgs.msg import Mesh, MeshTriangle, SolidPrimitive
 
-WHY_NOT = ('moveit_msgs is not installed: it is part of ROS 2, and not on PyPI; '
-           'scripts/build_messages.py builds it from its definitions')
-msg = pytest.importorskip('moveit_msgs.msg', reason=WHY_NOT)
-srv = pytest.importorskip('moveit_msgs.srv', reason=WHY_NOT)
+msg = pytest.importorskip('moveit_msgs.msg', reason=NOT_BUILT)
+srv = pytest.importorskip('moveit_msgs.srv', reason=NOT_BUILT)
 
 ADD, REMOVE, APPEND, MOVE = (getattr(msg.CollisionObject, name)
                              for name in ('ADD', 'REMOVE', 'APPEND', 'MOVE'))

@@ -6,7 +6,7 @@ import importlib.util
 from types import SimpleNamespace
 
 from builtin_interfaces.msg import Duration
-from harness import latest, READY, run_sim
+from harness import latest, NOT_BUILT, READY, run_sim
 import numpy as np
 import pytest
 from rclpy.task import Future
@@ -192,7 +192,7 @@ def test_cancel(client, server, ends, early):
 
 over_dds = pytest.mark.skipif(
     importlib.util.find_spec('control_msgs') is None,
-    reason='control_msgs is not installed: it is part of ROS 2, and not on PyPI')
+    reason=NOT_BUILT)
 
 
 @pytest.fixture(scope='module')

@@ -11,6 +11,7 @@ from harness import (
     FINAL,
     latest,
     lent,
+    NOT_BUILT,
     path_of,
     pose,
     Probe,
@@ -33,7 +34,7 @@ THERE = np.array(READY) + 0.3
 FAR = np.array(READY) + 0.8
 over_dds = pytest.mark.skipif(
     importlib.util.find_spec('control_msgs') is None,
-    reason='control_msgs is not installed: it is part of ROS 2, and not on PyPI')
+    reason=NOT_BUILT)
 
 
 @pytest.fixture(scope='module')

@@ -4,7 +4,7 @@
 
 import importlib.util
 
-from harness import ARM, latest, Probe, process, READY, reasons, run_system
+from harness import ARM, latest, NOT_BUILT, Probe, process, READY, reasons, run_system
 import numpy as np
 import pytest
 from rclpy.action import ActionServer
@@ -15,7 +15,7 @@ THERE = np.array(READY) + 0.3
 ACTIVE = {'urdf_file': ARM, 'output': 'action'}
 over_dds = pytest.mark.skipif(
     importlib.util.find_spec('control_msgs') is None,
-    reason='control_msgs is not installed: it is part of ROS 2, and not on PyPI')
+    reason=NOT_BUILT)
 
 
 @pytest.mark.fault('controller', 'a trajectory is refused by the action',

@@ -12,7 +12,7 @@ from time import monotonic
 
 from documents import blocks
 from geometry_msgs.msg import PoseStamped
-from harness import latest, off_line, pose, READY, ROOT, tip, way
+from harness import latest, NOT_BUILT, off_line, pose, READY, ROOT, tip, way
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -604,7 +604,7 @@ def test_a_gripper_without_its_package(arm, monkeypatch):
 
 def test_a_gripper(system, arm):
     """Goals go to its controller, and where it came to rest comes back."""
-    action = pytest.importorskip('control_msgs.action', reason='control_msgs is not on PyPI')
+    action = pytest.importorskip('control_msgs.action', reason=NOT_BUILT)
     if not hasattr(action, 'GripperCommand'):
         pytest.skip('control_msgs has no GripperCommand here')
     from rclpy.action import ActionServer, GoalResponse

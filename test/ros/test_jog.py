@@ -17,6 +17,7 @@ from harness import (
     FINAL,
     latest,
     MODEL,
+    NOT_BUILT,
     positions_of,
     PROGRAM,
     READY,
@@ -42,7 +43,7 @@ TOOL_RPY = [0.9, -0.4, 0.7]
 OFF_PATH_M, OFF_PATH_RAD = 2e-2, 5e-2
 JOINT_JOG = joint_jog_type()
 needs_control_msgs = pytest.mark.skipif(
-    JOINT_JOG is None, reason='control_msgs is not on PyPI; scripts/build_messages.py builds it')
+    JOINT_JOG is None, reason=NOT_BUILT)
 
 
 @pytest.fixture

@@ -69,7 +69,6 @@ def test_other_types(pairs, values):
 
 def test_messages_of_moveit():
     """Among them those with a matrix of truth values, and an operation, which is a byte."""
-    pytest.importorskip('moveit_msgs', reason=moveit_kit.WHY_NOT)
     msg = moveit_kit.msg
     thing = moveit_kit.collision_object('thing', moveit_kit.box(0.1, 0.2, 0.3),
                                         meshes=[moveit_kit.mesh()], operation=moveit_kit.APPEND)

@@ -7,14 +7,14 @@ from math import inf, nan
 from action_msgs.msg import GoalStatus
 from documents import blocks, commands
 from geometry_msgs.msg import PoseStamped
-from harness import FINAL, latest, once_each, pose, READY, tip, way
+from harness import FINAL, latest, NOT_BUILT, once_each, pose, READY, tip, way
 import numpy as np
 import pytest
 from rclpy.action import ActionClient
 import yaml
 
-msg = pytest.importorskip('control_msgs.msg', reason='control_msgs is not on PyPI')
-action = pytest.importorskip('control_msgs.action', reason='control_msgs is not on PyPI')
+msg = pytest.importorskip('control_msgs.msg', reason=NOT_BUILT)
+action = pytest.importorskip('control_msgs.action', reason=NOT_BUILT)
 if not hasattr(action, 'ExecuteMotionPrimitiveSequence'):
     pytest.skip('control_msgs has no ExecuteMotionPrimitiveSequence here', allow_module_level=True)
 Sequence, Primitive = action.ExecuteMotionPrimitiveSequence, msg.MotionPrimitive

@@ -5,13 +5,12 @@
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import PoseStamped
 from harness import DATA, latest, MODEL, pose, QUICK, READY, tip
-from moveit_kit import at, attached_object, box, collision_object, msg, scene_of, srv, WHY_NOT
+from moveit_kit import at, attached_object, box, collision_object, msg, scene_of, srv
 import numpy as np
 import pinocchio as pin
 import pytest
 from std_msgs.msg import Header
 
-pytest.importorskip('moveit_msgs', reason=WHY_NOT)
 NODE_LIMITS = {**QUICK, 'moveit.services': True, 'moveit.group': 'arm'}
 JOINTS = [f'joint_{k}' for k in range(1, 7)]
 ELSEWHERE = [0.5, -0.2, 0.3, 0.4, 0.7, -0.6]

@@ -3,8 +3,20 @@
 """plan_kinematic_path, compute_cartesian_path, move_action and execute_trajectory of MoveIt."""
 
 from action_msgs.msg import GoalStatus
-from harness import DATA, DOWN, FORWARD, latest, MODEL, off_line, pose, QUICK, READY, tip
-from moveit_kit import at, box, collision_object, msg, primitive, scene_of, srv, WHY_NOT
+from harness import (
+    DATA,
+    DOWN,
+    FORWARD,
+    latest,
+    MODEL,
+    NOT_BUILT,
+    off_line,
+    pose,
+    QUICK,
+    READY,
+    tip,
+)
+from moveit_kit import at, box, collision_object, msg, primitive, scene_of, srv
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -12,7 +24,7 @@ from rclpy.action import ActionClient
 from shape_msgs.msg import SolidPrimitive
 from std_msgs.msg import Header, String
 
-action = pytest.importorskip('moveit_msgs.action', reason=WHY_NOT)
+action = pytest.importorskip('moveit_msgs.action', reason=NOT_BUILT)
 NODE_LIMITS = {**QUICK, 'moveit.services': True, 'moveit.group': 'arm'}
 JOINTS = [f'joint_{k}' for k in range(1, 7)]
 ELSEWHERE = [0.5, -0.2, 0.3, 0.4, 0.7, -0.6]

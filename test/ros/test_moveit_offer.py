@@ -3,10 +3,7 @@
 """What the node takes of MoveIt's messages where its services are not asked for."""
 
 from harness import QUICK, run_system
-from moveit_kit import box, collision_object, msg, srv, WHY_NOT
-import pytest
-
-pytest.importorskip('moveit_msgs', reason=WHY_NOT)
+from moveit_kit import box, collision_object, msg, srv
 
 
 def test_without_the_services(tmp_path, probe):

@@ -4,7 +4,7 @@
 
 import signal
 
-from harness import latest, QUICK, READY, tip
+from harness import latest, NOT_BUILT, QUICK, READY, tip
 from moveit_kit import (
     APPEND,
     at,
@@ -21,7 +21,6 @@ from moveit_kit import (
     REMOVE,
     scene_of,
     TETRAHEDRON,
-    WHY_NOT,
 )
 import numpy as np
 import pinocchio as pin
@@ -33,7 +32,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from ik_node.collision.scene import Scene
 from ik_node.ros.moveit_scene import fill_collision_object, parts_of
 
-pytest.importorskip('moveit_msgs', reason=WHY_NOT)
+pytest.importorskip('moveit_msgs', reason=NOT_BUILT)
 POST = 0.45, 0.0, 0.7
 AWAY = 3.0, 0.0, 0.7
 FOLDED = [0.9, 1.2, 1.2, 0.0, 0.6, 0.0]  # the arm is in itself

@@ -5,14 +5,14 @@
 from action_msgs.msg import GoalStatus
 from documents import blocks, commands
 from geometry_msgs.msg import PoseStamped
-from harness import FINAL, latest, lent, pose, READY, seconds, tip, way
+from harness import FINAL, latest, lent, NOT_BUILT, pose, READY, seconds, tip, way
 import numpy as np
 import pytest
 from rclpy.action import ActionClient
 from std_srvs.srv import SetBool
 import yaml
 
-action = pytest.importorskip('nav2_msgs.action', reason='nav2_msgs is not on PyPI')
+action = pytest.importorskip('nav2_msgs.action', reason=NOT_BUILT)
 BEGIN = tip(READY).translation
 SUCCEEDED, CANCELED, ABORTED = (GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_CANCELED,
                                 GoalStatus.STATUS_ABORTED)

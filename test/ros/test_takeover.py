@@ -21,7 +21,7 @@ from time import monotonic
 from typing import NamedTuple
 
 from geometry_msgs.msg import PointStamped, PoseArray, PoseStamped
-from harness import ARM, path_of, pose, Probe, Process, READY, ROOT, stamped, tip
+from harness import ARM, NOT_BUILT, path_of, pose, Probe, Process, READY, ROOT, stamped, tip
 from nav_msgs.msg import Path
 import numpy as np
 import pytest
@@ -190,7 +190,7 @@ def _near(rng):
 
 @pytest.fixture(scope='module', params=['topic', pytest.param('action', marks=pytest.mark.skipif(
     importlib.util.find_spec('control_msgs') is None,
-    reason='control_msgs is not installed: it is part of ROS 2, and not on PyPI'))])
+    reason=NOT_BUILT))])
 def arm(request, tmp_path_factory, recorded):
     """Run the node with the rig."""
     folder, probe = tmp_path_factory.mktemp('rig'), Probe()
