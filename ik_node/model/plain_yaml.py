@@ -12,9 +12,15 @@ import yaml
 from ik_node.errors import ParameterError
 from ik_node.text import printable, quote, shown
 
+MAX_INTEGER_BITS = 4096  # of larger ones Python shows none
+
 
 class PlainLoader(yaml.SafeLoader):
-    """Reads plain YAML: no aliases, which could expand without end, and no key twice."""
+    """
+    Reads plain YAML.
+
+    There are no aliases, which could expand without end, no key twice and no endless integers.
+    """
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         """Refuse an alias."""
@@ -36,6 +42,17 @@ class PlainLoader(yaml.SafeLoader):
                                            problem_mark=key_node.start_mark)
             seen.add(key)
         return super().construct_mapping(node, deep)
+
+    def construct_yaml_int(self, node: Any) -> int:
+        """Refuse an integer that no parameter has."""
+        value = super().construct_yaml_int(node)
+        if value.bit_length() > MAX_INTEGER_BITS:
+            raise yaml.MarkedYAMLError(problem=f'an integer has more than {MAX_INTEGER_BITS} bits',
+                                       problem_mark=node.start_mark)
+        return value
+
+
+PlainLoader.add_constructor('tag:yaml.org,2002:int', PlainLoader.construct_yaml_int)
 
 
 def read_plain_yaml(data: bytes, what: str, key: str, entries: str) -> dict[Any, Any]:

@@ -3,10 +3,10 @@
 """
 One motion of the joints through way points.
 
-It follows the curve of :mod:`ik_node.motion.timed_curve`, which passes each way point exactly.
-Way points without times are passed as soon as the limits allow; the arm rests at each of them only
-if that takes less time.  With times the motion has the pace of these times, and is slower where
-the limits do not allow it.
+It follows the curve of :mod:`ik_node.motion.timed_curve`, which passes each way point, and between
+them stays CURVE_INSET away from joint limits.  Way points without times are passed as soon as the
+limits allow; the arm rests at each of them only if that takes less time.  With times the motion
+has the pace of these times, and is slower where the limits do not allow it.
 """
 
 from __future__ import annotations

@@ -89,7 +89,16 @@ def plan_path_resume(chain: Chain, active: Trajectory, place: float, start: Star
 
 
 def highest_rate(chain: Chain, active: Trajectory, place: float, limits: MotionLimits) -> float:
-    """Return the rate of time above which the rest of a motion breaks a limit for sure."""
+    """
+    Return the rate of time above which the rest of a motion breaks a limit for sure.
+
+    Parameters
+    ----------
+    active : Trajectory
+    place : float
+        The time in it at which the rest begins (s).
+
+    """
     count = max(2, int((active.duration - place) / TIP_POINT_PERIOD_S))
     q, qd, qdd = states_at(active, np.linspace(place, active.duration, count)).swapaxes(0, 1)
     return 1.0 / max(float(speed_shares(chain, limits.tip, q, qd).max()),

@@ -104,8 +104,8 @@ class WayPoints:
                             f'increase from 0 on by at least {MIN_WAY_POINT_STEP_S:g} s, or all '
                             'be 0 for the fastest motion')
         if self.times[-1] > MAX_TIMED_S:
-            raise PathError(f'{self._label(len(self.q) - 1)} has the time {self.times[-1]:.6g} s; '
-                            f'at most {MAX_TIMED_S:g} s are taken, send the path in parts')
+            raise PathError(f'the way points take {self.times[-1]:.6g} s; at most {MAX_TIMED_S:g} '
+                            's are planned at once, send them in parts')
 
 
 def at_limits(q: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:

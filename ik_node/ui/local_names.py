@@ -7,7 +7,7 @@ from __future__ import annotations
 import ipaddress
 import re
 
-LOCAL_NAMES = r'(localhost|127\.0\.0\.1|\[::1\])(:\d+)?'
+LOCAL_NAMES = r'(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?'
 LOCAL_HOST, LOCAL_PAGE = re.compile(LOCAL_NAMES), re.compile(f'https?://{LOCAL_NAMES}')
 
 

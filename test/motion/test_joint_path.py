@@ -216,7 +216,7 @@ def test_continuous_joints_go_the_short_way():
      Reason.PATH_INVALID),
     ([Q, Q + 0.1], [-1.0, 0.0], 'way point 1 of 2 has the time -1 s', Reason.PATH_INVALID),
     ([Q, Q + 0.1], [0.0, np.nan], 'way point 2 of 2 has the time nan s', Reason.PATH_INVALID),
-    ([Q, Q + 0.1], [0.0, 1e9], 'at most 300 s are taken', Reason.PATH_INVALID),
+    ([Q, Q + 0.1], [0.0, 1e9], 'at most 300 s are planned at once', Reason.PATH_INVALID),
     ([Q + 0.005], [0.0], 'way point 1 of 1 has the time 0; give it a time',
      Reason.PATH_INVALID),
     ([Q + 0.1, Q], [0.0, 1.0], "way point 1 of 2 has the time 0, but 'joint_1' is 0.1 away",
