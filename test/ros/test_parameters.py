@@ -238,5 +238,9 @@ def test_the_reference_has_every_topic_and_service(shared_system):
         there = {name.rpartition('/')[2]: type_.rpartition('/')[2]
                  for (of, name), type_ in everything.items() if of == kind
                  and 'parameter' not in name and name not in ('/rosout', '/clock')
-                 and not name.endswith('type_description')}
+                 and not name.endswith('type_description') and '/_action/' not in name}
+        if kind == 'service':  # an action is one, too, and others, and topics
+            there |= {name.split('/')[-3]: type_.rpartition('/')[2].removesuffix('_SendGoal')
+                      for (_, name), type_ in everything.items()
+                      if name.endswith('/_action/send_goal')}
         assert there and {name: said[way].get(name) for name in there} == there
