@@ -42,7 +42,8 @@ def test_no_server(tmp_path, probe):
             [f'joint_{k}' for k in range(1, 7)], READY))
         health = '/ik_node: health'
         probe.wait(lambda: health in probe.health
-                   and 'nobody listens' in probe.health[health].message)
+                   and 'nobody listens' in probe.health[health].message
+                   and 'joint state' not in probe.health[health].message)
         stamp = probe.send_joints(THERE)
         assert reasons(probe, stamp) == ['NO_LISTENER']
         assert 'nobody serves the action /arm/follow_joint_trajectory' \
