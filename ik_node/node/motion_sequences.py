@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from math import isfinite
 from time import monotonic
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
 
-from ik_node.errors import GoalError, Reason
+from ik_node.errors import Reason
 from ik_node.motion.interpolation import positions_at
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.motion_sequence import SequencedMotion, SequencePlan
@@ -28,16 +27,21 @@ from ik_node.node.motion import Motion
 from ik_node.node.robot import Robot, RobotHolder
 from ik_node.ros.answered_action import AnsweredActionServer
 from ik_node.ros.clocks import steady_clock
-from ik_node.ros.status_messages import GoalState
+from ik_node.ros.motion_primitives import (
+    motion_error,
+    PrimitiveType,
+    require_blend_radius,
+    require_count,
+    require_limit,
+    SEQUENCE_ACTION,
+    SEQUENCE_KIND,
+)
+from ik_node.ros.status_messages import ACTION_GOAL_KEY, action_goal_text, GoalState
 from ik_node.solver.goal import Goal
 from ik_node.text import quote
 
-SEQUENCE_KIND = 'sequence'  # of the tasks, in their answers
-MAX_MOTIONS = 255  # the feedback counts them in a byte
 FEEDBACK_PERIOD_S = 0.05
 NOT_DONE_CODE = -4  # the motion has begun and was not done to its end
-LIMIT_ARGUMENTS = 'velocity', 'acceleration'
-MIN_LIMIT_ARGUMENT = 1e-4  # per s or s^2
 TIME_ARGUMENT = 'move_time'
 
 
@@ -96,13 +100,14 @@ class MotionSequences:
         self._node, self._kind, self._type = node, kind, MotionPrimitive
         self._holder, self._targets, self._goals, self._motion = holder, targets, goals, motion
         self._open: dict[bytes, OpenSequence] = {}
-        self._server = AnsweredActionServer(node, kind, '~/motion_sequence', self._on_goal,
+        self._server = AnsweredActionServer(node, kind, f'~/{SEQUENCE_ACTION}', self._on_goal,
                                             self._on_cancel)
         self._timer = node.create_timer(FEEDBACK_PERIOD_S, self._tell, clock=steady_clock())
         self._timer.cancel()
 
     def _on_goal(self, handle: ServerGoalHandle) -> None:
         task = self._goals.new(self._node.get_clock().now().to_msg(), SEQUENCE_KIND)
+        task.figures[ACTION_GOAL_KEY] = action_goal_text(handle.goal_id)
         key, sequence = bytes(handle.goal_id.uuid), OpenSequence(task, handle)
         self._open[key] = sequence
         self._timer.reset()
@@ -119,8 +124,9 @@ class MotionSequences:
 
         def start() -> None:
             robot = self._holder.require()
+            require_count(len(handle.request.trajectory.motions))
             motions = [self._read(number, each, robot)
-                       for number, each in enumerate(_checked(handle), 1)]
+                       for number, each in enumerate(handle.request.trajectory.motions, 1)]
             last = motions[-1].goal
             task.goal = last if isinstance(last, Goal) else None
             self._motion.in_sequence(task, motions, partial(setattr, sequence, 'plan'))
@@ -160,22 +166,18 @@ class MotionSequences:
             If it cannot be used, or its frame is not known yet.
 
         """
-        def refuse(sentence: str) -> GoalError:
-            return GoalError(f'motion {number}: {sentence}', Reason.PATH_INVALID)
-
-        kinds = {self._type.LINEAR_JOINT: 'LINEAR_JOINT',
-                 self._type.LINEAR_CARTESIAN: 'LINEAR_CARTESIAN',
-                 self._type.CIRCULAR_CARTESIAN: 'CIRCULAR_CARTESIAN'}
+        refuse = partial(motion_error, number)
+        kinds = {getattr(self._type, kind.value): kind for kind in PrimitiveType}
         kind = kinds.get(message.type)
         if kind is None:
-            known = ', '.join(f'{name} ({value})' for value, name in kinds.items())
+            known = ', '.join(f'{each.value} ({value})' for value, each in kinds.items())
             raise refuse(f'its type is {message.type}; known are {known}')
-        joint = kind == 'LINEAR_JOINT'
+        joint = kind is PrimitiveType.PTP
         radius = message.blend_radius
-        if not (isfinite(radius) and radius >= 0.0):
-            raise refuse(f'blend_radius is {radius:g}; it must be a length in m, 0 = rest there')
-        limits = self._limits(message.additional_arguments, joint, robot.settings.planning, refuse)
-        count, wanted = len(message.poses), 2 if kind == 'CIRCULAR_CARTESIAN' else 1
+        require_blend_radius(number, radius)
+        limits = self._limits(number, message.additional_arguments, joint,
+                              robot.settings.planning)
+        count, wanted = len(message.poses), 2 if kind is PrimitiveType.CIRC else 1
         if joint and message.joint_positions:
             q, n = np.array(message.joint_positions), robot.chain.n
             if len(q) != n or not np.isfinite(q).all():
@@ -189,7 +191,7 @@ class MotionSequences:
                              f'limits are {robot.chain.lower[k]:g} and {robot.chain.upper[k]:g}')
             return SequencedMotion(q, limits, blend_radius=radius)
         if count != wanted:
-            raise refuse(f'it has {count} poses; {kind} needs {wanted}'
+            raise refuse(f'it has {count} poses; {kind.value} needs {wanted}'
                          + (', the end and then a pose on the way' if wanted == 2 else
                             ', or joint_positions' if joint else ''))
         end, *between = [self._targets.pose(pose.header, pose.pose, robot)
@@ -198,17 +200,13 @@ class MotionSequences:
                                radius)
 
     @staticmethod
-    def _limits(arguments: Any, joint: bool, limits: MotionLimits, refuse: Any) -> MotionLimits:
+    def _limits(number: int, arguments: Any, joint: bool, limits: MotionLimits) -> MotionLimits:
         """Return the limits of a motion, lowered by its additional arguments."""
         for argument in arguments:
             name, value = argument.name, argument.value
             if name == TIME_ARGUMENT and value == 0.0:
                 continue  # that is how others leave it out
-            if name not in LIMIT_ARGUMENTS:
-                raise refuse(f'the argument {quote(name)} is not kept; known are '
-                             f'{" and ".join(LIMIT_ARGUMENTS)}')
-            if not (isfinite(value) and value >= MIN_LIMIT_ARGUMENT):
-                raise refuse(f'{name} is {value:g}; it must be at least {MIN_LIMIT_ARGUMENT:g}')
+            require_limit(number, name, value)
             if joint:
                 limits = replace(limits, **{name: np.minimum(getattr(limits, name), value)})
             else:
@@ -216,12 +214,3 @@ class MotionSequences:
                 tip = replace(limits.tip, **{field: min(getattr(limits.tip, field), value)})
                 limits = replace(limits, tip=tip)
         return limits
-
-
-def _checked(handle: ServerGoalHandle) -> list[Any]:
-    """Return the motions of a goal, 1 to MAX_MOTIONS."""
-    motions = handle.request.trajectory.motions
-    if not 0 < len(motions) <= MAX_MOTIONS:
-        raise GoalError(f'the sequence has {len(motions)} motions; 1 to {MAX_MOTIONS} are taken',
-                        Reason.PATH_INVALID)
-    return list(motions)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 import re
+from typing import Any
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -28,6 +29,7 @@ class GoalState(str, Enum):
 STREAM_KIND, JOG_KIND = 'stream', 'jog'  # of goals that consist of many messages
 # Without a pose or a command, at least, after which a stream that was ended starts again.
 STREAM_PAUSE_S = 0.5
+ACTION_GOAL_KEY = 'action_goal'  # of answers to a goal of an action
 HOME_TEXT = re.compile(r'goal (\d+),')
 STATE_LEVELS = {
     GoalState.ACCEPTED: DiagnosticStatus.OK,
@@ -42,6 +44,11 @@ STATE_LEVELS = {
 def stamp_text(stamp: Time) -> str:
     """Return a stamp as answers repeat it."""
     return f'{stamp.sec}.{stamp.nanosec:09d}'
+
+
+def action_goal_text(goal_id: Any) -> str:
+    """Return the unique_identifier_msgs/UUID of an action's goal, as answers repeat it."""
+    return bytes(goal_id.uuid).hex()
 
 
 def home_text(number: int) -> str:

@@ -52,7 +52,7 @@ class Client:
     """Sends sequences."""
 
     def __init__(self, probe) -> None:
-        self.probe, self.told = probe, []
+        self.probe, self.told, self.goal_id = probe, [], ''
         self._client = ActionClient(probe, Sequence, '/ik_node/motion_sequence')
         probe.wait(self._client.server_is_ready, what='the action')
 
@@ -64,6 +64,7 @@ class Client:
             goal, lambda told: self.told.append(told.feedback.current_primitive_index))
         self.probe.wait(sent.done)
         assert sent.result().accepted
+        self.goal_id = bytes(sent.result().goal_id.uuid).hex()
         return sent.result()
 
     def end(self, handle):
@@ -112,6 +113,7 @@ def test_ptp_lin_and_circ(arm):
     assert [(status['kind'], status['reason']) for status in probe.statuses] == [
         ('sequence', 'ACCEPTED'), ('sequence', 'REACHED')]
     once_each(probe.statuses, [probe.statuses[0]['stamp']])
+    assert {status['action_goal'] for status in probe.statuses} == {arm.goal_id}
     assert np.allclose(tip(latest(probe)).homogeneous, tip(READY).homogeneous, atol=1e-4)
     tips, _ = way(probe)
 
