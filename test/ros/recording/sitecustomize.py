@@ -108,8 +108,9 @@ def wrap_client(client_class):
     send_goal_async = client_class.send_goal_async
 
     def keep_and_send(self, goal, *args, **named):
-        if hasattr(goal, 'trajectory') and FOLDER_VARIABLE in os.environ:
-            keep(goal.trajectory)
+        trajectory = getattr(goal, 'trajectory', None)  # or a sequence of motions
+        if hasattr(trajectory, 'points') and FOLDER_VARIABLE in os.environ:
+            keep(trajectory)
         return send_goal_async(self, goal, *args, **named)
 
     client_class.send_goal_async = keep_and_send
