@@ -38,6 +38,7 @@ from scripts.reference import TABLES
 OWN_TESTS = ('docs/explanation/motion.md', 'docs/how_to/workspace.md', 'docs/how_to/cluster.md',
              'docs/how_to/replay.md', 'docs/how_to/teach.md',  # test/ros/test_teach.py
              'docs/tutorials/python_client.md',  # test/ros/test_client.py
+             'docs/how_to/motion_sequences.md',  # the same
              'docs/how_to/tool.md',  # test/ros/test_named_tools.py
              'docs/how_to/named_poses.md',  # test/ros/test_named_poses.py
              'docs/how_to/test_your_package.md')  # test/ros/test_pytest_fixtures.py

@@ -160,6 +160,7 @@ print(result.message)
 
 WRONG_LINES = ("import ik_node.client", "ik_node.client.Arm().move(fast=True)",
                "there: int = ik_node.client.Arm().joints([0.1]).wait()",
+               "ik_node.client.lin([0.0] * 7, velocty=0.1)",
                "arm: ik_node.Arm = ik_node.load_urdf(3)", "ik_node.Solver(arm).solv(arm.fk(0.0))",
                "length: str = arm.reach")
 

@@ -19,6 +19,7 @@ from ik_node.client.errors import (
 from ik_node.client.gripper import Gripper, GripperState
 from ik_node.client.handles import GoalHandle, Handle
 from ik_node.client.scene import SceneClient
+from ik_node.client.sequences import circ, lin, Motion, ptp
 from ik_node.client.streams import Jog, Stream
 from ik_node.motion.taught_path import TaughtPath
 
@@ -33,10 +34,14 @@ __all__ = [
     'GripperState',
     'Handle',
     'Jog',
+    'Motion',
     'NodeUnreachableError',
     'PostureEntry',
     'PreviewReport',
     'SceneClient',
     'Stream',
     'TaughtPath',
+    'circ',
+    'lin',
+    'ptp',
 ]

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 import random
 from threading import Lock
@@ -27,9 +27,10 @@ from ik_node.client.description import ArmDescription, subscribed_topic
 from ik_node.client.errors import AnswerTimeoutError, ClientError
 from ik_node.client.gripper import Gripper, GRIPPER_ACTION
 from ik_node.client.handles import GoalHandle, Handle
-from ik_node.client.joint_paths import joint_path_message
+from ik_node.client.joint_paths import joint_message, joint_path_message
 from ik_node.client.poses import PoseLike, stamped_orientation, stamped_point, stamped_pose
 from ik_node.client.scene import SceneClient
+from ik_node.client.sequences import Motion, SequenceClient
 from ik_node.client.streams import Jog, Stream
 from ik_node.errors import GoalError, ParameterError
 from ik_node.motion.taught_path import TaughtPath
@@ -119,6 +120,7 @@ class Arm:
         """Create what the arm needs; return the publishers whose topics the node must have."""
         self._connection = connection
         self.scene = SceneClient(connection, self._base_frame, self._stamp)
+        self._sequences = SequenceClient(connection)
         connection.node.create_subscription(DiagnosticStatus, f'{connection.target}/preview',
                                             self._on_preview, 10)
         connection.node.create_subscription(DiagnosticArray, f'{connection.target}/postures',
@@ -218,6 +220,29 @@ class Arm:
         message.header.frame_id = frames[0]
         return self._send('arc', message)
 
+    def sequence(self, motions: Iterable[Motion]) -> GoalHandle:
+        """
+        Move through PTP, LIN and CIRC motions in sequence, blended where they have a radius.
+
+        All of them are planned and checked before the arm moves.  ::
+
+            arm.sequence([ptp(above), lin(below, velocity=0.1), lin(above)]).wait()
+
+        Parameters
+        ----------
+        motions : iterable of Motion
+            At most 255, of :func:`~ik_node.client.sequences.ptp`,
+            :func:`~ik_node.client.sequences.lin` and :func:`~ik_node.client.sequences.circ`.
+
+        Raises
+        ------
+        ClientError
+            If a motion cannot be sent; it is named by its number, from 1.  If control_msgs is
+            not installed here, or lacks the action ExecuteMotionPrimitiveSequence.
+
+        """
+        return self._sequences.send(motions, self._base_frame, lambda: self.joint_names)
+
     def position(self, position: ArrayLike, *, frame: str | None = None) -> GoalHandle:
         """Move the tip to a position (3,), m, in any orientation; also Point, PointStamped."""
         return self._send('position', stamped_point(position, frame, self._base_frame))
@@ -256,16 +281,7 @@ class Arm:
             of the chain.
 
         """
-        if isinstance(positions, JointState):
-            message = JointState(header=positions.header, name=positions.name,
-                                 position=positions.position)
-        elif isinstance(positions, Mapping):
-            message = JointState(name=[*positions],
-                                 position=[float(value) for value in positions.values()])
-        else:
-            message = JointState(position=[
-                float(value) for value in np.asarray(positions, dtype=float).ravel()])
-        return self._send('joints', message)
+        return self._send('joints', joint_message(positions))
 
     def joint_path(self, points: TaughtPath | JointTrajectory | Sequence[Any],
                    times: ArrayLike | None = None) -> GoalHandle:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from math import inf
 import os
@@ -189,6 +190,23 @@ class Connection:
         """Have something done in the thread."""
         self._posted.append(call)
         self._wake()
+
+    def run_in_thread(self, call: Callable[[], object]) -> None:
+        """Do something in the thread, and return or raise when it is done; it must not wait."""
+        if current_thread() is self._thread:
+            call()
+            return
+        done: Future[object] = Future()
+
+        def run() -> None:
+            try:
+                done.set_result(call())
+            except Exception as error:  # noqa: BLE001 - raised where it was asked for
+                done.set_exception(error)
+
+        self.post(run)
+        self.wait_until(done.done, None)
+        done.result()
 
     def _wake(self) -> None:
         with suppress(RuntimeError, InvalidHandle):  # ROS may be shut down at this moment

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What users give as way points of the joints, as messages."""
+"""What users give as positions and way points of the joints, as messages."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
+from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from ik_node.client.errors import ClientError
@@ -17,6 +18,18 @@ from ik_node.ros.messages import way_points_message
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+
+def joint_message(positions: Mapping[str, float] | ArrayLike | JointState) -> JointState:
+    """Return positions as of :meth:`ik_node.client.Arm.joints` as a message, not yet stamped."""
+    if isinstance(positions, JointState):
+        return JointState(header=positions.header, name=positions.name,
+                          position=positions.position)
+    if isinstance(positions, Mapping):
+        return JointState(name=[*positions],
+                          position=[float(value) for value in positions.values()])
+    return JointState(position=[
+        float(value) for value in np.asarray(positions, dtype=float).ravel()])
 
 
 def joint_path_message(points: TaughtPath | JointTrajectory | Sequence[Any],

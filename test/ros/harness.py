@@ -8,6 +8,7 @@ from collections import Counter
 from contextlib import contextmanager
 import fcntl
 from functools import cache
+from importlib.util import find_spec
 import json
 import math
 import os
@@ -53,6 +54,9 @@ FORWARD = tuple(pin.Quaternion(pin.rpy.rpyToMatrix(0.0, math.pi / 2, 0.0)).coeff
 FIRST_DDS_PORT, PORTS_PER_DOMAIN = 7400, 250  # of domain 0; DDSI-RTPS 2.5, 9.6.2.3
 UDP_TABLES = Path('/proc/net/udp'), Path('/proc/net/udp6')
 NOT_BUILT = 'its messages are missing: see scripts/build_messages.py'
+# Older versions of control_msgs do not have it.
+SEQUENCE_MODULE = ('control_msgs' + '.action._execute_motion_primitive_sequence'
+                   * (find_spec('control_msgs') is not None))
 LOCKS = []  # open files, whose locks end with this process
 PROGRAM = 'from ik_node.entry import {name}; {name}()'
 READY = [0.0, 0.3, -0.4, 0.0, 1.0, 0.0]  # a posture of ARM away from singularities

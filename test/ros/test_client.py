@@ -3,16 +3,28 @@
 """A program that uses a running node by ik_node.client; judged by joint states and Pinocchio."""
 
 import asyncio
+from importlib.util import find_spec
 from math import pi
 import signal
 import subprocess
 import sys
 from threading import current_thread, Event, Thread
 from time import monotonic
+from types import SimpleNamespace
 
 from documents import blocks
 from geometry_msgs.msg import PoseStamped
-from harness import latest, NOT_BUILT, off_line, pose, READY, ROOT, tip, way
+from harness import (
+    latest,
+    NOT_BUILT,
+    off_line,
+    pose,
+    READY,
+    ROOT,
+    SEQUENCE_MODULE,
+    tip,
+    way,
+)
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -23,9 +35,12 @@ from std_msgs.msg import Empty
 from ik_node.client import (
     AnswerTimeoutError,
     Arm,
+    circ,
     ClientError,
     GoalNotReachedError,
+    lin,
     NodeUnreachableError,
+    ptp,
 )
 from ik_node.errors import Reason
 from ik_node.ros.goal_kinds import GOAL_KINDS
@@ -46,6 +61,12 @@ arm = Arm({name})
 goal = arm.joints([2.0, 0.3, -0.4, 0.0, 1.0, 0.0])
 print('sent', flush=True)
 """
+SEQUENCE = """
+from ik_node.client import Arm, ptp
+goal = Arm().sequence([ptp(joints=[2.0, 0.3, -0.4, 0.0, 1.0, 0.0]), ptp(joints=[0.0] * 6)])
+print('sent', flush=True)
+goal.wait()
+"""
 WAITING = BEGIN + 'goal.wait()\n'
 SLEEPING = BEGIN + 'from time import sleep\nsleep(60.0)\n'
 ASYNC = """
@@ -60,6 +81,9 @@ async def main():
 
 asyncio.run(main())
 """
+
+needs_sequences = pytest.mark.skipif(
+    find_spec(SEQUENCE_MODULE) is None, reason=NOT_BUILT)
 
 
 @pytest.fixture(scope='module')
@@ -205,6 +229,14 @@ def test_what_is_not_reached(system, arm):
     (lambda arm: arm.move(np.eye(4), orientation_tolerance=-1.0), 'none of them negative'),
     (lambda arm: arm.turn(), 'give one of them'),
     (lambda arm: arm.turn([0.0, 0.0, 1.0]), 'four numbers'),
+    (lambda arm: ptp(), 'leads to a pose or to joints=; give one of them'),
+    (lambda arm: ptp(np.eye(4), joints=READY), 'give one of them'),
+    (lambda arm: ptp(joints=READY, frame='tool0'), 'leave them out with joints'),
+    (lambda arm: ptp(joints=READY, rpy=np.zeros(3)), 'leave them out with joints'),
+    (lambda arm: ptp(joints={'joint_1': 'far'}), 'are no joint positions; give them by name'),
+    (lambda arm: lin([0.4, 0.0, 0.4]), 'is no pose; give a PoseStamped'),
+    (lambda arm: lin(PoseStamped()), 'has no frame_id'),
+    (lambda arm: circ(np.eye(4), np.diag([1.0, 1.0, 2.0, 1.0])), 'is no rotation'),
     (lambda arm: arm.preview(np.eye(4), kind='path'), 'no preview of'),
     (lambda arm: arm.scene.add_box('', [1, 1, 1], [0, 0, 0]), 'no name'),
     (lambda arm: arm.scene.add_box('a', [1, 1], [0, 0, 0]), 'three numbers'),
@@ -553,14 +585,16 @@ def test_the_end_of_a_client(system):
     (WAITING, '', signal.SIGINT), (SLEEPING, '', signal.SIGINT), (SLEEPING, '', signal.SIGTERM),
     (WAITING, 'rclpy.init()', signal.SIGINT),
     (WAITING, 'rclpy.init(); node = rclpy.create_node("script")', signal.SIGINT),
-    (ASYNC, '', signal.SIGINT)],
-    ids=['waiting', 'sleeping', 'terminated', 'with_rclpy', 'with_a_node', 'asyncio'])
+    (ASYNC, '', signal.SIGINT),
+    pytest.param(SEQUENCE, '', signal.SIGINT, marks=needs_sequences)],
+    ids=['waiting', 'sleeping', 'terminated', 'with_rclpy', 'with_a_node', 'asyncio',
+         'sequence'])
 def test_ctrl_c(shared_system, tmp_path, script, before, number):
     """Wherever the program is at that moment; also if the handler of rclpy ends ROS."""
     system = shared_system
     assert system.final(system.send_joints(READY))['state'] == 'reached'
     assert system.set_parameters('/ik_node', {'motion.velocity_scale': 0.1}).successful
-    if script is not ASYNC:
+    if script not in (ASYNC, SEQUENCE):
         script = script.format(before=before, name='node=node' if 'node =' in before else '')
     system.statuses.clear()
     with (tmp_path / 'errors').open('w') as errors:
@@ -600,6 +634,17 @@ def test_a_gripper_without_its_package(arm, monkeypatch):
     monkeypatch.setitem(sys.modules, 'control_msgs.action', None)
     with pytest.raises(ClientError, match='needs the ROS package control_msgs.*apt install'):
         arm.gripper()
+
+
+@pytest.mark.parametrize('there', [None, SimpleNamespace()], ids=['missing', 'older'])
+def test_a_sequence_without_its_package(shared_system, monkeypatch, there):
+    """The sentence says what is missing, and how to get it."""
+    monkeypatch.setitem(sys.modules, 'control_msgs', there)
+    monkeypatch.setitem(sys.modules, 'control_msgs.action', there)
+    with Arm('ik_node') as made, \
+            pytest.raises(ClientError, match='need ExecuteMotionPrimitiveSequence of the ROS '
+                          'package control_msgs.*apt install'):
+        made.sequence([lin(np.eye(4))])
 
 
 def test_a_gripper(system, arm):
@@ -660,7 +705,8 @@ def test_examples(system):
 @pytest.mark.parametrize('document, printed, logged', [
     ('docs/tutorials/python_client.md', (
         'OUT_OF_REACH - the goal was rejected', "{'remedy_shift_m': ", 'green reachable',
-        '(6, 6)'), 'reached')])
+        '(6, 6)'), 'reached'),
+    pytest.param('docs/how_to/motion_sequences.md', ('5 motions: ',), '', marks=needs_sequences)])
 def test_the_documents(system, tmp_path, document, printed, logged):
     """The blocks of each are one program, which runs from the arm at rest to its end."""
     script = tmp_path / 'document.py'

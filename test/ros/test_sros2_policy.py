@@ -7,21 +7,19 @@ import xml.etree.ElementTree as ET
 
 from browser import free_port
 from graph import all_of
-from harness import ARM, process, ROOT
+from harness import ARM, process, ROOT, SEQUENCE_MODULE
 import pytest
 
 KINDS = {('topics', 'publish'): 'publisher', ('topics', 'subscribe'): 'subscriber',
          ('services', 'reply'): 'service', ('services', 'request'): 'client'}
 # Older versions of moveit_msgs do not have it.
-SEQUENCE = ('control_msgs' + '.action._execute_motion_primitive_sequence'
-            * (find_spec('control_msgs') is not None))
 SERVO_SWITCH = 'moveit_msgs' + '.srv._servo_command_type' * (find_spec('moveit_msgs') is not None)
 # What a node has only if a package is there that is not on PyPI.
 NEEDS = {('ik_node', 'subscriber', '/tf'): 'tf2_ros',
          ('ik_node', 'subscriber', '/tf_static'): 'tf2_ros',
          ('ik_node', 'subscriber', '/ik_node/delta_joint_cmds'): 'control_msgs',
          ('ik_node', 'service', '/ik_node/switch_command_type'): SERVO_SWITCH,
-         ('ik_node', 'execute', '/ik_node/motion_sequence'): SEQUENCE,
+         ('ik_node', 'execute', '/ik_node/motion_sequence'): SEQUENCE_MODULE,
          **{('ik_node', 'subscriber', f'/{name}'): 'moveit_msgs'
             for name in ('collision_object', 'attached_collision_object', 'planning_scene',
                          'trajectory_execution_event')},

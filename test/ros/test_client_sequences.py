@@ -1,0 +1,324 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Sequences of motions, as a program sends them by ik_node.client; judged by Pinocchio."""
+
+import asyncio
+from math import inf, nan
+
+from geometry_msgs.msg import PoseStamped
+from harness import ARM, latest, NOT_BUILT, pose, Probe, process, READY, tip, way
+import numpy as np
+import pinocchio as pin
+import pytest
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from sensor_msgs.msg import JointState
+
+from ik_node.client import (
+    Arm,
+    circ,
+    ClientError,
+    GoalNotReachedError,
+    lin,
+    NodeUnreachableError,
+    ptp,
+    sequences,
+)
+from ik_node.errors import Reason
+from ik_node.ros.motion_primitives import MAX_MOTIONS
+from ik_node.ros.status_messages import GoalState
+
+action = pytest.importorskip('control_msgs.action', reason=NOT_BUILT)
+if not hasattr(action, 'ExecuteMotionPrimitiveSequence'):
+    pytest.skip('control_msgs has no ExecuteMotionPrimitiveSequence here', allow_module_level=True)
+HERE = tip(READY)
+QUAT = [*map(float, pin.Quaternion(HERE.rotation).coeffs())]
+AWAY = np.add(READY, [0.5, 0.1, 0.0, 0.2, 0.1, 0.0])
+NAMES = tuple(f'joint_{k}' for k in range(1, 7))
+RADIUS = 0.02
+
+
+@pytest.fixture(scope='module')
+def sim():
+    """Have joint states as often as real arms send them: tests look at ways."""
+    return {'rate': 100.0}
+
+
+@pytest.fixture(scope='module')
+def arm(shared_system):
+    """Return the client of the module."""
+    with Arm(timeout=60.0) as made:
+        yield made
+
+
+@pytest.fixture
+def system(shared_system, arm):
+    """Return the system with the arm at READY."""
+    goal = arm.joints(READY)
+    shared_system.wait(lambda: goal.done, 60.0, 'READY')
+    assert goal.wait().reached
+    latest(shared_system)
+    for seen in (shared_system.statuses, shared_system.states, shared_system.trajectories):
+        seen.clear()
+    return shared_system
+
+
+def shifted(*offset):
+    """Return a position, shifted from the tip at READY, m."""
+    return HERE.translation + offset
+
+
+# ---- values, without a node ---------------------------------------------------
+
+
+def made(*motions):
+    """Return the motion primitives that are sent."""
+    return sequences._goal(motions, lambda: 'base', lambda: NAMES).trajectory.motions
+
+
+def test_poses_in_every_form():
+    """As a message, a matrix, numbers, and with rpy; in the base link or another frame."""
+    message = PoseStamped(pose=pose(HERE.translation, HERE.rotation))
+    message.header.frame_id = 'table'
+    forms = [((message,), {}), ((message.pose,), {}), ((HERE.homogeneous,), {}),
+             (([*HERE.translation, *QUAT],), {}), ((HERE.translation, QUAT), {}),
+             ((HERE.translation,), {'rpy': pin.rpy.matrixToRpy(HERE.rotation)}),
+             ((HERE.homogeneous,), {'frame': 'tool0'})]
+    for make in (ptp, lin):
+        motions = made(*(make(*given, **named) for given, named in forms))
+        assert [each.poses[0].header.frame_id for each in motions] == [
+            'table', *['base'] * 5, 'tool0']
+        for each in motions:
+            (there,) = each.poses
+            assert not each.joint_positions
+            at, turned = there.pose.position, there.pose.orientation
+            assert np.allclose([at.x, at.y, at.z], HERE.translation)
+            assert abs(np.dot([turned.x, turned.y, turned.z, turned.w], QUAT)) > 1.0 - 1e-9
+    (arc,) = made(circ([1.0, 2.0, 3.0], [4.0, 5.0, 6.0], QUAT, frame='table'))
+    assert [each.pose.position.x for each in arc.poses] == [4.0, 1.0]  # the end comes first
+    assert {each.header.frame_id for each in arc.poses} == {'table'}
+
+
+def test_motions_do_not_change_with_what_was_given():
+    """A matrix, a message and joints that are changed later are those of the motion before."""
+    T, q, message = np.eye(4), np.zeros(6), pose([0.0, 0.0, 0.0])
+    motions = []
+    for _ in range(2):
+        T[0, 3] += 1.0
+        q += 1.0
+        message.position.x += 1.0
+        motions += [lin(T), ptp(joints=q), lin(message)]
+    first, second, third, *others = made(*motions)
+    assert (first.poses[0].pose.position.x, second.joint_positions[0],
+            third.poses[0].pose.position.x) == (1.0, 1.0, 1.0)
+    assert others[0].poses[0].pose.position.x == 2.0
+    assert motions[0].poses[0].header.frame_id == ''  # another arm may send it, too
+
+
+def test_joints_and_limits():
+    """Joints by name are sent in the order of the chain; limits by the names of the action."""
+    named = dict(zip(reversed(NAMES), reversed(AWAY)))
+    motions = made(ptp(joints=named), ptp(joints=AWAY),
+                   ptp(joints=JointState(name=NAMES, position=AWAY)),
+                   lin(np.eye(4), velocity=1, acceleration=np.float32(2.0), blend_radius=0.5))
+    for each in motions[:3]:
+        assert [*each.joint_positions] == [*AWAY] and not each.poses
+    assert motions[0].type == 0 and motions[3].type == 50
+    assert {each.name: each.value for each in motions[3].additional_arguments} == {
+        'velocity': 1.0, 'acceleration': 2.0}
+    assert motions[3].blend_radius == 0.5 and not motions[0].additional_arguments
+
+
+@pytest.mark.parametrize('motions, words', [
+    ((), 'the sequence has 0 motions; 1 to 255 are taken'),
+    ([lin(np.eye(4))] * (MAX_MOTIONS + 1), 'has 256 motions'),
+    ([lin(np.eye(4)), np.eye(4)], r'motion 2: .* is none; make it by ptp, lin or circ'),
+    ([lin(np.eye(4), blend_radius=-1.0)], 'motion 1: blend_radius is -1; it must be a length'),
+    ([lin(np.eye(4), blend_radius=inf)], 'blend_radius is inf'),
+    ([lin(np.eye(4), blend_radius='far')], "blend_radius is 'far'; give a number"),
+    ([lin(np.eye(4), velocity=0.0)], 'motion 1: velocity is 0; it must be at least 0.0001'),
+    ([lin(np.eye(4), acceleration=nan)], 'acceleration is nan'),
+    ([lin(np.eye(4), velocity=[1.0, 2.0])], r'velocity is \[1.0, 2.0\]; give a number'),
+    ([ptp(joints={'joint_1': 0.5})], "1 positions of 'joint_1'; give one for each of 'joint_1', "),
+    ([ptp(joints=JointState(name=NAMES, position=[0.0]))], 'there are 1 positions of')])
+def test_what_is_no_sequence(motions, words):
+    """It is said with the number of the motion, before anything is sent."""
+    with pytest.raises(ClientError, match=words):
+        sequences._goal(motions, lambda: 'base', lambda: NAMES)
+
+
+def test_a_motion_alone_is_no_sequence():
+    """It is said what is expected."""
+    with pytest.raises(ClientError, match='give the motions in a list'):
+        sequences._goal(lin(np.eye(4)), lambda: 'base', lambda: NAMES)
+
+
+# ---- with a node --------------------------------------------------------------
+
+
+def test_ptp_lin_and_circ(system, arm):
+    """One trajectory leads through all of them, blended where that is asked for."""
+    corner, below, over = (0.0, -0.1, 0.0), (0.0, -0.1, -0.1), (0.0, 0.0, -0.1)
+    through = (0.0, -0.05, -0.15)
+    goal = arm.sequence([
+        lin(shifted(*corner), QUAT, blend_radius=RADIUS, velocity=0.2),
+        lin(shifted(*below), QUAT),
+        circ(shifted(*through), shifted(*over), QUAT, acceleration=1.0),
+        ptp(joints=dict(zip(NAMES, AWAY)), velocity=1.0),
+        ptp(HERE.homogeneous)])
+    system.wait(lambda: goal.done, 60.0, 'the end of the sequence')
+    answer = goal.wait()
+    assert answer.reached and answer.reason == 'REACHED' and goal.kind == 'sequence'
+    assert answer.values['kind'] == 'sequence' and answer is goal.result is goal.latest
+    assert [status['reason'] for status in system.statuses] == ['ACCEPTED', 'REACHED']
+    assert len(system.trajectories) == 1
+    assert np.allclose(tip(latest(system)).homogeneous, HERE.homogeneous, atol=1e-4)
+    tips, _ = way(system)
+
+    def nearest(point):
+        return np.linalg.norm(tips - point, axis=1).min()
+
+    assert 1e-3 < nearest(shifted(*corner)) < RADIUS
+    for there in (shifted(*below), shifted(*over), tip(AWAY).translation):
+        assert nearest(there) < 1e-3
+    assert nearest(shifted(*through)) < 5e-3  # between two joint states at most
+    assert not arm._connection._open and not arm._connection.answers._by_test
+
+
+def test_in_the_frame_of_the_tip(system, arm):
+    """The frame is that of the arm when the sequence begins."""
+    assert arm.sequence([lin([0.0, 0.0, -0.05], rpy=(0.0, 0.0, 0.0), frame='tool0')]).wait(
+        30.0).reached
+    assert np.allclose(tip(latest(system)).translation,
+                       (HERE * pin.SE3(np.eye(3), np.array([0.0, 0.0, -0.05]))).translation,
+                       atol=1e-4)
+    again = arm.sequence([ptp(joints=latest(system))]).wait(30.0)
+    assert again.reached and again.reason == 'ALREADY_THERE'
+
+
+def test_what_is_refused(system, arm):
+    """The error has the state, the reason and the sentence of the node; nothing moves."""
+    goal = arm.sequence([lin(shifted(0.0, 0.1, 0.0), QUAT), ptp(shifted(3.0, 0.0, 0.0), QUAT)])
+    with pytest.raises(GoalNotReachedError, match='rejected .OUT_OF_REACH.: motion 2 of 2: ') \
+            as found:
+        goal.wait(30.0)
+    assert found.value.reason is Reason.OUT_OF_REACH and found.value is goal.exception
+    assert goal.result.state is GoalState.REJECTED and not goal.accepted and not goal.cancel()
+    with pytest.raises(GoalNotReachedError, match='PATH_INVALID.*joint_positions are 5 numbers'):
+        arm.sequence([ptp(joints=READY[:5])]).wait(30.0)
+    with pytest.raises(GoalNotReachedError, match="FRAME_UNKNOWN.*'nowhere'"):
+        arm.sequence([lin(np.eye(4), frame='nowhere')]).wait(30.0)
+    with pytest.raises(ClientError, match='velocity is 0'):
+        arm.sequence([ptp(joints=AWAY, velocity=0.0)])
+    assert not system.trajectories and np.abs(latest(system) - READY).max() < 1e-6
+
+
+def test_cancelled_stopped_and_superseded(system, arm):
+    """The arm comes to rest, or goes on to the newer goal; also if that follows at once."""
+    there_and_back = [ptp(joints=AWAY, velocity=0.2), ptp(joints=READY)]
+    for end in (lambda goal: goal.cancel(), lambda goal: arm.stop()):
+        for wait in (lambda goal: system.wait(lambda: goal.accepted), lambda goal: None):
+            goal = arm.sequence(there_and_back)
+            wait(goal)
+            end(goal)
+            with pytest.raises(GoalNotReachedError, match='stopped .STOPPED.'):
+                goal.wait(30.0)
+    goal, newer = arm.sequence(there_and_back), arm.joints(READY)
+    with pytest.raises(GoalNotReachedError, match='superseded'):
+        goal.wait(30.0)
+    assert newer.wait(30.0).reached
+    goals = [arm.sequence(there_and_back) for _ in range(3)]
+    assert goals[-1].wait(60.0).reached
+    for goal in goals[:-1]:
+        with pytest.raises(GoalNotReachedError, match='superseded'):
+            goal.wait(10.0)
+
+
+def test_two_programs(system, arm):
+    """Each has the answers to its own sequence."""
+    with Arm('/ik_node') as other:
+        first = arm.sequence([ptp(joints=AWAY)])
+        system.wait(lambda: first.accepted)
+        second = other.sequence([ptp(joints=READY)])
+        assert second.wait(30.0).reached
+    assert first.result.state is GoalState.SUPERSEDED
+    assert first.result.id != second.result.id
+
+
+def test_asyncio(system, arm):
+    """By asyncio, with an error and without."""
+    async def program():
+        with pytest.raises(GoalNotReachedError, match='OUT_OF_REACH'):
+            await arm.sequence([lin(shifted(3.0, 0.0, 0.0), QUAT)])
+        return await arm.sequence([ptp(joints=AWAY), ptp(joints=READY)])
+
+    assert asyncio.run(asyncio.wait_for(program(), 60.0)).reached
+
+
+def test_in_callbacks_of_a_node(system, arm):
+    """Of one thread: a coroutine awaits a sequence, and a plain callback waits for one."""
+    node = rclpy.create_node('sequence_program', namespace='/')
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    answers = []
+    with Arm('ik_node', node=node) as of_node:
+        async def awaiting():
+            timer.cancel()
+            answers.append(await of_node.sequence([ptp(joints=AWAY)]))
+
+        def waiting():
+            timer.cancel()
+            answers.append(of_node.sequence([ptp(joints=READY)]).wait(30.0))
+
+        for callback in (awaiting, waiting):
+            before, timer = len(answers), node.create_timer(0.01, callback)
+            while len(answers) == before:
+                executor.spin_once(timeout_sec=0.1)
+    executor.shutdown()
+    node.destroy_node()
+    assert [answer.reached for answer in answers] == [True, True]
+
+
+def test_in_a_callback_of_the_client(system, arm):
+    """A sequence can be sent there, from the end of another goal."""
+    chained = []
+    arm.joints(READY).add_done_callback(
+        lambda goal: chained.append(arm.sequence([ptp(joints=READY)])))
+    system.wait(lambda: chained and chained[0].done, 30.0)
+    assert chained[0].wait().reached
+
+
+def test_a_fault_while_it_is_sent(system, arm, monkeypatch):
+    """It ends the goal; nothing waits for what was not sent."""
+    def fail(message):
+        raise RuntimeError('no room')
+
+    monkeypatch.setattr(arm._sequences._client, 'send_goal_async', fail)
+    goal = arm.sequence([ptp(joints=AWAY)])
+    with pytest.raises(RuntimeError, match='no room'):
+        goal.wait(10.0)
+    assert not arm._connection._open
+
+
+@pytest.mark.fault('clients', 'a program sends a sequence, and the node is inactive, has ended, '
+                   'or does not serve the action', 'an error that says so')
+def test_nobody_takes_it(tmp_path, system, arm, monkeypatch):
+    """The first two as with other goals."""
+    assert system.change_state('deactivate')
+    with pytest.raises(GoalNotReachedError, match='INACTIVE.*ros2 lifecycle set'):
+        arm.sequence([ptp(joints=AWAY)]).wait(30.0)
+    assert system.change_state('activate')
+    probe = Probe('looks_at_the_end', '/ends/ik_node')
+    with process('ik_node', tmp_path, {'urdf_file': ARM}, {'__ns': '/ends'}) as node:
+        probe.wait_for_node()
+        with Arm('/ends/ik_node') as alone:
+            assert node.stop() == 0
+            with pytest.raises(NodeUnreachableError, match='/ends/ik_node has ended'):
+                alone.sequence([ptp(joints=AWAY)]).wait(30.0)
+    probe.destroy_node()
+    monkeypatch.setattr(sequences, 'SEQUENCE_ACTION', 'other_action')
+    monkeypatch.setattr(sequences, 'ACTION_PATIENCE_S', 0.2)
+    with Arm('/ik_node') as other:
+        with pytest.raises(NodeUnreachableError, match='nobody serves the action '
+                           '/ik_node/other_action; is control_msgs'):
+            other.sequence([ptp(joints=AWAY)]).wait(30.0)
