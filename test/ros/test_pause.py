@@ -101,7 +101,7 @@ def test_a_line_goes_on_where_it_was(system):
     publisher.publish(message)
     system.wait(lambda: np.linalg.norm(tip(system.states[-1][1].position).translation
                                        - begin.translation) > 0.05, what='the way')
-    assert pause(system)[0]
+    assert pause(system)[0], system.node.output
     middle = tip(rests(system)).translation
     assert np.linalg.norm(middle - end) > 0.03
     assert pause(system, False)[0]
@@ -117,7 +117,7 @@ def test_slower_after_a_pause(system):
     system.change('/ik_node', motion__velocity_scale=0.6)
     stamp = system.send_joints(AWAY)
     under_way(system, stamp, 0.1)
-    assert pause(system)[0]
+    assert pause(system)[0], system.node.output
     rests(system)
     system.change('/ik_node', motion__velocity_scale=0.1)
     fastest = 0.1 * np.abs([point.velocities[0] for message in system.trajectories
@@ -138,7 +138,7 @@ def test_what_ends_a_pause(system):
     for end in ('stop', 'goal'):
         stamp = system.send_joints(AWAY)
         under_way(system, stamp)
-        assert pause(system)[0]
+        assert pause(system)[0], system.node.output
         rests(system)
         if end == 'stop':
             assert system.call(system.stop).success
@@ -150,7 +150,7 @@ def test_what_ends_a_pause(system):
         assert system.final(system.send_joints(READY))['state'] == 'reached'
     stamp = system.send_joints(AWAY)
     under_way(system, stamp)
-    assert pause(system)[0]
+    assert pause(system)[0], system.node.output
     elsewhere = rests(system) + 0.1
     move = JointTrajectory(joint_names=system.states[-1][1].name, points=[JointTrajectoryPoint(
         positions=elsewhere.tolist(), velocities=[0.0] * 6)])
@@ -173,7 +173,7 @@ def test_an_object_that_came_in_the_pause(system):
                   scale=Vector3(x=0.2, y=0.2, z=0.2))
     stamp = system.send_joints(AWAY)
     under_way(system, stamp, 0.1)
-    assert pause(system)[0]
+    assert pause(system)[0], system.node.output
     here = rests(system)
     taken = []
     system.create_subscription(DiagnosticStatus, '/ik_node/scene_status', taken.append, LATCHED)
@@ -194,7 +194,7 @@ def test_what_cannot_be_paused(system):
     system.change('/ik_node', **SLOW)
     stamp = system.send_joints(AWAY)
     under_way(system, stamp)
-    assert pause(system)[0]
+    assert pause(system)[0], system.node.output
     assert pause(system, False) == (True, 'it goes on as soon as it rests')
     assert reasons(system, stamp) == ['ACCEPTED', 'PAUSED', 'ACCEPTED', 'REACHED']
     assert system.final(system.send_joints(READY))['state'] == 'reached'
