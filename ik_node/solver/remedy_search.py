@@ -77,6 +77,8 @@ MAX_BISECTED_DIRECTIONS = 4
 PROBE_DIRECTIONS = np.array([np.array(d) / np.linalg.norm(d)
                              for d in product((-1.0, 0.0, 1.0), repeat=3) if any(d)])
 
+Trial = Callable[[Solver, Goal], bool]
+
 
 @dataclass(frozen=True, eq=False)
 class Change:
@@ -136,8 +138,8 @@ def remedies_of(solver: Solver, result: Result,
 
 
 def find_remedies(solver: Solver, goal: Goal, seeds: np.ndarray, status: Reason,
-                  nearest: np.ndarray, goes_on: Callable[[], bool] = lambda: True
-                  ) -> tuple[Remedy, ...]:
+                  nearest: np.ndarray, goes_on: Callable[[], bool] = lambda: True,
+                  works: Trial | None = None) -> tuple[Remedy, ...]:
     """
     Return what would make a refused goal possible, the best first; empty if nothing was found.
 
@@ -155,11 +157,14 @@ def find_remedies(solver: Solver, goal: Goal, seeds: np.ndarray, status: Reason,
         The posture that came nearest, rad or m.
     goes_on : callable
         Asked before each piece of work of about a millisecond whether to go on.
+    works : callable, optional
+        Tries a changed goal with a solver, which may have a wider limit or another option, and
+        returns whether it is possible now; by default, whether the solver solves it.
 
     """
     if status not in REMEDIED_REASONS or solver.options.method != COMPILED_METHOD:
         return ()
-    return RemedySearch(solver, goal, seeds, goes_on).remedies(status, nearest)
+    return RemedySearch(solver, goal, seeds, goes_on, works).remedies(status, nearest)
 
 
 class RemedySearch:
@@ -168,14 +173,15 @@ class RemedySearch:
 
     Parameters
     ----------
-    solver, goal, seeds, goes_on :
+    solver, goal, seeds, goes_on, works :
         As of :func:`find_remedies`.
 
     """
 
     def __init__(self, solver: Solver, goal: Goal, seeds: np.ndarray,
-                 goes_on: Callable[[], bool]) -> None:
+                 goes_on: Callable[[], bool], works: Trial | None = None) -> None:
         self._solver, self._goal, self._seeds, self._goes_on = solver, goal, seeds, goes_on
+        self._works = works or self._solves
         self._query = solver.near_query(goal, seeds)
 
     def remedies(self, status: Reason, nearest: np.ndarray) -> tuple[Remedy, ...]:
@@ -261,10 +267,12 @@ class RemedySearch:
         for remedy in remedies:
             if not self._goes_on():
                 return None
-            result = self._solver.solve(remedy.applied(self._goal), self._seeds)
-            if result.status is Reason.SOLVED:
+            if self._works(self._solver, remedy.applied(self._goal)):
                 return remedy
         return None
+
+    def _solves(self, solver: Solver, goal: Goal) -> bool:
+        return solver.solve(goal, self._seeds).status is Reason.SOLVED
 
     # ---- among obstacles ----------------------------------------------------
 
@@ -369,7 +377,7 @@ class RemedySearch:
                 continue
             limit = _wider(chain, k, upper, excess)
             wide = self._other_solver(_widened(chain, limit))
-            if wide.solve(self._goal, self._seeds).status is Reason.SOLVED:
+            if self._works(wide, self._goal):
                 return limit
         return None
 
@@ -447,8 +455,7 @@ class RemedySearch:
                 answer = solver.near_query(self._goal, self._seeds, middle).solve(start, 0, 0)
                 least, most = (least, middle) if answer[SOLVED_FLAG] == 1.0 else (middle, most)
         value = ceil((most + JUMP_MARGIN) * 100.0) / 100.0
-        result = self._other_solver(solver.chain, max_jump=value).solve(self._goal, self._seeds)
-        if result.status is Reason.SOLVED:
+        if self._works(self._other_solver(solver.chain, max_jump=value), self._goal):
             return OtherOption('max_jump', value)
         return None
 
