@@ -11,6 +11,10 @@ correct it.  The same reasons appear in logs, in ``~/status`` and in tests.
 from __future__ import annotations
 
 from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class Reason(str, Enum):
@@ -169,12 +173,14 @@ class PathError(IkNodeError):
     ----------
     fraction : float
         Fraction of the path length that can be followed, 0 to 1.
+    q : (n,) array or None
+        Joint positions there, rad or m; None if that is not known.
 
     """
 
     reason = Reason.PATH_INVALID
 
     def __init__(self, message: str, reason: Reason | None = None,
-                 fraction: float = 0.0) -> None:
+                 fraction: float = 0.0, q: np.ndarray | None = None) -> None:
         super().__init__(message, reason)
-        self.fraction = fraction
+        self.fraction, self.q = fraction, q

@@ -76,6 +76,31 @@ class SequencePlan:
     ends: np.ndarray
 
 
+class SequenceError(TrajectoryError):
+    """
+    Motions of a sequence, between two rests, that cannot be planned.
+
+    Parameters
+    ----------
+    cause : IkNodeError
+    motions : tuple of SequencedMotion
+    first : int
+        Number of the first of them, from 1.
+    count : int
+        Of all motions of the sequence.
+    q : (n,) array
+        Where the arm rests before them, rad or m.
+
+    """
+
+    def __init__(self, cause: IkNodeError, motions: tuple[SequencedMotion, ...], first: int,
+                 count: int, q: np.ndarray) -> None:
+        numbers = f'motion {first}' if len(motions) == 1 \
+            else f'motions {first} to {first + len(motions) - 1}'
+        super().__init__(f'{numbers} of {count}: {cause}', cause.reason)
+        self.cause, self.motions, self.first, self.q = cause, motions, first, q
+
+
 def plan_sequence(solver: Solver, start: StartState, motions: Sequence[SequencedMotion],
                   period: float, options: PathOptions = PathOptions()) -> SequencePlan:
     """
@@ -96,9 +121,10 @@ def plan_sequence(solver: Solver, start: StartState, motions: Sequence[Sequenced
     ------
     PathError
         ALREADY_THERE if none of the motions goes anywhere.
+    SequenceError
+        If one of them cannot be planned; it is named by its number, from 1.
     IkNodeError
-        If there is no motion, or one of them cannot be planned; it is named by its number, from
-        1.
+        If there is no motion, or they cannot be blended.
 
     """
     names = solver.chain.joint_names
@@ -112,9 +138,8 @@ def plan_sequence(solver: Solver, start: StartState, motions: Sequence[Sequenced
         try:
             planned = _planned(solver, start, group, period, options)
         except IkNodeError as error:
-            numbers = f'motion {first}' if len(group) == 1 \
-                else f'motions {first} to {first + len(group) - 1}'
-            raise TrajectoryError(f'{numbers} of {len(motions)}: {error}', error.reason) from None
+            raise SequenceError(error, tuple(group), first, len(motions),
+                                start.splice.q) from None
         if planned is None:
             ends += [began] * len(group)
             continue

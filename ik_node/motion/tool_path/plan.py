@@ -140,7 +140,8 @@ def plan_path(solver: Solver, start: StartState, path: ToolPath | Sequence[np.nd
         certify(solver.collisions, *segments(planned.trajectory))
     if contact is not None:
         k = min(int(np.searchsorted(planned.trajectory.times, contact.time)), len(coordinates) - 1)
-        error = _blocked(tool_path, float(coordinates[k].min()), contact)
+        error = _blocked(tool_path, float(coordinates[k].min()), contact,
+                         planned.trajectory.q[max(k - 1, 0)])
         if not options.partial:
             raise error
         planned, _ = _followed(solver, q_start, tool_path, inside, limits, options, error)
@@ -265,10 +266,10 @@ def _where(path: ToolPath, s: float) -> str:
     return f'the path can be followed for {share:.1f} % of its length, to ({p}) m'
 
 
-def _blocked(path: ToolPath, s: float, contact: Contact) -> PathError:
-    """Return that the arm would collide beyond s."""
+def _blocked(path: ToolPath, s: float, contact: Contact, q: np.ndarray) -> PathError:
+    """Return that the arm would collide beyond s, shortly after it is at q."""
     return PathError(f'{_where(path, s)}: there {contact.words}', Reason.COLLISION,
-                     s / path.length)
+                     s / path.length, q)
 
 
 def _interruption(solver: Solver, path: ToolPath, s: float, q: np.ndarray,
@@ -282,14 +283,14 @@ def _interruption(solver: Solver, path: ToolPath, s: float, q: np.ndarray,
              if distance_left < AT_LIMIT_TOLERANCE]
     if stuck:
         return PathError(f'{where}: there {", ".join(stuck)} is at its limit',
-                         Reason.BEYOND_LIMIT, fraction)
+                         Reason.BEYOND_LIMIT, fraction, q)
     if not ahead.success:
-        return PathError(f'{where}: {ahead.message}', ahead.status, fraction)
+        return PathError(f'{where}: {ahead.message}', ahead.status, fraction, q)
     least = singular_values(chain, q)[-1]
     why = f'the arm is singular there (smallest singular value {least:.2g})' \
         if least < NEAR_SINGULAR_VALUE else 'its branch ends there'
     return PathError(f'{where}: {why}, and it could only continue in another configuration',
-                     Reason.PATH_INTERRUPTED, fraction)
+                     Reason.PATH_INTERRUPTED, fraction, q)
 
 
 @lru_cache(maxsize=None)
