@@ -10,17 +10,29 @@ of the same class: so both run the same code with the same arguments.
 from __future__ import annotations
 
 from collections.abc import Callable, MutableSequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ik_node.errors import IkNodeError, PathError, Reason, TrajectoryError
+from ik_node.model.chain import Chain
 from ik_node.motion.collision_free import require_free
 from ik_node.motion.detour import plan_detour
 from ik_node.motion.joint_path import JointPathPlan, plan_joint_path
 from ik_node.motion.limits import MotionLimits
-from ik_node.motion.motion_sequence import plan_sequence, SequencedMotion, SequencePlan
+from ik_node.motion.motion_remedies import (
+    find_motion_remedies,
+    MotionRemedy,
+    RefusedMotion,
+    widened,
+)
+from ik_node.motion.motion_sequence import (
+    plan_sequence,
+    SequencedMotion,
+    SequenceError,
+    SequencePlan,
+)
 from ik_node.motion.path_rate import PathRate, plan_path_rate
 from ik_node.motion.path_resume import plan_path_resume
 from ik_node.motion.path_stop import PathStop, plan_path_stop
@@ -39,6 +51,7 @@ from ik_node.solver.remedy_search import find_remedies
 from ik_node.solver.result import Result
 from ik_node.solver.solver import Solver
 
+ARC_NAMES = 'the begin of the arc', 'the pose on the way', 'the end of the arc'
 MIN_REST_OF_MOTION_S = 0.02  # with less left, the motion ends rather than pauses
 
 
@@ -240,6 +253,22 @@ class PathCall:
         path = ToolPath.arc(*self.path) if isinstance(self.path, ArcPoses) else self.path
         return plan_path(solver, self.start, path, self.limits, self.options)
 
+    def refused(self, chain: Chain, _first: int) -> RefusedMotion:
+        """Return it as a motion to be tried with changes, of a chain."""
+        count, arc = len(self.path), isinstance(self.path, ArcPoses)
+        names = ARC_NAMES if arc else ('',) if count == 1 \
+            else tuple(f'pose {k} of {count}' for k in range(1, count + 1))
+        whole = replace(self.options, partial=False)
+
+        def plan(solver: Solver, start: StartState, goals: tuple[Goal, ...]) -> PathPlan:
+            poses = tuple(goal.T_base_tip for goal in goals)
+            path = ArcPoses(*poses, *self.path[len(poses):]) if arc else poses
+            return PathCall(start, path, widened(self.limits, chain, solver.chain),
+                            whole).run(solver)
+
+        return RefusedMotion(self.start, tuple(map(Goal, self.path)), names, True,
+                             count == 1, self.limits, self.options.period, plan)
+
 
 @dataclass(frozen=True, eq=False)
 class JointPathCall:
@@ -300,6 +329,69 @@ class SequenceCall:
     def run(self, solver: Solver) -> SequencePlan:
         """Plan; raise as :func:`ik_node.motion.motion_sequence.plan_sequence`."""
         return plan_sequence(solver, self.start, self.motions, self.period, self.options)
+
+    def refused(self, chain: Chain, first: int) -> RefusedMotion:
+        """Return it as a motion to be tried with changes; `first` is the number of its first."""
+        goals, names = [], []
+        for number, motion in enumerate(self.motions, first):
+            name = f'motion {number}' if len(self.motions) > 1 else ''
+            if motion.T_between is not None:
+                goals.append(Goal(motion.T_between))
+                names.append(f'{name}, {ARC_NAMES[1]}'.lstrip(', '))
+                name = f'{name}, {ARC_NAMES[2]}'.lstrip(', ')
+            goals.append(motion.goal)
+            names.append(name)
+
+        def plan(solver: Solver, start: StartState,
+                 changed: tuple[np.ndarray | Goal, ...]) -> SequencePlan:
+            try:
+                return SequenceCall(start, tuple(
+                    replace(motion, limits=widened(motion.limits, chain, solver.chain))
+                    for motion in self._led_to(changed)), self.period, self.options).run(solver)
+            except SequenceError as error:
+                raise error.cause from None
+
+        only = self.motions[0]
+        return RefusedMotion(self.start, tuple(goals), tuple(names), only.straight,
+                             only.straight and len(goals) == 1, only.limits, self.period, plan)
+
+    def _led_to(self, goals: tuple[np.ndarray | Goal, ...]) -> list[SequencedMotion]:
+        """Return the motions to goals and poses on the way, as far as these go."""
+        motions, left = [], list(goals)
+        for motion in self.motions:
+            if not left:
+                break
+            if motion.T_between is not None:
+                motion = replace(motion, T_between=left.pop(0).T_base_tip)
+            motions.append(replace(motion, goal=left.pop(0)) if left else motion)
+        return motions
+
+
+@dataclass(frozen=True, eq=False)
+class MotionRemedyCall:
+    """
+    What would make a refused path, or the motions of a sequence between two rests, possible.
+
+    Attributes
+    ----------
+    motion : PathCall or SequenceCall
+        What was refused.
+    first : int
+        Number of its first motion, of a sequence.
+    rounds : Rounds
+        How long to search.
+
+    """
+
+    name: ClassVar[str] = 'remedies of motion'
+    motion: PathCall | SequenceCall
+    first: int
+    rounds: Rounds
+
+    def run(self, solver: Solver) -> tuple[MotionRemedy, ...]:
+        """Search; see :func:`ik_node.motion.motion_remedies.find_motion_remedies`."""
+        return find_motion_remedies(solver, self.motion.refused(solver.chain, self.first),
+                                    self.rounds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -433,7 +525,7 @@ class RateCall:
 
 
 Call = (SolveCall | RemedyCall | DirectCall | DetourCall | PathCall | JointPathCall | SequenceCall
-        | ReceivedCall | PauseCall | ResumeCall | RateCall)
+        | MotionRemedyCall | ReceivedCall | PauseCall | ResumeCall | RateCall)
 
 
 class Raised(NamedTuple):
@@ -465,8 +557,8 @@ class MadeCall(NamedTuple):
     call : Call
     solver : Solver
         With the chain and the collision model.
-    outcome : Result, tuple of Remedy, Trajectory, PathPlan, JointPathPlan, SequencePlan, PathStop,
-        PathRate or Raised
+    outcome : Result, tuple of MotionRemedy, Trajectory, PathPlan, JointPathPlan, SequencePlan,
+        PathStop, PathRate or Raised
 
     """
 

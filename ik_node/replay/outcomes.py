@@ -11,20 +11,21 @@ import numpy as np
 
 from ik_node.errors import Reason
 from ik_node.motion.joint_path import JointPathPlan
+from ik_node.motion.motion_remedies import MotionRemedy
 from ik_node.motion.motion_sequence import SequencePlan
 from ik_node.motion.path_rate import PathRate
 from ik_node.motion.path_stop import PathStop
 from ik_node.motion.tool_path.plan import PathPlan
 from ik_node.motion.trajectory import Trajectory
 from ik_node.replay.calls import Raised
-from ik_node.solver.remedy import Remedy
 from ik_node.solver.result import Result
 
 TIMED_SENTENCES = Reason.SOLVED, Reason.DEADLINE  # they tell how long the solver took
 
 
-def outcome_values(outcome: Result | tuple[Remedy, ...] | Trajectory | PathPlan | JointPathPlan
-                   | SequencePlan | PathStop | PathRate | Raised) -> dict[str, Any]:
+def outcome_values(outcome: Result | tuple[MotionRemedy, ...] | Trajectory | PathPlan
+                   | JointPathPlan | SequencePlan | PathStop | PathRate | Raised
+                   ) -> dict[str, Any]:
     """Return numbers, arrays and sentences of an outcome that another run has to give, too."""
     if isinstance(outcome, Raised):
         return {'raised': outcome._asdict()}

@@ -29,6 +29,7 @@ from ik_node.replay.calls import (
     DetourCall,
     DirectCall,
     JointPathCall,
+    MotionRemedyCall,
     PathCall,
     PauseCall,
     RateCall,
@@ -50,6 +51,8 @@ import ik_node.textbook  # noqa: F401  registers the textbook methods
 REPLAY_DEADLINE_S = 60.0  # of a solve; what the node found, is found in any case
 MIN_PERIOD_S, MAX_PERIOD_S = 1e-3, 10.0  # between points
 MIN_RATE = 1e-6  # of a limit per s, s^2 or s^3
+
+CallReader = Callable[[Entry, Chain], Call]
 
 
 def read_robot(entry: Entry) -> tuple[Tree, Chain]:
@@ -154,11 +157,15 @@ def read_call(entry: Entry, chain: Chain) -> Call:
         If it is none.
 
     """
+    return _read(entry, chain, CALL_READERS)
+
+
+def _read(entry: Entry, chain: Chain, readers: Mapping[str, CallReader]) -> Any:
     name = entry['call'].text()
-    if name not in CALL_READERS:
+    if name not in readers:
         raise ParameterError(f'{entry.where}.call is {quote(name)}; this version knows '
-                             + ', '.join(CALL_READERS))
-    return CALL_READERS[name](entry, chain)
+                             + ', '.join(readers))
+    return readers[name](entry, chain)
 
 
 def _solve(entry: Entry, chain: Chain) -> SolveCall:
@@ -232,6 +239,13 @@ def _motion(entry: Entry, chain: Chain) -> SequencedMotion:
         entry['blend_radius'].number(low=0.0))
 
 
+def _motion_remedies(entry: Entry, chain: Chain) -> MotionRemedyCall:
+    motion, rounds = entry['motion'], entry['rounds']
+    readers = {kind.name: CALL_READERS[kind.name] for kind in (PathCall, SequenceCall)}
+    return MotionRemedyCall(_read(motion, chain, readers), entry['first'].whole(),
+                            Rounds.at_most(inf if rounds.missing else rounds.whole()))
+
+
 def _received(entry: Entry, chain: Chain) -> ReceivedCall:
     trajectory = _trajectory(entry['trajectory'], chain, unchecked=True)
     return ReceivedCall(_start(entry['start'], chain), trajectory,
@@ -253,7 +267,7 @@ def _rate(entry: Entry, chain: Chain) -> RateCall:
                     entry['ratio'].number(), _limits(entry['limits'], chain), _period(entry))
 
 
-CALL_READERS: Mapping[str, Callable[[Entry, Chain], Call]] = {
+CALL_READERS: Mapping[str, CallReader] = {
     SolveCall.name: _solve,
     RemedyCall.name: _remedies,
     DirectCall.name: _direct,
@@ -261,6 +275,7 @@ CALL_READERS: Mapping[str, Callable[[Entry, Chain], Call]] = {
     PathCall.name: _path,
     JointPathCall.name: _joint_path,
     SequenceCall.name: _sequence,
+    MotionRemedyCall.name: _motion_remedies,
     ReceivedCall.name: _received,
     PauseCall.name: _pause,
     ResumeCall.name: _resume,

@@ -43,6 +43,7 @@ from ik_node.replay.calls import (
     DetourCall,
     made,
     MadeCall,
+    MotionRemedyCall,
     PathCall,
     Raised,
     RemedyCall,
@@ -233,8 +234,10 @@ def _surroundings_member(model: CollisionModel) -> _Member:
 def _call_values(call: Call) -> dict[str, Any]:
     """Return the name and the arguments of a call."""
     values = _with_goals(vars(call))
-    if isinstance(call, (DetourCall, RemedyCall)):
+    if isinstance(call, (DetourCall, MotionRemedyCall, RemedyCall)):
         values['rounds'] = call.rounds.count if call.rounds.ended else None
+    if isinstance(call, MotionRemedyCall):
+        values['motion'] = _call_values(call.motion)
     elif isinstance(call, SequenceCall):
         values['motions'] = [_with_goals(vars(motion)) for motion in call.motions]
     elif isinstance(call, PathCall):

@@ -24,6 +24,8 @@ from ik_node.replay import load
 from ik_node.replay.calls import (
     DirectCall,
     made,
+    MotionRemedyCall,
+    PathCall,
     PauseCall,
     RemedyCall,
     Rounds,
@@ -40,7 +42,7 @@ DEEP = 200_000  # lists in lists
 
 
 def content():
-    """Return what a recording of two calls has."""
+    """Return what a recording of some calls has."""
     ones, solver, log = np.ones(6), Solver(CHAIN), []
     start = StartState.from_state(MotionState.at_rest(READY))
     limits = MotionLimits(CHAIN.lower, CHAIN.upper, ones, ones, 10.0 * ones)
@@ -52,6 +54,8 @@ def content():
     made(SequenceCall(start, motions, 0.1, PathOptions()), solver, log)
     away = Goal.position((3.0, 0.0, 0.0))
     made(RemedyCall(away, READY, Reason.OUT_OF_REACH, READY, Rounds()), solver, log)
+    far = PathCall(start, (tip.T_base_tip + np.eye(4, k=3),), limits, PathOptions())
+    made(MotionRemedyCall(far, 1, Rounds()), solver, log)
     values = {'number': 1, 'kind': 'pose', 'state': 'reached', 'reason': 'REACHED',
               'message': 'reached'}
     packed = recording_bytes(AnsweredGoal('t0-1', values, robots.tree('six_axis_arm'), log, {}))
@@ -92,7 +96,7 @@ def changed(place, value):
 def test_the_unchanged_one_is_taken(tmp_path):
     """Otherwise the others would mean nothing."""
     (tmp_path / 'goal.json').write_text(TEXT)
-    assert [each.differences() for each in load(tmp_path / 'goal.json').calls] == [[]] * 5
+    assert [each.differences() for each in load(tmp_path / 'goal.json').calls] == [[]] * 6
 
 
 @pytest.mark.parametrize('data, words', [
@@ -173,6 +177,10 @@ def test_a_bomb_is_not_unpacked(tmp_path, capsys):
     ('calls.4.status', 'COLLISION', 'calls[4] is about a collision without a collision model'),
     ('calls.4.nearest', [0.0], 'calls[4].nearest must be 6 numbers'),
     ('calls.4.rounds', -1, 'calls[4].rounds must be a whole number'),
+    ('calls.5.motion.call', 'solve', "calls[5].motion.call is 'solve'; this version knows path, "),
+    ('calls.5.motion', None, 'calls[5].motion must be an object'),
+    ('calls.5.first', -1, 'calls[5].first must be a whole number'),
+    ('calls.5.rounds', -1, 'calls[5].rounds must be a whole number'),
     ('calls.2.active.q', [], 'as many points'), ('goal', [], 'goal must be an object'),
     ('id', None, 'id must be a string')])
 def test_wrong_values(place, value, words, tmp_path, capsys):

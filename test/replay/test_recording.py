@@ -30,6 +30,7 @@ from ik_node.replay.calls import (
     JointPathCall,
     made,
     MadeCall,
+    MotionRemedyCall,
     PathCall,
     PauseCall,
     Raised,
@@ -155,6 +156,17 @@ def log():
     between[:3, 3] += 0.01, 0.0, 0.0
     arc = PathCall(at(LEFT), ArcPoses(T_left, between, near), allowed, options)
     assert attempted(arc, solver, log) is not None
+    far, remedied = near.copy(), []
+    far[:3, 3] *= 2.0
+    for refused in (PathCall(at(LEFT), (near, far), allowed, PathOptions()),
+                    PathCall(at(LEFT), (T_right,), allowed, options),
+                    replace(arc, path=ArcPoses(T_left, between, far), options=PathOptions())):
+        assert attempted(replace(refused, options=PathOptions()), solver, log) is None
+        remedied.append(len(made(MotionRemedyCall(refused, 1, Rounds()), solver, log)))
+        cut = Rounds.at_most(2)
+        made(MotionRemedyCall(refused, 1, Rounds(cut)), solver, log)
+        assert log[-1].call.rounds.ended
+    assert any(remedied)
     straight = replace(arc, path=ArcPoses(T_left, T_left, near))
     assert attempted(straight, solver, log) is None
     bend = LEFT + 0.1 * np.array([[1.0, 0, 0, 0, 0, 0], [1, -1, 0, 0, 0, 0], [0, -1, 1, 0, 0, 0]])
@@ -182,6 +194,11 @@ def log():
     assert len(made(sequence, solver, log).ends) == 4
     too_far = SequencedMotion(Goal.position((3.0, 0.0, 0.0)), allowed)
     assert attempted(replace(sequence, motions=(*sequence.motions, too_far)), solver, log) is None
+    made(MotionRemedyCall(replace(sequence, motions=(too_far,)), 5, Rounds()), solver, log)
+    blended = (SequencedMotion(Goal(near), allowed, True, None, 0.01),
+               SequencedMotion(Goal(far), allowed, True, between))
+    found = made(MotionRemedyCall(replace(sequence, motions=blended), 2, Rounds()), solver, log)
+    assert found[0].name == 'motion 3, the end of the arc'
     assert attempted(ReceivedCall(at(RIGHT), motion, 0.01, allowed), solver, log) is None
     free = Solver(chain, select='first')
     assert made(SolveCall(Goal(T_right), LEFT[None]), free, log).success
