@@ -94,6 +94,9 @@ class GoalTask:
         The share of the velocity limits at which it was begun, or goes on.
     replan : callable or None
         Plans its motion anew from another start, if that need not stay on its path.
+    remedied : callable or None
+        Plans a path anew that is refused, and says in its error what would make it possible; for
+        another thread.
     paused : Paused or None
         The motion that it waits to go on with.
     after_scene : (int, float) or None
@@ -128,6 +131,7 @@ class GoalTask:
     sent: Trajectory | None = None
     speed: float = 1.0
     replan: Callable[[Any], Trajectory] | None = None
+    remedied: Callable[[Any], Trajectory] | None = None
     paused: Paused | None = None
     after_scene: tuple[int, float] | None = None
     alternatives: list[Callable[[], None]] = field(default_factory=list)

@@ -31,7 +31,8 @@ from ik_node.motion.active_trajectory import (
 from ik_node.motion.joint_path import JointPathPlan
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.monitor import Monitor, Verdict
-from ik_node.motion.motion_sequence import SequencedMotion, SequencePlan
+from ik_node.motion.motion_remedies import REMEDIED_MOTION_REASONS
+from ik_node.motion.motion_sequence import SequencedMotion, SequenceError, SequencePlan
 from ik_node.motion.path_rate import PathRate
 from ik_node.motion.path_stop import plan_free_stop
 from ik_node.motion.start_state import LEAD_POINT_SPACING_S, StartState
@@ -51,6 +52,7 @@ from ik_node.replay.calls import (
     DetourCall,
     DirectCall,
     JointPathCall,
+    MotionRemedyCall,
     PathCall,
     RateCall,
     Rounds,
@@ -58,6 +60,7 @@ from ik_node.replay.calls import (
 )
 from ik_node.ros.status_messages import GoalState, JOG_KIND, STREAM_KIND
 from ik_node.solver.goal import Goal
+from ik_node.solver.remedy import figures_of, with_best
 
 MAX_ATTEMPTS = 2  # trajectories sent for one goal if the arm does not begin to move
 MAX_PLANS = 5  # trajectories sent for one goal if they arrive too late to be joined
@@ -67,6 +70,8 @@ MAX_RAMPS = 3  # ramps planned, each further ahead, if they are not ready in tim
 MAX_LATE_PLANS = 2  # after which the arm is brought to rest first
 JOINT_ADVICE = '; go there in several goals, set motion.detour_time, or lower collision.margin'
 LONG_PATH_POSES = 100  # from which on a path is planned beside the other callbacks, from rest
+
+MOTION_REMEDY_TIME_S = 0.1  # of the processor, beside the other callbacks
 
 Plan = Callable[[StartState], Trajectory]
 Ramp = Callable[[StartState, MotionLimits], Trajectory]
@@ -180,24 +185,50 @@ class Motion:
         if self.preparation.defer(task, Kernels.PATHS, lambda: self.along(task, way)):
             return
         if callable(way) or len(way) < LONG_PATH_POSES:
+            task.remedied = self.path_plan(task, way, remedied=True)
             self.begin(task, self.path_plan(task, way))
         else:
-            self._plan_beside(task, self.path_plan(task, way))
+            self._plan_beside(task, self.path_plan(task, way, remedied=True))
 
-    def path_plan(self, task: GoalTask, way: Way) -> Plan:
-        """Return the planner of the motion :meth:`along` a path."""
+    def path_plan(self, task: GoalTask, way: Way, remedied: bool = False) -> Plan:
+        """
+        Return the planner of the motion :meth:`along` a path.
+
+        If `remedied`, its error says what would make the path possible; it takes longer then.
+        """
         self.preparation.require(Kernels.PATHS)
         robot = self._holder.require()
 
         def plan(departure: StartState) -> Trajectory:
             settings = robot.settings
             path = way(departure.splice) if callable(way) else tuple(way)
-            limits = task.limits or settings.planning
-            return _noted(task, within_torques(robot, task, lambda share: settings.made(PathCall(
-                departure, path, limits.slowed(share), settings.paths), task.calls),
-                _trajectory_of))
+            call = PathCall(departure, path, task.limits or settings.planning, settings.paths)
+            try:
+                return _noted(task, within_torques(robot, task, lambda share: settings.made(
+                    replace(call, limits=call.limits.slowed(share)), task.calls),
+                    _trajectory_of))
+            except PathError as error:
+                if not remedied:
+                    raise
+                raise PathError(self._with_remedy(task, robot, error, call), error.reason,
+                                error.fraction) from None
 
         return plan
+
+    def _with_remedy(self, task: GoalTask, robot: Robot, error: IkNodeError,
+                     motion: PathCall | SequenceCall, first: int = 1) -> str:
+        """
+        Return why a motion is refused, with what would help, and note the numbers of that.
+
+        Not of one of several ways to do a goal.  `first` is the number of the first motion.
+        """
+        if error.reason not in REMEDIED_MOTION_REASONS or task.alternatives or task.refusals:
+            return str(error)
+        end = thread_time() + MOTION_REMEDY_TIME_S
+        remedies = robot.settings.made(MotionRemedyCall(motion, first, Rounds(
+            lambda: not task.final and thread_time() < end)), task.calls)
+        task.figures |= figures_of(remedies)
+        return with_best(str(error), remedies)
 
     def in_sequence(self, task: GoalTask, motions: Sequence[SequencedMotion],
                     on_planned: Callable[[SequencePlan], None]) -> None:
@@ -222,10 +253,18 @@ class Motion:
 
         def plan(departure: StartState) -> Trajectory:
             settings = robot.settings
-            planned = within_torques(robot, task, lambda share: settings.made(SequenceCall(
-                departure, tuple(replace(each, limits=each.limits.slowed(share))
-                                 for each in motions),
-                settings.sample_period, settings.paths), task.calls), _trajectory_of)
+            call = SequenceCall(departure, tuple(motions), settings.sample_period,
+                                settings.paths)
+            try:
+                planned = within_torques(robot, task, lambda share: settings.made(replace(
+                    call, motions=tuple(replace(each, limits=each.limits.slowed(share))
+                                        for each in motions)), task.calls), _trajectory_of)
+            except SequenceError as error:
+                refused = replace(call, motions=error.motions, start=StartState.from_state(
+                    MotionState.at_rest(error.q)))
+                raise TrajectoryError(
+                    self._with_remedy(task, robot, error, refused, error.first),
+                    error.reason) from None
             on_planned(planned)
             task.q_goal = planned.trajectory.end
             return planned.trajectory
@@ -357,7 +396,8 @@ class Motion:
         except PathError as error:
             task.figures['path_fraction'] = f'{error.fraction:.4f}'
             if error.reason is not Reason.ALREADY_THERE:
-                raise
+                self._refuse_path(task, error)
+                return
             if self._occupied(robot, q):
                 self.ramp_down(robot)
             self._goals.supersede(task)
@@ -378,6 +418,18 @@ class Motion:
         self._goals.under_way(task, lambda: self._judge(task, plan, detour, monitor),
                               f'on its way, {trajectory.duration:.2f} s'
                               + (f'; it had to wait for rest, because {waited}' if waited else ''))
+
+    def _refuse_path(self, task: GoalTask, error: PathError) -> None:
+        """
+        Look beside for what would make a path possible, and raise the error with that.
+
+        At once, if another goal waits, which would have to end for that.
+        """
+        remedied, task.remedied = task.remedied, None
+        waits = any(each not in (task, self._goals.current) for each in self._goals.open())
+        if remedied is None or waits or error.reason not in REMEDIED_MOTION_REASONS:
+            raise error
+        self._plan_beside(task, remedied)
 
     def _plan_beside(self, task: GoalTask, plan: Plan) -> None:
         """

@@ -376,6 +376,62 @@ def test_a_path_that_cannot_be_followed(system):
     assert gone == pytest.approx(0.9 * fraction, abs=0.01)
 
 
+def along(system, *positions, R=HERE.rotation):
+    """Send a path; return its answer."""
+    goal = path_of(*(pose(position, R) for position in positions))
+    stamp = stamped(system, goal)
+    system.publisher(Path, 'goal_path').publish(goal)
+    return system.final(stamp)
+
+
+def shift_of(answer):
+    """Return the shift (3,), m, that an answer names."""
+    return np.array(answer['remedy_shift_m'].split(), dtype=float)
+
+
+def test_a_refused_line_has_a_remedy(system):
+    """With the shift of its end that is told, it is followed to its end."""
+    far = HERE.translation + [0.9, 0.0, 0.0]
+    answer = along(system, far)
+    assert answer['state'] == 'rejected' and not system.trajectories
+    assert '% of its length' in answer['message'] and '; shifted by [' in answer['message']
+    answer = along(system, far + shift_of(answer))
+    assert answer['state'] == 'reached' and float(answer['path_fraction']) == 1.0, answer
+    assert 'remedy_shift_m' not in answer
+
+
+@pytest.mark.parametrize('count', [3, 120])
+def test_one_pose_of_a_refused_path_has_a_remedy(system, count):
+    """It is named; a long path is planned beside, as its remedy is."""
+    way_there = HERE.translation + np.linspace([0.0, -0.05, 0.0], [0.0, 0.05, 0.05], count)
+    way_there[count // 2, 0] += 0.9
+    answer = along(system, *way_there)
+    assert answer['state'] == 'rejected' and not system.trajectories
+    name = f'pose {count // 2 + 1} of {count}'
+    assert answer['remedy_of'] == name and f'; {name}: shifted by [' in answer['message']
+    way_there[count // 2] += shift_of(answer)
+    answer = along(system, *way_there[:count // 2 + 1])
+    assert answer['state'] == 'reached', answer
+
+
+def test_a_refused_way_has_another_begin(system):
+    """A joint would meet its limit on the line; from the posture that is told it does not."""
+    q = [1.0, -0.8, -2.1, 1.9, 0.7, 0.2]
+    assert system.final(system.send_joints(q))['state'] == 'reached'
+    begin = tip(q)
+    end = begin.translation + [0.0, 0.25, 0.0]
+    answer = along(system, end, R=begin.rotation)
+    assert answer['state'] == 'rejected' and 'joint_3' in answer['message']
+    assert '; begun at the joint positions [' in answer['message']
+    assert answer['remedy_way'] == 'joints'
+    assert answer['remedy_start_joints'].split() == [f'joint_{k}' for k in range(1, 7)]
+    start = np.array(answer['remedy_start'].split(), dtype=float)
+    assert system.final(system.send_joints(start))['state'] == 'reached'
+    assert np.abs(tip(latest(system)).homogeneous - begin.homogeneous).max() < 1e-3
+    answer = along(system, end, R=begin.rotation)
+    assert answer['state'] == 'reached', answer
+
+
 def test_a_line_during_a_motion(system):
     """The arm is first brought to rest, then goes straight."""
     paths = system.publisher(Path, 'goal_path')

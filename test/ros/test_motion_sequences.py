@@ -158,6 +158,22 @@ def test_refused(arm, motions, words):
     assert not probe.trajectories and np.abs(latest(probe) - READY).max() < 1e-6
 
 
+@pytest.mark.parametrize('kind', [PTP, LIN])
+def test_a_refused_motion_has_a_remedy(arm, kind):
+    """With the shift that is told, all motions are done."""
+    probe, first = arm.probe, motion(LIN, to((0.0, 0.05, 0.0)))
+    far = np.array([0.9, 0.1, 0.0])
+    status, code, sentence = arm.run(first, motion(kind, to(far)))
+    assert (status, code) == (GoalStatus.STATUS_ABORTED, INVALID)
+    assert sentence.startswith('motion 2 of 2: ') and '; shifted by [' in sentence
+    assert not probe.trajectories
+    shift = np.array(probe.statuses[-1]['remedy_shift_m'].split(), dtype=float)
+    probe.statuses.clear()
+    status, code, sentence = arm.run(first, motion(kind, to(far + shift)))
+    assert (status, code) == (GoalStatus.STATUS_SUCCEEDED, 0), sentence
+    assert np.abs(tip(latest(probe)).translation - (BEGIN + far + shift)).max() < 1e-4
+
+
 def test_a_sequence_with_a_heavy_tool(arm):
     """It is refused if a posture on it cannot be held."""
     probe = arm.probe

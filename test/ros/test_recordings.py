@@ -28,6 +28,7 @@ from ik_node.replay.calls import (
     ArcPoses,
     DetourCall,
     DirectCall,
+    MotionRemedyCall,
     PathCall,
     PauseCall,
     RemedyCall,
@@ -167,8 +168,8 @@ def test_goals_of_every_kind_are_repeated(shared_system, folder, tmp_path):
         assert recording.parameters['tool.position'] == [0.0, 0.0, 0.05]
         assert recording.calls[0].solver.chain.has_tool
     calls = [each.call for recording in recordings for each in recording.calls]
-    assert {DirectCall, DetourCall, PathCall, PauseCall, RemedyCall, ResumeCall} \
-        < set(map(type, calls))
+    assert {DirectCall, DetourCall, MotionRemedyCall, PathCall, PauseCall, RemedyCall,
+            ResumeCall} < set(map(type, calls))
     assert any(isinstance(call, PathCall) and isinstance(call.path, ArcPoses) for call in calls)
     assert any(len(call.start.states) for call in calls if isinstance(call, DirectCall))
     assert len(system.trajectories) >= 12
