@@ -38,4 +38,5 @@ def offer_moveit(node: Node, holder: RobotHolder, arm: ArmState, targets: GoalCo
     if options.moveit_services:
         requests = MoveItRequests(holder, arm, targets, changes, options)
         MoveItKinematics(node, requests, types.srv)
-        MoveItMotion(node, holder, requests, goals, starter, motion, types.action, types.srv)
+        MoveItMotion(node, holder, requests, targets, goals, starter, motion, types.action,
+                     types.srv)

@@ -25,6 +25,7 @@ from ik_node.motion.start_state import StartState
 from ik_node.motion.tool_path.path import MAX_PATH_POSES
 from ik_node.motion.tool_path.plan import plan_path
 from ik_node.motion.trajectory import MotionState, Trajectory
+from ik_node.node.goal_conversion import GoalConversion
 from ik_node.node.goal_kinds import GoalStarter
 from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask
@@ -83,11 +84,12 @@ class MoveItMotion:
     """  # noqa: D205 - the names are what counts
 
     def __init__(self, node: Node, holder: RobotHolder, requests: MoveItRequests,
-                 goals: GoalQueue, starter: GoalStarter, motion: Motion, action: Any,
-                 srv: Any) -> None:
+                 targets: GoalConversion, goals: GoalQueue, starter: GoalStarter, motion: Motion,
+                 action: Any, srv: Any) -> None:
         self._node = node
         self._holder = holder
         self._requests = requests
+        self._targets = targets
         self._goals = goals
         self._starter = starter
         self._motion = motion
@@ -134,17 +136,20 @@ class MoveItMotion:
 
     def _planning(self, wanted: WantedMotion, goal: np.ndarray | Goal,
                   start: StartState) -> Future:
-        """Return the future motion to a goal."""
-        task = self._task(wanted, 0)
+        """Return the future motion to a goal; the error of a single one says what would help."""
+        task, single = self._task(wanted, 0), len(wanted.goals) == 1
         if wanted.follows_path(goal):
-            return planned_beside(self._motion.path_plan(task, self._way(wanted, goal)), start)
+            return planned_beside(self._motion.path_plan(
+                task, self._way(wanted, goal), remedied=single), start)
         if isinstance(goal, Goal):
             if not goal.is_exact:
                 self._motion.preparation.require(Kernels.FREE_AXES)
             task.goal = goal
             task.result = wanted.robot.settings.solver.solve(goal, start.splice.q)
             if not task.result.success:
-                raise GoalError(task.result.message, task.result.status)
+                sentence = self._targets.refusal(task.result, wanted.robot)[0] if single \
+                    else task.result.message
+                raise GoalError(sentence, task.result.status)
             goal = task.result.q
         task.q_goal = goal
         return self._motion.planned_to_joints(task, start)

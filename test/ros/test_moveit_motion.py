@@ -28,7 +28,7 @@ action = pytest.importorskip('moveit_msgs.action', reason=NOT_BUILT)
 NODE_LIMITS = {**QUICK, 'moveit.services': True, 'moveit.group': 'arm'}
 JOINTS = [f'joint_{k}' for k in range(1, 7)]
 ELSEWHERE = [0.5, -0.2, 0.3, 0.4, 0.7, -0.6]
-LIMITS = MODEL.velocityLimit
+LIMITS, READY_TIP = MODEL.velocityLimit, tip(READY)
 CODES = {getattr(msg.MoveItErrorCodes, name): name for name in (
     'SUCCESS', 'FAILURE', 'PLANNING_FAILED', 'INVALID_MOTION_PLAN', 'CONTROL_FAILED', 'PREEMPTED',
     'START_STATE_INVALID', 'INVALID_GROUP_NAME', 'INVALID_GOAL_CONSTRAINTS', 'NO_IK_SOLUTION',
@@ -204,6 +204,26 @@ def test_plans_to_each_kind_of_goal(moveit):
         if goal.orientation_constraints:
             assert there.rotation[:, 2] == pytest.approx([0.0, 0.0, -1.0], abs=1e-5)
     assert not moveit.probe.trajectories
+
+
+@pytest.mark.parametrize('planner', ['', 'LIN'])
+@pytest.mark.parametrize('plan_only', [True, False])
+def test_a_refused_pose_has_a_remedy(moveit, planner, plan_only):
+    """The text beside the code names it; with it there is a motion."""
+    far = READY_TIP.translation + [0.9, 0.0, 0.0]
+    upright = pin.Quaternion(READY_TIP.rotation).coeffs()
+    code, answer = moveit.plan(pose_goal(far, upright), planner_id=planner)
+    sentence = answer.error_code.message
+    assert code == 'NO_IK_SOLUTION' and '; shifted by [' in sentence, sentence
+    code, status, result = moveit.move(pose_goal(far, upright), plan_only=plan_only,
+                                       planner_id=planner)
+    assert (code, status) == ('NO_IK_SOLUTION', GoalStatus.STATUS_ABORTED)
+    assert result.error_code.message == sentence and not moveit.probe.trajectories
+    told = sentence.partition('; shifted by [')[2].partition(']')[0]
+    nearer = far + np.array(told.split(', '), dtype=float)
+    code, _, result = moveit.move(pose_goal(nearer, upright), plan_only=plan_only,
+                                  planner_id=planner)
+    assert code == 'SUCCESS', result.error_code.message
 
 
 def test_constraints_of_other_links_and_frames(moveit):
