@@ -45,7 +45,7 @@ REST = {
     'solver': 'batches, offset wrists, names of branches, reachability by colour, remedies of a '
               'refusal',
     'motion': 'motions without ruckig, ends of motions, lists of postures, the goal of the '
-              'action, effort limits',
+              'action, effort limits, remedies of refused motions',
     'motion/tool_path': 'lines, arcs, paths',
     'motion/following': 'streams',
     'ros': 'action client, markers, handshake, QoS on the log',
