@@ -212,8 +212,8 @@ class MotionRemedySearch:
                 q = goal
         if not self._motion.follows:
             return ()
-        return tuple(remedy for remedy in (self._other_start(), self._by_joints())
-                     if remedy is not None)
+        by_joints = self._by_joints()  # before what takes long
+        return tuple(remedy for remedy in (self._other_start(), by_joints) if remedy is not None)
 
     def _error(self, solver: Solver, start: StartState,
                goals: tuple[np.ndarray | Goal, ...]) -> IkNodeError | None:
@@ -245,6 +245,8 @@ class MotionRemedySearch:
         """Return the shift of a pose to where the motion ended, at q (n,), if that is one."""
         chain = self._solver.chain
         offset = forward_kinematics(chain, q)[:3, 3] - goal.T_base_tip[:3, 3]
+        if np.linalg.norm(offset) < BACK_MARGINS_M[0]:
+            return
         for margin in BACK_MARGINS_M:
             shift = rounded_shift(offset, margin, SHIFT_DECIMALS, chain.base_link)
             if not self._goes_on():

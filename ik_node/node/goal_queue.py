@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
 from functools import partial
 from time import monotonic
 import traceback
@@ -23,6 +24,7 @@ from ik_node.node.robot import RobotHolder
 from ik_node.node.work_queue import WorkQueue
 from ik_node.ros.clocks import steady_clock
 from ik_node.ros.status_messages import GoalState
+from ik_node.solver.remedy import figures_of, with_best
 
 WATCH_PERIOD_S = 0.02  # while a goal is under way
 WORK_SLICE_S = 0.01  # for which goals are worked off before other callbacks run
@@ -65,6 +67,7 @@ class GoalQueue:
         self._current: tuple[GoalTask, Step] | None = None
         self._waiting: tuple[GoalTask, Step, float | None] | None = None
         self._arrived: list[tuple[GoalTask, Step]] = []
+        self._refused: list[tuple[GoalTask, IkNodeError, Future]] = []
         self._answers: deque[Callable[[], None]] = deque()
         self.turns = WorkQueue(node)
         self.waits_for_scene: Callable[[GoalTask], bool] = lambda _task: False
@@ -191,7 +194,28 @@ class GoalQueue:
         self.end(task, GoalState.REJECTED if task.state is None else GoalState.FAILED, reason,
                  sentence)
 
+    def refuse(self, task: GoalTask, error: IkNodeError, remedies: Future) -> None:
+        """Refuse a goal as soon as the remedies are known that another thread looks for."""
+        self._refused.append((task, error, remedies))
+        self._timer.reset()
+
+    def _answer_refused(self, before: float | None = None) -> None:
+        """Answer goals whose remedies are known, and all that are older than number `before`."""
+        for held in [*self._refused]:
+            task, error, remedies = held
+            known = remedies.done() and remedies.exception() is None
+            if known or remedies.done() or before is not None and task.number < before:
+                self._refused.remove(held)
+                found = remedies.result() if known else ()
+                task.figures |= figures_of(found)
+                self.end(task, GoalState.REJECTED, error.reason, with_best(str(error), found))
+
     # ---- all goals ----------------------------------------------------------
+
+    @property
+    def others_wait(self) -> bool:
+        """Return whether there are goals that are not under way, besides one that is tried."""
+        return bool(self._waiting or self._arrived or self._refused)
 
     def open(self) -> list[GoalTask]:
         """Return the goals without a final answer: the active and the waiting one."""
@@ -205,6 +229,7 @@ class GoalQueue:
 
         Also to the active one if `under_way`.
         """
+        self._answer_refused(before)
         for task in self.open():
             if task.number < before and (under_way or task is not self.current):
                 self.end(task, state, reason, sentence)
@@ -237,9 +262,11 @@ class GoalQueue:
             task, judge = self._current
             if self._waiting is None or self._waiting[0] is not task:
                 self.attempt(task, judge)
+        self._answer_refused()
         if self._arrived or self._answers:
             self.turns.now(self.work_off)
-        if not (self._current or self._waiting or self._arrived or self._answers):
+        if not (self._current or self._waiting or self._refused or self._arrived
+                or self._answers):
             self._timer.cancel()
 
 

@@ -20,6 +20,7 @@ from rclpy.qos import QoSProfile
 from ik_node.errors import PathError, Reason
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.trajectory import Trajectory
+from ik_node.node.refused_plan import RefusedPlan
 from ik_node.replay.calls import MadeCall
 from ik_node.ros.qos import STATUS_QOS
 from ik_node.ros.status_messages import GoalState, stamp_text, STATE_LEVELS
@@ -94,9 +95,8 @@ class GoalTask:
         The share of the velocity limits at which it was begun, or goes on.
     replan : callable or None
         Plans its motion anew from another start, if that need not stay on its path.
-    remedied : callable or None
-        Plans a path anew that is refused, and says in its error what would make it possible; for
-        another thread.
+    refused : RefusedPlan or None
+        The path or sequence that was refused last.
     paused : Paused or None
         The motion that it waits to go on with.
     after_scene : (int, float) or None
@@ -131,7 +131,7 @@ class GoalTask:
     sent: Trajectory | None = None
     speed: float = 1.0
     replan: Callable[[Any], Trajectory] | None = None
-    remedied: Callable[[Any], Trajectory] | None = None
+    refused: RefusedPlan | None = None
     paused: Paused | None = None
     after_scene: tuple[int, float] | None = None
     alternatives: list[Callable[[], None]] = field(default_factory=list)

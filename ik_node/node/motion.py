@@ -31,7 +31,6 @@ from ik_node.motion.active_trajectory import (
 from ik_node.motion.joint_path import JointPathPlan
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.monitor import Monitor, Verdict
-from ik_node.motion.motion_remedies import REMEDIED_MOTION_REASONS
 from ik_node.motion.motion_sequence import SequencedMotion, SequenceError, SequencePlan
 from ik_node.motion.path_rate import PathRate
 from ik_node.motion.path_stop import plan_free_stop
@@ -45,6 +44,7 @@ from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask, numbers
 from ik_node.node.outputs import Late, Output
 from ik_node.node.preparation import Kernels, Preparation
+from ik_node.node.refused_plan import RefusedPlan
 from ik_node.node.robot import Robot, RobotHolder
 from ik_node.node.torques import within_torques
 from ik_node.replay.calls import (
@@ -52,7 +52,6 @@ from ik_node.replay.calls import (
     DetourCall,
     DirectCall,
     JointPathCall,
-    MotionRemedyCall,
     PathCall,
     RateCall,
     Rounds,
@@ -60,7 +59,7 @@ from ik_node.replay.calls import (
 )
 from ik_node.ros.status_messages import GoalState, JOG_KIND, STREAM_KIND
 from ik_node.solver.goal import Goal
-from ik_node.solver.remedy import figures_of, with_best
+from ik_node.solver.remedy import with_best
 
 MAX_ATTEMPTS = 2  # trajectories sent for one goal if the arm does not begin to move
 MAX_PLANS = 5  # trajectories sent for one goal if they arrive too late to be joined
@@ -70,8 +69,6 @@ MAX_RAMPS = 3  # ramps planned, each further ahead, if they are not ready in tim
 MAX_LATE_PLANS = 2  # after which the arm is brought to rest first
 JOINT_ADVICE = '; go there in several goals, set motion.detour_time, or lower collision.margin'
 LONG_PATH_POSES = 100  # from which on a path is planned beside the other callbacks, from rest
-
-MOTION_REMEDY_TIME_S = 0.1  # of the processor, beside the other callbacks
 
 Plan = Callable[[StartState], Trajectory]
 Ramp = Callable[[StartState, MotionLimits], Trajectory]
@@ -185,16 +182,15 @@ class Motion:
         if self.preparation.defer(task, Kernels.PATHS, lambda: self.along(task, way)):
             return
         if callable(way) or len(way) < LONG_PATH_POSES:
-            task.remedied = self.path_plan(task, way, remedied=True)
             self.begin(task, self.path_plan(task, way))
         else:
-            self._plan_beside(task, self.path_plan(task, way, remedied=True))
+            self._plan_beside(task, self.path_plan(task, way))
 
     def path_plan(self, task: GoalTask, way: Way, remedied: bool = False) -> Plan:
         """
         Return the planner of the motion :meth:`along` a path.
 
-        If `remedied`, its error says what would make the path possible; it takes longer then.
+        If `remedied`, for another thread, its error says what would make the path possible.
         """
         self.preparation.require(Kernels.PATHS)
         robot = self._holder.require()
@@ -208,27 +204,14 @@ class Motion:
                     replace(call, limits=call.limits.slowed(share)), task.calls),
                     _trajectory_of))
             except PathError as error:
-                if not remedied:
+                task.refused = RefusedPlan(settings, departure, call, error)
+                if not remedied or not task.refused.may_have_remedies:
                     raise
-                raise PathError(self._with_remedy(task, robot, error, call), error.reason,
+                remedies = task.refused.remedies(task.calls, lambda: task.final)
+                raise PathError(with_best(str(error), remedies), error.reason,
                                 error.fraction) from None
 
         return plan
-
-    def _with_remedy(self, task: GoalTask, robot: Robot, error: IkNodeError,
-                     motion: PathCall | SequenceCall, first: int = 1) -> str:
-        """
-        Return why a motion is refused, with what would help, and note the numbers of that.
-
-        Not of one of several ways to do a goal.  `first` is the number of the first motion.
-        """
-        if error.reason not in REMEDIED_MOTION_REASONS or task.alternatives or task.refusals:
-            return str(error)
-        end = thread_time() + MOTION_REMEDY_TIME_S
-        remedies = robot.settings.made(MotionRemedyCall(motion, first, Rounds(
-            lambda: not task.final and thread_time() < end)), task.calls)
-        task.figures |= figures_of(remedies)
-        return with_best(str(error), remedies)
 
     def in_sequence(self, task: GoalTask, motions: Sequence[SequencedMotion],
                     on_planned: Callable[[SequencePlan], None]) -> None:
@@ -260,11 +243,10 @@ class Motion:
                     call, motions=tuple(replace(each, limits=each.limits.slowed(share))
                                         for each in motions)), task.calls), _trajectory_of)
             except SequenceError as error:
-                refused = replace(call, motions=error.motions, start=StartState.from_state(
-                    MotionState.at_rest(error.q)))
-                raise TrajectoryError(
-                    self._with_remedy(task, robot, error, refused, error.first),
-                    error.reason) from None
+                task.refused = RefusedPlan(settings, departure, replace(
+                    call, motions=error.motions, start=StartState.from_state(
+                        MotionState.at_rest(error.q))), error, error.first)
+                raise
             on_planned(planned)
             task.q_goal = planned.trajectory.end
             return planned.trajectory
@@ -336,7 +318,7 @@ class Motion:
             if detour is None or error.reason is not Reason.COLLISION:
                 raise
             self.preparation.require(Kernels.DETOURS)
-            planned = planned_beside(_after(error, detour), start)
+            planned = done_beside(_after(error, detour), start)
         return planned
 
     def departure_now(self) -> StartState:
@@ -396,12 +378,15 @@ class Motion:
         except PathError as error:
             task.figures['path_fraction'] = f'{error.fraction:.4f}'
             if error.reason is not Reason.ALREADY_THERE:
-                self._refuse_path(task, error)
+                self._refuse(task, error)
                 return
             if self._occupied(robot, q):
                 self.ramp_down(robot)
             self._goals.supersede(task)
             self._goals.end(task, GoalState.REACHED, error.reason, str(error))
+            return
+        except SequenceError as error:
+            self._refuse(task, error)
             return
         except TrajectoryError as error:
             if detour is None or error.reason is not Reason.COLLISION:
@@ -419,17 +404,15 @@ class Motion:
                               f'on its way, {trajectory.duration:.2f} s'
                               + (f'; it had to wait for rest, because {waited}' if waited else ''))
 
-    def _refuse_path(self, task: GoalTask, error: PathError) -> None:
-        """
-        Look beside for what would make a path possible, and raise the error with that.
-
-        At once, if another goal waits, which would have to end for that.
-        """
-        remedied, task.remedied = task.remedied, None
-        waits = any(each not in (task, self._goals.current) for each in self._goals.open())
-        if remedied is None or waits or error.reason not in REMEDIED_MOTION_REASONS:
+    def _refuse(self, task: GoalTask, error: IkNodeError) -> None:
+        """Raise an error of a plan, or refuse the goal by it once its remedies are known."""
+        refused, task.refused = task.refused, None
+        sought = refused is not None and refused.error is error and refused.may_have_remedies \
+            and task.state is None and not (task.alternatives or task.refusals)
+        if not sought or self._goals.others_wait:
             raise error
-        self._plan_beside(task, remedied)
+        self._goals.refuse(task, error, done_beside(
+            refused.remedies, task.calls, lambda: task.final))
 
     def _plan_beside(self, task: GoalTask, plan: Plan) -> None:
         """
@@ -442,7 +425,7 @@ class Motion:
         q, qd = self._arm.measured(robot)
         occupied = self._occupied(robot, q)
         departure = self.departure(robot, q, qd, self._arm.instant())
-        settings, planning = robot.settings, planned_beside(plan, departure)
+        settings, planning = robot.settings, done_beside(plan, departure)
 
         def planned(now: StartState) -> Trajectory:
             unchanged = self._holder.robot is robot and robot.settings is settings \
@@ -897,12 +880,12 @@ class Motion:
         return f'at rest in {ramp.duration:.2f} s{joined}'
 
 
-def planned_beside(plan: Plan, departure: StartState) -> Future:
-    """Return the future trajectory of a plan that is made in another thread."""
+def done_beside(call: Callable[..., object], *arguments: object) -> Future:
+    """Return the future result of a call that is made in another thread."""
     thread = ThreadPoolExecutor(1, 'plan')
-    planning = thread.submit(plan, departure)
-    thread.shutdown(wait=False)  # it ends with the plan
-    return planning
+    result = thread.submit(call, *arguments)
+    thread.shutdown(wait=False)  # it ends with the call
+    return result
 
 
 def _trajectory_of(planned: PathPlan | JointPathPlan | SequencePlan | PathRate) -> Trajectory:

@@ -29,7 +29,7 @@ from ik_node.node.goal_conversion import GoalConversion
 from ik_node.node.goal_kinds import GoalStarter
 from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask
-from ik_node.node.motion import Motion, planned_beside
+from ik_node.node.motion import done_beside, Motion
 from ik_node.node.moveit_goals import read_request, scaled_limits, WantedMotion
 from ik_node.node.moveit_requests import MoveItRequests, RequestError, require_no_constraints
 from ik_node.node.preparation import Kernels
@@ -139,7 +139,7 @@ class MoveItMotion:
         """Return the future motion to a goal; the error of a single one says what would help."""
         task, single = self._task(wanted, 0), len(wanted.goals) == 1
         if wanted.follows_path(goal):
-            return planned_beside(self._motion.path_plan(
+            return done_beside(self._motion.path_plan(
                 task, self._way(wanted, goal), remedied=single), start)
         if isinstance(goal, Goal):
             if not goal.is_exact:
@@ -217,7 +217,7 @@ class MoveItMotion:
                 return plan_path(solver, departure, poses, limits, options)
 
             try:
-                planned = await self._finished(planned_beside(plan, start))
+                planned = await self._finished(done_beside(plan, start))
                 response.fraction, trajectory = planned.fraction, planned.trajectory
                 sentence = '' if planned.interruption is None else str(planned.interruption)
             except PathError as error:

@@ -16,6 +16,7 @@ from harness import (
     DOWN,
     latest,
     off_line,
+    once_each,
     path_of,
     pose,
     positions_of,
@@ -430,6 +431,24 @@ def test_a_refused_way_has_another_begin(system):
     assert np.abs(tip(latest(system)).homogeneous - begin.homogeneous).max() < 1e-3
     answer = along(system, end, R=begin.rotation)
     assert answer['state'] == 'reached', answer
+
+
+def test_a_refusal_stays_one(system):
+    """Whatever comes while its remedies are sought: a goal, and many more that are refused."""
+    paths = system.publisher(Path, 'goal_path')
+    stamps = []
+    for k in range(30):
+        goal = path_of(pose(HERE.translation + [0.9, 0.001 * k, 0.0]))
+        stamps.append(stamped(system, goal))
+        paths.publish(goal)
+        system.spin_for(0.01 * (k % 3))
+    reached = system.send_joints(READY)
+    answers = [system.final(stamp) for stamp in stamps]
+    assert {answer['state'] for answer in answers} <= {'rejected', 'superseded'}
+    refused = [answer for answer in answers if answer['state'] == 'rejected']
+    assert len(refused) > 10 and all('% of its length' in answer['message'] for answer in refused)
+    assert system.final(reached)['state'] == 'reached'
+    once_each(system.statuses, [*stamps, reached])
 
 
 def test_a_line_during_a_motion(system):
