@@ -191,21 +191,38 @@ class Connection:
         self._posted.append(call)
         self._wake()
 
+    @property
+    def in_own_thread(self) -> bool:
+        """Return whether this is called in the thread, by a callback."""
+        return current_thread() is self._thread
+
     def run_in_thread(self, call: Callable[[], object]) -> None:
-        """Do something in the thread, and return or raise when it is done; it must not wait."""
-        if current_thread() is self._thread:
+        """
+        Do something in the thread, and return or raise when it is done; it must not wait.
+
+        Raises
+        ------
+        ClientError
+            If the thread is busy for long, as in a callback of the user; it is not done then.
+
+        """
+        if self.in_own_thread:
             call()
             return
         done: Future[object] = Future()
 
         def run() -> None:
+            if not done.set_running_or_notify_cancel():
+                return
             try:
                 done.set_result(call())
             except Exception as error:  # noqa: BLE001 - raised where it was asked for
                 done.set_exception(error)
 
         self.post(run)
-        self.wait_until(done.done, None)
+        if not self.wait_until(done.done, SERVICE_PATIENCE_S) and done.cancel():
+            raise ClientError('a callback holds up the thread of the client; do in it what takes '
+                              'no time')
         done.result()
 
     def _wake(self) -> None:
@@ -251,7 +268,7 @@ class Connection:
         """
         if condition():
             return True
-        if current_thread() is self._thread:
+        if self.in_own_thread:
             raise ClientError('waiting in a callback that the client itself runs would never '
                               'end; add another callback, or give the client a node of yours '
                               '(Arm(node=...)), whose executor runs the callbacks')
@@ -295,7 +312,7 @@ class Connection:
             If it does not answer.
 
         """
-        if self.instance == self._greeted or current_thread() is self._thread:
+        if self.instance == self._greeted or self.in_own_thread:
             return
         instance = self.instance
         if not greet(self.node, self.target, SERVICE_PATIENCE_S, self.publishers['goal_pose'],
@@ -425,7 +442,7 @@ class Connection:
 
     def close(self) -> None:
         """Wait until a stop that was asked for is answered, then leave ROS; only once."""
-        if current_thread() is self._thread:
+        if self.in_own_thread:
             raise ClientError('a callback that the client itself runs cannot close it')
         with self.lock:
             if self._close_began:

@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, TYPE_CHECKING
+from uuid import uuid4
 
 from geometry_msgs.msg import PoseStamped
 from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
+from unique_identifier_msgs.msg import UUID
 
 from ik_node.client.errors import ClientError, NodeUnreachableError
 from ik_node.client.handles import GoalHandle
@@ -103,7 +105,7 @@ def ptp(pose: PoseLike | None = None, quaternion: Sequence[float] | None = None,
         raise ClientError('frame, quaternion and rpy are of a pose; leave them out with joints')
     try:
         message = deepcopy(joint_message(joints))
-    except (TypeError, ValueError, AssertionError):
+    except (TypeError, ValueError, OverflowError, AssertionError):
         raise ClientError(f'{shown(joints)} are no joint positions; give them by name or in the '
                           'order of the chain, rad or m') from None
     return Motion(PrimitiveType.PTP, (), message, blend_radius, velocity, acceleration)
@@ -199,21 +201,27 @@ class SequenceClient:
         message = _goal(motions, base_frame, joint_names)
         connection.greet_again()
         goal = GoalHandle(connection, SEQUENCE_KIND)
-        before = connection.answers.count
+        goal_id = UUID(uuid=[*uuid4().bytes])
+        key = action_goal_text(goal_id)
+
+        def is_ours(values: Mapping[str, str]) -> bool:
+            return values.get(ACTION_GOAL_KEY) == key
 
         def on_response(future: Any) -> None:
-            key = action_goal_text(future.result().goal_id)
-            connection.answers.expect_where(
-                lambda values: values.get(ACTION_GOAL_KEY) == key, goal.take, before)
+            if future.exception() is None and not future.result().accepted:
+                goal.finish(error=ClientError(f'the action {self._name} refuses the goal'))
 
+        connection.answers.expect_where(is_ours, goal.take)
+        goal.on_end(lambda: connection.answers.forget_where(is_ours))
         try:
-            connection.wait_until(lambda: client.server_is_ready() or goal.done,
-                                  ACTION_PATIENCE_S)
+            if not client.server_is_ready() and not connection.in_own_thread:
+                connection.wait_until(lambda: client.server_is_ready() or goal.done,
+                                      ACTION_PATIENCE_S)
             if not client.server_is_ready():
                 raise NodeUnreachableError(f'nobody serves the action {self._name}; is '
                                            'control_msgs, as new as here, where the node runs?')
-            connection.run_in_thread(lambda: client.send_goal_async(message).add_done_callback(
-                on_response))
+            connection.run_in_thread(lambda: client.send_goal_async(
+                message, goal_uuid=goal_id).add_done_callback(on_response))
         except Exception as error:  # noqa: BLE001 - also of rclpy; the goal has one end
             goal.finish(error=error)
         return goal
@@ -271,7 +279,7 @@ def _primitive(number: int, motion: Motion, base_frame: Frame,
 def _number(number: int, name: str, value: float) -> float:
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise motion_error(number, f'{name} is {shown(value)}; give a number') from None
 
 

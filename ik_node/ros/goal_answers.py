@@ -89,6 +89,11 @@ class GoalAnswers:
         with self._lock:
             self._by_stamp.pop(stamp, None)
 
+    def forget_where(self, test: Callable[[Mapping[str, str]], bool]) -> None:
+        """Expect no more answers for which this test is true."""
+        with self._lock:
+            self._by_test = [pair for pair in self._by_test if pair[0] is not test]
+
     def _on_status(self, message: DiagnosticStatus) -> None:
         values = {**values_of(message), 'message': message.message}
         if 'stamp' in values and 'state' in values:

@@ -3,7 +3,10 @@
 """Sequences of motions, as a program sends them by ik_node.client; judged by Pinocchio."""
 
 import asyncio
+from concurrent.futures import Future
 from math import inf, nan
+from threading import Event
+from types import SimpleNamespace
 
 from geometry_msgs.msg import PoseStamped
 from harness import ARM, latest, NOT_BUILT, pose, Probe, process, READY, tip
@@ -18,6 +21,7 @@ from ik_node.client import (
     Arm,
     circ,
     ClientError,
+    connection,
     GoalNotReachedError,
     lin,
     NodeUnreachableError,
@@ -291,14 +295,38 @@ def test_in_a_callback_of_the_client(system, arm):
 
 def test_a_fault_while_it_is_sent(system, arm, monkeypatch):
     """It ends the goal; nothing waits for what was not sent."""
-    def fail(message):
+    def fail(message, goal_uuid):
         raise RuntimeError('no room')
 
     monkeypatch.setattr(arm._sequences._client, 'send_goal_async', fail)
     goal = arm.sequence([ptp(joints=AWAY)])
     with pytest.raises(RuntimeError, match='no room'):
         goal.wait(10.0)
-    assert not arm._connection._open
+    assert not arm._connection._open and not arm._connection.answers._by_test
+
+
+def test_a_server_that_refuses(system, arm, monkeypatch):
+    """The goal ends by the response; there is no answer of the node to wait for."""
+    refused = Future()
+    refused.set_result(SimpleNamespace(accepted=False))
+    monkeypatch.setattr(arm._sequences._client, 'send_goal_async',
+                        lambda message, goal_uuid: refused)
+    with pytest.raises(ClientError, match='motion_sequence refuses the goal'):
+        arm.sequence([ptp(joints=AWAY)]).wait(10.0)
+    assert not arm._connection.answers._by_test
+
+
+def test_a_callback_that_takes_long(system, arm, monkeypatch):
+    """A sequence cannot be sent meanwhile, and is not sent later."""
+    monkeypatch.setattr(connection, 'SERVICE_PATIENCE_S', 0.2)
+    may_end = Event()
+    arm._connection.post(may_end.wait)
+    goal = arm.sequence([ptp(joints=AWAY)])
+    may_end.set()
+    with pytest.raises(ClientError, match='a callback holds up the thread'):
+        goal.wait(10.0)
+    system.spin_for(0.5)
+    assert not system.statuses
 
 
 @pytest.mark.fault('clients', 'a program sends a sequence, and the node is inactive, has ended, '
