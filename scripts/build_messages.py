@@ -56,6 +56,7 @@ import yaml
 
 INTERFACES_FILE = Path(__file__).parents[1] / 'test/interfaces.yaml'
 DEFAULT_PREFIX = '.build/messages'
+STAMP_FILE = '.built'  # there once all is built
 TYPE_SUPPORTS = 'rosidl_typesupport_fastrtps_c', 'rosidl_typesupport_introspection_c'
 VISIBILITY_TEMPLATES = 'rosidl_generator_c', *TYPE_SUPPORTS
 COMPILER_FLAGS = '-O0', '-fPIC', '-w'
@@ -298,11 +299,7 @@ def generate_all(builds: list[Build]) -> list[dict[str, list[str]]]:
 
 def run(command: list[str]) -> None:
     """Run a compiler; raise BuildError with its first words if it fails."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True)
-    except FileNotFoundError:
-        raise BuildError(f'the compiler {command[0]} is missing; install it, or name another by '
-                         'CC and CXX') from None
+    done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise BuildError(f'{shlex.join(command)}\n{done.stderr[:2000]}')
 
@@ -362,6 +359,23 @@ def compiler_of(variable: str, default: str) -> list[str]:
     return shlex.split(os.environ.get(variable, default))
 
 
+def require_compiler() -> None:
+    """Raise a BuildError if there are no compilers, or no headers of Python."""
+    for command in (compiler_of('CC', 'gcc'), compiler_of('CXX', 'g++')):
+        if shutil.which(command[0]) is None:
+            raise BuildError(f'the compiler {command[0]} is missing; install it, or name another '
+                             'by CC and CXX')
+    header = Path(sysconfig.get_path('include'), 'Python.h')
+    if not header.is_file():
+        raise BuildError(f'{header} is missing; install python3-dev')
+
+
+def is_elsewhere(package: str, prefix: Path) -> bool:
+    """Return whether Python finds a package, and not only as what was built here before."""
+    spec = find_spec(package)
+    return spec is not None and prefix not in Path(spec.origin or '/').resolve().parents
+
+
 def main() -> None:
     """Build, and say where the packages are."""
     parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
@@ -373,9 +387,12 @@ def main() -> None:
                         help='instead of those that the tests need')
     options = parser.parse_args()
     prefix, start = options.prefix.resolve(), monotonic()
-    wanted = options.interfaces or [name for name in needed_interfaces()
-                                    if find_spec(name.split('/')[0]) is None]
+    stamp = prefix / STAMP_FILE
+    stamp.unlink(missing_ok=True)
     try:
+        require_compiler()
+        wanted = options.interfaces or [name for name in needed_interfaces()
+                                        if not is_elsewhere(name.split('/')[0], prefix)]
         with TemporaryDirectory() as folder:
             definitions = options.definitions or Path(folder, 'definitions')
             if options.definitions is None:
@@ -384,16 +401,13 @@ def main() -> None:
             names = tuple(package.name for package in packages)
             builds = [Build(package, definitions.resolve(), Path(folder), prefix, names[:k])
                       for k, package in enumerate(packages)]
-            try:
-                for build, sources in zip(builds, generate_all(builds)):
-                    compile_package(build, sources)
-                    print(f'{build.package.name}: {len(build.package.interfaces)} interfaces')
-            except BaseException:
-                for name in names:  # half of a package would be found by Python
-                    shutil.rmtree(prefix / name, ignore_errors=True)
-                raise
+            for build, sources in zip(builds, generate_all(builds)):
+                compile_package(build, sources)
+                print(f'{build.package.name}: {len(build.package.interfaces)} interfaces')
     except BuildError as error:
         sys.exit(str(error))
+    prefix.mkdir(parents=True, exist_ok=True)
+    stamp.touch()
     print(f'built in {monotonic() - start:.0f} s; use them with PYTHONPATH={prefix}')
 
 

@@ -34,10 +34,10 @@ for name in ('MAKELEVEL', 'MAKEFLAGS', 'MFLAGS', 'COLUMNS', 'LINES'):
 signal.signal(signal.SIGINT, signal.default_int_handler)
 # There Python finds what keeps their trajectories, for test/ros/recorded.py, and last the messages
 # that scripts/build_messages.py builds.
-MESSAGES = str(HERE.parent / '.build/messages')
+MESSAGES = [str(stamp.parent) for stamp in HERE.parent.glob('.build/messages/.built')]
 PYTHON_PATH = os.pathsep.join(
-    [str(HERE / 'ros/recording'), *filter(None, [os.environ.get('PYTHONPATH')]), MESSAGES])
-sys.path.append(MESSAGES)
+    [str(HERE / 'ros/recording'), *filter(None, [os.environ.get('PYTHONPATH')]), *MESSAGES])
+sys.path += MESSAGES
 
 settings.register_profile('same', derandomize=True)
 settings.register_profile('explore', derandomize=False, print_blob=True)

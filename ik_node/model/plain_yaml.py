@@ -12,7 +12,7 @@ import yaml
 from ik_node.errors import ParameterError
 from ik_node.text import printable, quote, shown
 
-MAX_INTEGER_BITS = 4096  # of larger ones Python shows none
+MAX_INTEGER_LENGTH = 1000  # characters; Python shows none of more than 4,300 digits
 
 
 class PlainLoader(yaml.SafeLoader):
@@ -45,11 +45,11 @@ class PlainLoader(yaml.SafeLoader):
 
     def construct_yaml_int(self, node: Any) -> int:
         """Refuse an integer that no parameter has."""
-        value = super().construct_yaml_int(node)
-        if value.bit_length() > MAX_INTEGER_BITS:
-            raise yaml.MarkedYAMLError(problem=f'an integer has more than {MAX_INTEGER_BITS} bits',
-                                       problem_mark=node.start_mark)
-        return value
+        if len(node.value) > MAX_INTEGER_LENGTH:
+            raise yaml.MarkedYAMLError(
+                problem=f'an integer has more than {MAX_INTEGER_LENGTH} characters',
+                problem_mark=node.start_mark)
+        return super().construct_yaml_int(node)
 
 
 PlainLoader.add_constructor('tag:yaml.org,2002:int', PlainLoader.construct_yaml_int)
