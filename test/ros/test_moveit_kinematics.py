@@ -4,7 +4,7 @@
 
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import PoseStamped
-from harness import DATA, latest, MODEL, pose, QUICK, READY, tip
+from harness import ARM, COLD_START, DATA, latest, MODEL, pose, process, QUICK, READY, tip
 from moveit_kit import at, attached_object, box, collision_object, msg, scene_of, srv
 import numpy as np
 import pinocchio as pin
@@ -130,6 +130,31 @@ def test_links_and_frames(kinematics):
     of_two = state([*q, float('nan')], [*JOINTS, 'joint_of_another_robot'])
     code, found = kinematics.ik(at(0.0, 0.0, 0.0), frame='tool0', robot_state=of_two)
     assert code == 'SUCCESS' and np.allclose(found, q, atol=1e-4)
+
+
+def test_what_the_kinematics_plugin_asks(tmp_path, probe):
+    """SrvKinematicsPlugin: the state whole, collisions avoided, tip and base named, no timeout."""
+    with process('sim_controller', tmp_path, {'urdf_file': ARM, 'initial_positions': READY}), \
+            process('ik_node', tmp_path, {'urdf_file': ARM, 'moveit.services': 'true'}, remap={
+                '__ns': '/kinematics', 'joint_states': '/joint_states'}) as node:
+        probe.wait(lambda: 'all else is ready' in node.output, COLD_START)
+        assert not probe.count_services('/compute_ik')  # which may be another's
+        client = probe.create_client(srv.GetPositionIK, '/kinematics/compute_ik')
+        whole = state(READY)
+        whole.joint_state.header.frame_id = 'base_link'
+        whole.joint_state.velocity = whole.joint_state.effort = [0.0] * len(JOINTS)
+        query = msg.PositionIKRequest(
+            group_name='arm', robot_state=whole, avoid_collisions=True, ik_link_name='tool0',
+            pose_stamped=PoseStamped(header=Header(frame_id='base_link'),
+                                     pose=goal_of(tip(ELSEWHERE))))
+        response = probe.call(client, srv.GetPositionIK.Request(ik_request=query))
+        assert CODES[response.error_code.val] == 'SUCCESS'
+        found = response.solution.joint_state
+        assert list(found.name) == JOINTS and not response.solution.is_diff
+        assert np.allclose(tip(found.position).homogeneous, tip(ELSEWHERE).homogeneous, atol=1e-5)
+        query.pose_stamped.pose = at(0.0, 0.0, 5.0)
+        response = probe.call(client, srv.GetPositionIK.Request(ik_request=query))
+        assert CODES[response.error_code.val] == 'NO_IK_SOLUTION'
 
 
 def test_collisions(kinematics):
