@@ -435,7 +435,8 @@ def lent(probe: Probe):
             assert probe.set_parameters(node, {**defaults, **lists}).successful
     latest(probe)  # joint states come again
     probe.spin_for(0.1)
-    assert probe.final(probe.send_joints(READY))['state'] == 'reached'
+    answer = probe.final(probe.send_joints(READY))
+    assert answer['state'] == 'reached', answer
     for seen in (probe.statuses, probe.trajectories, probe.states):
         seen.clear()
 
