@@ -2,9 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """compute_ik and compute_fk of MoveIt; judged by Pinocchio."""
 
+from ast import literal_eval
+import subprocess
+import sys
+
 from builtin_interfaces.msg import Duration
+from documents import blocks
 from geometry_msgs.msg import PoseStamped
-from harness import ARM, COLD_START, DATA, latest, MODEL, pose, process, QUICK, READY, tip
+from harness import DATA, latest, MODEL, pose, QUICK, READY, tip
 from moveit_kit import at, attached_object, box, collision_object, msg, scene_of, srv
 import numpy as np
 import pinocchio as pin
@@ -132,29 +137,18 @@ def test_links_and_frames(kinematics):
     assert code == 'SUCCESS' and np.allclose(found, q, atol=1e-4)
 
 
-def test_what_the_kinematics_plugin_asks(tmp_path, probe):
-    """SrvKinematicsPlugin: the state whole, collisions avoided, tip and base named, no timeout."""
-    with process('sim_controller', tmp_path, {'urdf_file': ARM, 'initial_positions': READY}), \
-            process('ik_node', tmp_path, {'urdf_file': ARM, 'moveit.services': 'true'}, remap={
-                '__ns': '/kinematics', 'joint_states': '/joint_states'}) as node:
-        probe.wait(lambda: 'all else is ready' in node.output, COLD_START)
-        assert not probe.count_services('/compute_ik')  # which may be another's
-        client = probe.create_client(srv.GetPositionIK, '/kinematics/compute_ik')
-        whole = state(READY)
-        whole.joint_state.header.frame_id = 'base_link'
-        whole.joint_state.velocity = whole.joint_state.effort = [0.0] * len(JOINTS)
-        query = msg.PositionIKRequest(
-            group_name='arm', robot_state=whole, avoid_collisions=True, ik_link_name='tool0',
-            pose_stamped=PoseStamped(header=Header(frame_id='base_link'),
-                                     pose=goal_of(tip(ELSEWHERE))))
-        response = probe.call(client, srv.GetPositionIK.Request(ik_request=query))
-        assert CODES[response.error_code.val] == 'SUCCESS'
-        found = response.solution.joint_state
-        assert list(found.name) == JOINTS and not response.solution.is_diff
-        assert np.allclose(tip(found.position).homogeneous, tip(ELSEWHERE).homogeneous, atol=1e-5)
-        query.pose_stamped.pose = at(0.0, 0.0, 5.0)
-        response = probe.call(client, srv.GetPositionIK.Request(ik_request=query))
-        assert CODES[response.error_code.val] == 'NO_IK_SOLUTION'
+def test_the_document(kinematics, tmp_path):
+    """The program of the how-to prints joint positions with the tip at its goal."""
+    script = tmp_path / 'document.py'
+    script.write_text('\n'.join(block.text for block in blocks('python')
+                                if block.document == 'docs/how_to/moveit_clients.md'))
+    ran = subprocess.run([sys.executable, script], text=True, capture_output=True, timeout=120.0)
+    assert ran.returncode == 0, ran.stderr
+    solved, positions = ran.stdout.splitlines()
+    assert solved.strip() == 'True'
+    T = tip([literal_eval(positions)[name] for name in JOINTS])
+    assert np.allclose(T.translation, [0.4, 0.0, 0.4], atol=1e-5)
+    assert np.allclose(T.rotation, np.diag([-1.0, 1.0, -1.0]), atol=1e-5)
 
 
 def test_collisions(kinematics):

@@ -2,8 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the node takes of MoveIt's messages where its services are not asked for."""
 
-from harness import QUICK, run_system
-from moveit_kit import box, collision_object, msg, srv
+from geometry_msgs.msg import PoseStamped
+from harness import ARM, COLD_START, process, QUICK, READY, run_system, tip
+from moveit_kit import at, box, collision_object, msg, srv
+import numpy as np
+from std_msgs.msg import Header
+from test_moveit_kinematics import CODES, ELSEWHERE, goal_of, JOINTS, state
 
 
 def test_without_the_services(tmp_path, probe):
@@ -30,3 +34,28 @@ def test_another_server(tmp_path, probe):
             return '/get_planning_scene is served by another node, too' in system.node.output
 
         probe.wait(said)
+
+
+def test_what_the_kinematics_plugin_asks(tmp_path, probe):
+    """SrvKinematicsPlugin: the state whole, collisions avoided, tip and base named, no timeout."""
+    with process('sim_controller', tmp_path, {'urdf_file': ARM, 'initial_positions': READY}), \
+            process('ik_node', tmp_path, {'urdf_file': ARM, 'moveit.services': 'true'}, remap={
+                '__ns': '/kinematics', 'joint_states': '/joint_states'}) as node:
+        probe.wait(lambda: 'all else is ready' in node.output, COLD_START)
+        assert not probe.count_services('/compute_ik')  # which may be another's
+        client = probe.create_client(srv.GetPositionIK, '/kinematics/compute_ik')
+        whole = state(READY)
+        whole.joint_state.header.frame_id = 'base_link'
+        whole.joint_state.velocity = whole.joint_state.effort = [0.0] * len(JOINTS)
+        query = msg.PositionIKRequest(
+            group_name='arm', robot_state=whole, avoid_collisions=True, ik_link_name='tool0',
+            pose_stamped=PoseStamped(header=Header(frame_id='base_link'),
+                                     pose=goal_of(tip(ELSEWHERE))))
+        response = probe.call(client, srv.GetPositionIK.Request(ik_request=query))
+        assert CODES[response.error_code.val] == 'SUCCESS'
+        found = response.solution.joint_state
+        assert list(found.name) == JOINTS and not response.solution.is_diff
+        assert np.allclose(tip(found.position).homogeneous, tip(ELSEWHERE).homogeneous, atol=1e-5)
+        query.pose_stamped.pose = at(0.0, 0.0, 5.0)
+        response = probe.call(client, srv.GetPositionIK.Request(ik_request=query))
+        assert CODES[response.error_code.val] == 'NO_IK_SOLUTION'
