@@ -180,6 +180,7 @@ class GoalQueue:
             self._current = None
         if self._waiting is not None and self._waiting[0] is task:
             self._waiting = None
+        self._refused = [held for held in self._refused if held[0] is not task]
         self.status.report(task, state, reason, sentence)
 
     def _fail(self, task: GoalTask, reason: Reason, sentence: str) -> None:
@@ -199,14 +200,15 @@ class GoalQueue:
         self._refused.append((task, error, remedies))
         self._timer.reset()
 
-    def _answer_refused(self, before: float | None = None) -> None:
+    def _answer_refused(self, before: float = -np.inf) -> None:
         """Answer goals whose remedies are known, and all that are older than number `before`."""
-        for held in [*self._refused]:
-            task, error, remedies = held
-            known = remedies.done() and remedies.exception() is None
-            if known or remedies.done() or before is not None and task.number < before:
-                self._refused.remove(held)
-                found = remedies.result() if known else ()
+        for task, error, remedies in [*self._refused]:
+            if remedies.done() or task.number < before:
+                failure = remedies.exception() if remedies.done() else None
+                if failure is not None:
+                    self._node.get_logger().error(
+                        f'goal {task.number}: the search for remedies failed: {failure!r}')
+                found = remedies.result() if remedies.done() and failure is None else ()
                 task.figures |= figures_of(found)
                 self.end(task, GoalState.REJECTED, error.reason, with_best(str(error), found))
 

@@ -186,6 +186,22 @@ def test_a_sequence_with_a_heavy_tool(arm):
         assert probe.set_parameters('/ik_node', {'tool.mass': 0.0}).successful
 
 
+def test_cancelled_while_remedies_are_sought(arm):
+    """Each ends once, as refused or as stopped; the node goes on."""
+    probe, far = arm.probe, motion(LIN, to((0.9, 0.1, 0.0)))
+    for k in range(10):
+        probe.statuses.clear()
+        handle = arm.begin(motion(LIN, to((0.0, 0.05, 0.0))), far)
+        probe.spin_for(0.005 * k)
+        handle.cancel_goal_async()
+        assert arm.end(handle)[0] in (GoalStatus.STATUS_ABORTED, GoalStatus.STATUS_CANCELED)
+        probe.spin_for(0.2)  # in which a search would have its end
+        finals = [status for status in probe.statuses if status['state'] in FINAL]
+        assert len(finals) == 1, finals
+    assert not probe.trajectories
+    assert arm.run(motion(LIN, to((0.0, 0.05, 0.0))))[0] == GoalStatus.STATUS_SUCCEEDED
+
+
 def test_cancelled_and_superseded(arm):
     """The arm comes to rest, or goes on to the newer goal; each sequence has one end."""
     probe = arm.probe
