@@ -44,8 +44,8 @@ SELECTED = [
     Setting(50.0, False, 0.05, *LINKS[1]), Setting(100.0, True, 0.0, *LINKS[2]),
     Setting(250.0, False, 0.0, *LINKS[3]), Setting(500.0, True, 0.05, *LINKS[0]),
     Setting(1000.0, False, 0.05, *LINKS[2])]
-MAX_OVERDUE_S = 0.1  # of the rig, which then is not the link that it plays
-MEASUREMENTS = 5  # at most, until the rig had the processor in time
+MAX_OVERDUE_S = 0.1  # of rig or node, for want of the processor: then it is another link
+MEASUREMENTS = 5  # at most, until both had the processor in time
 files = count()
 
 
@@ -220,7 +220,7 @@ def test_no_kick(arm, setting):
     """Whatever takes a motion over, whenever, and however late it is told."""
     for _ in range(MEASUREMENTS):
         commanded = taken_over(arm, setting, KINDS * EACH)
-        if commanded.overdue < MAX_OVERDUE_S:
+        if max(commanded.overdue, commanded.behind - max(setting.late)) < MAX_OVERDUE_S:
             break
     assert not commanded.judged(setting).faults(ACCELERATION)
 
