@@ -126,9 +126,12 @@ class ArmState:
         names = () if robot is None else robot.chain.joint_names
         before = [self.joints.positions.get(name, 0.0) for name in names]
         age = self.joints.age(names, now) if names else np.inf
+        stamp = self.joints.oldest_stamp(names) if names else 0.0
         taken = self.joints.take(message, now, None if robot is None else robot.joint_names)
         if np.isfinite(age):
-            self._look_for_leap(robot, before, age, now)
+            # Messages that were held up arrive together.
+            elapsed = max(age, seconds_of(message.header.stamp) - stamp)
+            self._look_for_leap(robot, before, elapsed, now)
         return taken
 
     def _note(self, message: JointState, now: float) -> None:

@@ -28,6 +28,7 @@ class JointStates:
         self.positions: dict[str, float] = {}
         self._velocities: dict[str, float] = {}
         self._heard: dict[str, float] = {}
+        self._stamps: dict[str, float] = {}
         self.ignored = 0
         self.complaint = ''
         self._complaint_time = -np.inf
@@ -49,6 +50,7 @@ class JointStates:
                 f'it has {len(names)} names and {len(velocities)} velocities', now)
         if len(set(names)) != len(names):
             return self.leave_out('it names a joint twice', now)
+        stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
         for name, position, velocity in zip(names, positions, velocities or [0.0] * len(names)):
             if not self._remembers(name, known):
                 continue
@@ -61,6 +63,7 @@ class JointStates:
             # NaN: the hardware does not measure velocity.
             self._velocities[name] = 0.0 if isnan(velocity) else velocity
             self._heard[name] = now
+            self._stamps[name] = stamp
         return self._complaint_time != now
 
     def _remembers(self, name: str, known: Container[str] | None) -> bool:
@@ -80,6 +83,10 @@ class JointStates:
         heard = self._heard
         # A list is faster than a generator.
         return now - min([heard.get(name, -np.inf) for name in joints])
+
+    def oldest_stamp(self, joints: Sequence[str]) -> float:
+        """Return the oldest stamp (s) of these joints; infinite if one is missing."""
+        return min([self._stamps.get(name, np.inf) for name in joints])
 
     def state(self, joints: Sequence[str], now: float,
               timeout: float) -> tuple[np.ndarray, np.ndarray]:

@@ -10,6 +10,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from harness import ARM, positions_of, Probe, process, READY, seconds
 import numpy as np
 import pytest
+from rclpy.duration import Duration
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
@@ -104,6 +105,23 @@ def test_a_leap(alone):
     alone.wait_for_health(ERROR, 'leapt by 1 within')
     alone.spin_for(1.5)
     begins_at(alone, LEAPT)
+
+
+@pytest.mark.fault('joint states', 'states that were held up arrive together, with their own stamps',
+                   'no leap: the time between their stamps counts')
+def test_states_that_arrive_together(alone):
+    """As from a process or a network that stood still while the arm moved."""
+    said, now = alone.node.output.count('leapt'), alone.get_clock().now()
+    alone.wait(alone.joint_states.get_subscription_count)
+    for k in range(4):
+        message = JointState(name=NAMES, position=[READY[0] + 0.5 * k, *READY[1:]])
+        message.header.stamp = (now - Duration(seconds=3.0 - k)).to_msg()
+        alone.joint_states.publish(message)
+    tell(alone, [READY[0] + 1.5, *READY[1:]])
+    alone.spin_for(0.2)
+    answer = alone.final(alone.send_joints(THERE))
+    assert answer['reason'] != 'STATE_INVALID', answer
+    assert alone.node.output.count('leapt') == said
 
 
 @pytest.mark.fault('joint states', 'a joint without limits is counted from another turn on',
