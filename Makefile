@@ -25,17 +25,19 @@ demo: $(VENV)/.demo
 	  $(if $(BASE),--base-link '$(BASE)') $(if $(TIP),--tip-link '$(TIP)') \
 	  $(if $(XACRO_ARGS),--xacro-args $(XACRO_ARGS))
 
-# All tests by several processes, each in a ROS domain of its own, which wait most of the time;
-# then, by fewer, those that judge motion in real time; a selection by one process.
+# The tests by several processes, each in a ROS domain of its own, which wait most of the time;
+# then, by fewer, those that judge motion in real time; a selection by one process.  What a selection
+# names is run also if it is marked nightly.
 WORKERS ?= 5
 REAL_TIME_WORKERS ?= 4
 PYTEST := $(BIN)/python -m pytest
+USUAL := $(if $(IK_NODE_TEST_NIGHTLY),,and not nightly)
 test: $(VENV)/.test .build/messages/.built
 ifdef ARGS
 	@$(PYTEST) $(ARGS)
 else
-	@$(PYTEST) -n $(WORKERS) --dist loadfile -m "not real_time" && \
-	  $(PYTEST) -n $(REAL_TIME_WORKERS) --dist loadfile -m real_time test/ros
+	@$(PYTEST) -n $(WORKERS) --dist loadfile -m "not real_time $(USUAL)" && \
+	  $(PYTEST) -n $(REAL_TIME_WORKERS) --dist loadfile -m "real_time $(USUAL)" test/ros
 endif
 
 # Messages of ROS packages that are not on PyPI; without a compiler the tests that need them are skipped.
@@ -49,7 +51,7 @@ coverage: $(VENV)/.test
 	@$(PYTEST) -n 2 --dist loadfile --ignore test/ros --cov=ik_node --cov-report=term:skip-covered \
 	  --cov-report=xml:.build/coverage.xml test
 
-# The same with ten times as many mutants of descriptions, then a million hostile calls, then the soak.
+# All tests, with more samples, ten times as many mutants of descriptions; a million hostile calls; the soak.
 nightly: $(VENV)/.test
 	@IK_NODE_TEST_NIGHTLY=1 PYTEST_ADDOPTS="-o faulthandler_timeout=0" $(MAKE) --no-print-directory test
 	@$(MAKE) --no-print-directory fuzz soak

@@ -1,8 +1,15 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""How much of a random test `make test` runs, and how much `make nightly`."""
+"""
+How much of the tests `make test` runs, and how much `make nightly`.
 
+A test is marked ``nightly`` if it takes long and others cover the most of what it shows.
+"""
+
+from collections.abc import Iterable
 import os
+
+import pytest
 
 NIGHTLY = bool(os.environ.get('IK_NODE_TEST_NIGHTLY'))
 
@@ -10,3 +17,13 @@ NIGHTLY = bool(os.environ.get('IK_NODE_TEST_NIGHTLY'))
 def samples(*, usual: float, nightly: float) -> float:
     """Return how many samples a test draws in this run, or for how long it goes on."""
     return nightly if NIGHTLY else usual
+
+
+def usual_first(count: int, cases: Iterable) -> list:
+    """Return the cases of a parametrised test, those after the first `count` as nightly ones."""
+    cases = [case if hasattr(case, 'marks') else
+             pytest.param(*case) if isinstance(case, tuple) else pytest.param(case)
+             for case in cases]
+    return [case if k < count else
+            pytest.param(*case.values, marks=[*case.marks, pytest.mark.nightly], id=case.id)
+            for k, case in enumerate(cases)]

@@ -98,6 +98,7 @@ def test_workspace_in_python(monkeypatch, tmp_path):
     assert np.array_equal(seen['again'].share, seen['made'].share)
 
 
+@pytest.mark.nightly
 def test_cluster_in_python(tmp_path):
     """The program of the page on clusters runs on two workers; with fewer poses here."""
     pytest.importorskip('distributed')

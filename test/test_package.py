@@ -114,6 +114,7 @@ def test_the_wheel_has_what_the_commands_need(wheel):
     assert {line.partition(' = ')[0] for line in scripts.splitlines() if ' = ' in line} == SCRIPTS
 
 
+@pytest.mark.nightly
 def test_pip_install_gives_the_solver_without_ros(wheel, tmp_path):
     """The library works without ROS and ruckig, and finds the files of the wheel."""
     done = run(sys.executable, '-m', 'pip', 'install', '--quiet', '--no-deps', '--no-compile',

@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 
+from nightly import usual_first
 import pytest
 
 from ik_node.command_line.packages import (
@@ -86,9 +87,9 @@ def test_output_by_action_without_control_msgs(monkeypatch):
         TrajectoryAction(None, 'follow_joint_trajectory', print)
 
 
-@pytest.mark.parametrize('program, arguments', [
+@pytest.mark.parametrize('program, arguments', usual_first(1, [
     ('compare_methods', ['--output', 'out']), ('workspace', ['--out', 'out/w']),
-    ('plot_trajectory', ['--xyz', '0.4', '0', '0.4', '--output', 'out.png'])])
+    ('plot_trajectory', ['--xyz', '0.4', '0', '0.4', '--output', 'out.png'])]))
 def test_missing_matplotlib_is_told_before_the_work(tmp_path, program, arguments):
     """Not a pose is solved, nothing is written, and the way to do without is named."""
     done = subprocess.run(

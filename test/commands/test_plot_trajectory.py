@@ -86,6 +86,7 @@ def assert_numbers(panels):
     return times, q, qd, qdd
 
 
+@pytest.mark.nightly
 def test_straight_line(drawn):
     """With --line the tip stays on the segment; without, it leaves it by centimetres."""
     goal = ['--xyz', '0.4', '-0.25', '0.4', '--rpy', '2.6', '0', '0', '--start', *map(str, START)]

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 
+from nightly import usual_first
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -65,7 +66,8 @@ def test_what_was_compiled_is_kept(tmp_path):
 @pytest.mark.fault('start, end and middleware',
                    'compiled functions cannot be kept: no folder can be written, or the disk is '
                    'full', 'one warning with what to set; they are compiled at each start')
-@pytest.mark.parametrize('broken', [NO_FOLDER, FULL_DISK], ids=['no folder', 'full disk'])
+@pytest.mark.parametrize('broken', usual_first(1, [NO_FOLDER, FULL_DISK]),
+                         ids=['no folder', 'full disk'])
 def test_without_a_cache(tmp_path, broken):
     """It works, after one warning."""
     done = run(broken + USE, tmp_path, NUMBA_CACHE_DIR=str(tmp_path))
@@ -76,6 +78,7 @@ def test_without_a_cache(tmp_path, broken):
         assert 'compiling (at every start' in done.stdout
 
 
+@pytest.mark.nightly
 def test_a_package_that_cannot_be_written(tmp_path, monkeypatch):
     """Installed by root and used by somebody without a home; the node's modules load, too."""
     if os.getuid() or shutil.which('setpriv') is None:

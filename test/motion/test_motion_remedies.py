@@ -8,7 +8,7 @@ from functools import lru_cache
 from time import thread_time
 
 from geometry_oracle import model_of
-from nightly import samples
+from nightly import samples, usual_first
 import numpy as np
 from path_checker import check_limits, off_line, tip_poses
 import pytest
@@ -163,7 +163,7 @@ def refused_lines(name, count):
 
 # ---- lines ------------------------------------------------------------------
 
-@pytest.mark.parametrize('name', ARMS)
+@pytest.mark.parametrize('name', usual_first(2, ARMS))
 def test_lines(name):
     """Most refused lines have a remedy, whether their end or their way is refused; all help."""
     shares, kinds, times = {True: [], False: []}, Counter(), []

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from answers import tip_jacobian
 from motion_checker import Bounds, faults
-from nightly import samples
+from nightly import samples, usual_first
 import numpy as np
 import pytest
 import robots
@@ -50,7 +50,7 @@ def dense(trajectory):
     return states_at(trajectory, np.linspace(0.0, trajectory.duration, 4000))[:, 0]
 
 
-@pytest.mark.parametrize('name', ['six_axis_arm', 'panda'])
+@pytest.mark.parametrize('name', usual_first(1, ['panda', 'six_axis_arm']))
 def test_it_goes_on_along_the_path_within_the_limits(name):
     """After a ramp to rest at any moment; twice, as a motion may be paused again."""
     rng = np.random.default_rng(5)

@@ -99,6 +99,7 @@ def test_a_stop_is_not_lost_where_both_ramps_collide(monkeypatch):
                                          PERIOD).q, fastest.q)
 
 
+@pytest.mark.nightly
 def test_a_stop_does_not_collide():
     """Where the fastest ramp would leave a free path for an obstacle, it stays on the path."""
     rng, found = np.random.default_rng(1), 0

@@ -34,6 +34,7 @@ def test_a_controller_with_other_joints_refuses(tmp_path, probe):
 @pytest.mark.fault('start, end and middleware', 'no action server yet',
                    'goals are refused with its name; once it is there they are taken')
 @over_dds
+@pytest.mark.nightly
 def test_no_server(tmp_path, probe):
     """One sentence with the name of the action; once it is there, goals are taken."""
     with process('ik_node', tmp_path, {**ACTIVE, 'controller': 'arm'}):

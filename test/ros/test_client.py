@@ -25,6 +25,7 @@ from harness import (
     tip,
     way,
 )
+from nightly import usual_first
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -581,13 +582,13 @@ def test_the_end_of_a_client(system):
 
 @pytest.mark.fault('clients', 'a program is interrupted (Ctrl-C, SIGTERM) during its goal',
                    'the arm is brought to rest before the program ends')
-@pytest.mark.parametrize('script, before, number', [
-    (WAITING, '', signal.SIGINT), (SLEEPING, '', signal.SIGINT), (SLEEPING, '', signal.SIGTERM),
+@pytest.mark.parametrize('script, before, number', usual_first(3, [
+    (WAITING, '', signal.SIGINT), (ASYNC, '', signal.SIGINT), (SLEEPING, '', signal.SIGTERM),
+    (SLEEPING, '', signal.SIGINT),
     (WAITING, 'rclpy.init()', signal.SIGINT),
     (WAITING, 'rclpy.init(); node = rclpy.create_node("script")', signal.SIGINT),
-    (ASYNC, '', signal.SIGINT),
-    pytest.param(SEQUENCE, '', signal.SIGINT, marks=needs_sequences)],
-    ids=['waiting', 'sleeping', 'terminated', 'with_rclpy', 'with_a_node', 'asyncio',
+    pytest.param(SEQUENCE, '', signal.SIGINT, marks=needs_sequences)]),
+    ids=['waiting', 'asyncio', 'terminated', 'sleeping', 'with_rclpy', 'with_a_node',
          'sequence'])
 def test_ctrl_c(shared_system, tmp_path, script, before, number):
     """Wherever the program is at that moment; also if the handler of rclpy ends ROS."""
@@ -614,6 +615,7 @@ def test_ctrl_c(shared_system, tmp_path, script, before, number):
     assert latest(system)[0] < 1.9
 
 
+@pytest.mark.nightly
 def test_a_program_that_ends_without_waiting(shared_system):
     """Without a signal and without an error the goal goes on, and the exit code is 0."""
     system = shared_system

@@ -50,6 +50,7 @@ def test_nobody_there():
 @pytest.mark.fault('clients', 'a program looks for the only node, and there are two; or the node '
                    'is inactive, or not configured',
                    'an error that names the nodes, or the command that activates the node')
+@pytest.mark.nightly
 def test_two_nodes_and_one_that_is_not_active(tmp_path):
     """None is chosen by chance; the state is named, and what changes it."""
     left, right = (Probe(f'looks_{side}', f'/two/{side}/ik_node') for side in ('left', 'right'))
@@ -122,6 +123,7 @@ def simulated(tmp_path, recorded):
 @pytest.mark.fault('clients', 'the node uses simulated time, and the simulation stands still',
                    'an error says that no /clock arrives; later two programs that send at the '
                    'same instant have each their own answers')
+@pytest.mark.nightly
 def test_simulated_time(simulated, monkeypatch):
     """The client takes over the clock of the node."""
     monkeypatch.setattr(connection, 'CLOCK_PATIENCE_S', 0.5)

@@ -222,6 +222,7 @@ def test_a_plan_that_is_superseded(probe, planning):
         assert len(answers) == 2
 
 
+@pytest.mark.nightly
 def test_a_plan_to_which_there_is_no_way(probe, planning):
     """The search ends after motion.detour_time, and says so on ~/preview."""
     with planning(WALLS) as (preview, plan, answers):
@@ -269,6 +270,7 @@ def test_a_search_in_vain(tmp_path, probe):
 @pytest.mark.fault('goals', 'the target of a stream goes into the ground, or into an object',
                    'the arm slides along it or stops before it, the log says what it comes no '
                    'nearer to, and it goes on when the target comes back')
+@pytest.mark.nightly
 def test_a_stream_into_the_ground(tmp_path, probe):
     """All that is commanded is free to its end; the tip comes near, and follows again."""
     with run_system(tmp_path, probe, CHECKED, {'initial_positions': READY}) as system:
@@ -309,6 +311,7 @@ def test_margin_and_ground_change_live(tmp_path, probe):
         assert probe.final(probe.send(near, DOWN))['state'] == 'reached'
 
 
+@pytest.mark.nightly
 def test_lines_and_joint_goals_are_checked(tmp_path, probe):
     """A straight line into the ground, and joint positions in it, are refused."""
     with run_system(tmp_path, probe, {**CHECKED, 'motion.straight': True}):
@@ -393,6 +396,7 @@ def test_pairs_that_an_srdf_leaves_out(tmp_path, probe):
         assert 'this is a URDF, not an SRDF' in node.output
 
 
+@pytest.mark.nightly
 def test_pairs_that_are_left_out_by_topic(tmp_path, probe):
     """From then on, until another text; what is no SRDF, and a repetition, change nothing."""
     q, text = posture_with_one_pair()

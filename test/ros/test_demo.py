@@ -80,6 +80,7 @@ def test_demo_of_another_arm(quick):
         assert words in done.stdout
 
 
+@pytest.mark.nightly
 def test_demo_of_a_xacro_file_between_named_links(tmp_path, quick):
     """
     An arm of four axes with an argument; base and tip are passed to all processes.
@@ -161,6 +162,7 @@ def sent(y, *options):
     return sender.stdout.read()
 
 
+@pytest.mark.nightly
 def test_demo_stays_up_until_it_is_ended(tmp_path, quick):
     """With --keep it takes more goals; SIGTERM ends all processes, with exit code 0."""
     goals = tmp_path / 'goals.yaml'
@@ -190,6 +192,7 @@ def take_over(probe):
         probe.final(json.loads(sent(-0.2, '--json'))['stamp'])
 
 
+@pytest.mark.nightly
 def test_demo_shows_the_arm_until_somebody_takes_over(shown, probe):
     """With --keep there is a page, and the goals are repeated until another one is sent."""
     page = re.search(r'see the arm, and drag it: (http://127\.0\.0\.1:\d+)\n', shown)[1]

@@ -213,6 +213,7 @@ def test_no_goal_and_no_trajectory_is_sent(healthy):
     assert came == ([], {'accepted': '0', 'refused': '0'})
 
 
+@pytest.mark.nightly
 def test_there_is_no_publisher_to_send_with(nodes):
     """ik_doctor calls services of the node, and has no publisher but that of rclpy."""
     asked = {f'/ik_node/{name}' for name in ('list_parameters', 'get_parameter_types',
@@ -328,6 +329,7 @@ def test_output_as_text(without):
 
 # ---- description ------------------------------------------------------------
 
+@pytest.mark.nightly
 def test_description_that_is_not_latched(nodes, play):
     """A volatile publisher does not match the node, and is named."""
     publisher = play('careless', '/bare')
@@ -501,6 +503,7 @@ def test_two_nodes_of_a_name(nodes, play):
 
 @pytest.mark.fault('start, end and middleware', 'a node is deaf: what is sent does not get to it',
                    'ik_doctor says so, and what to do')
+@pytest.mark.nightly
 def test_a_node_that_hears_nobody(nodes, play):
     """It is on /diagnostics but not in the graph."""
     other = play('other', '/deaf')
@@ -511,6 +514,7 @@ def test_a_node_that_hears_nobody(nodes, play):
 
 # ---- time -------------------------------------------------------------------
 
+@pytest.mark.nightly
 def test_simulated_time(nodes, play):
     """With a /clock that stands still, and with one that runs."""
     arguments = '--node', '/sim/ik_node'
@@ -530,6 +534,7 @@ def test_simulated_time(nodes, play):
     answer.has('clock', 'ok', '/clock, alike')
 
 
+@pytest.mark.nightly
 def test_node_that_is_not_active(nodes):
     """Its state, and the command that activates it."""
     manager, lead = onlooker('/bare/ik_node'), 'ros2 lifecycle set /bare/ik_node '
@@ -695,6 +700,7 @@ def test_usage(arguments, words, capsys):
     assert ended.value.code == 2 and words in capsys.readouterr().err
 
 
+@pytest.mark.nightly
 def test_what_others_say_is_escaped(play):
     """They cannot control the terminal."""
     liar = play('liar', '/lies')

@@ -28,6 +28,7 @@ from harness import (
     stamped,
 )
 from nav_msgs.msg import Path
+from nightly import usual_first
 import numpy as np
 import pytest
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -53,8 +54,8 @@ def arm(shared_system):
                    'there',
                    'those goals are refused with what is missing; when all are there the same '
                    'goal is reached alike')
-@pytest.mark.parametrize('order', [*permutations(['node', 'controller', 'description'])],
-                         ids=', '.join)
+@pytest.mark.parametrize('order', usual_first(2, map(
+    list, permutations(['node', 'controller', 'description']))), ids=', '.join)
 def test_any_order(tmp_path, probe, order):
     """The last one makes it ready, whichever it is."""
     probe.watch_motion()
@@ -208,6 +209,7 @@ def test_profiles_that_do_not_fit_other_nodes(tmp_path, probe, name):
 
 @pytest.mark.fault('robot description', 'a description of 100 MB on the topic',
                    'refused with the cap; another one is waited for')
+@pytest.mark.nightly
 def test_a_large_description(tmp_path, probe):
     """Most of it is a comment."""
     with process('ik_node', tmp_path) as node:
@@ -268,6 +270,7 @@ def test_a_quaternion_and_its_negative(arm):
 @pytest.mark.fault('controller', 'another sender takes over by the topic in motion',
                    'the goal has failed, with how far off the arm is; the next goal begins '
                    'where it is')
+@pytest.mark.nightly
 def test_another_sender_takes_over(arm):
     """The controller says nothing of it."""
     stamp = arm.send_joints(AWAY)

@@ -144,6 +144,7 @@ def clocks(tmp_path, monkeypatch):
 
 @pytest.mark.fault('time and load', 'the time of day is set back an hour in motion',
                    'the motion goes on to its goal, and the next goal is reached')
+@pytest.mark.nightly
 def test_the_time_of_day_is_set_back(tmp_path, probe, recorded, clocks):
     """Of node and controller; only stamps have to do with it."""
     with run_system(tmp_path, probe):
@@ -310,6 +311,7 @@ def test_goals_while_the_node_still_compiles(tmp_path, probe):
 
 @pytest.mark.fault('time and load', 'threads of the linear algebra',
                    'there are none: for matrices of this size they would only wait')
+@pytest.mark.nightly
 def test_no_threads_of_blas(tmp_path, probe, monkeypatch):
     """As many threads as with one that is asked for."""
     if os.cpu_count() == 1:
@@ -343,6 +345,7 @@ def test_interrupted_twice(system):
 
 @pytest.mark.fault('start, end and middleware', 'SIGINT while it solves, with goals in the queue',
                    'exit code 0 after the present solve; the others are answered SHUTDOWN')
+@pytest.mark.nightly
 def test_interrupted_while_it_solves(tmp_path, probe):
     """Goals that take as long as the deadline lets them."""
     with process('sim_controller', tmp_path, {'urdf_file': ARM, 'initial_positions': READY}), \

@@ -154,6 +154,7 @@ def test_a_new_node_takes_over_a_moving_arm(pair, probe):
 
 @pytest.mark.fault('kill, cut off and restart', 'node and controller are killed in motion',
                    'started again, they reach the next goal from where the arm is')
+@pytest.mark.nightly
 def test_both_are_killed(pair, probe):
     """Nobody remembers anything."""
     pair.under_way()
@@ -168,6 +169,7 @@ def test_both_are_killed(pair, probe):
 
 @pytest.mark.fault('kill, cut off and restart', 'the node is killed while it streams',
                    'the arm comes to rest by itself: every streamed trajectory ends so')
+@pytest.mark.nightly
 def test_the_node_is_killed_while_it_streams(pair, probe):
     """Nobody sends on."""
     stream = probe.publisher(PoseStamped, 'goal_stream')

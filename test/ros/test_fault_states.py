@@ -107,7 +107,8 @@ def test_a_leap(alone):
     begins_at(alone, LEAPT)
 
 
-@pytest.mark.fault('joint states', 'states that were held up arrive together, with their own stamps',
+@pytest.mark.fault('joint states',
+                   'states that were held up arrive together, with their own stamps',
                    'no leap: the time between their stamps counts')
 def test_states_that_arrive_together(alone):
     """As from a process or a network that stood still while the arm moved."""

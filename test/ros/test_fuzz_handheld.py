@@ -8,6 +8,7 @@ from geometry_msgs.msg import PoseStamped
 from harness import LATCHED, pose, process
 from hypothesis import given, strategies as st
 import numpy as np
+import pytest
 from test_fuzz_messages import ONCE, sound
 from test_handheld import free_port, Headset
 
@@ -19,6 +20,7 @@ GOOD = {'odd/status': ANSWER, 'odd/tip_pose': PoseStamped(pose=pose([0.3, 0.0, 0
 GOOD['odd/tip_pose'].header.frame_id = 'base_link'
 
 
+@pytest.mark.nightly
 def test_messages(tmp_path, probe):
     """The node lives, and sends only poses that are; then its page works."""
     port, streamed = free_port(), []

@@ -230,6 +230,7 @@ def test_joint_states(shared_system):
 
 @pytest.mark.fault('controller', 'any well-typed trajectory',
                    'the simulated controller takes or refuses it, and goes on')
+@pytest.mark.nightly
 def test_simulated_controller(shared_system):
     """Odd trajectories: taken or refused, and it goes on."""
     probe = shared_system

@@ -87,6 +87,7 @@ def found():
 
 
 @pytest.mark.skipif(not CHROMIUM, reason='there is no Chromium')
+@pytest.mark.nightly
 def test_messages(tmp_path, probe):
     """The viewer keeps running and drawing; markup is shown as text."""
     port = free_port()

@@ -171,6 +171,7 @@ def test_the_first_pose_that_can_be_reached(system):
     assert len(system.trajectories) == known
 
 
+@pytest.mark.nightly
 def test_a_choice_of_poses_is_stopped_and_replaced(system):
     """While they are tried, each of which takes a look of the queue: one answer for each goal."""
     firsts = system.publisher(Path, 'goal_first')

@@ -126,6 +126,7 @@ def test_who_does_not_read_holds_up_no_end(probe):
     assert goals.status.states == Counter(stopped=3000) and 0.4 < sum(waited) < 0.6
 
 
+@pytest.mark.nightly
 def test_who_reads_slowly_is_waited_for_at_the_end(probe):
     """Longer than the half second in all: none of the answers is overwritten."""
     goals = goals_of(probe)

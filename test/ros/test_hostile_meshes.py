@@ -7,6 +7,7 @@ import json
 import sys
 
 from harness import ARM
+from nightly import usual_first
 import pytest
 
 from ik_node.model.mesh_files import resolve
@@ -54,7 +55,7 @@ sys.addaudithook(_watch)
 
 @pytest.mark.fault('robot description', 'meshes that are broken, huge, or ask for other files',
                    'the viewer warns and draws primitives; nothing else is opened')
-@pytest.mark.parametrize('name', BODIES)
+@pytest.mark.parametrize('name', usual_first(5, BODIES))
 def test_meshes(tmp_path, name):
     """Drawn, or a warning and primitives in its place; nothing outside its folder is read."""
     global OPENED

@@ -11,6 +11,7 @@ is 18 and up at speed and in braking.
 
 from harness import latest, lent, READY, reasons
 from kicks import no_kick
+from nightly import usual_first
 import numpy as np
 import pytest
 
@@ -40,7 +41,7 @@ def controller(request, arm):
     arm.change(SIM, interpolate_from_desired_state=request.param, following__lag=0.1)
 
 
-@pytest.fixture(params=PHASES)
+@pytest.fixture(params=usual_first(2, PHASES))
 def moving(request, arm, controller):
     """Bring the arm into a phase of a motion; return the stamp of its goal."""
     stamp, fastest = arm.send_joints(AWAY), 0.0

@@ -16,6 +16,7 @@ from harness import (
 )
 from kicks import no_kick
 from nav_msgs.msg import Path
+from nightly import usual_first
 import numpy as np
 import pytest
 
@@ -71,6 +72,7 @@ def test_the_present_motion_is_sent_along(arm):
     assert sum(round(t, 6) in own for t in times[times < 0.1]) >= 3
 
 
+@pytest.mark.nightly
 def test_clocks_that_do_not_agree(arm):
     """Joint states are too old to show it: a goal in motion waits for rest, and says why."""
     arm.change('/sim_controller', measuring__delay=0.2)
@@ -87,7 +89,7 @@ def test_clocks_that_do_not_agree(arm):
     assert all(stamp_of(message) == 0.0 for message in arm.trajectories)
 
 
-@pytest.mark.parametrize('share', [0.15, 0.6])
+@pytest.mark.parametrize('share', usual_first(1, [0.15, 0.6]))
 def test_on_a_line(arm, controller, share):
     """A line is left for a goal, and another is stopped, at some share of its length."""
     paths = arm.publisher(Path, 'goal_path')

@@ -214,6 +214,7 @@ WRONG = {
 
 @pytest.mark.fault('goals', 'a jog command with NaN, without a frame or beyond 1',
                    'the first of a jog is rejected, others are left out; the node goes on')
+@pytest.mark.nightly
 def test_commands_that_cannot_be(system):
     """Each is refused in a sentence: as the first command, and within a jog."""
     for words, made in WRONG.items():
@@ -310,6 +311,7 @@ def ik_jog(*arguments, **named):
         running.kill()
 
 
+@pytest.mark.nightly
 def test_keys_move_the_arm(system):
     """A key that repeats moves the tip along its axis; then it rests, and q ends the program."""
     terminal, tty = pty.openpty()

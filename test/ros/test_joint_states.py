@@ -7,6 +7,7 @@ import math
 from time import monotonic
 
 from harness import ARM, DOWN, once_each, process, READY, seconds
+from nightly import usual_first
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
@@ -76,7 +77,7 @@ def test_no_joint_state(tmp_path, probe):
                    'joints missing or twice, NaN, names and positions of other lengths, far '
                    'outside the limits, impossible velocity',
                    'goals are refused with what is wrong until good ones come')
-@pytest.mark.parametrize('names, positions, velocities, reason, words', [
+@pytest.mark.parametrize('names, positions, velocities, reason, words', usual_first(2, [
     (NAMES[:5], READY[:5], None, 'STATE_INCOMPLETE', "'joint_6'"),
     (NAMES, [math.nan, *READY[1:]], None, 'STATE_INVALID', "'joint_1' is nan"),
     (NAMES, READY, [0.0] * 5 + [math.inf], 'STATE_INVALID', "'joint_6' is inf"),
@@ -84,7 +85,7 @@ def test_no_joint_state(tmp_path, probe):
     ([*NAMES[:5], 'joint_1'], READY, None, 'STATE_INVALID', 'twice'),
     (NAMES, [0.0, 3.0, *READY[2:]], None, 'START_OUT_OF_LIMITS', "'joint_2'"),
     (NAMES, READY, [0.0, 100.0, *[0.0] * 4], 'STATE_INVALID', "'joint_2' reports a velocity"),
-])
+]))
 def test_bad_joint_states(tmp_path, probe, names, positions, velocities, reason, words):
     """Each is answered with what is wrong; good states afterwards are taken."""
     with node(tmp_path, probe) as running:
@@ -125,6 +126,7 @@ def test_ever_new_names():
 
 @pytest.mark.fault('joint states', 'a message of twenty thousand names',
                    'left out unread, with a warning; those of the arm count')
+@pytest.mark.nightly
 def test_a_message_of_too_many_names(tmp_path, probe):
     """The node has one thread, which to read it would take."""
     with node(tmp_path, probe) as running:
@@ -143,12 +145,12 @@ def test_a_message_of_too_many_names(tmp_path, probe):
 
 @pytest.mark.fault('joint states', 'hundreds of messages that make no sense',
                    'left out and counted, with a warning that is not on the log each time')
-@pytest.mark.parametrize('names, positions, words', [
+@pytest.mark.parametrize('names, positions, words', usual_first(1, [
     (NAMES, [math.nan, *READY[1:]], "'joint_1' is nan"),
     (NAMES, READY[:4], 'it has 6 names and 4 positions'),
     (NAMES, [], 'it has 6 names and 0 positions'),
     ([*NAMES[:5], 'joint_1'], READY, 'it names a joint twice'),
-])
+]))
 def test_what_is_left_out_is_said_now_and_then(tmp_path, probe, names, positions, words):
     """200 of them: one line, or two if 5 s were over."""
     def left_out() -> int:
@@ -182,6 +184,7 @@ def test_a_joint_without_a_position(tmp_path, probe, there):
         assert ("part: 'wheel' is nan" in running.output) == there
 
 
+@pytest.mark.nightly
 def test_what_is_left_out_moves_no_tip(tmp_path, probe):
     """No pose has the stamp of a message whose joints were not taken."""
     with node(tmp_path, probe, state__timeout=5.0):
@@ -274,6 +277,7 @@ def test_start_slightly_outside_moves_inward(tmp_path, probe):
 
 @pytest.mark.fault('start, end and middleware', 'no controller',
                    'goals are refused with the topic')
+@pytest.mark.nightly
 def test_nobody_listens(tmp_path, probe):
     """Without a controller the goal is refused, and the topic is named."""
     with node(tmp_path, probe):
@@ -348,6 +352,7 @@ def play(probe, taken, share):
     return probe.create_timer(0.02, step)
 
 
+@pytest.mark.nightly
 def test_held_arm_does_not_leap(tmp_path, probe):
     """An arm that is held during its motion is met where it is, by a goal and by a stop."""
     with node(tmp_path, probe, watch__start_timeout=30.0):
@@ -370,6 +375,7 @@ def test_held_arm_does_not_leap(tmp_path, probe):
                    for a, b in zip(point.positions, READY))
 
 
+@pytest.mark.nightly
 def test_stop_of_an_arm_that_is_slower_than_planned(tmp_path, probe):
     """Past the planned end a slow arm still moves, and is stopped from where it is."""
     with node(tmp_path, probe, watch__settle_timeout=20.0):

@@ -8,6 +8,7 @@ from time import monotonic
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Point, Vector3
 from harness import pose, QUICK
+from nightly import usual_first
 import numpy as np
 import pytest
 from rclpy.duration import Duration
@@ -105,7 +106,8 @@ def box_markers():
 
 
 @pytest.mark.real_time
-@pytest.mark.parametrize('made', [lambda: [boxes()], box_markers], ids=['list', 'objects'])
+@pytest.mark.parametrize('made', usual_first(1, [lambda: [boxes()], box_markers]),
+                         ids=['list', 'objects'])
 def test_a_stream_goes_on(tell, made):
     """At its rate, by the times at which the node publishes; and a stop is taken at once."""
     probe, target, markers = tell.probe, Target(tell.probe), made()
@@ -167,6 +169,7 @@ def test_scenes_are_taken_in_order(tell):
 
 @pytest.mark.fault('goals', 'an object among 10,000 others is put on the way of the arm',
                    'the arm goes on while the scene is made, and is then brought to rest')
+@pytest.mark.nightly
 def test_an_object_on_the_way(tell):
     """The check of the motion is made beside the executor, too."""
     probe = tell.probe

@@ -11,6 +11,7 @@ from test_scene_topics import LEFT, post
 @pytest.mark.fault('start, end and middleware',
                    'the node is cleaned up, or ended, while a large scene is made',
                    'it does so at once, the scene is answered, and the node can be used again')
+@pytest.mark.nightly
 def test_the_end_of_a_node_that_makes_a_scene(tmp_path, probe):
     """Also what waits is answered."""
     with run_system(tmp_path, probe, NODE_LIMITS) as system:

@@ -26,6 +26,7 @@ from harness import (
     stamped,
     tip,
 )
+from nightly import samples, usual_first
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -49,7 +50,7 @@ TOPIC_OUTPUT = StartOptions(
     collision_strict=False, collision_padding=0.0, moveit_services=False, moveit_group='')
 HERE = tip(READY)
 TURNED = pin.Quaternion(HERE.rotation).coeffs()
-CYCLES = int(os.environ.get('IK_NODE_TEST_CYCLES', 60))
+CYCLES = int(os.environ.get('IK_NODE_TEST_CYCLES', samples(usual=40, nightly=60)))
 SOME = 30       # cycles, of which
 KINDS = {0: 'reached', 10: 'motion', 20: 'stream'}  # these have a goal
 SETTLED = 30    # cycles, after which the memory stays as it is
@@ -175,8 +176,8 @@ def test_deactivated_in_motion(tmp_path, probe):
         assert probe.final(probe.send(GOAL, DOWN))['state'] == 'reached'
 
 
-@pytest.mark.parametrize('path', [[], ['configure'], ['configure', 'activate']],
-                         ids=['unconfigured', 'inactive', 'active'])
+@pytest.mark.parametrize('path', usual_first(1, [['configure', 'activate'], [], ['configure']]),
+                         ids=['active', 'unconfigured', 'inactive'])
 def test_shut_down_from_each_state(tmp_path, probe, path):
     """All is let go; a motion is brought to rest; the process waits for its signal."""
     with managed(tmp_path, probe, urdf_file=ARM):
@@ -196,6 +197,7 @@ def test_shut_down_from_each_state(tmp_path, probe, path):
         assert probe.node.running() and probe.node.stop() == 0
 
 
+@pytest.mark.nightly
 def test_signal_while_inactive(tmp_path, probe):
     """Ends it with code 0, as while active."""
     with managed(tmp_path, probe, urdf_file=ARM):
@@ -203,7 +205,7 @@ def test_signal_while_inactive(tmp_path, probe):
         assert probe.node.stop() == 0
 
 
-@pytest.mark.parametrize('labels', [(), ('configure',), ('configure', 'activate')])
+@pytest.mark.parametrize('labels', usual_first(1, [['configure', 'activate'], [], ['configure']]))
 def test_it_leaves_the_graph(tmp_path, probe, labels):
     """When it ends, not when the lease of its participant does, 20 s later."""
     with managed(tmp_path, probe, urdf_file=ARM):
@@ -215,6 +217,7 @@ def test_it_leaves_the_graph(tmp_path, probe, labels):
 @pytest.mark.fault('start, end and middleware', 'the node is configured with a description that '
                    'cannot be used', 'the transition fails with the sentence; once it is good, it '
                    'succeeds')
+@pytest.mark.nightly
 def test_bad_description_by_file(tmp_path, probe):
     """Configuring fails with the one sentence, leaves nothing, and works once it is good."""
     path = tmp_path / 'arm.urdf'
@@ -254,9 +257,9 @@ def test_configured_anew_for_another_arm(tmp_path, probe):
         assert (answer['state'], answer['reason']) == ('rejected', 'BEYOND_LIMIT'), answer
 
 
-@pytest.mark.parametrize('order', [
-    ('configure', 'activate', 'description'), ('configure', 'description', 'activate'),
-    ('description', 'configure', 'activate')], ids=lambda order: order[0] + '-' + order[1])
+@pytest.mark.parametrize('order', usual_first(1, [
+    ['configure', 'activate', 'description'], ['configure', 'description', 'activate'],
+    ['description', 'configure', 'activate']]), ids=lambda order: order[0] + '-' + order[1])
 def test_description_by_topic(tmp_path, probe, order):
     """Whenever it comes: configuring does not wait for it."""
     with managed(tmp_path, probe):
@@ -348,6 +351,7 @@ Motion.stop = stop
 
 @pytest.mark.fault('start, end and middleware', 'an unforeseen error within a transition',
                    'on the log; goals are answered; the node is unconfigured')
+@pytest.mark.nightly
 def test_fault_within_a_transition(tmp_path, probe):
     """It is told with its traceback, goals are answered, and the node begins again."""
     node = Process('ik_node', tmp_path / 'broken.log', {'urdf_file': ARM}, script=BROKEN)

@@ -6,6 +6,7 @@ from geometry_msgs.msg import PoseStamped
 from harness import ARM, COLD_START, process, QUICK, READY, run_system, tip
 from moveit_kit import at, box, collision_object, msg, srv
 import numpy as np
+import pytest
 from std_msgs.msg import Header
 from test_moveit_kinematics import CODES, ELSEWHERE, goal_of, JOINTS, state
 
@@ -22,6 +23,7 @@ def test_without_the_services(tmp_path, probe):
                    in system.node.output)
 
 
+@pytest.mark.nightly
 def test_another_server(tmp_path, probe):
     """The log says that a client gets the answer of one of them."""
     with run_system(tmp_path, probe, {**QUICK, 'moveit.services': True}) as system:

@@ -540,6 +540,7 @@ def test_objects_that_waited(moveit):
     assert probe.set_parameters('/ik_node', {'goal.max_age': 5.0}).successful
 
 
+@pytest.mark.nightly
 def test_a_thousand_objects(moveit):
     """All of them are taken, at once or one after the other."""
     many = [collision_object(f'o{k}', box(0.01, 0.01, 0.01), place=(3.0, 0.1 * k, 0.0))

@@ -3,6 +3,7 @@
 """Named poses of nodes that are started for it: with the SRDF on the topic, or without a file."""
 
 from harness import ARM, Probe, process, QUICK, READY, run_system
+import pytest
 from std_msgs.msg import String
 from test_named_poses import ASIDE, group_state, Poses, SRDF
 
@@ -43,6 +44,7 @@ def test_found_again_after_a_restart(tmp_path, probe):
     again.destroy_node()
 
 
+@pytest.mark.nightly
 def test_without_a_file(tmp_path, probe):
     """Saving says which parameter is missing; a goal says that there is no pose at all."""
     with run_system(tmp_path, probe, QUICK):

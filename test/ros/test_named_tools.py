@@ -220,6 +220,7 @@ def peak(trajectories, mass, centre):
 @pytest.mark.fault('goals', 'a motion that needs more torque than the effort limits',
                    'it is made slower; if its postures cannot even be held, it is refused with '
                    'the joint')
+@pytest.mark.nightly
 def test_torques_of_a_heavy_tool(system):
     """With the mass of the tool a motion, and the rest of one that was paused, are slower."""
     system.change('/ik_node', motion__velocity_scale=1.0)

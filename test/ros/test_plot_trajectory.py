@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 from harness import READY
+import pytest
 from test_sim_controller import trajectory
 
 COMMAND = 'from ik_node.entry import plot_trajectory; plot_trajectory()'
@@ -25,6 +26,7 @@ def test_the_next_trajectory_is_drawn(tmp_path, probe):
     probe.destroy_timer(timer)
 
 
+@pytest.mark.nightly
 def test_nothing_published_is_one_sentence(tmp_path):
     """After the time that was given, the topic is named."""
     done = subprocess.run([sys.executable, '-c', COMMAND, '--listen', '--timeout', '0.5',

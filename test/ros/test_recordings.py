@@ -209,6 +209,7 @@ def was_sent(message, outcome):
 
 @pytest.mark.fault('start, end and middleware', 'the folder for recordings of goals cannot be '
                    'written', 'one warning; goals are answered as ever')
+@pytest.mark.nightly
 def test_how_many_are_kept_and_where(shared_system, folder, tmp_path):
     """The oldest are deleted, nothing else is; what cannot be written is said once."""
     system = shared_system

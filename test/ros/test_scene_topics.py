@@ -5,6 +5,7 @@
 from geometry_msgs.msg import Point, Vector3
 from geometry_oracle import bodies_of, Oracle
 from harness import ARM, LATCHED, pose, process, QUICK, READY, run_system, tip
+from nightly import usual_first
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -116,6 +117,7 @@ def test_markers_that_change_nothing(system, scene):
     assert not blocked(system)
 
 
+@pytest.mark.nightly
 def test_points_are_solid(system, scene):
     """Those of the last cloud; an empty one removes them."""
     clouds = system.publisher(PointCloud2, 'scene_points')
@@ -150,7 +152,7 @@ def test_without_the_check_there_is_no_scene(tmp_path, probe):
         probe.wait(lambda: 'set collision.check' in system.node.output)
 
 
-@pytest.mark.parametrize('services', [False, True])
+@pytest.mark.parametrize('services', usual_first(1, [False, True]))
 def test_without_moveit_msgs(tmp_path, monkeypatch, probe, services):
     """The node takes nothing of MoveIt, which the log says; as a warning if it was asked for."""
     hidden = tmp_path / 'hidden'

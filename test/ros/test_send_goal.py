@@ -11,6 +11,7 @@ import sys
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from geometry_msgs.msg import PoseStamped
 from harness import latest, off_line, positions_of, READY, tip, tool, way
+from nightly import usual_first
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -50,6 +51,7 @@ def system(shared_system):
     return shared_system
 
 
+@pytest.mark.nightly
 def test_some_joints_by_name(system):
     """The other joints stay."""
     assert send(system, '--joints', 'joint_5=0.8', 'joint_1=-0.3')['state'] == 'reached'
@@ -184,7 +186,7 @@ def test_an_answer_is_escaped():
     assert process.stdout.read() == 'failed (\\x1b]0;x\\x07): gone\\x1b[2J\n'
 
 
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize('number', usual_first(1, [signal.SIGINT, signal.SIGTERM]))
 def test_interrupted(number):
     """Exit code 130, without a traceback."""
     process = tool('send_goal', '--xyz', 0.4, 0, 0.4, '--node', '/none', errors=True)

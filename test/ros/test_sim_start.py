@@ -11,6 +11,7 @@ from std_msgs.msg import String
 from test_sim_faults import settled, THERE, trajectory
 
 
+@pytest.mark.nightly
 def test_seed(tmp_path):
     """The same seed measures the same values in another process, another seed does not."""
     seen = []

@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ET
 from browser import free_port
 from graph import all_of
 from harness import ARM, process, ROOT, SEQUENCE_MODULE
+from nightly import usual_first
 import pytest
 
 KINDS = {('topics', 'publish'): 'publisher', ('topics', 'subscribe'): 'subscriber',
@@ -71,7 +72,7 @@ def wait_for(probe, running, words):
     probe.wait(lambda: any(word in running.output for word in words), 120.0)
 
 
-@pytest.mark.parametrize('node', STARTS)
+@pytest.mark.parametrize('node', usual_first(2, STARTS))
 def test_policy(tmp_path, probe, node):
     """All that a node has is allowed, and no more is allowed than what it has."""
     if node == 'viewer':

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import signal
 
 from harness import ARM, DOWN, LATCHED, latest, narrow_arm, process, READY, run_system
+from nightly import usual_first
 import numpy as np
 import pytest
 from rcl_interfaces.srv import SetParametersAtomically
@@ -142,7 +143,7 @@ rclpy.create_node, os._exit = create_node, told
 @pytest.mark.fault('start, end and middleware', 'other processes leave at the same moment',
                    'a process does not destroy its DDS participant, which may never end then '
                    '(eProsima/Fast-DDS#6513)')
-@pytest.mark.parametrize('name', ['ik_node', 'sim_controller'])
+@pytest.mark.parametrize('name', usual_first(1, ['ik_node', 'sim_controller']))
 def test_the_participant_is_not_destroyed(tmp_path, probe, name):
     """A node that nobody refers to would be destroyed at once, and the participant with it."""
     with process(name, tmp_path, script=PARTICIPANT_WATCH) as run:
@@ -165,7 +166,7 @@ def test_signal_during_start(tmp_path, probe, number):
 
 @pytest.mark.fault('start, end and middleware', 'SIGINT or SIGTERM in motion',
                    'the arm ramps down, the goal is answered SHUTDOWN, exit code 0')
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize('number', usual_first(1, [signal.SIGINT, signal.SIGTERM]))
 def test_signal_in_motion_stops_the_arm(system, number):
     """The arm is brought to rest, the goal is answered, the code is 0."""
     stamp = system.send((0.3, 0.4, 0.3), DOWN)
@@ -274,6 +275,7 @@ def test_description_change_waits_for_rest(tmp_path, probe):
 
 @pytest.mark.fault('robot description', 'another description after a motion was given up, which '
                    'the controller may still have', '~/stop tells it to hold all the same')
+@pytest.mark.nightly
 def test_description_change_after_a_motion_was_given_up(tmp_path, probe):
     """It does not go on when a protective stop is released."""
     with arm_and_node(tmp_path, probe) as node:
@@ -294,6 +296,7 @@ def test_description_change_after_a_motion_was_given_up(tmp_path, probe):
 
 @pytest.mark.fault('robot description', 'another description while the arm moves, then the '
                    'present one again', 'the newest counts: nothing changes')
+@pytest.mark.nightly
 def test_description_change_that_is_taken_back(tmp_path, probe):
     """At rest a description that is not the newest any more is not taken."""
     with arm_and_node(tmp_path, probe) as node:

@@ -23,6 +23,7 @@ from harness import (
     stamped,
     tip,
 )
+from nightly import usual_first
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -124,7 +125,7 @@ def test_a_target_that_stands_is_reached(system):
     assert np.linalg.norm(tip(latest(system)).translation - target.at(0)) < 1e-4
 
 
-@pytest.mark.parametrize('rate', [10.0, 500.0])
+@pytest.mark.parametrize('rate', usual_first(1, [10.0, 500.0]))
 def test_slower_and_faster_than_it_is_sent_on(system, rate):
     """One session at any rate of the poses."""
     target = Target(system, rate=rate)
@@ -138,6 +139,7 @@ def test_slower_and_faster_than_it_is_sent_on(system, rate):
     assert [a['state'] for a in target.session()] == ['accepted']
 
 
+@pytest.mark.nightly
 def test_two_publishers(system):
     """Who disagree, one in another frame: one session, and the arm goes between them, safely."""
     others = system.create_publisher(PoseStamped, '/ik_node/goal_stream', 10)

@@ -4,6 +4,7 @@
 
 from geometry_msgs.msg import TwistStamped
 from harness import ARM, process, READY, stamped
+from nightly import usual_first
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
@@ -14,7 +15,7 @@ from trajectory_msgs.msg import JointTrajectory
 pytestmark = pytest.mark.real_time
 
 
-@pytest.mark.parametrize('kind', ['trajectory', 'position'])
+@pytest.mark.parametrize('kind', usual_first(1, ['trajectory', 'position']))
 def test_a_goal_ends_a_stream_that_cannot_be_joined(tmp_path, probe, kind):
     """Without a common clock it waits for rest, though the sender of the stream goes on."""
     commands, trajectories = [], []
@@ -51,9 +52,9 @@ def test_a_goal_ends_a_stream_that_cannot_be_joined(tmp_path, probe, kind):
     assert first.header.stamp.sec == 0 and np.abs(first.points[0].velocities).max() < 0.01
 
 
-@pytest.mark.parametrize('kind, end', [('position', 'STREAM_ENDED'), ('velocity', 'STREAM_ENDED'),
-                                       ('position', 'STOPPED'), ('velocity', 'INACTIVE'),
-                                       ('velocity', 'SHUTDOWN')])
+@pytest.mark.parametrize('kind, end', usual_first(3, [
+    ('position', 'STREAM_ENDED'), ('velocity', 'STREAM_ENDED'), ('position', 'STOPPED'),
+    ('velocity', 'INACTIVE'), ('velocity', 'SHUTDOWN')]))
 def test_commands_for_forward_controllers(tmp_path, probe, kind, end):
     """On <controller>/commands: the state, or its velocity; at rest at last, however it ends."""
     commands = []

@@ -7,6 +7,7 @@ from time import monotonic
 
 from geometry_msgs.msg import PoseStamped
 from harness import latest, pose, stamped, tip
+from nightly import usual_first
 import numpy as np
 import pytest
 from std_srvs.srv import Trigger
@@ -72,11 +73,11 @@ def test_a_pose_goal_takes_the_place_of_a_stream(system):
     assert np.linalg.norm(tip(latest(system)).translation - HERE.translation) < 1e-5
 
 
-@pytest.mark.parametrize('end, state, reason', [
+@pytest.mark.parametrize('end, state, reason', usual_first(2, [
     (lambda s: s.sim.kill(), 'failed', 'STATE_LOST'),
     (lambda s: s.set_parameters('/sim_controller', {'silent': True}), 'failed', 'OFF_TRACK'),
     (lambda s: s.change_state('deactivate'), 'stopped', 'INACTIVE'),
-    (lambda s: s.node.send(signal.SIGINT), 'stopped', 'SHUTDOWN')])
+    (lambda s: s.node.send(signal.SIGINT), 'stopped', 'SHUTDOWN')]))
 def test_whatever_ends_a_session_it_has_one_answer(system, end, state, reason):
     """And the stream that goes on, if with a stumble, does not begin another."""
     target = Target(system)

@@ -3,6 +3,7 @@
 """~/goal_stream takes over a motion, and its parameters change, without a step."""
 
 from harness import ARM, DOWN, process, READY, stamp_of, tip
+from nightly import usual_first
 import numpy as np
 import pytest
 from std_msgs.msg import String
@@ -50,7 +51,7 @@ def roughness(probe, after, before=np.inf):
                sharp.max() / max(10.0, 2.2 + JERK * late**2 / CYCLE))
 
 
-@pytest.mark.parametrize('from_desired', [False, True])
+@pytest.mark.parametrize('from_desired', usual_first(1, [False, True]))
 def test_a_stream_takes_over_a_motion(tmp_path, probe, from_desired):
     """
     From where and as fast as the arm moves; then it follows the circle of
@@ -93,6 +94,7 @@ def take_over(probe):
     return rough, errors
 
 
+@pytest.mark.nightly
 def test_changes_during_a_session(system):
     """Parameters are taken up without a step; another robot description is not taken."""
     # Nothing is streamed until a change is answered.

@@ -108,6 +108,7 @@ def send(system, goals, message):
     return answer
 
 
+@pytest.mark.nightly
 def test_one_motion_through_all(system, arm):
     """In one trajectory, without a stop; by a client, and of some joints in any order."""
     goal = arm.joint_path(WAY)
@@ -129,6 +130,7 @@ def test_one_motion_through_all(system, arm):
     assert np.abs(latest(system) - [0.0, *WAY[-1][1:5], 0.3]).max() < 1e-3
 
 
+@pytest.mark.nightly
 def test_with_times(system, goals):
     """At their pace: a slow motion takes as long as it says."""
     message = way_points_message(NAMES[::-1], WAY[:, ::-1], np.array([1.0, 2.0, 3.0, 4.0]))
@@ -303,6 +305,7 @@ def test_a_motion_is_recorded_and_played(system, tmp_path):
     assert 'a recorded motion' in taught(system, 'keep', 'x', '--file', file, code=2)
 
 
+@pytest.mark.nightly
 def test_by_a_client(system, arm):
     """A program records a motion and plays it; what cannot be is refused."""
     made = []

@@ -43,6 +43,7 @@ def test_warns_when_it_is_not_on_loopback(tmp_path, probe):
         probe.wait(lambda: 'open to the network' in running.output, 30.0)
 
 
+@pytest.mark.nightly
 def test_a_port_that_is_taken(tmp_path, probe):
     """The page is served at the next port, and the log says so."""
     with socket.socket() as other:
@@ -68,6 +69,7 @@ UPGRADE = ('Upgrade: websocket', 'Connection: Upgrade', 'Sec-WebSocket-Version: 
            'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==')
 
 
+@pytest.mark.nightly
 def test_only_pages_of_this_machine_are_served(tmp_path, probe):
     """Other sites are refused by Origin, and by Host if their name resolves to this machine."""
     port = free_port()

@@ -129,6 +129,7 @@ def watchers(probe, topic):
 
 # ---- pages of their own, before the others are opened --------------------------
 
+@pytest.mark.nightly
 def test_clearance_is_told_and_drawn(chromium, arm, tmp_path):
     """As the node tells it; a window that is closed does not ask for it."""
     told = []
@@ -159,6 +160,7 @@ def test_clearance_is_told_and_drawn(chromium, arm, tmp_path):
         arm.wait(lambda: not watchers(arm, 'clearance_markers'), 60.0, 'nobody who looks')
 
 
+@pytest.mark.nightly
 def test_boxes_survive_a_restart_of_the_page(chromium, arm, tmp_path):
     """A page that is started anew has those that the node has, and can change them."""
     for name in ('first', 'second'):
@@ -269,6 +271,7 @@ def test_a_box_blocks_the_arm(window, arm):
     assert answer['reason'] == 'COLLISION' and f"'page/{number}'" in answer['message'], answer
 
 
+@pytest.mark.nightly
 def test_two_windows_share_the_boxes(windows, arm):
     """What one adds and drags, the other shows and removes."""
     one, other = windows

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.skipif(find_spec('viser') is None,
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason='no Chromium is installed')
+@pytest.mark.nightly
 def test_a_node_without_the_check_says_so(tmp_path, probe):
     """Instead of controls that would do nothing."""
     port = free_port()

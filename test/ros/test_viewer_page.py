@@ -233,6 +233,7 @@ def test_the_tip_is_jogged_while_a_button_is_held(window, arm):
     window.page.get_by_text('Jog', exact=True).click()
 
 
+@pytest.mark.nightly
 def test_page_waits_for_the_robot(chromium, shared_system, tmp_path):
     """Without a robot description the page is empty and says so; then it shows the robot."""
     port = free_port()
@@ -258,6 +259,7 @@ def test_page_waits_for_the_robot(chromium, shared_system, tmp_path):
             window.reads("the joint states lack 'wrist'")
 
 
+@pytest.mark.nightly
 def test_arm_on_a_pedestal(chromium, shared_system, tmp_path):
     """If the base link is not the root, robot and handle are still drawn at the same place."""
     urdf = tmp_path / 'raised.urdf'
@@ -337,6 +339,7 @@ def test_position_only(window, arm):
     assert np.allclose(tip(latest(arm)).translation, wanted[:3], atol=1e-4)
 
 
+@pytest.mark.nightly
 def test_free_about_the_tool_axis(window, arm):
     """The tool axis is that of the handle; only one of the two checks can be set."""
     window.check('Position only')
@@ -416,6 +419,7 @@ def test_a_named_pose(window, arm):
     arm.destroy_publisher(semantics)
 
 
+@pytest.mark.nightly
 def test_a_tool(window, arm):
     """The list shows which is mounted, mounts another, and does not lie where that is refused."""
     chosen = window.page.get_by_label('Tool', exact=True)
@@ -497,6 +501,7 @@ def scroll_panel(window, to_end):
     }""", to_end)
 
 
+@pytest.mark.nightly
 def test_stop_stays_in_view(window):
     """The button stays visible when the panel is scrolled to its end."""
     scroll_panel(window, to_end=False)
@@ -554,6 +559,7 @@ def test_slider_labels_have_units_and_rounded_limits(window, arm):
     assert all(len(mark.partition('.')[2]) <= 3 for mark in marks)
 
 
+@pytest.mark.nightly
 def test_speed_is_that_of_the_node(window, arm):
     """The slider sets the parameter, and shows values that others have set."""
     arm.change('/ik_node', motion__velocity_scale=0.31)
@@ -562,6 +568,7 @@ def test_speed_is_that_of_the_node(window, arm):
     window.wait(lambda: parameter(arm, 'motion.velocity_scale').double_value == 0.17, 'ours')
 
 
+@pytest.mark.nightly
 def test_null_space_gains_are_those_of_the_node(window, arm):
     """A common gain is shown for each joint; each joint can get its own."""
     arm.change('/ik_node', solver__null_space_gains=[2.0])
@@ -622,6 +629,7 @@ def test_goals_are_listed_below_the_plots_in_one_line_each(window, arm):
     window.reads('OUT_OF_REACH')
 
 
+@pytest.mark.nightly
 def test_old_answers_are_hidden(window, arm):
     """The answer to a button is hidden after a while."""
     window.press('Move to these joints')
@@ -630,6 +638,7 @@ def test_old_answers_are_hidden(window, arm):
     window.wait(lambda: not answer.count(), 'no answer')
 
 
+@pytest.mark.nightly
 def test_arm_casts_a_shadow(window, arm):
     """The ground is darker below the arm than beside it; the shadow follows the arm."""
     def brightness(x, y):
@@ -767,6 +776,7 @@ class TestTwoWindows:
         assert next_end(window, arm, 0)['state'] == 'reached'
         assert off(wanted, tip(latest(arm))) < 1e-4
 
+    @pytest.mark.nightly
     def test_handle_is_not_held_by_a_window_that_is_gone(self, window, other, arm):
         """Closing a window releases the handle it dragged; another window can take over."""
         arm.change('/ik_node', stream__timeout=2.0)
@@ -787,6 +797,7 @@ class TestTwoWindows:
         assert next_end(window, arm, known)['state'] == 'reached'
 
 
+@pytest.mark.nightly
 def test_narrow_window_has_the_whole_arm(chromium, port, arm):
     """The handle is within the part of the canvas that the panels leave free."""
     context = new_context(chromium, {'width': 800, 'height': 600})
@@ -804,6 +815,7 @@ def test_narrow_window_has_the_whole_arm(chromium, port, arm):
         context.close()
 
 
+@pytest.mark.nightly
 def test_page_comes_back_with_its_server(chromium, shared_system, tmp_path):
     """Open windows reconnect to a viewer that is killed and started again on its port."""
     port = free_port()

@@ -246,6 +246,7 @@ def test_a_pool_of_processes():
     assert caught.value.reason is Reason.GOAL_ORIENTATION_NOT_UNIT
 
 
+@pytest.mark.nightly
 def test_a_dask_cluster():
     """The executor of a cluster's client; the worker is a process of its own."""
     distributed = pytest.importorskip('distributed', reason='dask.distributed is not installed')

@@ -8,7 +8,7 @@ from time import thread_time
 from answers import assert_solves, errors_of, PATIENT, reachable, solver, tip_pose
 from closed_form import closed_form
 from geometry_oracle import model_of
-from nightly import samples
+from nightly import samples, usual_first
 import numpy as np
 import pytest
 from remedy_oracle import least_shift, least_turn
@@ -166,7 +166,7 @@ def test_nothing_is_said_of_other_outcomes_and_without_time():
 
 # ---- they are about the least -----------------------------------------------
 
-@pytest.mark.parametrize('name', (*SIX_AND_SEVEN, *FEW_AXES))
+@pytest.mark.parametrize('name', usual_first(2, (*SIX_AND_SEVEN, *FEW_AXES)))
 def test_about_the_least(name):
     """SLSQP from many starts finds none that is smaller by more than a tenth, but for few."""
     chain, close, total, times = robots.chain(name), 0, 0, []
@@ -288,7 +288,7 @@ def among_obstacles(name):
     return Solver(chain, model, select='nearest', **PATIENT)
 
 
-@pytest.mark.parametrize('name', ['six_axis_arm', 'panda'])
+@pytest.mark.parametrize('name', usual_first(1, ['six_axis_arm', 'panda']))
 def test_among_obstacles(name):
     """What is named is free; and in few directions is there anything that is much nearer."""
     among, Q = among_obstacles(name), robots.random_postures(

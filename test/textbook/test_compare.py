@@ -216,6 +216,7 @@ def test_a_single_goal(tmp_path):
     assert path[0] == pytest.approx([0.1, -0.3, 0.4, 0.2, 0.5, 0.1])
 
 
+@pytest.mark.nightly
 def test_options_of_the_command_change_the_outcome(tmp_path):
     def ends(*arguments, method='pseudo_inverse'):
         numbers = run(tmp_path, '--methods', method, '--goals', '3', '--no-pictures', *arguments)

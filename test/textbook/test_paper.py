@@ -175,6 +175,7 @@ def test_the_table_of_the_paper():
     assert cells[3] == '6' and cells[7] == '7'
 
 
+@pytest.mark.nightly
 def test_the_command_repeats_the_paper(tmp_path, capsys):
     main(['--methods', 'pseudo_inverse', 'extended_pairwise', '--degrees', '40',
           '--output', str(tmp_path)])

@@ -5,6 +5,7 @@
 from functools import partial
 
 from hypothesis import given, strategies as st
+from nightly import usual_first
 import numpy as np
 import pytest
 import robots
@@ -126,7 +127,7 @@ def test_a_visual_that_makes_no_sense(inside, words):
     assert [shape.kind for shape in looks.shapes['a']] == ['sphere', 'sphere', 'cylinder']
 
 
-@pytest.mark.parametrize('name', ['ur5', 'panda', 'six_axis_arm'])
+@pytest.mark.parametrize('name', usual_first(1, ['panda', 'ur5', 'six_axis_arm']))
 @pytest.mark.parametrize('with_meshes', [True, False])
 def test_real_robots_are_drawn(name, with_meshes):
     """The code of the page draws them; stand-ins fill the space of the meshes."""

@@ -78,6 +78,7 @@ def test_directions(tmp_path):
     assert shares[0] > shares[1] > 0.0
 
 
+@pytest.mark.nightly
 def test_what_is_solid(tmp_path, capsys):
     """The ground, a scene and the arm itself; each lowers the share, and the line says so."""
     scene = tmp_path / 'cell.yaml'
@@ -183,6 +184,7 @@ def small(monkeypatch):
     monkeypatch.setattr(plotting, 'FIGURE_DPI', 50)
 
 
+@pytest.mark.nightly
 def test_the_picture_shows_the_share(tmp_path, small):
     """Cells out of reach are white; reached cells have the colour of their share."""
     chain = robots.chain('six_axis_arm')

@@ -7,7 +7,7 @@ from collections import Counter
 from answers import solver, tip_jacobian, tip_pose
 from closed_form import closed_form
 from geometry_oracle import bodies_of, model_of, Oracle
-from nightly import samples
+from nightly import samples, usual_first
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -151,7 +151,7 @@ def test_only_free_postures_count():
 
 # ---- single calls and forward kinematics ------------------------------------
 
-@pytest.mark.parametrize('name', ['six_axis_arm', 'panda', 'kinova'])
+@pytest.mark.parametrize('name', usual_first(2, ['six_axis_arm', 'panda', 'kinova']))
 @pytest.mark.parametrize('pointing', [False, True])
 def test_shares_agree_with_single_calls(name, pointing):
     """Cell by cell and orientation by orientation."""
@@ -170,7 +170,7 @@ def test_shares_agree_with_single_calls(name, pointing):
     assert not made.share.ravel()[others].any()
 
 
-@pytest.mark.parametrize('name', ['six_axis_arm', 'panda', 'xarm7'])
+@pytest.mark.parametrize('name', usual_first(1, ['six_axis_arm', 'panda', 'xarm7']))
 def test_poses_of_random_postures_are_reached(name):
     """No pose of a cell that a posture reaches, by Pinocchio, is missed."""
     count = samples(usual=80, nightly=300)

@@ -16,7 +16,7 @@ from following import (
     stream,
     tip,
 )
-from nightly import samples
+from nightly import samples, usual_first
 import numpy as np
 import pytest
 import robots
@@ -228,7 +228,7 @@ def message(trajectory, stamp):
 
 
 @pytest.mark.parametrize('from_desired', [False, True])
-@pytest.mark.parametrize('rate', [100.0, 500.0])
+@pytest.mark.parametrize('rate', usual_first(1, [100.0, 500.0]))
 @pytest.mark.parametrize('latency, stamped, most', [(0.0, False, 3.5), (0.009, True, 1.05),
                                                     (0.003, False, 10.0)])
 def test_both_kinds_of_controllers_move_smoothly(from_desired, rate, latency, stamped, most):

@@ -4,7 +4,7 @@
 
 from following import HOMES, limits_of
 from geometry_oracle import model_of
-from nightly import samples
+from nightly import samples, usual_first
 import numpy as np
 import pytest
 import robots
@@ -67,7 +67,7 @@ def positions(segment):
     return states[:, 0]
 
 
-@pytest.mark.parametrize('name', ['six_axis_arm', 'panda'])
+@pytest.mark.parametrize('name', usual_first(1, ['panda', 'six_axis_arm']))
 def test_remembered_distances_prove_what_the_full_proof_does(name):
     """The verdict is the same in each cycle, and free motions keep what they must."""
     random = np.random.default_rng(7)
