@@ -129,9 +129,10 @@ class ArmState:
         stamp = self.joints.oldest_stamp(names) if names else 0.0
         taken = self.joints.take(message, now, None if robot is None else robot.joint_names)
         if np.isfinite(age):
-            # Messages that were held up arrive together.
-            elapsed = max(age, seconds_of(message.header.stamp) - stamp)
-            self._look_for_leap(robot, before, elapsed, now)
+            if not self._node.get_clock().ros_time_is_active:  # simulated time may jump
+                # Messages that were held up arrive together.
+                age = max(age, seconds_of(message.header.stamp) - stamp)
+            self._look_for_leap(robot, before, age, now)
         return taken
 
     def _note(self, message: JointState, now: float) -> None:
