@@ -99,7 +99,7 @@ class Rig(Node):
             self._joints, np.zeros(len(self._joints), dtype=bool), self._q,
             ControllerOptions(interpolate_from_desired_state=setting.from_desired), self._plant)
         self._cycle, self._next_state = round(time() / self._period), 0.0
-        self._count, self._overdue, self._behind = 0, 0.0, 0.0
+        self._count, self._overdue, self._behind, self._stalled = 0, 0.0, 0.0, 0.0
         self._under_way.clear()
         self._states.clear()
 
@@ -127,7 +127,8 @@ class Rig(Node):
             if self._plant.commands:
                 np.save(file, np.array(self._plant.commands))
             self._q = self._plant.state.q
-            told = json.dumps({'file': file, 'overdue': self._overdue, 'behind': self._behind})
+            told = json.dumps({'file': file, 'overdue': self._overdue, 'behind': self._behind,
+                               'stalled': self._stalled})
             self._begin(Setting(**given))
         self._dumped.publish(String(data=told))
 
@@ -135,6 +136,7 @@ class Rig(Node):
         """Do the cycles that are due."""
         with self._lock:
             now = time()
+            self._stalled = max(self._stalled, now - self._cycle * self._period)
             while self._cycle * self._period <= now:
                 at = self._cycle * self._period
                 while self._under_way and self._under_way[0][0] <= at:

@@ -108,6 +108,7 @@ def test_the_server_leaves_during_a_goal(alone):
 
 
 @over_dds
+@pytest.mark.nightly
 def test_the_controller_dies_during_a_goal(tmp_path, probe):
     """With it go the joint states; one final answer, and a new controller serves new goals."""
     with process('ik_node', tmp_path, ACTIVE):

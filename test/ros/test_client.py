@@ -704,11 +704,11 @@ def test_examples(system):
         assert words in ran.stdout, (words, ran.stdout)
 
 
-@pytest.mark.parametrize('document, printed, logged', [
+@pytest.mark.parametrize('document, printed, logged', usual_first(1, [
     ('docs/tutorials/python_client.md', (
         'OUT_OF_REACH - the goal was rejected', "{'remedy_shift_m': ", 'green reachable',
         '(6, 6)'), 'reached'),
-    pytest.param('docs/how_to/motion_sequences.md', ('5 motions: ',), '', marks=needs_sequences)])
+    pytest.param('docs/how_to/motion_sequences.md', ('5 motions: ',), '', marks=needs_sequences)]))
 def test_the_documents(system, tmp_path, document, printed, logged):
     """The blocks of each are one program, which runs from the arm at rest to its end."""
     script = tmp_path / 'document.py'

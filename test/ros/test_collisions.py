@@ -77,7 +77,7 @@ def test_no_motion_collides(tmp_path, probe):
                                       'motion.detour_time': 0.5},
                     {'initial_positions': [1.2, 0.3, -0.4, 0.0, 1.0, 0.0]}):
         reasons = []
-        while len(reasons) < samples(usual=10, nightly=25):
+        while len(reasons) < samples(usual=6, nightly=25):
             q = random.uniform(CHAIN.lower, CHAIN.upper)
             T = robots.reference(NAME).pose(CHAIN.base_link, CHAIN.tip_link,
                                             robots.positions(CHAIN, q))
@@ -241,6 +241,7 @@ def threads(pid):
 
 @pytest.mark.fault('goals', 'a goal to which there is no way', 'the search ends after '
                    'motion.detour_time, or at ~/stop, with one answer; the node goes on meanwhile')
+@pytest.mark.nightly
 def test_a_search_in_vain(tmp_path, probe):
     """The poses of the tip come at their rate while the node searches."""
     scene = tmp_path / 'scene.yaml'
@@ -296,6 +297,7 @@ def test_a_stream_into_the_ground(tmp_path, probe):
         assert_free(probe.trajectories[::25], objects_of(None), 0.005)
 
 
+@pytest.mark.nightly
 def test_margin_and_ground_change_live(tmp_path, probe):
     """What was free is refused with a larger margin, and without the ground all is taken."""
     with run_system(tmp_path, probe, CHECKED):

@@ -68,6 +68,7 @@ def ended_well(said):
     return good == count, int(count)
 
 
+@pytest.mark.nightly
 def test_demo_of_another_arm(quick):
     """Its goals are made from its chain, in its own base, and all end as expected."""
     done = run('demo', '--urdf', robots.ARMS['panda'].path, *quick)
@@ -204,6 +205,7 @@ def test_demo_shows_the_arm_until_somebody_takes_over(shown, probe):
     assert probe.statuses[-1] == answer
 
 
+@pytest.mark.nightly
 def test_demo_follows_the_handle(shown, probe):
     """With --keep the box is checked from the start: the arm moves during the drag."""
     pytest.importorskip('playwright', reason='playwright is not installed')

@@ -364,6 +364,7 @@ def test_joint_states_that_stop(nodes, play):
 
 
 @pytest.mark.fault('joint states', 'two publishers of different values', 'ik_doctor names both')
+@pytest.mark.nightly
 def test_two_sources_that_contradict(nodes, play):
     """As joint_state_publisher beside the driver does."""
     driver, other = play('driver'), play('joint_state_publisher')

@@ -84,6 +84,7 @@ def test_any_order(tmp_path, probe, order):
 @pytest.mark.fault('start, end and middleware',
                    'robot_state_publisher starts anew with the same description in motion',
                    'nothing is forgotten, the goal is reached')
+@pytest.mark.nightly
 def test_the_same_description_again(tmp_path, probe):
     """From another publisher, as the latched message of the new one comes."""
     with process('sim_controller', tmp_path, {'urdf_file': ARM, 'initial_positions': READY}), \
@@ -223,6 +224,7 @@ def test_a_large_description(tmp_path, probe):
 
 @pytest.mark.fault('goals', 'a path of 100 000 poses',
                    'refused unread, with how many are taken; nothing waits for it')
+@pytest.mark.nightly
 def test_a_long_path(arm):
     """In the midst of a motion, which goes on."""
     paths = arm.publisher(Path, 'goal_path')

@@ -15,6 +15,7 @@ MOTION = Path(__file__).parent / 'test_motion.py'
 @pytest.mark.fault('start, end and middleware', 'another middleware: Fast DDS, Cyclone DDS',
                    'goals are reached with each that is installed')
 @pytest.mark.parametrize('middleware', ['rmw_fastrtps_cpp', 'rmw_cyclonedds_cpp'])
+@pytest.mark.nightly
 def test_another_middleware(middleware, recorded):
     """For node, controller and test, which are all begun anew with it."""
     environment = {**os.environ, 'RMW_IMPLEMENTATION': middleware}

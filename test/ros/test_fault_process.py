@@ -274,6 +274,7 @@ preparation.load_kernels = load_later
 
 @pytest.mark.fault('time and load', 'goals while the node still compiles, at its first start',
                    'goals to poses are reached; others wait, streams and previews are told')
+@pytest.mark.nightly
 def test_goals_while_the_node_still_compiles(tmp_path, probe):
     """Each gets its answer, and none holds up another."""
     done = tmp_path / 'done'

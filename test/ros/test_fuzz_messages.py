@@ -31,6 +31,7 @@ from harness import (
     tip,
 )
 from hypothesis import given, HealthCheck, Phase, settings, strategies as st
+from nightly import samples
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -45,7 +46,8 @@ from ik_node.ros.qos import LATCHED_QOS
 
 NAMES = [f'joint_{k}' for k in range(1, 7)]
 # What is found is sent again as it is; over DDS, smaller examples are not looked for.
-ONCE = settings(max_examples=25, deadline=None, phases=[Phase.explicit, Phase.generate],
+ONCE = settings(max_examples=samples(usual=12, nightly=25), deadline=None,
+                phases=[Phase.explicit, Phase.generate],
                 suppress_health_check=list(HealthCheck))
 BATCH = 8
 TURNED = pin.Quaternion(tip(READY).rotation).coeffs()

@@ -109,6 +109,7 @@ def test_a_stop_answers_what_has_come_and_was_not_looked_at(probe):
 
 @pytest.mark.fault('start, end and middleware', 'a reader of ~/status does not read when the node '
                    'is to end', 'all goals are answered, and it is waited for half a second')
+@pytest.mark.nightly
 def test_who_does_not_read_holds_up_no_end(probe):
     """Once for all of them, not for each 500."""
     goals = goals_of(probe)

@@ -55,7 +55,7 @@ sys.addaudithook(_watch)
 
 @pytest.mark.fault('robot description', 'meshes that are broken, huge, or ask for other files',
                    'the viewer warns and draws primitives; nothing else is opened')
-@pytest.mark.parametrize('name', usual_first(5, BODIES))
+@pytest.mark.parametrize('name', usual_first(3, BODIES))
 def test_meshes(tmp_path, name):
     """Drawn, or a warning and primitives in its place; nothing outside its folder is read."""
     global OPENED

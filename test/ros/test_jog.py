@@ -337,6 +337,7 @@ def test_keys_move_the_arm(system):
     os.close(terminal)
 
 
+@pytest.mark.nightly
 def test_a_gamepad_moves_the_arm(system):
     """While its dead-man button is held; what ends the jog holds until the sticks are released."""
     pad = system.create_publisher(Joy, 'joy', 10)

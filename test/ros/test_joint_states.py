@@ -408,6 +408,7 @@ def test_stop_of_an_arm_that_is_slower_than_planned(tmp_path, probe):
         assert not any(taken[1].points[-1].velocities)
 
 
+@pytest.mark.nightly
 def test_arm_that_stops_short(tmp_path, probe):
     """A motion that ends before its goal is told with the joint and the distance."""
     with node(tmp_path, probe, watch__settle_timeout=0.5):

@@ -136,6 +136,7 @@ def test_a_stream_goes_on(tell, made):
     assert tell.answer(second) == TAKEN
 
 
+@pytest.mark.nightly
 def test_a_goal_waits_for_the_scene(tell):
     """One that came before it; what it would hit stands in the last of its markers."""
     probe = tell.probe

@@ -26,7 +26,7 @@ from harness import (
     stamped,
     tip,
 )
-from nightly import samples, usual_first
+from nightly import usual_first
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -50,7 +50,7 @@ TOPIC_OUTPUT = StartOptions(
     collision_strict=False, collision_padding=0.0, moveit_services=False, moveit_group='')
 HERE = tip(READY)
 TURNED = pin.Quaternion(HERE.rotation).coeffs()
-CYCLES = int(os.environ.get('IK_NODE_TEST_CYCLES', samples(usual=40, nightly=60)))
+CYCLES = int(os.environ.get('IK_NODE_TEST_CYCLES', 60))
 SOME = 30       # cycles, of which
 KINDS = {0: 'reached', 10: 'motion', 20: 'stream'}  # these have a goal
 SETTLED = 30    # cycles, after which the memory stays as it is
@@ -414,6 +414,7 @@ def work(probe, stream, kind):
 @pytest.mark.fault('start, end and middleware', 'a hundred lives and more in one process, in '
                    'some of which goals are reached, or end with the life',
                    'memory, files, threads, topics and services stay')
+@pytest.mark.nightly
 def test_many_lives(tmp_path, probe):
     """Nothing is left of any: memory, files, threads, topics and services stay as they are."""
     probe.watch_motion()

@@ -97,6 +97,7 @@ def test_stream_stamped(system):
         assert system.final(stamp)['reason'] == 'STREAM_ENDED'
 
 
+@pytest.mark.nightly
 def test_diagnostics_failures(system):
     """Health warns after so many goals that were begun and not reached, and not before."""
     def fail():

@@ -128,6 +128,7 @@ def assert_free(trajectories, files, name):
             assert oracle.distances(q).min() > 0.005 - 1e-5
 
 
+@pytest.mark.nightly
 def test_centre_point_and_shape_in_one_step(system, seen, files):
     """Goals, the pose of the tip, what collides and what is shown are those of the tool."""
     assert [status.name for status in seen[0][-1].status] == NAMES

@@ -188,6 +188,7 @@ def test_an_object_that_came_in_the_pause(system):
     assert system.final(stamp)['state'] == 'reached'
 
 
+@pytest.mark.nightly
 def test_what_cannot_be_paused(system):
     """The answer says why: rest, a stream; and going on at once is going on after the ramp."""
     assert pause(system) == (False, 'no goal is on its way, so nothing can be paused')

@@ -48,6 +48,7 @@ def goals_of(preset, arm, file):
 
 @pytest.mark.parametrize('name', [each for each in EACH_PRESET
                                   if each.values != ('six_axis_arm',)])
+@pytest.mark.nightly
 def test_the_arm_starts_at_home_and_reaches_a_goal(name, tmp_path):
     """Between the links of the preset, from its home."""
     preset, arm = read_preset(name), load_robot(name)

@@ -145,6 +145,7 @@ def test_blocked_joints(sim):
     sim.wait(lambda: stands_at(sim, THERE))
 
 
+@pytest.mark.nightly
 def test_noise(sim):
     """Positions and velocities scatter, each by its own deviation."""
     sim.change(measuring__noise=0.001)

@@ -89,6 +89,7 @@ def test_whatever_ends_a_session_it_has_one_answer(system, end, state, reason):
         ('accepted', 'ACCEPTED'), (state, reason)], answers
 
 
+@pytest.mark.nightly
 def test_out_of_reach_it_is_followed_as_near_as_can_be(system):
     """The arm comes to rest stretched towards it, and does not chatter."""
     target = Target(system)

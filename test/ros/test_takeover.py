@@ -47,6 +47,7 @@ SELECTED = [
     Setting(1000.0, False, 0.05, *LINKS[2])]
 TRIED = ALL if EACH > 1 else SELECTED
 MAX_OVERDUE_S = 0.1  # of rig or node, for want of the processor: then it is another link
+MAX_UNSEEN_S = 0.1  # by which a trajectory is late when that is seen
 MEASUREMENTS = 5  # at most, until both had the processor in time
 files = count()
 
@@ -63,12 +64,15 @@ class Commanded(NamedTuple):
         How late (s) the rig itself was at most.
     behind : float
         How long (s) after its begin a trajectory arrived at most.
+    stalled : float
+        How long (s) the rig was without the processor at most, as the node may have been.
 
     """
 
     cycles: np.ndarray
     overdue: float
     behind: float
+    stalled: float
 
     def judged(self, setting):
         """Return the Findings; what came later than the link made it may be joined later."""
@@ -220,10 +224,7 @@ def arm(request, tmp_path_factory, recorded):
                    'and none goes backwards')
 def test_no_kick(arm, setting):
     """Whatever takes a motion over, whenever, and however late it is told."""
-    for _ in range(MEASUREMENTS):
-        commanded = taken_over(arm, setting, KINDS * EACH)
-        if max(commanded.overdue, commanded.behind - max(setting.late)) < MAX_OVERDUE_S:
-            break
+    commanded = measured_in_time(lambda: taken_over(arm, setting, KINDS * EACH))
     assert not commanded.judged(setting).faults(ACCELERATION)
 
 
@@ -232,16 +233,20 @@ def test_no_kick(arm, setting):
 def test_a_signal_in_motion(arm, setting):
     """A node that is ended by a signal brings the arm to rest without a kick."""
     rng = np.random.default_rng(int(setting.rate))
-    arm.probe.final(arm.probe.send_joints(READY))  # the test before may have ended where this goes
-    arm.set(setting)
-    for _ in range(max(1, EACH // 10)):
-        stamp = arm.away(rng)
-        arm.probe.wait(lambda stamp=stamp: arm.probe.answers(stamp), what='an answer')
-        arm.probe.spin_for(rng.uniform(0.25, 0.7))
-        arm.end()
-        arm.probe.spin_for(0.5)
-        arm.start()
-    commanded = arm.set(Setting())
+
+    def measure():
+        arm.probe.final(arm.probe.send_joints(READY))  # it may have ended where this goes
+        arm.set(setting)
+        for _ in range(max(1, EACH // 10)):
+            stamp = arm.away(rng)
+            arm.probe.wait(lambda: arm.probe.answers(stamp), what='an answer')
+            arm.probe.spin_for(rng.uniform(0.25, 0.7))
+            arm.end()
+            arm.probe.spin_for(0.5)
+            arm.start()
+        return arm.set(Setting())
+
+    commanded = measured_in_time(measure)
     assert np.abs(commanded.cycles[:, 1]).max() > 0.2, 'the arm never moved'
     assert not np.any(commanded.cycles[-1, 1])
     assert not commanded.judged(setting).faults(ACCELERATION)
@@ -263,15 +268,34 @@ def test_a_delay_that_nothing_tells_of(arm):
 def test_a_trajectory_that_is_very_late(arm):
     """The goal is planned again, and the newer trajectory takes the place of the late one."""
     setting = Setting(100.0, late=(0.0, 0.6, 0.0, 0.0, 0.0, 0.0))  # others come with the second
-    arm.set(setting)
-    arm.probe.send_joints(AWAY)
-    arm.probe.spin_for(0.5)
-    stamp = arm.probe.send_joints(READY)
-    answer = arm.probe.final(stamp)
-    assert answer['state'] == 'reached' and float(answer['late_s']) > 0.02
-    commanded = arm.set(Setting())
-    assert not commanded.judged(setting).faults(ACCELERATION)
+
+    def measure():
+        arm.set(setting)
+        arm.probe.send_joints(AWAY)
+        arm.probe.spin_for(0.5)
+        stamp = arm.probe.send_joints(READY)
+        answer = arm.probe.final(stamp)
+        assert answer['state'] == 'reached' and float(answer['late_s']) > 0.02
+        return arm.set(Setting())
+
+    commanded = measured_in_time(measure)
+    # It may arrive just before it is seen that the newest is late as well.
+    unseen = MAX_UNSEEN_S * np.abs(commanded.cycles[:, 1]).max()
+    assert commanded.judged(setting).step < unseen
     assert np.abs(commanded.cycles[-1, 0] - READY).max() < 1e-3
+
+
+def measured_in_time(measure):
+    """
+    Measure until node and rig had the processor in time; return what was commanded.
+
+    What a machine does that has no time for them says nothing of the node.
+    """
+    for _ in range(MEASUREMENTS):
+        commanded = measure()
+        if max(commanded.overdue, commanded.stalled) < MAX_OVERDUE_S:
+            return commanded
+    pytest.skip('the machine is too busy: node or rig were late in each measurement')
 
 
 def taken_over(arm, setting, kinds):

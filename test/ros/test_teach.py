@@ -198,6 +198,7 @@ def test_a_collision_is_refused(system, goals, arm):
     assert not system.trajectories
 
 
+@pytest.mark.nightly
 def test_way_points_are_kept_and_played(system, tmp_path):
     """One at once, several by Enter, without the node; the arm is then moved through them."""
     file = tmp_path / 'points.yaml'

@@ -183,6 +183,7 @@ def test_boxes_survive_a_restart_of_the_page(chromium, arm, tmp_path):
 
 # ---- bodies ---------------------------------------------------------------------
 
+@pytest.mark.nightly
 def test_bodies_are_shown_on_request(window, arm):
     """They move with the links; without the check nobody asks for them."""
     assert not window.box('Show what is checked').is_checked()

@@ -658,6 +658,7 @@ def test_arm_casts_a_shadow(window, arm):
                 'a shadow that follows the arm')
 
 
+@pytest.mark.nightly
 def test_phone(chromium, port, arm):
     """The arm is drawn above the panel, Stop and Move are visible, no text is cut off."""
     with closing(new_context(chromium, PHONE_SIZE)) as context:

@@ -102,6 +102,7 @@ def test_off_track_under_lowered_limits(arm):
 
 @pytest.mark.fault('controller', 'a blocked joint, no path tolerance',
                    'the goal fails by joint and distance when nothing moves any more')
+@pytest.mark.nightly
 def test_off_target_when_no_path_is_watched(arm):
     """The others arrive; the blocked joint is named when nothing moves any more."""
     arm.change(SIM, following__blocked_joints=['joint_2'])
@@ -113,6 +114,7 @@ def test_off_target_when_no_path_is_watched(arm):
 
 @pytest.mark.fault('controller', 'a protective stop in motion',
                    'the goal has failed once nothing moves any more; nothing is sent again')
+@pytest.mark.nightly
 def test_a_protective_stop_in_motion(arm):
     """The arm stands on its way; who lets it go on decides what happens then."""
     stamp = under_way(arm)
