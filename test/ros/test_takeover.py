@@ -239,7 +239,7 @@ def test_a_signal_in_motion(arm, setting):
         arm.set(setting)
         for _ in range(max(1, EACH // 10)):
             stamp = arm.away(rng)
-            arm.probe.wait(lambda: arm.probe.answers(stamp), what='an answer')
+            arm.probe.wait(lambda stamp=stamp: arm.probe.answers(stamp), what='an answer')
             arm.probe.spin_for(rng.uniform(0.25, 0.7))
             arm.end()
             arm.probe.spin_for(0.5)
