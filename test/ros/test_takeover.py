@@ -77,9 +77,10 @@ class Commanded(NamedTuple):
     def judged(self, setting):
         """Return the Findings; what came later than the link made it may be joined later."""
         found = judged(self.cycles, setting.rate, ACCELERATION)
-        print(f'\n{found}, the rig was late by {1e3 * self.overdue:.1f} ms')
+        late = max(self.overdue, self.stalled)
+        print(f'\n{found}, the rig was late by {1e3 * late:.1f} ms')
         # Both motions may have the jerk limit, against each other.
-        return replace(found, allowed=found.allowed + JERK * self.overdue**3 / 3.0)
+        return replace(found, allowed=found.allowed + JERK * late**3 / 3.0)
 
 
 class Arm:
