@@ -188,9 +188,9 @@ def _path(name: str, solver: Solver, q: np.ndarray, path: object,
           radius: float) -> tuple[float, ...]:
     """Plan one path; return its figures in the order of the table."""
     limits, options = _limits(name), PathOptions(blend_radius=radius, period=PERIOD)
-    departure = StartState.from_state(MotionState.at_rest(q))
-    plan, time = _timed(lambda: plan_path(solver, departure, path, limits, options))
-    stiff = plan_path(solver, departure, path,
+    start_state = StartState.from_state(MotionState.at_rest(q))
+    plan, time = _timed(lambda: plan_path(solver, start_state, path, limits, options))
+    stiff = plan_path(solver, start_state, path,
                       replace(limits, jerk=np.full(solver.chain.n, STIFF)), options)
     optimum = others.by_toppra(others.joint_path(solver, plan.path, q), limits) \
         if others.toppra else np.nan
@@ -227,8 +227,8 @@ def _goals(name: str, count: int) -> list[str]:
     postures = robots.random_postures(robot, 2 * count, 3)
     rows = []
     for start, goal in zip(postures[::2], postures[1::2]):
-        departure = StartState.from_state(MotionState.at_rest(start))
-        motion, time = _timed(lambda d=departure, g=goal: plan_point_to_point(
+        start_state = StartState.from_state(MotionState.at_rest(start))
+        motion, time = _timed(lambda d=start_state, g=goal: plan_point_to_point(
             robot.joint_names, d, g, limits, PERIOD))
         optimum, alone = _timed(lambda a=start, b=goal: others.by_ruckig(a, b, limits))
         checker.check_limits(motion, limits, jerk_slack=np.inf)

@@ -61,9 +61,9 @@ class OfPose:
         return f'{self.name}: {self.remedy.sentence}'
 
     @property
-    def figures(self) -> dict[str, str]:
+    def values(self) -> dict[str, str]:
         """Return the numbers by their names."""
-        return {'remedy_of': self.name, **self.remedy.figures}
+        return {'remedy_of': self.name, **self.remedy.values}
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ class OtherStart:
         return f'begun at the joint positions [{values}], it can be followed to its end'
 
     @property
-    def figures(self) -> dict[str, str]:
+    def values(self) -> dict[str, str]:
         """Return the numbers by their names."""
         return {'remedy_start_joints': ' '.join(self.joint_names),
                 'remedy_start': ' '.join(f'{value:.{START_DECIMALS}f}' for value in self.q)}
@@ -105,7 +105,7 @@ class JointMotion:
         return 'by a motion of the joints, off the line, its end can be reached'
 
     @property
-    def figures(self) -> dict[str, str]:
+    def values(self) -> dict[str, str]:
         """Return what it is by its name."""
         return {'remedy_way': 'joints'}
 

@@ -86,7 +86,7 @@ def report_posture(posture: Posture, model: CollisionModel | None, start: StartS
         Largest time between points, s.
 
     """
-    prospect = judge(posture, thresholds)
+    report = judge(posture, thresholds)
     labels = ', '.join(f'{name} {side}' for name, side in posture.labels.items())
     about = f'{labels}; ' if labels else ''
     clearance, nearest = np.inf, ()
@@ -104,9 +104,9 @@ def report_posture(posture: Posture, model: CollisionModel | None, start: StartS
                                          period, posture.chain)
         require_free(model, trajectory)
     except IkNodeError as error:
-        return PostureReport(posture, Colour.AMBER, f'{about}{prospect.sentence}{room}; not by '
+        return PostureReport(posture, Colour.AMBER, f'{about}{report.sentence}{room}; not by '
                              f'the direct motion: {error}', clearance, nearest, np.nan)
     return PostureReport(
-        posture, prospect.colour, f'{about}{prospect.sentence}{room}; '
+        posture, report.colour, f'{about}{report.sentence}{room}; '
         f'{trajectory.duration:.2f} s by the direct motion', clearance, nearest,
         trajectory.duration)

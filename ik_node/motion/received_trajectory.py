@@ -21,7 +21,7 @@ from ik_node.text import quote
 SPEED_SLACK = 1e-3  # of the speed limits of the tip, between the points
 
 
-def joined_to(trajectory: Trajectory, departure: StartState, tolerance: float) -> Trajectory:
+def joined_to(trajectory: Trajectory, start_state: StartState, tolerance: float) -> Trajectory:
     """
     Return a trajectory as it starts from where the arm rests, and ends where it ended.
 
@@ -30,7 +30,7 @@ def joined_to(trajectory: Trajectory, departure: StartState, tolerance: float) -
 
     Parameters
     ----------
-    departure : StartState
+    start_state : StartState
         Of the arm.
     tolerance : float
         Largest difference of the starts, rad or m.
@@ -41,9 +41,9 @@ def joined_to(trajectory: Trajectory, departure: StartState, tolerance: float) -
         If it starts elsewhere or in motion, or the arm moves.
 
     """
-    if departure.states or not departure.initial.rests:
+    if start_state.states or not start_state.initial.rests:
         raise TrajectoryError('the arm moves; a trajectory is executed from rest')
-    q = departure.initial.q
+    q = start_state.initial.q
     if not trajectory.start.rests:
         raise TrajectoryError('the trajectory starts in motion; it must start at rest')
     away = q - trajectory.start.q

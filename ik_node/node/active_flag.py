@@ -11,21 +11,21 @@ from ik_node.errors import IkNodeError, Reason
 
 class ActiveFlag:
     """
-    Open while the node is active; nothing is sent to the arm while it is closed.
+    Set while the node is active; nothing is sent to the arm while it is not.
 
     Attributes
     ----------
-    open : bool
+    is_set : bool
 
     """
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self.open = False
+        self.is_set = False
 
     def require(self) -> None:
         """
-        Raise an error unless it is open.
+        Raise an error unless it is set.
 
         Raises
         ------
@@ -33,6 +33,6 @@ class ActiveFlag:
             INACTIVE, with the command that activates the node.
 
         """
-        if not self.open:
+        if not self.is_set:
             raise IkNodeError('the node is inactive: ros2 lifecycle set '
                               f'{self._node.get_fully_qualified_name()} activate', Reason.INACTIVE)

@@ -83,7 +83,7 @@ class ArmState:
         self._prefix = options.frame_prefix
         self._last_tip_pose = 0.0
         self.joints = JointStates()
-        self._beat = UpdatePeriodEstimator()
+        self._update_period = UpdatePeriodEstimator()
         self._transit = 0.0  # s that the latest joint state took to us
         self._later = 0.0  # s that a trajectory was later than joint states are ...
         self._later_time = -np.inf  # ... and when
@@ -144,7 +144,7 @@ class ArmState:
         received = 1e-9 * self._node.get_clock().now().nanoseconds \
             - self._jumps.since_stamp(nanoseconds_of(message.header.stamp))
         self._transit = received - stamp
-        self._beat.add(stamp, received)
+        self._update_period.add(stamp, received)
         if now - self._last_tip_pose < self._tip_pose_period \
                 or not self._tip_poses.get_subscription_count():
             return
@@ -192,26 +192,26 @@ class ArmState:
         """Return the monotonic time (s) at which the controller starts a trajectory sent now."""
         now = 1e-9 * self._node.get_clock().now().nanoseconds
         arrival = now + SEND_TIME_S + points * POINT_TIME_S
-        return monotonic() + self._beat.next_update(arrival, self._given()) - now
+        return monotonic() + self._update_period.next_update(arrival, self._given()) - now
 
     def clocks_agree(self) -> bool:
         """Return whether the joint states show that controller and node share a clock."""
-        return self._beat.clocks_agree(CLOCK_TOLERANCE_S)
+        return self._update_period.clocks_agree(CLOCK_TOLERANCE_S)
 
     def instant(self) -> Instant:
         """Return the present."""
         now, stamp = both_clocks(self._node.get_clock())
         return Instant(now, stamp if self.clocks_agree() else None)
 
-    def elapsed(self, course: ActiveTrajectory, at: Instant) -> float | None:
+    def elapsed(self, active: ActiveTrajectory, at: Instant) -> float | None:
         """
         Return the time (s) since the start of a motion, by its stamp.
 
         None if it has no stamp, the clocks disagree, or the node's clock was set since then.
         """
-        if at.stamp is None or course.stamp is None:
+        if at.stamp is None or active.stamp is None:
             return None
-        elapsed, steady = 1e-9 * (at.stamp - course.stamp), at.now - course.began
+        elapsed, steady = 1e-9 * (at.stamp - active.stamp), at.now - active.began
         # A simulation may run slower or faster than real time.
         room = CLOCK_DRIFT_S + (SIMULATED_RATE_MARGIN * steady
                              if self._node.get_clock().ros_time_is_active else 0.0)
@@ -224,7 +224,7 @@ class ArmState:
 
     def delivery(self, points: int = 0) -> float:
         """Return the estimated longest delivery time (s) of a trajectory to the controller."""
-        _, slow = self._beat.delivery
+        _, slow = self._update_period.delivery
         left = 1.0 - (monotonic() - self._later_time) / LATENESS_MEMORY_S
         return min(max(slow, 0.0) + self._later * max(left, 0.0), MAX_DELIVERY_S) \
             + SEND_TIME_S + points * POINT_TIME_S
@@ -236,13 +236,13 @@ class ArmState:
     @property
     def past(self) -> float:
         """Return how far (s) in the past the controller may still be on its motion."""
-        quick, _ = self._beat.delivery
+        quick, _ = self._update_period.delivery
         return BACKDATING_S + max(quick, 0.0)
 
     @property
     def cycle(self) -> float:
         """Return the time (s) between two updates of the controller."""
-        return self._given() or self._beat.period
+        return self._given() or self._update_period.period
 
     def _given(self) -> float:
         return self._holder.require().settings.controller_period

@@ -14,7 +14,7 @@ from rclpy.node import Node
 
 from ik_node.ros.clocks import steady_clock
 
-BEAT_PERIOD_S = 0.05
+TIMER_PERIOD_S = 0.05
 NOTICED_DELAY_S = 0.1  # shorter delays are not kept
 CATCH_UP_S = 3.5  # after a pause, until old messages have arrived; DDS resends after 3 s
 
@@ -47,8 +47,8 @@ class CallbackDelay:
 
     Attributes
     ----------
-    on_beat : callable
-        Called at each beat, before anything else.
+    on_tick : callable
+        Called at each tick of the timer, before anything else.
 
     """
 
@@ -57,11 +57,11 @@ class CallbackDelay:
         self._used = thread_time()
         self._latest = 0.0
         self._delays: deque[Delay] = deque(maxlen=100)
-        self.on_beat: Callable[[], None] = lambda: None
-        self._timer = node.create_timer(BEAT_PERIOD_S, self._beat, clock=steady_clock())
+        self.on_tick: Callable[[], None] = lambda: None
+        self._timer = node.create_timer(TIMER_PERIOD_S, self._tick, clock=steady_clock())
 
-    def _beat(self) -> None:
-        self.on_beat()
+    def _tick(self) -> None:
+        self.on_tick()
         now = self._now()
         self._latest = max(self._latest, now.seconds)
         if now.seconds > NOTICED_DELAY_S:

@@ -79,7 +79,7 @@ class Components:
     ----------
     values : mapping
         All parameters of IK_NODE.
-    gate : ActiveFlag
+    active_flag : ActiveFlag
         While it is closed, goals are refused.
 
     Raises
@@ -89,15 +89,15 @@ class Components:
 
     """
 
-    def __init__(self, node: Node, values: Mapping[str, Any], gate: ActiveFlag) -> None:
+    def __init__(self, node: Node, values: Mapping[str, Any], active_flag: ActiveFlag) -> None:
         self._node = node
         self._values, self._options = values, start_options(values)
         self._holder = RobotHolder(lambda: self._description.complaint)
         duplicates = DuplicateNames(node)  # before anything that takes goals
-        self._goals = GoalQueue(node, self._holder, gate, duplicates)
+        self._goals = GoalQueue(node, self._holder, active_flag, duplicates)
         self._recorder = Recorder(node, self._holder, self._goals.status, lambda: self._values)
         self._preparation = Preparation(node, self._goals)
-        self._output = make_output(node, self._options, gate)
+        self._output = make_output(node, self._options, active_flag)
         frames = Frames(node, self._options.frame_prefix)
         self._scene_display = SceneDisplay(node, self._holder, self._options.frame_prefix)
         self._semantics = SemanticDescription(node, self._holder, self._options,
@@ -107,18 +107,18 @@ class Components:
         # Before the subscriptions: messages that arrive during preparation would be old.
         self._description = Description(node, values, self._take_model, self._busy)
         delay, self._jumps = CallbackDelay(node), TimeJumps(node)
-        delay.on_beat = self._jumps.beat
+        delay.on_tick = self._jumps.sample
         self._arm = ArmState(node, self._holder, self._options, delay, self._jumps)
         self._motion = Motion(node, self._holder, self._arm, self._output, self._goals,
                               self._preparation)
-        health = Health(node, self._holder, self._arm, self._output, self._goals, gate,
+        health = Health(node, self._holder, self._arm, self._output, self._goals, active_flag,
                         delay, duplicates)
         stamps = StampCheck(node, delay, self._jumps)
         targets = GoalConversion(node, self._arm, frames)
         starter = GoalStarter(self._arm, targets, self._motion, health, self._named)
         self._intake = GoalSubscriptions(node, self._holder, starter, self._goals, stamps, health)
         self._stream = Stream(node, self._holder, self._arm, targets, self._goals, self._motion,
-                              stamps, self._output, self._options, gate)
+                              stamps, self._output, self._options, active_flag)
         Jog(node, self._holder, targets, self._goals, self._motion, stamps, self._stream)
         display = Display(node, self._holder, self._arm, self._goals,
                           self._options.frame_prefix)
@@ -136,7 +136,8 @@ class Components:
                     self._options.frame_prefix)
         self._preview = Preview(node, self._holder, self._arm, targets, self._motion, display)
         Pause(node, self._holder, self._arm, self._motion, self._goals)
-        PostureList(node, self._holder, targets, self._motion, self._preview, self._goals.turns)
+        PostureList(node, self._holder, targets, self._motion, self._preview,
+                    self._goals.work_queue)
         PoseSaver(node, self._holder, self._arm, self._named)
         node.create_service(Trigger, '~/stop', self._on_stop)
         node.create_service(Trigger, '~/home', self._on_home)
@@ -164,7 +165,7 @@ class Components:
             warm_up(chain, settings.limits)
         self._named.load(chain)
         before, robot = self._holder.robot, Robot(tree, settings, collisions, scene, tools)
-        robot.astray = before is not None and before.astray  # the controller is the same
+        robot.diverged = before is not None and before.diverged  # the controller is the same
         self._renew_torques(robot)
         self._holder.robot = robot
         self._scene_display.show()

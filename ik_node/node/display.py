@@ -86,12 +86,12 @@ class Scene:
     contact: tuple[str, ...] = ()
 
     @staticmethod
-    def of(goal: Goal, prospect: ReachabilityReport, q: np.ndarray,
+    def of(goal: Goal, report: ReachabilityReport, q: np.ndarray,
            path: np.ndarray | None = None) -> Scene:
         """Return the scene of a goal with its reachability."""
-        return Scene(goal, prospect.colour,
-                     '' if prospect.colour is Colour.GREEN else prospect.sentence, path, q,
-                     prospect.limiting_joint)
+        return Scene(goal, report.colour,
+                     '' if report.colour is Colour.GREEN else report.sentence, path, q,
+                     report.limiting_joint)
 
 
 class Display:
@@ -170,7 +170,7 @@ class Display:
             goal = Goal(forward_kinematics(robot.chain, task.q_goal))
         if task.state is GoalState.ACCEPTED:
             self._show(Scene() if goal is None  # a stream
-                       else under_way(task, goal, robot.course.trajectory, robot), robot, task)
+                       else under_way(task, goal, robot.active.trajectory, robot), robot, task)
         elif goal is None or (task.attempts and task is not self._task):
             return  # nothing to show, or a newer goal is shown
         elif task.state is not GoalState.REACHED:

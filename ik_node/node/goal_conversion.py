@@ -27,7 +27,7 @@ from ik_node.ros.messages import (
     tolerance_from_covariance,
 )
 from ik_node.solver.goal import Goal
-from ik_node.solver.remedy import figures_of, with_best
+from ik_node.solver.remedy import remedy_values, with_best
 from ik_node.solver.remedy_search import REMEDIED_REASONS
 from ik_node.solver.result import Result
 
@@ -117,7 +117,7 @@ class GoalConversion:
             remedies = robot.settings.made(RemedyCall(
                 result.goal, result.seeds.copy(), result.status, result.q.copy(),
                 Rounds(lambda: thread_time() < end)), task and task.calls)
-        return with_best(result.message, remedies), figures_of(remedies)
+        return with_best(result.message, remedies), remedy_values(remedies)
 
     def link_of(self, frame: str, robot: Robot) -> str | None:
         """Return the link of the robot that a frame is; None if it is none."""

@@ -116,12 +116,12 @@ class GoalStarter:
         q, _ = self._arm.measured(robot)
         way = way_points_from_message(message, robot.chain, q)
         task.q_goal = way.q[-1]
-        task.figures['way_points'] = len(way.q)
+        task.values['way_points'] = len(way.q)
         self._motion.through_joints(task, way)
 
     def _to_named(self, message: JointState, task: GoalTask, _robot: Robot) -> None:
         task.q_goal = self._named.positions(message)
-        task.figures['named_pose'] = message.name[0]
+        task.values['named_pose'] = message.name[0]
         self._motion.to_joints(task)
 
     def _along_path(self, message: Path, task: GoalTask, robot: Robot) -> None:
@@ -139,7 +139,7 @@ class GoalStarter:
                             'are taken', Reason.PATH_INVALID)
 
         def attempt(number: int, T_base_tip: np.ndarray) -> None:
-            task.figures[POSE_NUMBER] = number
+            task.values[POSE_NUMBER] = number
             task.goal, task.result = Goal(T_base_tip), None
             self._to_pose(task, robot)
 
@@ -183,7 +183,7 @@ class GoalStarter:
             return
         result = task.result = self._targets.solve(task.goal, robot, task)
         self._health.solved(result.time)
-        task.figures |= {
+        task.values |= {
             'solve_time_ms': f'{1e3 * result.time:.3f}', 'restarts': result.restarts,
             'iterations': result.iterations, 'solution': result.status.value,
             'position_error_m': f'{result.position_error:.3e}',
@@ -193,9 +193,9 @@ class GoalStarter:
             raise GoalError(result.message, result.status)  # of one pose of several
         if not result.success:
             sentence, remedies = self._targets.refusal(result, robot, task)
-            task.figures |= remedies
+            task.values |= remedies
             raise GoalError(sentence, result.status)
-        task.figures |= {
+        task.values |= {
             'limit_margin': lambda: f'{result.limit_margin:.4f}',
             'smallest_singular_value': lambda: f'{result.smallest_singular_value:.4f}'}
         robot.last_answer = task.q_goal = result.q

@@ -24,7 +24,7 @@ from ik_node.node.robot import RobotHolder
 from ik_node.node.work_queue import WorkQueue
 from ik_node.ros.clocks import steady_clock
 from ik_node.ros.status_messages import GoalState
-from ik_node.solver.remedy import figures_of, with_best
+from ik_node.solver.remedy import remedy_values, with_best
 
 WATCH_PERIOD_S = 0.02  # while a goal is under way
 WORK_SLICE_S = 0.01  # for which goals are worked off before other callbacks run
@@ -51,25 +51,25 @@ class GoalQueue:
 
     Attributes
     ----------
-    turns : WorkQueue
+    work_queue : WorkQueue
         Runs long work in slices, here and in the subscriptions.
     waits_for_scene : callable
         Returns whether a goal has to wait for a scene that came before it.
 
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, gate: ActiveFlag,
+    def __init__(self, node: Node, holder: RobotHolder, active_flag: ActiveFlag,
                  duplicates: DuplicateNames) -> None:
         self._node = node
         self._holder = holder
-        self._gate = gate
+        self._active_flag = active_flag
         self._duplicates = duplicates
         self._current: tuple[GoalTask, Step] | None = None
         self._waiting: tuple[GoalTask, Step, float | None] | None = None
         self._arrived: list[tuple[GoalTask, Step]] = []
         self._refused: list[tuple[GoalTask, IkNodeError, Future]] = []
         self._answers: deque[Callable[[], None]] = deque()
-        self.turns = WorkQueue(node)
+        self.work_queue = WorkQueue(node)
         self.waits_for_scene: Callable[[GoalTask], bool] = lambda _task: False
         self.count = 0
         self.status = StatusReporter(node, duplicates.another_answers)
@@ -97,7 +97,7 @@ class GoalQueue:
         end = monotonic() + WORK_SLICE_S
         while self._turn():
             if monotonic() > end:
-                self.turns.later(self.work_off)
+                self.work_queue.later(self.work_off)
                 return
         if (self._arrived or self._answers) and self._timer.is_canceled():
             self._timer.reset()
@@ -129,7 +129,7 @@ class GoalQueue:
         try:
             if task.state is None:
                 self._duplicates.require_none()
-            self._gate.require()
+            self._active_flag.require()
             if task.state is None and self.waits_for_scene(task):
                 self.wait(task, step, patience)
             else:
@@ -191,7 +191,7 @@ class GoalQueue:
                 return
             if len(task.refusals) > 1:
                 reason, sentence = task.refusals[0][0], _none_of(task.refusals)
-                task.figures.pop(POSE_NUMBER, None)  # of the last that was tried
+                task.values.pop(POSE_NUMBER, None)  # of the last that was tried
         self.end(task, GoalState.REJECTED if task.state is None else GoalState.FAILED, reason,
                  sentence)
 
@@ -209,7 +209,7 @@ class GoalQueue:
                     self._node.get_logger().error(
                         f'goal {task.number}: the search for remedies failed: {failure!r}')
                 found = remedies.result() if remedies.done() and failure is None else ()
-                task.figures |= figures_of(found)
+                task.values |= remedy_values(found)
                 self.end(task, GoalState.REJECTED, error.reason, with_best(str(error), found))
 
     # ---- all goals ----------------------------------------------------------
@@ -241,7 +241,7 @@ class GoalQueue:
             self._answers.extend(partial(self.end, task, state, reason, sentence)
                                  for task in gone)
             self._arrived = [held for held in self._arrived if held[0].number >= before]
-            self.turns.later(self.work_off)
+            self.work_queue.later(self.work_off)
 
     @property
     def current(self) -> GoalTask | None:
@@ -266,7 +266,7 @@ class GoalQueue:
                 self.attempt(task, judge)
         self._answer_refused()
         if self._arrived or self._answers:
-            self.turns.now(self.work_off)
+            self.work_queue.now(self.work_off)
         if not (self._current or self._waiting or self._refused or self._arrived
                 or self._answers):
             self._timer.cancel()

@@ -110,7 +110,7 @@ class GoalTask:
         Called with the task, the reason and the sentence of the final answer.
     calls : deque of MadeCall
         What was asked of the solver and the planners, if goals are recorded.
-    figures : dict
+    values : dict
         Values for the answer; a function is called when the answer is given, for what would
         delay the motion.
 
@@ -138,7 +138,7 @@ class GoalTask:
     refusals: list[tuple[Reason, str]] = field(default_factory=list)
     on_final: Callable[[GoalTask, Reason, str], None] | None = None
     calls: deque[MadeCall] = field(default_factory=lambda: deque(maxlen=MAX_KEPT_CALLS))
-    figures: dict[str, Any] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
     state: GoalState | None = None
 
     @property
@@ -232,11 +232,11 @@ class StatusReporter:
             self.failures += 1
         elif state is GoalState.REACHED:
             self.failures = 0
-        task.figures = {name: value() if callable(value) else value
-                        for name, value in task.figures.items()}
+        task.values = {name: value() if callable(value) else value
+                       for name, value in task.values.items()}
         values = {'goal': task.number, 'id': self.id_of(task), 'kind': task.kind,
                   'stamp': stamp_text(task.stamp), 'state': state.value, 'reason': reason.value,
-                  **task.figures}
+                  **task.values}
         if not silent:
             self._publisher.publish(DiagnosticStatus(
                 level=STATE_LEVELS[state], name=f'{self._node.get_fully_qualified_name()}: goal',

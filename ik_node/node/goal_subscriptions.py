@@ -83,7 +83,7 @@ class GoalSubscriptions:
 
         def on_message(data: Any, info: MessageInfo) -> None:
             self._arrived.append(ArrivedGoal(kind.name, info, *read(data)))
-            self._goals.turns.now(self._go_on)
+            self._goals.work_queue.now(self._go_on)
 
         subscription = self._node.create_subscription(
             kind.message, f'~/goal_{kind.name}', on_message, KEEP_ALL_QOS, raw=kind.may_be_long,
@@ -94,7 +94,7 @@ class GoalSubscriptions:
         """Take waiting messages, and have the goals worked off."""
         drained = self.take_in(INTAKE_SLICE_S)
         if not drained:
-            self._goals.turns.later(self._go_on)
+            self._goals.work_queue.later(self._go_on)
             self._behind_since = min(self._behind_since, monotonic())
         if drained or monotonic() - self._behind_since > INTAKE_PATIENCE_S:
             self._behind_since = np.inf

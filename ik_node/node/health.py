@@ -44,7 +44,7 @@ class Health:
     """
 
     def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, output: Output,
-                 goals: GoalQueue, gate: ActiveFlag, delay: CallbackDelay,
+                 goals: GoalQueue, active_flag: ActiveFlag, delay: CallbackDelay,
                  duplicates: DuplicateNames) -> None:
         self._node = node
         self._holder = holder
@@ -52,7 +52,7 @@ class Health:
         self._output = output
         self._goals = goals
         self._delay = delay
-        self._gate = gate
+        self._active_flag = active_flag
         self._duplicates = duplicates
         self._last_report = monotonic()
         self._solves: deque[tuple[float, float]] = deque(maxlen=1000)
@@ -71,7 +71,7 @@ class Health:
         """Return what is reported at once: whether goals are taken, or a new listener."""
         robot, obstacle = self._holder.robot, None
         try:
-            self._gate.require()
+            self._active_flag.require()
             self._duplicates.require_none()
             self._arm.startable(self._holder.require())
             running_time(self._node)
@@ -100,7 +100,7 @@ class Health:
             if not values['controllers_listening']:
                 findings.append(Check.NO_LISTENER.found(
                     f'nobody listens on {self._output.name}'))
-        for check, require in ((Check.INACTIVE, self._gate.require),
+        for check, require in ((Check.INACTIVE, self._active_flag.require),
                                (Check.DUPLICATE_NAME, self._duplicates.require_none)):
             try:
                 require()

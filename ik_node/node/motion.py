@@ -127,15 +127,15 @@ class Motion:
         """Return the planner of the fastest motion to ``task.q_goal``; advice if it collides."""
         robot = self._holder.require()
 
-        def plan(departure: StartState) -> Trajectory:
-            settings, start = robot.settings, departure.splice
+        def plan(start_state: StartState) -> Trajectory:
+            settings, start = robot.settings, start_state.splice
             q_goal = robot.chain.nearest_turns(task.q_goal, start.q)
-            task.figures |= {'q_start': partial(numbers, start.q),
-                             'qd_start': partial(numbers, start.qd),
-                             'q': partial(numbers, q_goal)}
+            task.values |= {'q_start': partial(numbers, start.q),
+                            'qd_start': partial(numbers, start.qd),
+                            'q': partial(numbers, q_goal)}
             limits = task.limits or settings.planning
             return within_torques(robot, task, lambda share: settings.made(DirectCall(
-                departure, q_goal, limits.slowed(share), settings.sample_period, advice),
+                start_state, q_goal, limits.slowed(share), settings.sample_period, advice),
                 task.calls))
 
         return plan
@@ -151,14 +151,14 @@ class Motion:
         if longest == 0.0 or robot.settings.solver.collisions is None:
             return None
 
-        def plan(departure: StartState) -> Trajectory:
+        def plan(start_state: StartState) -> Trajectory:
             settings, end = robot.settings, thread_time() + longest
             limits = task.limits or settings.planning
             trajectory = within_torques(robot, task, lambda share: settings.made(DetourCall(
-                departure, task.q_goal, None if task.nearest else task.goal,
+                start_state, task.q_goal, None if task.nearest else task.goal,
                 limits.slowed(share), settings.sample_period,
                 Rounds(lambda: not task.final and thread_time() < end)), task.calls))
-            task.figures |= {'q': numbers(trajectory.end), 'detour': 'true'}
+            task.values |= {'q': numbers(trajectory.end), 'detour': 'true'}
             return trajectory
 
         return plan
@@ -195,16 +195,16 @@ class Motion:
         self.preparation.require(Kernels.PATHS)
         robot = self._holder.require()
 
-        def plan(departure: StartState) -> Trajectory:
+        def plan(start_state: StartState) -> Trajectory:
             settings = robot.settings
-            path = way(departure.splice) if callable(way) else tuple(way)
-            call = PathCall(departure, path, task.limits or settings.planning, settings.paths)
+            path = way(start_state.splice) if callable(way) else tuple(way)
+            call = PathCall(start_state, path, task.limits or settings.planning, settings.paths)
             try:
                 return _noted(task, within_torques(robot, task, lambda share: settings.made(
                     replace(call, limits=call.limits.slowed(share)), task.calls),
                     _trajectory_of))
             except PathError as error:
-                task.refused = RefusedPlan(settings, departure, call, error)
+                task.refused = RefusedPlan(settings, start_state, call, error)
                 if not remedied or not task.refused.may_have_remedies:
                     raise
                 remedies = task.refused.remedies(task.calls, lambda: task.final)
@@ -234,16 +234,16 @@ class Motion:
             return
         robot = self._holder.require()
 
-        def plan(departure: StartState) -> Trajectory:
+        def plan(start_state: StartState) -> Trajectory:
             settings = robot.settings
-            call = SequenceCall(departure, tuple(motions), settings.sample_period,
+            call = SequenceCall(start_state, tuple(motions), settings.sample_period,
                                 settings.paths)
             try:
                 planned = within_torques(robot, task, lambda share: settings.made(replace(
                     call, motions=tuple(replace(each, limits=each.limits.slowed(share))
                                         for each in motions)), task.calls), _trajectory_of)
             except SequenceError as error:
-                task.refused = RefusedPlan(settings, departure, replace(
+                task.refused = RefusedPlan(settings, start_state, replace(
                     call, motions=error.motions, start=StartState.from_state(
                         MotionState.at_rest(error.q))), error, error.first)
                 raise
@@ -267,15 +267,15 @@ class Motion:
             return
         robot = self._holder.require()
 
-        def plan(departure: StartState) -> Trajectory:
+        def plan(start_state: StartState) -> Trajectory:
             settings = robot.settings
             limits = task.limits or settings.planning
             planned: JointPathPlan = within_torques(robot, task, lambda share: settings.made(
-                JointPathCall(departure, way.q, None if way.times is None else way.times / share,
+                JointPathCall(start_state, way.q, None if way.times is None else way.times / share,
                               limits.slowed(share), settings.sample_period,
                               settings.start_tolerance), task.calls), _trajectory_of)
             task.q_goal = planned.trajectory.end
-            task.figures['path_fraction'] = '1.0000'
+            task.values['path_fraction'] = '1.0000'
             return planned.trajectory
 
         self._plan_beside(task, plan)
@@ -290,7 +290,7 @@ class Motion:
             If there is none.
 
         """
-        return plan(self.departure_now())
+        return plan(self.start_state_now())
 
     def planned_to_joints(self, task: GoalTask, start: StartState | None = None) -> Future:
         """
@@ -309,7 +309,7 @@ class Motion:
             If there is none.
 
         """
-        start = start or self.departure_now()
+        start = start or self.start_state_now()
         detour, planned = self._detour_plan(task), Future()
         try:
             planned.set_result(
@@ -321,7 +321,7 @@ class Motion:
             planned = done_beside(_after(error, detour), start)
         return planned
 
-    def departure_now(self) -> StartState:
+    def start_state_now(self) -> StartState:
         """
         Return the start state of a motion that would start now.
 
@@ -332,7 +332,7 @@ class Motion:
 
         """
         robot = self._holder.require()
-        return self.departure(robot, *self._arm.measured(robot), self._arm.instant())
+        return self.start_state(robot, *self._arm.measured(robot), self._arm.instant())
 
     def begin(self, task: GoalTask, plan: Plan, detour: Plan | None = None,
               late: int = 0) -> None:
@@ -360,12 +360,12 @@ class Motion:
         self.look_whether_late(robot, q)
         settings = robot.settings
         at = self._arm.instant()
-        departure = self.departure(robot, q, qd, at)
+        start_state = self.start_state(robot, q, qd, at)
         # An arm that did not follow may still start to move.
-        stands = departure.initial.rests and not (departure.states or robot.astray)
+        stands = start_state.initial.rests and not (start_state.states or robot.diverged)
         try:
-            planned = plan(departure)
-            trajectory = self._send(planned, robot, departure, at, settings.limits, np.inf
+            planned = plan(start_state)
+            trajectory = self._send(planned, robot, start_state, at, settings.limits, np.inf
                                     if stands else at.now + SEND_SHARE * self._handover(robot))
         except Late:
             def again() -> None:
@@ -376,7 +376,7 @@ class Motion:
                              np.inf)
             return
         except PathError as error:
-            task.figures['path_fraction'] = f'{error.fraction:.4f}'
+            task.values['path_fraction'] = f'{error.fraction:.4f}'
             if error.reason is not Reason.ALREADY_THERE:
                 self._refuse(task, error)
                 return
@@ -397,9 +397,9 @@ class Motion:
             return
         self._sent_for, task.sent, task.speed = task, trajectory, settings.speed
         task.attempts += 1
-        task.figures['duration_s'] = f'{trajectory.duration:.3f}'
+        task.values['duration_s'] = f'{trajectory.duration:.3f}'
         monitor = Monitor(robot.chain, trajectory, q, settings.monitor)
-        waited = task.figures.get('began_at_rest_because')
+        waited = task.values.get('began_at_rest_because')
         self._goals.under_way(task, lambda: self._judge(task, plan, detour, monitor),
                               f'on its way, {trajectory.duration:.2f} s'
                               + (f'; it had to wait for rest, because {waited}' if waited else ''))
@@ -424,12 +424,12 @@ class Motion:
         robot, task.replan = self._holder.require(), None
         q, qd = self._arm.measured(robot)
         occupied = self._occupied(robot, q)
-        departure = self.departure(robot, q, qd, self._arm.instant())
-        settings, planning = robot.settings, done_beside(plan, departure)
+        start_state = self.start_state(robot, q, qd, self._arm.instant())
+        settings, planning = robot.settings, done_beside(plan, start_state)
 
         def planned(now: StartState) -> Trajectory:
             unchanged = self._holder.robot is robot and robot.settings is settings \
-                and _same_rest(departure, now)
+                and _same_rest(start_state, now)
             kept = occupied or unchanged or planning.exception() is not None
             return planning.result() if kept else plan(now)
 
@@ -451,19 +451,19 @@ class Motion:
         motion could not continue it.  A stream has no end; it is superseded and comes to rest.
         `qd` (n,) is measured.
         """
-        at, course = self._arm.instant(), robot.course
-        if course is None or self._arm.elapsed(course, at) is not None:
+        at, active = self._arm.instant(), robot.active
+        if active is None or self._arm.elapsed(active, at) is not None:
             return False
         moving = bool(np.abs(qd).max() > REST_SPEED)
         current = self._goals.current
         until = at.now - SETTLING_TIME_S if moving else at.now
-        if not course.moves(until) and current in (None, task):
+        if not active.moves(until) and current in (None, task):
             return False
         if current is not None and (current.ends_alone or current.halt is not None):
             self._goals.supersede(task)
-        if 'began_at_rest_because' not in task.figures:
+        if 'began_at_rest_because' not in task.values:
             why = self._why_not_joined(at)
-            task.figures['began_at_rest_because'] = why
+            task.values['began_at_rest_because'] = why
             self._node.get_logger().warning(
                 f'goal {task.number} waits until the arm rests, because {why}')
         return True
@@ -471,9 +471,9 @@ class Motion:
     def _why_not_joined(self, at: Instant) -> str:
         if at.stamp is None:
             return 'the stamps of the joint states do not show that the controller has our clock'
-        if self._holder.require().course.stamp is None:
+        if self._holder.require().active.stamp is None:
             return 'the present motion was sent without a stamp'
-        jump = self._arm.jumped_since(self._holder.require().course.began)
+        jump = self._arm.jumped_since(self._holder.require().active.began)
         return f'simulated time jumped forward by {jump:.1f} s' if jump \
             else 'the clock was set in motion'
 
@@ -482,49 +482,49 @@ class Motion:
         robot = self._holder.require()
         self.ramp_down(robot)
         self._goals.supersede(task)
-        course = robot.course
+        active = robot.active
 
         def when_it_rests() -> None:
-            if robot.course is course and course.moves(monotonic() - SETTLING_TIME_S):
+            if robot.active is active and active.moves(monotonic() - SETTLING_TIME_S):
                 self._goals.wait(task, when_it_rests, np.inf)
             else:
                 begin()
 
         self._goals.wait(task, when_it_rests, np.inf)
 
-    def departure(self, robot: Robot, q: np.ndarray, qd: np.ndarray, at: Instant,
-                  more: float = 0.0) -> StartState:
+    def start_state(self, robot: Robot, q: np.ndarray, qd: np.ndarray, at: Instant,
+                    more: float = 0.0) -> StartState:
         """
         Return the start state of a new motion; q and qd (n,) are measured.
 
         A moving arm keeps its motion for the handover time, the delivery and `more` (s).
         """
         age = self._arm.measured_ago(robot)
-        course, lead = robot.course, self._handover(robot) + more
+        active, lead = robot.active, self._handover(robot) + more
         tolerance = robot.settings.monitor.joint_tolerance
-        elapsed = None if course is None else self._arm.elapsed(course, at)
+        elapsed = None if active is None else self._arm.elapsed(active, at)
         timing = SpliceTiming(lead, self._arm.cycle) if elapsed is None else SpliceTiming(
             lead + self._arm.delivery(), self._arm.cycle, elapsed, round(self._arm.past, 9))
-        return choose_start(robot.chain, course, Measurement(q, qd, age), at.now, timing,
+        return choose_start(robot.chain, active, Measurement(q, qd, age), at.now, timing,
                             tolerance)
 
     def _handover(self, robot: Robot) -> float:
         """Return how long (s) a moving arm keeps its motion, without the delivery time."""
         return max(robot.settings.handover_time, MIN_LEAD_CYCLES * self._arm.cycle)
 
-    def _send(self, trajectory: Trajectory, robot: Robot, departure: StartState, at: Instant,
+    def _send(self, trajectory: Trajectory, robot: Robot, start_state: StartState, at: Instant,
               limits: MotionLimits, before: float = np.inf) -> Trajectory:
         """Send a trajectory planned `at` an instant; return it as it was sent."""
-        if departure.backdating:
-            begin = at.now - departure.backdating
-            stamp = at.stamp - round(1e9 * departure.backdating)
+        if start_state.backdating:
+            begin = at.now - start_state.backdating
+            stamp = at.stamp - round(1e9 * start_state.backdating)
             before -= self._arm.delivery(len(trajectory.times)) - self._arm.delivery()
             self._output.send(trajectory, stamp, before)
-        elif departure.initial.rests and not departure.states and self._arm.clocks_agree():
+        elif start_state.initial.rests and not start_state.states and self._arm.clocks_agree():
             lead = self._arm.delivery(len(trajectory.times))
             # At its last command the controller continues from there.
-            stays = robot.course is not None \
-                and np.array_equal(departure.initial.q, robot.course.trajectory.end)
+            stays = robot.active is not None \
+                and np.array_equal(start_state.initial.q, robot.active.trajectory.end)
             past = self._arm.past if stays else 0.0
             trajectory = delayed(trajectory, [LEAD_POINT_SPACING_S, past + lead] if past
                                  else [lead])
@@ -533,8 +533,8 @@ class Motion:
             self._output.send(trajectory, stamp, before)
         else:
             begin, stamp = self._arm.next_update(len(trajectory.times)), None
-            if robot.course is not None:
-                later = rescheduled(trajectory, robot.course, at.now, begin)
+            if robot.active is not None:
+                later = rescheduled(trajectory, robot.active, at.now, begin)
                 try:
                     validate(later, limits)
                     trajectory = later
@@ -543,19 +543,19 @@ class Motion:
             self._output.send(trajectory, before=before)
             # If sending took longer than expected, the motion starts later.
             begin = max(begin, self._arm.next_update())
-        before, robot.course = robot.course, ActiveTrajectory(trajectory, begin, limits, stamp)
-        robot.astray = False
-        joins = departure.backdating and departure.states
-        self._joined = (before, robot.course) if joins else None
+        before, robot.active = robot.active, ActiveTrajectory(trajectory, begin, limits, stamp)
+        robot.diverged = False
+        joins = start_state.backdating and start_state.states
+        self._joined = (before, robot.active) if joins else None
         return trajectory
 
     def _occupied(self, robot: Robot, q: np.ndarray) -> bool:
         """Return whether the controller may still have a motion for the arm, measured at `q`."""
-        if robot.moves or robot.astray:
+        if robot.moves or robot.diverged:
             return True
         return self._goals.current is not None and not (
-            robot.course is not None
-            and robot.course.followed(robot.chain, q, monotonic(), SAME_POSITION))
+            robot.active is not None
+            and robot.active.followed(robot.chain, q, monotonic(), SAME_POSITION))
 
     def is_there(self, task: GoalTask, robot: Robot, q: np.ndarray) -> bool:
         """Return whether an arm at `q` (n,) is at the goal."""
@@ -580,8 +580,8 @@ class Motion:
         """
         robot, task = self._holder.robot, self._goals.current
         if robot is None or task is None or not robot.moves or task.paused is not None \
-                or task.kind in (STREAM_KIND, JOG_KIND) or robot.course is None \
-                or robot.course.trajectory is not task.sent:  # a ramp, or an earlier goal's
+                or task.kind in (STREAM_KIND, JOG_KIND) or robot.active is None \
+                or robot.active.trajectory is not task.sent:  # a ramp, or an earlier goal's
             return
         ratio = robot.settings.speed / task.speed
         planners = [self._rate_plan(task, robot, ratio)]
@@ -602,18 +602,18 @@ class Motion:
 
     def _rate_plan(self, task: GoalTask, robot: Robot, ratio: float) -> Plan:
         """Return the planner of the rest of the present motion at another speed."""
-        course, settings = robot.course, robot.settings
+        active, settings = robot.active, robot.settings
         highest = ratio
         # On the way to a lower speed the arm is still faster than that.
         limits = replace(settings.planning, velocity=settings.limits.velocity)
 
-        def plan(departure: StartState) -> Trajectory:
-            if robot.course is not course:  # asked for again, because it was not joined
+        def plan(start_state: StartState) -> Trajectory:
+            if robot.active is not active:  # asked for again, because it was not joined
                 raise TrajectoryError('the motion whose speed was changed is not known any more')
 
             def at(share: float) -> PathRate:
                 nonlocal highest
-                changed = settings.made(RateCall(departure, course.trajectory, share * highest,
+                changed = settings.made(RateCall(start_state, active.trajectory, share * highest,
                                                  limits, settings.sample_period), task.calls)
                 if share == 1.0:
                     highest = changed.ratio  # which may be less than was wanted
@@ -638,12 +638,12 @@ class Motion:
         for attempt in range(MAX_RAMPS):
             at, speed = self._arm.instant(), task.speed
             q, qd = self._arm.fresh(robot)
-            departure = self.departure(robot, q, qd, at, attempt * self._handover(robot))
-            if departure.elapsed is None or not departure.states:
+            start_state = self.start_state(robot, q, qd, at, attempt * self._handover(robot))
+            if start_state.elapsed is None or not start_state.states:
                 raise TrajectoryError(f'it cannot be joined: {self._why_not_joined(at)}')
             in_time = at.now + (SEND_SHARE + attempt) * self._handover(robot)
             try:
-                trajectory = self._send(plan(departure), robot, departure, at,
+                trajectory = self._send(plan(start_state), robot, start_state, at,
                                         robot.settings.limits, in_time)
                 break
             except (Late, IkNodeError) as error:
@@ -666,10 +666,10 @@ class Motion:
             return  # joint states are still to be taken
         if task.attempts < MAX_PLANS and (late := self.look_whether_late(robot, q)):
             # The late trajectory would cause a step; a new one replaces it.
-            task.figures['late_s'] = f'{late:.3f}'
+            task.values['late_s'] = f'{late:.3f}'
             self._goals.attempt(task, lambda: self.begin(task, plan, detour))
             return
-        verdict = monitor.observe(monotonic() - robot.course.began, q, age)
+        verdict = monitor.observe(monotonic() - robot.active.began, q, age)
         if verdict is None:
             return
         off_track = verdict.reason is Reason.OFF_TRACK
@@ -677,7 +677,7 @@ class Motion:
         if verdict.reason is Reason.NOT_MOVING and task.attempts < MAX_ATTEMPTS:
             self._node.get_logger().warning(
                 f'goal {task.number}: {verdict.sentence} Sending it again')
-            robot.lose_course()
+            robot.lose_active()
             self._goals.attempt(task, lambda: self.begin(task, plan, detour))
             return
         self._note_measured_error(task, robot, q)
@@ -698,7 +698,7 @@ class Motion:
 
     def _end_failed(self, task: GoalTask, verdict: Verdict, off_track: bool, robot: Robot
                     ) -> None:
-        robot.lose_course()
+        robot.lose_active()
         done = ''
         if off_track:
             # The controller does not check this tolerance, and would continue.
@@ -710,8 +710,8 @@ class Motion:
 
     def _explained(self, verdict: Verdict, robot: Robot) -> Verdict:
         """Return the verdict, or the jump of simulated time that explains a failure."""
-        jump = 0.0 if verdict.reason is Reason.REACHED or robot.course is None \
-            else self._arm.jumped_since(robot.course.began)
+        jump = 0.0 if verdict.reason is Reason.REACHED or robot.active is None \
+            else self._arm.jumped_since(robot.active.began)
         return verdict if not jump else Verdict(
             Reason.TIME_JUMPED, f'simulated time jumped forward by {jump:.1f} s during the '
             'motion, so the controller was elsewhere on it than planned')
@@ -723,17 +723,17 @@ class Motion:
         The arm, last measured at `q` (n,), is then still on the previous motion, which becomes
         the present one again.  Returns how late (s) the trajectory is; 0 if it is not.
         """
-        before, course = self._joined or (None, None)
-        if course is not robot.course or course is None \
-                or self._arm.jumped_since(course.began):
+        before, active = self._joined or (None, None)
+        if active is not robot.active or active is None \
+                or self._arm.jumped_since(active.began):
             return 0.0
         time = monotonic() - self._arm.measured_ago(robot)
-        if not missed_splice(robot.chain, before, course, q, time):
+        if not missed_splice(robot.chain, before, active, q, time):
             return 0.0
-        splice = course.began + float(course.trajectory.times[course.trajectory.lead_points - 1])
+        splice = active.began + float(active.trajectory.times[active.trajectory.lead_points - 1])
         late = time - splice
         self._arm.was_late(late)
-        robot.course, self._joined = before, None
+        robot.active, self._joined = before, None
         self._node.get_logger().warning(
             f'{late:.3f} s after the arm should have left its motion before, it is still on it; '
             'the controller gets its trajectories late. A new motion begins later for a minute')
@@ -745,7 +745,7 @@ class Motion:
             return  # decided by the joint states
         robot, task = self._holder.require(), self._sent_for
         verdict = self._explained(verdict, robot)
-        robot.lose_course()
+        robot.lose_active()
         if task is None or task.final:
             self._node.get_logger().error(f'after the answer to its goal: {verdict.sentence}')
             return
@@ -757,10 +757,10 @@ class Motion:
     def _note_measured_error(self, task: GoalTask, robot: Robot, q: np.ndarray) -> None:
         goal = task.goal or Goal(forward_kinematics(robot.chain, task.q_goal))
         position, angle = goal.error(forward_kinematics(robot.chain, q))
-        task.figures |= self._output.figures()
-        task.figures['measured_position_error_m'] = f'{position:.3e}'
+        task.values |= self._output.values()
+        task.values['measured_position_error_m'] = f'{position:.3e}'
         if task.goal is None or not task.goal.orientation_free:
-            task.figures['measured_orientation_error_rad'] = f'{angle:.3e}'
+            task.values['measured_orientation_error_rad'] = f'{angle:.3e}'
 
     # ---- to rest ------------------------------------------------------------
 
@@ -787,7 +787,7 @@ class Motion:
         if current is not None and current.halt is not None:
             current.halt()
             done = 'it ramps down'
-        elif robot is not None and (robot.moves or robot.astray or current is not None):
+        elif robot is not None and (robot.moves or robot.diverged or current is not None):
             try:
                 done = self.ramp_down(robot)
             except IkNodeError as error:
@@ -818,13 +818,13 @@ class Motion:
             self._node.get_logger().error(f'{sentence}, but the arm cannot be stopped: {error}')
 
     @property
-    def looked_after(self) -> ActiveTrajectory | None:
+    def motion_to_recheck(self) -> ActiveTrajectory | None:
         """Return the motion that has to be checked if the scene changes; None without."""
         robot, current = self._holder.robot, self._goals.current
         if robot is None or not robot.moves or (
                 current is not None and current.kind in (STREAM_KIND, JOG_KIND)):
             return None  # they look after themselves
-        return robot.course
+        return robot.active
 
     def brake_before(self, contact: Contact) -> bool:
         """
@@ -858,24 +858,24 @@ class Motion:
         limits = robot.limits_under_way
         planned = planned or (lambda start, limits: plan_free_stop(
             robot.settings.solver.collisions, robot.chain.joint_names,
-            None if robot.course is None else robot.course.trajectory, start, limits,
+            None if robot.active is None else robot.active.trajectory, start, limits,
             robot.settings.sample_period))
         for attempt in range(MAX_RAMPS):
             at = self._arm.instant()
             q, qd = self._arm.fresh(robot)
             self.look_whether_late(robot, q)
-            departure = self.departure(robot, q, qd, at,
-                                       attempt * self._handover(robot))
-            ramp = planned(departure, limits)
+            start_state = self.start_state(robot, q, qd, at,
+                                           attempt * self._handover(robot))
+            ramp = planned(start_state, limits)
             in_time = at.now + (SEND_SHARE + attempt) * self._handover(robot)
             try:
-                ramp = self._send(ramp, robot, departure, at, limits,
+                ramp = self._send(ramp, robot, start_state, at, limits,
                                   in_time if attempt + 1 < MAX_RAMPS else np.inf)
                 break
             except Late:
                 pass
         self._sent_for = None
-        joined = '' if robot.course.stamp is not None or not departure.states else \
+        joined = '' if robot.active.stamp is not None or not start_state.states else \
             f'; it may begin with a step, because {self._why_not_joined(at)}'
         return f'at rest in {ramp.duration:.2f} s{joined}'
 
@@ -894,9 +894,9 @@ def _trajectory_of(planned: PathPlan | JointPathPlan | SequencePlan | PathRate) 
 
 def _after(blocked: TrajectoryError, detour: Plan) -> Plan:
     """Return a planner whose error says why the direct motion is none, too."""
-    def plan(departure: StartState) -> Trajectory:
+    def plan(start_state: StartState) -> Trajectory:
         try:
-            return detour(departure)
+            return detour(start_state)
         except TrajectoryError as error:
             raise TrajectoryError(f'{blocked}, and {error}', error.reason) from None
 
@@ -907,10 +907,10 @@ def _noted(task: GoalTask, planned: PathPlan) -> Trajectory:
     """Note in a task what was planned for it."""
     task.goal = Goal(planned.path.poses([planned.path.length * planned.fraction])[0])
     task.interruption = planned.interruption
-    task.figures |= {'path_m': f'{planned.path.length:.4f}',
-                     'path_fraction': f'{planned.fraction:.4f}',
-                     'path_deviation_m': f'{planned.deviation[0]:.2e}',
-                     'path_deviation_rad': f'{planned.deviation[1]:.2e}'}
+    task.values |= {'path_m': f'{planned.path.length:.4f}',
+                    'path_fraction': f'{planned.fraction:.4f}',
+                    'path_deviation_m': f'{planned.deviation[0]:.2e}',
+                    'path_deviation_rad': f'{planned.deviation[1]:.2e}'}
     return planned.trajectory
 
 
@@ -921,7 +921,7 @@ def _same_rest(one: StartState, other: StartState) -> bool:
 
 
 def _reached_sentence(task: GoalTask) -> str:
-    turned = task.figures.get('measured_orientation_error_rad')
+    turned = task.values.get('measured_orientation_error_rad')
     where = 'as near as it can be' if task.nearest else 'reached'
-    return (f'{where}; the tip is measured {task.figures["measured_position_error_m"]} m'
+    return (f'{where}; the tip is measured {task.values["measured_position_error_m"]} m'
             + (f' and {turned} rad' if turned else '') + ' from the goal')

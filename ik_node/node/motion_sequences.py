@@ -107,7 +107,7 @@ class MotionSequences:
 
     def _on_goal(self, handle: ServerGoalHandle) -> None:
         task = self._goals.new(self._node.get_clock().now().to_msg(), SEQUENCE_KIND)
-        task.figures[ACTION_GOAL_KEY] = action_goal_text(handle.goal_id)
+        task.values[ACTION_GOAL_KEY] = action_goal_text(handle.goal_id)
         key, sequence = bytes(handle.goal_id.uuid), OpenSequence(task, handle)
         self._open[key] = sequence
         self._timer.reset()
@@ -145,9 +145,9 @@ class MotionSequences:
         robot = self._holder.robot
         for sequence in self._open.values():
             if sequence.plan is None or sequence.task.sent is None or robot is None \
-                    or robot.course is None:
+                    or robot.active is None:
                 continue
-            index = sequence.under_way(robot.course.trajectory, monotonic() - robot.course.began)
+            index = sequence.under_way(robot.active.trajectory, monotonic() - robot.active.began)
             if index > sequence.told:
                 sequence.told = index
                 self._server.tell(sequence.handle, current_primitive_index=index)

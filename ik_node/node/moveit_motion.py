@@ -158,7 +158,7 @@ class MoveItMotion:
         """Return the start state of a motion from `q_start` (n,), at rest, or from where it is."""
         here = self._requests.joint_vector(robot, self._requests.measured(robot))
         if np.abs(robot.chain.difference(here, q_start)).max() <= robot.settings.start_tolerance:
-            return self._motion.departure_now()
+            return self._motion.start_state_now()
         lower, upper = robot.chain.lower, robot.chain.upper
         if (np.maximum(lower - q_start, q_start - upper) > robot.settings.start_tolerance).any():
             raise RequestError('START_STATE_INVALID',
@@ -213,8 +213,8 @@ class MoveItMotion:
                 robot.chain, None, **vars(settings.solver.options))
             options = replace(settings.paths, partial=True)
 
-            def plan(departure: StartState) -> Any:
-                return plan_path(solver, departure, poses, limits, options)
+            def plan(start_state: StartState) -> Any:
+                return plan_path(solver, start_state, poses, limits, options)
 
             try:
                 planned = await self._finished(done_beside(plan, start))
@@ -329,10 +329,11 @@ class MoveItMotion:
             return
 
         def start(task: GoalTask, robot: Robot) -> None:
-            def plan(departure: StartState) -> Trajectory:
+            def plan(start_state: StartState) -> Trajectory:
                 settings = robot.settings
                 received = settings.made(ReceivedCall(
-                    departure, trajectory, settings.start_tolerance, settings.limits), task.calls)
+                    start_state, trajectory, settings.start_tolerance, settings.limits),
+                    task.calls)
                 if robot.torques is not None:
                     robot.torques.require(received)
                 return received

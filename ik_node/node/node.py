@@ -40,7 +40,7 @@ class IkNode(QosLog, LifecycleNode):
     def __init__(self) -> None:
         super().__init__('ik_node')
         self._values = declare(self, IK_NODE, managed=True)
-        self._gate = ActiveFlag(self)
+        self._active_flag = ActiveFlag(self)
         self._entities = CreatedEntities(self)
         self._parts: Components | None = None
         self.add_on_set_parameters_callback(self._on_parameters)
@@ -80,7 +80,7 @@ class IkNode(QosLog, LifecycleNode):
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Accept goals."""
-        self._gate.open = True
+        self._active_flag.is_set = True
         return TransitionCallbackReturn.SUCCESS
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -116,7 +116,7 @@ class IkNode(QosLog, LifecycleNode):
     def _configure(self) -> None:
         try:
             with self._entities.recorded():
-                self._parts = Components(self, self._values, self._gate)
+                self._parts = Components(self, self._values, self._active_flag)
         except BaseException:
             self._release()
             raise
@@ -124,12 +124,12 @@ class IkNode(QosLog, LifecycleNode):
             self.get_logger().warning(NO_RUCKIG_NOTICE)
 
     def _halt(self, reason: Reason, sentence: str) -> None:
-        if self._gate.open:
+        if self._active_flag.is_set:
             self._parts.halt(reason, sentence)
-        self._gate.open = False
+        self._active_flag.is_set = False
 
     def _release(self) -> None:
-        self._gate.open = False
+        self._active_flag.is_set = False
         parts, self._parts = self._parts, None
         if parts is not None:
             parts.flush()

@@ -80,7 +80,7 @@ class Output(Protocol):
         Raises
         ------
         IkNodeError
-            If the gate is shut.
+            If the node is inactive.
         TrajectoryError
             If the controller would refuse it, or is gone.
         Late
@@ -88,14 +88,14 @@ class Output(Protocol):
 
         """
 
-    def figures(self) -> dict[str, str]:
+    def values(self) -> dict[str, str]:
         """Return values that the controller reports about the last motion, for the answer."""
 
     def flush(self, seconds: float) -> bool:
         """Wait at most `seconds` until all is acknowledged; return whether it is."""
 
 
-def make_output(node: Node, options: StartOptions, gate: ActiveFlag) -> Output:
+def make_output(node: Node, options: StartOptions, active_flag: ActiveFlag) -> Output:
     """
     Return the output that is asked for, to the controller that is named ('' = without a name).
 
@@ -108,7 +108,7 @@ def make_output(node: Node, options: StartOptions, gate: ActiveFlag) -> Output:
     if options.output not in OUTPUT_KINDS:
         raise ParameterError(f'the parameter output is {shown(options.output)}; it must be one '
                              f'of {", ".join(OUTPUT_KINDS)}')
-    return OUTPUT_KINDS[options.output](node, prefix_of(options.controller), gate)
+    return OUTPUT_KINDS[options.output](node, prefix_of(options.controller), active_flag)
 
 
 def prefix_of(controller: str) -> str:
@@ -124,8 +124,8 @@ class TopicOutput:
     message_type: type = JointTrajectory
     topic = 'joint_trajectory'
 
-    def __init__(self, node: Node, prefix: str, gate: ActiveFlag) -> None:
-        self._gate = gate
+    def __init__(self, node: Node, prefix: str, active_flag: ActiveFlag) -> None:
+        self._active_flag = active_flag
         # Depth 1: only the latest message matters, and Fast DDS requests an ACK immediately
         # when the history is full.
         self._publisher = node.create_publisher(self.message_type, f'{prefix}{self.topic}', 1)
@@ -151,7 +151,7 @@ class TopicOutput:
              before: float = np.inf) -> None:
         """As :meth:`Output.send`."""
         self._require_listener()
-        self._gate.require()
+        self._active_flag.require()
         _require_acceptable(trajectory)
         message = (serialized_trajectory if middleware_reads_it() else trajectory_message)(
             trajectory, stamp)
@@ -165,7 +165,7 @@ class TopicOutput:
                 f'nobody listens on {self.name}; start the controller, or name it by the '
                 'parameter controller', Reason.NO_LISTENER)
 
-    def figures(self) -> dict[str, str]:
+    def values(self) -> dict[str, str]:
         """Return nothing: there is no feedback."""
         return {}
 
@@ -185,8 +185,8 @@ class PositionOutput(TopicOutput):
     message_type = Float64MultiArray
     topic = 'commands'
 
-    def __init__(self, node: Node, prefix: str, gate: ActiveFlag) -> None:
-        super().__init__(node, prefix, gate)
+    def __init__(self, node: Node, prefix: str, active_flag: ActiveFlag) -> None:
+        super().__init__(node, prefix, active_flag)
         self._node = node
         # The motion is answered by the thread of the other callbacks.
         self._end = node.create_guard_condition(
@@ -201,7 +201,7 @@ class PositionOutput(TopicOutput):
              before: float = np.inf) -> None:
         """As :meth:`Output.send`."""
         self._require_listener()
-        self._gate.require()
+        self._active_flag.require()
         now, present = both_clocks(self._node.get_clock())
         motion = _SampledMotion(
             trajectory, now if stamp is None else now + 1e-9 * (stamp - present))
@@ -272,8 +272,8 @@ class ActionOutput:
 
     steady = False
 
-    def __init__(self, node: Node, prefix: str, gate: ActiveFlag) -> None:
-        self._gate = gate
+    def __init__(self, node: Node, prefix: str, active_flag: ActiveFlag) -> None:
+        self._active_flag = active_flag
         self._action = TrajectoryAction(node, f'{prefix}{ACTION_NAME}',
                                         lambda verdict: self.on_end(verdict))
         self.name = self._action.name
@@ -291,14 +291,14 @@ class ActionOutput:
     def send(self, trajectory: Trajectory, stamp: int | None = None,
              before: float = np.inf) -> None:
         """As :meth:`Output.send`."""
-        self._gate.require()
+        self._active_flag.require()
         _require_acceptable(trajectory)
         message = trajectory_message(trajectory, stamp)
         if monotonic() > before:
             raise Late
         self._action.send(message)
 
-    def figures(self) -> dict[str, str]:
+    def values(self) -> dict[str, str]:
         """Return the largest tracking error of a joint (rad or m), by the feedback."""
         error = self._action.largest_error
         return {} if error is None else {'tracking_error': f'{error:.3e}'}
@@ -311,8 +311,8 @@ class ActionOutput:
 class Commands:
     """Positions or velocities for ``commands`` of a forward command controller."""
 
-    def __init__(self, node: Node, controller: str, gate: ActiveFlag) -> None:
-        self._gate = gate
+    def __init__(self, node: Node, controller: str, active_flag: ActiveFlag) -> None:
+        self._active_flag = active_flag
         self._publisher = node.create_publisher(
             Float64MultiArray, f'{prefix_of(controller)}commands', 1)
 
@@ -325,7 +325,7 @@ class Commands:
 
     def send(self, values: np.ndarray) -> None:
         """Send a value for each joint (n,), to be carried out at once; as :meth:`Output.send`."""
-        self._gate.require()
+        self._active_flag.require()
         self._publisher.publish(Float64MultiArray(data=values.tolist()))
 
 

@@ -77,7 +77,7 @@ class Pause:
         active, stop = found[-1]
         task.paused = Paused(active, stop.place)
         q, _ = self._arm.last(robot)
-        monitor = Monitor(robot.chain, robot.course.trajectory, q, robot.settings.monitor)
+        monitor = Monitor(robot.chain, robot.active.trajectory, q, robot.settings.monitor)
         self._goals.under_way(task, lambda: self._judge(task, monitor), '')
         self._tell(task, Reason.PAUSED, f'paused: {done}')
         return done
@@ -85,10 +85,10 @@ class Pause:
     def _path_stop(self, robot: Robot, task: GoalTask, start: StartState,
                    limits: MotionLimits) -> tuple[Trajectory, PathStop]:
         """Return the motion of a robot, and its ramp to rest on the path."""
-        if robot.course is None or start.elapsed is None:
+        if robot.active is None or start.elapsed is None:
             raise TrajectoryError('where the controller is on the motion is not known, so it '
                                   'cannot be paused; ~/stop ends it')
-        active, settings = robot.course.trajectory, robot.settings
+        active, settings = robot.active.trajectory, robot.settings
         return active, settings.made(PauseCall(start, active, limits, settings.sample_period),
                                      task.calls)
 
@@ -98,7 +98,7 @@ class Pause:
         q, age = self._arm.last(robot)
         if q is None or self._arm.own_delay(robot):
             return  # joint states are still to be taken
-        verdict = monitor.observe(monotonic() - robot.course.began, q, age)
+        verdict = monitor.observe(monotonic() - robot.active.began, q, age)
         if verdict is None:
             return
         if verdict.reason is not Reason.REACHED:

@@ -168,7 +168,7 @@ class PoseActions:
                 goal.sent, goal.way = trajectory, TipWay(robot.chain, trajectory)
                 goal.passed = goal.way.passed_at(goal.points) if len(goal.points) else None
             elapsed = paused.place if paused is not None else \
-                0.0 if robot.course is None else monotonic() - robot.course.began
+                0.0 if robot.active is None else monotonic() - robot.active.began
             time, way = goal.way.left(elapsed)
             feedback.estimated_time_remaining = Duration(seconds=time).to_msg()
             feedback.distance_remaining = way

@@ -47,13 +47,13 @@ class PostureList:
     """
 
     def __init__(self, node: Node, holder: RobotHolder, targets: GoalConversion, motion: Motion,
-                 preview: Preview, turns: WorkQueue) -> None:
+                 preview: Preview, work_queue: WorkQueue) -> None:
         self._node = node
         self._holder = holder
         self._targets = targets
         self._motion = motion
         self._preview = preview
-        self._turns = turns
+        self._work_queue = work_queue
         self._listing: Listing | None = None
         self._publisher = node.create_publisher(DiagnosticArray, '~/postures', LATCHED_QOS)
         node.create_service(Trigger, '~/list_postures', self._on_list)
@@ -71,7 +71,7 @@ class PostureList:
         """Find the postures, and return how many there are; a newer list ends an older one."""
         asked, robot = self._preview.asked(), self._holder.require()
         self._motion.preparation.require(Kernels.POSTURES)
-        start = self._motion.departure_now()
+        start = self._motion.start_state_now()
         result = self._targets.solve(asked.goal, robot)
         postures = postures_of(robot.settings.solver, asked.goal, result.seed)
         if not postures:
@@ -79,7 +79,7 @@ class PostureList:
         listed = list(postures[:MAX_LISTED_POSTURES])
         self._listing = Listing(asked, robot, start, result.q if result.success else None, listed,
                                 [])
-        self._turns.later(self._judge_one)
+        self._work_queue.later(self._judge_one)
         more = f', of which {len(listed)} are listed' if len(listed) < len(postures) else ''
         return (f'{len(postures)} posture{"s" * (len(postures) != 1)}{more}; '
                 f'{self._node.resolve_topic_name("~/postures")} tells of each')
@@ -93,7 +93,7 @@ class PostureList:
             listing.reports.append(report_posture(
                 listing.waiting.pop(0), settings.solver.collisions, listing.start,
                 settings.planning, settings.sample_period, settings.thresholds))
-            self._turns.later(self._judge_one)
+            self._work_queue.later(self._judge_one)
             return
         self._listing = None
         message = DiagnosticArray(status=[self._status(number, report, listing)

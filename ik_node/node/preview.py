@@ -39,7 +39,7 @@ from ik_node.solver.result import Posture
 COLOUR_LEVELS = {Colour.GREEN: DiagnosticStatus.OK, Colour.AMBER: DiagnosticStatus.WARN,
           Colour.RED: DiagnosticStatus.ERROR}
 NO_REMEDIES: Mapping[str, str] = {}
-PREVIEW_FIGURES = 'q', 'limit_margin', 'smallest_singular_value', 'jump', 'limiting_joint'
+PREVIEW_KEYS = 'q', 'limit_margin', 'smallest_singular_value', 'jump', 'limiting_joint'
 
 
 class Asked(NamedTuple):
@@ -95,10 +95,10 @@ class Preview:
             if not goal.is_exact:
                 self._motion.preparation.require(Kernels.FREE_AXES)
             result = self._targets.solve(goal, robot)
-            prospect, remedies = judge(result, robot.settings.thresholds), {}
+            report, remedies = judge(result, robot.settings.thresholds), {}
             if not result.success:
                 sentence, remedies = self._targets.refusal(result, robot)
-                prospect = replace(prospect, sentence=sentence)
+                report = replace(report, sentence=sentence)
         except Exception as error:  # noqa: BLE001 - a preview never goes without an answer
             reason, sentence = self.explained(error)
             self._answer(stamp, Colour.RED, reason, sentence)
@@ -106,8 +106,8 @@ class Preview:
                                             throttle_duration_sec=5.0)
             self._show_refusal(sentence)
             return
-        self._answer_by(stamp, prospect, result.q, prospect.sentence, remedies)
-        self._display.preview(replace(Scene.of(goal, prospect, result.q),
+        self._answer_by(stamp, report, result.q, report.sentence, remedies)
+        self._display.preview(replace(Scene.of(goal, report, result.q),
                                       contact=contact_of(result, robot)), robot)
 
     def explained(self, error: Exception) -> tuple[Reason, str]:
@@ -125,17 +125,17 @@ class Preview:
             goal = None if self._asked is None else self._asked.goal
             self._display.preview(Scene(goal, Colour.RED, sentence), self._holder.robot)
 
-    def _answer_by(self, stamp: str, prospect: ReachabilityReport, q: np.ndarray,
+    def _answer_by(self, stamp: str, report: ReachabilityReport, q: np.ndarray,
                    sentence: str, remedies: Mapping[str, str] = NO_REMEDIES) -> None:
-        self._answer(stamp, prospect.colour, prospect.reason, sentence, {
-            'q': numbers(q), 'limit_margin': f'{prospect.limit_margin:.4f}',
-            'smallest_singular_value': f'{prospect.smallest_singular_value:.4f}',
-            'jump': f'{prospect.jump:.4f}', 'limiting_joint': prospect.limiting_joint, **remedies})
+        self._answer(stamp, report.colour, report.reason, sentence, {
+            'q': numbers(q), 'limit_margin': f'{report.limit_margin:.4f}',
+            'smallest_singular_value': f'{report.smallest_singular_value:.4f}',
+            'jump': f'{report.jump:.4f}', 'limiting_joint': report.limiting_joint, **remedies})
 
     def _answer(self, stamp: str, colour: Colour, reason: Reason, sentence: str,
-                figures: dict[str, str] | None = None) -> None:
+                values: dict[str, str] | None = None) -> None:
         values = {'stamp': stamp, 'colour': colour.value, 'reason': reason.value,
-                  **(figures or dict.fromkeys(PREVIEW_FIGURES, ''))}
+                  **(values or dict.fromkeys(PREVIEW_KEYS, ''))}
         self._publisher.publish(DiagnosticStatus(
             level=COLOUR_LEVELS[colour], name=f'{self._node.get_fully_qualified_name()}: preview',
             message=sentence,
@@ -201,7 +201,7 @@ class Preview:
         scene = under_way(task, task.goal, trajectory, robot)
         self._display.preview(scene, robot)
         length = np.linalg.norm(np.diff(scene.path, axis=0), axis=1).sum()
-        way = ', round obstacles' if 'detour' in task.figures else ''
+        way = ', round obstacles' if 'detour' in task.values else ''
         part = '' if task.interruption is None else f'; as far as it can: {task.interruption}'
         return f'{trajectory.duration:.2f} s, {length:.3f} m of the tip{way}{part}'
 
@@ -229,6 +229,6 @@ class Preview:
             self._answer(stamp, Colour.RED, reason, sentence)
             self._show_refusal(sentence)
             return
-        prospect = judge(Posture(robot.chain, trajectory.end, trajectory.start.q),
-                         robot.settings.thresholds)
-        self._answer_by(stamp, prospect, trajectory.end, sentence)
+        report = judge(Posture(robot.chain, trajectory.end, trajectory.start.q),
+                       robot.settings.thresholds)
+        self._answer_by(stamp, report, trajectory.end, sentence)

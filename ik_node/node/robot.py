@@ -43,9 +43,9 @@ class Robot:
         From the present parameters.
     since : float
         Monotonic time (s) at which it was ready.
-    course : ActiveTrajectory or None
+    active : ActiveTrajectory or None
         The last motion that was sent to it; None if the arm does not follow it.
-    astray : bool
+    diverged : bool
         Whether the controller may still have a motion that the arm did not follow.
     last_answer : (n,) array or None
         The last solution, a seed of the next solve.
@@ -64,9 +64,9 @@ class Robot:
         self.torques: TorqueLimits | None = None
         self.joint_names = frozenset(joint.name for joint in tree.joints)
         self.since = monotonic()
-        self.course: ActiveTrajectory | None = None
+        self.active: ActiveTrajectory | None = None
         self._lost: ActiveTrajectory | None = None
-        self.astray = False
+        self.diverged = False
         self.last_answer: np.ndarray | None = None
 
     @property
@@ -77,25 +77,25 @@ class Robot:
     @property
     def moves(self) -> bool:
         """Return whether a planned motion is running."""
-        return self.course is not None and self.course.moves(monotonic())
+        return self.active is not None and self.active.moves(monotonic())
 
     @property
     def limits_under_way(self) -> MotionLimits:
         """Return the limits, or those of the present motion where they are higher."""
-        limits, course = self.settings.limits, self.course or self._lost
-        return limits if course is None or course.limits is limits \
-            else limits.widest(course.limits)
+        limits, active = self.settings.limits, self.active or self._lost
+        return limits if active is None or active.limits is limits \
+            else limits.widest(active.limits)
 
     @property
     def fastest(self) -> np.ndarray:
         """Return the possible joint speeds (n,); higher than a limit that was lowered since."""
-        velocity, course = self.limits_under_way.velocity, self.course or self._lost
-        return velocity if course is None else np.maximum(velocity, course.peak_velocity)
+        velocity, active = self.limits_under_way.velocity, self.active or self._lost
+        return velocity if active is None else np.maximum(velocity, active.peak_velocity)
 
-    def lose_course(self) -> None:
-        """Record that the arm does not follow its trajectory; it may still be as fast."""
-        self._lost = self.course or self._lost
-        self.course, self.astray = None, True
+    def lose_active(self) -> None:
+        """Record that the arm diverged from its trajectory; it may still be as fast."""
+        self._lost = self.active or self._lost
+        self.active, self.diverged = None, True
 
 
 class RobotHolder:

@@ -232,8 +232,8 @@ class SceneChanges:
 
     def _check_beside(self, built: BuiltScene) -> None:
         """Check the present motion in a scene, in a thread of its own."""
-        course = built.robot.course
-        self._built = built.checked(course, contact_ahead(built.settings, course))
+        active = built.robot.active
+        self._built = built.checked(active, contact_ahead(built.settings, active))
         self._wake()
 
     def _wake(self) -> None:
@@ -251,7 +251,7 @@ class SceneChanges:
             self._under_way = []
             self._waiting.extendleft(reversed(messages))
         elif built is not None and built.settings is not None \
-                and self._motion.looked_after not in (None, built.course):
+                and self._motion.motion_to_recheck not in (None, built.active):
             Thread(target=self._check_beside, args=(built,), daemon=True).start()
             return
         else:
@@ -281,7 +281,7 @@ class SceneChanges:
             robot.settings = built.settings
             self._show()
             if built.contact is not None:
-                self._meets = built.course, built.contact
+                self._meets = built.active, built.contact
                 self._timer.reset()
                 self._brake()
             owners = *before.objects.values(), *before.bodies
@@ -291,8 +291,8 @@ class SceneChanges:
 
     def _brake(self) -> None:
         """Bring the arm to rest before what its motion meets, as soon as that is possible."""
-        course, contact = self._meets
-        if self._motion.looked_after is not course or self._motion.brake_before(contact):
+        active, contact = self._meets
+        if self._motion.motion_to_recheck is not active or self._motion.brake_before(contact):
             self._timer.cancel()
 
     def _end(self, messages: list[SceneMessage]) -> None:

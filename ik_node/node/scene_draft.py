@@ -212,7 +212,7 @@ class BuiltScene:
     draft : SceneDraft
     settings : Settings or None
         Those with the new scene; None if nothing was changed.
-    course : ActiveTrajectory or None
+    active : ActiveTrajectory or None
         The motion that was checked, of those that run at the time.
     contact : Contact or None
         What it would meet.
@@ -223,12 +223,12 @@ class BuiltScene:
     basis: Settings
     draft: SceneDraft
     settings: Settings | None
-    course: ActiveTrajectory | None
+    active: ActiveTrajectory | None
     contact: Contact | None
 
-    def checked(self, course: ActiveTrajectory | None, contact: Contact | None) -> BuiltScene:
+    def checked(self, active: ActiveTrajectory | None, contact: Contact | None) -> BuiltScene:
         """Return the same with another motion that was checked."""
-        return replace(self, course=course, contact=contact)
+        return replace(self, active=active, contact=contact)
 
 
 MakeSettings = Callable[[Robot, Scene], Settings]
@@ -255,20 +255,20 @@ def build_scene(messages: Sequence[SceneMessage], robot: Robot, services: SceneS
     draft = SceneDraft(robot, robot.scene.copy(), set(robot.told_objects), services, is_abandoned)
     for message in messages:
         message.complaint = _complaint(draft, message)
-    settings, course = None, robot.course
+    settings, active = None, robot.active
     if not all(message.complaint for message in messages):
         settings = make(robot, draft.scene)
-    return BuiltScene(robot, basis, draft, settings, course,
-                      contact_ahead(settings, course))
+    return BuiltScene(robot, basis, draft, settings, active,
+                      contact_ahead(settings, active))
 
 
-def contact_ahead(settings: Settings | None, course: ActiveTrajectory | None) -> Contact | None:
+def contact_ahead(settings: Settings | None, active: ActiveTrajectory | None) -> Contact | None:
     """Return what the rest of a motion would meet; None if it is free, or over."""
-    if settings is None or course is None or settings.solver.collisions is None \
-            or not course.moves(monotonic()):
+    if settings is None or active is None or settings.solver.collisions is None \
+            or not active.moves(monotonic()):
         return None
     return certify(settings.solver.collisions,
-                   *segments_from(course.trajectory, monotonic() - course.began))
+                   *segments_from(active.trajectory, monotonic() - active.began))
 
 
 def _complaint(draft: SceneDraft, message: SceneMessage) -> str:

@@ -125,7 +125,7 @@ class Session:
         Output of the last cycle with a target.
     begin : float
         Monotonic time (s) at which it leaves the previous motion.
-    on_course : float
+    last_on_track : float
         Monotonic time (s) at which the arm was last on its commanded motion.
     rest : float
         Monotonic time (s) from which on it is commanded to rest.
@@ -140,7 +140,7 @@ class Session:
         self.last_stamp = task.stamp
         self.clocks_agree = False
         self.last: FollowerOutput | None = None
-        self.on_course = self.begin = time
+        self.last_on_track = self.begin = time
         self.rest = np.inf
         self.settings = robot.settings
         self.follower = self._made(robot)
@@ -174,18 +174,18 @@ class Session:
         return MESSAGE_UNITS[self.task.kind]
 
     @property
-    def figures(self) -> dict[str, Any]:
+    def values(self) -> dict[str, Any]:
         """Return values for the answer."""
-        figures = {'last_stamp': stamp_text(self.last_stamp), self.units[1]: self.count}
+        values = {'last_stamp': stamp_text(self.last_stamp), self.units[1]: self.count}
         if self.task.kind == STREAM_KIND:
-            figures |= {'poses_out_of_order': self.follower.out_of_order,
-                        'poses_apart': self.follower.jumps}
+            values |= {'poses_out_of_order': self.follower.out_of_order,
+                       'poses_apart': self.follower.jumps}
         if self.last is not None and np.isfinite(self.last.smallest):
             if self.task.kind == STREAM_KIND:
-                figures |= {'position_error_m': f'{self.last.position_error:.3e}',
-                            'orientation_error_rad': f'{self.last.orientation_error:.3e}'}
-            figures['smallest_singular_value'] = f'{self.last.smallest:.4f}'
-        return figures
+                values |= {'position_error_m': f'{self.last.position_error:.3e}',
+                           'orientation_error_rad': f'{self.last.orientation_error:.3e}'}
+            values['smallest_singular_value'] = f'{self.last.smallest:.4f}'
+        return values
 
 
 class Stream:
@@ -214,7 +214,7 @@ class Stream:
 
     def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, targets: GoalConversion,
                  goals: GoalQueue, motion: Motion, stamps: StampCheck, output: Output,
-                 options: StartOptions, gate: ActiveFlag) -> None:
+                 options: StartOptions, active_flag: ActiveFlag) -> None:
         self._node = node
         self._holder = holder
         self._arm = arm
@@ -231,7 +231,7 @@ class Stream:
             raise ParameterError('with output position, streams become positions too; leave '
                                  f'stream.output at trajectory, not {self._kind}')
         self._commands = None if self._kind == 'trajectory' \
-            else Commands(node, options.controller, gate)
+            else Commands(node, options.controller, active_flag)
         self._session: Session | None = None
         self._task: GoalTask | None = None
         self._timer = node.create_timer(
@@ -270,7 +270,7 @@ class Stream:
         elif paused or now > sender.rejected + RETRY_DELAY_S:
             sender.rejected = np.inf
             task = sender.task = self._goals.new(message.stamp, message.kind)
-            task.figures['last_stamp'] = stamp_text(message.stamp)
+            task.values['last_stamp'] = stamp_text(message.stamp)
             self._goals.attempt(task, lambda: self._begin(task, sender))
 
     def release(self) -> None:
@@ -330,14 +330,14 @@ class Stream:
                       now: float) -> Session:
         """Return a session that leaves the present motion, or starts at the measured state."""
         self._motion.look_whether_late(robot, q)
-        departure = self._motion.departure(robot, q, qd, self._arm.instant())
+        start_state = self._motion.start_state(robot, q, qd, self._arm.instant())
         lead = self._lead(robot)
-        if not len(departure.times):
+        if not len(start_state.times):
             # The controller may hold the arm slightly off; the look-ahead covers that.
             begin = now + lead if self._commands is None else now
-            return Session(task, robot, departure.splice, begin, lead)
-        begin = now - departure.backdating + float(departure.times[-1])
-        return Session(task, robot, departure.splice, begin, lead, robot.course)
+            return Session(task, robot, start_state.splice, begin, lead)
+        begin = now - start_state.backdating + float(start_state.times[-1])
+        return Session(task, robot, start_state.splice, begin, lead, robot.active)
 
     def _lead(self, robot: Robot) -> float:
         """Return the look-ahead (s), long enough for trajectories to arrive in time."""
@@ -398,7 +398,7 @@ class Stream:
             self._commands.send(wanted)
             begin -= session.lead  # commands are executed immediately
             stamp = self._arm.stamp_of(begin)
-        robot.course = ActiveTrajectory(trajectory, begin, robot.settings.limits, stamp)
+        robot.active = ActiveTrajectory(trajectory, begin, robot.settings.limits, stamp)
         if found.contact is not None:
             first, second = map(quote, found.contact.names)
             self._node.get_logger().warning(
@@ -448,11 +448,11 @@ class Stream:
         if q is None or age > robot.settings.monitor.state_timeout:
             self._give_up(session, Reason.STATE_LOST, f'the joint states stopped {age:.1f} s ago')
             return
-        course = robot.course
-        if course is None or course.followed(robot.chain, q, now, MAX_TRACKING_ERROR):
-            session.on_course = now
-        elif now - session.on_course > robot.settings.monitor.start_timeout:
-            jump = self._arm.jumped_since(session.on_course)
+        active = robot.active
+        if active is None or active.followed(robot.chain, q, now, MAX_TRACKING_ERROR):
+            session.last_on_track = now
+        elif now - session.last_on_track > robot.settings.monitor.start_timeout:
+            jump = self._arm.jumped_since(session.last_on_track)
             if jump:
                 self._give_up(session, Reason.TIME_JUMPED,
                               f'simulated time jumped forward by {jump:.1f} s')
@@ -463,11 +463,11 @@ class Stream:
     def _give_up(self, session: Session, reason: Reason, sentence: str) -> None:
         session.follower.halt()
         if self._commands is None:  # else a ramp of commands follows
-            self._holder.require().lose_course()
+            self._holder.require().lose_active()
         self._end(session, GoalState.FAILED, reason, f'{sentence}; it is brought to rest')
 
     def _end(self, session: Session, state: GoalState, reason: Reason, sentence: str) -> None:
-        session.task.figures |= session.figures
+        session.task.values |= session.values
         self._goals.end(session.task, state, reason, sentence)
 
     def close(self) -> None:

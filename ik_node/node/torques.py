@@ -11,7 +11,7 @@ from ik_node.motion.trajectory import Trajectory
 from ik_node.node.goal_status import GoalTask
 from ik_node.node.robot import Robot
 
-SHARE_FIGURE = 'torque_speed_share'  # of an answer
+SPEED_SHARE_KEY = 'torque_speed_share'  # of an answer
 
 
 def _itself(planned: Any) -> Trajectory:
@@ -40,8 +40,8 @@ def within_torques(robot: Robot, task: GoalTask, plan: Callable[[float], Any],
     """
     if robot.torques is None:
         return plan(1.0)
-    task.figures.pop(SHARE_FIGURE, None)  # of an earlier plan for the same goal
+    task.values.pop(SPEED_SHARE_KEY, None)  # of an earlier plan for the same goal
     planned, share = robot.torques.kept(plan, trajectory_of)
     if share < 1.0:
-        task.figures[SHARE_FIGURE] = f'{share:.3f}'
+        task.values[SPEED_SHARE_KEY] = f'{share:.3f}'
     return planned

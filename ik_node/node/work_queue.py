@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from rclpy.node import Node
 
-Piece = Callable[[], None]
+Slice = Callable[[], None]
 
 
 class WorkQueue:
@@ -21,26 +21,26 @@ class WorkQueue:
 
     def __init__(self, node: Node) -> None:
         self._guard = node.create_guard_condition(self._next_round)
-        self._waiting: dict[Piece, None] = {}  # in the order in which they came
+        self._waiting: dict[Slice, None] = {}  # in the order in which they came
         self._free = True
 
-    def now(self, piece: Piece) -> None:
+    def now(self, work: Slice) -> None:
         """Run a slice now, or in a later round if this round has had one."""
         if not self._free:
-            self.later(piece)
+            self.later(work)
             return
         self._free = False
         self._guard.trigger()
-        piece()
+        work()
 
-    def later(self, piece: Piece) -> None:
+    def later(self, work: Slice) -> None:
         """Run a slice, once, in a later round."""
-        self._waiting[piece] = None
+        self._waiting[work] = None
         self._guard.trigger()
 
     def _next_round(self) -> None:
         self._free = True
         if self._waiting:
-            piece = next(iter(self._waiting))
-            del self._waiting[piece]
-            self.now(piece)
+            work = next(iter(self._waiting))
+            del self._waiting[work]
+            self.now(work)

@@ -36,7 +36,7 @@ def outcome_values(outcome: Result | tuple[MotionRemedy, ...] | Trajectory | Pat
                 'iterations': outcome.iterations, 'restarts': outcome.restarts,
                 'message': None if outcome.status in TIMED_SENTENCES else outcome.message}
     if type(outcome) is tuple:  # not a named one
-        return {'remedies': [{'sentence': remedy.sentence, **remedy.figures}
+        return {'remedies': [{'sentence': remedy.sentence, **remedy.values}
                              for remedy in outcome]}
     if isinstance(outcome, SequencePlan):
         return {**outcome_values(outcome.trajectory), 'ends': outcome.ends}

@@ -47,7 +47,7 @@ class Shift:
                 f'{quote(self.base_link)}, {self.size:.3g} m in all, it can be reached')
 
     @property
-    def figures(self) -> dict[str, str]:
+    def values(self) -> dict[str, str]:
         """Return the numbers by their names."""
         return {'remedy_shift_m': _numbers(self.offset, self.decimals)}
 
@@ -89,7 +89,7 @@ class Turn:
                 f'{_vector(self.axis, self.decimals)} of the tool it can be reached')
 
     @property
-    def figures(self) -> dict[str, str]:
+    def values(self) -> dict[str, str]:
         """Return the numbers by their names."""
         return {'remedy_turn_deg': _degrees(self),
                 'remedy_turn_axis': _numbers(self.axis, self.decimals)}
@@ -130,7 +130,7 @@ class WiderLimit:
                 'reached')
 
     @property
-    def figures(self) -> dict[str, str]:
+    def values(self) -> dict[str, str]:
         """Return the numbers by their names."""
         return {'remedy_limit_joint': self.joint, 'remedy_limit_end': self._end,
                 'remedy_limit': f'{self.value:.4f}'}
@@ -162,7 +162,7 @@ class OtherOption:
         return f'with {self.option} at {self.value:.2f} it can be reached'
 
     @property
-    def figures(self) -> dict[str, str]:
+    def values(self) -> dict[str, str]:
         """Return the numbers by their names."""
         return {'remedy_option': self.option, 'remedy_value': f'{self.value:.2f}'}
 
@@ -175,9 +175,9 @@ def with_best(sentence: str, remedies: Sequence[Remedy]) -> str:
     return f'{sentence}; {remedies[0].sentence}' if remedies else sentence
 
 
-def figures_of(remedies: Iterable[Remedy]) -> dict[str, str]:
+def remedy_values(remedies: Iterable[Remedy]) -> dict[str, str]:
     """Return the numbers of all remedies by their names."""
-    return {name: value for remedy in remedies for name, value in remedy.figures.items()}
+    return {name: value for remedy in remedies for name, value in remedy.values.items()}
 
 
 def rounded_shift(offset: np.ndarray, extra: float, decimals: int, base_link: str) -> Shift:

@@ -89,7 +89,7 @@ def remedies_of(call, solve, goes_on=lambda: True, first=1):
 
 def changed(T, remedy):
     """Return the pose that somebody sends who reads the numbers of a shift or a turn."""
-    told = {key: np.array(value.split(), dtype=float) for key, value in remedy.figures.items()
+    told = {key: np.array(value.split(), dtype=float) for key, value in remedy.values.items()
             if key in ('remedy_shift_m', 'remedy_turn_deg', 'remedy_turn_axis')}
     if isinstance(remedy, Shift):
         return shifted(T, *told['remedy_shift_m'])
@@ -107,7 +107,7 @@ def with_limit(chain, remedy):
 
 def told_start(remedy):
     """Return the joint positions that somebody sends who reads the numbers of a remedy."""
-    return np.array(remedy.figures['remedy_start'].split(), dtype=float)
+    return np.array(remedy.values['remedy_start'].split(), dtype=float)
 
 
 def assert_helps(name, call, remedy):
@@ -188,7 +188,7 @@ def test_the_same_every_time_and_nothing_without_time():
     """Bit for bit; nothing is said if there was no time to try it."""
     call = path_to(NAME, Q, shifted(tip(NAME, Q), 0.9, 0.0, 0.0))
     assert error_of(call, solver()) is not None
-    told = [[(remedy.sentence, remedy.figures) for remedy in remedies_of(call, each)]
+    told = [[(remedy.sentence, remedy.values) for remedy in remedies_of(call, each)]
             for each in (solver(), Solver(robots.chain(NAME), select='nearest'))]
     assert told[0] == told[1] and told[0]
     for rounds in range(2):
@@ -235,7 +235,7 @@ def test_one_pose_of_a_path():
     for remedy in remedies:
         assert isinstance(remedy, OfPose) and remedy.name == 'pose 2 of 3'
         assert remedy.sentence.startswith('pose 2 of 3: ') and 'can be reached' in remedy.sentence
-        assert remedy.figures['remedy_of'] == 'pose 2 of 3'
+        assert remedy.values['remedy_of'] == 'pose 2 of 3'
         nearer = changed(far, remedy.remedy)
         assert replace(call, path=(near, nearer)).run(solver()).fraction == 1.0
         assert replace(call, path=(near, nearer, last)).run(solver()).fraction == 1.0
@@ -269,10 +269,10 @@ def test_a_way_that_is_blocked_by_a_limit():
     assert error.reason is Reason.BEYOND_LIMIT and "'joint_3' is at its limit" in str(error)
     [start, direct] = remedies_of(call, solver())
     assert isinstance(start, OtherStart) and isinstance(direct, JointMotion)
-    assert start.figures['remedy_start_joints'].split() == list(chain.joint_names)
-    values = start.figures['remedy_start'].replace(' ', ', ')
+    assert start.values['remedy_start_joints'].split() == list(chain.joint_names)
+    values = start.values['remedy_start'].replace(' ', ', ')
     assert f'begun at the joint positions [{values}]' in start.sentence
-    assert direct.figures == {'remedy_way': 'joints'}
+    assert direct.values == {'remedy_way': 'joints'}
     for remedy in (start, direct):
         assert_helps(NAME, call, remedy)
     end = call.path[0]

@@ -124,11 +124,11 @@ def test_from_rest_and_in_motion(seed):
     assert fastest - 1e-6 <= first.duration <= 1.01 * fastest
 
     elapsed, lead = rng.uniform(0.0, 1.05 * first.duration), rng.uniform(0.005, PERIOD)
-    departure = StartState.from_motion(first, elapsed, lead, rng.uniform(0.001, 0.02))
-    assert abs(departure.times[-1] - lead) <= 1e-3
-    lead = departure.times[-1]
-    now = departure.initial
-    second = plan_point_to_point(NAMES, departure, goals[1], limits, PERIOD)
+    start_state = StartState.from_motion(first, elapsed, lead, rng.uniform(0.001, 0.02))
+    assert abs(start_state.times[-1] - lead) <= 1e-3
+    lead = start_state.times[-1]
+    now = start_state.initial
+    second = plan_point_to_point(NAMES, start_state, goals[1], limits, PERIOD)
     check(second, limits, now, goals[1])
     # It begins where the first motion is, and leaves it at the end of the lead.
     t_first, values = sampled(first)
@@ -141,7 +141,7 @@ def test_from_rest_and_in_motion(seed):
             expected = [np.interp(elapsed + t, t_first, column) for column in before.T]
             assert np.allclose(expected, after, atol=tolerance)
 
-    stop = plan_stop(NAMES, departure, limits, PERIOD)
+    stop = plan_stop(NAMES, start_state, limits, PERIOD)
     check(stop, limits, now, None)
     # Nothing is faster than braking with all that is allowed.
     assert stop.duration <= lead + np.max(
@@ -189,10 +189,10 @@ def test_velocity_limit_below_the_speed_in_motion(seed):
     goals = 0.3 * rng.uniform(limits.lower, limits.upper, (2, 3))
     first = plan_point_to_point(NAMES, at(start), goals[0], limits, PERIOD)
     lowered = replace(limits, velocity=0.3 * limits.velocity)
-    departure = StartState.from_motion(first, rng.uniform(0.0, first.duration), 0.05, 0.01)
-    for motion in (plan_point_to_point(NAMES, departure, goals[1], lowered, PERIOD),
-                   plan_stop(NAMES, departure, lowered, PERIOD)):
-        check(motion, limits, departure.initial, None)
+    start_state = StartState.from_motion(first, rng.uniform(0.0, first.duration), 0.05, 0.01)
+    for motion in (plan_point_to_point(NAMES, start_state, goals[1], lowered, PERIOD),
+                   plan_stop(NAMES, start_state, lowered, PERIOD)):
+        check(motion, limits, start_state.initial, None)
 
 
 @pytest.mark.parametrize('seed', range(100))
@@ -207,12 +207,12 @@ def test_limits_lowered_in_motion(seed):
     _, (q, qd, qdd) = sampled(first)
     k = len(q) // 2
     state = MotionState(q[k], qd[k], qdd[k])
-    departure = at(state)
+    start_state = at(state)
     # The velocity still rises while the acceleration that there is, is taken back.
     grace = replace(lowered, velocity=np.maximum(
         lowered.velocity, np.abs(qd[k]) + qdd[k]**2 / (2.0 * limits.jerk) * 1.05))
-    check(plan_stop(NAMES, departure, grace, PERIOD), grace, state)
-    check(plan_point_to_point(NAMES, departure, goals[1], grace, PERIOD), grace, state, goals[1])
+    check(plan_stop(NAMES, start_state, grace, PERIOD), grace, state)
+    check(plan_point_to_point(NAMES, start_state, goals[1], grace, PERIOD), grace, state, goals[1])
 
 
 @pytest.mark.parametrize('beyond', [1e-9, 1e-4, 0.05])
@@ -369,8 +369,9 @@ def test_velocity_limits_that_change_all_the_time():
             elapsed = rng.uniform(0.0, 0.5) * motion.duration
         else:
             elapsed = rng.uniform(0.03, 0.12)
-        departure = StartState.from_motion(motion, elapsed, rng.uniform(0.03, 0.08))
-        now = np.abs(departure.splice.qd / chain.velocity).max() * (1.0 + rng.uniform(-0.03, 0.03))
+        start_state = StartState.from_motion(motion, elapsed, rng.uniform(0.03, 0.08))
+        now = np.abs(start_state.splice.qd / chain.velocity).max()
+        now *= 1.0 + rng.uniform(-0.03, 0.03)
         scale = rng.choice([0.3, 0.5, np.clip(now, 0.05, 0.5)])
-        motion = plan_point_to_point(names, departure, rng.uniform(0.1, 0.9) * away,
+        motion = plan_point_to_point(names, start_state, rng.uniform(0.1, 0.9) * away,
                                      limits.scaled(velocity=float(scale)), PERIOD)

@@ -103,12 +103,12 @@ def test_in_motion_the_tip_is_slowed_without_a_step(planner, seed, phase, speed)
     start = MotionState.at_rest(inside(rng, 0.5))
     first = plan_point_to_point(CHAIN.joint_names, StartState.from_state(start),
                                 inside(rng, 0.5), LIMITS, PERIOD)
-    departure = StartState.from_motion(first, phase * first.duration, 0.1, 0.01)
+    start_state = StartState.from_motion(first, phase * first.duration, 0.1, 0.01)
     goal = inside(rng, 0.5)
-    held = plan_point_to_point(CHAIN.joint_names, departure, goal, tip_limited(speed), PERIOD,
+    held = plan_point_to_point(CHAIN.joint_names, start_state, goal, tip_limited(speed), PERIOD,
                                CHAIN)
     assert not faults(held, BOUNDS, goal=goal)
-    stop = plan_stop(CHAIN.joint_names, departure, LIMITS, PERIOD)
+    stop = plan_stop(CHAIN.joint_names, start_state, LIMITS, PERIOD)
     times, v, _ = looked_at(held)
     assert v[times > stop.duration + 1e-6].max(initial=0.0) <= speed
     # Before that no faster than on the way to rest, but for how the lead is interpolated.

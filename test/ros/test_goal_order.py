@@ -159,7 +159,7 @@ def test_goals_leave_a_timer_its_turn(probe):
 
     def look():
         log.append('goal')
-        if len(log) - log.count('beat') < 20:
+        if len(log) - log.count('tick') < 20:
             for sender in senders:
                 sender.publish(sender.msg_type())
         sleep(0.015)  # a timer is due, and what was sent has come
@@ -170,7 +170,7 @@ def test_goals_leave_a_timer_its_turn(probe):
     senders += [probe.create_publisher(PoseStamped, '~/goal_pose', 1000),
                 probe.create_publisher(PointStamped, '~/goal_position', 1000)]
     probe.wait(lambda: all(sender.get_subscription_count() for sender in senders))
-    timer = probe.create_timer(0.001, lambda: log.append('beat'))
+    timer = probe.create_timer(0.001, lambda: log.append('tick'))
     senders[0].publish(PoseStamped())
     probe.wait(lambda: log.count('goal') >= 39)
     probe.destroy_timer(timer)

@@ -122,7 +122,7 @@ def test_goal_in_the_frame_of_a_link(shared_system):
     assert np.linalg.norm(pin.log3(moved.rotation)) < 1e-5
 
 
-def test_answers_have_the_figures_of_the_motion(shared_system):
+def test_answers_have_the_values_of_the_motion(shared_system):
     """From the first answer on: the solution, its margins, and from where the arm goes there."""
     system = shared_system
     system.final(system.send((0.4, -0.1, 0.45), DOWN))

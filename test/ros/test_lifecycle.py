@@ -298,9 +298,9 @@ def hold():
 def test_what_is_sent_is_acknowledged_at_once(tmp_path):
     """Who ends in motion waits for that, and not for a heartbeat of DDS up to 3 s later."""
     with run_sim(tmp_path) as probe:
-        gate = ActiveFlag(probe)
-        gate.open = True
-        output = make_output(probe, TOPIC_OUTPUT, gate)
+        active_flag = ActiveFlag(probe)
+        active_flag.is_set = True
+        output = make_output(probe, TOPIC_OUTPUT, active_flag)
         probe.wait(lambda: output.listeners() > 1)
         acknowledged = 0
         for _ in range(5):
@@ -313,13 +313,13 @@ def test_what_is_sent_is_acknowledged_at_once(tmp_path):
 def test_nothing_leaves_through_a_shut_gate(probe, kind):
     """Whoever asks for it: there is an error, and no message."""
     node, came = rclpy.create_node('ik_node'), []
-    gate = ActiveFlag(node)
+    active_flag = ActiveFlag(node)
     if kind == 'command':
-        commands = Commands(node, '', gate)
+        commands = Commands(node, '', active_flag)
         probe.create_subscription(Float64MultiArray, 'commands', came.append, 10)
         ready, send = commands.require_listener, lambda: commands.send(np.array(READY))
     else:
-        output = make_output(node, TOPIC_OUTPUT, gate)
+        output = make_output(node, TOPIC_OUTPUT, active_flag)
         probe.create_subscription(JointTrajectory, 'joint_trajectory', came.append, 10)
         ready, send = output.listeners, lambda: output.send(hold())
 
@@ -335,7 +335,7 @@ def test_nothing_leaves_through_a_shut_gate(probe, kind):
     assert shut.value.reason is Reason.INACTIVE
     probe.spin_for(0.3)
     assert not came
-    gate.open = True
+    active_flag.is_set = True
     send()
     probe.wait(lambda: came)
     node.destroy_node()

@@ -32,17 +32,17 @@ def test_a_goal_waits_for_what_came_before_it(probe, monkeypatch):
 
 def test_braking_is_tried_until_it_is_possible(probe):
     """A node that was late has to take the joint states first."""
-    course, possible = object(), [False, False, True]
-    motion = SimpleNamespace(looked_after=course, brake_before=lambda _contact: possible.pop(0))
+    active, possible = object(), [False, False, True]
+    motion = SimpleNamespace(motion_to_recheck=active, brake_before=lambda _contact: possible.pop(0))
     changes = SceneChanges(probe, SimpleNamespace(robot=None), None, SimpleNamespace(), motion,
                            None, None)
-    changes._meets = course, None
+    changes._meets = active, None
     changes._timer.reset()
     changes._brake()
     probe.wait(lambda: not possible, what='the third attempt')
     assert changes._timer.is_canceled()
     possible.append(False)
-    motion.looked_after = None  # it has ended by itself
+    motion.motion_to_recheck = None  # it has ended by itself
     changes._timer.reset()
     probe.wait(changes._timer.is_canceled, what='the end of the attempts')
     assert possible == [False]

@@ -25,15 +25,15 @@ class Told:
         self.jumps = TimeJumps(self.probe)
         self.time = 1000.0
 
-    def advance(self, seconds: float, beat: bool = True) -> None:
+    def advance(self, seconds: float, sample: bool = True) -> None:
         """Let the clock advance by one message."""
         self.time += seconds
         message = Clock(clock=Time(nanoseconds=round(1e9 * self.time)).to_msg())
         self._publisher.publish(message)
         self.probe.wait(lambda: abs(1e-9 * self.probe.get_clock().now().nanoseconds - self.time)
                         < 1e-6)
-        if beat:
-            self.jumps.beat()
+        if sample:
+            self.jumps.sample()
 
     def run(self, seconds: float, rate: float) -> None:
         """Let the clock run at a rate for some time."""

@@ -10,49 +10,49 @@ from ik_node.node.work_queue import WorkQueue
 
 
 @pytest.fixture
-def turns(probe):
-    """Give turns, and with them the log of what was done, in which a timer has its beats."""
+def queue(probe):
+    """Give a work queue, and the log of what was done, in which a timer has its ticks."""
     log = []
-    timer = probe.create_timer(0.001, lambda: log.append('beat'))
+    timer = probe.create_timer(0.001, lambda: log.append('tick'))
     yield WorkQueue(probe), log
     probe.destroy_timer(timer)
 
 
-def pieces_of(log):
-    """Return the pieces of a log, with None where the timer did not come between two."""
-    done, beaten = [], True
+def slices_of(log):
+    """Return the slices of a log, with None where the timer did not come between two."""
+    done, ticked = [], True
     for entry in log:
-        if entry != 'beat':
-            done += [entry] if beaten else [None, entry]
-        beaten = entry == 'beat'
+        if entry != 'tick':
+            done += [entry] if ticked else [None, entry]
+        ticked = entry == 'tick'
     return done
 
 
-def test_a_timer_comes_between_two_pieces(probe, turns):
+def test_a_timer_runs_between_two_slices(probe, queue):
     """Three callbacks that are ready at once do their work in three rounds, in their order."""
-    turns, log = turns
+    queue, log = queue
 
-    def piece(name):
+    def slice_of(name):
         def work():
             sleep(0.005)  # so that the timer is due
             log.append(name)
 
         return work
 
-    pieces = {name: piece(name) for name in 'abc'}
-    guards = [probe.create_guard_condition(lambda each=each: turns.now(each))
-              for each in pieces.values()]
+    slices = {name: slice_of(name) for name in 'abc'}
+    guards = [probe.create_guard_condition(lambda each=each: queue.now(each))
+              for each in slices.values()]
     for guard in guards:
         guard.trigger()
     probe.wait(lambda: {*'abc'} <= {*log})
-    assert sorted(pieces_of(log)) == ['a', 'b', 'c']
+    assert sorted(slices_of(log)) == ['a', 'b', 'c']
     for guard in guards:
         probe.destroy_guard_condition(guard)
 
 
-def test_a_piece_that_has_not_ended_has_more_turns(probe, turns):
+def test_work_that_has_not_ended_gets_more_slices(probe, queue):
     """As many as it needs; what comes meanwhile is not kept from its own."""
-    turns, log = turns
+    queue, log = queue
 
     def other():
         sleep(0.005)
@@ -62,40 +62,40 @@ def test_a_piece_that_has_not_ended_has_more_turns(probe, turns):
         sleep(0.005)
         log.append('long')
         if log.count('long') == 1:
-            turns.later(other)
+            queue.later(other)
         if log.count('long') < 5:
-            turns.later(long)
+            queue.later(long)
 
-    turns.now(long)
+    queue.now(long)
     probe.wait(lambda: log.count('long') == 5)
-    assert pieces_of(log) == ['long', 'other'] + 4 * ['long']
+    assert slices_of(log) == ['long', 'other'] + 4 * ['long']
 
 
-def test_a_piece_is_kept_once(probe, turns):
-    """However often it is asked for before its turn."""
-    turns, log = turns
+def test_a_slice_is_queued_once(probe, queue):
+    """However often it is asked for before it runs."""
+    queue, log = queue
 
-    def piece():
-        log.append('piece')
+    def work():
+        log.append('slice')
 
-    turns.now(lambda: log.append('first'))
+    queue.now(lambda: log.append('first'))
     for _ in range(10):
-        turns.now(piece)
-        turns.later(piece)
-    probe.wait(lambda: 'piece' in log)
+        queue.now(work)
+        queue.later(work)
+    probe.wait(lambda: 'slice' in log)
     probe.spin_for(0.1)
-    assert [entry for entry in log if entry != 'beat'] == ['first', 'piece']
+    assert [entry for entry in log if entry != 'tick'] == ['first', 'slice']
 
 
-def test_a_piece_that_fails_costs_nobody_his_turn(probe, turns):
+def test_a_piece_that_fails_costs_nobody_his_turn(probe, queue):
     """The next round has its own."""
-    turns, log = turns
+    queue, log = queue
 
     def bad():
         raise ValueError('bad')
 
-    turns.later(bad)
-    turns.later(lambda: log.append('good'))
+    queue.later(bad)
+    queue.later(lambda: log.append('good'))
     with pytest.raises(ValueError, match='bad'):
         probe.wait(lambda: 'good' in log)
     probe.wait(lambda: 'good' in log)

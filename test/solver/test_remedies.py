@@ -21,7 +21,7 @@ from ik_node.model.chain import make_chain
 from ik_node.model.urdf import parse_urdf
 from ik_node.se3 import pose, rotation_about
 from ik_node.solver.goal import Goal
-from ik_node.solver.remedy import figures_of, OtherOption, Shift, Turn, WiderLimit, with_best
+from ik_node.solver.remedy import OtherOption, remedy_values, Shift, Turn, WiderLimit, with_best
 from ik_node.solver.remedy_search import remedies_of
 from ik_node.solver.solver import Solver
 
@@ -75,7 +75,7 @@ def refused(name, count, seed=7, solve=None):
 
 def as_told(remedy, goal):
     """Return the goal that somebody sends who reads the numbers of a remedy."""
-    told = {key: np.array(value.split(), dtype=float) for key, value in remedy.figures.items()}
+    told = {key: np.array(value.split(), dtype=float) for key, value in remedy.values.items()}
     T = goal.T_base_tip.copy()
     if isinstance(remedy, Shift):
         T[:3, 3] += told['remedy_shift_m']
@@ -131,18 +131,18 @@ def test_the_best_is_told():
         remedies = remedies_of(solver('six_axis_arm'), result)
         sizes = [remedy.size for remedy in remedies if isinstance(remedy, (Shift, Turn))]
         assert sizes == sorted(sizes)
-        told, figures = with_best(result.message, remedies), figures_of(remedies)
+        told, values = with_best(result.message, remedies), remedy_values(remedies)
         assert told == f'{result.message}; {remedies[0].sentence}'
-        assert 'it can be reached' in told and remedies[0].figures.items() <= figures.items()
+        assert 'it can be reached' in told and remedies[0].values.items() <= values.items()
         if isinstance(remedies[0], Shift):
             assert f"in the axes of 'base_link', {remedies[0].size:.3g} m in all" in told
-    assert with_best('no', ()) == 'no' and figures_of(()) == {}
+    assert with_best('no', ()) == 'no' and remedy_values(()) == {}
 
 
 def test_they_are_the_same_every_time():
     """Bit for bit, and from a solver that was made anew."""
     results = refused('panda', 6)
-    told = [[(remedy.sentence, remedy.figures) for remedy in remedies_of(each, result)]
+    told = [[(remedy.sentence, remedy.values) for remedy in remedies_of(each, result)]
             for each in (solver('panda'), Solver(robots.chain('panda'), **PATIENT))
             for result in results]
     assert told[:len(results)] == told[len(results):] and any(told)

@@ -89,10 +89,10 @@ def _entry(message: DiagnosticStatus) -> str:
     values = values_of(message)
     text = escape(summary(message))
     colour = LEVEL_COLOURS.get(message.level, '')
-    figures = ', '.join(f'{what} {values[key]} {unit}' for key, what, unit in DETAIL_LABELS
+    details = ', '.join(f'{what} {values[key]} {unit}' for key, what, unit in DETAIL_LABELS
                         if key in values)
-    details = '<br>'.join(escape(text) for text in (
-        f'goal {message.hardware_id}: {message.message}', values.get('reason', ''), figures)
+    lines = '<br>'.join(escape(text) for text in (
+        f'goal {message.hardware_id}: {message.message}', values.get('reason', ''), details)
         if text)
     return (f'<details><summary style="{LINE_CSS};color:{colour}" title="{text}">{text}</summary>'
-            f'<div style="{DETAIL_CSS}">{details}</div></details>')
+            f'<div style="{DETAIL_CSS}">{lines}</div></details>')

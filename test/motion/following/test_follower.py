@@ -158,10 +158,10 @@ def test_the_active_trajectory_is_left_without_a_step():
     chain, limits = robots.chain(name), limits_of(robots.chain(name))
     motion = plan_point_to_point(chain.joint_names, StartState.from_state(
         MotionState.at_rest(HOMES[name])), HOMES[name] + 0.8, limits, 0.02)
-    course = ActiveTrajectory(motion, 100.0, limits)
+    active = ActiveTrajectory(motion, 100.0, limits)
     made = Follower(chain, limits)
     handover = state_at(motion, 0.4)
-    made.begin(handover, 100.4, course)
+    made.begin(handover, 100.4, active)
     made.feed(tip(name, HOMES[name]), 100.38)
     made.step(100.38)
     sent = made.trajectory(100.36, joining=True)
@@ -180,12 +180,12 @@ def test_lead_points_keep_the_limits_after_months_of_uptime(uptime):
     chain, limits = robots.chain(name), limits_of(robots.chain(name), 0.5)
     motion = plan_point_to_point(chain.joint_names, StartState.from_state(
         MotionState.at_rest(HOMES[name])), HOMES[name] + 0.8, limits, 0.02)
-    course, close = ActiveTrajectory(motion, uptime + 1.0 / 3.0, limits), 0
+    active, close = ActiveTrajectory(motion, uptime + 1.0 / 3.0, limits), 0
     for point in motion.times[3:40]:
         for ahead in (1.2e-4, 1.5e-4, 2e-4, 3e-4):  # until that point
-            now = course.began + point - 1e-4 - ahead
+            now = active.began + point - 1e-4 - ahead
             made = Follower(chain, limits)
-            made.begin(state_at(motion, now + 0.04 - course.began), now + 0.04, course)
+            made.begin(state_at(motion, now + 0.04 - active.began), now + 0.04, active)
             made.step(now + 0.02)
             sent = made.trajectory(now, joining=True)
             close += sent.times[1] - sent.times[0] < 4e-4

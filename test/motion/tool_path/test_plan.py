@@ -318,14 +318,14 @@ def test_a_moving_arm_is_brought_to_rest_first():
     limits, q = limits_of(name), np.array(POSTURES[name])
     names = robots.chain(name).joint_names
     motion = plan_point_to_point(names, at_rest(q), q + 0.5, limits, 0.02)
-    departure = StartState.from_motion(motion, 0.5, 0.05, 0.01)
-    now = departure.initial
+    start_state = StartState.from_motion(motion, 0.5, 0.05, 0.01)
+    now = start_state.initial
     assert np.abs(now.qd).max() > 0.1
     goal = moved(tip(name, q + 0.3), (0.0, 0.05, -0.05))
-    result = plan_path(solver(name), departure, [goal], limits)
+    result = plan_path(solver(name), start_state, [goal], limits)
     trajectory = result.trajectory
     assert np.array_equal(trajectory.start.q, now.q)
-    assert trajectory.lead_points == len(departure.times)
+    assert trajectory.lead_points == len(start_state.times)
     checker.check_limits(trajectory, limits, jerk_slack=1.0)
     rest = np.flatnonzero(np.abs(trajectory.qd).max(axis=1) < 1e-9)[0]
     assert 0 < rest < len(trajectory.times) - 1
