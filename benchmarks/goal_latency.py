@@ -43,7 +43,7 @@ from ik_node.ros.process import leave
 from ik_node.share import share_file
 
 STEP_RANGE_RAD = 0.5, 1.0  # of each joint, from its middle to the goals
-IN_MOTION_S = 0.15  # after the begin of a motion
+IN_MOTION_S = 0.15  # after the start of a motion
 REST_S = 0.4  # after the end of a motion; with it the answer is on the way
 ANSWER_S = 2.0
 START_S = 300.0

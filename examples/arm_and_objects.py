@@ -19,7 +19,7 @@ def main() -> None:
         arm.scene.add_box('post', [0.1, 0.1, 1.4], [0.45, 0.0, 0.7]).wait()
         try:
             print(arm.joints(RIGHT).wait(60.0).message)
-        except GoalNotReachedError as error:  # there is no way round, or it may not be searched
+        except GoalNotReachedError as error:  # there is no detour, or it may not be planned
             print(error)
         finally:
             arm.scene.remove('post').wait()

@@ -157,7 +157,7 @@ def begins_on(thing, other, elapsed: float, room: float, start=None):
     """
     Return the state of the motion `other` from which `thing` continues, or None.
 
-    `elapsed` (s) is the time between their begins, by a clock that is exact to `room` (s):
+    `elapsed` (s) is the time between their starts, by a clock that is exact to `room` (s):
     the first point of `thing` has to be a state of `other`, or `other` has to have ended.
     `start` is the start of `other`, if known.  Also returns the distance of the first point.
     """
@@ -181,7 +181,7 @@ def states_at(path: Path3, t: np.ndarray) -> np.ndarray:
     """
     Return q, qd, qdd (N, 3, n) at times t (N); at rest at its last point afterwards.
 
-    Before its begin it is extrapolated backwards with the acceleration of its start: it may
+    Before its start it is extrapolated backwards with the acceleration of its start: it may
     be about to leave another motion.
     """
     k = np.clip(np.searchsorted(path.times, t, side='right') - 1, 0, len(path.times) - 2)

@@ -70,7 +70,7 @@ class PostureEntry:
     Attributes
     ----------
     colour : str
-        'green' (free, and so is the direct motion to it), 'amber' (with a warning: a way round
+        'green' (free, and so is the direct motion to it), 'amber' (with a warning: a detour
         obstacles is needed, or one of those of a preview) or 'red' (it collides).
     message : str
         What speaks for and against it, in one sentence.

@@ -303,7 +303,7 @@ class Arm:
 
     def play(self, path: TaughtPath, speed: float = 1.0) -> GoalHandle:
         """
-        Move to the begin of a path that was taught, and then along it.
+        Move to the start of a path that was taught, and then along it.
 
         Parameters
         ----------

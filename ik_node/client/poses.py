@@ -158,8 +158,8 @@ def _floats(numbers: Any, shape: tuple[int, ...], sentence: str) -> list[float]:
     try:
         array = np.asarray(numbers, dtype=float)
     except (TypeError, ValueError):
-        raise ClientError(f'{shown(numbers)} are no numbers; {sentence or "give " + POSE_FORMS}') \
-            from None
+        raise ClientError(f'{shown(numbers)} must be numbers; '
+                          f'{sentence or "give " + POSE_FORMS}') from None
     if array.shape != shape:
         raise ClientError(f'{shown(numbers)} has the shape {array.shape}; {sentence}')
     return [float(number) for number in array.ravel()]

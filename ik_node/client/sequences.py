@@ -258,7 +258,7 @@ def _primitive(number: int, motion: Motion, base_frame: Frame,
     """Return a control_msgs/MotionPrimitive; raise a GoalError with the number of the motion."""
     from control_msgs.msg import MotionArgument, MotionPrimitive
     if not isinstance(motion, Motion):
-        raise motion_error(number, f'{shown(motion)} is none; make it by ptp, lin or circ')
+        raise motion_error(number, f'{shown(motion)} is not a motion; use ptp(), lin() or circ()')
     message = MotionPrimitive(type=getattr(MotionPrimitive, motion.type.value),
                               blend_radius=_number(number, 'blend_radius', motion.blend_radius))
     require_blend_radius(number, message.blend_radius)

@@ -96,7 +96,7 @@ def certify(model: CollisionModel, begins: np.ndarray, lengths: np.ndarray, c: n
     begins, lengths : (k,) arrays
         Begin and duration of each segment (s).
     c : (6, k, n) array
-        Polynomials of the joints in the time since the begin of the segment, lowest power first,
+        Polynomials of the joints in the time since the start of the segment, lowest power first,
         as :func:`ik_node.motion.interpolation.segments` returns them.
     allowed : (K,) array, optional
         The distance (m) that each pair must keep.  Default: :func:`allowed_distances` at the

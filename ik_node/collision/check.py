@@ -3,7 +3,7 @@
 """
 Compiled check of postures: the distances of all pairs of parts that may meet.
 
-Parts that are far apart are dismissed by the balls round their groups and round themselves; for
+Parts that are far apart are dismissed by the balls around their groups and around themselves; for
 the others the exact distance is computed until it is known whether it is above what is asked.
 """
 
@@ -30,7 +30,7 @@ from ik_node.model.chain import Chain
 
 class Pairs(NamedTuple):
     """
-    What is checked.
+    Collision pairs and their geometry, as arrays for the kernels.
 
     Parts that move together and belong to the links, and the parts of an object, are a group;
     pairs of parts of two groups are a block.
@@ -82,9 +82,9 @@ class CheckWork(NamedTuple):
     placed : (p + 1,) int array
         Number of the posture for which each pose was computed, and the number of the present one.
     centres : (p, 3) array
-        Of the balls round the parts, in the base.
+        Of the balls around the parts, in the base.
     group_centres : (G, 3) array
-        Of the balls round the groups, in the base.
+        Of the balls around the groups, in the base.
     directions : (K, 3) array
         Where the last search of each pair ended.
     gjk : GjkWork
@@ -353,7 +353,7 @@ def bound_of_pair(shapes, a, b, enough, work):
     """
     Return a lower bound of the distance (m) of two parts, after :func:`place_parts`.
 
-    That of the balls round them; if it is not above `enough`, and one is no hull, the distance of
+    That of the balls around them; if it is not above `enough`, and one is no hull, the distance of
     the other's ball from it.
     """
     first, second = shapes.balls[a, 3], shapes.balls[b, 3]

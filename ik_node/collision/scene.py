@@ -321,7 +321,7 @@ class Scene:
             self._changed()
 
     def restore(self, snapshot: SceneSnapshot) -> None:
-        """Have the objects of an earlier snapshot again, in a new one."""
+        """Restore the objects of a snapshot as a new version."""
         for id in [id for id in self._items if id not in snapshot.objects]:
             self._forget(id)
         for item in snapshot.objects.values():

@@ -35,7 +35,7 @@ UNIT_PARAMETER = 'jog.command_in_type'
 
 
 class Device(Protocol):
-    """What is moved by hand."""
+    """An input device."""
 
     @property
     def ended(self) -> bool:
@@ -45,7 +45,7 @@ class Device(Protocol):
         """Take what comes within a time (s)."""
 
     def held(self, now: float) -> Held:
-        """Return what is held at a time (s)."""
+        """Return the input at a time (s)."""
 
     def report(self, sentence: str) -> None:
         """Tell the user."""
@@ -75,7 +75,7 @@ class TerminalKeys:
             self._keyboard.press(key, monotonic())
 
     def held(self, now: float) -> Held:
-        """Return what is held at a time (s)."""
+        """Return the input at a time (s)."""
         held = self._keyboard.held(now)
         line = f'{"tool" if held.in_tool else "base"}, speed {self._keyboard.speed:.2f}'
         if line != self._shown:
@@ -115,7 +115,7 @@ class JoyTopic:
                 rclpy.spin_once(self._node, timeout_sec=left)
 
     def held(self, now: float) -> Held:
-        """Return what is held at a time (s)."""
+        """Return the input at a time (s)."""
         return self._joystick.held(now)
 
     def report(self, sentence: str) -> None:

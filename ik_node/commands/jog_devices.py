@@ -1,6 +1,10 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is held on a keyboard, a gamepad or a SpaceMouse, as a twist from -1 to 1; no ROS."""
+"""
+Keyboard, gamepad and SpaceMouse input as a twist, each component in [-1, 1].
+
+It needs no ROS.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +38,7 @@ STILL_TWIST: Twist = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 @dataclass(frozen=True)
 class Held:
     """
-    What is held now.
+    The current input.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Motion round obstacles.
+Motion around obstacles.
 
 A search finds way points (:mod:`ik_node.collision.path_search`); their corners are rounded as far
 as they stay free, the path is timed within the limits, and the trajectory is proved to be free.
@@ -42,7 +42,7 @@ def plan_detour(model: CollisionModel, start: StartState, goals: np.ndarray,
                 limits: MotionLimits, period: float,
                 goes_on: Callable[[], bool] = lambda: True) -> Trajectory:
     """
-    Plan a motion round obstacles, from rest to rest.
+    Plan a motion around obstacles, from rest to rest.
 
     A moving arm is first brought to rest.
 
@@ -79,7 +79,7 @@ def plan_detour(model: CollisionModel, start: StartState, goals: np.ndarray,
         raise TrajectoryError(f'at the goal, {model.describe(goals[0])}', Reason.COLLISION)
     way = _way_points(model, q_start, free, limits, goes_on)
     if way is None:
-        raise TrajectoryError('no way round was found; go there in several goals, or allow more '
+        raise TrajectoryError('no detour was found; go there in several goals, or allow more '
                               'time for the search (motion.detour_time)', Reason.COLLISION)
     cuts = _free_cuts(model, way)
     for factor in BLEND_FACTORS:
@@ -88,7 +88,7 @@ def plan_detour(model: CollisionModel, start: StartState, goals: np.ndarray,
             trajectory = ramp.followed_by(trajectory)
         try:
             validate(trajectory, limits)
-            require_free(model, trajectory, ' round obstacles')
+            require_free(model, trajectory, ' around obstacles')
             return trajectory
         except TrajectoryError as this:  # blends go beyond the lines by a little
             error = this

@@ -67,7 +67,7 @@ def segments(trajectory: Trajectory) -> tuple[np.ndarray, np.ndarray, np.ndarray
     lengths : (k,) array
         Duration of each segment (s).
     c : (6, k, n) array
-        Coefficients in the time since its begin, lowest power first.
+        Coefficients in the time since its start, lowest power first.
 
     """
     start = trajectory.start
@@ -101,7 +101,7 @@ def sample_segments(trajectory: Trajectory, per_segment: int) -> tuple[np.ndarra
     Parameters
     ----------
     per_segment : int
-        Samples per segment, the first at its begin.
+        Samples per segment, the first at its start.
 
     Returns
     -------

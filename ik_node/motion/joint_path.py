@@ -91,7 +91,7 @@ def plan_joint_path(chain: Chain, start: StartState, way: WayPoints, limits: Mot
     ramp, q_start = None, start.splice.q
     if len(start.times) or not start.splice.rests:
         ramp = plan_stop(chain.joint_names, start, limits, period)
-        require_free(model, ramp, ', before the arm rests at the begin of the path')
+        require_free(model, ramp, ', before the arm rests at the start of the path')
         q_start = ramp.end
     way = way.reached_from(chain, q_start, limits, start_tolerance)
     _require_free_points(way.q, model)
@@ -256,7 +256,7 @@ def _passed(trajectory: Trajectory, coordinates: np.ndarray, marks: np.ndarray,
     Parameters
     ----------
     coordinates : (N, 2) array
-        Path coordinates; in the first column, at the begins of the segments.
+        Path coordinates; in the first column, at the starts of the segments.
     marks : (k,) array
         Path coordinates of q.
 

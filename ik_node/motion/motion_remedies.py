@@ -1,11 +1,13 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What makes a refused path or sequence possible: another pose, another begin, or no line.
+Remedies for a refused path or sequence.
+
+They are another pose, another start posture, or a joint motion instead of a line.
 
 If a pose of it cannot be reached, the remedies of that pose are sought as for a goal of its own
 (:mod:`ik_node.solver.remedy_search`), from where the motion ended.  If all can be reached, but
-not the way between them, other postures of the arm at its begin are tried, and a motion of the
+not the way between them, other postures of the arm at its start are tried, and a motion of the
 joints.  Each remedy is tried by planning the motion with it, or nothing is said.
 """
 
@@ -31,9 +33,9 @@ from ik_node.solver.remedy_search import find_remedies, REMEDIED_REASONS
 from ik_node.solver.solver import Solver
 
 REMEDIED_MOTION_REASONS = (*REMEDIED_REASONS, Reason.PATH_INTERRUPTED)
-START_DECIMALS = 4        # of joint positions at the begin, rad or m
-MAX_TRIED_STARTS = 15     # postures at the begin, the nearest first
-MAX_TURNS_OF_POSTURE = 4  # of each solution for the pose at the begin
+START_DECIMALS = 4        # of joint positions at the start, rad or m
+MAX_TRIED_STARTS = 15     # postures at the start, the nearest first
+MAX_TURNS_OF_POSTURE = 4  # of each solution for the pose at the start
 OTHER_POSTURE = 1e-3      # rad or m, by which a joint differs
 BACK_MARGINS_M = (1e-3, 1e-2)  # of a pose that is moved back to where the motion ended
 SHIFT_DECIMALS = 4
@@ -69,7 +71,7 @@ class OfPose:
 @dataclass(frozen=True, eq=False)
 class OtherStart:
     """
-    Another posture of the arm at the begin of a motion; the arm gets there by the joints.
+    Another posture of the arm at the start of a motion; the arm gets there by the joints.
 
     Attributes
     ----------
@@ -86,7 +88,7 @@ class OtherStart:
     def sentence(self) -> str:
         """Return the remedy in words."""
         values = ', '.join(f'{value:.{START_DECIMALS}f}' for value in self.q)
-        return f'begun at the joint positions [{values}], it can be followed to its end'
+        return f'started from the joint positions [{values}], it can be followed to its end'
 
     @property
     def values(self) -> dict[str, str]:
@@ -258,7 +260,7 @@ class MotionRemedySearch:
     # ---- a way that cannot be followed --------------------------------------
 
     def _other_start(self) -> OtherStart | None:
-        """Return another posture at the begin, from which the whole motion can be planned."""
+        """Return another posture at the start, from which the whole motion can be planned."""
         chain = self._solver.chain
         for q in self._starts():
             if not self._goes_on():
@@ -269,7 +271,7 @@ class MotionRemedySearch:
         return None
 
     def _starts(self) -> list[np.ndarray]:
-        """Return other postures (n,) with the pose of the tip at the begin, the nearest first."""
+        """Return other postures (n,) with the pose of the tip at the start, the nearest first."""
         chain, here = self._solver.chain, self._q
         postures = self._poses.solve_all(forward_kinematics(chain, here), here)
         turns = [np.round(turn, START_DECIMALS) for posture in postures

@@ -113,7 +113,7 @@ def plan_sequence(solver: Solver, start: StartState, motions: Sequence[Sequenced
     Parameters
     ----------
     solver : Solver
-        Its collision model, if it has one, is kept by all motions; there is no way round.
+        Its collision model, if it has one, is kept by all motions; there is no detour.
     period : float
         Largest time between points, s.
 

@@ -12,7 +12,7 @@ Way points and recorded motions of joints, and their YAML files.
       - {name: above, positions: [0.0, 0.3, -0.4]}
       - {name: below, positions: [0.0, 0.5, -0.3]}
 
-The points of a recorded motion have a ``time`` each, s since its begin, and no name.
+The points of a recorded motion have a ``time`` each, s since its start, and no name.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class TipWay:
         self.lengths = np.append(0.0, np.cumsum(steps))
 
     def left(self, elapsed: float) -> tuple[float, float]:
-        """Return the time (s) and the way (m) to the end, `elapsed` s after the begin."""
+        """Return the time (s) and the way (m) to the end, `elapsed` s after the start."""
         return (max(float(self.times[-1]) - max(elapsed, 0.0), 0.0),
                 float(self.lengths[-1] - np.interp(elapsed, self.times, self.lengths)))
 

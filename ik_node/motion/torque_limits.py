@@ -20,13 +20,13 @@ from ik_node.motion.sampling import states_at
 from ik_node.motion.trajectory import Trajectory
 from ik_node.text import quote, shown
 
-TORQUE_PERIOD_S = 5e-3       # between the instants of a motion whose torques are computed
-MAX_TORQUE_SAMPLES = 20_000  # of one motion; in a longer one they are further apart
-MAX_TORQUE_TRIES = 4         # motions planned for one, each slower than the one before
-USED_EFFORT_SHARE = 0.99     # of the limit, for which a slower motion is planned
+TORQUE_PERIOD_S = 5e-3       # between torque samples
+MAX_TORQUE_SAMPLES = 20_000  # per motion; longer motions are sampled more coarsely
+MAX_TORQUE_TRIES = 4         # plans per motion, each slower than the one before
+USED_EFFORT_SHARE = 0.99     # of the effort limit, when a slower motion is planned
 MAX_GRAVITY = 1_000.0        # m/s^2
-USED_ROOM_SHARE = 0.5        # of what holding leaves, if that is less than is kept free
-LEAST_TIME_SHARE = 0.05      # of the speed of a motion; it is not made slower than this
+USED_ROOM_SHARE = 0.5        # of the torque left by holding, if that is less than the margin
+LEAST_SPEED_SCALE = 0.05     # lowest speed scale tried
 
 Planned = TypeVar('Planned')
 
@@ -146,7 +146,7 @@ class TorqueLimits:
         ------
         TrajectoryError
             TOO_HEAVY: with the joint, if not even the postures can be held, or no motion at
-            LEAST_TIME_SHARE of the speed or more keeps the limits.
+            LEAST_SPEED_SCALE of the speed or more keeps the limits.
 
         """
         share = 1.0
@@ -156,19 +156,19 @@ class TorqueLimits:
             if further >= 1.0:
                 return planned, share
             share *= further
-            if share < LEAST_TIME_SHARE:
+            if share < LEAST_SPEED_SCALE:
                 break
         raise TrajectoryError(
             f'joint {quote(self.chain.joint_names[k])} could not move {self.load} within its '
             f'{self._amount(k, self.effort[k])}, not even at '
-            f'{100.0 * max(share, LEAST_TIME_SHARE):.3g} % of the speed; choose another way, or a '
-            'lighter load', Reason.TOO_HEAVY)
+            f'{100.0 * max(share, LEAST_SPEED_SCALE):.3g} % of the speed; choose another '
+            'path, or a lighter load', Reason.TOO_HEAVY)
 
     def _time_share(self, trajectory: Trajectory) -> tuple[float, int]:
         """
         Return at which share of its speed a motion keeps the limits, and the joint that says so.
 
-        At the share s of the speed, what a torque has beyond that of holding is s^2 of it.
+        Scaling the speed by s scales the dynamic torque (total minus holding torque) by s^2.
         """
         count = min(2 + int(trajectory.duration / TORQUE_PERIOD_S), MAX_TORQUE_SAMPLES)
         times = np.linspace(0.0, trajectory.duration, count)
@@ -180,7 +180,7 @@ class TorqueLimits:
             raise TrajectoryError(
                 f'joint {quote(self.chain.joint_names[k])} would need '
                 f'{self._amount(k, abs(holding[row, k]))} of {self._amount(k, self.effort[k])} to '
-                f'hold {self.load}, {times[row]:.2f} s after the begin of the motion of '
+                f'hold {self.load}, {times[row]:.2f} s after the start of the motion of '
                 f'{trajectory.duration:.2f} s', Reason.TOO_HEAVY)
         moving = self.dynamics.torques(*states.transpose(1, 0, 2)) - holding
         excess = np.abs(holding + moving) - self.effort

@@ -30,7 +30,7 @@ class WayPoints:
     q : (m, n) array
         Rad or m.
     times : (m,) array or None
-        When to pass them, s since the begin of the motion, increasing; None = as soon as the
+        When to pass them, s since the start of the motion, increasing; None = as soon as the
         limits allow.  If the first is 0, the arm has to be there.
 
     """

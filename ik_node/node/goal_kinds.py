@@ -157,11 +157,11 @@ class GoalStarter:
                 return ArcPoses(*poses)
             if len(poses) != 2:
                 raise GoalError(f'the arc has {len(poses)} poses; it needs one on the way and '
-                                'its end, before them its begin if it is not where the tip is',
+                                'its end, before them its start if it is not where the tip is',
                                 Reason.PATH_INVALID)
             if not start.rests:
                 raise GoalError('the arm moves, so it is not known where the arc would begin; '
-                                'send its begin, too, or wait', Reason.PATH_INVALID)
+                                'send its start, too, or wait', Reason.PATH_INVALID)
             return ArcPoses(forward_kinematics(robot.chain, start.q), *poses)
 
         self._motion.along(task, arc)

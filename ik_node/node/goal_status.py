@@ -88,7 +88,7 @@ class GoalTask:
     limits : MotionLimits or None
         Limits to plan with; None: those that the parameters set.
     detour_time : float or None
-        Processor time (s) for the search of a way round; None: as the parameters set it.
+        Processor time (s) for the search for a detour; None: as the parameters set it.
     sent : Trajectory or None
         The last trajectory that was sent for it.
     speed : float

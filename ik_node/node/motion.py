@@ -142,7 +142,7 @@ class Motion:
 
     def _detour_plan(self, task: GoalTask) -> Plan | None:
         """
-        Return the planner of a motion round obstacles, to any posture that serves the goal.
+        Return the planner of a motion around obstacles, to any posture that serves the goal.
 
         None if the settings want none.
         """
@@ -296,7 +296,7 @@ class Motion:
         """
         Return the motion to ``task.q_goal``, without sending it.
 
-        It is there at once, or planned round obstacles in another thread until the task ends.
+        It is there at once, or planned around obstacles in another thread until the task ends.
 
         Parameters
         ----------
@@ -811,7 +811,7 @@ class Motion:
         self._goals.end(task, GoalState.STOPPED, Reason.STOPPED, f'{sentence}; {done}')
 
     def stop_if_possible(self, sentence: str) -> None:
-        """Stop for somebody who gets no answer; log why not, if it cannot be done."""
+        """Stop on behalf of a caller that gets no response; log an error if it fails."""
         try:
             self.stop(Reason.STOPPED, sentence)
         except IkNodeError as error:

@@ -43,7 +43,7 @@ class WantedMotion(NamedTuple):
     limits : MotionLimits
         To plan with.
     detour_time : float
-        Processor time (s) for the search of a way round.
+        Processor time (s) for the search for a detour.
     straight : bool
         Whether the tip goes along a straight line to a pose.
     through : (3,) array or None

@@ -31,7 +31,7 @@ class Kernels(Enum):
     PATHS = 'paths'
     STREAMS = 'streams'
     FREE_AXES = 'goals with free axes'
-    DETOURS = 'ways round obstacles'
+    DETOURS = 'detours'
     CLEARANCES = 'the clearances'
     POSTURES = 'lists of postures'
 
@@ -113,4 +113,4 @@ class Preparation:
                     self._logger.error(traceback.format_exc())
                 self._ready.add(kernels)
         gc.freeze()  # so that later collections skip the compiler
-        self._logger.info('all else is ready, too')
+        self._logger.info('all kernels are compiled')

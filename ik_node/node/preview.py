@@ -52,7 +52,7 @@ class Asked(NamedTuple):
 
 
 class Search(NamedTuple):
-    """A way round obstacles that is being planned for a preview."""
+    """A detour around obstacles that is being planned for a preview."""
 
     stamp: str
     task: GoalTask
@@ -173,7 +173,7 @@ class Preview:
         """
         Plan the motion to the latest preview, display it, and return a description.
 
-        If a way round obstacles has to be searched, that is told on ``~/preview`` later.
+        If a detour around obstacles has to be searched for, that is told on ``~/preview`` later.
         """
         _, stamp, kind, goal = self.asked()
         self._end_search()
@@ -193,7 +193,7 @@ class Preview:
             return self._show_plan(task, planning.result(), robot)
         self._search = Search(stamp, task, robot, planning)
         planning.add_done_callback(lambda _: self._bell.trigger())
-        return ('the direct motion would collide; a way round is searched, and '
+        return ('the direct motion would collide; a detour is planned, and '
                 f'{self._node.resolve_topic_name("~/preview")} tells what came of it')
 
     def _show_plan(self, task: GoalTask, trajectory: Trajectory, robot: Robot) -> str:
@@ -201,11 +201,11 @@ class Preview:
         scene = under_way(task, task.goal, trajectory, robot)
         self._display.preview(scene, robot)
         length = np.linalg.norm(np.diff(scene.path, axis=0), axis=1).sum()
-        way = ', round obstacles' if 'detour' in task.values else ''
+        way = ', around obstacles' if 'detour' in task.values else ''
         part = '' if task.interruption is None else f'; as far as it can: {task.interruption}'
         return f'{trajectory.duration:.2f} s, {length:.3f} m of the tip{way}{part}'
 
-    # ---- ways round obstacles -----------------------------------------------
+    # ---- detours around obstacles -----------------------------------------------
 
     def _end_search(self) -> None:
         """End the search for the plan that was asked for last; a newer one takes its place."""

@@ -116,7 +116,7 @@ class Settings:
     straight : bool
         Whether ~/goal_pose is reached along a straight line.
     detour_time : float
-        Processor time (s) for the search of a way round obstacles; 0 = none is searched.
+        Processor time (s) for the search for a detour around obstacles; 0 = none is planned.
     stream_rate : float
         Hz.
     stream_stamped : bool

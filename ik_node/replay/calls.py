@@ -51,7 +51,7 @@ from ik_node.solver.remedy_search import find_remedies
 from ik_node.solver.result import Result
 from ik_node.solver.solver import Solver
 
-ARC_NAMES = 'the begin of the arc', 'the pose on the way', 'the end of the arc'
+ARC_NAMES = 'the start of the arc', 'the pose on the way', 'the end of the arc'
 MIN_REST_OF_MOTION_S = 0.02  # with less left, the motion ends rather than pauses
 
 
@@ -192,7 +192,7 @@ class DirectCall:
 @dataclass(frozen=True, eq=False)
 class DetourCall:
     """
-    A motion round obstacles, to any posture that serves the goal.
+    A motion around obstacles, to any posture that serves the goal.
 
     Attributes
     ----------

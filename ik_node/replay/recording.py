@@ -330,7 +330,7 @@ def _recording(entry: Entry) -> Recording:
         each['outcome'].keys()
         call = read_call(each, solver.chain)
         if isinstance(call, DetourCall) and solver.collisions is None:
-            raise ParameterError(f'{each.where} looks for a way round without a collision model')
+            raise ParameterError(f'{each.where} looks for a detour without a collision model')
         if isinstance(call, RemedyCall) and call.status is Reason.COLLISION \
                 and solver.collisions is None:
             raise ParameterError(f'{each.where} is about a collision without a collision model')

@@ -348,7 +348,7 @@ def trajectory_message(trajectory: Trajectory, stamp: int | None = None) -> Join
 
 def held_end(trajectory: Trajectory, stamp: int | None) -> int | None:
     """
-    Return until when (ns from its begin) a message holds the end of a trajectory, or None.
+    Return until when (ns from its start) a message holds the end of a trajectory, or None.
 
     A stamped one that is shorter than HELD_END_S holds its end for so long: controllers refuse
     what has ended on arrival.

@@ -194,8 +194,8 @@ IK_NODE = (
         'move the tip along a straight line to ~/goal_pose, instead of the fastest joint motion',
         fills='straight'),
     Row('motion.detour_time', 5.0,
-        'processor time for the search of a way round what the direct motion would hit, s; 0 = '
-        'refuse the goal instead', 0.0, 600.0, fills='detour_time'),
+        'CPU time limit for planning around obstacles, s; 0 = refuse the goal', 0.0, 600.0,
+        fills='detour_time'),
     Row('motion.torque_limits', False,
         'keep the torques of motions within the effort limits of the URDF without a tool.mass, '
         'too; not during a motion', fills='torques.always'),
@@ -402,14 +402,14 @@ HANDHELD_NODE = (
         'address with its token can move the arm', live=False),
     Row('port', 8090, 'port of the page', 1, 65535, live=False),
     Row('tls', False,
-        'serve over TLS, without which browsers on other machines tell no pose of a device; the '
+        'serve over TLS; without TLS, browsers on other machines do not provide device poses; the '
         "certificate is made by openssl, and kept in the user's cache folder", live=False),
     Row('certificate', '',
         'PEM file of a certificate for TLS, in place of the one that is made', live=False),
     Row('key', '', 'PEM file of its private key', live=False),
     Row('sample_timeout', 0.2,
-        'time for which no pose of the hand came, or by which one was late, after which the '
-        'button has to be pressed again, s', 0.05, 2.0, live=False),
+        'hand-pose timeout, s; after a longer gap or delay the button must be pressed again',
+        0.05, 2.0, live=False),
 )
 
 INTERACTIVE_GOAL = (

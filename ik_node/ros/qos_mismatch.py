@@ -40,7 +40,7 @@ class QosLog:
     def create_subscription(self, *args: Any,
                             event_callbacks: SubscriptionEventCallbacks | None = None,
                             **others: Any) -> Subscription:
-        """As that of rclpy."""
+        """As rclpy.Node, with our QoS event callbacks."""
         events = event_callbacks or SubscriptionEventCallbacks()
         events.use_default_callbacks = False
         events.incompatible_qos = self._teller(lambda: made)
@@ -49,7 +49,7 @@ class QosLog:
 
     def create_publisher(self, *args: Any, event_callbacks: PublisherEventCallbacks | None = None,
                          **others: Any) -> Publisher:
-        """As that of rclpy."""
+        """As rclpy.Node, with our QoS event callbacks."""
         events = event_callbacks or PublisherEventCallbacks()
         events.use_default_callbacks = False
         events.incompatible_qos = self._teller(lambda: made)

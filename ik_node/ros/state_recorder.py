@@ -84,7 +84,7 @@ class StateRecorder:
 
     def path(self, tolerance: float) -> tuple[TaughtPath, float]:
         """
-        Return the motion since the begin, and the longest time without a joint state, s.
+        Return the motion since the start, and the longest time without a joint state, s.
 
         Parameters
         ----------

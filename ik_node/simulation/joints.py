@@ -97,7 +97,7 @@ def _response(e: np.ndarray, e_rate: np.ndarray, slope: np.ndarray, how: Followi
     """
     Return position and rate relative to a target that moves at `slope`, after `dt`.
 
-    `e` and `e_rate` are the values at its begin.  Closed forms of
+    `e` and `e_rate` are the values at its start.  Closed forms of
     ``lag e' + e = -lag slope`` and ``e'' + 2 w e' + w^2 e = -2 w slope``, w = 2 / lag.
     """
     if how.lag == 0.0:

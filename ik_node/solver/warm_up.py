@@ -49,7 +49,7 @@ def warm_up() -> None:
 
 @lru_cache(maxsize=None)
 def warm_up_bias() -> None:
-    """Do the same for the null-space bias, which needs an arm that the goal leaves free."""
+    """Load or compile the null-space bias (redundant arms, and goals with free axes)."""
     table, joints, postures, settings, packed = _blank_arrays(1)
     _forget_stale(bias_rows)
     with compilation_told():
@@ -58,7 +58,7 @@ def warm_up_bias() -> None:
 
 @lru_cache(maxsize=None)
 def warm_up_closed_form(searched: bool) -> None:
-    """Do the same for the closed form, which some arms have, or for the one of offset wrists."""
+    """Load or compile a closed form: of spherical or, if searched, of offset wrists."""
     rows = searched_rows if searched else branch_rows
     _forget_stale(rows)
     with compilation_told():
@@ -68,7 +68,7 @@ def warm_up_closed_form(searched: bool) -> None:
 
 @lru_cache(maxsize=None)
 def warm_up_nearest() -> None:
-    """Do the same for the nearest posture of redundant arms."""
+    """Load or compile the search for the nearest posture (redundant arms)."""
     table, joints, _, settings, packed = _blank_arrays(1)
     _forget_stale(nearest_row)
     with compilation_told():
@@ -77,7 +77,7 @@ def warm_up_nearest() -> None:
 
 @lru_cache(maxsize=None)
 def warm_up_self_motion() -> None:
-    """Do the same for what is walked along if redundant arms have to avoid collisions."""
+    """Load or compile the self-motion kernels (redundant arms with collision checking)."""
     table, _, _, _, _ = _blank_arrays(1)
     _forget_stale(self_motions, add_distinct)
     none = np.zeros((0, 1))

@@ -123,7 +123,7 @@ def multipliers(problem: Problem, point: Point) -> np.ndarray:
 
 
 def _beyond(problem: Problem, point: Point) -> np.ndarray:
-    """Return how far (n,) each joint is beyond its limits, without what is rounding."""
+    """Return how far (n,) each joint is beyond its limits, ignoring rounding errors."""
     over = np.abs(point.x - problem.inside(point.x))
     return np.where(over > LIMIT_SLACK, over, 0.0)
 

@@ -133,7 +133,7 @@ def test_a_start_that_is_too_near_may_move_out_and_not_in():
 
 
 def test_several_segments_are_one_trajectory():
-    """The time is that since the begin of all."""
+    """The time is that since the start of all."""
     name = 'six_axis_arm'
     rng = np.random.default_rng(7)
     model, _ = among_boxes(name, 0)

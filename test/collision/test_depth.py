@@ -41,7 +41,7 @@ def overlapping(first, second, rng):
 
 
 def cores_overlap(shapes, T):
-    """Return whether the parts overlap also without the margins round them."""
+    """Return whether the parts overlap also without the margins around them."""
     work = gjk_work()
     work.R[:], work.p[:] = T[:3, :3].ravel(), T[:3, 3]
     return distance_of(shapes, work)[1] <= -shapes.sizes[:, 3].sum()

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Motions round obstacles keep the limits and the margin, judged by code that shares none."""
+"""Motions around obstacles keep the limits and the margin, judged by code that shares none."""
 
 from functools import cache
 
@@ -29,7 +29,7 @@ RIGHT = np.array([-0.9, 0.6, 0.4, 0.0, 0.6, 0.0])
 
 
 def surroundings():
-    """Return a post before the arm, and boxes round it."""
+    """Return a post before the arm, and boxes around it."""
     scene = Scene(CHAIN.base_link, robots.tree(NAME).links)
     rng = np.random.default_rng(0)
     T = np.eye(4)
@@ -128,7 +128,7 @@ def test_goals_that_cannot_be(monkeypatch):
         plan_detour(model(), rest(LEFT), inside[None], limits(), PERIOD_S)
     assert caught.value.reason is Reason.COLLISION
     monkeypatch.setattr(path_search, 'BLOCK_ITERATIONS', 1)
-    with pytest.raises(TrajectoryError, match='no way round was found') as caught:
+    with pytest.raises(TrajectoryError, match='no detour was found') as caught:
         plan_detour(model(), rest(LEFT), RIGHT[None], limits(), PERIOD_S, lambda: False)
     assert caught.value.reason is Reason.COLLISION
 

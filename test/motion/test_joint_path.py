@@ -137,7 +137,7 @@ def test_any_times(name, count, step, seed, rates):
 
 
 def test_the_pace_is_kept_where_the_limits_allow_it():
-    """A slow motion has its times, but for its begin; so does a pause in it."""
+    """A slow motion has its times, but for its start; so does a pause in it."""
     points = np.vstack([swing(CHAIN, 8), swing(CHAIN, 8)[-1:], [Q]])
     times = np.concatenate([2.0 * np.arange(8), [18.0, 24.0]])
     plan = planned(points, times, start=points[0])

@@ -242,7 +242,7 @@ def test_one_pose_of_a_path():
 
 
 @pytest.mark.parametrize('far, name', [
-    (0, 'the begin of the arc'), (1, 'the pose on the way'), (2, 'the end of the arc')])
+    (0, 'the start of the arc'), (1, 'the pose on the way'), (2, 'the end of the arc')])
 def test_arcs(far, name):
     """Its begin, its end or the pose between them is named."""
     T = tip(NAME, Q)
@@ -271,7 +271,7 @@ def test_a_way_that_is_blocked_by_a_limit():
     assert isinstance(start, OtherStart) and isinstance(direct, JointMotion)
     assert start.values['remedy_start_joints'].split() == list(chain.joint_names)
     values = start.values['remedy_start'].replace(' ', ', ')
-    assert f'begun at the joint positions [{values}]' in start.sentence
+    assert f'started from the joint positions [{values}]' in start.sentence
     assert direct.values == {'remedy_way': 'joints'}
     for remedy in (start, direct):
         assert_helps(NAME, call, remedy)

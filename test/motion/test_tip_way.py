@@ -41,7 +41,7 @@ def between(trajectory):
 
 
 def test_time_and_way_that_are_left(trajectory):
-    """Within a percent of the way; all of it before the begin, nothing after the end."""
+    """Within a percent of the way; all of it before the start, nothing after the end."""
     way = TipWay(ARM, trajectory)
     times, q = between(trajectory)
     tips = np.array([tip_position(each) for each in q])

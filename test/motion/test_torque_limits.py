@@ -116,7 +116,7 @@ def test_a_load_that_cannot_be_held():
     assert caught.value.reason is Reason.TOO_HEAVY
     words = re.fullmatch(
         r"joint '(joint_\d)' would need ([\d.]+) N m of ([\d.]+) N m to hold the tool of 60 kg, "
-        r'([\d.]+) s after the begin of the motion of [\d.]+ s', str(caught.value))
+        r'([\d.]+) s after the start of the motion of [\d.]+ s', str(caught.value))
     assert words, caught.value
     k = CHAIN.joint_names.index(words[1])
     assert float(words[3]) == effort_limits(CHAIN, TREE)[k] < float(words[2])

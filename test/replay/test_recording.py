@@ -244,7 +244,7 @@ def test_a_search_that_was_ended_ends_again(tmp_path):
         return len(asked) <= 3
 
     call = DetourCall(at(LEFT), RIGHT, None, limits(solver.chain), PERIOD_S, Rounds(goes_on))
-    assert attempted(call, solver, log) is None and 'no way round' in log[0].outcome.message
+    assert attempted(call, solver, log) is None and 'no detour' in log[0].outcome.message
     assert call.rounds.ended and call.rounds.count == 3
     again = load(written(tmp_path / 'goal.json.gz', log)).calls[0]
     assert again.differences() == []

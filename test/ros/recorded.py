@@ -13,8 +13,8 @@ import numpy as np
 import yaml
 
 ARM = Path(__file__).parents[2] / 'urdf/six_axis_arm.urdf'
-CLOCK_ROOM = 0.2  # s; on a busy machine so much lies between planning, sending and the begin
-BEGIN_ROOM = 0.02  # s, of a busy machine, from sending to the begin
+CLOCK_ROOM = 0.2  # s; on a busy machine so much lies between planning, sending and the start
+BEGIN_ROOM = 0.02  # s, of a busy machine, from sending to the start
 JOINS = 1.5e-4   # s after time 0 is the first point of a motion that is joined by its stamp
 NOISE_SPEED = 0.08  # rad/s, of an arm at rest: four standard deviations of the noisiest test
 EARLIER = 4      # motions before the last, on which the arm still is if that came too late

@@ -136,7 +136,8 @@ def test_joints_and_limits():
 @pytest.mark.parametrize('motions, words', [
     ((), 'the sequence has 0 motions; 1 to 255 are taken'),
     ([lin(np.eye(4))] * (MAX_MOTIONS + 1), 'has 256 motions'),
-    ([lin(np.eye(4)), np.eye(4)], r'motion 2: .* is none; make it by ptp, lin or circ'),
+    ([lin(np.eye(4)), np.eye(4)],
+     r'motion 2: .* is not a motion; use ptp\(\), lin\(\) or circ\(\)'),
     ([lin(np.eye(4), blend_radius=-1.0)], 'motion 1: blend_radius is -1; it must be a length'),
     ([lin(np.eye(4), blend_radius=inf)], 'blend_radius is inf'),
     ([lin(np.eye(4), blend_radius='far')], "blend_radius is 'far'; give a number"),

@@ -166,7 +166,7 @@ def planning(tmp_path, probe):
         with run_system(tmp_path, probe, {**CHECKED, 'collision.scene_file': scene,
                                           'motion.detour_time': 60.0},
                         {'initial_positions': LEFT}):
-            probe.wait(lambda: 'all else is ready' in probe.node.output, 60.0)
+            probe.wait(lambda: 'all kernels are compiled' in probe.node.output, 60.0)
             previews, answers = probe.publisher(PoseStamped, 'preview_pose'), []
             probe.create_subscription(
                 DiagnosticStatus, '/ik_node/preview',
@@ -184,7 +184,7 @@ def planning(tmp_path, probe):
             def plan():
                 response = probe.call(client)
                 assert response.success
-                assert 'a way round is searched' in response.message
+                assert 'a detour is planned' in response.message
 
             yield preview, plan, answers
             assert not probe.trajectories
@@ -200,12 +200,12 @@ def test_a_way_round_is_planned(probe, planning):
         probe.wait(lambda: len(answers) == 2, 60.0, 'the plan')
         first, found = answers
         assert found['stamp'] == first['stamp'] and found['colour'] != 'red'
-        assert found['said'].endswith('m of the tip, round obstacles')
+        assert found['said'].endswith('m of the tip, around obstacles')
         T = tip([float(value) for value in found['q'].split()])
         assert np.abs(T.translation - tip(RIGHT).translation).max() < 1e-4
 
 
-@pytest.mark.fault('goals', 'another preview, or another plan, while a way round is searched',
+@pytest.mark.fault('goals', 'another preview, or another plan, while a detour is planned',
                    'the older search ends; only the newest is told of')
 def test_a_plan_that_is_superseded(probe, planning):
     """It is not told of any more, and takes no processor time."""
@@ -231,7 +231,7 @@ def test_a_plan_to_which_there_is_no_way(probe, planning):
         plan()
         probe.wait(lambda: len(answers) == 2, what='the end of the search')
         assert answers[1]['colour'] == 'red' and answers[1]['reason'] == 'COLLISION'
-        assert 'no way round was found' in answers[1]['said']
+        assert 'no detour was found' in answers[1]['said']
 
 
 def threads(pid):
@@ -264,7 +264,7 @@ def test_a_search_in_vain(tmp_path, probe):
         assert probe.set_parameters('/ik_node', {'motion.detour_time': 0.5}).successful
         answer = probe.final(probe.send_joints(RIGHT))
         assert answer['reason'] == 'COLLISION'
-        assert 'no way round was found' in answer['message'] and "'front'" in answer['message']
+        assert 'no detour was found' in answer['message'] and "'front'" in answer['message']
         assert not probe.trajectories
 
 

@@ -424,7 +424,7 @@ def test_a_refused_way_has_another_begin(system):
     end = begin.translation + [0.0, 0.25, 0.0]
     answer = along(system, end, R=begin.rotation)
     assert answer['state'] == 'rejected' and 'joint_3' in answer['message']
-    assert '; begun at the joint positions [' in answer['message']
+    assert '; started from the joint positions [' in answer['message']
     assert answer['remedy_way'] == 'joints'
     assert answer['remedy_start_joints'].split() == [f'joint_{k}' for k in range(1, 7)]
     start = np.array(answer['remedy_start'].split(), dtype=float)

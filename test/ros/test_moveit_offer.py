@@ -43,7 +43,7 @@ def test_what_the_kinematics_plugin_asks(tmp_path, probe):
     with process('sim_controller', tmp_path, {'urdf_file': ARM, 'initial_positions': READY}), \
             process('ik_node', tmp_path, {'urdf_file': ARM, 'moveit.services': 'true'}, remap={
                 '__ns': '/kinematics', 'joint_states': '/joint_states'}) as node:
-        probe.wait(lambda: 'all else is ready' in node.output, COLD_START)
+        probe.wait(lambda: 'all kernels are compiled' in node.output, COLD_START)
         assert not probe.count_services('/compute_ik')  # which may be another's
         client = probe.create_client(srv.GetPositionIK, '/kinematics/compute_ik')
         whole = state(READY)

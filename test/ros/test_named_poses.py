@@ -87,7 +87,7 @@ class Poses:
 
 @pytest.fixture(scope='module')
 def files(tmp_path_factory):
-    """Return the SRDF and the file of named poses, at the begin."""
+    """Return the SRDF and the file of named poses, at the start."""
     folder = tmp_path_factory.mktemp('named')
     (folder / 'arm.srdf').write_text(SRDF)
     (folder / 'poses.yaml').write_text(yaml.safe_dump({'named_poses': FILE}))

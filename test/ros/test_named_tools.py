@@ -67,7 +67,7 @@ def files(tmp_path_factory):
 
 @pytest.fixture(scope='module')
 def limits(files):
-    """Give the node of the module both files; it searches no ways round."""
+    """Give the node of the module both files; it plans no detours."""
     return {**FAST, 'tools_file': files[0], 'collision.scene_file': files[1],
             'motion.detour_time': '0.0'}
 
@@ -266,7 +266,7 @@ def test_torques_of_a_heavy_tool(system):
     assert "to hold the tool 'anvil' of 70 kg" in answer['message'], answer
     system.change('/ik_node', motion__straight=True)
     assert ahead(system, -0.05)['reason'] == 'TOO_HEAVY'
-    # Nor is there a way round for a load that the direct motion would lead into the ball.
+    # Nor is there a detour for a load that the direct motion would lead into the ball.
     system.change('/ik_node', tool__name='pike', motion__straight=False, motion__detour_time=10.0)
     answer = system.final(system.send_joints([-AWAY[0], *AWAY[1:]]))
     assert answer['reason'] == 'TOO_HEAVY' and "'ball'" in answer['message'], answer

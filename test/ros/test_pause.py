@@ -91,7 +91,7 @@ def test_a_joint_goal(system):
 
 
 def test_a_line_goes_on_where_it_was(system):
-    """The tip stays on the line, and does not go back to its begin."""
+    """The tip stays on the line, and does not go back to its start."""
     system.change('/ik_node', motion__tool_speed=0.1)
     begin = tip(READY)
     end = begin.translation + [0.0, 0.15, -0.1]

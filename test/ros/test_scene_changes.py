@@ -33,7 +33,8 @@ def test_a_goal_waits_for_what_came_before_it(probe, monkeypatch):
 def test_braking_is_tried_until_it_is_possible(probe):
     """A node that was late has to take the joint states first."""
     active, possible = object(), [False, False, True]
-    motion = SimpleNamespace(motion_to_recheck=active, brake_before=lambda _contact: possible.pop(0))
+    motion = SimpleNamespace(motion_to_recheck=active,
+                             brake_before=lambda _contact: possible.pop(0))
     changes = SceneChanges(probe, SimpleNamespace(robot=None), None, SimpleNamespace(), motion,
                            None, None)
     changes._meets = active, None

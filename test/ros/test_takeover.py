@@ -63,7 +63,7 @@ class Commanded(NamedTuple):
     overdue : float
         How late (s) the rig itself was at most.
     behind : float
-        How long (s) after its begin a trajectory arrived at most.
+        How long (s) after its start a trajectory arrived at most.
     stalled : float
         How long (s) the rig was without the processor at most, as the node may have been.
 

@@ -48,7 +48,7 @@ class CollisionGuard:
     ----------
     model : CollisionModel
     q : (n,) array
-        Where the arm is at the begin: pairs that are nearer there than the margin may stay so,
+        Where the arm is at the start: pairs that are nearer there than the margin may stay so,
         but once they are farther apart they have to remain so.
 
     """

@@ -44,7 +44,7 @@ class Segment:
     limits : LimitRows
         Limits of that cycle.
     state : (3, n) array
-        State at its begin.
+        State at its start.
     plan : CyclePlan
 
     """

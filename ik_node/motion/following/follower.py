@@ -88,7 +88,7 @@ class Follower:
     Turns a stream of poses, or of jog commands, into motion of the arm; call :meth:`begin` first.
 
     The commanded state keeps the limits of position, velocity, acceleration and jerk at
-    every instant.  Limits that the state at the begin exceeds are not exceeded further.
+    every instant.  Limits that the state at the start exceeds are not exceeded further.
 
     All times are seconds on the receiver's monotonic clock.
 

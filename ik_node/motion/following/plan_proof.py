@@ -43,7 +43,7 @@ class PlanProof(NamedTuple):
     c : (6, 4 n, n) array
         Their polynomials, as :func:`ik_node.collision.certificate.certify` takes them.
     moved, deviation : (n,) arrays
-        How far each joint goes from the begin of the motion, and from another posture.
+        How far each joint goes from the start of the motion, and from another posture.
     stack, rows : (MAX_INTERVALS, 3), (3, n) arrays
         Workspace of :func:`ik_node.collision.certificate.first_contact`.
 
@@ -145,7 +145,7 @@ def look_at(check, block, least, work):
 
 @inner
 def write_reach(limits, state, plan, moved):
-    """Write how far each joint goes from its position at the begin of a motion, at most, (n,)."""
+    """Write how far each joint goes from its position at the start of a motion, at most, (n,)."""
     for k in range(state.shape[1]):
         t, bounds = plan.jerk_time[k], bounds_of(limits, k)
         begin = state[0, k], state[1, k], state[2, k]

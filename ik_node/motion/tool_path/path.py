@@ -95,7 +95,7 @@ class ToolPath:
             k = int(angles.argmax())
             raise PathError(f'the orientation turns by {angles[k]:.4f} rad, half a turn, from '
                             f'{names[kept[k]]} to {names[kept[k + 1]]} of the path, which could '
-                            'go either way round; give a pose between them')
+                            'turn either way; give a pose between them')
         straight = _without_straight(rows, kept, table)
         if len(straight) < len(kept):
             table, _ = _segments(rows[straight])
@@ -131,7 +131,7 @@ class ToolPath:
                   for R in (rows[0, :9].reshape(3, 3), rows[2, :9].reshape(3, 3)))
         if max(np.linalg.norm(v0), np.linalg.norm(v2)) > MAX_ROTATION_RAD:
             raise PathError('the orientation turns by half a turn from one pose of the arc to '
-                            'the next, which could go either way round; give nearer ones')
+                            'the next, which could turn either way; give nearer ones')
         n = normal / np.linalg.norm(normal)
         # The circumcentre (from p0), with a = p1 - p0 and b = p2 - p0.
         a, b = p1 - p0, p2 - p0
@@ -227,7 +227,7 @@ class ToolPath:
 
     @property
     def stops(self) -> np.ndarray:
-        """Return the path coordinates at which the tip rests, with the begin and the end."""
+        """Return the path coordinates at which the tip rests, with the start and the end."""
         inside = self.table[1:, SEG_BEGIN][self.table[1:, SEG_CUT_BEFORE] == 0.0]
         return np.concatenate([[0.0], inside, [self.length]])
 
@@ -245,7 +245,7 @@ class ToolPath:
         return T
 
     def sampled(self, count: int) -> np.ndarray:
-        """Return `count` poses (count, 4, 4), evenly spaced from the begin to the end."""
+        """Return `count` poses (count, 4, 4), evenly spaced from the start to the end."""
         if count < 2:
             raise ParameterError(f'{count} poses make no path; ask for two at least')
         return self.poses(np.linspace(0.0, self.length, count))

@@ -105,7 +105,7 @@ def plan_path(solver: Solver, start: StartState, path: ToolPath | Sequence[np.nd
         Where the arm is and how it moves.
     path : ToolPath or sequence of (4, 4) arrays
         Poses ``T_base_tip`` are connected by lines.  If the path does not begin at the pose of
-        the tip, a line to its begin is added.
+        the tip, a line to its start is added.
     limits : MotionLimits
 
     Returns
@@ -148,7 +148,7 @@ def plan_path(solver: Solver, start: StartState, path: ToolPath | Sequence[np.nd
         if certify(solver.collisions, *segments(planned.trajectory)) is not None:
             raise error
     if ramp is not None:
-        require_free(solver.collisions, ramp, ', before the arm rests at the begin of the path')
+        require_free(solver.collisions, ramp, ', before the arm rests at the start of the path')
         planned = replace(planned, trajectory=ramp.followed_by(planned.trajectory))
     return planned
 

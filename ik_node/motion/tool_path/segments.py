@@ -34,7 +34,7 @@ SEG_ROTATION = 13      # v0, v1, v2
 SEG_ORIENTATION = 22   # R0, row-major
 SEG_BEGIN = 31         # path coordinate
 SEG_LENGTH = 32        # L
-SEG_CUT_BEFORE = 33    # c at its begin, 0 = stop
+SEG_CUT_BEFORE = 33    # c at its start, 0 = stop
 SEG_CUT_AFTER = 34     # c at its end
 SEGMENT_COLUMNS = 35
 

@@ -260,7 +260,7 @@ def largest_deviation(table, path, c, lengths, coordinates):
     lengths : (k,) array
         Their durations (s).
     coordinates : (k, m) array
-        Path coordinates where the tip should be, evenly in time from the begin of each.
+        Path coordinates where the tip should be, evenly in time from the start of each.
 
     Returns
     -------
