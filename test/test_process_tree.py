@@ -26,7 +26,7 @@ def test_all_are_found_and_killed():
     assert not tree.members()
 
 
-def test_nothing_is_left_of_what_ends():
+def test_no_process_is_left_after_the_end():
     """It is not waited for longer than that takes."""
     tree = ProcessTree(['sleep', '600'])
     wait_for(tree, 1)

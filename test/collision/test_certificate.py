@@ -50,7 +50,7 @@ def at(c, t):
 
 
 @pytest.mark.parametrize('name', ARMS)
-def test_what_is_proved_is_free_and_what_is_refused_is_not(name):
+def test_proved_motions_are_free_and_refused_ones_are_not(name):
     """At every sampled instant; a refusal names a pair, a time and the distance then."""
     rng = np.random.default_rng(1)
     proved = refused = 0

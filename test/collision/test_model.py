@@ -244,7 +244,7 @@ def test_most_postures_are_free(name):
     assert len(of_ball) and (among.margins[of_ball] == 0.005).all()
 
 
-def test_a_tool_changes_what_is_moved_and_not_what_is_checked():
+def test_a_tool_changes_the_moved_frame_not_the_checked_pairs():
     """The point that goals are about is no body; without a change the model is the same."""
     model, T = model_of('six_axis_arm', margin=0.01).with_objects(scene_of('six_axis_arm')), \
         np.eye(4)

@@ -88,7 +88,7 @@ def test_entries_without_effect():
 ])
 @pytest.mark.fault('collision', 'an SRDF that cannot be read',
                    'one sentence that says what is wrong')
-def test_what_is_refused(text, words):
+def test_invalid_srdf_is_refused(text, words):
     with pytest.raises(UrdfError, match=words) as error:
         read_srdf(text)
     assert '\n' not in str(error.value)

@@ -57,7 +57,7 @@ def test_the_example_of_the_documentation(tmp_path):
     assert np.allclose(np.ptp(torch.body.parts[0].vertices, axis=0), (0.02, 0.03, 0.1))
 
 
-def test_a_link_that_is_not_the_tip():
+def test_a_tool_on_another_link_than_the_tip():
     """The pose is in that link; by Pinocchio it is the same point of space."""
     found = tool('{link: link_6, position: [0.01, 0.02, 0.3], orientation: [0.1, 0.2, 0.3], '
                  'mass: 2.0, center_of_mass: [0.04, 0.05, 0.06]}')
@@ -110,7 +110,7 @@ def test_its_shape_moves_with_the_link():
     ('{shapes: [{sphere: 1}], padding: -1}', 'the padding of the tool is .*0 or more')])
 @pytest.mark.fault('parameters', 'a file with a tool that cannot be',
                    'the node does not start; one sentence names the file, the tool and the key')
-def test_what_is_no_tool(entry, words):
+def test_invalid_tools_are_refused(entry, words):
     """One sentence says which tool, and why."""
     with pytest.raises(ParameterError, match=words) as caught:
         tool(entry)

@@ -69,7 +69,7 @@ def test_ros_packages_are_pinned_by_the_names_that_are_told():
     assert ROS_MODULES_ON_PYPI <= distributions().keys()
 
 
-def test_what_pypi_lacks_is_told_by_its_apt_name(monkeypatch):
+def test_packages_missing_on_pypi_are_named_for_apt(monkeypatch):
     """With the distribution of this shell; jazzy where none is sourced."""
     monkeypatch.delenv('ROS_DISTRO', raising=False)
     assert how_to_install('control_msgs').endswith('sudo apt install ros-jazzy-control-msgs')

@@ -77,7 +77,7 @@ def test_a_gamepad_moves_while_its_dead_man_is_held():
     assert pad.held(2.0).in_tool and not gamepad().held(2.0).in_tool
 
 
-def test_what_a_device_lacks():
+def test_axes_and_buttons_a_device_lacks():
     """Fewer axes or buttons than the table has: said, and nothing moves."""
     pad = gamepad()
     pad.take([1.0] * 4, [1] * 11, 1.0)

@@ -53,7 +53,7 @@ def run(code: str, folder: Path, package: Path = ROOT, inside: list[str] = (),
     return done
 
 
-def test_what_was_compiled_is_kept(tmp_path):
+def test_compiled_code_is_kept(tmp_path):
     """The second process compiles nothing, and says nothing about it."""
     for compiles in (True, False):
         done = run(USE, tmp_path, NUMBA_CACHE_DIR=str(tmp_path))

@@ -206,7 +206,7 @@ def test_links_are_followed(tmp_path, monkeypatch):
     refused('package://arm/gone.stl', 'missing')
 
 
-def test_what_is_no_mesh(tmp_path, monkeypatch):
+def test_files_without_a_mesh_are_refused(tmp_path, monkeypatch):
     """Folders, pipes, empty and huge files, LFS pointers and other formats are each refused."""
     (tmp_path / 'folder.stl').mkdir()
     os.mkfifo(tmp_path / 'pipe.stl')

@@ -67,7 +67,7 @@ def test_order_and_other_joints():
     ('a' * 81, READY, '1 to 80')])
 @pytest.mark.fault('goals', 'a named pose that the arm cannot use',
                    'it is refused in one sentence, and the others stay')
-def test_what_is_refused(name, positions, words):
+def test_invalid_named_poses_are_refused(name, positions, words):
     """One sentence says which and why; the other poses are there."""
     given = [PoseEntry(name, positions, 'poses.yaml'), *entries(other=READY)]
     found = named_poses((), given, PANDA)
@@ -136,7 +136,7 @@ def test_saving_through_a_link(tmp_path):
     (b'#' * (2**20 + 1), 'more than 1 MiB')])
 @pytest.mark.fault('parameters', 'a file of named poses that is none',
                    'one sentence, and saving leaves it as it is')
-def test_a_file_that_is_none(tmp_path, content, words):
+def test_invalid_pose_files_are_refused(tmp_path, content, words):
     """It is not read, and not overwritten."""
     path = tmp_path / 'poses.yaml'
     path.write_bytes(content)

@@ -176,7 +176,7 @@ def test_a_description_beside_the_preset(own, tmp_path):
     ('robot:', 'robots:', 'it must have one key, robot'),
     ('robot:', '\trobot:', 'is not plain YAML'),
     pytest.param('title:', '# ' + 2**20 * 'x' + '\n  title:', 'has more than 1 MiB', id='long')])
-def test_what_is_refused(own, old, new, words):
+def test_invalid_presets_are_refused(own, old, new, words):
     """One sentence names the file, the fault, and what is allowed."""
     preset, package = own
     assert old in GOOD
@@ -190,7 +190,7 @@ def test_no_file(tmp_path):
         read_preset(tmp_path / 'none.yaml')
 
 
-def test_what_holds_only_for_the_real_arm():
+def test_values_that_only_the_real_arm_has():
     """A simulated arm needs neither the low speed nor the period of the vendor's controller."""
     preset = read_preset('ur5e')
     assert preset.parameters_for(simulated=False) == preset.parameters

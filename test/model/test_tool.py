@@ -108,7 +108,7 @@ def test_numbers_of_parameters():
     ('tool0', 'a rotation and a position'),
     (np.full((4, 4), np.nan), 'a rotation and a position'),
     (tool_pose((150.0, 0.0, 0.0), (0.0,) * 3), 'is 150 m long; at most 10 m .* millimetres')])
-def test_what_is_no_tool(T, words):
+def test_invalid_tools_are_refused(T, words):
     """Says so, and how it must be."""
     with pytest.raises(ParameterError, match=words):
         robots.chain('ur5').with_tool(T)

@@ -71,7 +71,7 @@ def test_meshes_of_the_package_are_found(robot, tmp_path):
     ('2 * length', '2 * width', 'width'),
     ('<link name="base"/>', '<link name="base">', 'mismatch'),
     ('arg name', 'arg title', 'title')])
-def test_what_cannot_be_expanded(robot, tmp_path, old, new, words):
+def test_xacro_errors_are_reported(robot, tmp_path, old, new, words):
     """One sentence that names the file and the reason."""
     robot.write_text(ROBOT.replace(old, new))
     with pytest.raises(UrdfError, match=f'(?s)xacro cannot expand .*arm.urdf.xacro.*{words}'):

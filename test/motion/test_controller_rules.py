@@ -285,7 +285,7 @@ def test_rule_9_effort(count):
     assert 'point 0 has effort' in refusal(message, JOINTS, NOW)
 
 
-def test_what_the_controller_does_not_check():
+def test_rules_the_controller_does_not_check():
     """NaN, infinity and a far first point pass, as they do in the real one."""
     message = good()
     message.points[0].positions = [math.nan, math.inf, 1e9]

@@ -330,7 +330,7 @@ def test_the_sampler_agrees_with_state_at():
 
 @given(seed=st.integers(0, 1000), share=st.floats(-0.1, 1.1))
 @settings(max_examples=60, deadline=None)
-def test_what_is_left_of_a_trajectory(seed, share):
+def test_the_rest_of_a_trajectory(seed, share):
     """From any time on it is the same motion; after the end there is nothing."""
     trajectory = trajectory_of(seed)
     t = share * trajectory.duration

@@ -162,7 +162,7 @@ def test_a_moving_arm_is_brought_to_rest_first():
     assert np.allclose(plan.trajectory.end, AWAY)
 
 
-def test_what_goes_nowhere():
+def test_motions_without_displacement():
     """It takes no time, between others; alone it is told."""
     plan = planned([SequencedMotion(AWAY, LIMITS), SequencedMotion(AWAY, LIMITS), line(HERE),
                     line(shifted(0.0, -0.05, 0.0), blend_radius=0.01),

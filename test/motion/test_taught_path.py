@@ -85,7 +85,7 @@ def test_the_curve():
         assert np.abs(bends[0] - bends[1]).max() < 1e-2
 
 
-def test_what_is_no_motion():
+def test_recordings_without_motion_are_refused():
     """Too little, or too short."""
     t = np.arange(0.0, 2.0, 0.01)
     still = 1e-4 * np.random.default_rng(0).normal(size=(len(t), 3))

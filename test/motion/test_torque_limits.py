@@ -161,7 +161,7 @@ def test_limits_of_slower_motions():
     (r'<inertial>.*?</inertial>', '', 'the URDF has no masses of the links that move'),
     (r'effort="[\d.]+"', 'effort="0"', 'the URDF has no effort limits'),
     (r'<mass value="7.5"/>', '<mass value="-1"/>', 'the mass -1 kg')])
-def test_what_the_urdf_lacks(pattern, new, words):
+def test_missing_inertia_or_effort(pattern, new, words):
     """One sentence says why torques cannot be checked."""
     text = re.sub(pattern, new, robots.text(NAME).decode(), flags=re.DOTALL)
     tree = parse_urdf(text)

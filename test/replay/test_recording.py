@@ -377,7 +377,7 @@ def test_odd_texts_and_bytes_survive(tmp_path):
     assert again.calls[0].outcome['raised']['message'] == 'odd \ud800 \x1b[31m "'
 
 
-def test_what_goals_share_is_written_once(log, monkeypatch, tmp_path):
+def test_shared_data_of_goals_is_written_once(log, monkeypatch, tmp_path):
     """Robot and scene are turned into text for the first goal only."""
     written(tmp_path / 'one.json.gz', log)
     sizes = []

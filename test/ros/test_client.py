@@ -185,7 +185,7 @@ def test_every_kind_of_goal(system, arm):
     assert np.abs(latest(system) - arm.solver.preferred).max() < 1e-5
 
 
-def test_what_is_not_reached(system, arm):
+def test_goals_that_are_not_reached(system, arm):
     """The error has the state, the reason and the sentence of the node; the handle, too."""
     refused = arm.move(AWAY, QUAT)
     with pytest.raises(GoalNotReachedError, match='rejected .OUT_OF_REACH.: out of') as found:
@@ -243,7 +243,7 @@ def test_what_is_not_reached(system, arm):
     (lambda arm: arm.scene.add_box('a', [1, 1], [0, 0, 0]), 'three numbers'),
     (lambda arm: arm.scene.add_mesh('a', np.zeros((3, 3)), [0, 0, 0]), 'triangles'),
     (lambda arm: Arm('a b', timeout=0.1), 'is no name of a node')])
-def test_what_is_no_argument(arm, call, words):
+def test_invalid_arguments(arm, call, words):
     """It is said at once, and nothing is sent."""
     with pytest.raises(ClientError, match=words):
         call(arm)

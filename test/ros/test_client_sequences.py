@@ -103,7 +103,7 @@ def test_poses_in_every_form():
     assert {each.header.frame_id for each in arc.poses} == {'table'}
 
 
-def test_motions_do_not_change_with_what_was_given():
+def test_motions_copy_their_arguments():
     """A matrix, a message and joints that are changed later are those of the motion before."""
     T, q, message = np.eye(4), np.zeros(6), pose([0.0, 0.0, 0.0])
     motions = []
@@ -146,7 +146,7 @@ def test_joints_and_limits():
     ([lin(np.eye(4), velocity=[1.0, 2.0])], r'velocity is \[1.0, 2.0\]; give a number'),
     ([ptp(joints={'joint_1': 0.5})], "1 positions of 'joint_1'; give one for each of 'joint_1', "),
     ([ptp(joints=JointState(name=NAMES, position=[0.0]))], 'there are 1 positions of')])
-def test_what_is_no_sequence(motions, words):
+def test_invalid_sequences(motions, words):
     """It is said with the number of the motion, before anything is sent."""
     with pytest.raises(ClientError, match=words):
         sequences._goal(motions, lambda: 'base', lambda: NAMES)
@@ -202,7 +202,7 @@ def test_in_the_frame_of_the_tip(system, arm):
     assert again.reached and again.reason == 'ALREADY_THERE'
 
 
-def test_what_is_refused(system, arm):
+def test_refused_sequences(system, arm):
     """The error has the state, the reason and the sentence of the node; nothing moves."""
     goal = arm.sequence([lin(shifted(0.0, 0.1, 0.0), QUAT), ptp(shifted(3.0, 0.0, 0.0), QUAT)])
     with pytest.raises(GoalNotReachedError, match='rejected .OUT_OF_REACH.: motion 2 of 2: ') \

@@ -83,7 +83,7 @@ def test_bodies_of_the_links(arm):
     seen.close()
 
 
-def test_markers_are_made_only_for_who_subscribes(probe):
+def test_markers_are_made_only_for_subscribers(probe):
     """None before; once somebody looks, those of the last change."""
     made = []
     markers = LatchedMarkers(probe, 'looked_at', lambda: made.append(1) or [Marker(id=7)])
@@ -148,7 +148,7 @@ def test_clearance_of_the_present_posture(arm):
     seen.close()
 
 
-def test_what_touches(arm):
+def test_touching_bodies_are_shown(arm):
     """The sentence names the link and the box that touch."""
     seen = shown(arm, 'clearance_markers', clearances, 'a clearance')
     p = robots.reference(NAME).pose(CHAIN.base_link, 'link_6',

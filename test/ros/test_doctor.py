@@ -485,7 +485,7 @@ def deaf(nodes):
      'trajectory_msgs/msg/JointTrajectory is not std_msgs/msg/String'),
     ('/ik_node/goal_pose gets from /sender to /ik_node', 'eliab')],
     ids=['controller', 'type', 'sender of goals'])
-def test_what_cannot_be_heard(deaf, words):
+def test_topics_that_cannot_be_received(deaf, words):
     """Both ends and the reason are named."""
     deaf.has('QoS', 'problem', *words)
 
@@ -702,7 +702,7 @@ def test_usage(arguments, words, capsys):
 
 
 @pytest.mark.nightly
-def test_what_others_say_is_escaped(play):
+def test_text_of_other_nodes_is_escaped(play):
     """They cannot control the terminal."""
     liar = play('liar', '/lies')
     publisher = liar.create_publisher(DiagnosticArray, '/diagnostics', 10)

@@ -84,7 +84,7 @@ def test_each_message_comes_once_and_in_order(spun):
     assert came == [str(k) for k in range(100)]
 
 
-def test_what_is_destroyed_by_a_callback_does_not_run(spun):
+def test_callbacks_destroyed_by_a_callback_do_not_run(spun):
     """Of two timers that are ready together the first destroys the other."""
     came, timers = [], []
 
@@ -102,7 +102,7 @@ def test_what_is_destroyed_by_a_callback_does_not_run(spun):
     assert len(came) == 1
 
 
-def test_what_comes_and_goes_while_it_runs(spun):
+def test_entities_created_and_destroyed_while_it_spins(spun):
     """Nodes and what they have are known from the next round on, and no longer when destroyed."""
     came = []
     publisher = spun.node.create_publisher(String, 'words', 10)
@@ -216,6 +216,6 @@ def test_a_service_that_awaits(spun):
     assert answered.result().message == 'there'
 
 
-def test_rclpy_without_what_is_used_has_its_own(monkeypatch, context):
+def test_other_versions_of_rclpy_keep_their_own_executor(monkeypatch, context):
     monkeypatch.delattr(module.Subscription, 'CallbackType')
     assert type(make_executor()) is SingleThreadedExecutor

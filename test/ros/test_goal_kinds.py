@@ -101,7 +101,7 @@ def test_a_region(system):
     ({k: math.inf for k in range(0, 36, 7)}, 'at least one tolerance finite')])
 @pytest.mark.fault('goals', 'a region with tolerances that make no sense',
                    'rejected, with the tolerance that is wrong')
-def test_a_region_that_is_none(entries, words):
+def test_invalid_goal_regions(entries, words):
     """Of a covariance, each reason is one sentence."""
     covariance = np.zeros(36)
     covariance[[*entries]] = [*entries.values()]

@@ -90,7 +90,7 @@ def test_older_goals_are_kept_until_the_newer_one_that_waits_is_decided(probe):
 
 @pytest.mark.fault('goals', 'a stop comes while goals wait to be looked at',
                    'they are answered STOPPED, and none is begun')
-def test_a_stop_answers_what_has_come_and_was_not_looked_at(probe):
+def test_a_stop_answers_queued_goals(probe):
     """In whatever topic it waits; nothing of it is begun afterwards."""
     goals = goals_of(probe)
     # The messages are never looked at, so nobody else is needed.
@@ -110,7 +110,7 @@ def test_a_stop_answers_what_has_come_and_was_not_looked_at(probe):
 @pytest.mark.fault('start, end and middleware', 'a reader of ~/status does not read when the node '
                    'is to end', 'all goals are answered, and it is waited for half a second')
 @pytest.mark.nightly
-def test_who_does_not_read_holds_up_no_end(probe):
+def test_a_reader_without_progress_does_not_delay_shutdown(probe):
     """Once for all of them, not for each 500."""
     goals = goals_of(probe)
     waited = []
@@ -128,7 +128,7 @@ def test_who_does_not_read_holds_up_no_end(probe):
 
 
 @pytest.mark.nightly
-def test_who_reads_slowly_is_waited_for_at_the_end(probe):
+def test_shutdown_waits_for_a_slow_reader(probe):
     """Longer than the half second in all: none of the answers is overwritten."""
     goals = goals_of(probe)
     unread, flushes = [0], []
@@ -153,7 +153,7 @@ def test_who_reads_slowly_is_waited_for_at_the_end(probe):
     assert sum(flushes) > 1.0
 
 
-def test_goals_leave_a_timer_its_turn(probe):
+def test_timers_run_between_goals(probe):
     """While each takes long and more come: no two are looked at in one round of the executor."""
     log, senders = [], []
 

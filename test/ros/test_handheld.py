@@ -184,7 +184,7 @@ def test_a_connection_that_is_cut_off(arm, headset):
 @pytest.mark.fault('clients', 'a phone says nothing more, loses its position, or its hand jumps',
                    'the clutch is released, the arm comes to rest, and the page says why')
 @pytest.mark.nightly
-def test_what_releases_the_clutch(arm, headset):
+def test_events_that_release_the_clutch(arm, headset):
     """Each time only a fresh press takes it again."""
     def silence():
         arm.spin_for(TIMEOUT + 0.1)

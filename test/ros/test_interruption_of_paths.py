@@ -116,7 +116,7 @@ def test_on_a_line(arm, controller, share):
     no_kick(arm)
 
 
-def test_what_takes_long_to_plan(arm):
+def test_motions_that_take_long_to_plan(arm):
     """A path of so many poses that the arm would be elsewhere: it is brought to rest first."""
     paths = arm.publisher(Path, 'goal_path')
     arm.send_joints(AWAY)

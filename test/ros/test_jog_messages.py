@@ -39,7 +39,7 @@ def test_named_joints_move_and_the_others_rest():
     (joint_jog(['joint_1'], [0.1], [0.1]), 'displacements'),
     (joint_jog(['joint_1'], [float('inf')]), 'finite'),
     (joint_jog(['joint_1'], [-2.0]), 'from -1 to 1')])
-def test_what_is_refused(message, words):
+def test_invalid_commands_are_refused(message, words):
     """In a sentence."""
     with pytest.raises(GoalError, match=words):
         joint_rates(message, CHAIN, JogOptions())

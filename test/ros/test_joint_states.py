@@ -151,7 +151,7 @@ def test_a_message_of_too_many_names(tmp_path, probe):
     (NAMES, [], 'it has 6 names and 0 positions'),
     ([*NAMES[:5], 'joint_1'], READY, 'it names a joint twice'),
 ]))
-def test_what_is_left_out_is_said_now_and_then(tmp_path, probe, names, positions, words):
+def test_dropped_messages_are_reported_periodically(tmp_path, probe, names, positions, words):
     """200 of them: one line, or two if 5 s were over."""
     def left_out() -> int:
         health = probe.health.get('/ik_node: health')
@@ -185,7 +185,7 @@ def test_a_joint_without_a_position(tmp_path, probe, there):
 
 
 @pytest.mark.nightly
-def test_what_is_left_out_moves_no_tip(tmp_path, probe):
+def test_dropped_messages_do_not_move_the_tip(tmp_path, probe):
     """No pose has the stamp of a message whose joints were not taken."""
     with node(tmp_path, probe, state__timeout=5.0):
         probe.watch_motion()

@@ -295,7 +295,7 @@ def hold():
                       np.array([1.0]), q, 0.0 * q, 0.0 * q)
 
 
-def test_what_is_sent_is_acknowledged_at_once(tmp_path):
+def test_messages_are_acknowledged_at_once(tmp_path):
     """Who ends in motion waits for that, and not for a heartbeat of DDS up to 3 s later."""
     with run_sim(tmp_path) as probe:
         active_flag = ActiveFlag(probe)

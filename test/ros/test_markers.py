@@ -73,7 +73,7 @@ def test_a_link_without_a_pose_is_not_drawn():
     assert [each.id for each in ghost.markers] == list(range(6))
 
 
-def test_a_late_joiner_sees_what_is_there(system):
+def test_a_late_subscriber_gets_the_current_markers(system):
     """Late subscribers get the last preview, also if it was made without subscribers."""
     publisher = system.publisher(PoseStamped, 'preview_pose')
     message = PoseStamped(pose=FAR_AWAY)

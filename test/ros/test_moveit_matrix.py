@@ -56,7 +56,7 @@ def touches(target):
      {('upper', 'hand'): True, ('base', 'hand'): False},
      ['one joint', 'are checked', 'not checked']),
     (matrix(['base', '/base', 'hand'], ('base', 'hand'), ('/base', 'hand')), {}, {}, [])])
-def test_what_may_touch(target, made, touching, pairs, words):
+def test_allowed_collisions(target, made, touching, pairs, words):
     """By entry, by default, and of links only what differs from the robot and its SRDF."""
     apply_matrix(target, made)
     assert touches(target) == touching

@@ -38,7 +38,7 @@ def test_another_server(tmp_path, probe):
         probe.wait(said)
 
 
-def test_what_the_kinematics_plugin_asks(tmp_path, probe):
+def test_requests_of_the_kinematics_plugin(tmp_path, probe):
     """SrvKinematicsPlugin: the state whole, collisions avoided, tip and base named, no timeout."""
     with process('sim_controller', tmp_path, {'urdf_file': ARM, 'initial_positions': READY}), \
             process('ik_node', tmp_path, {'urdf_file': ARM, 'moveit.services': 'true'}, remap={

@@ -285,7 +285,7 @@ def test_a_scene_takes_and_puts_back(moveit):
     assert moveit.apply(back) and ids(moveit.scene()) == {'rod'} and not held(moveit.scene())
 
 
-def test_a_state_that_is_no_difference(moveit):
+def test_a_scene_state_that_is_not_a_diff(moveit):
     """Its attached objects are all, and the log names those that are gone."""
     assert moveit.apply(scene_of(attached=[attached_object('tool0', rod(), 'link_6')]))
     scene = scene_of(post('one', AWAY))
@@ -325,7 +325,7 @@ def matrix_with(scene, id, value):
     return matrix
 
 
-def test_what_may_touch(moveit):
+def test_allowed_collisions(moveit):
     """The matrix is read, changed and applied, as by pymoveit2; it outlives a replacement."""
     assert moveit.apply(scene_of(post()))
     scene = moveit.scene(FLAGS.ALLOWED_COLLISION_MATRIX)

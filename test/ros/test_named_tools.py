@@ -181,7 +181,7 @@ def test_a_tool_that_collides_at_once(system):
 
 @pytest.mark.fault('parameters', 'a tool that there is not, or one with an offset besides',
                    'refused, with the tools that there are, or what to set; the tool stays')
-def test_what_is_refused(system, seen):
+def test_invalid_tools_are_refused(system, seen):
     """Unknown names, an offset of another tool, and any change during a motion."""
     system.change('/ik_node', tool__name='gripper')
     zeros = [0.0, 0.0, 0.0]

@@ -132,7 +132,7 @@ def test_slower_after_a_pause(system):
 
 @pytest.mark.fault('goals', 'a stop, a newer goal, or a hand on the arm while a motion is paused',
                    'the goal ends as stopped or superseded; a motion that was left does not go on')
-def test_what_ends_a_pause(system):
+def test_events_that_end_a_pause(system):
     """Each goal has one final answer, and the arm can be moved afterwards."""
     system.change('/ik_node', **SLOW)
     for end in ('stop', 'goal'):
@@ -189,7 +189,7 @@ def test_an_object_that_came_in_the_pause(system):
 
 
 @pytest.mark.nightly
-def test_what_cannot_be_paused(system):
+def test_motions_that_cannot_be_paused(system):
     """The answer says why: rest, a stream; and going on at once is going on after the ramp."""
     assert pause(system) == (False, 'no goal is on its way, so nothing can be paused')
     system.change('/ik_node', **SLOW)

@@ -180,7 +180,7 @@ def test_a_preview_in_the_frame_of_a_link(system, eyes):
 # ---- plans ------------------------------------------------------------------
 
 @pytest.mark.parametrize('straight', [False, True])
-def test_a_plan_is_what_the_goal_then_does(system, eyes, straight):
+def test_a_plan_equals_the_motion_of_its_goal(system, eyes, straight):
     """Duration and path of the plan are those of the later goal; the plan moves nothing."""
     system.change('/ik_node', motion__straight=straight)
     end = HERE.translation + [0.05, -0.35, -0.1]
@@ -230,7 +230,7 @@ def test_a_plan_during_a_motion_leaves_it(system, eyes):
     assert np.linalg.norm(points[-1] - HERE.translation) < 1e-5
 
 
-def test_no_plan_to_what_is_out_of_reach(system, eyes):
+def test_no_plan_to_an_unreachable_pose(system, eyes):
     """The answer gives the reason of the preview, or of the line."""
     answer = eyes.preview('pose', FAR_AWAY)
     response = eyes.plan()

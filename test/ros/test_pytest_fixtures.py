@@ -23,7 +23,7 @@ def test_two_side_by_side(simulated_arm):
     assert not np.allclose(right.q, goal, atol=1e-6) and not right.trajectories
 
 
-def test_what_is_not_so(simulated_arm):
+def test_a_wrong_expectation_fails(simulated_arm):
     arm = simulated_arm({str(ARM)!r})
     arm.wait(lambda: False, 0.2, 'a miracle')
 

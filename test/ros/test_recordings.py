@@ -260,7 +260,7 @@ def number_in(name):
     return int(name.partition('.')[0].rpartition('-')[2])
 
 
-def test_a_node_that_ends_writes_what_waits(shared_system, folder):
+def test_a_node_writes_its_pending_recordings_at_shutdown(shared_system, folder):
     """The recording of the last goal is there when the process has ended."""
     system = shared_system
     record(system, folder)

@@ -13,7 +13,7 @@ from ik_node.node.goal_status import GoalTask
 from ik_node.node.scene_changes import SceneChanges
 
 
-def test_a_goal_waits_for_what_came_before_it(probe, monkeypatch):
+def test_a_goal_waits_for_earlier_scene_changes(probe, monkeypatch):
     """Not for what comes later, and not for ever."""
     changes = SceneChanges(probe, SimpleNamespace(robot=None), None, SimpleNamespace(), None,
                            None, None)

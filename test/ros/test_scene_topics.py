@@ -236,7 +236,7 @@ def test_of_many_parts_the_largest_are_shown():
     assert [each.id for each in made] == [*range(len(made))]
 
 
-def test_what_collides_is_shown(system, scene):
+def test_colliding_objects_are_shown(system, scene):
     """The posture of a refused goal, and the link and the object that touch in strong colours."""
     shown = Shown(system)
     place = tip(RIGHT).translation

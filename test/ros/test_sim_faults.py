@@ -278,7 +278,7 @@ def test_trajectory_stamped_ahead(sim, waits):
         JointTrajectoryPoint(positions=READY, velocities=[0.1] * 6)]), 'last point'),
     ('allow_integration_in_goal_trajectories', JointTrajectory(joint_names=NAMES, points=[
         JointTrajectoryPoint(velocities=[0.0] * 6)]), '0 positions')])
-def test_what_is_taken_may_be_changed(sim, option, message, words):
+def test_settings_that_may_be_changed(sim, option, message, words):
     """Refused by default, taken when allowed."""
     def counts():
         return {pair.key: int(pair.value) for pair in sim.health[HEALTH].values}

@@ -68,7 +68,7 @@ def test_each_limit_has_a_sentence(broken, words):
     assert [sentence.startswith(f'left: {words}') for sentence in told] == [True] * bool(broken)
 
 
-def test_what_is_compared():
+def test_limits_of_the_comparison():
     """After a third of the time; and before the second burst, if there is one."""
     times, values = np.arange(10.0), np.arange(100.0, 110.0)
     assert course(times, values[::-1]) == [109.0, 106.0, 109.0, 100.0]

@@ -100,7 +100,7 @@ def test_not_during_a_motion(system):
 
 @pytest.mark.fault('parameters', 'a tool that cannot be',
                    'refused with how it must be; the tool stays')
-def test_what_is_no_tool(system):
+def test_invalid_tools_are_refused(system):
     """Too few numbers, none at all, millimetres."""
     system.change('/ik_node', **SET)
     for values, words in (

@@ -69,7 +69,7 @@ def test_the_serialized_trajectory_is_read_as_the_message(names, points, stamp, 
     assert read == message
 
 
-def test_it_is_what_the_middleware_writes():
+def test_the_bytes_equal_those_of_the_middleware():
     """Byte by byte, but for the padding, which is zero here and random there."""
     trajectory = at_rest(0.7)
     own = serialized_trajectory(trajectory)

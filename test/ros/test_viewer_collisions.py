@@ -288,7 +288,7 @@ def test_two_windows_share_the_boxes(windows, arm):
                'no box')
 
 
-def test_what_the_node_has_counts(window, arm):
+def test_changes_by_other_programs_are_shown(window, arm):
     """A box that another program has changed is shown as it is now."""
     number = add(window, arm)
     moved = cube((0.0, 2.0, 0.3), (0.4, 0.5, 0.6), number, ns='page')

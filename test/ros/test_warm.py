@@ -59,7 +59,7 @@ def test_a_child_does_not_outlive_its_server(tmp_path, probe):
     ('ROS_DOMAIN_ID', True), ('FASTDDS_BUILTIN_TRANSPORTS', True), ('PYTHONPATH', False),
     ('NUMBA_CACHE_DIR', False), ('LD_PRELOAD', False), ('OPENBLAS_NUM_THREADS', False),
     ('HOME', False)])
-def test_what_is_read_before_the_fork_needs_a_new_process(name, served):
+def test_variables_read_before_the_fork_need_a_new_process(name, served):
     """A variable that imports read cannot be another in a child."""
     assert warm_server().serves(os.environ)
     assert warm_server().serves({**os.environ, name: '7'}) is served

@@ -87,7 +87,7 @@ def test_a_slice_is_queued_once(probe, queue):
     assert [entry for entry in log if entry != 'tick'] == ['first', 'slice']
 
 
-def test_a_piece_that_fails_costs_nobody_his_turn(probe, queue):
+def test_an_exception_in_one_slice_does_not_block_the_next(probe, queue):
     """The next round has its own."""
     queue, log = queue
 

@@ -475,7 +475,7 @@ def test_cancel_drops_waiting_trajectories():
         assert np.array_equal(states[-1].q, held)
 
 
-def test_a_violation_does_not_cancel_what_is_deferred():
+def test_a_violation_does_not_cancel_deferred_trajectories():
     """The arm holds, until the time of the deferred trajectory has come."""
     simulated = lagging(allow_trajectory_replacement=True)
     simulated.tolerances = tolerances(path=0.05)

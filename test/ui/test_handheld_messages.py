@@ -66,14 +66,14 @@ def test_quaternions(q, norm):
     ({'type': 'home'}, "'home', which is unknown"), ({'type': ['sample']}, 'which is unknown'),
     ({**SETTINGS, 'scale': 2.5}, 'from 0.1 to 2'), ({**SETTINGS, 'scale': -1.0}, 'from 0.1 to 2'),
     ({**SETTINGS, 'turns': 'yes'}, 'turns is')])
-def test_what_is_refused(changes, words):
+def test_invalid_fields_are_refused(changes, words):
     with pytest.raises(GoalError, match='^[^\n]*$') as refused:
         read(SAMPLE, **changes)
     assert words in str(refused.value)
 
 
 @pytest.mark.parametrize('text', ['', '{', '[]', 'NaN', '"sample"', b'\xff', '[' * 900, '1' * 900])
-def test_what_is_no_message(text):
+def test_malformed_messages_are_refused(text):
     with pytest.raises(GoalError, match='a message of the page'):
         read_message(text)
 

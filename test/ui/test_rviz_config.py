@@ -27,7 +27,7 @@ def test_nothing_changes_without_namespace_and_prefix():
 
 
 @pytest.mark.parametrize('namespace', ['cell/left', '/cell/left/'])
-def test_what_changes(namespace):
+def test_names_follow_the_namespace(namespace):
     """Topics, the fixed frame and the prefix of the robot change, and nothing else."""
     before = leaves(yaml.safe_load(VIEW))
     after = leaves(yaml.safe_load(adapted(VIEW, namespace, 'left/', 'base_1')))

@@ -79,7 +79,7 @@ def test_directions(tmp_path):
 
 
 @pytest.mark.nightly
-def test_what_is_solid(tmp_path, capsys):
+def test_solid_regions(tmp_path, capsys):
     """The ground, a scene and the arm itself; each lowers the share, and the line says so."""
     scene = tmp_path / 'cell.yaml'
     scene.write_text('objects:\n  wall: {box: [0.1, 2.0, 2.0], xyz: [0.4, 0.0, 0.5]}\n')

@@ -273,7 +273,7 @@ def test_other_options_go_on_with_a_jog():
     assert way[0] > 0.1 and np.abs(way[1:]).max() < 3e-4
 
 
-def test_what_is_refused():
+def test_invalid_commands_are_refused():
     """Numbers that are not finite, and rates of another arm; the motion goes on."""
     made = Follower(robots.chain(ARM), limits_of(robots.chain(ARM)))
     for wrong in (dict(twist=np.full(6, np.nan)), dict(rates=np.full(6, np.inf))):
