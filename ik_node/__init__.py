@@ -12,10 +12,12 @@ Inverse kinematics for serial arms, from the URDF to the joint trajectory.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # for type checkers and completion; at run time __getattr__ imports them
+if TYPE_CHECKING:  # for type checkers and completion; at run time __getattr__ gives them
     from ik_node.kinematics.arm import Arm as Arm, load_robot as load_robot, load_urdf as load_urdf
     from ik_node.solver.goal import Goal as Goal
     from ik_node.solver.solver import Solver as Solver
+
+    __version__: str
 
 # Imported on first use, so that importing the package does not load the compiler.
 _PUBLIC_MODULES = {
@@ -28,13 +30,14 @@ _PUBLIC_MODULES = {
 __all__ = list(_PUBLIC_MODULES)
 
 
-def __getattr__(name: str) -> object:
-    """Import a public name from its module on first use."""
-    if name == '__version__':
-        return _version()
-    if name not in _PUBLIC_MODULES:
-        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
-    return getattr(import_module(_PUBLIC_MODULES[name]), name)
+if not TYPE_CHECKING:  # with it, any name would be an object to type checkers
+    def __getattr__(name: str) -> object:
+        """Import a public name from its module on first use."""
+        if name == '__version__':
+            return _version()
+        if name not in _PUBLIC_MODULES:
+            raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+        return getattr(import_module(_PUBLIC_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -31,7 +31,8 @@ def main(urdf: Path) -> None:
         q, moved = shortest_motion(arm, solver, T[:3, 3] - [0.2, 0.0, height], q)
         print(f'{", ".join(arm.joint_names)}: moved {moved:.3f}, det {arm.jacobian(q).shape}')
     postures = solver.solve_all(arm.fk(q), q)
-    print(len(postures), [posture.manipulability for posture in postures][:1])
+    version: str = ik_node.__version__
+    print(version, len(postures), [posture.manipulability for posture in postures][:1])
 
 
 if __name__ == '__main__':
