@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from ik_node.kinematics.jacobians import at_point
+from ik_node.model.chain import COORDINATE_COLUMN, FACTOR_COLUMN, PRISMATIC_COLUMN
 from ik_node.se3 import hat, small_adjoint
 
 
@@ -31,7 +32,7 @@ def spatial_twists(table: np.ndarray, frames: np.ndarray) -> np.ndarray:
 
     """
     axes, points = frames[:-1, 2:9:3].T, frames[:-1, 9:].T
-    prismatic = table[:-1, 12] != 0.0
+    prismatic = table[:-1, PRISMATIC_COLUMN] != 0.0
     return np.vstack([np.where(prismatic, axes, np.cross(points, axes, axis=0)),
                       np.where(prismatic, 0.0, axes)])
 
@@ -39,7 +40,8 @@ def spatial_twists(table: np.ndarray, frames: np.ndarray) -> np.ndarray:
 def followers(table: np.ndarray, n: int) -> np.ndarray:
     """Return the matrix (m, n) from the rates of n coordinates to the rates of m joints."""
     matrix = np.zeros((len(table) - 1, n))
-    matrix[np.arange(len(matrix)), table[:-1, 13].astype(int)] = table[:-1, 14]
+    coordinates = table[:-1, COORDINATE_COLUMN].astype(int)
+    matrix[np.arange(len(matrix)), coordinates] = table[:-1, FACTOR_COLUMN]
     return matrix
 
 

@@ -17,6 +17,12 @@ from math import cos, sin
 import numpy as np
 
 from ik_node.kinematics.kernels import pose_matrix
+from ik_node.model.chain import (
+    COORDINATE_COLUMN,
+    FACTOR_COLUMN,
+    OFFSET_COLUMN,
+    PRISMATIC_COLUMN,
+)
 from ik_node.se3 import adjoint, inverse, pose, twist_exp, vee
 
 # Unit twists of joints in their own frames: rotation about z, translation along z.
@@ -51,9 +57,9 @@ def forward_product(table: np.ndarray, q: np.ndarray, derivative_of: int = -1) -
     """
     T = np.eye(4)
     for k, row in enumerate(table[:-1]):
-        value = row[14] * q[int(row[13])] + row[15]
+        value = row[FACTOR_COLUMN] * q[int(row[COORDINATE_COLUMN])] + row[OFFSET_COLUMN]
         motion = _motion_derivative if k == derivative_of else _motion
-        T = T @ pose_matrix(row[:12]) @ motion(row[12] != 0.0, value)
+        T = T @ pose_matrix(row[:12]) @ motion(row[PRISMATIC_COLUMN] != 0.0, value)
     return T @ pose_matrix(table[-1, :12])
 
 
@@ -68,7 +74,7 @@ def body_jacobian(table: np.ndarray, q: np.ndarray) -> np.ndarray:
     J = np.zeros((6, len(q)))
     twists, g = home(table)
     for k, (index, factor) in reversed(list(enumerate(_coordinates(table)))):
-        value = factor * q[index] + table[k, 15]
+        value = factor * q[index] + table[k, OFFSET_COLUMN]
         g = twist_exp(twists[k] * value) @ g
         J[:, index] += factor * (adjoint(inverse(g)) @ twists[k])
     return J
@@ -86,7 +92,7 @@ def spatial_jacobian(table: np.ndarray, q: np.ndarray) -> np.ndarray:
     g = np.eye(4)
     for k, (index, factor) in enumerate(_coordinates(table)):
         J[:, index] += factor * (adjoint(g) @ twists[k])
-        g = g @ twist_exp(twists[k] * (factor * q[index] + table[k, 15]))
+        g = g @ twist_exp(twists[k] * (factor * q[index] + table[k, OFFSET_COLUMN]))
     return J
 
 
@@ -105,7 +111,8 @@ def home(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     g = np.eye(4)
     for row in table[:-1]:
         g = g @ pose_matrix(row[:12])
-        twists.append(adjoint(g) @ (PRISMATIC_TWIST if row[12] != 0.0 else REVOLUTE_TWIST))
+        prismatic = row[PRISMATIC_COLUMN] != 0.0
+        twists.append(adjoint(g) @ (PRISMATIC_TWIST if prismatic else REVOLUTE_TWIST))
     return np.array(twists).reshape(-1, 6), g @ pose_matrix(table[-1, :12])
 
 
@@ -127,7 +134,7 @@ def in_axes(J: np.ndarray, R: np.ndarray) -> np.ndarray:
 def _coordinates(table: np.ndarray) -> Iterator[tuple[int, float]]:
     """Yield for each joint the index of its coordinate and its factor."""
     for row in table[:-1]:
-        yield int(row[13]), row[14]
+        yield int(row[COORDINATE_COLUMN]), row[FACTOR_COLUMN]
 
 
 def _motion(prismatic: bool, value: float) -> np.ndarray:

@@ -22,6 +22,8 @@ from ik_node.model.urdf import Joint, JointType, leader_of, Tree
 from ik_node.se3 import rotation_about, rotation_to_axis
 from ik_node.text import quote, shown
 
+# Columns of Chain.table after the offset, 12 numbers.
+PRISMATIC_COLUMN, COORDINATE_COLUMN, FACTOR_COLUMN, OFFSET_COLUMN = 12, 13, 14, 15
 Z_AXIS = np.array([0.0, 0.0, 1.0])
 MAX_TOOL_LENGTH_M = 10.0
 ROTATION_RESIDUAL = 1e-6  # of R R^T - I, for a pose from outside
@@ -257,7 +259,7 @@ def aligned(table: np.ndarray) -> np.ndarray:
     table = np.array(table, dtype=float)
     for k in range(1, len(table)):
         before, row = table[k - 1], table[k]
-        if row[12] != 0.0:
+        if row[PRISMATIC_COLUMN] != 0.0:
             continue
         # R = Rz(a) Rx(alpha) Rz(c): a is added to the previous joint, c to this one.
         R = row[:9].reshape(3, 3)
@@ -266,13 +268,13 @@ def aligned(table: np.ndarray) -> np.ndarray:
         sine, cosine = -R[1, 2], R[2, 2]
         R_x = np.array([[1.0, 0.0, 0.0], [0.0, cosine, -sine], [0.0, sine, cosine]])
         R_z = R_x.T @ R
-        if before[12] != 0.0:
+        if before[PRISMATIC_COLUMN] != 0.0:
             before[:9] = (before[:9].reshape(3, 3) @ rotation_about(Z_AXIS, a)).ravel()
         else:
-            before[15] += a
+            before[OFFSET_COLUMN] += a
         row[9:12] = rotation_about(Z_AXIS, -a) @ row[9:12]
         row[:9] = R_x.ravel()
-        row[15] += atan2(R_z[1, 0], R_z[0, 0])
+        row[OFFSET_COLUMN] += atan2(R_z[1, 0], R_z[0, 0])
     table.setflags(write=False)
     return table
 

@@ -10,6 +10,7 @@ from concurrent.futures import Future
 from functools import partial
 from time import monotonic
 import traceback
+from typing import NamedTuple
 
 from builtin_interfaces.msg import Time
 import numpy as np
@@ -40,6 +41,29 @@ MAX_TOLD_REFUSALS = 5  # of the ways to do a goal
 Step = Callable[[], None]
 
 
+class QueuedGoal(NamedTuple):
+    """A goal and its next step; it is retried until `patience` (monotonic s; None = unset)."""
+
+    task: GoalTask
+    step: Step
+    patience: float | None = None
+
+
+class ActiveGoal(NamedTuple):
+    """The goal under way; `judge` is called until it ends."""
+
+    task: GoalTask
+    judge: Step
+
+
+class RefusedGoal(NamedTuple):
+    """A refused goal whose remedies another thread looks for."""
+
+    task: GoalTask
+    error: IkNodeError
+    remedies: Future
+
+
 class GoalQueue:
     """
     Holds at most one active goal and one that waits.
@@ -64,10 +88,10 @@ class GoalQueue:
         self._holder = holder
         self._active_flag = active_flag
         self._duplicates = duplicates
-        self._current: tuple[GoalTask, Step] | None = None
-        self._waiting: tuple[GoalTask, Step, float | None] | None = None
-        self._arrived: list[tuple[GoalTask, Step]] = []
-        self._refused: list[tuple[GoalTask, IkNodeError, Future]] = []
+        self._current: ActiveGoal | None = None
+        self._waiting: QueuedGoal | None = None
+        self._arrived: list[QueuedGoal] = []
+        self._refused: list[RefusedGoal] = []
         self._answers: deque[Callable[[], None]] = deque()
         self.work_queue = WorkQueue(node)
         self.waits_for_scene: Callable[[GoalTask], bool] = lambda _task: False
@@ -86,7 +110,7 @@ class GoalQueue:
 
     def arrived(self, task: GoalTask, step: Step) -> None:
         """Keep the first step of a goal for :meth:`work_off`."""
-        self._arrived.append((task, step))
+        self._arrived.append(QueuedGoal(task, step))
 
     def work_off(self) -> None:
         """
@@ -114,8 +138,8 @@ class GoalQueue:
 
     def _turn(self) -> bool:
         """Try one goal or publish one answer; return whether there was any."""
-        waiting = 0 if self._waiting is None else self._waiting[0].number
-        newest = self._arrived[-1][0].number if self._arrived else 0
+        waiting = 0 if self._waiting is None else self._waiting.task.number
+        newest = self._arrived[-1].task.number if self._arrived else 0
         if newest > waiting and (len(self._arrived) == 1 or self.status.keeps_up()):
             self.attempt(*self._arrived.pop())
         elif self._answers and self.status.keeps_up():
@@ -157,30 +181,30 @@ class GoalQueue:
 
     def wait(self, task: GoalTask, step: Step, patience: float | None) -> None:
         """Retry a step at the next tick; of two waiting goals the older is superseded."""
-        if self._waiting is not None and self._waiting[0] is not task:
-            older, newer = sorted((self._waiting[0], task), key=lambda each: each.number)
+        if self._waiting is not None and self._waiting.task is not task:
+            older, newer = sorted((self._waiting.task, task), key=lambda each: each.number)
             self.end(older, GoalState.SUPERSEDED, Reason.SUPERSEDED,
                      f'goal {newer.number} came before it could begin')
             if older is task:
                 return
-        self._waiting = task, step, patience
+        self._waiting = QueuedGoal(task, step, patience)
         self._timer.reset()
 
     def under_way(self, task: GoalTask, judge: Step, sentence: str) -> None:
         """Make a goal the active one, superseding older ones; `judge` is called until it ends."""
         self.supersede(task)
-        self._current = task, judge
+        self._current = ActiveGoal(task, judge)
         self._timer.reset()
         if task.state is None:
             self.status.report(task, GoalState.ACCEPTED, Reason.ACCEPTED, sentence)
 
     def end(self, task: GoalTask, state: GoalState, reason: Reason, sentence: str) -> None:
         """Give the final answer, and forget the goal."""
-        if self._current is not None and self._current[0] is task:
+        if self._current is not None and self._current.task is task:
             self._current = None
-        if self._waiting is not None and self._waiting[0] is task:
+        if self._waiting is not None and self._waiting.task is task:
             self._waiting = None
-        self._refused = [held for held in self._refused if held[0] is not task]
+        self._refused = [held for held in self._refused if held.task is not task]
         self.status.report(task, state, reason, sentence)
 
     def _fail(self, task: GoalTask, reason: Reason, sentence: str) -> None:
@@ -197,7 +221,7 @@ class GoalQueue:
 
     def refuse(self, task: GoalTask, error: IkNodeError, remedies: Future) -> None:
         """Refuse a goal as soon as the remedies are known that another thread looks for."""
-        self._refused.append((task, error, remedies))
+        self._refused.append(RefusedGoal(task, error, remedies))
         self._timer.reset()
 
     def _answer_refused(self, before: float = -np.inf) -> None:
@@ -221,7 +245,7 @@ class GoalQueue:
 
     def open(self) -> list[GoalTask]:
         """Return the goals without a final answer: the active and the waiting one."""
-        tasks = [held[0] for held in (self._current, self._waiting) if held is not None]
+        tasks = [held.task for held in (self._current, self._waiting) if held is not None]
         return [task for k, task in enumerate(tasks) if task not in tasks[:k]]
 
     def dismiss(self, state: GoalState, reason: Reason, sentence: str,
@@ -236,34 +260,33 @@ class GoalQueue:
             if task.number < before and (under_way or task is not self.current):
                 self.end(task, state, reason, sentence)
         # Possibly thousands: answered in slices.
-        gone = [task for task, _ in self._arrived if task.number < before]
+        gone = [held.task for held in self._arrived if held.task.number < before]
         if gone:
             self._answers.extend(partial(self.end, task, state, reason, sentence)
                                  for task in gone)
-            self._arrived = [held for held in self._arrived if held[0].number >= before]
+            self._arrived = [held for held in self._arrived if held.task.number >= before]
             self.work_queue.later(self.work_off)
 
     @property
     def current(self) -> GoalTask | None:
         """Return the active goal."""
-        return None if self._current is None else self._current[0]
+        return None if self._current is None else self._current.task
 
     def supersede(self, task: GoalTask) -> None:
         """Answer older open goals as superseded by `task`."""
         self.dismiss(GoalState.SUPERSEDED, Reason.SUPERSEDED,
                      f'goal {task.number} took its place', task.number)
-        if self._waiting is not None and self._waiting[0] is task:
+        if self._waiting is not None and self._waiting.task is task:
             self._waiting = None
 
     def _tick(self) -> None:
         if self._waiting is not None:
-            task, step, patience = self._waiting
-            self._waiting = None
-            self.attempt(task, step, patience)
+            waiting, self._waiting = self._waiting, None
+            self.attempt(*waiting)
         if self._current is not None:
-            task, judge = self._current
-            if self._waiting is None or self._waiting[0] is not task:
-                self.attempt(task, judge)
+            current = self._current
+            if self._waiting is None or self._waiting.task is not current.task:
+                self.attempt(current.task, current.judge)
         self._answer_refused()
         if self._arrived or self._answers:
             self.work_queue.now(self.work_off)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ik_node.kinematics.kernels import joint_frames
-from ik_node.model.chain import Chain
+from ik_node.model.chain import Chain, COORDINATE_COLUMN, FACTOR_COLUMN
 from ik_node.solver.compiled.closed_form import (
     FOURTH_JOINT,
     GEOMETRY_SIZE,
@@ -59,7 +59,8 @@ def closed_form_of(chain: Chain) -> ClosedForm | None:
     """
     table = chain.table
     plain = len(table) == 7 and chain.n == 6 and chain.revolute.all()
-    if not plain or (table[:6, 13] != np.arange(6)).any() or (table[:6, 14] != 1.0).any():
+    if not plain or (table[:6, COORDINATE_COLUMN] != np.arange(6)).any() \
+            or (table[:6, FACTOR_COLUMN] != 1.0).any():
         return None
     frames = np.empty((7, 12))
     joint_frames(table, np.zeros(6), frames)

@@ -44,6 +44,7 @@ from ik_node.motion.following.cycle import (
 from ik_node.motion.following.jog import JogCommand, JogCommands
 from ik_node.motion.following.near_pairs import find_near_pairs, near_pairs, NearPairs
 from ik_node.motion.following.options import (
+    CycleReport,
     FollowerOutput,
     FollowOptions,
     Phase,
@@ -137,7 +138,7 @@ class Follower:
         self._ramp_model = self._jog_model._replace(bias=np.zeros(chain.n))
         self._work = rates_work(chain.n, len(chain.table) - 1)
         self._nothing_near = near_pairs(chain.n)
-        self._report = np.nan, np.nan, np.nan, 1.0  # of the last cycle
+        self._report = CycleReport()  # of the last cycle
         self._jog = JogCommands(options.timeout, options.gain, options.metres_per_radian)
         self._compile()
         self._poses = PoseStream(options.timeout, options.memory)
@@ -307,17 +308,17 @@ class Follower:
         commanded.advance(head)
         return self._output(report if fresh else None, contact)
 
-    def _pose_cycle(self, now: float, duration: float, plan: CyclePlan) -> tuple[float, ...]:
+    def _pose_cycle(self, now: float, duration: float, plan: CyclePlan) -> CycleReport:
         """Write the plan of a cycle towards the target of the stream; return the report."""
         until_now, target_share = self._poses.prediction(now)
         near, pace = self._look(duration)
         timing = CycleTiming(until_now + 1e-9 * self._commanded.head - now, target_share,
                              duration, pace)
-        return follow_cycle(self._model, self._poses.target, timing, self._commanded.state, plan,
-                            near, self._work)
+        return CycleReport(*follow_cycle(self._model, self._poses.target, timing,
+                                         self._commanded.state, plan, near, self._work))
 
     def _jog_cycle(self, now: float, duration: float,
-                   plan: CyclePlan) -> tuple[float, ...] | None:
+                   plan: CyclePlan) -> CycleReport | None:
         """Write the plan of a cycle of a jog; return the report, None of the fastest stop."""
         state, moving, rates = self._commanded.state, self._jog.moving(now), \
             self._jog.command.rates
@@ -327,17 +328,18 @@ class Follower:
         near, pace = self._look(duration)
         look = time_to_rates(self.options.gain, duration) + 0.5 * duration
         if rates is not None:
-            return joint_cycle(self._jog_model, rates, CycleTiming(0.0, 0.0, duration, pace),
-                               state, plan, near, self._work)
+            return CycleReport(*joint_cycle(
+                self._jog_model, rates, CycleTiming(0.0, 0.0, duration, pace), state, plan, near,
+                self._work))
         q = state[0] + look * (state[1] + 0.5 * look * state[2])
         target = self._jog.target(forward_kinematics(self.chain, q), jacobian(self.chain, q) @ (
             state[1] + look * state[2]), now)
         model = self._jog_model if moving else self._ramp_model
-        if self._jog.closes_in(self._report[2]):
+        if self._jog.closes_in(self._report.smallest):
             model = model._replace(overrun=0.0)
         # The target is where it will be at the time for which the rates are chosen.
-        return follow_cycle(model, target, CycleTiming(-look, 1.0, duration, pace), state, plan,
-                            near, self._work)
+        return CycleReport(*follow_cycle(model, target, CycleTiming(-look, 1.0, duration, pace),
+                                         state, plan, near, self._work))
 
     def _look(self, duration: float) -> tuple[NearPairs, float]:
         """Return what the arm is near to when it reaches the rates of a cycle, and its pace."""
@@ -348,7 +350,7 @@ class Follower:
         self._guard.look(q + look * (qd + 0.5 * look * qdd))
         return self._guard.near, self._guard.pace
 
-    def _output(self, report: tuple[float, ...] | None,
+    def _output(self, report: CycleReport | None,
                 contact: Contact | None = None) -> FollowerOutput:
         state = MotionState(*self._commanded.state)
         if report is not None:

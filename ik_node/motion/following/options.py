@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -118,3 +119,12 @@ class FollowerOutput:
     smallest: float = np.nan
     scale: float = 1.0
     contact: Contact | None = None
+
+
+class CycleReport(NamedTuple):
+    """What the kernel of a cycle returns, named and described in :class:`FollowerOutput`."""
+
+    position_error: float = np.nan
+    orientation_error: float = np.nan
+    smallest: float = np.nan
+    scale: float = 1.0
