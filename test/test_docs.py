@@ -38,7 +38,7 @@ from scripts.reference import TABLES
 OWN_TESTS = ('docs/explanation/motion.md', 'docs/how_to/workspace.md', 'docs/how_to/cluster.md',
              'docs/how_to/replay.md', 'docs/how_to/teach.md',  # test/ros/test_teach.py
              'docs/tutorials/python_client.md',  # test/ros/test_client.py
-             'docs/how_to/motion_sequences.md',  # the same
+             'docs/how_to/goals.md', 'docs/how_to/motion_sequences.md',  # the same
              'docs/how_to/moveit_clients.md',  # test/ros/test_moveit_kinematics.py
              'docs/how_to/tool.md',  # test/ros/test_named_tools.py
              'docs/how_to/named_poses.md',  # test/ros/test_named_poses.py
@@ -126,6 +126,30 @@ def test_replay_in_python(monkeypatch, tmp_path, capsys):
     exec(code, seen)
     assert capsys.readouterr().out == 'reached\nsolve []\n'
     assert np.array_equal(seen['result'].q, solved.q)
+
+
+def calls_python(text):
+    """Return whether a text is a program that calls something."""
+    try:
+        nodes = [*ast.walk(ast.parse(text))]
+    except SyntaxError:
+        return False
+    return any(isinstance(node, (ast.Call, ast.Import, ast.ImportFrom)) for node in nodes)
+
+
+@pytest.mark.parametrize('text, expected', [
+    ('arm.move(pose)\n', True), ('import ik_node\n', True),
+    ('try:\n    arm.move(pose).wait()\nexcept Exception:\n    pass\n', True),
+    ('out of reach: shifted by [-0.1, 0.0] m (in all), it can be reached\n', False),
+    ('reached\n', False)])
+def test_python_is_recognised(text, expected):
+    """By its calls and imports."""
+    assert calls_python(text) is expected
+
+
+def test_no_python_is_hidden_in_text():
+    """A block that is marked `text` would not be run."""
+    assert not [block for block in blocks('text') if calls_python(block.text)]
 
 
 @pytest.mark.parametrize('block', blocks('bash'),

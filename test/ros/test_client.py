@@ -708,13 +708,16 @@ def test_examples(system):
     ('docs/tutorials/python_client.md', (
         'OUT_OF_REACH - the goal was rejected', "{'remedy_shift_m': ", 'green reachable',
         '(6, 6)'), 'reached'),
+    ('docs/how_to/goals.md', ("{'remedy_shift_m': '-0.1879 0.0000 -0.0157'", 'it can be reached'),
+     ''),
     pytest.param('docs/how_to/motion_sequences.md', ('5 motions: ',), '', marks=needs_sequences)]))
 def test_the_documents(system, tmp_path, document, printed, logged):
     """The blocks of each are one program, which runs from the arm at rest to its end."""
     script = tmp_path / 'document.py'
     script.write_text('\n'.join(block.text for block in blocks('python')
                                 if block.document == document))
-    ran = subprocess.run([sys.executable, script], text=True, capture_output=True, timeout=180.0)
+    ran = subprocess.run([sys.executable, script], text=True, capture_output=True, timeout=180.0,
+                         cwd=ROOT)
     assert ran.returncode == 0 and 'Traceback' not in ran.stderr, ran.stdout + ran.stderr
     for words in printed:
         assert words in ran.stdout, ran.stdout
