@@ -32,6 +32,7 @@ from ik_node.replay.calls import made, SolveCall
 from ik_node.replay.recording import AnsweredGoal, recording_bytes
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
+from ik_node.text import COMPILATION_TIME
 from scripts import source_map
 from scripts.reference import TABLES
 
@@ -126,6 +127,14 @@ def test_replay_in_python(monkeypatch, tmp_path, capsys):
     exec(code, seen)
     assert capsys.readouterr().out == 'reached\nsolve []\n'
     assert np.array_equal(seen['result'].q, solved.q)
+
+
+@pytest.mark.parametrize('page', ['how_to/install.md', 'how_to/lifecycle.md',
+                                  'tutorials/first_goal.md'])
+def test_the_time_of_the_first_start(page):
+    """Every page and every program gives the same one."""
+    words = ' '.join((ROOT / 'docs' / page).read_text().split())
+    assert f'compiles: {COMPILATION_TIME}' in words or f'solver: {COMPILATION_TIME}' in words
 
 
 def calls_python(text):

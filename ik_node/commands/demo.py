@@ -49,9 +49,9 @@ from ik_node.ros.handshake import wait_for
 from ik_node.ros.process import leave
 from ik_node.se3 import distance, pose, rotation_from_quaternion
 from ik_node.share import share_file
-from ik_node.text import printable, quote
+from ik_node.text import COMPILATION_TIME, printable, quote
 
-START_TIMEOUT_S = 300.0  # without progress; the first start compiles for a minute or longer
+START_TIMEOUT_S = 300.0  # without progress; the first start compiles, slowly on a busy machine
 PROGRESS_CHECK_S = 1.0
 EXIT_TIMEOUT_S = 5.0     # from SIGINT until a process is killed
 GOAL_TIMEOUT_S = 300.0   # the first path waits for functions that are still being compiled
@@ -290,7 +290,7 @@ class _Demonstration:
         print(f'==> {quote(self._tree.name)} from {self._urdf.name}: {chain.n} joints from the '
               f'base {quote(chain.base_link)} to the tip {quote(chain.tip_link)}\n'
               f'==> starting ik_node and sim_controller (logs in {self._logs}; the first start on '
-              'a machine compiles for about a minute)', flush=True)
+              f'a machine compiles: {COMPILATION_TIME})', flush=True)
         with running('sim_controller', self._arguments, self._logs) as simulator, \
                 running('ik_node', self._arguments, self._logs) as node, ExitStack() as stack:
             def alive() -> bool:

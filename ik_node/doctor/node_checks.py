@@ -26,7 +26,7 @@ from ik_node.node.stamp_check import FUTURE_SLACK_S
 from ik_node.ros.action_client import ACTION_NAME
 from ik_node.ros.parameters import IK_NODE
 from ik_node.ros.status_messages import GoalState, values_of
-from ik_node.text import quote
+from ik_node.text import COMPILATION_TIME, quote
 
 MAX_LISTED_NAMES = 5
 START_CONTROLLER = 'start or activate the controller, or name it by the parameter controller'
@@ -156,8 +156,8 @@ def check_node(seen: Observations, _: Model) -> Findings:
                       'ik_node ik_node; or continue it, if its process is stopped')
     elif seen.values is None:
         yield problem(f'{seen.target} is there, but does not answer within {seen.timeout:g} s',
-                      'wait if it is starting (the first start on a machine compiles for about a '
-                      'minute); else look at its log, it hangs')
+                      f'wait if it is starting (the first start on a machine compiles: '
+                      f'{COMPILATION_TIME}); else look at its log, it hangs')
     for name, number in Counter(seen.nodes).items():
         if number > 1:
             twice = f'{number} nodes are named {name}'

@@ -19,6 +19,8 @@ from numba import njit
 from numba.core.caching import FunctionCache
 from numba.core.event import Event, install_listener, Listener
 
+from ik_node.text import COMPILATION_TIME
+
 PROGRESS_PERIOD_S = 10.0
 
 logger = logging.getLogger(__name__)
@@ -81,7 +83,9 @@ def cached_njit(**options: Any) -> Callable[[Callable], Callable]:
 
 
 class _Progress(Listener):
-    """Count compiled functions; report at the first one and then periodically."""
+    """Count compiled functions; announce the first of the process, then report periodically."""
+
+    announced = False
 
     def __init__(self, say: Callable[[str], object]) -> None:
         self._say = say
@@ -93,9 +97,12 @@ class _Progress(Listener):
         if self.began:
             return
         self.began = self._said = monotonic()
+        if _Progress.announced:
+            return
+        _Progress.announced = True
         often = 'at every start, as they cannot be kept' if CacheState.fault else \
             'once on this machine'
-        self._say(f'compiling ({often}): up to a minute of processor time')
+        self._say(f'compiling ({often}): {COMPILATION_TIME}')
 
     def on_end(self, event: Event) -> None:
         """Report the progress."""
@@ -114,7 +121,8 @@ def compilation_told(say: Callable[[str], object] = logger.warning) -> Iterator[
     """
     Report if functions are compiled in this context, the progress, and the total time.
 
-    Nested contexts do nothing: the outermost one reports.
+    That they are compiled, and for how long, is said once per process.  Nested contexts do
+    nothing: the outermost one reports.
     """
     if _active:
         yield

@@ -80,7 +80,7 @@ class Components:
     values : mapping
         All parameters of IK_NODE.
     active_flag : ActiveFlag
-        While it is closed, goals are refused.
+        While it is not set, goals are refused.
 
     Raises
     ------

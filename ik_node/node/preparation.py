@@ -37,7 +37,7 @@ class Kernels(Enum):
 
 
 def load_kernels(kernels: Kernels, chain: Chain, settings: Settings) -> None:
-    """Load compiled code, or compile it, which takes up to half a minute."""
+    """Load compiled code, or compile it, which takes up to a minute of processor time."""
     if kernels is Kernels.PATHS:
         load_paths(settings.solver)
     elif kernels is Kernels.STREAMS:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ik_node.errors import ParameterError, Reason
+from ik_node.kinematics.compilation import compilation_told
 from ik_node.model.chain import Chain
 from ik_node.model.joint_values import real_array
 from ik_node.solver.batch import BatchResult, GOALS_PER_CHUNK, solve_batch
@@ -96,16 +97,17 @@ class Solver:
         if unknown:
             raise ParameterError(f'the solver has no option {", ".join(sorted(unknown))}; it has '
                                  f'{", ".join(SolverOptions.__dataclass_fields__)}')
-        warm_up()
         self.chain, self.collisions = chain, collisions
         self.options = SolverOptions(**options)
-        self.tables = Tables(chain, self.options)
-        if self.tables.closed_form is not None:
-            warm_up_closed_form(self.tables.closed_form.searched)
-        if self.tables.slides and self.options.select == 'nearest':
-            warm_up_nearest()
-        if collisions is not None and chain.n > EXACT_AXES:
-            warm_up_self_motion()
+        with compilation_told():
+            warm_up()
+            self.tables = Tables(chain, self.options)
+            if self.tables.closed_form is not None:
+                warm_up_closed_form(self.tables.closed_form.searched)
+            if self.tables.slides and self.options.select == 'nearest':
+                warm_up_nearest()
+            if collisions is not None and chain.n > EXACT_AXES:
+                warm_up_self_motion()
         self.first_restarts = min(self.options.max_restarts, FIRST_ATTEMPTS)
         self._middle = np.clip(chain.middle, chain.lower, chain.upper)
         # Whether a solution found by one compiled call is the result.

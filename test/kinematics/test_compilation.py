@@ -10,6 +10,11 @@ import sys
 
 from nightly import usual_first
 import pytest
+import robots
+
+from ik_node.kinematics import compilation
+from ik_node.solver import solver as solver_module
+from ik_node.text import COMPILATION_TIME
 
 ROOT = Path(__file__).parents[2]
 USE = """
@@ -19,6 +24,13 @@ sys.path.insert(0, sys.argv[1])
 from twice import twice
 with compilation_told(print):
     assert twice(2.0) == 4.0
+"""
+SEVERAL_TIMES = USE + """
+with compilation_told(print):
+    assert twice(2) == 4
+with compilation_told(print):
+    with compilation_told(print):
+        assert twice(2.0 + 1.0j) == 4.0 + 2.0j
 """
 MODULE = """
 from ik_node.kinematics.kernels import compiled
@@ -61,6 +73,26 @@ def test_compiled_code_is_kept(tmp_path):
         assert ('compiled 1 functions in' in done.stdout) is compiles, done.stdout
         assert not done.stderr
     assert list(tmp_path.rglob('*.twice-*.nbc'))
+
+
+def test_it_is_announced_once(tmp_path):
+    """However often a process compiles; each time it says how long it took."""
+    done = run(SEVERAL_TIMES, tmp_path, NUMBA_CACHE_DIR=str(tmp_path))
+    assert done.stdout.count(f'compiling (once on this machine): {COMPILATION_TIME}') == 1
+    assert done.stdout.count('compiling') == 1
+    assert done.stdout.count('compiled 1 functions in') == 3, done.stdout
+
+
+@pytest.mark.parametrize('name, options', [('ur5', {}), ('panda', {'select': 'nearest'})])
+def test_a_solver_reports_once(monkeypatch, name, options):
+    """All that it compiles is counted by one report."""
+    chain, seen = robots.chain(name), []
+    for each in [each for each in vars(solver_module) if each.startswith('warm_up')]:
+        monkeypatch.setattr(solver_module, each,
+                            lambda *_: seen.append(tuple(compilation._active)))
+    solver_module.Solver(chain, **options)
+    assert len(seen) > 1 and len({*seen}) == len(seen[0]) == 1
+    assert not compilation._active
 
 
 @pytest.mark.fault('start, end and middleware',
