@@ -110,7 +110,7 @@ def jog() -> NoReturn:
 
 
 def teach() -> NoReturn:
-    """Keep way points, record motions, and play them back."""
+    """Keep waypoints, record motions, and play them back."""
     _run_tool('teach', 'ik_node.commands.teach')
 
 

@@ -34,7 +34,7 @@ from ik_node.client.sequences import Motion, SequenceClient
 from ik_node.client.streams import Jog, Stream
 from ik_node.errors import GoalError, ParameterError
 from ik_node.motion.taught_path import TaughtPath
-from ik_node.motion.way_points import at_limits
+from ik_node.motion.waypoints import at_limits
 from ik_node.ros.clocks import nanoseconds_of
 from ik_node.ros.joint_states import JointStates
 from ik_node.ros.messages import line_to, matrix_from_pose, pose_within
@@ -308,7 +308,7 @@ class Arm:
         Parameters
         ----------
         path : TaughtPath
-            Way points, or a recorded motion; joints that the arm lacks are left out, and those
+            Waypoints, or a recorded motion; joints that the arm lacks are left out, and those
             of the arm that it lacks stay.
         speed : float
             Of a recorded motion: 1 is as it was recorded, 0.5 half as fast.  Limits are kept in

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What users give as positions and way points of the joints, as messages."""
+"""What users give as positions and waypoints of the joints, as messages."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def joint_path_message(points: TaughtPath | JointTrajectory | Sequence[Any],
                        own_joints: Callable[[TaughtPath], TaughtPath] = lambda path: path
                        ) -> JointTrajectory:
     """
-    Return way points as a trajectory_msgs/JointTrajectory, not yet stamped.
+    Return waypoints as a trajectory_msgs/JointTrajectory, not yet stamped.
 
     Parameters
     ----------

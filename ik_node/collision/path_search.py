@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Search for a path among obstacles: way points whose straight connections are free."""
+"""Search for a path among obstacles: waypoints whose straight connections are free."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def find_path(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
               goes_on: Callable[[], bool] = lambda: True, seed: int = 0,
               chords: int = MAX_CHORDS) -> np.ndarray | None:
     """
-    Return way points from a posture to one of several goals, whose connections are free.
+    Return waypoints from a posture to one of several goals, whose connections are free.
 
     Each straight connection in joint space keeps the margin of the model, which is proved; a
     pair that is too near at the start may stay so.  Equal arguments give equal paths.

@@ -3,7 +3,7 @@
 """
 Compiled shortening of a path between postures.
 
-First way points are left out, then random chords between two points of the path replace what
+First waypoints are left out, then random chords between two points of the path replace what
 is between them (Geraerts and Overmars 2007, "Creating high-quality paths for motion planning").
 """
 
@@ -42,7 +42,7 @@ def shorten(edge, path, count, chords, generator, rows):
         How many postures are left.
 
     """
-    # From each way point straight to the farthest that can be reached.
+    # From each waypoint straight to the farthest that can be reached.
     i = 0
     while i < count - 2:
         j = count - 1
@@ -80,7 +80,7 @@ def shorten(edge, path, count, chords, generator, rows):
 
 @inner
 def replace_between(path, count, i, j, rows, new):
-    """Replace the way points between i and j by the first `new` of rows; return the count."""
+    """Replace the waypoints between i and j by the first `new` of rows; return the count."""
     shift = new - (j - i - 1)
     if shift < 0:
         for k in range(j, count):

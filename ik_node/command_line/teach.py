@@ -22,7 +22,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(
         prog='ik_teach',
-        description='Keep way points or record a motion while the arm is moved by hand, and play '
+        description='Keep waypoints or record a motion while the arm is moved by hand, and play '
                     'it back.',
         epilog='exit code: 0 done, 1 not reached, 2 wrong usage, no joint states, no node or an '
                'unusable file, 130 interrupted')
@@ -34,13 +34,13 @@ def parse(argv: list[str]) -> argparse.Namespace:
                         help='how long to wait for joint states, s (default 10)')
     actions = parser.add_subparsers(dest='action', required=True, metavar='ACTION')
     keep = actions.add_parser(
-        'keep', parents=[states], help='keep present postures as way points',
-        description='Keep present postures as way points in a file, which is made or added to; '
+        'keep', parents=[states], help='keep present postures as waypoints',
+        description='Keep present postures as waypoints in a file, which is made or added to; '
                     'the ik_node need not run. With one name the present posture is kept at '
                     'once; with several, and without one, each time Enter is pressed.',
         epilog=parser.epilog)
     keep.add_argument('names', nargs='*', metavar='NAME',
-                      help='of the way points; one that is in the file is replaced (default: '
+                      help='of the waypoints; one that is in the file is replaced (default: '
                            'point_1, point_2 ...)')
     keep.add_argument('--file', type=Path, default=Path('way_points.yaml'), metavar='FILE',
                       help='YAML file (default ./way_points.yaml)')
@@ -58,7 +58,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
     play = actions.add_parser(
         'play', help='move through a file',
         description='Have the ik_node move the arm to the first point of a file, then through '
-                    'the others: way points in one smooth motion, a recorded motion with its '
+                    'the others: waypoints in one smooth motion, a recorded motion with its '
                     'timing, more slowly where the limits do not allow it.',
         epilog=parser.epilog)
     play.add_argument('file', type=Path, metavar='FILE', help='YAML file of keep or record')

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The command ik_teach: keep way points, record motions of an arm, and play them back."""
+"""The command ik_teach: keep waypoints, record motions of an arm, and play them back."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ class Listener:
         return self.recorder.latest
 
 
-class WayPointFile:
-    """A file of way points, which is written each time one is kept."""
+class WaypointFile:
+    """A file of waypoints, which is written each time one is kept."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -94,7 +94,7 @@ class WayPointFile:
 
     def keep(self, name: str, posture: dict[str, float]) -> None:
         """
-        Write a way point, and say so.
+        Write a waypoint, and say so.
 
         Raises
         ------
@@ -107,7 +107,7 @@ class WayPointFile:
         path = before.kept(name, posture)
         path.write(self._file)
         self._path = path
-        of = f'{len(path.q)} way point{"s" * (len(path.q) != 1)}'
+        of = f'{len(path.q)} waypoint{"s" * (len(path.q) != 1)}'
         say(f'{quote(name)} is kept in {quote(self._file, 300)}, which has {of}')
 
     def next_name(self) -> str:
@@ -138,7 +138,7 @@ def pressed(listener: Listener) -> bool:
 
 def keep(listener: Listener, options: argparse.Namespace) -> int:
     """Keep one posture, or several."""
-    file = WayPointFile(options.file)
+    file = WaypointFile(options.file)
     listener.await_states(options.wait)
     if len(options.names) == 1:
         file.keep(options.names[0], listener.posture())

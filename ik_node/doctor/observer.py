@@ -33,7 +33,7 @@ from ik_node.ros.qos import BEST_EFFORT_QOS, LATCHED_QOS, STATUS_QOS
 DISCOVERY_VARIABLES = ('ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS')
 JOINT_STATE_TYPE, DESCRIPTION_TYPE, CLOCK_TOPIC, TF_TOPICS = (
     'sensor_msgs/msg/JointState', 'std_msgs/msg/String', '/clock', ('/tf', '/tf_static'))
-GOAL_TOPICS = frozenset(goal_topics())  # way points are goals, for an ik_node
+GOAL_TOPICS = frozenset(goal_topics())  # waypoints are goals, for an ik_node
 TRAJECTORY_TYPE = 'trajectory_msgs/msg/JointTrajectory'
 COMMANDS_TYPE = 'std_msgs/msg/Float64MultiArray'
 MOTION_TOPICS = {TRAJECTORY_TYPE: TopicOutput.topic, COMMANDS_TYPE: PositionOutput.topic}

@@ -3,7 +3,7 @@
 """
 Motion around obstacles.
 
-A search finds way points (:mod:`ik_node.collision.path_search`); their corners are rounded as far
+A search finds waypoints (:mod:`ik_node.collision.path_search`); their corners are rounded as far
 as they stay free, the path is timed within the limits, and the trajectory is proved to be free.
 """
 
@@ -27,7 +27,7 @@ from ik_node.motion.tool_path.timing import JointPath, timed_trajectory
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.motion.validate import validate
 
-LIMIT_INSET = 2e-3           # rad or m between way points and joint limits
+LIMIT_INSET = 2e-3           # rad or m between waypoints and joint limits
 SEARCH_MARGIN_M = 5e-4       # by which the search keeps more than the margin
 MAX_CUT_SHARE = 0.5          # of an edge that the blend of a corner takes at most
 CUT_FACTOR = 0.5             # from one try of a blend to the next
@@ -77,7 +77,7 @@ def plan_detour(model: CollisionModel, start: StartState, goals: np.ndarray,
     free = goals[model.check_many(goals)]
     if not len(free):
         raise TrajectoryError(f'at the goal, {model.describe(goals[0])}', Reason.COLLISION)
-    way = _way_points(model, q_start, free, limits, goes_on)
+    way = _waypoints(model, q_start, free, limits, goes_on)
     if way is None:
         raise TrajectoryError('no detour was found; go there in several goals, or allow more '
                               'time for the search (motion.detour_time)', Reason.COLLISION)
@@ -107,9 +107,9 @@ def warm_up(model: CollisionModel, limits: MotionLimits) -> None:
         find_path(model, q, goal[None], chain.lower, chain.upper, iterations=BLOCK_ITERATIONS)
 
 
-def _way_points(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
+def _waypoints(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
                 limits: MotionLimits, goes_on: Callable[[], bool]) -> np.ndarray | None:
-    """Return the way points (k, n) to one of the goals; None if there are none."""
+    """Return the waypoints (k, n) to one of the goals; None if there are none."""
     ends = np.vstack([q_start, goals])
     inset = np.minimum(LIMIT_INSET, 0.25 * (limits.upper - limits.lower))
     lower = np.minimum(limits.lower + inset, ends.min(axis=0))
@@ -124,7 +124,7 @@ def _way_points(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
 
 
 def _free_cuts(model: CollisionModel, way: np.ndarray) -> np.ndarray:
-    """Return how far (rad, or m) before and after each way point its blend begins, (k - 2,)."""
+    """Return how far (rad, or m) before and after each waypoint its blend begins, (k - 2,)."""
     lengths = np.linalg.norm(np.diff(way, axis=0), axis=1)
     cuts = MAX_CUT_SHARE * np.minimum(lengths[:-1], lengths[1:])
     for k, cut in enumerate(cuts):
@@ -154,7 +154,7 @@ def _blend(corner: np.ndarray, cut: float) -> np.ndarray:
 
 def _timed(chain: Chain, way: np.ndarray, cuts: np.ndarray, limits: MotionLimits,
            period: float) -> Trajectory:
-    """Return the fastest motion along way points (k, n) with blends."""
+    """Return the fastest motion along waypoints (k, n) with blends."""
     lengths = np.linalg.norm(np.diff(way, axis=0), axis=1)
     s, q, stops, at = [np.zeros(1)], [way[:1]], [], 0.0
     around = np.concatenate([[0.0], cuts, [0.0]])

@@ -1,10 +1,10 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-One motion of the joints through way points.
+One motion of the joints through waypoints.
 
-It follows the curve of :mod:`ik_node.motion.timed_curve`, which passes each way point, and between
-them stays CURVE_INSET away from joint limits.  Way points without times are passed as soon as the
+It follows the curve of :mod:`ik_node.motion.timed_curve`, which passes each waypoint, and between
+them stays CURVE_INSET away from joint limits.  Waypoints without times are passed as soon as the
 limits allow; the arm rests at each of them only if that takes less time.  With times the motion
 has the pace of these times, and is slower where the limits do not allow it.
 """
@@ -29,12 +29,12 @@ from ik_node.motion.timed_curve import curve_at
 from ik_node.motion.tool_path.timing import JointPath, MIN_WIDE_BOX_S, timed_trajectory
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.motion.validate import validate
-from ik_node.motion.way_points import SAME_WAY_POINT, WayPoints
+from ik_node.motion.waypoints import SAME_WAYPOINT, Waypoints
 
-MIN_CURVE_CELLS = 16          # between two way points
-CURVE_CELL_S = 0.02           # of the times of way points, at most
+MIN_CURVE_CELLS = 16          # between two waypoints
+CURVE_CELL_S = 0.02           # of the times of waypoints, at most
 CURVE_INSET = 2e-3            # rad or m between nodes of the curve and joint limits
-PASSING_STEPS = 3             # to find when a way point is passed
+PASSING_STEPS = 3             # to find when a waypoint is passed
 MAX_PASSING_STEP_S = 0.02
 PACE_RAMP_S = 0.1             # in which the motion comes up to the pace of the times
 
@@ -42,14 +42,14 @@ PACE_RAMP_S = 0.1             # in which the motion comes up to the pace of the 
 @dataclass(frozen=True, eq=False)
 class JointPathPlan:
     """
-    The motion through way points.
+    The motion through waypoints.
 
     Attributes
     ----------
     trajectory : Trajectory
         Valid by :func:`ik_node.motion.validate.validate`.
     passed : (m,) array
-        When it passes each way point, s.
+        When it passes each waypoint, s.
 
     """
 
@@ -57,14 +57,14 @@ class JointPathPlan:
     passed: np.ndarray
 
 
-def plan_joint_path(chain: Chain, start: StartState, way: WayPoints, limits: MotionLimits,
+def plan_joint_path(chain: Chain, start: StartState, way: Waypoints, limits: MotionLimits,
                     period: float, start_tolerance: float,
                     model: CollisionModel | None = None) -> JointPathPlan:
     """
-    Plan one motion through way points, at rest at the last of them.
+    Plan one motion through waypoints, at rest at the last of them.
 
     A moving arm is first brought to rest.  Without times the motion takes at most as long as one
-    that rests at each way point; if it would collide, that one is tried.
+    that rests at each waypoint; if it would collide, that one is tried.
 
     Parameters
     ----------
@@ -73,15 +73,15 @@ def plan_joint_path(chain: Chain, start: StartState, way: WayPoints, limits: Mot
     period : float
         Largest time between points of the trajectory, s.
     start_tolerance : float
-        Largest distance of a joint from a first way point whose time is 0, rad or m.
+        Largest distance of a joint from a first waypoint whose time is 0, rad or m.
     model : CollisionModel, optional
         Whose margin is kept.
 
     Raises
     ------
     PathError
-        ALREADY_THERE if the arm is at all way points; PATH_INVALID, BEYOND_LIMIT or COLLISION
-        with the number of the way point, from 1; COLLISION on the way with the share of the
+        ALREADY_THERE if the arm is at all waypoints; PATH_INVALID, BEYOND_LIMIT or COLLISION
+        with the number of the waypoint, from 1; COLLISION on the way with the share of the
         motion that is free as `fraction`.
     TrajectoryError
         If the limits cannot be kept.
@@ -110,7 +110,7 @@ def _require_free_points(q: np.ndarray, model: CollisionModel | None) -> None:
     free = model.check_many(q)
     if not free.all():
         k = int(free.argmin())
-        raise PathError(f'way point {k + 1} of {len(q)}: {model.describe(q[k])}',
+        raise PathError(f'waypoint {k + 1} of {len(q)}: {model.describe(q[k])}',
                         Reason.COLLISION)
 
 
@@ -125,7 +125,7 @@ def _checked(planned: JointPathPlan, limits: MotionLimits,
     share = contact.time / trajectory.duration
     k = min(int(np.searchsorted(passed, contact.time)), len(passed) - 1)
     raise PathError(f'the motion is free for {100.0 * share:.1f} % of its duration: then, on the '
-                    f'way to way point {k + 1} of {len(passed)}, {contact.words}',
+                    f'way to waypoint {k + 1} of {len(passed)}, {contact.words}',
                     Reason.COLLISION, share)
 
 
@@ -133,7 +133,7 @@ def _checked(planned: JointPathPlan, limits: MotionLimits,
 
 def _as_soon_as_possible(chain: Chain, q_start: np.ndarray, q: np.ndarray, limits: MotionLimits,
                          period: float, model: CollisionModel | None) -> JointPathPlan:
-    """Return the faster of a motion on a curve and one that rests at each way point."""
+    """Return the faster of a motion on a curve and one that rests at each waypoint."""
     nodes, number = _without_repetitions(np.vstack([q_start, q]))
     plans: list[JointPathPlan] = []
     errors: list[IkNodeError] = []
@@ -154,7 +154,7 @@ def _without_repetitions(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the positions that differ from those before, and for all but the first which."""
     kept, number = [0], []
     for k in range(1, len(q)):
-        if np.abs(q[k] - q[kept[-1]]).max() > SAME_WAY_POINT:
+        if np.abs(q[k] - q[kept[-1]]).max() > SAME_WAYPOINT:
             kept.append(k)
         number.append(len(kept) - 1)
     return q[kept], np.array(number)
@@ -183,10 +183,10 @@ def _on_a_curve(chain: Chain, nodes: np.ndarray, limits: MotionLimits,
 
 # ---- with times -------------------------------------------------------------
 
-def _at_their_times(chain: Chain, q_start: np.ndarray, way: WayPoints, limits: MotionLimits,
+def _at_their_times(chain: Chain, q_start: np.ndarray, way: Waypoints, limits: MotionLimits,
                     period: float) -> JointPathPlan:
     """
-    Return the motion on the curve through way points, never faster than their times.
+    Return the motion on the curve through waypoints, never faster than their times.
 
     The path coordinate is the time of the curve.  It counts as one more joint, whose velocity
     limit of 1 is the pace.

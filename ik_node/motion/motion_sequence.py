@@ -22,7 +22,7 @@ from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.tool_path.path import ToolPath
 from ik_node.motion.tool_path.plan import plan_path
 from ik_node.motion.trajectory import MotionState, Trajectory
-from ik_node.motion.way_points import WayPoints
+from ik_node.motion.waypoints import Waypoints
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
 
@@ -188,7 +188,7 @@ def _planned(solver: Solver, start: StartState, group: list[SequencedMotion], pe
         return None
     limits = _tightest([motion.limits for motion in group])
     if len(group) > 1:
-        planned = plan_joint_path(chain, start, WayPoints(np.array(goals)), limits, period, 0.0,
+        planned = plan_joint_path(chain, start, Waypoints(np.array(goals)), limits, period, 0.0,
                                   solver.collisions)
         return SequencePlan(planned.trajectory, planned.passed)
     trajectory = plan_point_to_point(chain.joint_names, start, q, limits, period, chain)

@@ -1,7 +1,7 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Way points and recorded motions of joints, and their YAML files.
+Waypoints and recorded motions of joints, and their YAML files.
 
 .. code-block:: yaml
 
@@ -48,7 +48,7 @@ MIN_RECORDED_S = 0.2          # of the motion
 @dataclass(frozen=True, eq=False)
 class TaughtPath:
     """
-    Joint positions to pass in order: way points with names, or a recorded motion with times.
+    Joint positions to pass in order: waypoints with names, or a recorded motion with times.
 
     Attributes
     ----------
@@ -57,9 +57,9 @@ class TaughtPath:
     q : (k, n) array
         Rad or m.
     names : tuple of str
-        Of each way point, '' if it has none.
+        Of each waypoint, '' if it has none.
     times : (k,) array or None
-        When each point is passed, s, increasing from 0; None for way points.
+        When each point is passed, s, increasing from 0; None for waypoints.
 
     """
 
@@ -110,12 +110,12 @@ class TaughtPath:
 
     @property
     def duration(self) -> float:
-        """Return the time of the last point, s; 0 for way points."""
+        """Return the time of the last point, s; 0 for waypoints."""
         return 0.0 if self.times is None else float(self.times[-1])
 
     def kept(self, name: str, positions: Mapping[str, float]) -> TaughtPath:
         """
-        Return this path with one more way point, or with another one of the same name.
+        Return this path with one more waypoint, or with another one of the same name.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class TaughtPath:
 
         """
         if self.times is not None:
-            raise ParameterError('it is a recorded motion; keep way points in another file')
+            raise ParameterError('it is a recorded motion; keep waypoints in another file')
         check_name(name)
         q = _positions(self.joint_names, positions)
         if name in self.names:
@@ -152,7 +152,7 @@ class TaughtPath:
         if speed == 1.0:
             return self
         if self.times is None:
-            raise ParameterError('way points have no times, so there is no speed to change; '
+            raise ParameterError('waypoints have no times, so there is no speed to change; '
                                  'the parameter motion.velocity_scale of the node does')
         if not 0.0 < speed < float('inf'):
             raise ParameterError(f'the speed is {speed:g}; it must be positive, 1 is as recorded')

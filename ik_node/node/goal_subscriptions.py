@@ -167,7 +167,7 @@ def read_if_short(kind: type, begin: BeginGoal) -> ReadGoal:
             # The message begins with its header.
             return kind(header=deserialize_message(data, Header)), refusing(
                 f'the goal has {len(data)} bytes, at most {MAX_PATH_BYTES} are taken '
-                f'({MAX_PATH_POSES} poses or way points); send it in parts')
+                f'({MAX_PATH_POSES} poses or waypoints); send it in parts')
         except RuntimeError:  # rclpy does not name the one of the middleware
             return kind(), refusing(f'the goal cannot be read as a {kind.__name__}; is its '
                                     'sender built for this version of the message?')

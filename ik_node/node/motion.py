@@ -38,7 +38,7 @@ from ik_node.motion.start_state import LEAD_POINT_SPACING_S, StartState
 from ik_node.motion.tool_path.plan import PathPlan
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.motion.validate import validate
-from ik_node.motion.way_points import WayPoints
+from ik_node.motion.waypoints import Waypoints
 from ik_node.node.arm_state import ArmState, Instant
 from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask, numbers
@@ -253,9 +253,9 @@ class Motion:
 
         self._plan_beside(task, plan)
 
-    def through_joints(self, task: GoalTask, way: WayPoints) -> None:
+    def through_joints(self, task: GoalTask, way: Waypoints) -> None:
         """
-        Move the joints through way points.
+        Move the joints through waypoints.
 
         Raises
         ------

@@ -44,7 +44,7 @@ from ik_node.motion.tool_path.path import ToolPath
 from ik_node.motion.tool_path.plan import PathPlan, plan_path
 from ik_node.motion.trajectory import Trajectory
 from ik_node.motion.validate import validate
-from ik_node.motion.way_points import WayPoints
+from ik_node.motion.waypoints import Waypoints
 from ik_node.solver.goal import Goal
 from ik_node.solver.remedy import Remedy
 from ik_node.solver.remedy_search import find_remedies
@@ -273,7 +273,7 @@ class PathCall:
 @dataclass(frozen=True, eq=False)
 class JointPathCall:
     """
-    The motion of the joints through way points.
+    The motion of the joints through waypoints.
 
     Attributes
     ----------
@@ -286,7 +286,7 @@ class JointPathCall:
     period : float
         Largest time between points, s.
     start_tolerance : float
-        Largest distance from a first way point whose time is 0, rad or m.
+        Largest distance from a first waypoint whose time is 0, rad or m.
 
     """
 
@@ -300,7 +300,7 @@ class JointPathCall:
 
     def run(self, solver: Solver) -> JointPathPlan:
         """Plan; raise as :func:`ik_node.motion.joint_path.plan_joint_path`."""
-        return plan_joint_path(solver.chain, self.start, WayPoints(self.q, self.times),
+        return plan_joint_path(solver.chain, self.start, Waypoints(self.q, self.times),
                                self.limits, self.period, self.start_tolerance,
                                solver.collisions)
 

@@ -26,7 +26,7 @@ from ik_node.errors import GoalError, Reason, TrajectoryError
 from ik_node.model.chain import Chain
 from ik_node.model.joint_values import real_array
 from ik_node.motion.trajectory import MotionState, Trajectory
-from ik_node.motion.way_points import MAX_WAY_POINTS, WayPoints
+from ik_node.motion.waypoints import MAX_WAYPOINTS, Waypoints
 from ik_node.ros.rotations import quaternion_from_rotation
 from ik_node.se3 import pose, rotation_from_quaternion
 from ik_node.text import quote, shown
@@ -181,9 +181,9 @@ def joints_from_state(message: JointState, chain: Chain, q: np.ndarray) -> np.nd
     return np.clip(goal, chain.lower, chain.upper)
 
 
-def way_points_from_message(message: JointTrajectory, chain: Chain, q: np.ndarray) -> WayPoints:
+def way_points_from_message(message: JointTrajectory, chain: Chain, q: np.ndarray) -> Waypoints:
     """
-    Return the way points of a trajectory_msgs/JointTrajectory; joints left out stay at `q`.
+    Return the waypoints of a trajectory_msgs/JointTrajectory; joints left out stay at `q`.
 
     Positions and times are read, velocities, accelerations and efforts are not.  Times that are
     all 0 are none.  Without names, positions are those of all joints of the chain, in its order.
@@ -192,12 +192,12 @@ def way_points_from_message(message: JointTrajectory, chain: Chain, q: np.ndarra
     ------
     GoalError
         GOAL_JOINTS if names and positions do not fit, GOAL_NOT_FINITE, both with the number of
-        the way point from 1; PATH_INVALID if there are none, or more than MAX_WAY_POINTS.
+        the waypoint from 1; PATH_INVALID if there are none, or more than MAX_WAYPOINTS.
 
     """
     names, points = list(message.joint_names), message.points
-    if not 0 < len(points) <= MAX_WAY_POINTS:
-        raise GoalError(f'the path has {len(points)} way points; 1 to {MAX_WAY_POINTS} are taken',
+    if not 0 < len(points) <= MAX_WAYPOINTS:
+        raise GoalError(f'the path has {len(points)} waypoints; 1 to {MAX_WAYPOINTS} are taken',
                         Reason.PATH_INVALID)
     names = names or list(chain.joint_names)
     unknown = [name for name in names if name not in chain.joint_names]
@@ -206,24 +206,24 @@ def way_points_from_message(message: JointTrajectory, chain: Chain, q: np.ndarra
                         f'of {", ".join(map(quote, chain.joint_names))}', Reason.GOAL_JOINTS)
     for k, point in enumerate(points, 1):
         if len(point.positions) != len(names):
-            raise GoalError(f'way point {k} of {len(points)} has {len(point.positions)} '
+            raise GoalError(f'waypoint {k} of {len(points)} has {len(point.positions)} '
                             f'positions for {len(names)} joints', Reason.GOAL_JOINTS)
         for name, position in zip(names, point.positions):
             if not isfinite(position):
-                raise GoalError(f'way point {k} of {len(points)}: {quote(name)} is {position}, '
+                raise GoalError(f'waypoint {k} of {len(points)}: {quote(name)} is {position}, '
                                 'it must be a finite number', Reason.GOAL_NOT_FINITE)
     rows = np.tile(np.clip(q, chain.lower, chain.upper), (len(points), 1))
     rows[:, [chain.joint_names.index(name) for name in names]] = [
         point.positions for point in points]
     times = np.array([point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec
                       for point in points])
-    return WayPoints(rows, times if times.any() else None)
+    return Waypoints(rows, times if times.any() else None)
 
 
 def way_points_message(joint_names: Sequence[str], q: np.ndarray,
                        times: np.ndarray | None = None) -> JointTrajectory:
     """
-    Return way points as a trajectory_msgs/JointTrajectory, not yet stamped.
+    Return waypoints as a trajectory_msgs/JointTrajectory, not yet stamped.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ import numpy as np
 
 from ik_node.errors import ParameterError
 from ik_node.motion.taught_path import TaughtPath
-from ik_node.motion.way_points import MAX_TIMED_S
+from ik_node.motion.waypoints import MAX_TIMED_S
 from ik_node.ros.clocks import nanoseconds_of
 from ik_node.ros.joint_states import MAX_JOINT_NAMES
 from ik_node.text import quote

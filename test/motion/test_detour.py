@@ -113,7 +113,7 @@ def test_a_moving_arm_is_brought_to_rest_first():
 
 
 def test_corners_are_cut_less_where_there_is_no_room(monkeypatch):
-    """If no blend is free the arm stops at the way points."""
+    """If no blend is free the arm stops at the waypoints."""
     monkeypatch.setattr(detour, 'MIN_CUT', np.inf)
     trajectory = plan_detour(model(), rest(LEFT), RIGHT[None], limits(), PERIOD_S)
     assert_good(trajectory, limits(), RIGHT)

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Motions through way points of the joints, judged by the checker of motions."""
+"""Motions through waypoints of the joints, judged by the checker of motions."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ from ik_node.motion.limits import MotionLimits, TipLimits
 from ik_node.motion.point_to_point import plan_point_to_point
 from ik_node.motion.start_state import StartState
 from ik_node.motion.trajectory import MotionState
-from ik_node.motion.way_points import MAX_WAY_POINTS, WayPoints
+from ik_node.motion.waypoints import MAX_WAYPOINTS, Waypoints
 
 NAMES = 'six_axis_arm', 'panda', 'ur5'
 CHAIN = robots.chain('six_axis_arm')
@@ -46,7 +46,7 @@ def rest(q):
 
 def planned(points, times=None, chain=CHAIN, those=LIMITS, start=Q, model=None):
     """Return the plan through points from rest."""
-    way = WayPoints(np.array(points, dtype=float),
+    way = Waypoints(np.array(points, dtype=float),
                     None if times is None else np.array(times, dtype=float))
     return plan_joint_path(chain, start if isinstance(start, StartState) else rest(start), way,
                            those, PERIOD, START_TOLERANCE, model)
@@ -81,7 +81,7 @@ def stop_and_go(points, chain, those):
 
 
 def swing(chain, count):
-    """Return way points as a person may teach them, on a smooth way, (count, n)."""
+    """Return waypoints as a person may teach them, on a smooth way, (count, n)."""
     u = np.linspace(0.0, 1.0, count)[:, None]
     middle = np.clip(chain.middle, chain.lower + 0.9, chain.upper - 0.9)
     q = middle + 0.5 * np.sin(2.5 * u * np.linspace(0.4, 1.0, chain.n) + np.arange(chain.n))
@@ -104,7 +104,7 @@ def test_through_all_without_a_stop(name, count):
 @settings(deadline=None, max_examples=40)
 @given(st.sampled_from(NAMES), st.integers(1, 8), st.floats(-2.0, 0.5), st.integers(0, 2**31),
        st.sampled_from([(0.5, 2.0, 20.0), (1.0, 10.0, 200.0), (0.1, 0.3, 1.0)]))
-def test_any_way_points(name, count, size, seed, rates):
+def test_any_waypoints(name, count, size, seed, rates):
     """Near and far, and at limits: good, and not longer than with stops at each."""
     chain = robots.chain(name)
     those, rng = limits(chain, *rates), np.random.default_rng(seed)
@@ -124,7 +124,7 @@ def test_any_way_points(name, count, size, seed, rates):
 @given(st.sampled_from(NAMES), st.integers(1, 12), st.floats(0.02, 3.0), st.integers(0, 2**31),
        st.sampled_from([(0.5, 2.0, 20.0), (1.0, 10.0, 200.0)]))
 def test_any_times(name, count, step, seed, rates):
-    """No way point is passed before its time; those that are too near in time are passed late."""
+    """No waypoint is passed before its time; those that are too near in time are passed late."""
     chain = robots.chain(name)
     those, rng = limits(chain, *rates), np.random.default_rng(seed)
     start = robots.random_postures(chain, 1, seed)[0]
@@ -184,7 +184,7 @@ def test_a_moving_arm_is_brought_to_rest_first():
     assert np.array_equal(plan.trajectory.start.qd, start.initial.qd) and start.initial.qd.any()
 
 
-def test_repeated_way_points():
+def test_repeated_waypoints():
     """Those that are where the arm is already take no time."""
     points = [Q, Q, Q + 0.1, Q + 0.1, Q + 1e-7, Q]
     plan = planned(points)
@@ -196,7 +196,7 @@ def test_repeated_way_points():
 
 
 def test_continuous_joints_go_the_short_way():
-    """From one way point to the next, over several turns if that is what they say."""
+    """From one waypoint to the next, over several turns if that is what they say."""
     chain = robots.chain('kinova')
     k = int(np.flatnonzero(chain.continuous)[0])
     start = np.clip(chain.middle, chain.lower, chain.upper)
@@ -207,22 +207,22 @@ def test_continuous_joints_go_the_short_way():
 
 
 @pytest.mark.parametrize('points, times, words, reason', [
-    (np.empty((0, 6)), None, 'has 0 way points', Reason.PATH_INVALID),
-    (np.tile(Q, (MAX_WAY_POINTS + 1, 1)), None, '1 to 2000 are taken', Reason.PATH_INVALID),
-    ([Q, Q * np.nan], None, "way point 2 of 2: 'joint_1' is nan", Reason.GOAL_NOT_FINITE),
-    ([Q, Q + 0.1, Q + 9.0], None, "way point 3 of 3: 'joint_1' is 9.2, outside",
+    (np.empty((0, 6)), None, 'has 0 waypoints', Reason.PATH_INVALID),
+    (np.tile(Q, (MAX_WAYPOINTS + 1, 1)), None, '1 to 2000 are taken', Reason.PATH_INVALID),
+    ([Q, Q * np.nan], None, "waypoint 2 of 2: 'joint_1' is nan", Reason.GOAL_NOT_FINITE),
+    ([Q, Q + 0.1, Q + 9.0], None, "waypoint 3 of 3: 'joint_1' is 9.2, outside",
      Reason.BEYOND_LIMIT),
-    ([Q, Q + 0.1], [0.0, 0.0], 'way point 2 of 2 has the time 0 s; times must increase',
+    ([Q, Q + 0.1], [0.0, 0.0], 'waypoint 2 of 2 has the time 0 s; times must increase',
      Reason.PATH_INVALID),
-    ([Q, Q + 0.1], [-1.0, 0.0], 'way point 1 of 2 has the time -1 s', Reason.PATH_INVALID),
-    ([Q, Q + 0.1], [0.0, np.nan], 'way point 2 of 2 has the time nan s', Reason.PATH_INVALID),
+    ([Q, Q + 0.1], [-1.0, 0.0], 'waypoint 1 of 2 has the time -1 s', Reason.PATH_INVALID),
+    ([Q, Q + 0.1], [0.0, np.nan], 'waypoint 2 of 2 has the time nan s', Reason.PATH_INVALID),
     ([Q, Q + 0.1], [0.0, 1e9], 'at most 300 s are planned at once', Reason.PATH_INVALID),
-    ([Q + 0.005], [0.0], 'way point 1 of 1 has the time 0; give it a time',
+    ([Q + 0.005], [0.0], 'waypoint 1 of 1 has the time 0; give it a time',
      Reason.PATH_INVALID),
-    ([Q + 0.1, Q], [0.0, 1.0], "way point 1 of 2 has the time 0, but 'joint_1' is 0.1 away",
+    ([Q + 0.1, Q], [0.0, 1.0], "waypoint 1 of 2 has the time 0, but 'joint_1' is 0.1 away",
      Reason.PATH_INVALID)])
-@pytest.mark.fault('goals', 'way points that cannot be passed',
-                   'refused with the number of the way point')
+@pytest.mark.fault('goals', 'waypoints that cannot be passed',
+                   'refused with the number of the waypoint')
 def test_which_way_point_is_wrong(points, times, words, reason):
     """Its number is told."""
     with pytest.raises(IkNodeError) as found:
@@ -241,7 +241,7 @@ def test_measured_at_a_limit():
     assert np.abs(plan.trajectory.q[:, 0] - top).min() < 3e-3
     assert planned(points).trajectory.q[:, 0].max() == pytest.approx(top)
     points[1, 0] = top + 2e-3
-    with pytest.raises(PathError, match='way point 2 of 4'):
+    with pytest.raises(PathError, match='waypoint 2 of 4'):
         planned(points)
 
 
@@ -255,14 +255,14 @@ def wall(offset):
 
 
 def test_nothing_collides():
-    """At a way point, or on the way: refused, with its number and the share that is free."""
+    """At a waypoint, or on the way: refused, with its number and the share that is free."""
     away = np.array([1.6, 0.0, 0.0, 0.0, 0.0, 0.0])
     points = [Q + 0.3 * away, Q + 0.6 * away, Q + away]
     for times in (None, [2.0, 4.0, 6.0]):
-        with pytest.raises(PathError, match="way point 2 of 3: .*'wall'") as found:
+        with pytest.raises(PathError, match="waypoint 2 of 3: .*'wall'") as found:
             planned(points, times, model=wall(0.6 * away))
         assert found.value.reason is Reason.COLLISION
-        with pytest.raises(PathError, match='% of its duration: then, on the way to way point 3 '
+        with pytest.raises(PathError, match='% of its duration: then, on the way to waypoint 3 '
                            "of 3, .*'wall'") as found:
             planned(points, times, model=wall(0.8 * away))
         assert found.value.reason is Reason.COLLISION and 0.5 < found.value.fraction < 0.9
@@ -272,12 +272,12 @@ def test_nothing_collides():
 
 
 def test_if_the_curve_collides_it_stops_at_each(monkeypatch):
-    """Where the curve swings wide, the motions from one way point to the next may be free."""
+    """Where the curve swings wide, the motions from one waypoint to the next may be free."""
     points = [Q + [1.2, 0.0, 0.0, 0.0, 0.0, 0.0], Q + [1.2, 0.0, -0.8, 0.0, 0.0, 0.0],
               Q + [0.0, 0.0, -0.8, 0.0, 0.0, 0.0]]
     free = planned(points)
     _, states = sampled(free)
-    # Joint 1 swings beyond the first way point, and nothing is there else.
+    # Joint 1 swings beyond the first waypoint, and nothing is there else.
     model = wall(states[states[:, 0, 0].argmax(), 0] - Q)
     found = planned(points, model=model)
     at_rest = states_at(path_of(found.trajectory), found.passed)[:, 1]
@@ -290,9 +290,9 @@ def test_if_the_curve_collides_it_stops_at_each(monkeypatch):
         planned(points, model=model)
 
 
-def test_many_way_points():
+def test_many_waypoints():
     """As many as are taken, in a motion of which each point is near the last."""
-    u = np.linspace(0.0, 1.0, MAX_WAY_POINTS + 1)[:, None]
+    u = np.linspace(0.0, 1.0, MAX_WAYPOINTS + 1)[:, None]
     points = Q + 0.6 * np.sin(3.0 * u + np.arange(6)) - 0.6 * np.sin(np.arange(6))
     plan = planned(points[1:])
     assert_good(plan, points[1:], LIMITS)

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Files of way points and recorded motions, and the thinning of noisy samples."""
+"""Files of waypoints and recorded motions, and the thinning of noisy samples."""
 
 from hypothesis import given, settings, strategies as st
 import numpy as np
@@ -98,7 +98,7 @@ def test_recordings_without_motion_are_refused():
 
 
 def test_files(tmp_path):
-    """What is written is read again, and is YAML for others; way points and a motion."""
+    """What is written is read again, and is YAML for others; waypoints and a motion."""
     file = tmp_path / 'a path.yaml'
     path = TaughtPath(NAMES, np.empty((0, 3)))
     for name, q in (('above', 0.1), ('über', -0.2), ('yes', 1e-9), ('above', 0.4)):
@@ -168,7 +168,7 @@ def points(*rows):
      'point 2 has the time 0 s; times must increase'),
     (points({'positions': [0.0, 1.0], 'time': 0}, {'positions': [0.0, 1.0]}),
      'point 2 has no time, others have')])
-@pytest.mark.fault('clients', 'a file of way points that is none',
+@pytest.mark.fault('clients', 'a file of waypoints that is none',
                    'refused in a sentence that names the point')
 def test_files_that_are_none(data, words):
     """Each in one sentence."""

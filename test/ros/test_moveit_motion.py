@@ -362,7 +362,7 @@ def test_requests_that_are_refused(moveit):
 # ---- Cartesian paths --------------------------------------------------------
 
 def test_a_cartesian_path(moveit):
-    """Along all way points; with the fraction if it ends before, by reach or by an object."""
+    """Along all waypoints; with the fraction if it ends before, by reach or by an object."""
     T = tip(READY)
     corners = [T.translation + step for step in ([0.0, 0.1, 0.0], [0.0, 0.1, -0.1])]
     code, answer = moveit.path(*(pose(p, T.rotation) for p in corners))

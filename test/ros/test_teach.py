@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Way points of the joints, and ik_teach: what is kept and recorded is played back."""
+"""Waypoints of the joints, and ik_teach: what is kept and recorded is played back."""
 
 import select
 import signal
@@ -95,12 +95,12 @@ def taught(system, *arguments, code=0):
 
 @pytest.fixture(scope='module')
 def goals(shared_system):
-    """Return the publisher of way points."""
+    """Return the publisher of waypoints."""
     return shared_system.publisher(JointTrajectory, 'goal_joint_path')
 
 
 def send(system, goals, message):
-    """Send way points; return their final answer."""
+    """Send waypoints; return their final answer."""
     stamp = stamped(system, message)
     goals.publish(message)
     answer = system.final(stamp)
@@ -160,21 +160,21 @@ def wrong(**changes):
 
 
 @pytest.mark.parametrize('message, reason, words', [
-    (wrong(points=[]), 'PATH_INVALID', '0 way points'),
+    (wrong(points=[]), 'PATH_INVALID', '0 waypoints'),
     (wrong(joint_names=['ghost', *NAMES[1:]]), 'GOAL_JOINTS', "'ghost'"),
     (wrong(joint_names=[NAMES[0]] * 6), 'GOAL_JOINTS', 'each joint once'),
-    (wrong(joint_names=NAMES[:5]), 'GOAL_JOINTS', 'way point 1 of 4 has 6 positions for 5'),
+    (wrong(joint_names=NAMES[:5]), 'GOAL_JOINTS', 'waypoint 1 of 4 has 6 positions for 5'),
     (wrong(points=[*wrong().points, JointTrajectoryPoint(positions=[9.0] * 6)]), 'BEYOND_LIMIT',
-     "way point 5 of 5: 'joint_1' is 9, outside"),
+     "waypoint 5 of 5: 'joint_1' is 9, outside"),
     (wrong(points=[JointTrajectoryPoint(positions=[np.nan] * 6)]), 'GOAL_NOT_FINITE',
-     'way point 1 of 1'),
+     'waypoint 1 of 1'),
     (way_points_message(NAMES, WAY, np.array([0.0, 1.0, 2.0, 3.0])), 'PATH_INVALID',
-     'way point 1 of 4 has the time 0, but'),
+     'waypoint 1 of 4 has the time 0, but'),
     (way_points_message(NAMES, WAY, np.array([2.0, 1.0, 2.0, 3.0])), 'PATH_INVALID',
-     'way point 2 of 4 has the time 1 s; times must increase'),
+     'waypoint 2 of 4 has the time 1 s; times must increase'),
     (way_points_message(NAMES, np.tile(WAY, (1000, 1))), 'PATH_INVALID', 'at most 262144')])
-@pytest.mark.fault('goals', 'way points over DDS that cannot be passed',
-                   'refused with the number of the way point; nothing moves')
+@pytest.mark.fault('goals', 'waypoints over DDS that cannot be passed',
+                   'refused with the number of the waypoint; nothing moves')
 def test_refused(shared_system, goals, message, reason, words):
     """In one sentence."""
     shared_system.trajectories.clear()
@@ -185,7 +185,7 @@ def test_refused(shared_system, goals, message, reason, words):
 
 
 def test_a_collision_is_refused(system, goals, arm):
-    """With the number of the way point, and the share of the motion that is free."""
+    """With the number of the waypoint, and the share of the motion that is free."""
     there = tip(0.5 * (WAY[2] + WAY[3])).translation
     adding = arm.scene.add_box('box', [0.01] * 3, there)
     system.wait(lambda: adding.done, what='the box')
@@ -193,7 +193,7 @@ def test_a_collision_is_refused(system, goals, arm):
     clearing = arm.scene.clear()
     system.wait(lambda: clearing.done, what='no box')
     assert (answer['state'], answer['reason']) == ('rejected', 'COLLISION')
-    assert 'on the way to way point 4 of 4' in answer['message'], answer
+    assert 'on the way to waypoint 4 of 4' in answer['message'], answer
     assert "'box/0'" in answer['message'] and 0.5 < float(answer['path_fraction']) < 1.0
     assert not system.trajectories
 
@@ -215,7 +215,7 @@ def test_way_points_are_kept_and_played(system, tmp_path):
         running.stdin.write('\n')
         running.stdin.flush()
         said = running.stdout.readline()
-        assert f"'point_{number}' is kept" in said and f'has {number} way points' in said
+        assert f"'point_{number}' is kept" in said and f'has {number} waypoints' in said
     running.stdin.write('q\n')
     running.stdin.close()
     assert running.wait(20.0) == 0

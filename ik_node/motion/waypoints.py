@@ -13,15 +13,15 @@ from ik_node.model.chain import Chain
 from ik_node.motion.limits import MotionLimits
 from ik_node.text import quote
 
-MAX_WAY_POINTS = 2000
-MAX_TIMED_S = 300.0           # of the times of way points; averages over time lose digits beyond
-MIN_WAY_POINT_STEP_S = 1e-3   # between the times of two way points
+MAX_WAYPOINTS = 2000
+MAX_TIMED_S = 300.0           # of the times of waypoints; averages over time lose digits beyond
+MIN_WAYPOINT_STEP_S = 1e-3   # between the times of two waypoints
 MEASURED_EXCESS = 1e-3        # rad or m; measured at a limit, this far outside is at the limit
-SAME_WAY_POINT = 1e-6         # rad or m; way points closer than this are one
+SAME_WAYPOINT = 1e-6         # rad or m; waypoints closer than this are one
 
 
 @dataclass(frozen=True, eq=False)
-class WayPoints:
+class Waypoints:
     """
     Joint positions to pass in order.
 
@@ -39,9 +39,9 @@ class WayPoints:
     times: np.ndarray | None = None
 
     def reached_from(self, chain: Chain, q_start: np.ndarray, limits: MotionLimits,
-                     start_tolerance: float) -> WayPoints:
+                     start_tolerance: float) -> Waypoints:
         """
-        Return these way points, continuous joints at the turns that are nearest to one another.
+        Return these waypoints, continuous joints at the turns that are nearest to one another.
 
         Those that are outside the limits by MEASURED_EXCESS at most are at the limits then.
 
@@ -50,18 +50,18 @@ class WayPoints:
         q_start : (n,) array
             Where the arm rests before, rad or m.
         start_tolerance : float
-            Largest distance of a joint from a first way point whose time is 0, rad or m.
+            Largest distance of a joint from a first waypoint whose time is 0, rad or m.
 
         Raises
         ------
         PathError
-            ALREADY_THERE if the arm is at all of them; else with the number of the way point,
+            ALREADY_THERE if the arm is at all of them; else with the number of the waypoint,
             from 1, what is wrong with it.
 
         """
         count = len(self.q)
-        if not 0 < count <= MAX_WAY_POINTS:
-            raise PathError(f'the path has {count} way points; 1 to {MAX_WAY_POINTS} are taken')
+        if not 0 < count <= MAX_WAYPOINTS:
+            raise PathError(f'the path has {count} waypoints; 1 to {MAX_WAYPOINTS} are taken')
         if not np.isfinite(self.q).all():
             k, joint = map(int, np.argwhere(~np.isfinite(self.q))[0])
             raise PathError(f'{self._label(k)}: {quote(chain.joint_names[joint])} is '
@@ -79,8 +79,8 @@ class WayPoints:
                             f'{limits.upper[joint]:.6g}]', Reason.BEYOND_LIMIT)
         self._check_times()
         away = np.abs(q - q_start)
-        if away.max() <= SAME_WAY_POINT:
-            raise PathError('the arm is at all way points already', Reason.ALREADY_THERE, 1.0)
+        if away.max() <= SAME_WAYPOINT:
+            raise PathError('the arm is at all waypoints already', Reason.ALREADY_THERE, 1.0)
         if count == 1 and self.times is not None and self.times[0] == 0.0:
             raise PathError(f'{self._label(0)} has the time 0; give it a time')
         joint = int(away[0].argmax())
@@ -88,23 +88,23 @@ class WayPoints:
             raise PathError(f'{self._label(0)} has the time 0, but '
                             f'{quote(chain.joint_names[joint])} is {away[0, joint]:.3g} away from '
                             'it; move there before, or give it a time')
-        return WayPoints(q, self.times)
+        return Waypoints(q, self.times)
 
     def _label(self, k: int) -> str:
-        return f'way point {k + 1} of {len(self.q)}'
+        return f'waypoint {k + 1} of {len(self.q)}'
 
     def _check_times(self) -> None:
         if self.times is None:
             return
         step = np.diff(self.times, prepend=-1.0)
-        good = (step >= MIN_WAY_POINT_STEP_S) & (self.times >= 0.0) & (self.times < np.inf)
+        good = (step >= MIN_WAYPOINT_STEP_S) & (self.times >= 0.0) & (self.times < np.inf)
         if not good.all():
             k = int(good.argmin())
             raise PathError(f'{self._label(k)} has the time {self.times[k]:g} s; times must '
-                            f'increase from 0 on by at least {MIN_WAY_POINT_STEP_S:g} s, or all '
+                            f'increase from 0 on by at least {MIN_WAYPOINT_STEP_S:g} s, or all '
                             'be 0 for the fastest motion')
         if self.times[-1] > MAX_TIMED_S:
-            raise PathError(f'the way points take {self.times[-1]:.6g} s; at most {MAX_TIMED_S:g} '
+            raise PathError(f'the waypoints take {self.times[-1]:.6g} s; at most {MAX_TIMED_S:g} '
                             's are planned at once, send them in parts')
 
 
