@@ -88,6 +88,14 @@ def prose() -> Iterator[tuple[str, str]]:
                 yield f'{where}:{token.start[0]}', token.string
 
 
+def idioms() -> tuple[list[str], int]:
+    """Return each idiom of docstrings and comments with its place, and the number of words."""
+    texts = list(prose())
+    return [f'{place} {match.group(0)!r} in {text.splitlines()[0]!r}'
+            for place, text in texts for match in IDIOM.finditer(text)], \
+        sum(len(text.split()) for _, text in texts)
+
+
 def main() -> None:
     """Print the table, and the lists that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
@@ -95,10 +103,7 @@ def main() -> None:
         parser.add_argument(f'--{option}', action='store_true')
     chosen = parser.parse_args()
     found = list(modules())
-    texts = list(prose())
-    words = sum(len(text.split()) for _, text in texts)
-    idioms = [f'{place} {match.group(0)!r} in {text.splitlines()[0]!r}'
-              for place, text in texts for match in IDIOM.finditer(text)]
+    phrases, words = idioms()
     many = [(place, count) for place, count in functions() if count >= MANY_ARGUMENTS]
     single, twice = one_word(), repeated()
     lines = sum(len(path.read_text().splitlines()) for _, path, _ in found)
@@ -109,13 +114,13 @@ def main() -> None:
     print(f'| constants | {sum(1 for _, _, tree in found for _ in constants(tree))} |')
     print(f'| constants of one word | {len(single)} |')
     print(f'| constants defined twice in a group | {len(twice)} |')
-    print(f'| idioms per 1,000 words of prose | {1000 * len(idioms) / words:.1f} |')
+    print(f'| idioms per 1,000 words of prose | {1000 * len(phrases) / words:.1f} |')
     if chosen.names:
         print('\n'.join(['', 'One word:', *single, '', 'Twice in a group:', *twice]))
     if chosen.long:
         print('\n'.join(['', *(f'{count:3} {place}' for place, count in many)]))
     if chosen.idioms:
-        print('\n'.join(['', *idioms]))
+        print('\n'.join(['', *phrases]))
 
 
 if __name__ == '__main__':

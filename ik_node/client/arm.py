@@ -61,7 +61,7 @@ class Arm:
 
     Commands return at once, with a handle.  ``arm.move(pose).wait()`` waits until the arm is
     there; ``await arm.move(pose)`` does in coroutines.  Whatever is not reached raises an error
-    with the reason that the node gives.  A newer goal takes the place of the one under way.
+    with the reason that the node gives.  A newer goal takes the place of the active one.
 
     The client has a node and a thread of its own, so it works in plain scripts and in callbacks
     of other nodes.  In a plain script Ctrl-C stops the arm before the program ends, if one of
@@ -202,7 +202,7 @@ class Arm:
         Parameters
         ----------
         through : pose
-            On the way, as one argument of :meth:`move`; with seven numbers or a matrix.
+            A pose in between, as one argument of :meth:`move`; with seven numbers or a matrix.
         end : pose
         start : pose, optional
             By default where the tip is, and the arm must be at rest.
@@ -445,7 +445,7 @@ class Arm:
 
     def pause(self) -> Handle[str]:
         """
-        Bring the arm to rest on its way; the goal stays open.
+        Bring the arm to rest on its path; the goal stays open.
 
         The result is a sentence.  It fails with a ClientError if nothing moves, or the motion
         cannot be paused.
@@ -453,7 +453,7 @@ class Arm:
         return self._connection.pause(True)
 
     def resume(self) -> Handle[str]:
-        """Go on with the goal that was paused, along the same way; as :meth:`pause`."""
+        """Go on with the goal that was paused, along the same path; as :meth:`pause`."""
         return self._connection.pause(False)
 
     # ---- before a motion ----------------------------------------------------
@@ -549,7 +549,7 @@ class Arm:
 
     def set_speed(self, share: float) -> Handle[None]:
         """
-        Have motions use a share of the velocity limits, the one under way as well.
+        Have motions use a share of the velocity limits, the active one as well.
 
         Parameters
         ----------
@@ -611,7 +611,7 @@ class Arm:
                 handle.finish(error=call.exception)
             elif self._named_lists > before and name in (self._named or {}):
                 handle.finish(call.result)
-            else:  # the list that has it is on its way
+            else:  # the list that has it will follow
                 self._saved.append((handle, call.result))
 
         call.on_end(on_response)

@@ -56,7 +56,7 @@ class Handle(Generic[Value]):
     ----------
     connection : HandleOwner
     what : str
-        For sentences: what is waited for.
+        For sentences: the awaited event.
 
     """
 

@@ -52,7 +52,7 @@ class Motion:
     ----------
     type : PrimitiveType
     poses : tuple of PoseStamped
-        The end, and of an arc the pose on the way; m.  Without a frame in the base link.
+        The end, and of an arc a pose in between; m.  Without a frame in the base link.
     joints : JointState or None
         Where the joints move to, rad or m, instead of a pose.
     blend_radius : float
@@ -88,7 +88,7 @@ def ptp(pose: PoseLike | None = None, quaternion: Sequence[float] | None = None,
     blend_radius : float
         If it is not 0 and another PTP motion follows, the joints pass the end without a rest.
     velocity, acceleration : float, optional
-        Limits of each joint, rad/s and rad/s^2, below those of the node.
+        Limits of each joint, rad/s and rad/s^2, below the limits of the node.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def lin(pose: PoseLike, quaternion: Sequence[float] | None = None, *, frame: str
     blend_radius : float
         By how much (m) the tip may leave the corner to the next line or arc; 0 = it rests there.
     velocity, acceleration : float, optional
-        Limits of the tip, m/s and m/s^2, below those of the node.
+        Limits of the tip, m/s and m/s^2, below the limits of the node.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def circ(through: PoseLike, end: PoseLike, quaternion: Sequence[float] | None = 
     Parameters
     ----------
     through : pose
-        On the way, as of :meth:`ik_node.client.arm.Arm.move`.
+        A pose in between, as of :meth:`ik_node.client.arm.Arm.move`.
     end : pose
     quaternion, frame, rpy
         Of both poses.

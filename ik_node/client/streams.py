@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is sent again and again, and is one goal: a stream of poses, or a jog."""
+"""Goals of many messages: a stream of poses, or a jog."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@
 Compiled check of postures: the distances of all pairs of parts that may meet.
 
 Parts that are far apart are dismissed by the balls around their groups and around themselves; for
-the others the exact distance is computed until it is known whether it is above what is asked.
+the others the exact distance is computed until it is known whether it is above the limit.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Pairs(NamedTuple):
     table : (m + 1, 16) array
         :attr:`ik_node.model.chain.Chain.table`.
     shapes : Shapes
-        First the parts of the links, then those of the objects.
+        First the parts of the links, then of the objects.
     pairs : (K, 2) int array
         Parts that may meet, block by block.
     blocks : (B, 4) int array
@@ -103,7 +103,7 @@ class CheckWork(NamedTuple):
 def paired(chain: Chain, shapes: Shapes, groups: Sequence[int],
            pairs: Iterable[tuple[int, int]]) -> Pairs:
     """
-    Return what is checked.
+    Return the pairs to be checked.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ def only_shapes(data: bytes) -> bytes:
     Raises
     ------
     ValueError
-        If it is no COLLADA document, or has shapes that are not read: those of a skin.
+        If it is no COLLADA document, or has shapes that are not read, as of a skin.
 
     """
     try:

@@ -154,6 +154,6 @@ def near_blocks(edge, q0, q1):
 
 @inner
 def point_on(edge, q0, q1, share):
-    """Write the posture at a share of the way from q0 to q1."""
+    """Write the posture at a share of the line from q0 to q1."""
     for i in range(q0.shape[0]):
         edge.q[i] = q0[i] + share * (q1[i] - q0[i])

@@ -296,7 +296,7 @@ class CollisionModel:
         distances, work = np.empty(len(self.pairs.pairs)), check_work(self.pairs)
         if not len(distances):
             return None
-        # What is farther away does not matter, unless all is.
+        # Farther pairs do not matter, unless all is.
         for enough in (float(self.margins.max()), np.inf):
             all_distances(self.pairs, q, enough, distances, work)
             lacking = distances - self.margins

@@ -53,7 +53,7 @@ class ConvexPart:
 @dataclass(frozen=True, eq=False)
 class Body:
     """
-    What is rigid together: the parts of one link, or of one object of the scene.
+    A rigid group: the parts of one link, or of one object of the scene.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Few boxes that contain many points, such as those of a depth camera.
+Few boxes that contain many points, such as a depth camera sends.
 
 The space is divided into cubes.  Each cube with a point in it is solid as a whole.  Cubes
 beside each other along x become one box; boxes of the same extent along x and z beside each

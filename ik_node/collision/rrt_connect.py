@@ -153,7 +153,7 @@ def nearest_node(trees, side, q):
 
 @inner
 def step_towards(a, b, share, out):
-    """Write the posture at a share of the way from a to b (n,)."""
+    """Write the posture at a share of the line from a to b (n,)."""
     for i in range(a.shape[0]):
         out[i] = a[i] + share * (b[i] - a[i])
 

@@ -263,7 +263,7 @@ class Scene:
     def add_points(self, id: str, points: np.ndarray, voxel: float,
                    T: np.ndarray | None = None, frame: str = '', padding: float = 0.0) -> None:
         """
-        Add points, such as those of a depth camera, as the boxes that contain them.
+        Add points, such as a depth camera sends, as the boxes that contain them.
 
         Parameters
         ----------
@@ -415,7 +415,7 @@ class Scene:
 
     def allow(self, id: str, names: Iterable[str]) -> None:
         """
-        Set which links and objects an object may touch, besides those of its attachment.
+        Set which links and objects an object may touch, besides the links of its attachment.
 
         Parameters
         ----------

@@ -110,7 +110,7 @@ def scene_from_yaml(text: str, base_link: str = '', links: Iterable[str] = ()) -
 def parts_of_shapes(entries: Any, folder: Path | None,
                     search_paths: Sequence[str | Path] = ()) -> tuple[ConvexPart, ...]:
     """
-    Return the parts of shapes that move together, such as those of a tool.
+    Return the parts of shapes that move together, such as of a tool.
 
     Parameters
     ----------

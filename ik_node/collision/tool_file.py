@@ -23,7 +23,7 @@ Tools that have a name, from YAML files: where their centre point is, and their 
         shapes:
           - {mesh: meshes/torch.stl, scale: 0.001}
 
-``position`` and ``orientation`` are those of the tool centre point in ``link``, by default the
+``position`` and ``orientation`` describe the tool centre point in ``link``, by default the
 tip link of the arm; another link has to be fixed to it.  The shapes are in the same link, not at
 the tool centre point.  They are box, cylinder, sphere, capsule, hull and mesh, as objects of a
 scene have them (:mod:`ik_node.collision.scene_file`), each with ``xyz`` and ``rpy`` or ``quat``.

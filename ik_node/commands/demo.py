@@ -229,7 +229,7 @@ def _urdf_file(options: argparse.Namespace, folder: Path) -> Path:
 
 def _goals(options: argparse.Namespace, model: CollisionModel) -> list[DemoGoal]:
     """
-    Return the goals of the file, or those that are made for the arm and what is around it.
+    Return the goals of the file, or goals made for the arm and its surroundings.
 
     Raises
     ------

@@ -66,7 +66,7 @@ class Witness(Node):
         return stamp
 
     def final_answer(self, stamp: str) -> dict[str, str] | None:
-        """Return the final answer to a goal, if it has come."""
+        """Return the final answer to a goal, if there is one."""
         answer = self._goals.get(stamp)
         return answer if answer is not None and is_final(answer) else None
 

@@ -124,7 +124,7 @@ class JoyTopic:
 
 
 class Pilot:
-    """Has the arm do what is held: one jog from the first command until it rests."""
+    """Moves the arm by the input: one jog from the first command until it rests."""
 
     def __init__(self, arm: Arm, frame: str, device: Device) -> None:
         self._arm = arm

@@ -45,7 +45,7 @@ class Held:
     twist : tuple of 6 floats
         Linear before angular, each from -1 to 1.
     in_tool : bool
-        Whether its axes are those of the tool.
+        Whether its axes are the axes of the tool.
 
     """
 
@@ -96,7 +96,7 @@ class Keyboard:
             self.speed = max(self.speed / SPEED_STEP, LEAST_SPEED)
 
     def held(self, now: float) -> Held:
-        """Return what is held at a time (s)."""
+        """Return the input at a time (s)."""
         if self._motion is None or now - self._pressed > KEY_HOLD_S:
             return Held(in_tool=self.in_tool)
         axis, sign = self._motion
@@ -119,7 +119,7 @@ class Joystick:
     speed : float
         Share of the full velocity.
     in_tool : bool
-        Whether the axes are those of the tool without the tool button.
+        Whether the axes are the axes of the tool without the tool button.
 
     """
 
@@ -149,7 +149,7 @@ class Joystick:
         return ''
 
     def held(self, now: float) -> Held:
-        """Return what is held at a time (s); nothing if no message has come for DEVICE_HOLD_S."""
+        """Return the input at a time (s); none without a message for DEVICE_HOLD_S."""
         in_tool = self.in_tool or self._down(self.tool_button)
         if now - self._received > DEVICE_HOLD_S or self.missing() \
                 or self.dead_man >= 0 and not self._down(self.dead_man):

@@ -155,7 +155,7 @@ def _publishers(seen: Observations) -> list[str]:
 
 
 def _names(model: Model, joints: JointStates) -> tuple[str, ...]:
-    """Return the joints of the arm; those of the joint states while the arm is unknown."""
+    """Return the joints of the arm; of the joint states while the arm is unknown."""
     return model.chain.joint_names if model.chain else tuple(joints.positions)
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The command ik_doctor: observe a running system, and say what is wrong and what to do."""
+"""The command ik_doctor: observe a running system, and report problems with their remedies."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class End:
 
 @dataclass(frozen=True)
 class Topic:
-    """A topic with its publishers and subscriptions, without those of ik_doctor."""
+    """A topic with its publishers and subscriptions, without ik_doctor itself."""
 
     name: str
     publishers: tuple[End, ...] = ()
@@ -152,7 +152,7 @@ class Observations:
         """
         Return how far (s) the clock of stamps is behind; None without any.
 
-        The least age: what the way and a busy machine add is no difference of clocks.
+        The least age: delays of the network and of a busy machine are no difference of clocks.
         """
         return min(self._ages(heard), default=None)
 

@@ -121,7 +121,7 @@ def load_robot(name: str | PathLike, folders: Sequence[str | PathLike] = ()) -> 
     name : str or path
         A preset of this package, e.g. ``'ur5e'``, or the path of a YAML file of the same form.
     folders : sequence of paths
-        Folders that have the package of the description, searched before those of the
+        Folders that have the package of the description, searched before the folders of the
         variable IK_NODE_DESCRIPTIONS and the ament index.
 
     Raises

@@ -97,7 +97,7 @@ class Chain:
 
     @property
     def tip_text(self) -> str:
-        """Return what is moved to a goal, in words: the tip link, or the tool on it."""
+        """Return the moved point in words: the tip link, or the tool on it."""
         return ('the tool on ' if self.has_tool else '') + quote(self.tip_link)
 
     @property

@@ -3,8 +3,8 @@
 """
 The robot description that a preset names.
 
-Its package is searched for in folders that the caller names, then in those of the environment
-variable IK_NODE_DESCRIPTIONS, then in the ament index.
+Its package is searched for in folders that the caller names, then in those of the
+environment variable IK_NODE_DESCRIPTIONS, then in the ament index.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ Presets of arms: YAML files that name what a user would have to look up.
       home: {shoulder_pan_joint: 0.0}       # rad or m, every joint of the chain
       parameters: {motion.velocity_scale: 0.2}
 
-Those of this package are in ``config/robots``; a file of one's own has the same form.
+The presets of this package are in ``config/robots``; a file of one's own has the same form.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ DEFAULT_CONTROLLER = 'joint_trajectory_controller'
 MANAGER_RATE_HZ = 250
 VENDOR_TAGS = ('ros2_control', 'gazebo', 'transmission', 'mujoco_inputs')
 WORLD_LINK = 'world'
-SERVO_DEFLECTION = 0.01    # rad or m: how far a servo of MuJoCo gives way at its largest effort
+SERVO_DEFLECTION = 0.01    # rad or m: how far a servo of MuJoCo yields at its largest effort
 SERVO_ARMATURE = 0.1       # kg m^2 or kg, of a drive with its gear, seen from the joint
 UNKNOWN_EFFORT = 100.0     # N m or N, where the URDF has none
 

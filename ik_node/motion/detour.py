@@ -67,7 +67,7 @@ def plan_detour(model: CollisionModel, start: StartState, goals: np.ndarray,
     Raises
     ------
     TrajectoryError
-        If no goal is free, no way was found, or a limit cannot be kept.
+        If no goal is free, no detour was found, or a limit cannot be kept.
 
     """
     chain, q_start, ramp = model.chain, start.splice.q, None
@@ -103,7 +103,7 @@ def warm_up(model: CollisionModel, limits: MotionLimits) -> None:
     try:
         plan_detour(model, StartState.from_state(MotionState.at_rest(q)), goal[None], limits, 0.1)
     except TrajectoryError:
-        # These are in collision; what is free does not matter here.
+        # These are in collision; free ones do not matter here.
         find_path(model, q, goal[None], chain.lower, chain.upper, iterations=BLOCK_ITERATIONS)
 
 

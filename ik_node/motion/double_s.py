@@ -76,7 +76,7 @@ class JointProfile:
 
 
 class DoubleSMotion:
-    """A motion of all joints; `duration` (s) and :meth:`at_time` are those of ruckig's."""
+    """A motion of all joints; `duration` (s) and :meth:`at_time` are as in ruckig."""
 
     def __init__(self, profiles: list[JointProfile]) -> None:
         self.profiles = profiles

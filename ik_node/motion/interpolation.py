@@ -81,7 +81,7 @@ def segments(trajectory: Trajectory) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 def segments_from(trajectory: Trajectory, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return as :func:`segments` what is left of a trajectory `t` seconds after its start."""
+    """Return as :func:`segments` the rest of a trajectory `t` seconds after its start."""
     begins, lengths, c = segments(trajectory)
     first = int(np.searchsorted(begins + lengths, t, side='right'))
     begins, lengths, c = begins[first:], lengths[first:], c[:, first:]

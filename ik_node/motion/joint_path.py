@@ -81,7 +81,7 @@ def plan_joint_path(chain: Chain, start: StartState, way: Waypoints, limits: Mot
     ------
     PathError
         ALREADY_THERE if the arm is at all waypoints; PATH_INVALID, BEYOND_LIMIT or COLLISION
-        with the number of the waypoint, from 1; COLLISION on the way with the share of the
+        with the number of the waypoint, from 1; COLLISION in between with the share of the
         motion that is free as `fraction`.
     TrajectoryError
         If the limits cannot be kept.

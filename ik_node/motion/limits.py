@@ -142,7 +142,7 @@ class MotionLimits:
         Return the limits of the same motions at a share of their speed, above 0 to 1.
 
         A motion at the share s takes 1/s times as long: its velocities are s times as large, its
-        accelerations s^2 times, its jerks s^3 times, those of the tip, too.
+        accelerations s^2 times, its jerks s^3 times, and the limits of the tip, too.
         """
         if share == 1.0:
             return self

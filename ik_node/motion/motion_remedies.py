@@ -257,7 +257,7 @@ class MotionRemedySearch:
                 yield shift
                 return
 
-    # ---- a way that cannot be followed --------------------------------------
+    # ---- a path that cannot be followed -------------------------------------
 
     def _other_start(self) -> OtherStart | None:
         """Return another posture at the start, from which the whole motion can be planned."""

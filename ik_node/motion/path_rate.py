@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The speed of a motion under way, changed on its path."""
+"""Change the speed of the active motion on its path."""
 
 from __future__ import annotations
 

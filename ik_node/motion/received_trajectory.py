@@ -26,7 +26,7 @@ def joined_to(trajectory: Trajectory, start_state: StartState, tolerance: float)
     Return a trajectory as it starts from where the arm rests, and ends where it ended.
 
     The difference of the starts fades over its duration by a quintic, so that the controller
-    interpolates what is checked here.
+    interpolates the checked motion.
 
     Parameters
     ----------

@@ -209,7 +209,7 @@ class TaughtPath:
         Raises
         ------
         ParameterError
-            If it cannot be read, or is no such file; says what is wrong with which point.
+            If it cannot be read, or is no such file; names the point and the fault.
 
         """
         what = quote(path, 300)

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""How far the tip has come on a trajectory."""
+"""The distance that the tip has covered on a trajectory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ik_node.motion.trajectory import Trajectory
 
 class TipWay:
     """
-    The way of the tip on a trajectory, as measured at the points of :func:`tip_path`.
+    The path length of the tip on a trajectory, as measured at the points of :func:`tip_path`.
 
     Attributes
     ----------
@@ -22,7 +22,7 @@ class TipWay:
     positions : (m, 3) array
         Of the tip in the base frame, m.
     lengths : (m,) array
-        Length (m) of the way up to there.
+        Path length (m) up to there.
 
     """
 
@@ -33,7 +33,7 @@ class TipWay:
         self.lengths = np.append(0.0, np.cumsum(steps))
 
     def left(self, elapsed: float) -> tuple[float, float]:
-        """Return the time (s) and the way (m) to the end, `elapsed` s after the start."""
+        """Return the time (s) and the path length (m) to the end, `elapsed` s after the start."""
         return (max(float(self.times[-1]) - max(elapsed, 0.0), 0.0),
                 float(self.lengths[-1] - np.interp(elapsed, self.times, self.lengths)))
 

@@ -79,7 +79,7 @@ class Trajectory:
                for name in ('q', 'qd', 'qdd')})
 
     def with_start(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the times (k + 1,), s, and q, qd, qdd (3, k + 1, n), with those of the start."""
+        """Return the times (k + 1,), s, and q, qd, qdd (3, k + 1, n), with the start."""
         times = np.zeros(len(self.times) + 1)
         states = np.empty((3, len(self.times) + 1, self.q.shape[1]))
         times[1:] = self.times

@@ -95,7 +95,7 @@ def require_jerk(trajectory: Trajectory, limits: MotionLimits) -> None:
 
 class Fault(NamedTuple):
     """
-    What is wrong with a trajectory.
+    A fault of a trajectory.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class Fault(NamedTuple):
 @compiled
 def first_fault(times, states, lead_points, limits):
     """
-    Find what is wrong with a trajectory; returns a Fault.
+    Find a fault of a trajectory.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ class Waypoints:
         ------
         PathError
             ALREADY_THERE if the arm is at all of them; else with the number of the waypoint,
-            from 1, what is wrong with it.
+            from 1, and its fault.
 
         """
         count = len(self.q)

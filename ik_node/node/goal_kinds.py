@@ -101,7 +101,7 @@ class GoalStarter:
         self._to_pose(task, robot)
 
     def _to_pose(self, task: GoalTask, robot: Robot) -> None:
-        """Move to the full pose of ``task.goal``, by the way that is set."""
+        """Move to the full pose of ``task.goal``, as the settings say."""
         if robot.settings.straight:
             self._motion.along(task, [task.goal.T_base_tip])
         else:

@@ -27,9 +27,9 @@ from ik_node.ros.clocks import steady_clock
 from ik_node.ros.status_messages import GoalState
 from ik_node.solver.remedy import remedy_values, with_best
 
-WATCH_PERIOD_S = 0.02  # while a goal is under way
+WATCH_PERIOD_S = 0.02  # while a goal is active
 WORK_SLICE_S = 0.01  # for which goals are worked off before other callbacks run
-START_GRACE_S = 2.0  # after the model arrived, in which goals wait for what is missing
+START_GRACE_S = 2.0  # after the model arrived, in which goals wait for missing parts
 STARTUP_REASONS = Reason.STATE_MISSING, Reason.STATE_INCOMPLETE, Reason.NO_LISTENER
 UNREACHABLE_REASONS = (
     Reason.OUT_OF_REACH, Reason.INNER_VOID, Reason.ORIENTATION_OUT_OF_REACH, Reason.BEYOND_LIMIT,
@@ -50,7 +50,7 @@ class QueuedGoal(NamedTuple):
 
 
 class ActiveGoal(NamedTuple):
-    """The goal under way; `judge` is called until it ends."""
+    """The active goal; `judge` is called until it ends."""
 
     task: GoalTask
     judge: Step
@@ -240,7 +240,7 @@ class GoalQueue:
 
     @property
     def others_wait(self) -> bool:
-        """Return whether there are goals that are not under way, besides one that is tried."""
+        """Return whether there are goals that are not active, besides one that is tried."""
         return bool(self._waiting or self._arrived or self._refused)
 
     def open(self) -> list[GoalTask]:

@@ -46,7 +46,7 @@ class Paused:
     place : float
         The time (s) in it at which the arm comes to rest.
     rests : bool
-        Whether it has come to rest.
+        Whether the arm is at rest.
     goes_on : bool
         Whether it is to go on as soon as it rests.
 
@@ -61,7 +61,7 @@ class Paused:
 @dataclass(eq=False)
 class GoalTask:
     """
-    One goal on its way through the node.
+    One goal while the node handles it.
 
     Attributes
     ----------
@@ -184,7 +184,7 @@ class StatusReporter:
     failures : int
         Consecutive goals that failed after they were begun.
     run : str
-        When the reporter was made: distinguishes the goals of this run from those of others.
+        When the reporter was made: distinguishes the goals of this run from others.
     on_report : callable
         Called after each answer, with the goal and the sentence.
     on_final : callable

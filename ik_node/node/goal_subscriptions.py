@@ -184,6 +184,6 @@ def refusing(sentence: str) -> BeginGoal:
 
 
 def take_next(subscription: Subscription) -> tuple[Any, MessageInfo] | None:
-    """Return the next message that waits, and what is known of it, as an executor takes it."""
+    """Return the next message that waits, and its metadata, as an executor takes it."""
     with subscription.handle:
         return subscription.handle.take_message(subscription.msg_type, subscription.raw)

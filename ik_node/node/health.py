@@ -68,7 +68,7 @@ class Health:
     # ---- the report ---------------------------------------------------------
 
     def _readiness(self) -> tuple:
-        """Return what is reported at once: whether goals are taken, or a new listener."""
+        """Return the state reported at once: whether goals are taken, or a new listener."""
         robot, obstacle = self._holder.robot, None
         try:
             self._active_flag.require()

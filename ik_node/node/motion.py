@@ -170,7 +170,7 @@ class Motion:
         Parameters
         ----------
         way : sequence of (4, 4) arrays, or callable
-            Poses to pass in straight lines; or a function that returns those of an arc from
+            Poses to pass in straight lines; or a function that returns the poses of an arc from
             the start state.
 
         Raises
@@ -568,14 +568,14 @@ class Motion:
         position, angle = task.goal.error(T_base_tip)
         return position <= options.position_tolerance and angle <= options.orientation_tolerance
 
-    # ---- on the way ---------------------------------------------------------
+    # ---- in motion ----------------------------------------------------------
 
     def change_speed(self) -> None:
         """
-        Have the motion under way go on at the speed that is set now.
+        Continue the active motion at the present speed setting.
 
         It stays on its path, but for a direct motion of the joints that is to become faster, or
-        cannot become slower within its jerk limits: that is planned anew.  If there is no way,
+        cannot become slower within its jerk limits: that is planned anew.  If that is impossible,
         the motion goes on as before, and the log says why.
         """
         robot, task = self._holder.robot, self._goals.current
@@ -604,7 +604,7 @@ class Motion:
         """Return the planner of the rest of the present motion at another speed."""
         active, settings = robot.active, robot.settings
         highest = ratio
-        # On the way to a lower speed the arm is still faster than that.
+        # While it slows down the arm is still faster than that.
         limits = replace(settings.planning, velocity=settings.limits.velocity)
 
         def plan(start_state: StartState) -> Trajectory:
@@ -627,7 +627,7 @@ class Motion:
 
     def _splice(self, task: GoalTask, robot: Robot, plan: Plan) -> None:
         """
-        Send another motion to the goal under way, which the controller joins to the present one.
+        Send another motion to the active goal, which the controller joins to the present one.
 
         Raises
         ------

@@ -71,7 +71,7 @@ class OpenSequence:
     passed: np.ndarray | None = None
 
     def under_way(self, trajectory: Trajectory, time: float) -> int:
-        """Return the index of the motion that is under way `time` s on what was sent."""
+        """Return the index of the motion that is active `time` s after the start."""
         if trajectory is not self.sent:
             # Also of a motion that was paused, or whose speed was changed.
             times = np.linspace(0.0, trajectory.duration, MAX_TIP_POINTS)
@@ -141,7 +141,7 @@ class MotionSequences:
             self._motion.cancel(sequence.task, 'cancelled by its client')
 
     def _tell(self) -> None:
-        """Publish which motion is under way, when that changes."""
+        """Publish which motion is active, when that changes."""
         robot = self._holder.robot
         for sequence in self._open.values():
             if sequence.plan is None or sequence.task.sent is None or robot is None \

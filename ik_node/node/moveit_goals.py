@@ -25,13 +25,13 @@ STRAIGHT_PLANNER, ARC_PLANNER = 'LIN', 'CIRC'  # of the Pilz industrial motion p
 ARC_POINT_NAME = 'interim'  # of the path constraint with a point on the arc
 WIDE_TOLERANCE_M, WIDE_TOLERANCE_RAD = 2e-3, 0.02  # from which on a tolerance is made use of
 MAX_ANGLE_RAD = 0.6  # of a tolerance; wider ones are aimed for exactly, or are free axes
-ANGLE_SHARE = 0.5  # of the cube of the widest angle, for what is neglected of their composition
+ANGLE_SHARE = 0.5  # of the cube of the widest angle, for the neglected part of their composition
 SAME_AXES = 1e-6  # of each entry of the rotation between two frames
 
 
 class WantedMotion(NamedTuple):
     """
-    What is asked for.
+    The request.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ def read_request(requests: MoveItRequests, request: Any) -> WantedMotion:
     Read a moveit_msgs/MotionPlanRequest.
 
     Constraints that are not kept are refused.  The exact position and orientation is aimed for,
-    which is within each tolerance; then, if it cannot be reached, what is within wide tolerances.
+    which is within each tolerance; then, if it cannot be reached, within wide tolerances.
     An orientation tolerance of pi is a free axis.
 
     Raises
@@ -184,7 +184,7 @@ def _wider_goals(requests: MoveItRequests, robot: Robot, constraints: Any,
     Return the goal to come within the tolerances of constraints, if they are wide.
 
     Its box is inside of theirs: a cube inside a sphere or a turned box, and angles about fixed
-    axes that are small enough whichever way MoveIt composes them.
+    axes that are small enough however MoveIt composes them.
     """
     if not _is_pose(exact) or not constraints.position_constraints:
         return []
@@ -206,7 +206,7 @@ def _wider_goals(requests: MoveItRequests, robot: Robot, constraints: Any,
 
 def inner_angles(tolerance: np.ndarray) -> np.ndarray:
     """
-    Return tolerances (3,), rad, of a rotation vector that keep those of MoveIt's angles.
+    Return tolerances (3,), rad, of a rotation vector that keep MoveIt's angles within theirs.
 
     MoveIt composes the angles as Rx Ry Rz, or takes the rotation vector itself.  The two differ
     by half the product of the others, and in the third order.

@@ -99,7 +99,7 @@ class MoveItKinematics:
 
     def _solved(self, robot: Robot, query: Any) -> dict[str, float]:
         """
-        Return the positions of all joints, those of the chain by inverse kinematics.
+        Return the positions of all joints, for the chain by inverse kinematics.
 
         Raises
         ------

@@ -102,7 +102,7 @@ class MoveItRequests:
         return link_pose(tree, tip, link, {}) @ robot.chain.T_link_tool
 
     def positions(self, robot: Robot, state: Any) -> dict[str, float]:
-        """Return the measured positions, and in their place those of a moveit_msgs/RobotState."""
+        """Return the measured positions, replaced by a moveit_msgs/RobotState where given."""
         joints = state.joint_state
         if state.attached_collision_objects or state.multi_dof_joint_state.joint_names:
             raise RequestError('INVALID_ROBOT_STATE', 'attached objects and joints of several '
@@ -112,7 +112,7 @@ class MoveItRequests:
             raise RequestError('INVALID_ROBOT_STATE', f'the robot state has {len(joints.name)} '
                                f'joint names ({len({*joints.name})} different) and '
                                f'{len(joints.position)} positions')
-        # Joint states may be those of several robots.
+        # Joint states may be of several robots.
         given = {name: position for name, position in zip(joints.name, joints.position)
                  if name in robot.joint_names}
         for name, position in given.items():

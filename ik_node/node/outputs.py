@@ -102,7 +102,7 @@ def make_output(node: Node, options: StartOptions, active_flag: ActiveFlag) -> O
     Raises
     ------
     ParameterError
-        If there is no such output, or it needs what is not installed.
+        If there is no such output, or a package for it is not installed.
 
     """
     if options.output not in OUTPUT_KINDS:
@@ -191,7 +191,7 @@ class PositionOutput(TopicOutput):
         # The motion is answered by the thread of the other callbacks.
         self._end = node.create_guard_condition(
             lambda: self.on_end(Verdict(Reason.OFF_TRACK, self._given_up)))
-        self._lock = Lock()  # of what is below
+        self._lock = Lock()  # of the attributes below
         self._given_up = ''  # why the rest of a motion was not sent
         self._rests_until = -np.inf  # monotonic, s
         self._motion: _SampledMotion | None = None

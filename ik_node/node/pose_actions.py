@@ -76,7 +76,7 @@ class PoseActions:
     """
     Offers ``~/move_to_pose`` and ``~/move_through_poses``, where nav2_msgs is installed.
 
-    Their goals go the same way as those of the topics ``~/goal_pose`` and ``~/goal_path``.
+    Their goals are handled as goals of the topics ``~/goal_pose`` and ``~/goal_path``.
     """
 
     def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, targets: GoalConversion,

@@ -109,7 +109,7 @@ class Preparation:
             for kernels in Kernels:
                 try:
                     load_kernels(kernels, chain, settings)
-                except Exception:  # noqa: BLE001 - the goal that needs it will say so
+                except Exception:  # noqa: BLE001 - a goal that needs it reports it
                     self._logger.error(traceback.format_exc())
                 self._ready.add(kernels)
         gc.freeze()  # so that later collections skip the compiler

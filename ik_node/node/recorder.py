@@ -127,7 +127,7 @@ def write_recording(writing: Writing) -> Path:
     """
     try:
         folder = Path(writing.folder).expanduser()
-    except RuntimeError:  # ~ of somebody who is not known
+    except RuntimeError:  # ~ of an unknown user
         raise FileNotFoundError('there is no such user') from None
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f'goal-{writing.goal.id}.json.gz'

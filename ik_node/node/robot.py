@@ -81,7 +81,7 @@ class Robot:
 
     @property
     def limits_under_way(self) -> MotionLimits:
-        """Return the limits, or those of the present motion where they are higher."""
+        """Return the limits, or the limits of the active motion where they are higher."""
         limits, active = self.settings.limits, self.active or self._lost
         return limits if active is None or active.limits is limits \
             else limits.widest(active.limits)

@@ -41,7 +41,7 @@ from ik_node.node.scene_draft import (
 from ik_node.node.stamp_check import MessageInfo
 from ik_node.ros.clocks import steady_clock
 
-SMALL_SCENE_PARTS = 50  # of what has come and of all objects; more are added in a thread
+SMALL_SCENE_PARTS = 50  # of new messages and of all objects; more are added in a thread
 SMALL_MESSAGE_BYTES = 16_000  # longer ones are read in a thread
 GATHER_TIME_S = 0.01  # for which messages that wait are taken together
 BRAKE_PERIOD_S = 0.02  # between two attempts to bring the arm to rest before a contact
@@ -56,7 +56,7 @@ class SceneChanges:
 
     A small scene is made at once, a larger one in a thread, so that all else goes on; what comes
     meanwhile is made after it, together.  A goal waits for the messages that came before it.
-    With each scene the rest of a motion that is under way is checked, and the arm is brought to
+    With each scene the rest of an active motion is checked, and the arm is brought to
     rest if it would collide.
 
     Parameters
@@ -149,7 +149,7 @@ class SceneChanges:
             await settled
 
     def close(self) -> None:
-        """Answer what is not made yet, and make it no more."""
+        """Answer and drop the pending messages."""
         self._closed = True
         left = [*self._under_way, *self._waiting]
         self._waiting.clear()

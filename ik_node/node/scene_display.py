@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Display of what is checked for collisions: ~/scene_markers and ~/body_markers."""
+"""Display of the collision bodies: ~/scene_markers and ~/body_markers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class SceneDisplay:
         self._robot: Robot | None = None  # whose links are shown
 
     def show(self) -> None:
-        """Show what is checked as it is now, soon."""
+        """Show the present bodies soon."""
         self._scene.show()
         if self._robot is not self._holder.robot:
             self._robot = self._holder.robot

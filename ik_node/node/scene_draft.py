@@ -55,7 +55,7 @@ class SceneServices:
 @dataclass(eq=False)
 class SceneDraft:
     """
-    A scene that is being changed, and what is needed to read messages.
+    A scene that is being changed, and the services for reading messages.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class SceneDraft:
                                             self.robot.chain.base_link, self.joint_positions)
 
 
-Change = tuple[str, Callable[[SceneDraft], None]]  # what has come, and what changes the draft
+Change = tuple[str, Callable[[SceneDraft], None]]  # the message, and its change of the draft
 
 
 @dataclass(frozen=True, eq=False)

@@ -84,7 +84,7 @@ class StreamedMessage:
 @dataclass
 class Sender:
     """
-    Who sends messages of a kind.
+    The sender of messages of a kind.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The tools of the arm: those of a file, and which of them is mounted."""
+"""The tools of the arm, from a file, and the mounted one."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def _itself(planned: Any) -> Trajectory:
 def within_torques(robot: Robot, task: GoalTask, plan: Callable[[float], Any],
                    trajectory_of: Callable[[Any], Trajectory] = _itself) -> Any:
     """
-    Return what is planned at the highest share of the speed that keeps the effort limits.
+    Return the plan at the highest share of the speed that keeps the effort limits.
 
     The share is noted in the task if it is below 1.  Without TorqueLimits it is 1.
 
@@ -30,7 +30,7 @@ def within_torques(robot: Robot, task: GoalTask, plan: Callable[[float], Any],
     plan : callable
         Plans at a share of the speed, as for :meth:`TorqueLimits.kept`.
     trajectory_of : callable
-        Returns the motion of what is planned.
+        Returns the motion of a plan.
 
     Raises
     ------

@@ -356,7 +356,7 @@ class SequenceCall:
                              only.straight and len(goals) == 1, only.limits, self.period, plan)
 
     def _led_to(self, goals: tuple[np.ndarray | Goal, ...]) -> list[SequencedMotion]:
-        """Return the motions to goals and poses on the way, as far as these go."""
+        """Return the motions to goals and poses in between, as far as these go."""
         motions, left = [], list(goals)
         for motion in self.motions:
             if not left:

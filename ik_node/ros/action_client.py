@@ -99,7 +99,7 @@ class TrajectoryAction:
 
     def send(self, message: JointTrajectory, goal_time: float = 0.0) -> Execution:
         """
-        Send a trajectory; a goal under way is preempted by it, and no longer reported.
+        Send a trajectory; an active goal is preempted by it, and no longer reported.
 
         Parameters
         ----------

@@ -33,7 +33,7 @@ EVENT_PERIOD_S = 0.2  # between two looks for events of QoS, of which every publ
 
 
 def make_executor() -> SingleThreadedExecutor:
-    """Return a :class:`NodeExecutor`, or that of rclpy where it lacks what is used here."""
+    """Return a :class:`NodeExecutor`, or rclpy's own if it lacks a needed feature."""
     executor = NodeExecutor()
     usable = hasattr(Subscription, 'CallbackType') and hasattr(_rclpy.Timer, 'call_timer') \
         and hasattr(executor, '_tasks') and not hasattr(executor, '_execute_service')  # Humble
@@ -100,7 +100,7 @@ class NodeExecutor(SingleThreadedExecutor):
             run(entity)
 
     def _wait(self, timeout_sec: float | None) -> None:
-        """Wait, and note what is ready."""
+        """Wait, and note the ready entities."""
         with self._tasks_lock:
             tasks = [task for task, _, _ in self._tasks if not (task.done() or task.cancelled())]
             self._tasks.clear()
@@ -207,7 +207,7 @@ def _run_timer(timer: Timer) -> None:
 
 
 def _run_guard(guard: GuardCondition) -> None:
-    if guard.callback is not None:  # those of the executor have none
+    if guard.callback is not None:  # guards of the executor have none
         guard.callback()
 
 

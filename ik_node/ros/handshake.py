@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Discovery handshake: wait until another node receives what is published only once."""
+"""Discovery handshake: wait until another node receives messages that are published only once."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def goal_markers(goal: Goal, colour: Colour, frame: str, size: float) -> list[Ma
     arrows = []
     turns = quaternions_after(quaternion_from_rotation(T[:3, :3]), TO_AXES)
     for k in range(3):
-        # An axis is turned by what is free about the others.
+        # An axis is turned by the free rotation about the others.
         if FREE_AXIS in (goal.tolerance[3 + (k + 1) % 3], goal.tolerance[3 + (k + 2) % 3]):
             continue
         arrow = marker('goal', k, frame, Marker.ARROW)
@@ -99,7 +99,7 @@ def joint_markers(name: str, T_base_joint: np.ndarray, colour: Colour, frame: st
 
 
 def with_deleted(markers: list[Marker], frame: str) -> list[Marker]:
-    """Return markers and, for those of SINGLE_MARKERS that are not among them, their deletion."""
+    """Return markers and, for each of SINGLE_MARKERS that are not among them, their deletion."""
     there = {(each.ns, each.id) for each in markers}
     gone = [marker(ns, number, frame, Marker.ARROW) for ns, number in SINGLE_MARKERS
             if (ns, number) not in there]

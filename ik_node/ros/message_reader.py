@@ -24,7 +24,7 @@ from rclpy.serialization import deserialize_message
 
 HEADER_BYTES = 4  # before the message: how it is written
 BYTE_ORDERS = {b'\x00\x00': '>', b'\x00\x01': '<'}  # by the first two of these
-# The codes of struct; those of array and numpy are the same.
+# The codes of struct; array and numpy have the same.
 TYPE_CODES = {'boolean': '?', 'octet': 'c', 'char': 'B', 'int8': 'b', 'uint8': 'B', 'int16': 'h',
               'uint16': 'H', 'int32': 'i', 'uint32': 'I', 'int64': 'q', 'uint64': 'Q',
               'float': 'f', 'double': 'd'}
@@ -40,7 +40,7 @@ class MessageBytes:
     Raises
     ------
     ValueError
-        If they are written in an unknown way.
+        If their encoding is unknown.
 
     """
 

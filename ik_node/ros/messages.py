@@ -77,7 +77,7 @@ def matrices_from_poses(messages: Sequence[Pose]) -> np.ndarray:
     norms = np.linalg.norm(numbers[:, 3:], axis=1)
     good = np.isfinite(numbers).all(axis=1) & (norms >= NORM_RANGE[0]) & (norms <= NORM_RANGE[1])
     if not good.all():
-        matrix_from_pose(messages[int(np.argmin(good))])  # says what is wrong
+        matrix_from_pose(messages[int(np.argmin(good))])  # raises the error
     T = np.zeros((len(numbers), 4, 4))
     T[:, :3, :3] = rotation_from_quaternion(numbers[:, 3:] / norms[:, None])
     T[:, :3, 3], T[:, 3, 3] = numbers[:, :3], 1.0
@@ -148,7 +148,7 @@ def joints_from_state(message: JointState, chain: Chain, q: np.ndarray) -> np.nd
     """
     Return the goal (n,) that a sensor_msgs/JointState names; joints left out stay at `q`.
 
-    Without names, as many positions as the chain has joints are those of all, in its order.
+    Without names, as many positions as the chain has joints are for all, in its order.
 
     Raises
     ------
@@ -186,7 +186,7 @@ def way_points_from_message(message: JointTrajectory, chain: Chain, q: np.ndarra
     Return the waypoints of a trajectory_msgs/JointTrajectory; joints left out stay at `q`.
 
     Positions and times are read, velocities, accelerations and efforts are not.  Times that are
-    all 0 are none.  Without names, positions are those of all joints of the chain, in its order.
+    all 0 are none.  Without names, positions are for all joints of the chain, in its order.
 
     Raises
     ------

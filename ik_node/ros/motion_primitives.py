@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Goals of ``~/motion_sequence``: what the node that takes them shares with who sends them."""
+"""Goals of ``~/motion_sequence``: what the node that takes them shares with their senders."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class PrimitiveType(Enum):
 
 
 def motion_error(number: int, sentence: str) -> GoalError:
-    """Return what is wrong with a motion, by its number, from 1."""
+    """Return the fault of a motion, by its number, from 1."""
     return GoalError(f'motion {number}: {sentence}', Reason.PATH_INVALID)
 
 

@@ -42,7 +42,7 @@ OCTOMAP_ID = '<octomap>'  # reserved, in allowed collision matrices, too
 @dataclass
 class SceneTarget:
     """
-    The scene that messages change, and what is needed to read them.
+    The scene that messages change, and the services for reading them.
 
     Attributes
     ----------
@@ -346,7 +346,7 @@ def apply_planning_scene(target: SceneTarget, message: Any, robot_name: str) -> 
     """
     Change a scene, or replace what came by messages, by a moveit_msgs/PlanningScene.
 
-    Objects are detached first, then those of the world are changed, then others are attached,
+    Objects are detached first, then world objects are changed, then others are attached,
     and last the allowed collision matrix is applied.  Joint positions, frames and colours of the
     message are not used.
 

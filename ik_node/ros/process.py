@@ -24,7 +24,7 @@ from ik_node.errors import IkNodeError
 from ik_node.ros.executor import make_executor
 
 SIGNAL_LATENCY_S = 0.1  # maximum delay of a signal while nothing else happens
-SWITCH_INTERVAL_S = 1e-3  # after which a thread of Python gives way to another
+SWITCH_INTERVAL_S = 1e-3  # after which a thread of Python yields to another
 
 
 def forget_garbage() -> None:

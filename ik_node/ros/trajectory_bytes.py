@@ -46,7 +46,7 @@ def serialized_trajectory(trajectory: Trajectory, stamp: int | None = None) -> b
 
 @lru_cache(maxsize=1)
 def middleware_reads_it() -> bool:
-    """Return whether the middleware in use writes this encoding, and reads what is made here."""
+    """Return whether the middleware in use writes this encoding, and reads these bytes."""
     two = Trajectory(('a', 'joint'), MotionState.at_rest(np.zeros(2)), np.array([0.5, 1.25]),
                      *np.arange(12.0).reshape(3, 2, 2))
     message = trajectory_message(two, 1_500_000_000)

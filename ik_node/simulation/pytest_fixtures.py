@@ -130,7 +130,7 @@ class SimulatedArm:
 
     @property
     def output(self) -> str:
-        """Return what the process has written so far."""
+        """Return the output of the process."""
         return self._log.read_text()
 
     def wait(self, condition: Callable[[], object], seconds: float = ANSWER_PATIENCE_S,

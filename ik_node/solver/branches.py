@@ -31,7 +31,7 @@ from ik_node.solver.result import Posture
 from ik_node.solver.tables import Query
 
 QUIET_ATTEMPTS = 80      # attempts without a new solution end the search
-MAX_SOLUTIONS = 64       # more than any six-axis arm has
+MAX_SOLUTIONS = 64       # more than for any six-axis arm
 CONTINUUM_SAMPLES = 16   # solutions returned of a continuum
 SAMPLE_DISTANCE = 0.3    # rad or m, between samples of a continuum
 SEARCH_TOLERANCE = 1e-9  # m and rad, so that equal solutions are equal to SAME_SOLUTION

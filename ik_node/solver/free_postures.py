@@ -26,7 +26,7 @@ from ik_node.solver.compiled.self_motion import add_distinct, self_motions
 from ik_node.solver.result import Posture
 from ik_node.solver.tables import Query
 
-FINE_SAMPLE_DISTANCE = 0.1  # rad or m, between samples of a continuum if none so far is free
+FINE_SAMPLE_DISTANCE = 0.1  # rad or m, between samples of a continuum if none is free yet
 MAX_FINE_SAMPLES = 200
 EXACT_AXES = 6              # that an exact pose fixes
 WALK_STEP = 0.05            # rad or m, along the self-motion of a redundant arm

@@ -260,7 +260,7 @@ class Solver:
         """
         Return as :meth:`solve_all`, but of a continuum samples all over it.
 
-        For a search that may end at any of them.  Without a check they are those of
+        For a search that may end at any of them.  Without a check they equal
         :meth:`solve_all`.
         """
         if self.collisions is None:

@@ -203,7 +203,7 @@ class Handle:
         self.commands.stop()
 
     def pause(self) -> None:
-        """Bring the arm to rest on its way."""
+        """Bring the arm to rest on its path."""
         self.commands.pause(True)
 
     def go_on(self) -> None:

@@ -140,7 +140,7 @@ class Commands:
         self._trigger('stop', answer)
 
     def pause(self, rest: bool, answer: Answer | None = None) -> None:
-        """Bring the arm to rest on its way, or let it go on."""
+        """Bring the arm to rest on its path, or let it go on."""
         self._call(self._pauser, 'pause', SetBool.Request(data=rest),
                    lambda response: (response.success, response.message), answer or self._say)
 

@@ -37,7 +37,7 @@ SLIDING_ROOM_M = 2e-3  # above what is proved; a stop does not go along what the
 SLOWER_SHARE = 0.7    # of the pace, after a refusal
 FASTER_SHARE = 1.05   # of the pace, after a decision that is free
 MIN_PACE = 0.02
-HELD_GAP_M = 1e-3     # above SLIDING_ROOM_M; what is so near is told of
+HELD_GAP_M = 1e-3     # above SLIDING_ROOM_M; nearer pairs are reported
 
 
 class CollisionGuard:
@@ -56,7 +56,7 @@ class CollisionGuard:
     def __init__(self, model: CollisionModel, q: np.ndarray) -> None:
         forget_old_kernels()
         self._model = model
-        # More than the margin, so that there is room on the way out.
+        # More than the margin, so that there is room to leave.
         self._wanted = model.margins + START_SLACK_M
         self.near, self.pace = near_pairs(len(q)), 1.0
         self._work = check_work(model.pairs)
@@ -139,16 +139,16 @@ class CollisionGuard:
     def _distances(self, q: np.ndarray) -> np.ndarray:
         enough = self._model.margin + START_SLACK_M + 2.0 * START_ROOM_M
         distances = np.empty(len(self._wanted))
-        # It leaves out what is far away by groups: among 10,000 objects in a fifth of the time.
+        # It skips distant groups: among 10,000 objects in a fifth of the time.
         find_near_pairs(self._model.pairs, q.copy(), np.full(len(distances), enough - NEAR_GAP_M),
                         distances, self._found_near, self._work)
         return distances
 
     def _leads_out(self, segment: Segment) -> bool:
         """
-        Return whether a motion leads away from what the arm has come near to.
+        Return whether a motion leads away from nearby objects.
 
-        There the distance cannot be proved on the way out.  Pairs that are so near may come
+        There the distance cannot be proved while the arm leaves.  Pairs that are so near may come
         nearer by START_SLACK_M / 2 on the way, but not than the margin, and must be farther
         apart at the end.
         """

@@ -304,7 +304,7 @@ def _turn(w: np.ndarray) -> np.ndarray:
 
 
 def _difference(T_base_a: np.ndarray, T_base_b: np.ndarray) -> np.ndarray:
-    """Return the way (6,) from pose a to pose b, in the base frame (m, rad)."""
+    """Return the displacement (6,) from pose a to pose b, in the base frame (m, rad)."""
     R = T_base_a[:3, :3]
     return np.append(T_base_b[:3, 3] - T_base_a[:3, 3],
                      R @ rotation_log(R.T @ T_base_b[:3, :3]))

@@ -1,7 +1,7 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Compiled proof that what a cycle commands, and the stop after it, is free: what is left to prove.
+Compiled proof that the motion of a cycle, and the stop after it, is free: the rest to prove.
 
 Of each block of pairs a posture is kept at which its distance was found.  Until the joints have
 moved far enough from there to bring the two together, it is not looked at again.
@@ -26,7 +26,7 @@ MIN_PIECE_S = 1e-9      # shorter ones have no motion
 
 class PlanProof(NamedTuple):
     """
-    What is known of each block, and workspace.
+    Known bounds of each block, and workspace.
 
     Attributes
     ----------

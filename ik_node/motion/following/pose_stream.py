@@ -110,7 +110,7 @@ class PoseStream:
         Return for how long (s) to predict the target until now, and the share of its velocity.
 
         A target that falls silent is soon assumed to rest where it was seen last.  So is one
-        that leaps to and fro, as with two senders who disagree.
+        that leaps to and fro, as with two senders that disagree.
         """
         age = now - self._shown
         longest = max(TRUSTED_INTERVALS * self._interval, MIN_INTERVAL_S)

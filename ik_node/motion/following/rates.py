@@ -539,7 +539,7 @@ def bounded_rates(model, rates, q, near, work):
     Returns
     -------
     float
-        Share of the rates that the limits and what is near allow.
+        Share of the rates that the limits and nearby objects allow.
 
     """
     wanted, n = work.wanted, q.shape[0]

@@ -50,7 +50,7 @@ def fit(spline, part_starts):
     for part in range(part_starts.shape[0] - 1):
         a, b = part_starts[part], part_starts[part + 1] - 1
         for c in range(channels):
-            # End slopes: those of the cubic through the four nodes there.
+            # End slopes: of the cubic through the four nodes there.
             left_slope = end_slope(s, y, c, a, 1)
             right_slope = end_slope(s, y, c, b, -1)
             h = s[a + 1] - s[a]

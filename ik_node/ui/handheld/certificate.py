@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Certificates for TLS: those of the user, or one that the program openssl makes here."""
+"""Certificates for TLS: the user's, or one that the program openssl makes here."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class ClutchOptions:
     Attributes
     ----------
     scale : float
-        Way of the tip for a way of the hand, in SCALE_RANGE.
+        Displacement of the tip per displacement of the hand, in SCALE_RANGE.
     turns : bool
         Whether the tip turns with the hand; it keeps its orientation otherwise.
     heading : float

@@ -86,7 +86,7 @@ class OpenPages:
         return None if target is None else (target, clutch.delay)
 
     def set(self, number: int, message: FollowSettings | Heading) -> None:
-        """Take what is chosen on a page, for its next press."""
+        """Take the choices of a page, for its next press."""
         clutch = self._pages[number].clutch
         if isinstance(message, FollowSettings):
             clutch.options = replace(clutch.options, scale=message.scale, turns=message.turns)

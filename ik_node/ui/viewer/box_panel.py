@@ -152,7 +152,7 @@ class BoxPanel:
         inbox.on_click(self._button, self._add)
 
     def set_reach(self, reach: float) -> None:
-        """Fit what is added from now on to an arm with this reach (m)."""
+        """Fit later boxes to an arm with this reach (m)."""
         self._reach = reach
 
     def show(self, visible: bool) -> None:

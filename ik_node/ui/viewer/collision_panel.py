@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is checked for collisions: bodies of the links, the clearance, and boxes of the page."""
+"""Collision checking: bodies of the links, the clearance, and boxes of the page."""
 
 from __future__ import annotations
 

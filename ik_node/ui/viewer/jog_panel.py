@@ -87,7 +87,7 @@ class JogPanel:
             self.tick()
 
     def tick(self) -> None:
-        """Send what is held; zeros once it is not any more."""
+        """Send the input; zeros once it ends."""
         if self._held is None:
             return
         axis, sign = self._held

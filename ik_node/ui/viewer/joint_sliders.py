@@ -129,7 +129,7 @@ class JointPanel:
     @staticmethod
     def _show_again(slider: viser.GuiSliderHandle) -> None:
         """Send the value of a slider to all windows."""
-        # A position of the arm may have crossed the touch on its way to the window, which then
+        # A position of the arm may have crossed the touch before it reached the window, which then
         # shows that position.  viser sends only values that change.
         value = slider.value
         slider.value = slider.min if value != slider.min else slider.max

@@ -41,7 +41,7 @@ class LinkMarkers:
         self.show(self._markers)
 
     def show(self, markers: Iterable[Marker]) -> None:
-        """Draw these markers and no others; those of unknown links are left out."""
+        """Draw these markers and no others; unknown links are left out."""
         self._markers = list(markers)
         by_link: dict[str, list[Marker]] = {link: [] for link in self._views}
         for marker in self._markers:

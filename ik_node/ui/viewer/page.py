@@ -38,7 +38,7 @@ class LoopEvent(asyncio.Event):
     """An event that is set on the thread of a loop only; elsewhere it is left to that thread."""
 
     def set(self) -> None:
-        """Wake who waits: from another thread, waiters may come and go meanwhile."""
+        """Wake all waiters: from another thread, waiters may come and go meanwhile."""
         try:
             asyncio.get_running_loop()
         except RuntimeError:
