@@ -26,6 +26,12 @@ PACKAGE = Path(__file__).parents[1] / 'ik_node'
 CONSTANT = re.compile(r'_?[A-Z][A-Z0-9_]*')
 IDIOM = re.compile(r'\b(what is|who|so far|those of|way|has come)\b', re.IGNORECASE)
 MANY_ARGUMENTS = 8
+# Units with the suffix of a constant whose comment begins with one, and with no other.
+UNIT_SUFFIXES = {'s': 'S', 'ms': 'MS', 'ns': 'NS', 'm': 'M', 'mm': 'MM', 'm^2': 'M2', 'rad': 'RAD',
+                 'm/s': 'M_S', 'rad/s': 'RAD_S', 'm/s^2': 'M_S2', 'rad/s^2': 'RAD_S2',
+                 '1/s': 'PER_S', 'Hz': 'HZ', 'kg': 'KG', 'N': 'N', 'bytes': 'BYTES'}
+UNIT = re.compile(fr'# ({"|".join(map(re.escape, UNIT_SUFFIXES))})(?=[;.:,]|$| (?!or|and|per|m\b))'
+                  r'(?!, (or|and)\b)')
 
 
 def modules(package: Path = PACKAGE) -> Iterator[tuple[str, Path, ast.Module]]:
@@ -61,6 +67,18 @@ def repeated(package: Path = PACKAGE) -> list[str]:
             places[group, name].append(f'{path.relative_to(package)}:{line}')
     return [f'{name}: {", ".join(found)}' for (_, name), found in sorted(places.items())
             if len(found) > 1]
+
+
+def without_unit(package: Path = PACKAGE) -> list[str]:
+    """Return each constant whose comment begins with a unit that its name lacks."""
+    found = []
+    for _, path, tree in modules(package):
+        lines = path.read_text().splitlines()
+        for name, line in constants(tree):
+            unit = UNIT.search(lines[line - 1])
+            if unit is not None and not name.endswith(f'_{UNIT_SUFFIXES[unit[1]]}'):
+                found.append(f'{path.relative_to(package)}:{line} {name}: {unit[1]}')
+    return found
 
 
 def functions() -> Iterator[tuple[str, int]]:
@@ -105,7 +123,7 @@ def main() -> None:
     found = list(modules())
     phrases, words = idioms()
     many = [(place, count) for place, count in functions() if count >= MANY_ARGUMENTS]
-    single, twice = one_word(), repeated()
+    single, twice, unitless = one_word(), repeated(), without_unit()
     lines = sum(len(path.read_text().splitlines()) for _, path, _ in found)
     most = max(count for _, count in functions())
     print(f'| lines installed | {lines:,} |')
@@ -113,10 +131,12 @@ def main() -> None:
     print(f'| functions with {MANY_ARGUMENTS} or more arguments | {len(many)} (max {most}) |')
     print(f'| constants | {sum(1 for _, _, tree in found for _ in constants(tree))} |')
     print(f'| constants of one word | {len(single)} |')
+    print(f'| constants without their unit | {len(unitless)} |')
     print(f'| constants defined twice in a group | {len(twice)} |')
     print(f'| idioms per 1,000 words of prose | {1000 * len(phrases) / words:.1f} |')
     if chosen.names:
-        print('\n'.join(['', 'One word:', *single, '', 'Twice in a group:', *twice]))
+        print('\n'.join(['', 'One word:', *single, '', 'Twice in a group:', *twice,
+                         '', 'Without their unit:', *unitless]))
     if chosen.long:
         print('\n'.join(['', *(f'{count:3} {place}' for place, count in many)]))
     if chosen.idioms:

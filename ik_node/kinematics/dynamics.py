@@ -21,7 +21,7 @@ from ik_node.model.chain import Chain
 from ik_node.model.inertias import Inertia, link_inertias
 from ik_node.model.urdf import Tree
 
-STANDARD_GRAVITY = 0.0, 0.0, -9.81  # m/s^2, in a base link whose z axis points upward
+STANDARD_GRAVITY_M_S2 = 0.0, 0.0, -9.81  # m/s^2, in a base link whose z axis points upward
 
 
 class ArmDynamics:
@@ -54,7 +54,7 @@ class ArmDynamics:
     """
 
     def __init__(self, chain: Chain, tree: Tree, load: Inertia | None = None,
-                 gravity: tuple[float, float, float] = STANDARD_GRAVITY) -> None:
+                 gravity: tuple[float, float, float] = STANDARD_GRAVITY_M_S2) -> None:
         forget_old_kernels()
         chain = chain.with_tool(np.eye(4))
         self._table = chain.table.copy()  # numba would compile anew for one that is read-only

@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from ik_node.errors import ParameterError, Reason, TrajectoryError
-from ik_node.kinematics.dynamics import ArmDynamics, STANDARD_GRAVITY
+from ik_node.kinematics.dynamics import ArmDynamics, STANDARD_GRAVITY_M_S2
 from ik_node.model.chain import Chain
 from ik_node.model.inertias import point_mass
 from ik_node.model.tool import check_center_of_mass
@@ -24,7 +24,7 @@ TORQUE_PERIOD_S = 5e-3       # between torque samples
 MAX_TORQUE_SAMPLES = 20_000  # per motion; longer motions are sampled more coarsely
 MAX_TORQUE_TRIES = 4         # plans per motion, each slower than the one before
 USED_EFFORT_SHARE = 0.99     # of the effort limit, when a slower motion is planned
-MAX_GRAVITY = 1_000.0        # m/s^2
+MAX_GRAVITY_M_S2 = 1_000.0        # m/s^2
 USED_ROOM_SHARE = 0.5        # of the torque left by holding, if that is less than the margin
 LEAST_SPEED_SCALE = 0.05     # lowest speed scale tried
 
@@ -57,7 +57,7 @@ class TorqueOptions:
     mass: float = 0.0
     center_of_mass: Sequence[float] = (0.0, 0.0, 0.0)
     always: bool = False
-    gravity: Sequence[float] = STANDARD_GRAVITY
+    gravity: Sequence[float] = STANDARD_GRAVITY_M_S2
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.mass < np.inf:
@@ -66,9 +66,9 @@ class TorqueOptions:
         if len(self.gravity) != 3 or not np.isfinite(self.gravity).all():
             raise ParameterError('motion.gravity (x, y, z) needs three finite numbers, got '
                                  f'{shown(self.gravity)}')
-        if np.abs(self.gravity).max() > MAX_GRAVITY:
+        if np.abs(self.gravity).max() > MAX_GRAVITY_M_S2:
             raise ParameterError(f'motion.gravity is {shown(list(self.gravity))} m/s^2; at most '
-                                 f'{MAX_GRAVITY:g} are possible')
+                                 f'{MAX_GRAVITY_M_S2:g} are possible')
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ CONTACT_COLOUR, CONTACT_ALPHA = (0.9, 0.15, 0.1), 0.8
 BODY_COLOUR, BODY_ALPHA = (0.1, 0.45, 0.9), 0.35
 BODY_GROWTH_M = 1e-3            # so that the body of a link covers its surface
 PLANE_ALPHA = 0.25
-PLANE_SIZE = 4.0, 4.0, 0.01     # m; a plane has no end
+PLANE_SIZE_M = 4.0, 4.0, 0.01     # m; a plane has no end
 # Of all bodies of one message, the largest: more would hold the node too long.
 MAX_SHOWN_PARTS = 300
 GROUND_NAMESPACE, OBJECT_NAMESPACE, CONTACT_NAMESPACE = 'ground', 'objects', 'contact'
@@ -57,7 +57,7 @@ def body_markers(ns: str, bodies: Iterable[Body], base_link: str, prefix: str,
         made += _of_part(ns, len(made), prefix + (body.frame or base_link), part,
                          body.padding + grown)
     for each in made:
-        paint(each, colour, PLANE_ALPHA if each.scale.x == PLANE_SIZE[0] else alpha)
+        paint(each, colour, PLANE_ALPHA if each.scale.x == PLANE_SIZE_M[0] else alpha)
     return made
 
 
@@ -85,8 +85,8 @@ def _of_part(ns: str, number: int, frame: str, part: ConvexPart, padding: float)
         mesh.points = points_of_array(hull_triangles(part.vertices, padding).reshape(-1, 3))
         return [mesh]
     if part.kind == 'plane':
-        below = pose(np.eye(3), np.array([0.0, 0.0, padding - 0.5 * PLANE_SIZE[2]]))
-        return [_solid(ns, number, frame, Marker.CUBE, part.T @ below, PLANE_SIZE)]
+        below = pose(np.eye(3), np.array([0.0, 0.0, padding - 0.5 * PLANE_SIZE_M[2]]))
+        return [_solid(ns, number, frame, Marker.CUBE, part.T @ below, PLANE_SIZE_M)]
     if part.kind == 'box':
         return [_solid(ns, number, frame, Marker.CUBE, part.T, [edge + more for edge in size])]
     width = 2.0 * size[0] + more
@@ -113,5 +113,5 @@ def _solid(ns: str, number: int, frame: str, kind: int, T: np.ndarray, size: Ite
 def _extent(part: ConvexPart) -> float:
     """Return a length by which parts are compared, m."""
     if part.kind == 'plane':
-        return max(PLANE_SIZE)
+        return max(PLANE_SIZE_M)
     return float(np.ptp(part.vertices, axis=0).max()) if part.kind == 'hull' else max(part.size)

@@ -23,7 +23,7 @@ from ik_node.se3 import pose, rotation_about, rotation_from_rpy, rotation_to_axi
 from ik_node.text import quote
 
 TIME_STEP_S = 1e-3
-SERVO_BANDWIDTH = 80.0     # rad/s, critically damped: a lag of 2 / SERVO_BANDWIDTH
+SERVO_BANDWIDTH_RAD_S = 80.0     # rad/s, critically damped: a lag of 2 / SERVO_BANDWIDTH_RAD_S
 ROTOR_SHARE = 0.1          # of a joint's inertia; the rotor adds at least this ...
 MIN_ROTOR_INERTIA = 0.02   # ... and this, kg m^2 or kg at the joint
 ROD_DENSITY_KG_PER_M = 5.0  # of a link without inertial element, from its joint to the next
@@ -74,8 +74,8 @@ class PhysicsPlant:
         self._v = np.array([joint.dofadr[0] for joint in joints])
         inertia = self._largest_inertia(chain)
         rotor = np.maximum(ROTOR_SHARE * inertia, MIN_ROTOR_INERTIA)
-        stiffness = SERVO_BANDWIDTH**2 * (inertia + rotor)
-        damping = 2.0 * SERVO_BANDWIDTH * (inertia + rotor)
+        stiffness = SERVO_BANDWIDTH_RAD_S**2 * (inertia + rotor)
+        damping = 2.0 * SERVO_BANDWIDTH_RAD_S * (inertia + rotor)
         for name, k, d, m in zip(chain.joint_names, stiffness, damping, rotor):
             spec.joint(name).armature = m
             servo = spec.add_actuator(name=name, target=name,

@@ -16,7 +16,7 @@ from ik_node.errors import ParameterError, UrdfError
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import parse_urdf
 from ik_node.motion.trajectory import MotionState
-from ik_node.simulation.physics import PhysicsPlant, SERVO_BANDWIDTH
+from ik_node.simulation.physics import PhysicsPlant, SERVO_BANDWIDTH_RAD_S
 
 ARMS = ['six_axis_arm', 'ur5', 'panda']
 
@@ -144,7 +144,7 @@ def test_it_stays_stable(name):
 
 @pytest.mark.parametrize('name', ARMS)
 def test_it_lags(name):
-    """At a slow constant speed the joints are 2 / SERVO_BANDWIDTH behind, besides the sag."""
+    """At a slow constant speed the joints are 2 / bandwidth behind, besides the sag."""
     chain = robots.chain(name)
     speed, dt = 0.1, 0.01
     made = plant(name)
@@ -157,7 +157,8 @@ def test_it_lags(name):
         assert (behind > 0.0).any()
         return
     behind = q - made.state.q - gravity(name, made.state.q) / stiffness(made)
-    assert behind == pytest.approx(np.full(chain.n, speed * 2.0 / SERVO_BANDWIDTH), abs=1.5e-3)
+    assert behind == pytest.approx(np.full(
+        chain.n, speed * 2.0 / SERVO_BANDWIDTH_RAD_S), abs=1.5e-3)
 
 
 def test_it_stops_at_its_limits():

@@ -25,7 +25,7 @@ COMMAND_UNITS = 'unitless', 'speed_units'
 MAX_TWIST = 10.0            # m/s or rad/s, of each component; faster ones are scaled down
 MIN_TWIST = 1e-9            # of the same; slower is at rest
 SAME_DIRECTION_COS = cos(0.05)  # of two twists that ask for one path
-OFF_PATH_SPEED = 0.02       # m/s; below it the tip has turned into the path of a new twist ...
+OFF_PATH_SPEED_M_S = 0.02       # m/s; below it the tip has turned into the path of a new twist ...
 OFF_PATH_SHARE = 0.05       # ... or below this share of its speed
 CLOSING_VALUE = 0.15        # m per unit of q; below it a singular value that shrinks counts, ...
 OPENING_RATIO = 2.0         # ... until it has grown by this
@@ -262,7 +262,8 @@ class JogCommands:
         """Return whether the tip moves along a twist, with nothing left of what was before."""
         along, moves = self._weights * V, self._weights * V_tip
         off = moves - along * (along @ moves) / (along @ along)
-        return np.linalg.norm(off) <= max(OFF_PATH_SPEED, OFF_PATH_SHARE * np.linalg.norm(moves))
+        return np.linalg.norm(off) <= max(OFF_PATH_SPEED_M_S,
+                                          OFF_PATH_SHARE * np.linalg.norm(moves))
 
     def _slide_to(self, T_base_tip: np.ndarray) -> None:
         """Move the target along its path to beside the tip, and not too far from it."""

@@ -36,8 +36,8 @@ MAX_OVERRUN = 0.1          # rad or m; ... so that they can stop within this dis
 CURVATURE_SHARE = 0.3      # of the arm's reach; stands for the curvature of its boundary
 SMALL_ERROR_M = 0.02       # below it the damping falls faster than the error
 MAX_ERROR_M = 0.3          # a larger error is treated as one of this length
-MIN_SQUARED_VALUE = 1e-12  # m^2, added to squared singular values
-SINGULAR_RATE = 4.0        # 1/s, at which a singularity is approached that is not crossed, ...
+MIN_SQUARED_VALUE_M2 = 1e-12  # m^2, added to squared singular values
+SINGULAR_RATE_PER_S = 4.0  # 1/s; a singularity that is not crossed is approached at this rate, ...
 LEFT_VALUE = 0.01          # m per unit of q; ... to this singular value
 BRAKE_SHARE = 0.6          # of acceleration and jerk, with which stops are planned
 JACOBI_SWEEPS = 12         # at most; usual are four to six
@@ -163,7 +163,7 @@ def decompose(work):
 def damping_of(value):
     """Return the damping (m^2) of a singular value."""
     lost = max(0.0, 1.0 - value / SINGULAR_VALUE)
-    return MAX_DAMPING * MAX_DAMPING * lost * lost + MIN_SQUARED_VALUE
+    return MAX_DAMPING * MAX_DAMPING * lost * lost + MIN_SQUARED_VALUE_M2
 
 
 @inner
@@ -229,7 +229,7 @@ def project_to_null_space(work, rates):
         along = 0.0
         for r in range(6):
             along += W[r, i] * task[r]
-        along /= max(A[i, i], 0.0) + MIN_SQUARED_VALUE
+        along /= max(A[i, i], 0.0) + MIN_SQUARED_VALUE_M2
         for k in range(n):
             if active[k]:
                 s = 0.0
@@ -304,7 +304,7 @@ def singular_stop_speed(model):
             model.overrun, BRAKE_SHARE * acceleration[k], BRAKE_SHARE * jerk[k]))
     if model.overrun > 0.0:
         return at_singularity, growth, np.inf
-    return at_singularity, growth, SINGULAR_RATE / (CURVATURE_SHARE * model.reach)
+    return at_singularity, growth, SINGULAR_RATE_PER_S / (CURVATURE_SHARE * model.reach)
 
 
 @inner
@@ -404,7 +404,7 @@ def fill_responses(near, min_square, work):
             for r in range(6):
                 along += W[r, j] * task[r]
             along *= (1.0 / (max(square, min_square) + damping_of(sqrt(square)))
-                      - 1.0 / NULL_SPACE_WEIGHT) / (square + MIN_SQUARED_VALUE)
+                      - 1.0 / NULL_SPACE_WEIGHT) / (square + MIN_SQUARED_VALUE_M2)
             for k in range(n):
                 if active[k]:
                     for r in range(6):

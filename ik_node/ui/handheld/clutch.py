@@ -19,8 +19,8 @@ from ik_node.errors import GoalError
 from ik_node.se3 import pose, rotation_about, rotation_log
 
 SAMPLE_TIMEOUT_S = 0.2   # older samples, or none for this time, release the clutch
-MAX_HAND_SPEED = 3.0     # m/s
-MAX_HAND_TURN = 20.0     # rad/s
+MAX_HAND_SPEED_M_S = 3.0     # m/s
+MAX_HAND_RATE_RAD_S = 20.0     # rad/s
 FRAME_TIME_S = 1.0 / 60.0  # of two frames that a busy device hands out at once
 TRACKING_SHIFT_M, TRACKING_TURN_RAD = 5e-3, 0.05  # of a hand at rest, from sample to sample
 SCALE_RANGE = 0.1, 2.0
@@ -254,9 +254,9 @@ class Clutch:
             return f'the device told nothing of the hand for {dt:.1f} s'
         dt = max(dt, FRAME_TIME_S)
         shift = float(np.linalg.norm(sample.position - before.position))
-        if shift > MAX_HAND_SPEED * dt + TRACKING_SHIFT_M:
+        if shift > MAX_HAND_SPEED_M_S * dt + TRACKING_SHIFT_M:
             return f'the tracked hand jumped by {shift:.2f} m'
         angle = float(np.linalg.norm(rotation_log(sample.rotation @ before.rotation.T)))
-        if angle > MAX_HAND_TURN * dt + TRACKING_TURN_RAD:
+        if angle > MAX_HAND_RATE_RAD_S * dt + TRACKING_TURN_RAD:
             return f'the tracked hand jumped by {angle:.1f} rad'
         return ''

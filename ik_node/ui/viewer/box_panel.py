@@ -39,7 +39,7 @@ SIZE_DIGITS = 4           # decimals that are shown
 ARROW_END = 0.1           # by which the arrows stand out of a box, times the reach of the arm
 FIRST_DISTANCE = 0.45     # of a new box from the base, times the reach of the arm
 FIRST_ANGLE_RAD, NEXT_ANGLE_RAD = 1.3, 0.8  # of the first one about the base, and between two
-SAME_BOX = 1e-6           # m, and of the elements of a rotation
+SAME_BOX_M = 1e-6           # m, and of the elements of a rotation
 
 
 class Box:
@@ -72,8 +72,8 @@ class Box:
 
     def is_at(self, T: np.ndarray, size: np.ndarray) -> bool:
         """Return whether it has this pose (4, 4) and this size (3,), m."""
-        return bool(np.allclose(self.T, T, atol=SAME_BOX)
-                    and np.allclose(self.size, size, atol=SAME_BOX))
+        return bool(np.allclose(self.T, T, atol=SAME_BOX_M)
+                    and np.allclose(self.size, size, atol=SAME_BOX_M))
 
 
 class BoxView:
