@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -23,11 +24,33 @@ MAX_CHORDS = 100              # that are tried to shorten a path
 TURN_ROOM_RAD = np.pi         # that a joint without limits may turn beyond start and goals
 
 
+@dataclass(frozen=True)
+class SearchLimits:
+    """
+    How long and by which random numbers a path is searched for.
+
+    Attributes
+    ----------
+    iterations : int
+        Extensions of the trees after which the search ends.
+    goes_on : callable
+        Asked now and then whether to search on.
+    seed : int
+        Of the random numbers.
+    chords : int
+        How many random chords are tried at most, to shorten the path.
+
+    """
+
+    iterations: int = SEARCH_ITERATIONS
+    goes_on: Callable[[], bool] = lambda: True
+    seed: int = 0
+    chords: int = MAX_CHORDS
+
+
 def find_path(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
               lower: np.ndarray, upper: np.ndarray, margin: float | None = None,
-              iterations: int = SEARCH_ITERATIONS,
-              goes_on: Callable[[], bool] = lambda: True, seed: int = 0,
-              chords: int = MAX_CHORDS) -> np.ndarray | None:
+              limits: SearchLimits = SearchLimits()) -> np.ndarray | None:
     """
     Return waypoints from a posture to one of several goals, whose connections are free.
 
@@ -44,14 +67,8 @@ def find_path(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
     margin : float, optional
         A distance (m) above the margin of the model, which is kept except by pairs that do not
         keep it at a goal.
-    iterations : int
-        Extensions of the trees after which the search ends.
-    goes_on : callable
-        Asked now and then whether to search on.
-    seed : int
-        Of the random numbers.
-    chords : int
-        How many random chords are tried at most, to shorten the path.
+    limits : SearchLimits
+        When the search ends, and its random numbers.
 
     Returns
     -------
@@ -65,13 +82,13 @@ def find_path(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
     upper = np.where(np.isfinite(upper), upper, ends.max(axis=0) + TURN_ROOM_RAD)
     edge = edge_check(model, q_start, goals, lower, upper,
                       model.margin if margin is None else margin)
-    trees = planted_trees(q_start, goals, seed)
+    trees = planted_trees(q_start, goals, limits.seed)
     path, rows = np.empty((2 * MAX_TREE_NODES, len(q_start))), np.empty((2, len(q_start)))
-    for _ in range(iterations // BLOCK_ITERATIONS):
-        count = search(edge, trees, BLOCK_ITERATIONS, chords, path, rows)
+    for _ in range(limits.iterations // BLOCK_ITERATIONS):
+        count = search(edge, trees, BLOCK_ITERATIONS, limits.chords, path, rows)
         if count:
             return path[:count].copy()
-        if not goes_on():
+        if not limits.goes_on():
             return None
     return None
 

@@ -15,7 +15,12 @@ import numpy as np
 
 from ik_node.collision.certificate import certify
 from ik_node.collision.model import CollisionModel
-from ik_node.collision.path_search import BLOCK_ITERATIONS, find_path, SEARCH_ITERATIONS
+from ik_node.collision.path_search import (
+    BLOCK_ITERATIONS,
+    find_path,
+    SEARCH_ITERATIONS,
+    SearchLimits,
+)
 from ik_node.errors import Reason, TrajectoryError
 from ik_node.kinematics.kernels import tip_poses
 from ik_node.model.chain import Chain
@@ -104,11 +109,12 @@ def warm_up(model: CollisionModel, limits: MotionLimits) -> None:
         plan_detour(model, StartState.from_state(MotionState.at_rest(q)), goal[None], limits, 0.1)
     except TrajectoryError:
         # These are in collision; free ones do not matter here.
-        find_path(model, q, goal[None], chain.lower, chain.upper, iterations=BLOCK_ITERATIONS)
+        find_path(model, q, goal[None], chain.lower, chain.upper,
+                  limits=SearchLimits(BLOCK_ITERATIONS))
 
 
 def _waypoints(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
-                limits: MotionLimits, goes_on: Callable[[], bool]) -> np.ndarray | None:
+               limits: MotionLimits, goes_on: Callable[[], bool]) -> np.ndarray | None:
     """Return the waypoints (k, n) to one of the goals; None if there are none."""
     ends = np.vstack([q_start, goals])
     inset = np.minimum(LIMIT_INSET, 0.25 * (limits.upper - limits.lower))
@@ -117,7 +123,7 @@ def _waypoints(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
 
     def search(those: np.ndarray, iterations: int) -> np.ndarray | None:
         return find_path(model, q_start, those, lower, upper, model.margin + SEARCH_MARGIN_M,
-                         iterations, goes_on=goes_on)
+                         SearchLimits(iterations, goes_on))
 
     way = search(goals[:1], PREFERRED_GOAL_ITERATIONS) if len(goals) > 1 else None
     return search(goals, SEARCH_ITERATIONS) if way is None and goes_on() else way

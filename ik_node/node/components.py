@@ -37,6 +37,7 @@ from ik_node.node.motion import Motion
 from ik_node.node.motion_sequences import MotionSequences
 from ik_node.node.moveit import offer_moveit
 from ik_node.node.named_poses import PoseSaver, PoseTable
+from ik_node.node.node_parts import NodeParts
 from ik_node.node.outputs import make_output
 from ik_node.node.pause import Pause
 from ik_node.node.pose_actions import PoseActions
@@ -111,14 +112,14 @@ class Components:
         self._arm = ArmState(node, self._holder, self._options, delay, self._jumps)
         self._motion = Motion(node, self._holder, self._arm, self._output, self._goals,
                               self._preparation)
-        health = Health(node, self._holder, self._arm, self._output, self._goals, active_flag,
-                        delay, duplicates)
         stamps = StampCheck(node, delay, self._jumps)
         targets = GoalConversion(node, self._arm, frames)
+        parts = NodeParts(node, self._options, active_flag, self._holder, duplicates, self._goals,
+                          self._output, delay, stamps, self._arm, targets, self._motion)
+        health = Health(parts)
         starter = GoalStarter(self._arm, targets, self._motion, health, self._named)
         self._intake = GoalSubscriptions(node, self._holder, starter, self._goals, stamps, health)
-        self._stream = Stream(node, self._holder, self._arm, targets, self._goals, self._motion,
-                              stamps, self._output, self._options, active_flag)
+        self._stream = Stream(parts)
         Jog(node, self._holder, targets, self._goals, self._motion, stamps, self._stream)
         display = Display(node, self._holder, self._arm, self._goals,
                           self._options.frame_prefix)
@@ -129,11 +130,9 @@ class Components:
         self._changes = SceneChanges(node, self._holder, services, self._goals, self._motion,
                                      self._with_scene, self._scene_display.show)
         self._scene_topics = SceneTopics(node, self._changes)
-        offer_moveit(node, self._holder, self._arm, targets, self._changes, self._goals, starter,
-                     self._motion, self._options)
+        offer_moveit(parts, self._changes, starter)
         MotionSequences(node, self._holder, targets, self._goals, self._motion)
-        PoseActions(node, self._holder, self._arm, targets, self._goals, starter, self._motion,
-                    self._options.frame_prefix)
+        PoseActions(parts, starter)
         self._preview = Preview(node, self._holder, self._arm, targets, self._motion, display)
         Pause(node, self._holder, self._arm, self._motion, self._goals)
         PostureList(node, self._holder, targets, self._motion, self._preview,

@@ -10,18 +10,12 @@ from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import numpy as np
-from rclpy.node import Node
 
 from ik_node.errors import GoalError, IkNodeError, Reason, StateError
 from ik_node.kinematics.arm import singular_values
-from ik_node.node.active_flag import ActiveFlag
-from ik_node.node.arm_state import ArmState
-from ik_node.node.callback_delay import CallbackDelay
-from ik_node.node.duplicate_names import DuplicateNames
-from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.health_checks import Check, verdict
-from ik_node.node.outputs import Output
-from ik_node.node.robot import Robot, RobotHolder
+from ik_node.node.node_parts import NodeParts
+from ik_node.node.robot import Robot
 from ik_node.node.stamp_check import running_time
 from ik_node.ros.clocks import steady_clock
 from ik_node.ros.periodic_report import PeriodicReport
@@ -43,17 +37,15 @@ class Health:
 
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, output: Output,
-                 goals: GoalQueue, active_flag: ActiveFlag, delay: CallbackDelay,
-                 duplicates: DuplicateNames) -> None:
-        self._node = node
-        self._holder = holder
-        self._arm = arm
-        self._output = output
-        self._goals = goals
-        self._delay = delay
-        self._active_flag = active_flag
-        self._duplicates = duplicates
+    def __init__(self, parts: NodeParts) -> None:
+        self._node = node = parts.node
+        self._holder = parts.holder
+        self._arm = parts.arm
+        self._output = parts.output
+        self._goals = parts.goals
+        self._delay = parts.delay
+        self._active_flag = parts.active_flag
+        self._duplicates = parts.duplicates
         self._last_report = monotonic()
         self._solves: deque[tuple[float, float]] = deque(maxlen=1000)
         self.lost = 0

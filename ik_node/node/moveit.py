@@ -4,29 +4,20 @@
 
 from __future__ import annotations
 
-from rclpy.node import Node
-
 from ik_node.command_line.packages import how_to_install
-from ik_node.node.arm_state import ArmState
-from ik_node.node.goal_conversion import GoalConversion
 from ik_node.node.goal_kinds import GoalStarter
-from ik_node.node.goal_queue import GoalQueue
-from ik_node.node.motion import Motion
 from ik_node.node.moveit_kinematics import MoveItKinematics
 from ik_node.node.moveit_motion import MoveItMotion
 from ik_node.node.moveit_requests import MoveItRequests
 from ik_node.node.moveit_scene import MoveItScene
-from ik_node.node.robot import RobotHolder
+from ik_node.node.node_parts import NodeParts
 from ik_node.node.scene_changes import SceneChanges
-from ik_node.node.settings import StartOptions
 from ik_node.ros.moveit import moveit_types
 
 
-def offer_moveit(node: Node, holder: RobotHolder, arm: ArmState, targets: GoalConversion,
-                 changes: SceneChanges, goals: GoalQueue, starter: GoalStarter, motion: Motion,
-                 options: StartOptions) -> None:
+def offer_moveit(parts: NodeParts, changes: SceneChanges, starter: GoalStarter) -> None:
     """Take the topics of MoveIt, and offer its services if these are asked for."""
-    types = moveit_types()
+    node, options, types = parts.node, parts.options, moveit_types()
     if types is None:
         why = 'no topics and services of MoveIt: moveit_msgs is not installed'
         if options.moveit_services:
@@ -34,9 +25,8 @@ def offer_moveit(node: Node, holder: RobotHolder, arm: ArmState, targets: GoalCo
         else:
             node.get_logger().debug(why)
         return
-    MoveItScene(node, holder, arm, changes, options, types.msg, types.srv)
+    MoveItScene(node, parts.holder, parts.arm, changes, options, types.msg, types.srv)
     if options.moveit_services:
-        requests = MoveItRequests(holder, arm, targets, changes, options)
+        requests = MoveItRequests(parts.holder, parts.arm, parts.targets, changes, options)
         MoveItKinematics(node, requests, types.srv)
-        MoveItMotion(node, holder, requests, targets, goals, starter, motion, types.action,
-                     types.srv)
+        MoveItMotion(parts, requests, starter, types.action, types.srv)

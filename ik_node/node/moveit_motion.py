@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 from builtin_interfaces.msg import Time
 import numpy as np
 from rclpy.action.server import ServerGoalHandle
-from rclpy.node import Node
 from rclpy.task import Future as RosFuture
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectoryPoint
@@ -25,15 +24,14 @@ from ik_node.motion.start_state import StartState
 from ik_node.motion.tool_path.path import MAX_PATH_POSES
 from ik_node.motion.tool_path.plan import plan_path
 from ik_node.motion.trajectory import MotionState, Trajectory
-from ik_node.node.goal_conversion import GoalConversion
 from ik_node.node.goal_kinds import GoalStarter
-from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask
-from ik_node.node.motion import done_beside, Motion
+from ik_node.node.motion import done_beside
 from ik_node.node.moveit_goals import read_request, scaled_limits, WantedMotion
 from ik_node.node.moveit_requests import MoveItRequests, RequestError, require_no_constraints
+from ik_node.node.node_parts import NodeParts
 from ik_node.node.preparation import Kernels
-from ik_node.node.robot import Robot, RobotHolder
+from ik_node.node.robot import Robot
 from ik_node.replay.calls import ArcPoses, ReceivedCall
 from ik_node.ros.answered_action import AnsweredActionServer
 from ik_node.ros.messages import trajectory_from_message, trajectory_message
@@ -83,16 +81,15 @@ class MoveItMotion:
 
     """  # noqa: D205 - the names are what counts
 
-    def __init__(self, node: Node, holder: RobotHolder, requests: MoveItRequests,
-                 targets: GoalConversion, goals: GoalQueue, starter: GoalStarter, motion: Motion,
+    def __init__(self, parts: NodeParts, requests: MoveItRequests, starter: GoalStarter,
                  action: Any, srv: Any) -> None:
-        self._node = node
-        self._holder = holder
+        self._node = node = parts.node
+        self._holder = parts.holder
         self._requests = requests
-        self._targets = targets
-        self._goals = goals
+        self._targets = parts.targets
+        self._goals = parts.goals
         self._starter = starter
-        self._motion = motion
+        self._motion = parts.motion
         self._action = action
         self._open: dict[bytes, GoalTask] = {}
         node.create_service(srv.GetMotionPlan, 'plan_kinematic_path', self._on_plan)

@@ -13,19 +13,15 @@ from nav_msgs.msg import Path
 import numpy as np
 from rclpy.action.server import ServerGoalHandle
 from rclpy.duration import Duration
-from rclpy.node import Node
 
 from ik_node.errors import GoalError, IkNodeError, Reason
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.motion.tip_way import TipWay
 from ik_node.motion.trajectory import Trajectory
-from ik_node.node.arm_state import ArmState
-from ik_node.node.goal_conversion import GoalConversion
 from ik_node.node.goal_kinds import GoalStarter
-from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask
-from ik_node.node.motion import Motion
-from ik_node.node.robot import Robot, RobotHolder
+from ik_node.node.node_parts import NodeParts
+from ik_node.node.robot import Robot
 from ik_node.ros.answered_action import AnsweredActionServer
 from ik_node.ros.clocks import steady_clock
 from ik_node.ros.messages import pose_stamped
@@ -79,17 +75,16 @@ class PoseActions:
     Their goals are handled as goals of the topics ``~/goal_pose`` and ``~/goal_path``.
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, targets: GoalConversion,
-                 goals: GoalQueue, starter: GoalStarter, motion: Motion,
-                 frame_prefix: str) -> None:
+    def __init__(self, parts: NodeParts, starter: GoalStarter) -> None:
+        node = parts.node
         try:
             from nav2_msgs.action import NavigateThroughPoses, NavigateToPose
         except ImportError:
             node.get_logger().debug('no ~/move_to_pose: nav2_msgs is not installed')
             return
-        self._node, self._holder, self._arm = node, holder, arm
-        self._targets, self._goals, self._starter = targets, goals, starter
-        self._motion, self._prefix = motion, frame_prefix
+        self._node, self._holder, self._arm = node, parts.holder, parts.arm
+        self._targets, self._goals, self._starter = parts.targets, parts.goals, starter
+        self._motion, self._prefix = parts.motion, parts.options.frame_prefix
         self._open: dict[bytes, OpenGoal] = {}
         self._serve(NavigateToPose, '~/move_to_pose', 'pose', self._to_pose)
         self._serve(NavigateThroughPoses, '~/move_through_poses', 'path', self._through_poses)

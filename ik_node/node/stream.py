@@ -14,7 +14,6 @@ from typing import Any
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped
 import numpy as np
-from rclpy.node import Node
 
 from ik_node.errors import GoalError, IkNodeError, ParameterError, Reason
 from ik_node.motion.active_trajectory import ActiveTrajectory
@@ -23,18 +22,13 @@ from ik_node.motion.following.jog import JogCommand
 from ik_node.motion.following.options import FollowerOutput, Phase
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.motion.validate import validate
-from ik_node.node.active_flag import ActiveFlag
-from ik_node.node.arm_state import ArmState
 from ik_node.node.frames import NotYet
-from ik_node.node.goal_conversion import GoalConversion
-from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask
-from ik_node.node.motion import Motion
-from ik_node.node.outputs import Commands, Output
+from ik_node.node.node_parts import NodeParts
+from ik_node.node.outputs import Commands
 from ik_node.node.preparation import Kernels
-from ik_node.node.robot import Robot, RobotHolder
-from ik_node.node.settings import StartOptions
-from ik_node.node.stamp_check import MessageInfo, StampCheck
+from ik_node.node.robot import Robot
+from ik_node.node.stamp_check import MessageInfo
 from ik_node.ros.clocks import seconds_of, steady_clock
 from ik_node.ros.qos import BEST_EFFORT_QOS
 from ik_node.ros.status_messages import (
@@ -212,17 +206,16 @@ class Stream:
 
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, targets: GoalConversion,
-                 goals: GoalQueue, motion: Motion, stamps: StampCheck, output: Output,
-                 options: StartOptions, active_flag: ActiveFlag) -> None:
-        self._node = node
-        self._holder = holder
-        self._arm = arm
-        self._targets = targets
-        self._goals = goals
-        self._motion = motion
-        self._stamps = stamps
-        self._output = output
+    def __init__(self, parts: NodeParts) -> None:
+        options = parts.options
+        self._node = node = parts.node
+        self._holder = parts.holder
+        self._arm = parts.arm
+        self._targets = parts.targets
+        self._goals = parts.goals
+        self._motion = parts.motion
+        self._stamps = parts.stamps
+        self._output = parts.output
         self._kind = options.stream_output
         if self._kind not in STREAM_OUTPUTS:
             raise ParameterError(f'the parameter stream.output is {shown(self._kind)}; it must be '
@@ -231,7 +224,7 @@ class Stream:
             raise ParameterError('with output position, streams become positions too; leave '
                                  f'stream.output at trajectory, not {self._kind}')
         self._commands = None if self._kind == 'trajectory' \
-            else Commands(node, options.controller, active_flag)
+            else Commands(node, options.controller, parts.active_flag)
         self._session: Session | None = None
         self._task: GoalTask | None = None
         self._timer = node.create_timer(

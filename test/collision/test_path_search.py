@@ -10,7 +10,7 @@ import robots
 
 from ik_node.collision import path_search, rrt_connect
 from ik_node.collision.certificate import certify_edge
-from ik_node.collision.path_search import find_path
+from ik_node.collision.path_search import find_path, SearchLimits
 from ik_node.collision.scene import Scene
 
 MARGIN_M = 0.005
@@ -92,8 +92,9 @@ def test_a_path_is_shortened_and_repeats():
     assert np.array_equal(path, find_path(model, left, right[None], *limits(name)))
     raw = []
     for seed in range(5):
-        found = find_path(model, left, right[None], *limits(name), seed=seed)
-        straight = find_path(model, left, right[None], *limits(name), seed=seed, chords=0)
+        found = find_path(model, left, right[None], *limits(name), limits=SearchLimits(seed=seed))
+        straight = find_path(model, left, right[None], *limits(name),
+                             limits=SearchLimits(seed=seed, chords=0))
         raw.append(length(straight) / length(found))
     assert min(raw) >= 1.0 and np.mean(raw) > 1.02
 
@@ -107,7 +108,8 @@ def test_of_several_goals_one_is_reached():
     others = np.array([blocked, right + 0.3, right])
     path = find_path(model, left, others, *limits(name))
     assert any(np.array_equal(path[-1], goal) for goal in others[1:])
-    assert find_path(model, left, blocked[None], *limits(name), iterations=500) is None
+    assert find_path(model, left, blocked[None], *limits(name),
+                     limits=SearchLimits(iterations=500)) is None
 
 
 def test_the_search_ends_when_it_is_told():
@@ -121,7 +123,8 @@ def test_the_search_ends_when_it_is_told():
         asked.append(None)
         return len(asked) < 3
 
-    assert find_path(model, left, blocked, *limits(name), goes_on=goes_on) is None
+    assert find_path(model, left, blocked, *limits(name),
+                     limits=SearchLimits(goes_on=goes_on)) is None
     assert len(asked) == 3
 
 
@@ -132,7 +135,8 @@ def test_the_trees_may_become_full(monkeypatch):
         monkeypatch.setattr(module, 'MAX_TREE_NODES', 30)
     model, left, _ = post(name)
     blocked = np.array([[0.0, 0.6, 0.4, 0.0, 0.6, 0.0]])
-    assert find_path(model, left, blocked, *limits(name), iterations=5000) is None
+    assert find_path(model, left, blocked, *limits(name),
+                     limits=SearchLimits(iterations=5000)) is None
 
 
 def test_a_start_that_is_too_near_may_leave():
@@ -185,6 +189,6 @@ def test_from_a_start_that_is_near_something(room):
         distance -= model.distance(start)[0] - MARGIN_M - room
     assert abs(model.distance(start)[0] - MARGIN_M - room) < 1e-6
     path = find_path(model, start, goal[None], *limits(name), margin=MARGIN_M + 5e-4,
-                     iterations=2000)
+                     limits=SearchLimits(iterations=2000))
     assert path is not None
     assert all(certify_edge(model, a, b) is None for a, b in zip(path[:-1], path[1:]))
