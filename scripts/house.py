@@ -7,6 +7,10 @@ Print how the code reads: sizes, argument lists, names of constants, turns of ph
     python scripts/house.py --names      and each constant that breaks the rules of naming
     python scripts/house.py --long       and each function with eight or more arguments
     python scripts/house.py --idioms     and each line with an idiom
+    python scripts/house.py --write      writes the table into docs/explanation/numbers.md
+
+The time of `make test` cannot be read from the source: `--write --test-minutes 7.5` sets it, else
+the page keeps what it has.
 
 The rules of naming are held by test/test_names.py.
 """
@@ -22,7 +26,25 @@ from pathlib import Path
 import re
 import tokenize
 
-PACKAGE = Path(__file__).parents[1] / 'ik_node'
+try:
+    from scripts import source_map
+except ModuleNotFoundError:  # run as a program
+    import source_map
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / 'ik_node'
+PAGE = ROOT / 'docs/explanation/numbers.md'
+TESTS_ROW = 'minutes of `make test` on two cores'
+# Of 2026-11-23, before the source was arranged for others to read, and what was aimed at then.
+THEN_AND_TARGET = {
+    'lines installed': ('24,768', 'about 22,500'), 'files': ('158', ''),
+    'files on the way of a goal pose': ('35', '20'),
+    'files by hand for a goal type': ('8', '3'), 'files by hand for a parameter': ('4', '2'),
+    'files by hand for a limit rule': ('9', '3'), 'files by hand for an output': ('7', '2'),
+    'functions with 8 or more arguments': ('42 (max 16)', 'under 12 (max 9)'),
+    'constants of one word': ('380', 'under 40'),
+    'constants defined twice in a group': ('', '0'), 'constants without their unit': ('', '0'),
+    'idioms per 1,000 words of prose': ('12.3', 'under 1'), TESTS_ROW: ('25', 'under 8')}
 CONSTANT = re.compile(r'_?[A-Z][A-Z0-9_]*')
 IDIOM = re.compile(r'\b(what is|who|so far|those of|way|has come)\b', re.IGNORECASE)
 MANY_ARGUMENTS = 8
@@ -114,33 +136,74 @@ def idioms() -> tuple[list[str], int]:
         sum(len(text.split()) for _, text in texts)
 
 
+def files_by_hand(change: str) -> int:
+    """Return how many files CONTRIBUTING.md names for a kind of change."""
+    row, = re.findall(fr'^\| {change} \| (.*) \|$', (ROOT / 'CONTRIBUTING.md').read_text(),
+                      re.MULTILINE)
+    return len(set(re.findall(r'`((?:ik_node|config)/[\w./]+)`', row)))
+
+
+def values() -> dict[str, str]:
+    """Return each number that can be read from the source, by its name."""
+    found = list(modules())
+    phrases, words = idioms()
+    counts = [count for _, count in functions()]
+    return {
+        'lines installed':
+            f'{sum(len(path.read_text().splitlines()) for _, path, _ in found):,}',
+        'files': str(len(found)),
+        'files on the way of a goal pose': str(len(source_map.on_the_way())),
+        **{f'files by hand for {name}': str(files_by_hand(change)) for name, change in (
+            ('a goal type', 'a goal type'), ('a parameter', 'a parameter of the node'),
+            ('a limit rule', 'a limit rule'), ('an output', 'an output'))},
+        f'functions with {MANY_ARGUMENTS} or more arguments':
+            f'{sum(count >= MANY_ARGUMENTS for count in counts)} (max {max(counts)})',
+        'constants': f'{sum(1 for _, _, tree in found for _ in constants(tree)):,}',
+        'constants of one word': str(len(one_word())),
+        'constants defined twice in a group': str(len(repeated())),
+        'constants without their unit': str(len(without_unit())),
+        'idioms per 1,000 words of prose': f'{1000 * len(phrases) / words:.1f}'}
+
+
+def table(now: dict[str, str]) -> str:
+    """Return the numbers of then, of now and of the target as Markdown."""
+    rows = ['| | then | now | target |', '|---|---|---|---|']
+    for name, value in now.items():
+        then, target = THEN_AND_TARGET.get(name, ('', ''))
+        rows.append(f'| {name} | {then} | {value} | {target} |')
+    return '\n'.join(rows)
+
+
+def write_page(minutes: float | None) -> None:
+    """Write the table into its page, which keeps the time of the tests unless it is given."""
+    page = PAGE.read_text(encoding='utf-8')
+    kept = re.search(fr'^\| {re.escape(TESTS_ROW)} \|[^|]*\| ([^|]*) \|', page, re.MULTILINE)
+    now = values() | {TESTS_ROW: f'{minutes:g}' if minutes is not None
+                      else kept[1] if kept else 'not measured'}
+    PAGE.write_text(re.sub(
+        r'(<!-- numbers -->\n).*?(<!-- end -->)',
+        lambda match: match[1] + table(now) + '\n' + match[2], page, flags=re.DOTALL),
+        encoding='utf-8')
+
+
 def main() -> None:
     """Print the table, and the lists that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
-    for option in ('names', 'long', 'idioms'):
+    for option in ('names', 'long', 'idioms', 'write'):
         parser.add_argument(f'--{option}', action='store_true')
+    parser.add_argument('--test-minutes', type=float)
     chosen = parser.parse_args()
-    found = list(modules())
-    phrases, words = idioms()
-    many = [(place, count) for place, count in functions() if count >= MANY_ARGUMENTS]
-    single, twice, unitless = one_word(), repeated(), without_unit()
-    lines = sum(len(path.read_text().splitlines()) for _, path, _ in found)
-    most = max(count for _, count in functions())
-    print(f'| lines installed | {lines:,} |')
-    print(f'| files | {len(found)} |')
-    print(f'| functions with {MANY_ARGUMENTS} or more arguments | {len(many)} (max {most}) |')
-    print(f'| constants | {sum(1 for _, _, tree in found for _ in constants(tree))} |')
-    print(f'| constants of one word | {len(single)} |')
-    print(f'| constants without their unit | {len(unitless)} |')
-    print(f'| constants defined twice in a group | {len(twice)} |')
-    print(f'| idioms per 1,000 words of prose | {1000 * len(phrases) / words:.1f} |')
+    if chosen.write:
+        write_page(chosen.test_minutes)
+    print(table(values()))
     if chosen.names:
-        print('\n'.join(['', 'One word:', *single, '', 'Twice in a group:', *twice,
-                         '', 'Without their unit:', *unitless]))
+        print('\n'.join(['', 'One word:', *one_word(), '', 'Twice in a group:', *repeated(),
+                         '', 'Without their unit:', *without_unit()]))
     if chosen.long:
-        print('\n'.join(['', *(f'{count:3} {place}' for place, count in many)]))
+        print('\n'.join(['', *(f'{count:3} {place}' for place, count in functions()
+                               if count >= MANY_ARGUMENTS)]))
     if chosen.idioms:
-        print('\n'.join(['', *phrases]))
+        print('\n'.join(['', *idioms()[0]]))
 
 
 if __name__ == '__main__':

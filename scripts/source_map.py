@@ -20,20 +20,22 @@ GROUND = ''  # the files beside the groups
 WAY = {
     GROUND: 'errors se3 text',
     'model': 'file_paths urdf chain arm_search joint_values',
-    'kinematics': 'kernels arm',
-    'solver': 'goal choices options tables solver result compiled/layout compiled/entry '
-              'arm_geometry compiled/subproblems compiled/closed_form compiled/damped '
-              'compiled/nullspace compiled/residual compiled/solution_search branches '
-              'unreachable',
+    'kinematics': 'kernels compilation arm',
+    'collision': 'shapes parts check distance certificate model',
+    'solver': 'goal choices options tables solver warm_up result compiled/layout compiled/entry '
+              'arm_geometry compiled/subproblems compiled/closed_form compiled/nearest '
+              'compiled/damped compiled/nullspace compiled/residual compiled/solution_search '
+              'branches unreachable',
     'motion': 'trajectory limits quintic interpolation point_times start_state ruckig_motion '
               'point_to_point validate active_trajectory update_period '
-              'monitor path_tolerance controller_rules tip_speed',
+              'monitor path_tolerance controller_rules tip_speed collision_free',
     'replay': 'calls',
     'ros': 'parameters description process qos clocks rotations messages joint_states '
-           'status_messages',
-    'node': 'node components created_entities settings robot active_flag arm_state frames '
-            'goal_subscriptions stamp_check work_queue goal_queue goal_status goal_conversion '
-            'motion outputs',
+           'status_messages goal_kinds',
+    'node': 'node components node_parts created_entities settings collisions robot active_flag '
+            'duplicate_names arm_state frames goal_subscriptions stamp_check work_queue '
+            'goal_queue goal_status goal_conversion goal_kinds preparation motion torques '
+            'outputs health',
 }
 REST = {
     GROUND: 'executables, shipped files, pictures',
@@ -41,7 +43,7 @@ REST = {
     'model': 'what the URDF draws, masses, named poses, presets, plain YAML',
     'kinematics': 'every link, the textbook Jacobians and their derivatives, singularities, '
                   'torques',
-    'collision': 'bodies of links and objects, the scene, named tools',
+    'collision': 'bodies of links and objects, the scene, named tools, the search for detours',
     'solver': 'batches, offset wrists, names of branches, reachability by colour, remedies of a '
               'refusal',
     'motion': 'motions without ruckig, ends of motions, lists of postures, the goal of the '
@@ -49,7 +51,7 @@ REST = {
     'motion/tool_path': 'lines, arcs, paths',
     'motion/following': 'streams',
     'ros': 'action client, markers, handshake, QoS on the log',
-    'node': 'stream, preview, display, health, names, callback delay',
+    'node': 'stream, preview, display, scenes, names, callback delay',
     'simulation': 'the simulated controller, and MuJoCo\'s arm',
     'client': 'programs that move an arm',
     'ui': 'handle, RViz',
