@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ik_node.errors import ParameterError
+from ik_node.command_line.packages import require_matplotlib
 from ik_node.model.chain import Chain
 
 if TYPE_CHECKING:
@@ -43,12 +43,9 @@ def new_figure(width: float, height: float,
         If matplotlib is not installed.
 
     """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ParameterError('pictures need matplotlib; install it with "pip install matplotlib"'
-                             + otherwise) from error
+    require_matplotlib(otherwise)
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
     figure = Figure(figsize=(width, height), dpi=FIGURE_DPI, layout='constrained')
     FigureCanvasAgg(figure)
     return figure

@@ -16,7 +16,6 @@ from rcl_interfaces.srv import GetParameters, GetParameterTypes, ListParameters
 import rclpy
 from rclpy.node import Node, NodeNameNonExistentError
 from rclpy.parameter import parameter_value_to_python
-from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -28,7 +27,7 @@ from ik_node.ros import description
 from ik_node.ros.action_client import ACTION_NAME
 from ik_node.ros.goal_kinds import goal_topics
 from ik_node.ros.handshake import ANSWER_TIMEOUT_S, wait_for
-from ik_node.ros.qos import BEST_EFFORT_QOS, LATCHED_QOS, STATUS_QOS
+from ik_node.ros.qos import BEST_EFFORT_QOS, EVERY_STATE_QOS, INSTANCE_QOS, STATUS_QOS
 
 DISCOVERY_VARIABLES = ('ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS')
 JOINT_STATE_TYPE, DESCRIPTION_TYPE, CLOCK_TOPIC, TF_TOPICS = (
@@ -144,11 +143,10 @@ class Observer(Node):
         seen.began = monotonic()
         self.create_subscription(JointState, seen.states_topic.name,
                                  lambda message: seen.states.append(self._heard(message)),
-                                 QoSProfile(depth=100, reliability=BEST_EFFORT_QOS.reliability))
+                                 EVERY_STATE_QOS)
         # Depth 10: the node has depth 1, where one publisher's text replaces another's.
         self.create_subscription(String, seen.description_topic.name, self._on_description,
-                                 QoSProfile(depth=10, reliability=LATCHED_QOS.reliability,
-                                            durability=LATCHED_QOS.durability))
+                                 INSTANCE_QOS)
         self.create_subscription(DiagnosticStatus, f'{seen.target}/status',
                                  seen.statuses.append, STATUS_QOS)
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 100)

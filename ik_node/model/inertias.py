@@ -61,14 +61,20 @@ def point_mass(mass: float, centre: np.ndarray) -> Inertia:
     return Inertia(mass, np.array(centre, dtype=float), np.zeros((3, 3)))
 
 
-def link_inertias(tree: Tree) -> dict[str, Inertia]:
+def link_inertias(tree: Tree, complete: bool = False) -> dict[str, Inertia]:
     """
     Return the inertias of the links that have one, by link, in the frames of the links.
+
+    Parameters
+    ----------
+    complete : bool
+        Whether each must give its mass and all moments; else missing ones are 0.
 
     Raises
     ------
     UrdfError
-        If one is not of numbers, or cannot be: a negative mass, or negative moments.
+        If one is not of numbers, or cannot be: a negative mass, or negative moments; or if it
+        is not complete.
 
     """
     found = {}
@@ -77,13 +83,16 @@ def link_inertias(tree: Tree) -> dict[str, Inertia]:
             continue
         for inertial in link:
             if local_name(inertial) == 'inertial':
-                found[link.get('name')] = _inertia(inertial, link.get('name'))
+                found[link.get('name')] = _inertia(inertial, link.get('name'), complete)
     return found
 
 
-def _inertia(element: ElementTree.Element, link: str) -> Inertia:
+def _inertia(element: ElementTree.Element, link: str, complete: bool) -> Inertia:
     children = {local_name(child): child for child in element}
     what = f'the inertial element of the link {quote(link)}'
+    for name, keys in (('mass', ('value',)), ('inertia', INERTIA_KEYS)):
+        if complete and not (name in children and {*keys} <= {*children[name].keys()}):
+            raise UrdfError(f'{what} needs <{name}> with {", ".join(keys)}')
     mass = _numbers(children.get('mass'), 'value', ('0',), what)[0]
     ixx, ixy, ixz, iyy, iyz, izz = (_numbers(children.get('inertia'), key, ('0',), what)[0]
                                     for key in INERTIA_KEYS)

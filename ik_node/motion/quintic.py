@@ -13,21 +13,27 @@ from __future__ import annotations
 import numpy as np
 
 
+def terms(T, start, end):
+    """Return the six coefficients between two states, each its q, qd and qdd, as a tuple."""
+    q0, qd0, qdd0 = start
+    q1, qd1, qdd1 = end
+    dq = q1 - q0 - qd0 * T - 0.5 * qdd0 * T * T  # remaining displacement
+    dv = (qd1 - qd0 - qdd0 * T) * T
+    da = (qdd1 - qdd0) * T * T
+    T3 = T * T * T
+    return (q0, qd0, 0.5 * qdd0,
+            (10.0 * dq - 4.0 * dv + 0.5 * da) / T3,
+            (-15.0 * dq + 7.0 * dv - da) / (T3 * T),
+            (6.0 * dq - 3.0 * dv + 0.5 * da) / (T3 * T * T))
+
+
 def coefficients(T, q0, qd0, qdd0, q1, qd1, qdd1) -> np.ndarray:
     """
     Return the quintic between two states, (6, ...).
 
     The duration `T` (s) broadcasts against the states; all states have one shape.
     """
-    dq = q1 - q0 - qd0 * T - 0.5 * qdd0 * T**2   # remaining displacement
-    dv = (qd1 - qd0 - qdd0 * T) * T
-    da = (qdd1 - qdd0) * T**2
-    return np.array([
-        q0, qd0, 0.5 * qdd0,
-        (10.0 * dq - 4.0 * dv + 0.5 * da) / T**3,
-        (-15.0 * dq + 7.0 * dv - da) / T**4,
-        (6.0 * dq - 3.0 * dv + 0.5 * da) / T**5,
-    ])
+    return np.array(terms(T, (q0, qd0, qdd0), (q1, qd1, qdd1)))
 
 
 def position(c, t):

@@ -14,8 +14,8 @@ from ik_node.kinematics.kernels import compiled, inner
 from ik_node.motion import quintic
 from ik_node.motion.trajectory import Trajectory
 
-position, velocity, acceleration = map(
-    inner, (quintic.position, quintic.velocity, quintic.acceleration))
+position, velocity, acceleration, terms = map(
+    inner, (quintic.position, quintic.velocity, quintic.acceleration, quintic.terms))
 
 
 @inner
@@ -31,15 +31,8 @@ def quintic_between(T, states, k, joint):
         q, qd, qdd of the start and at the points.
 
     """
-    q0, qd0, qdd0 = states[0, k, joint], states[1, k, joint], states[2, k, joint]
-    dq = states[0, k + 1, joint] - q0 - qd0 * T - 0.5 * qdd0 * T * T
-    dv = (states[1, k + 1, joint] - qd0 - qdd0 * T) * T
-    da = (states[2, k + 1, joint] - qdd0) * T * T
-    T3 = T * T * T
-    return (q0, qd0, 0.5 * qdd0,
-            (10.0 * dq - 4.0 * dv + 0.5 * da) / T3,
-            (-15.0 * dq + 7.0 * dv - da) / (T3 * T),
-            (6.0 * dq - 3.0 * dv + 0.5 * da) / (T3 * T * T))
+    return terms(T, (states[0, k, joint], states[1, k, joint], states[2, k, joint]),
+                 (states[0, k + 1, joint], states[1, k + 1, joint], states[2, k + 1, joint]))
 
 
 def states_at(trajectory: Trajectory, times: np.ndarray) -> np.ndarray:

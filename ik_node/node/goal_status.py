@@ -15,19 +15,17 @@ from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 import numpy as np
 from rclpy.duration import Duration
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
 
 from ik_node.errors import PathError, Reason
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.trajectory import Trajectory
 from ik_node.node.refused_plan import RefusedPlan
 from ik_node.replay.calls import MadeCall
-from ik_node.ros.qos import STATUS_QOS
+from ik_node.ros.qos import ANSWERS_QOS
 from ik_node.ros.status_messages import GoalState, stamp_text, STATE_LEVELS
 from ik_node.solver.goal import Goal
 from ik_node.solver.result import Result
 
-ANSWER_QUEUE_DEPTH = 1000  # a reader that is further behind loses the oldest
 UNCHECKED_ANSWERS = 500  # between two checks whether readers keep up
 MAX_HOLDBACK_S = 5.0  # for a reader that does not read
 MAX_KEPT_CALLS = 50  # of one goal, for its recording; the latest
@@ -195,8 +193,7 @@ class StatusReporter:
     def __init__(self, node: Node, another_answers: Callable[[], bool] = lambda: False) -> None:
         self._node = node
         self._another_answers = another_answers
-        self._publisher = node.create_publisher(DiagnosticStatus, '~/status', QoSProfile(
-            depth=ANSWER_QUEUE_DEPTH, durability=STATUS_QOS.durability))
+        self._publisher = node.create_publisher(DiagnosticStatus, '~/status', ANSWERS_QOS)
         self.outcomes: Counter[str] = Counter()
         self._given, self._all_there = 0, monotonic()
         self.states = Counter({state.value: 0 for state in GoalState

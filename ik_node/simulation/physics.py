@@ -12,15 +12,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lxml import etree
 import numpy as np
 
 from ik_node.errors import ParameterError, UrdfError
 from ik_node.model.chain import Chain
+from ik_node.model.inertias import link_inertias
 from ik_node.model.urdf import Joint, JointType, Tree
 from ik_node.motion.trajectory import MotionState
-from ik_node.se3 import pose, rotation_about, rotation_from_rpy, rotation_to_axis
-from ik_node.text import quote
+from ik_node.se3 import pose, rotation_about, rotation_to_axis
 
 TIME_STEP_S = 1e-3
 SERVO_BANDWIDTH_RAD_S = 80.0     # rad/s, critically damped: a lag of 2 / SERVO_BANDWIDTH_RAD_S
@@ -154,8 +153,7 @@ def _specification(mujoco: Any, tree: Tree, fixed_joints: Mapping[str, float]) -
     spec.compiler.autolimits = True
     spec.compiler.balanceinertia = True
     spec.compiler.boundmass = spec.compiler.boundinertia = 1e-6
-    inertias = {link.get('name'): _inertia_of(link)
-                for link in etree.fromstring(tree.source).iterchildren('link')}
+    inertias = _inertias(tree)
     bodies = {tree.root: spec.worldbody}
     fixed = _with_mimics(tree, fixed_joints)
     for joint in tree.joints:
@@ -166,8 +164,8 @@ def _specification(mujoco: Any, tree: Tree, fixed_joints: Mapping[str, float]) -
             name=joint.child, pos=T[:3, 3], quat=_quaternion(mujoco, T[:3, :3]))
         drives = joint.moves and joint.name not in fixed
         # A fixed link without inertia is a massless frame.
-        inertia = inertias[joint.child] or (_rod(tree.joints_below(joint.child)) if drives
-                                            else None)
+        inertia = inertias.get(joint.child) or (
+            _rod(tree.joints_below(joint.child)) if drives else None)
         if inertia is not None:
             body.explicitinertial = True
             body.mass, body.ipos, R, body.inertia = inertia
@@ -200,35 +198,20 @@ def _with_mimics(tree: Tree, fixed_joints: Mapping[str, float]) -> dict[str, flo
     return fixed
 
 
-def _inertia_of(link: Any) -> tuple[float, np.ndarray, np.ndarray, np.ndarray] | None:
-    """
-    Return mass (kg), centre (m), axes (3, 3) and moments (kg m^2) of a link element.
-
-    None if the URDF has none.
-    """
-    element = link.find('inertial')
-    if element is None:
-        return None
+def _inertias(tree: Tree) -> dict[str, tuple[float, np.ndarray, np.ndarray, np.ndarray]]:
+    """Return mass (kg), centre (m), axes (3, 3) and moments (kg m^2) of links by their names."""
     try:
-        mass = float(element.find('mass').get('value'))
-        I_xx, I_xy, I_xz, I_yy, I_yz, I_zz = (
-            float(element.find('inertia').get(name))
-            for name in ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz'))
-        origin = element.find('origin')
-        xyz, rpy = ([0.0] * 3 if origin is None else
-                    [float(number) for number in origin.get(name, '0 0 0').split()]
-                    for name in ('xyz', 'rpy'))
-        moments, R = np.linalg.eigh(np.array(
-            [[I_xx, I_xy, I_xz], [I_xy, I_yy, I_yz], [I_xz, I_yz, I_zz]]))
-        if not (np.isfinite([mass, *xyz, *rpy]).all() and mass >= 0.0 and moments[0] > -1e-9):
-            raise ValueError
+        inertias = link_inertias(tree, complete=True)
+    except UrdfError as error:
+        raise UrdfError(f'{error}; correct it, or set physics to false') from None
+    found = {}
+    for link, inertia in inertias.items():
+        moments, R = np.linalg.eigh(inertia.moments)
         if np.linalg.det(R) < 0.0:
             R = R * [1.0, 1.0, -1.0]
-        centre, R = np.array(xyz), rotation_from_rpy(*rpy) @ R
-    except (AttributeError, TypeError, ValueError, np.linalg.LinAlgError):
-        raise UrdfError(f'the inertial element of link {quote(link.get("name"))} is invalid; '
-                        'correct it, or set physics to false') from None
-    return (mass, centre, R, np.maximum(moments, 0.0)) if mass > 0.0 else None
+        if inertia.mass > 0.0:
+            found[link] = inertia.mass, inertia.centre, R, np.maximum(moments, 0.0)
+    return found
 
 
 def _rod(below: list[Joint]) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:

@@ -13,7 +13,6 @@ from geometry_msgs.msg import Quaternion
 from interactive_markers import InteractiveMarkerServer, MenuHandler
 import numpy as np
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import (
     InteractiveMarker,
@@ -28,6 +27,7 @@ from ik_node.ros.markers import MARKER_COLOURS
 from ik_node.ros.messages import fill_pose, matrix_from_pose
 from ik_node.ros.node_parameters import declare
 from ik_node.ros.parameters import INTERACTIVE_GOAL
+from ik_node.ros.qos import FEEDBACK_QOS
 from ik_node.se3 import distance
 from ik_node.ui.handle import Handle, MENU_ENTRIES, NO_TOOL
 
@@ -51,9 +51,8 @@ class InteractiveGoal(Node):
         super().__init__('interactive_goal')
         values = declare(self, INTERACTIVE_GOAL)
         self._complaint = '', 0.0  # the last one, and when (s)
-        # A queue this deep keeps every feedback: with depth 1 the latest would replace others.
         self._server = InteractiveMarkerServer(self, 'interactive_goal',
-                                               feedback_sub_qos=QoSProfile(depth=100))
+                                               feedback_sub_qos=FEEDBACK_QOS)
         self._marker = make_marker(values['scale'])
         self._menu = MenuHandler()
         self._entries = {entry: self._menu.insert(entry.label, callback=self._chosen(entry.do))
