@@ -1,6 +1,11 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The visual and collision elements of the links of a URDF."""
+"""
+The visual and collision elements of the links of a URDF.
+
+yourdfpy reads these, too, but needs trimesh for that, and opens any file that a URDF names; here
+:mod:`ik_node.model.mesh_files` refuses files outside the packages, and boxes need no trimesh.
+"""
 
 from __future__ import annotations
 

@@ -145,6 +145,8 @@ def _mujoco() -> Any:
 
 def _specification(mujoco: Any, tree: Tree, fixed_joints: Mapping[str, float]) -> Any:
     """Return the mechanism without servos; gravity acts along -z of the root link."""
+    # MuJoCo's own reading of URDF refuses links that move without inertia and meshes behind
+    # package:// that it cannot open, and merges fixed links; here joints can be held as well.
     spec = mujoco.MjSpec()
     spec.option.timestep = TIME_STEP_S
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
