@@ -51,7 +51,7 @@ REST = {
     'motion/tool_path': 'lines, arcs, paths',
     'motion/following': 'streams',
     'ros': 'action client, markers, handshake, QoS on the log',
-    'node': 'stream, preview, display, scenes, names, callback delay',
+    'node': 'stream, preview, display, scenes, names, MoveIt, jogging, callback delay',
     'simulation': 'the simulated controller, and MuJoCo\'s arm',
     'client': 'programs that move an arm',
     'ui': 'handle, RViz',

@@ -15,10 +15,10 @@ from visualization_msgs.msg import MarkerArray
 
 from ik_node.collision.model import Clearance, CollisionModel
 from ik_node.node.arm_state import ArmState
+from ik_node.node.clearance_markers import clearance_markers
 from ik_node.node.latched_markers import PublisherEventCallbacks
 from ik_node.node.preparation import Kernels, Preparation
 from ik_node.node.robot import Robot, RobotHolder
-from ik_node.ros.clearance_markers import clearance_markers
 from ik_node.ros.clocks import steady_clock
 from ik_node.ros.markers import delete_all
 from ik_node.ros.qos import LATCHED_QOS

@@ -23,12 +23,12 @@ from ik_node.kinematics.links import link_pose, path_between
 from ik_node.motion.following.jog import JogCommand
 from ik_node.node.goal_conversion import GoalConversion
 from ik_node.node.goal_queue import GoalQueue
+from ik_node.node.jog_messages import joint_jog_type, joint_rates, twist_numbers
 from ik_node.node.motion import Motion
+from ik_node.node.moveit_types import moveit_types
 from ik_node.node.robot import Robot, RobotHolder
 from ik_node.node.stamp_check import FUTURE_SLACK_S, MessageInfo, StampCheck
 from ik_node.node.stream import Feed, Stream, StreamedMessage
-from ik_node.ros.jog_messages import joint_jog_type, joint_rates, twist_numbers
-from ik_node.ros.moveit import moveit_types
 from ik_node.ros.qos import BEST_EFFORT_QOS
 from ik_node.ros.status_messages import JOG_KIND
 

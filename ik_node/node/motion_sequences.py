@@ -20,12 +20,12 @@ from ik_node.motion.motion_sequence import SequencedMotion, SequencePlan
 from ik_node.motion.tip_speed import MAX_TIP_POINTS
 from ik_node.motion.tip_way import passing_times
 from ik_node.motion.trajectory import Trajectory
+from ik_node.node.answered_action import AnsweredActionServer
 from ik_node.node.goal_conversion import GoalConversion
 from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask
 from ik_node.node.motion import Motion
 from ik_node.node.robot import Robot, RobotHolder
-from ik_node.ros.answered_action import AnsweredActionServer
 from ik_node.ros.clocks import steady_clock
 from ik_node.ros.motion_primitives import (
     motion_error,

@@ -10,9 +10,9 @@ from ik_node.node.moveit_kinematics import MoveItKinematics
 from ik_node.node.moveit_motion import MoveItMotion
 from ik_node.node.moveit_requests import MoveItRequests
 from ik_node.node.moveit_scene import MoveItScene
+from ik_node.node.moveit_types import moveit_types
 from ik_node.node.node_parts import NodeParts
 from ik_node.node.scene_changes import SceneChanges
-from ik_node.ros.moveit import moveit_types
 
 
 def offer_moveit(parts: NodeParts, changes: SceneChanges, starter: GoalStarter) -> None:

@@ -14,9 +14,9 @@ from std_msgs.msg import Header
 from ik_node.errors import IkNodeError, Reason
 from ik_node.kinematics.links import link_poses
 from ik_node.node.moveit_requests import MoveItRequests, RequestError, require_no_constraints
+from ik_node.node.moveit_types import look_for_others, set_error_code
 from ik_node.node.robot import Robot
 from ik_node.ros.messages import fill_pose
-from ik_node.ros.moveit import look_for_others, set_error_code
 from ik_node.se3 import inverse
 from ik_node.solver.solver import Solver
 from ik_node.text import quote

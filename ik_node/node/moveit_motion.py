@@ -24,18 +24,18 @@ from ik_node.motion.start_state import StartState
 from ik_node.motion.tool_path.path import MAX_PATH_POSES
 from ik_node.motion.tool_path.plan import plan_path
 from ik_node.motion.trajectory import MotionState, Trajectory
+from ik_node.node.answered_action import AnsweredActionServer
 from ik_node.node.goal_kinds import GoalStarter
 from ik_node.node.goal_status import GoalTask
 from ik_node.node.motion import done_beside
 from ik_node.node.moveit_goals import read_request, scaled_limits, WantedMotion
 from ik_node.node.moveit_requests import MoveItRequests, RequestError, require_no_constraints
+from ik_node.node.moveit_types import look_for_others, set_error_code
 from ik_node.node.node_parts import NodeParts
 from ik_node.node.preparation import Kernels
 from ik_node.node.robot import Robot
 from ik_node.replay.calls import ArcPoses, ReceivedCall
-from ik_node.ros.answered_action import AnsweredActionServer
 from ik_node.ros.messages import trajectory_from_message, trajectory_message
-from ik_node.ros.moveit import look_for_others, set_error_code
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
 from ik_node.text import quote

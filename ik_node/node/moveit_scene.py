@@ -15,12 +15,7 @@ from rclpy.node import Node
 from ik_node.collision.model import CollisionModel
 from ik_node.kinematics.links import link_poses
 from ik_node.node.arm_state import ArmState
-from ik_node.node.robot import Robot, RobotHolder
-from ik_node.node.scene_changes import NO_TIMES, SceneChanges
-from ik_node.node.scene_draft import Change, SceneDraft, SceneTopic
-from ik_node.node.settings import StartOptions
-from ik_node.ros.moveit import look_for_others
-from ik_node.ros.moveit_scene import (
+from ik_node.node.moveit_scene_messages import (
     apply_attached_object,
     apply_collision_object,
     apply_planning_scene,
@@ -28,6 +23,11 @@ from ik_node.ros.moveit_scene import (
     fill_matrix,
     SceneTarget,
 )
+from ik_node.node.moveit_types import look_for_others
+from ik_node.node.robot import Robot, RobotHolder
+from ik_node.node.scene_changes import NO_TIMES, SceneChanges
+from ik_node.node.scene_draft import Change, SceneDraft, SceneTopic
+from ik_node.node.settings import StartOptions
 from ik_node.ros.qos import KEEP_ALL_QOS
 from ik_node.text import quote
 

@@ -23,10 +23,10 @@ from ik_node.motion.trajectory import Trajectory
 from ik_node.motion.validate import MIN_TIME_STEP_S
 from ik_node.node.active_flag import ActiveFlag
 from ik_node.node.settings import StartOptions
+from ik_node.node.trajectory_bytes import middleware_reads_it, serialized_trajectory
 from ik_node.ros.action_client import ACTION_NAME, TrajectoryAction
 from ik_node.ros.clocks import both_clocks
 from ik_node.ros.messages import trajectory_message
-from ik_node.ros.trajectory_bytes import middleware_reads_it, serialized_trajectory
 from ik_node.text import shown
 
 LISTENER_SETTLE_S = 0.2  # after discovery, in which messages may be lost

@@ -18,11 +18,11 @@ from ik_node.errors import GoalError, IkNodeError, Reason
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.motion.tip_way import TipWay
 from ik_node.motion.trajectory import Trajectory
+from ik_node.node.answered_action import AnsweredActionServer
 from ik_node.node.goal_kinds import GoalStarter
 from ik_node.node.goal_status import GoalTask
 from ik_node.node.node_parts import NodeParts
 from ik_node.node.robot import Robot
-from ik_node.ros.answered_action import AnsweredActionServer
 from ik_node.ros.clocks import steady_clock
 from ik_node.ros.messages import pose_stamped
 from ik_node.ros.status_messages import GoalState

@@ -22,10 +22,10 @@ from ik_node.errors import IkNodeError, ParameterError
 from ik_node.motion.active_trajectory import ActiveTrajectory
 from ik_node.motion.interpolation import segments_from
 from ik_node.node.frames import Frames, NotYet
+from ik_node.node.message_reader import read_message
 from ik_node.node.robot import Robot
 from ik_node.node.settings import Settings
 from ik_node.node.stamp_check import StampCheck
-from ik_node.ros.message_reader import read_message
 
 
 class Abandoned(Exception):

@@ -15,13 +15,13 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_node.node.scene_changes import SceneChanges
 from ik_node.node.scene_draft import Change, SceneDraft, SceneTopic
-from ik_node.ros.qos import BEST_EFFORT_QOS, KEEP_ALL_QOS, STATUS_QOS
-from ik_node.ros.scene_messages import (
+from ik_node.node.scene_messages import (
     apply_marker,
     marker_id,
     MESH_TYPES,
     points_of,
 )
+from ik_node.ros.qos import BEST_EFFORT_QOS, KEEP_ALL_QOS, STATUS_QOS
 from ik_node.ros.status_messages import stamp_text
 
 POINTS_ID = 'points'

@@ -17,9 +17,9 @@ from visualization_msgs.msg import Marker, MarkerArray
 from ik_node.collision.model import Clearance, CollisionModel
 from ik_node.collision.scene import Scene
 from ik_node.node.clearance_display import ClearanceDisplay
+from ik_node.node.clearance_markers import clearance_markers, clearance_text
 from ik_node.node.latched_markers import DISPLAY_DELAY_S, LatchedMarkers
 from ik_node.ros.body_markers import BODY_GROWTH_M
-from ik_node.ros.clearance_markers import clearance_markers, clearance_text
 
 NAME = 'six_axis_arm'
 CHAIN, TREE = robots.chain(NAME), robots.tree(NAME)

@@ -12,7 +12,7 @@ from ik_node.errors import GoalError
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import read_urdf
 from ik_node.motion.following.jog import JogOptions
-from ik_node.ros.jog_messages import joint_rates, twist_numbers
+from ik_node.node.jog_messages import joint_rates, twist_numbers
 
 CHAIN = make_chain(read_urdf(ARM))
 

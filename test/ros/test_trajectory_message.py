@@ -13,8 +13,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from ik_node.errors import TrajectoryError
 from ik_node.motion.controller_rules import refusal
 from ik_node.motion.trajectory import MotionState, Trajectory
+from ik_node.node.trajectory_bytes import middleware_reads_it, serialized_trajectory
 from ik_node.ros.messages import trajectory_from_message, trajectory_message
-from ik_node.ros.trajectory_bytes import middleware_reads_it, serialized_trajectory
 
 NAMES = 'shoulder', 'elbow'
 Q_END = 0.3, -0.7
