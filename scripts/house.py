@@ -21,6 +21,7 @@ import argparse
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import lru_cache
 import io
 from pathlib import Path
 import re
@@ -58,9 +59,16 @@ UNIT = re.compile(fr'# ({"|".join(map(re.escape, UNIT_SUFFIXES))})(?=[;.:,]|$| (
 
 def modules(package: Path = PACKAGE) -> Iterator[tuple[str, Path, ast.Module]]:
     """Yield the group (top folder or '.'), path and syntax tree of each module."""
-    for path in sorted(package.rglob('*.py')):
-        parts = path.relative_to(package).parts
-        yield (parts[0] if len(parts) > 1 else '.'), path, ast.parse(path.read_text())
+    yield from parsed(package)
+
+
+@lru_cache(maxsize=8)
+def parsed(package: Path) -> tuple[tuple[str, Path, ast.Module], ...]:
+    """Return what :func:`modules` yields."""
+    paths = sorted(package.rglob('*.py'))
+    groups = [(path.relative_to(package).parent.parts or ('.',))[0] for path in paths]
+    return tuple((group, path, ast.parse(path.read_text()))
+                 for group, path in zip(groups, paths))
 
 
 def constants(tree: ast.Module) -> Iterator[tuple[str, int]]:

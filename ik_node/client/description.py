@@ -96,7 +96,8 @@ class ArmDescription:
 
     def _as_set(self, chain: Chain) -> Chain:
         """Return a chain with the limits and the tool that the node has."""
-        return limited_chain(chain, self._values).with_tool(self._T_link_tool)
+        return limited_chain(chain, self._values['motion.lower_limits'],
+                             self._values['motion.upper_limits']).with_tool(self._T_link_tool)
 
 
 def subscribed_topic(node: Node, target: str, kind: str, but: tuple[str, ...],

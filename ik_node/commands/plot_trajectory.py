@@ -59,7 +59,8 @@ def main(argv: list[str] | None = None) -> None:
         require_matplotlib()
         values = read_parameters(options.config or share_file('config/ik_node.yaml'))
         tree = read_urdf(options.urdf or share_file('urdf/six_axis_arm.urdf'))
-        chain = limited_chain(make_chain(tree, options.base_link, options.tip_link), values)
+        chain = limited_chain(make_chain(tree, options.base_link, options.tip_link),
+                              values['motion.lower_limits'], values['motion.upper_limits'])
         settings = make_settings(values, chain)
         chain = settings.solver.chain  # with the tool
         if options.xyz:

@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -30,9 +29,9 @@ def one_per_joint(chain: Chain, values: tuple[float, ...], what: str) -> np.ndar
     return np.broadcast_to(array, (chain.n,)).copy()
 
 
-def limited_chain(chain: Chain, values: Mapping[str, Any]) -> Chain:
+def limited_chain(chain: Chain, lower: Sequence[float], upper: Sequence[float]) -> Chain:
     """
-    Return a chain within the position limits that the parameters set.
+    Return a chain within the limits of motion.lower_limits and motion.upper_limits; () = unset.
 
     Raises
     ------
@@ -40,9 +39,9 @@ def limited_chain(chain: Chain, values: Mapping[str, Any]) -> Chain:
         If a list has the wrong length, or as for :meth:`Chain.with_limits`.
 
     """
-    names = 'motion.lower_limits', 'motion.upper_limits'
-    return chain.with_limits(*(one_per_joint(chain, values[name], f'the parameter {name}')
-                               if values[name] else None for name in names))
+    return chain.with_limits(*(
+        one_per_joint(chain, limits, f'the parameter motion.{name}_limits') if limits else None
+        for name, limits in (('lower', lower), ('upper', upper))))
 
 
 def real_array(values: object) -> np.ndarray | None:

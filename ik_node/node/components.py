@@ -106,7 +106,7 @@ class Components:
         self._named = PoseTable(node, self._options, self._semantics)
         self._tools = ToolList(node, self._options)
         # Before the subscriptions: messages that arrive during preparation would be old.
-        self._description = Description(node, values, self._take_model, self._busy)
+        self._description = Description(node, self._options, self._take_model, self._busy)
         delay, self._jumps = CallbackDelay(node), TimeJumps(node)
         delay.on_tick = self._jumps.sample
         self._arm = ArmState(node, self._holder, self._options, delay, self._jumps)
@@ -150,7 +150,7 @@ class Components:
     def _take_model(self, tree: Tree) -> None:
         logger = self._node.get_logger()
         chain = limited_chain(make_chain(tree, self._options.base_link, self._options.tip_link),
-                              self._values)
+                              self._options.lower_limits, self._options.upper_limits)
         with compilation_told(logger.info):
             tools = self._tools.read(tree, chain)
             scene = load_scene(tree, chain, self._options, tools)

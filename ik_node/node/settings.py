@@ -64,6 +64,8 @@ class StartOptions:
     collision_padding: float
     moveit_services: bool
     moveit_group: str
+    lower_limits: tuple[float, ...]
+    upper_limits: tuple[float, ...]
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import Protocol
 
 from rclpy.node import Node
 from std_msgs.msg import String
@@ -19,6 +19,18 @@ DESCRIPTION_TOPIC = 'robot_description'
 RETRY_PERIOD_S = 0.5  # between two checks whether the arm is at rest
 
 
+class DescriptionOptions(Protocol):
+    """Options of a node that has a robot description, by parameter, by file or by topic."""
+
+    @property
+    def robot_description(self) -> str:
+        """Return the URDF text, '' without."""
+
+    @property
+    def urdf_file(self) -> str:
+        """Return the path of a file, '' without."""
+
+
 class Description:
     """
     Delivers the robot description: immediately from a parameter or file, later from the topic.
@@ -26,8 +38,7 @@ class Description:
     Parameters
     ----------
     node : Node
-    values : mapping
-        Parameters robot_description and urdf_file.
+    options : DescriptionOptions
     take : callable
         Called with the parsed tree; from the topic again for each new text.
     busy : callable
@@ -41,7 +52,7 @@ class Description:
 
     """
 
-    def __init__(self, node: Node, values: Mapping[str, Any],
+    def __init__(self, node: Node, options: DescriptionOptions,
                  take: Callable[[Tree], None],
                  busy: Callable[[], bool] = lambda: False) -> None:
         self._node = node
@@ -50,10 +61,10 @@ class Description:
         self._text: str | None = None
         self._refused: str | None = None  # or waiting
         self.complaint = 'none has arrived'
-        if values['robot_description']:
-            take(parse_urdf(values['robot_description']))
-        elif values['urdf_file']:
-            take(read_urdf(values['urdf_file']))
+        if options.robot_description:
+            take(parse_urdf(options.robot_description))
+        elif options.urdf_file:
+            take(read_urdf(options.urdf_file))
         else:
             self._timer = node.create_timer(RETRY_PERIOD_S, self._when_at_rest,
                                             clock=steady_clock())

@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any, get_type_hints, TypeVar
 
 from rcl_interfaces.msg import (
     FloatingPointRange,
@@ -23,6 +25,8 @@ from rclpy.parameter import Parameter
 from ik_node.errors import ParameterError
 from ik_node.ros.parameters import Row
 from ik_node.text import quote
+
+Options = TypeVar('Options')
 
 
 def declare(node: Node, table: tuple[Row, ...], managed: bool = False) -> dict[str, Any]:
@@ -86,6 +90,21 @@ def values_of(node: Node, table: tuple[Row, ...]) -> dict[str, Any]:
             value = None
         values[row.name] = tuple(value or ()) if isinstance(row.default, tuple) else value
     return values
+
+
+def options_of(kind: type[Options], values: Mapping[str, Any],
+               table: tuple[Row, ...]) -> Options:
+    """
+    Return the options of a node: a dataclass whose fields the rows of its table fill.
+
+    A row that fills `group.field` fills a field of the dataclass that is the field `group`.
+    """
+    groups: defaultdict[str, dict[str, Any]] = defaultdict(dict)
+    for row in table:
+        group, _, field = row.fills.rpartition('.')
+        groups[group][field] = values[row.name]
+    own, kinds = groups.pop('', {}), get_type_hints(kind)
+    return kind(**own, **{group: kinds[group](**given) for group, given in groups.items()})
 
 
 def other_than_default(values: dict[str, Any], table: tuple[Row, ...]) -> str:

@@ -4,7 +4,8 @@
 The parameters of the nodes, one table for each node.
 
 Declaration, validation, node.settings, config/*.yaml and the reference of parameters follow from
-these tables.  A parameter of the ik_node names the field that it fills:
+these tables.  A parameter names the field that it fills, of the settings of the ik_node or of
+the options of another node:
 
     Row('goal.tf_timeout', 0.5, 'maximum time to wait for ...', 0.0, 60.0, fills='tf_timeout')
 """
@@ -35,7 +36,8 @@ class Row:
         Fixed at start, also of a managed node.
     fills : str
         The field of node.settings.Settings, or `group.field` of what these are made from; of a
-        parameter that is not live, the field of node.settings.StartOptions.
+        parameter that is not live, the field of node.settings.StartOptions.  Of the other nodes
+        the field, or `group.field`, of their options, such as ui.viewer.options.ViewerOptions.
     convert : str
         How, if not as it is: a name in node.settings.CONVERSIONS.
 
@@ -168,9 +170,9 @@ IK_NODE = (
         0.0, 1000.0, fills='tip.angular_speed', convert='zero_is_unlimited'),
     Row('motion.lower_limits', (),
         'lower joint position limits, rad or m, one value or one per joint; those of the URDF '
-        'hold where they are narrower, or if not set', live=False),
+        'hold where they are narrower, or if not set', live=False, fills='lower_limits'),
     Row('motion.upper_limits', (),
-        'upper joint position limits, as motion.lower_limits', live=False),
+        'upper joint position limits, as motion.lower_limits', live=False, fills='upper_limits'),
     Row('motion.velocity_limits', (),
         'joint velocity limits, rad/s or m/s, one value or one per joint; not set: those of the '
         'URDF', fills='joints.velocity', convert='positive_if_set'),
@@ -332,55 +334,71 @@ IK_NODE = (
 
 SIM_CONTROLLER = (
     *MODEL_ROWS,
-    Row('rate', 100.0, 'rate of updates and of joint_states, Hz', 1.0, 1000.0, live=False),
+    Row('rate', 100.0, 'rate of updates and of joint_states, Hz', 1.0, 1000.0, live=False,
+        fills='rate'),
     Row('initial_positions', (),
         'joint positions at start, rad or m, in the order of the chain; not set: middle of each '
-        'joint range', live=False),
+        'joint range', live=False, fills='initial_positions'),
     Row('physics', False,
         'simulate gravity, inertia and servos by MuJoCo (pip install mujoco), instead of '
-        'following.lag, order and friction', live=False),
-    Row('allow_partial_joints_goal', False, 'accept trajectories for some of the joints'),
+        'following.lag, order and friction', live=False, fills='physics'),
+    Row('allow_partial_joints_goal', False, 'accept trajectories for some of the joints',
+        fills='controller.allow_partial_joints_goal'),
     Row('allow_nonzero_velocity_at_trajectory_end', False,
-        'accept trajectories that do not end at rest'),
-    Row('allow_integration_in_goal_trajectories', False, 'accept points without positions'),
+        'accept trajectories that do not end at rest',
+        fills='controller.allow_nonzero_velocity_at_trajectory_end'),
+    Row('allow_integration_in_goal_trajectories', False, 'accept points without positions',
+        fills='controller.allow_integration_in_goal_trajectories'),
     Row('interpolate_from_desired_state', False,
-        'start from the last command instead of the measured state'),
+        'start from the last command instead of the measured state',
+        fills='controller.interpolate_from_desired_state'),
     Row('allow_trajectory_replacement', False,
         'keep the present trajectory until a new one with a future stamp starts, instead of '
-        'replacing it immediately'),
+        'replacing it immediately', fills='controller.allow_trajectory_replacement'),
     Row('constraints.trajectory', (0.0,),
         'path tolerance, rad or m, one value or one per joint; a larger deviation stops the '
-        'motion; 0 = no check'),
+        'motion; 0 = no check', fills='path_tolerance'),
     Row('constraints.goal', (0.0,),
-        'goal tolerance, rad or m, one value or one per joint; 0 = no check'),
+        'goal tolerance, rad or m, one value or one per joint; 0 = no check',
+        fills='goal_tolerance'),
     Row('constraints.goal_time', 0.0,
         'time after the end within which the goal tolerance must be met, s; 0 = no limit',
-        0.0, 60.0),
-    Row('speed_scaling', 1.0, 'fraction of the planned speed', 0.0, 1.0),
-    Row('silent', False, 'ignore trajectories without an answer, as an inactive controller does'),
+        0.0, 60.0, fills='goal_time'),
+    Row('speed_scaling', 1.0, 'fraction of the planned speed', 0.0, 1.0,
+        fills='controller.speed_scaling'),
+    Row('silent', False, 'ignore trajectories without an answer, as an inactive controller does',
+        fills='controller.silent'),
     Row('following.lag', 0.0,
-        'delay of the joints behind their command at constant speed, s; 0 = none', 0.0, 10.0),
-    Row('following.order', 2, '1 = first-order lag, 2 = critically damped', 1, 2),
+        'delay of the joints behind their command at constant speed, s; 0 = none', 0.0, 10.0,
+        fills='following.lag'),
+    Row('following.order', 2, '1 = first-order lag, 2 = critically damped', 1, 2,
+        fills='following.order'),
     Row('following.friction', 0.0,
-        'offset of the joints behind their command, in motion and at rest, rad or m', 0.0, 1.0),
-    Row('following.blocked_joints', (), "joints that do not move; [''] = none", strings=True),
-    Row('measuring.noise', 0.0, 'standard deviation of measured positions, rad or m', 0.0, 1.0),
+        'offset of the joints behind their command, in motion and at rest, rad or m', 0.0, 1.0,
+        fills='following.friction'),
+    Row('following.blocked_joints', (), "joints that do not move; [''] = none", strings=True,
+        fills='blocked_joints'),
+    Row('measuring.noise', 0.0, 'standard deviation of measured positions, rad or m', 0.0, 1.0,
+        fills='measuring.noise'),
     Row('measuring.velocity_noise', 0.0, 'standard deviation of measured velocities, rad/s or '
-        'm/s', 0.0, 10.0),
+        'm/s', 0.0, 10.0, fills='measuring.velocity_noise'),
     Row('measuring.delay', 0.0,
-        'delay of published joint states, which keep the stamp of the measurement, s', 0.0, 10.0),
-    Row('measuring.dropped', 0.0, 'fraction of joint states that are lost; 1 = all', 0.0, 1.0),
-    Row('measuring.seed', 0, 'seed of noise and losses', 0, 2**31 - 1, live=False),
+        'delay of published joint states, which keep the stamp of the measurement, s', 0.0, 10.0,
+        fills='measuring.delay'),
+    Row('measuring.dropped', 0.0, 'fraction of joint states that are lost; 1 = all', 0.0, 1.0,
+        fills='measuring.dropped'),
+    Row('measuring.seed', 0, 'seed of noise and losses', 0, 2**31 - 1, live=False, fills='seed'),
 )
 
 MESH_PATHS = Row(
     'mesh_paths', (),
     'folders that are searched first for meshes: they contain packages, or the part of a '
-    "path after the package's name", live=False, strings=True)
+    "path after the package's name", live=False, strings=True, fills='mesh_paths')
 
 IK_NODE_NAME = Row(
     'ik_node', 'ik_node',
-    'name of the ik_node; without a leading / it is in the namespace of this node', live=False)
+    'name of the ik_node; without a leading / it is in the namespace of this node', live=False,
+    fills='ik_node')
 
 VIEWER_NODE = (
     *MODEL_ROWS,
@@ -388,31 +406,33 @@ VIEWER_NODE = (
     MESH_PATHS,
     Row('follow', False,
         'make the arm follow the handle while it is dragged; can be changed on the page',
-        live=False),
+        live=False, fills='follow'),
     Row('host', '127.0.0.1',
         'address to listen on; any other than loopback lets others see and use the page',
-        live=False),
-    Row('port', 8080, 'port of the page', 1, 65535, live=False),
+        live=False, fills='host'),
+    Row('port', 8080, 'port of the page', 1, 65535, live=False, fills='port'),
 )
 
 HANDHELD_NODE = (
     IK_NODE_NAME,
     Row('host', '127.0.0.1',
         'address to listen on, 0.0.0.0 = all; on any other than loopback, whoever has the printed '
-        'address with its token can move the arm', live=False),
-    Row('port', 8090, 'port of the page', 1, 65535, live=False),
+        'address with its token can move the arm', live=False, fills='host'),
+    Row('port', 8090, 'port of the page', 1, 65535, live=False, fills='port'),
     Row('tls', False,
         'serve over TLS; without TLS, browsers on other machines do not provide device poses; the '
-        "certificate is made by openssl, and kept in the user's cache folder", live=False),
+        "certificate is made by openssl, and kept in the user's cache folder", live=False,
+        fills='tls'),
     Row('certificate', '',
-        'PEM file of a certificate for TLS, in place of the one that is made', live=False),
-    Row('key', '', 'PEM file of its private key', live=False),
+        'PEM file of a certificate for TLS, in place of the one that is made', live=False,
+        fills='certificate'),
+    Row('key', '', 'PEM file of its private key', live=False, fills='key'),
     Row('sample_timeout', 0.2,
         'hand-pose timeout, s; after a longer gap or delay the button must be pressed again',
-        0.05, 2.0, live=False),
+        0.05, 2.0, live=False, fills='sample_timeout'),
 )
 
 INTERACTIVE_GOAL = (
     IK_NODE_NAME,
-    Row('scale', 0.2, 'size of the handle, m', 0.01, 10.0, live=False),
+    Row('scale', 0.2, 'size of the handle, m', 0.01, 10.0, live=False, fills='scale'),
 )

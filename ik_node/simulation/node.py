@@ -5,8 +5,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import numpy as np
@@ -26,14 +24,15 @@ from ik_node.motion.trajectory import MotionState
 from ik_node.ros.action_client import action_type
 from ik_node.ros.clocks import steady_clock
 from ik_node.ros.description import Description
-from ik_node.ros.node_parameters import declare, plain, refused
+from ik_node.ros.node_parameters import declare, options_of, plain, refused
 from ik_node.ros.parameters import SIM_CONTROLLER
 from ik_node.ros.periodic_report import PeriodicReport
 from ik_node.ros.process import forget_garbage
 from ik_node.ros.qos_mismatch import QosLog
 from ik_node.simulation.action_server import TrajectoryServer
-from ik_node.simulation.controller import ControllerOptions, SimulatedController
-from ik_node.simulation.joints import Following, LaggingPlant, Measuring, Sensors
+from ik_node.simulation.controller import SimulatedController
+from ik_node.simulation.joints import LaggingPlant, Sensors
+from ik_node.simulation.options import SimulationOptions
 from ik_node.simulation.physics import PhysicsPlant
 from ik_node.text import quote
 
@@ -46,9 +45,10 @@ class SimController(QosLog, Node):
     def __init__(self) -> None:
         super().__init__('sim_controller')
         self._values = declare(self, SIM_CONTROLLER)
+        self._options = options_of(SimulationOptions, self._values, SIM_CONTROLLER)
         self._chain: Chain | None = None
         self._controller: SimulatedController | None = None
-        self._sensors = Sensors(self._values['measuring.seed'])
+        self._sensors = Sensors(self._options.seed)
         self._fixed_joints: dict[str, float] = {}
         self._counts: Counter[str] = Counter()
         self._complaint = ''
@@ -60,35 +60,35 @@ class SimController(QosLog, Node):
         kind = action_type()
         self._server = None if kind is None else TrajectoryServer(
             self, kind, self._offer, lambda goal: self._controller.cancel(goal))
-        self._period = 1.0 / self._values['rate']
+        self._period = 1.0 / self._options.rate
         # System time may be set back, so timers use the steady clock, or simulated time.
         clock = self.get_clock() if self.get_parameter('use_sim_time').value \
             else steady_clock()
         self.create_timer(self._period, self._update, clock=clock)
         PeriodicReport(self, clock, self._report, lambda: (
             self._diagnostics.get_subscription_count(), self._controller is None))
-        self._description = Description(self, self._values, self._take_model, self._moves)
+        self._description = Description(self, self._options, self._take_model, self._moves)
         self.add_on_set_parameters_callback(self._on_parameters)
 
     def _take_model(self, tree: Tree) -> None:
-        chain = make_chain(tree, self._values['base_link'], self._values['tip_link'])
+        chain = make_chain(tree, self._options.base_link, self._options.tip_link)
         q = self._start(chain)
         # Other joints (a gripper) are fixed and published, so that every link has a pose.
         fixed_joints = {
             joint.name: float(np.clip(0.0, joint.lower, joint.upper)) for joint in tree.joints
             if joint.moves and joint.mimic is None and joint.name not in chain.joint_names}
-        plant = PhysicsPlant(tree, chain, q, fixed_joints) if self._values['physics'] \
+        plant = PhysicsPlant(tree, chain, q, fixed_joints) if self._options.physics \
             else LaggingPlant(q)
         controller = SimulatedController(chain.joint_names, chain.continuous & chain.revolute, q,
                                          plant=plant, sensors=self._sensors)
-        _apply(self._values, chain, controller, self._sensors)
+        _apply(self._options, chain, controller, self._sensors)
         if self._controller is not None:
             self._controller.leave('The robot description has changed.')
             self._sensors.forget()
         self._chain, self._controller, self._fixed_joints = chain, controller, fixed_joints
         forget_garbage()
         self.get_logger().info(
-            f'simulates {", ".join(map(quote, chain.joint_names))} at {self._values["rate"]:g} '
+            f'simulates {", ".join(map(quote, chain.joint_names))} at {self._options.rate:g} '
             f'Hz; listens on {self._subscription.topic_name}')
 
     def _moves(self) -> bool:
@@ -99,7 +99,7 @@ class SimController(QosLog, Node):
 
     def _start(self, chain: Chain) -> np.ndarray:
         """Return the start positions; joints that are simulated already keep theirs, if valid."""
-        q = _start_positions(chain, self._values['initial_positions'])
+        q = _start_positions(chain, self._options.initial_positions)
         if self._controller is None:
             return q
         there = dict(zip(self._controller.joints, self._controller.plant.state.q))
@@ -110,12 +110,13 @@ class SimController(QosLog, Node):
         known = {row.name for row in SIM_CONTROLLER}
         values = {**self._values, **{change.name: plain(change) for change in changes
                                      if change.name in known}}
+        options = options_of(SimulationOptions, values, SIM_CONTROLLER)
         try:
             if self._controller is not None:
-                _apply(values, self._chain, self._controller, self._sensors)
+                _apply(options, self._chain, self._controller, self._sensors)
         except IkNodeError as error:
             return refused(str(error))
-        self._values = values
+        self._values, self._options = values, options
         if self._controller is None:
             self._description.retry()
         return SetParametersResult(successful=True)
@@ -128,7 +129,7 @@ class SimController(QosLog, Node):
             why = 'there is no robot description yet: ' + self._description.complaint
         else:
             why = self._controller.offer(message, self._now(), goal)
-        if self._values['silent']:
+        if self._options.controller.silent:
             return why
         self._counts['accepted' if why is None else 'refused'] += 1
         if why is not None:
@@ -179,7 +180,7 @@ class SimController(QosLog, Node):
         """Nothing to close."""
 
 
-def _apply(values: Mapping[str, Any], chain: Chain, controller: SimulatedController,
+def _apply(options: SimulationOptions, chain: Chain, controller: SimulatedController,
            sensors: Sensors) -> None:
     """
     Apply the parameters; all or none.
@@ -190,31 +191,27 @@ def _apply(values: Mapping[str, Any], chain: Chain, controller: SimulatedControl
         If a list has the wrong length, a tolerance is negative, or a joint is unknown.
 
     """
-    def tolerance(name: str) -> np.ndarray:
-        array = one_per_joint(chain, values[name], f'the parameter {name}')
+    def tolerance(name: str, given: tuple[float, ...]) -> np.ndarray:
+        array = one_per_joint(chain, given, f'the parameter {name}')
         if (array < 0.0).any():
-            raise ParameterError(f'the parameter {name} is {list(values[name])}; '
+            raise ParameterError(f'the parameter {name} is {list(given)}; '
                                  'none of its numbers may be negative')
         return array
 
-    tolerances = Tolerances(tolerance('constraints.trajectory'), tolerance('constraints.goal'),
-                            values['constraints.goal_time'])
-    blocked = [name for name in values['following.blocked_joints'] if name]
+    tolerances = Tolerances(tolerance('constraints.trajectory', options.path_tolerance),
+                            tolerance('constraints.goal', options.goal_tolerance),
+                            options.goal_time)
+    blocked = [name for name in options.blocked_joints if name]
     for name in blocked:
         if name not in chain.joint_names:
             raise ParameterError(f'following.blocked_joints names {quote(name)}; the joints are '
                                  f'{", ".join(map(quote, chain.joint_names))}')
     controller.tolerances = tolerances
-    controller.options = ControllerOptions(**{name: values[name] for name in (
-        'allow_partial_joints_goal', 'allow_nonzero_velocity_at_trajectory_end',
-        'allow_integration_in_goal_trajectories', 'interpolate_from_desired_state',
-        'allow_trajectory_replacement', 'speed_scaling', 'silent')})
+    controller.options = options.controller
     controller.plant.blocked = np.isin(chain.joint_names, blocked)
     if isinstance(controller.plant, LaggingPlant):
-        controller.plant.following = Following(*(values[f'following.{name}'] for name in (
-            'lag', 'order', 'friction')))
-    sensors.measuring = Measuring(*(values[f'measuring.{name}'] for name in (
-        'noise', 'velocity_noise', 'delay', 'dropped')))
+        controller.plant.following = options.following
+    sensors.measuring = options.measuring
 
 
 def _start_positions(chain: Chain, values: tuple[float, ...]) -> np.ndarray:

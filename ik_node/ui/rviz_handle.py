@@ -25,11 +25,12 @@ from ik_node.errors import GoalError
 from ik_node.ros.clocks import steady_clock
 from ik_node.ros.markers import MARKER_COLOURS
 from ik_node.ros.messages import fill_pose, matrix_from_pose
-from ik_node.ros.node_parameters import declare
+from ik_node.ros.node_parameters import declare, options_of
 from ik_node.ros.parameters import INTERACTIVE_GOAL
 from ik_node.ros.qos import FEEDBACK_QOS
 from ik_node.se3 import distance
 from ik_node.ui.handle import Handle, MENU_ENTRIES, NO_TOOL
+from ik_node.ui.interactive_goal_options import InteractiveGoalOptions
 
 MARKER_NAME = 'goal'
 MENU_CONTROL = 'menu'      # the sphere
@@ -49,18 +50,19 @@ class InteractiveGoal(Node):
 
     def __init__(self) -> None:
         super().__init__('interactive_goal')
-        values = declare(self, INTERACTIVE_GOAL)
+        options = options_of(InteractiveGoalOptions, declare(self, INTERACTIVE_GOAL),
+                             INTERACTIVE_GOAL)
         self._complaint = '', 0.0  # the last one, and when (s)
         self._server = InteractiveMarkerServer(self, 'interactive_goal',
                                                feedback_sub_qos=FEEDBACK_QOS)
-        self._marker = make_marker(values['scale'])
+        self._marker = make_marker(options.scale)
         self._menu = MenuHandler()
         self._entries = {entry: self._menu.insert(entry.label, callback=self._chosen(entry.do))
                          for entry in MENU_ENTRIES}
         # Menus, and by their labels the entries below them, also hidden ones.
         self._named_menu, self._named = self._hidden_menu(NAMED_LABEL), {}
         self._tools_menu, self._tools = self._hidden_menu(TOOLS_LABEL), {}
-        self._handle = Handle(self, values['ik_node'], self, self._say)
+        self._handle = Handle(self, options.ik_node, self, self._say)
         self.create_timer(RVIZ_CHECK_PERIOD_S, self._release_if_alone,
                           clock=steady_clock())
 

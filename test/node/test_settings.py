@@ -19,8 +19,7 @@ DEFAULTS = {row.name: row.default for row in IK_NODE}
 
 def test_every_parameter_has_a_field():
     """But those that are read before there are settings."""
-    assert [row.name for row in IK_NODE if not row.fills] == [
-        'autostart', 'motion.lower_limits', 'motion.upper_limits']
+    assert [row.name for row in IK_NODE if not row.fills] == ['autostart']
     assert {row.convert for row in IK_NODE} == {'', *VALUE_CONVERSIONS}
     assert {field.name for field in fields(StartOptions)} == {
         row.fills for row in IK_NODE if row.fills and not row.live}

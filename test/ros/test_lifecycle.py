@@ -47,7 +47,8 @@ TOPIC_OUTPUT = StartOptions(
     robot_description='', urdf_file='', base_link='', tip_link='', frame_prefix='',
     named_poses_file='', tools_file='', controller='', output='topic', tip_pose_rate=0.0,
     stream_output='trajectory', collision_check=False, scene_file='', srdf_file='',
-    collision_strict=False, collision_padding=0.0, moveit_services=False, moveit_group='')
+    collision_strict=False, collision_padding=0.0, moveit_services=False, moveit_group='',
+    lower_limits=(), upper_limits=())
 HERE = tip(READY)
 TURNED = pin.Quaternion(HERE.rotation).coeffs()
 CYCLES = int(os.environ.get('IK_NODE_TEST_CYCLES', 60))

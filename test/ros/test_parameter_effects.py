@@ -58,8 +58,7 @@ def test_orientation_tolerance():
 
 def test_position_limits():
     """No solution is outside of them, and one of the wrong length is refused."""
-    narrow = limited_chain(SIX_AXES, {**DEFAULTS, 'motion.lower_limits': (-1.0,) * 6,
-                                      'motion.upper_limits': (1.5,)})
+    narrow = limited_chain(SIX_AXES, (-1.0,) * 6, (1.5,))
     wide, limited = (settings_of(chain).solver.solve_all(moved(), np.array(READY))
                      for chain in (SIX_AXES, narrow))
     inside = [p.q for p in wide if np.all(p.q > -1.0) and np.all(p.q < 1.5)]
@@ -67,7 +66,7 @@ def test_position_limits():
     assert np.allclose(sorted(q.tolist() for q in inside),
                        sorted(p.q.tolist() for p in limited), atol=1e-5)
     with pytest.raises(ParameterError, match='motion.upper_limits needs 1 or 6'):
-        limited_chain(SIX_AXES, {**DEFAULTS, 'motion.upper_limits': (1.0, 2.0)})
+        limited_chain(SIX_AXES, (), (1.0, 2.0))
 
 
 def test_metres_per_radian():

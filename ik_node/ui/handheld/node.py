@@ -11,7 +11,6 @@ from pathlib import Path
 import socket
 import ssl
 from time import monotonic
-from typing import Any
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -22,7 +21,7 @@ from rclpy.node import Node
 from ik_node.errors import GoalError, ParameterError, Reason
 from ik_node.ros.clocks import steady_clock
 from ik_node.ros.messages import matrix_from_pose
-from ik_node.ros.node_parameters import declare
+from ik_node.ros.node_parameters import declare, options_of
 from ik_node.ros.parameters import HANDHELD_NODE
 from ik_node.ros.qos import STATUS_QOS
 from ik_node.ros.qos_mismatch import QosLog
@@ -43,6 +42,7 @@ from ik_node.ui.handheld.certificate import (
 )
 from ik_node.ui.handheld.clutch import HandSample
 from ik_node.ui.handheld.open_pages import OpenPages
+from ik_node.ui.handheld.options import HandheldOptions
 from ik_node.ui.handheld.page_messages import PageMessage, Stop
 from ik_node.ui.handheld.page_server import PageServer, ServedAddress
 from ik_node.ui.local_names import is_loopback
@@ -65,8 +65,8 @@ class Handheld(QosLog, Node):
 
     def __init__(self) -> None:
         super().__init__('handheld')
-        values = declare(self, HANDHELD_NODE)
-        self._pages = OpenPages(values['sample_timeout'])
+        options = options_of(HandheldOptions, declare(self, HANDHELD_NODE), HANDHELD_NODE)
+        self._pages = OpenPages(options.sample_timeout)
         self._tip: tuple[np.ndarray, str, float] | None = None  # T, frame, received (s)
         self._answer = '', ''  # the last one, and its colour
         self._followed = False  # whether the ik_node follows a stream
@@ -74,28 +74,27 @@ class Handheld(QosLog, Node):
         self._began, self._earliest = np.inf, -np.inf
         self._first = Time()  # stamp from which on poses are of this press
         self._calls = CallQueue(self)
-        self._commands = Commands(self, values['ik_node'], self._complain,
+        self._commands = Commands(self, options.ik_node, self._complain,
                                   only=('goal_stream', 'stop'))
-        self.create_subscription(PoseStamped, f'{values["ik_node"]}/tip_pose', self._on_tip_pose,
+        self.create_subscription(PoseStamped, f'{options.ik_node}/tip_pose', self._on_tip_pose,
                                  1)
-        self.create_subscription(DiagnosticStatus, f'{values["ik_node"]}/status', self._on_status,
+        self.create_subscription(DiagnosticStatus, f'{options.ik_node}/status', self._on_status,
                                  STATUS_QOS)
         self._timer = self.create_timer(PAGE_PERIOD_S, self._tick, clock=steady_clock())
         self._timer.cancel()
-        address = ServedAddress(values['host'], values['port'], self._tls(values))
+        address = ServedAddress(options.host, options.port, self._tls(options))
         self._server = PageServer(address, self)
         self._tell(address)
 
-    def _tls(self, values: dict[str, Any]) -> ssl.SSLContext | None:
+    def _tls(self, options: HandheldOptions) -> ssl.SSLContext | None:
         """Return the settings of TLS, None without; log the fingerprint of the certificate."""
-        given = [Path(values[name]).expanduser() for name in ('certificate', 'key')
-                 if values[name]]
+        given = [Path(path).expanduser() for path in (options.certificate, options.key) if path]
         if len(given) == 1:
             raise ParameterError('certificate and key belong together; set both, or none')
-        if not given and not values['tls']:
+        if not given and not options.tls:
             return None
         certificate, key = given or own_certificate(
-            cache_folder(), (values['host'], socket.gethostname(), _reached_at(values['host'])))
+            cache_folder(), (options.host, socket.gethostname(), _reached_at(options.host)))
         context = server_context(certificate, key)
         self.get_logger().info(f'the fingerprint (SHA-256) of the certificate {certificate} is '
                                f'{fingerprint(certificate)}')

@@ -23,13 +23,14 @@ from ik_node.model.urdf import Tree
 from ik_node.ros.clocks import steady_clock
 from ik_node.ros.description import Description, DESCRIPTION_TOPIC
 from ik_node.ros.joint_states import JointStates
-from ik_node.ros.node_parameters import declare
+from ik_node.ros.node_parameters import declare, options_of
 from ik_node.ros.parameters import VIEWER_NODE
 from ik_node.ros.qos import BEST_EFFORT_QOS, LATCHED_QOS, STATUS_QOS
 from ik_node.ros.qos_mismatch import QosLog
 from ik_node.ui.local_names import is_loopback
 from ik_node.ui.viewer.event_queue import Inbox
 from ik_node.ui.viewer.link_meshes import link_bodies
+from ik_node.ui.viewer.options import ViewerOptions
 from ik_node.ui.viewer.page import Page
 from ik_node.ui.viewer.panels import Panels
 from ik_node.ui.viewer.scene import Scene
@@ -48,38 +49,38 @@ class Viewer(QosLog, Node):
 
     def __init__(self) -> None:
         super().__init__('viewer')
-        values = declare(self, VIEWER_NODE)
-        if not is_loopback(values['host']):
+        options = options_of(ViewerOptions, declare(self, VIEWER_NODE), VIEWER_NODE)
+        if not is_loopback(options.host):
             self.get_logger().warning(
-                f'the page is open to the network, on {values["host"]}: whoever opens it can '
+                f'the page is open to the network, on {options.host}: whoever opens it can '
                 'move the arm; set host to 127.0.0.1 to keep it to this machine')
-        self._base_link, self._tip_link = values['base_link'], values['tip_link']
-        from_file = values['urdf_file'] and not values['robot_description']
+        self._base_link, self._tip_link = options.base_link, options.tip_link
+        from_file = options.urdf_file and not options.robot_description
         self._resolve = partial(
-            resolve, search_paths=values['mesh_paths'],
-            urdf_folder=Path(values['urdf_file']).expanduser().parent if from_file else None)
+            resolve, search_paths=options.mesh_paths,
+            urdf_folder=Path(options.urdf_file).expanduser().parent if from_file else None)
         self._chain: Chain | None = None
         self._joint_names: frozenset[str] | None = None
         self._states = JointStates()
         self._news: dict[Callable[[Any], None], Any] = {}  # handler -> latest message
-        self._page = Page(values['host'], values['port'])
+        self._page = Page(options.host, options.port)
         self._scene = Scene(self._page)
         inbox = Inbox(self)
-        self._panels = Panels(self, values['ik_node'], self._page, inbox, self._scene)
-        if values['follow']:
+        self._panels = Panels(self, options.ik_node, self._page, inbox, self._scene)
+        if options.follow:
             self._panels.handle.handle.toggle_following()
-        self._listen(values['ik_node'])
+        self._listen(options.ik_node)
         steady = steady_clock()
         self._redraws = (self.create_timer(FRAME_PERIOD_S, self._draw, clock=steady),
                         self.create_timer(PANEL_PERIOD_S, self._draw_panels, clock=steady))
         self._on_windows()
         self._page.on_windows(partial(inbox.put, self._on_windows))
-        self._description = Description(self, values, self._take_model)
+        self._description = Description(self, options, self._take_model)
         port = self._page.get_port()
-        if port != values['port']:
-            self.get_logger().warning(f'somebody else has port {values["port"]}; the page is at '
+        if port != options.port:
+            self.get_logger().warning(f'somebody else has port {options.port}; the page is at '
                                       f'{port}')
-        self.get_logger().info(f'open http://{values["host"]}:{port}')
+        self.get_logger().info(f'open http://{options.host}:{port}')
 
     def _listen(self, ik_node: str) -> None:
         self.create_subscription(
