@@ -8,25 +8,31 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ik_node.kinematics.derivatives import followers
+from ik_node.se3 import hat
 from ik_node.textbook.iterations import bounded, MAX_BIAS_STEP, met, shortened
 from ik_node.textbook.options import ClassicOptions
 from ik_node.textbook.problem import Point, Problem
-from ik_node.textbook.steps import pseudo_inverse_step
 
-MAX_NEWTON_STEPS = 200    # of one problem
-NEAR_GOAL_M = 0.05        # length of the error
-MAX_CORRECTIONS = 20      # at the end, without the criterion
-MAX_STEPS_IN_VAIN = 30    # without coming nearer to the goal
-STATIONARY_STEP = 1e-8    # rad or m; a shorter step ends one problem
-LIMIT_SLACK = 1e-9        # rad or m, by which a minimum may be beyond a limit
+MAX_NEWTON_STEPS = 100      # of one problem
+NEAR_GOAL_M = 0.05          # length of the error
+MAX_CORRECTIONS = 20        # at the end, without the criterion
+MAX_STEPS_IN_VAIN = 10      # without coming nearer to a goal that is far
+MAX_STEPS_NEARBY = 30       # the same, to a goal that is near
+PROGRESS_RATIO = 0.98       # a step comes nearer if the cost falls below this share of its best
+STATIONARY_STEP = 1e-8      # rad or m; a shorter step ends one problem
+LIMIT_SLACK = 1e-9          # rad or m, by which a minimum may be beyond a limit
+LEAST_CURVATURE_RATIO = 1e-3  # of the largest curvature of the Lagrangian in the null space
+REVERSAL_RATIO = 0.5        # of its length, by which a step that turns back is too long
 
 
 def lagrange(problem: Problem, point: Point, options: ClassicOptions) -> Iterator[Point]:
     """
     Minimise ``g = 1/2 sum gain ((q - preferred) / range)^2`` subject to ``e(q) = 0``.
 
-    Each step solves ``[H J^T; J 0] [dq; -mu] = [-grad g; e]``, the conditions of Lagrange with
-    the Hessian H of g and the multipliers mu.  A minimum within the joint limits is the answer.
+    Each step solves ``[H J^T; J 0] [dq; mu] = [-grad g; e]``, the conditions of Lagrange with
+    the multipliers mu and the Hessian H of ``g - mu^T e`` (Nocedal and Wright 2006, section
+    18.1).  A minimum within the joint limits is the answer.
     One that is beyond them is discarded; the minima that arise from the limits lie on them, so
     2 n smaller problems follow, in each of which one joint is set to its lower or upper limit
     (Korein and Badler 1982; Soch and Lorencz 2005, section 1.4.1).  If all of their minima are
@@ -38,7 +44,7 @@ def lagrange(problem: Problem, point: Point, options: ClassicOptions) -> Iterato
         last = point
         for last in _stationary(problem, point, held, options):
             yield last
-        if not _beyond(problem, last).any() or held.all():
+        if not _beyond(problem, last).any() or not _spare(last, ~held, options):
             return
         found = []
         for joint in np.flatnonzero(~held):
@@ -68,23 +74,24 @@ def _stationary(problem: Problem, point: Point, held: np.ndarray,
     """
     Yield the points of Newton's method to where the conditions of Lagrange hold.
 
-    H lacks the curvature of the constraint, so a step may be too long: the part in the null
-    space waits until the goal is near, and is halved each time it reverses.  At the end, what
-    it has left of the error is removed.
+    The part in the null space waits until the goal is near, and is halved where it turns back
+    without becoming shorter.  At the end, what it has left of the error is removed.
     """
     free, pace, last = ~held, 1.0, np.zeros(int((~held).sum()))
     nearest, since = np.inf, 0
     for step in range(MAX_NEWTON_STEPS + MAX_CORRECTIONS):
-        nearest, since = (point.cost, 0) if point.cost < nearest else (nearest, since + 1)
-        done = met(point, options)
-        if since > MAX_STEPS_IN_VAIN and not done:
+        nearest, since = (point.cost, 0) if point.cost < PROGRESS_RATIO * nearest \
+            else (nearest, since + 1)
+        done, near = met(point, options), np.linalg.norm(point.e) <= NEAR_GOAL_M
+        patience = MAX_STEPS_NEARBY if near else MAX_STEPS_IN_VAIN
+        if since > patience and not done:
             pace = 0.0
-        if pace == 0.0 and (done or since > MAX_STEPS_IN_VAIN + MAX_CORRECTIONS):
+        if pace == 0.0 and (done or since > patience + MAX_CORRECTIONS):
             return
         to_goal, better = _newton_step(problem, shortened(point, options), free, options)
-        if np.linalg.norm(point.e) > NEAR_GOAL_M:
+        if not near:
             better = np.zeros(len(better))
-        if better @ last < 0.0:
+        if better @ last < -REVERSAL_RATIO * (last @ last):
             pace *= 0.5
         if step == MAX_NEWTON_STEPS:
             pace = 0.0
@@ -102,24 +109,61 @@ def _newton_step(problem: Problem, point: Point, free: np.ndarray,
     Return the step of the k free joints by the conditions of Lagrange, in two parts (k,).
 
     The system is solved by elimination: the shortest step to the goal, then within the null
-    space of J the best for g, ``N^T H N y = -N^T (grad g + H dq)``.  So it also has an answer
-    where J is singular, and mu is not unique.
+    space N of J the best for g, ``N^T H N y = -N^T (grad g + H dq)``.  So it also has an answer
+    where J is singular, and mu is not unique.  Where g has a maximum in the null space, the
+    curvatures count by their size, so that the step goes down.
     """
-    J, weight = point.J[:, free], problem.weight[free]
-    gradient = problem.posture_gradient(point.x)[free]
-    to_goal = pseudo_inverse_step(J, point.e, options.cutoff)
-    _, s, Vt = np.linalg.svd(J)
-    null = Vt[int((s > options.cutoff * s.max(initial=0.0)).sum()):]
+    U, s, Vt = np.linalg.svd(point.J[:, free])
+    rank = int((s > options.cutoff * s.max(initial=0.0)).sum())
+    U, s, range_, null = U[:, :rank], s[:rank], Vt[:rank], Vt[rank:]
+    to_goal = range_.T @ ((U.T @ point.e) / s)
     if not len(null):
         return to_goal, np.zeros(len(to_goal))
-    H = (null * weight) @ null.T
-    return to_goal, -null.T @ np.linalg.lstsq(
-        H, null @ (gradient + weight * to_goal), rcond=None)[0]
+    gradient = problem.posture_gradient(point.x)[free]
+    mu = -U @ ((range_ @ gradient) / s)
+    H = (np.diag(problem.weight) + curvature(problem, point, mu))[np.ix_(free, free)]
+    values, axes = np.linalg.eigh(null @ H @ null.T)
+    size = np.abs(values)
+    if not size.max() > 0.0:
+        return to_goal, np.zeros(len(to_goal))
+    size = np.maximum(size, LEAST_CURVATURE_RATIO * size.max())
+    slope = axes.T @ (null @ (gradient + H @ to_goal))
+    return to_goal, -null.T @ (axes @ (slope / size))
+
+
+def curvature(problem: Problem, point: Point, mu: np.ndarray) -> np.ndarray:
+    """
+    Return ``sum_j mu_j d^2 x_j / dq^2`` (n, n) of the deviations x from the goal.
+
+    From the columns [v; w] of the geometric Jacobian, one per joint: with a the earlier of two
+    joints and b the later, ``f . (w_a x v_b) + 1/2 m . (w_a x w_b)``, where [f; m] is mu as a
+    force and a moment at the tip (Hourtash 2005, "The kinematic Hessian and higher
+    derivatives").  The angular part is exact at the goal, where the method needs it.
+    """
+    task, frames = problem.task, point.task.frames
+    weighted = np.zeros(6)
+    weighted[point.task.rows] = mu
+    weighted *= task.weights
+    force, moment = task.axes.T @ weighted[:3], task.axes.T @ weighted[3:]
+    axes, arms = frames[:-1, 2:9:3].T, frames[-1:, 9:].T - frames[:-1, 9:].T
+    prismatic = task.chain.joints[:, 0] == 1
+    v = np.where(prismatic, axes, axes[[1, 2, 0]] * arms[[2, 0, 1]]
+                 - axes[[2, 0, 1]] * arms[[1, 2, 0]])
+    w = np.where(prismatic, 0.0, axes)
+    upper = np.triu((hat(force) @ w).T @ v + 0.5 * (hat(moment) @ w).T @ w)
+    F = followers(task.chain.table, task.chain.n)
+    return F.T @ (upper + np.triu(upper, 1).T) @ F
 
 
 def multipliers(problem: Problem, point: Point) -> np.ndarray:
     """Return mu (r,), by which ``grad g + J^T mu`` is least: 0 there at a minimum."""
     return np.linalg.lstsq(point.J.T, -problem.posture_gradient(point.x), rcond=None)[0]
+
+
+def _spare(point: Point, free: np.ndarray, options: ClassicOptions) -> int:
+    """Return how many of the free joints the goal leaves free."""
+    s = np.linalg.svd(point.J[:, free], compute_uv=False)
+    return int(free.sum() - (s > options.cutoff * s.max(initial=0.0)).sum())
 
 
 def _beyond(problem: Problem, point: Point) -> np.ndarray:

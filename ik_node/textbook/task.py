@@ -120,8 +120,13 @@ class Task:
         The geometric Jacobian gives the angular velocity; the inverse of the left
         Jacobian of SO(3) converts it to the rate of the rotation vector.
         """
-        J = self.geometric_jacobian(frames)
-        J[3:] = left_jacobian_inverse(-twist[3:]) @ J[3:]
+        return self.of_deviation(self.geometric_jacobian(frames), twist)
+
+    def of_deviation(self, J: np.ndarray, twist: np.ndarray) -> np.ndarray:
+        """Return the geometric Jacobian (6, n) as the one of :meth:`jacobian`."""
+        J = J.copy()
+        if self.finite[3:].any():  # other angular rows are left out
+            J[3:] = left_jacobian_inverse(-twist[3:]) @ J[3:]
         return self.weights[:, None] * self._in_axes(J)
 
     def _in_axes(self, rows: np.ndarray) -> np.ndarray:

@@ -8,9 +8,11 @@ import pytest
 import robots
 from scipy.optimize import minimize
 
+from ik_node.model.chain import make_chain
+from ik_node.model.urdf import parse_urdf
 from ik_node.solver.goal import Goal
 from ik_node.textbook.attempt import descend, Ending
-from ik_node.textbook.lagrange import multipliers
+from ik_node.textbook.lagrange import curvature, multipliers
 from ik_node.textbook.options import ClassicOptions, Limits
 from ik_node.textbook.problem import Problem
 from ik_node.textbook.task import Task
@@ -76,6 +78,44 @@ def test_the_conditions_of_lagrange_hold():
         assert multipliers(problem, near) == pytest.approx(mu, abs=5e-3)
         seen += 1
     assert seen > 0.5 * COUNT
+
+
+@pytest.mark.parametrize('frame', ['base', 'tip'])
+@pytest.mark.parametrize('name', ['panda', 'skew'])
+def test_the_curvature_of_the_deviations(name, frame):
+    """By central differences of the exact Jacobian, at the goal; also of a slide and mimics."""
+    chain = make_chain(parse_urdf(robots.SKEW.encode()), 'base', 'tip') if name == 'skew' \
+        else robots.chain(name)
+    rng = np.random.default_rng(4)
+    for q in robots.random_postures(chain, 3, 9):
+        task = Task(chain, Goal(np.eye(4), frame=frame), 0.3)
+        R, p = np.split(task.frames(q)[-1], [9])
+        T = np.eye(4)
+        T[:3, :3], T[:3, 3] = R.reshape(3, 3), p
+        tolerance = (0.0, np.inf, 0.0, 0.0, 0.0, np.inf)
+        problem = Problem(Task(chain, Goal(T, tolerance, frame), 0.3), Limits.CLAMP,
+                          ClassicOptions())
+        mu = rng.normal(size=4)
+        step = 1e-5 * np.eye(chain.n)
+        expected = [(problem.at(q + d).J.T @ mu - problem.at(q - d).J.T @ mu) / 2e-5
+                    for d in step]
+        assert curvature(problem, problem.at(q), mu) == pytest.approx(np.array(expected), abs=1e-8)
+
+
+def test_few_steps():
+    """With the curvature of the goal the steps converge fast, and a lost problem is left soon."""
+    chain = robots.chain('panda')
+    steps = []
+    for q, seed in zip(robots.random_postures(chain, 20, 3), robots.random_postures(chain, 20, 4)):
+        T = robots.reference('panda').pose(chain.base_link, chain.tip_link,
+                                           robots.positions(chain, q))
+        steps.append(descend('lagrange', chain, Goal.position(T[:3, 3]),
+                             q + 0.1 * (seed - q)).iterations)
+    assert np.median(steps) < 30 and np.mean(steps) < 120
+    # Without spare joints there are no smaller problems.
+    ur5 = robots.chain('ur5')
+    far = descend('lagrange', ur5, Goal(np.eye(4) + 5.0 * np.eye(4, k=3)), np.zeros(6))
+    assert not far.converged and far.iterations < 60
 
 
 def test_a_limit_becomes_a_smaller_problem():
