@@ -210,8 +210,9 @@ class Arm(Chain):
         Parameters
         ----------
         form : str
-            How it is computed: 'cross_products' (compiled), or 'product_derivative' or
-            'exponentials', the readable references in :mod:`ik_node.kinematics.jacobians`.
+            How it is computed: 'cross_products' (compiled), or 'product_derivative',
+            'exponentials' or 'adjusted_adjoint', the readable references in
+            :mod:`ik_node.kinematics.jacobians`.
 
         """
         one_of(form, (COMPILED_FORM, *JACOBIAN_FORMS), 'the form of the Jacobian')

@@ -17,7 +17,8 @@ from ik_node.se3 import hat
 TASK_ROWS = ('x', 'y', 'z', 'rx', 'ry', 'rz')  # linear, then angular
 FRAME_NAMES = ('base', 'tool', 'link')
 JACOBIAN_FORMS = {'product_derivative': jacobians.product_derivative,
-         'exponentials': jacobians.exponentials}
+         'exponentials': jacobians.exponentials,
+         'adjusted_adjoint': jacobians.adjusted_adjoint}
 COMPILED_FORM = 'cross_products'
 
 

@@ -23,11 +23,12 @@ from ik_node.model.chain import (
     OFFSET_COLUMN,
     PRISMATIC_COLUMN,
 )
-from ik_node.se3 import adjoint, inverse, pose, twist_exp, vee
+from ik_node.se3 import adjoint, hat, inverse, pose, twist_exp, vee
 
 # Unit twists of joints in their own frames: rotation about z, translation along z.
 REVOLUTE_TWIST = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 PRISMATIC_TWIST = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+MAX_BALL_AXES = 3  # of a spherical joint
 
 
 def product_derivative(table: np.ndarray, q: np.ndarray) -> np.ndarray:
@@ -99,6 +100,52 @@ def spatial_jacobian(table: np.ndarray, q: np.ndarray) -> np.ndarray:
 def exponentials(table: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Return the Jacobian (6, n) of the last frame in base axes: the rotated body Jacobian."""
     return in_axes(body_jacobian(table, q), forward_product(table, q)[:3, :3].T)
+
+
+def adjusted_adjoint(table: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """
+    Return the Jacobian (6, n) of the last frame in base axes, by adjusted adjoint blocks.
+
+    The adjusted procedure of Rabbani's notes on the Jacobian (Procedure 3, "Combining Spatial
+    Axis and PofE Jacobian"), one pass from the tip to the base.  Revolute joints with a common
+    origin, such as the three of a spherical joint in any Euler order, are one joint i.  Its
+    block is the adjoint ``[[R, hat(p) R], [0, R]]`` of its pose (R, p) in the last frame, which
+    takes rates about its own axes.  The Euler angles turn about other axes, each moved by those
+    before it only; in the parent frame they are the columns of R'.  So R is adjusted by
+    ``R* = R_parent_i^T R'`` and hat(p) R formed anew; the block is then trimmed to the linear or
+    the angular columns that the joint has.  For a single axis R* changes nothing.
+    """
+    J = np.zeros((6, len(q)))
+    coordinates = list(_coordinates(table))
+    T, end = pose_matrix(table[-1, :12]), len(table) - 1  # T: the last frame in joint i
+    while end > 0:
+        first = _first_of_ball(table, end - 1)
+        own, axes = np.eye(4), []  # own: joint i in its parent frame
+        for k in range(first, end):
+            index, factor = coordinates[k]
+            if k > first:
+                own = own @ pose_matrix(table[k, :12])
+            axes.append(own[:3, 2])
+            own = own @ _motion(table[k, PRISMATIC_COLUMN] != 0.0,
+                                factor * q[index] + table[k, OFFSET_COLUMN])
+        T_tip_i = inverse(T)
+        adjustment = own[:3, :3].T @ np.array(axes).T
+        R = T_tip_i[:3, :3] @ adjustment
+        block = np.vstack([R, np.zeros_like(R)]) if table[first, PRISMATIC_COLUMN] != 0.0 \
+            else np.vstack([hat(T_tip_i[:3, 3]) @ R, R])
+        for (index, factor), column in zip(coordinates[first:end], block.T):
+            J[:, index] += factor * column
+        T, end = pose_matrix(table[first, :12]) @ own @ T, first
+    return in_axes(J, T[:3, :3].T)
+
+
+def _first_of_ball(table: np.ndarray, last: int) -> int:
+    """Return the first of the revolute joints that turn about the origin of the last, in turn."""
+    first = last
+    while (first > 0 and last - first + 1 < MAX_BALL_AXES and table[last, PRISMATIC_COLUMN] == 0.0
+           and table[first - 1, PRISMATIC_COLUMN] == 0.0 and not table[first, 9:12].any()):
+        first -= 1
+    return first
 
 
 def home(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

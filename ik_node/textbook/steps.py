@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from ik_node.kinematics import jacobians
 from ik_node.textbook.options import ClassicOptions
 from ik_node.textbook.problem import Point, Problem
 from ik_node.textbook.task import left_jacobian_inverse
 
 DAMPING_FLOOR_M2 = 1e-14  # keeps the damped matrix invertible where J is rank deficient
+ROBUST_DAMPING_M2 = 1e-5  # lambda of the singularity-robust inverse, the same everywhere
 
 
 def pseudo_inverse(problem: Problem, point: Point, options: ClassicOptions) -> np.ndarray:
@@ -78,6 +80,23 @@ def damped_least_squares(problem: Problem, point: Point, options: ClassicOptions
     squared = (point.e @ point.e) * (options.damping + options.singular_damping * near)
     # J J^T alone is singular if the goal is a singular posture.
     return J.T @ np.linalg.solve(J @ J.T + (squared + DAMPING_FLOOR_M2) * np.eye(len(J)), point.e)
+
+
+def adjusted_adjoint(problem: Problem, point: Point, options: ClassicOptions) -> np.ndarray:
+    """
+    ``dx = J^T (J J^T + lambda I)^-1 e`` with J by the adjusted adjoint procedure.
+
+    J is assembled from the adjoint blocks of the joints, those of spherical joints adjusted to
+    their Euler angles, by :func:`ik_node.kinematics.jacobians.adjusted_adjoint`; lambda is
+    constant (Rabbani's notes on the Jacobian, Procedure 3 and the SR inverse).  So the error
+    falls by the factor ``lambda / (s^2 + lambda)`` a step, with the smallest singular value s.
+    """
+    task, state = problem.task, point.task
+    J = task.of_deviation(jacobians.adjusted_adjoint(task.chain.table, state.q),
+                          task.error_twist(state.frames))
+    # Penalty rows belong to the joints, not to the tip.
+    rows = np.vstack([J[state.rows] * problem.slope(point.x), point.J[len(state.e):]])
+    return rows.T @ np.linalg.solve(rows @ rows.T + ROBUST_DAMPING_M2 * np.eye(len(rows)), point.e)
 
 
 def alternative_jacobian(problem: Problem, point: Point, options: ClassicOptions) -> np.ndarray:

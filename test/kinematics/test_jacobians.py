@@ -178,6 +178,32 @@ def test_a_spherical_joint_as_three_revolute_axes(order):
         assert np.abs(J - np.vstack([arms, turns])).max() < EXACT
 
 
+def test_adjusted_adjoints_of_balls_among_other_joints():
+    """Three axes with a common origin are one joint, a fourth begins another; by Pinocchio."""
+    axes = ('0 0 1', '0 0 1', '1 0 0', '0 1 0', '0.6 0 0.8', '0 1 0', '1 0 0', '0 0 1', '0 1 0')
+    kinds = ('continuous',) * 4 + ('prismatic',) + ('continuous',) * 4
+    places = {0: '0.1 0 0.2', 1: '0.3 0.1 0', 4: '0 0 0.2', 5: '0 0.2 0.1'}
+    joints = ''.join(
+        f'<link name="l{k}"/><joint name="{k}" type="{kind}"><parent link="l{k}"/>'
+        f'<child link="l{k + 1}"/><origin xyz="{places.get(k, "0 0 0")}" rpy="0 0.2 {0.1 * k}"/>'
+        f'<axis xyz="{axis}"/><limit lower="-2" upper="2" velocity="1" effort="1"/></joint>'
+        for k, (axis, kind) in enumerate(zip(axes, kinds)))
+    text = (f'<robot name="balls">{joints}<link name="l9"/><link name="tip"/><joint name="t" '
+            'type="fixed"><parent link="l9"/><child link="tip"/><origin xyz="0.1 -0.2 0.3"/>'
+            '</joint></robot>')
+    arm = load_urdf(text, 'l0', 'tip')
+    model = pin.buildModelFromXML(text)
+    data = model.createData()
+    first_of = [jacobians._first_of_ball(arm.table, k) for k in range(arm.n)]
+    assert first_of == [0, 1, 1, 1, 4, 5, 5, 5, 6]  # seen from each; of the last, from the tip
+    for q in np.random.default_rng(6).uniform(-2.0, 2.0, (4, 9)):
+        turned = np.concatenate([(np.cos(angle), np.sin(angle)) if kind == 'continuous'
+                                 else (angle,) for angle, kind in zip(q, kinds)])
+        expected = pin.computeFrameJacobian(model, data, turned, model.getFrameId('tip'),
+                                            pin.LOCAL_WORLD_ALIGNED)
+        assert np.abs(arm.jacobian(q, form='adjusted_adjoint') - expected).max() < EXACT
+
+
 # ---- derivatives ------------------------------------------------------------
 
 def central(function, q, qd, h=1e-5):

@@ -123,6 +123,17 @@ def test_damped_least_squares():
     assert near_and_far == {True, False}
 
 
+@pytest.mark.parametrize('tolerance', [(0.0,) * 6, (0.0, 0.0, INF, 0.0, INF, 0.0)])
+def test_the_adjusted_adjoint_step(tolerance):
+    """The minimum of |e - J dx|^2 + lambda |dx|^2 with the exact J, lambda constant."""
+    for problem, point in points_of('panda', 10, tolerance):
+        damping = np.sqrt(steps.ROBUST_DAMPING_M2)
+        expected = np.linalg.lstsq(np.vstack([point.J, damping * np.eye(7)]),
+                                   np.concatenate([point.e, np.zeros(7)]), rcond=None)[0]
+        assert steps.adjusted_adjoint(problem, point, ClassicOptions()) \
+            == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
 def test_the_alternative_jacobian_by_hand():
     """
     Two links of 1 m bent by a right angle, tip at (1, 1), goal at (0.5, 1.5).
