@@ -44,6 +44,7 @@ setup(
         'handheld': ['websockets>=14', 'qrcode'],
         'collision': ['scipy', 'trimesh', 'pycollada', 'pyyaml'],
         'compare': ['matplotlib', 'scipy'],
+        'learn': ['scikit-learn'],
         'plot': ['matplotlib', 'pyyaml'],
         'cluster': ['distributed'],
         'physics': ['mujoco'],

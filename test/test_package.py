@@ -30,7 +30,7 @@ KEYS = {'PIL': 'python3-pil', 'matplotlib': 'python3-matplotlib', 'scipy': 'pyth
         'yaml': 'python3-yaml', 'urdf_parser_py': 'urdfdom_py', 'tf2_ros': 'tf2_ros_py',
         'transforms3d': None, 'ruckig': None, 'llvmlite': None, 'viser': None, 'trimesh': None,
         'websockets': None, 'qrcode': None, 'mujoco': None, 'playwright': None, 'xacro': 'xacro',
-        'pytest': 'python3-pytest'}
+        'sklearn': None, 'threadpoolctl': None, 'pytest': 'python3-pytest'}
 
 
 def run(*command, cwd=ROOT, **named):

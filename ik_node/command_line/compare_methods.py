@@ -18,8 +18,8 @@ Writes a table (Markdown), the numbers (JSON) and pictures (PNG) into a folder.
 METHOD_NAMES = (
     'damped', 'pseudo_inverse', 'right_pseudo_inverse', 'left_pseudo_inverse',
     'pseudo_inverse_lu', 'damped_least_squares', 'null_space', 'transpose',
-    'alternative_jacobian', 'extended_square', 'extended_pairwise', 'lagrange',
-    'law_of_cosines', 'ccd', 'levenberg_marquardt',
+    'alternative_jacobian', 'adjusted_adjoint', 'extended_square', 'extended_pairwise', 'lagrange',
+    'law_of_cosines', 'key_postures', 'neural_network', 'ccd', 'levenberg_marquardt',
     'bfgs', 'conjugate_gradient')
 LIMIT_MODES = ('clamp', 'penalty', 'slack', 'variables')
 

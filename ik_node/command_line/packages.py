@@ -13,6 +13,7 @@ from ik_node.errors import ParameterError
 PYPI_NAMES = {
     'PIL': 'pillow',
     'collada': 'pycollada',
+    'sklearn': 'scikit-learn',
     'urdf_parser_py': 'urdfdom-py',
     'yaml': 'pyyaml',
 }

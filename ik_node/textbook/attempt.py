@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import chain as in_turn
 
 import numpy as np
 
@@ -85,14 +86,27 @@ def descend(method: str, chain: Chain, goal: Goal, q0: np.ndarray,
     """
     entry = _entry(method)
     q0 = _seed(chain, q0)
-    if options.locked:
-        return _descend_unlocked(method, chain, goal, q0, options, record)
+    guess = None
+    if entry.guess is not None:
+        task = Task(chain, _aim(goal, options), options.metres_per_radian)
+        guess = entry.guess(task, np.clip(q0, chain.lower, chain.upper))
+    run = _descend_unlocked if options.locked else _descend
+    return run(method, chain, goal, q0, options, record, guess)
+
+
+def _descend(method: str, chain: Chain, goal: Goal, q0: np.ndarray, options: ClassicOptions,
+             record: list[np.ndarray] | None, guess: np.ndarray | None) -> Attempt:
+    """Iterate from `q0`; if there is a guess (n,), the first step goes there."""
+    entry = TEXTBOOK_METHODS[method]
     problem = Problem(Task(chain, _aim(goal, options), options.metres_per_radian),
                       _limits(method, entry, options), options)
     _check_spare(method, entry, problem)
     point = problem.at(problem.unknowns(q0))
     options = replace(options, max_iterations=options.max_iterations or entry.max_iterations)
     iterates = entry.iterate(problem, point, options)
+    if guess is not None:
+        first = problem.at(problem.unknowns(guess))
+        iterates = in_turn([first], entry.iterate(problem, first, options))
     trace: list[tuple[float, float]] = []
     best, since = np.inf, 0
     while True:
@@ -125,7 +139,8 @@ def descend(method: str, chain: Chain, goal: Goal, q0: np.ndarray,
 
 
 def _descend_unlocked(method: str, chain: Chain, goal: Goal, q0: np.ndarray,
-                      options: ClassicOptions, record: list[np.ndarray] | None) -> Attempt:
+                      options: ClassicOptions, record: list[np.ndarray] | None,
+                      guess: np.ndarray | None) -> Attempt:
     """Descend over the joints that are not locked."""
     for name in options.locked:
         if name not in chain.joint_names:
@@ -145,9 +160,10 @@ def _descend_unlocked(method: str, chain: Chain, goal: Goal, q0: np.ndarray,
         return posture
 
     short: list[np.ndarray] = []
-    attempt = descend(method, hold(chain, q0, free), goal, q0[free],
-                      replace(options, locked=(), gains=of_free('gains'),
-                              preferred=of_free('preferred')), short)
+    attempt = _descend(method, hold(chain, q0, free), goal, q0[free],
+                       replace(options, locked=(), gains=of_free('gains'),
+                               preferred=of_free('preferred')), short,
+                       None if guess is None else guess[free])
     if record is not None:
         record.extend(map(whole, short))
     return replace(attempt, q=whole(attempt.q))

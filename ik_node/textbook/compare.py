@@ -27,6 +27,7 @@ from ik_node.solver.goal import FREE_AXIS, Goal
 from ik_node.text import quote
 from ik_node.textbook import compare_plots
 from ik_node.textbook.compare_runs import (
+    ALONE_METHODS,
     compare,
     Metrics,
     PRODUCTION_METHOD,
@@ -62,9 +63,10 @@ def run_arm(arguments: argparse.Namespace) -> None:
                     arguments.base_link, arguments.tip_link)
     options = ClassicOptions(max_iterations=arguments.max_iterations)
     goals, seeds = _goals_and_seeds(arm, arguments)
-    methods = list(arguments.methods)
-    if PRODUCTION_METHOD in methods:
-        methods.insert(methods.index(PRODUCTION_METHOD) + 1, RESTARTS_METHOD)
+    also = {PRODUCTION_METHOD: RESTARTS_METHOD} | {name: alone
+                                                   for alone, name in ALONE_METHODS.items()}
+    methods = [each for name in arguments.methods
+               for each in ([name, also[name]] if name in also else [name])]
     metrics, runs = [], {}
     for method in methods:
         own = options if not arguments.limits or method not in TEXTBOOK_METHODS \
@@ -125,12 +127,14 @@ def _goal(arguments: argparse.Namespace, free: list[float]) -> Goal:
 def arm_table(arm: Arm, metrics: list[Metrics]) -> str:
     """Return the comparison as a Markdown table."""
     lines = [f'{quote(arm.base_link)} to {quote(arm.tip_link)}, {arm.n} joints; medians over the '
-             'goals reached.', '']
+             'goals reached, those of the errors left over all goals.', '']
     rows = [(row.method, f'{row.met} of {row.goals}', number(row.median_steps),
              number(row.most_steps), number(row.median_time), number(row.median_jump),
-             number(row.largest_jump)) for row in metrics if not row.note]
+             number(row.largest_jump), number(1e3 * row.median_position_error),
+             number(np.degrees(row.median_orientation_error))) for row in metrics if not row.note]
     lines += markdown(('method', 'goals met', 'steps', 'most steps', 'time (ms)',
-                        f'largest joint step ({unit(arm)})', 'largest of all'), rows)
+                        f'largest joint step ({unit(arm)})', 'largest of all',
+                        'error left (mm)', '(°)'), rows)
     lines += [f'\n{row.method}: {row.note}' for row in metrics if row.note]
     return '\n'.join(lines)
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
@@ -15,11 +15,15 @@ from ik_node.model.chain import Chain
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
 from ik_node.textbook.attempt import descend
+from ik_node.textbook.methods import TEXTBOOK_METHODS
 from ik_node.textbook.options import ClassicOptions
 from ik_node.textbook.task import Task
 
 PRODUCTION_METHOD = 'damped'
 RESTARTS_METHOD = 'damped, with restarts'
+# The answers learned beforehand, without the steps that improve them.
+ALONE_METHODS = {f'{name}, alone': name for name, entry in TEXTBOOK_METHODS.items()
+                 if entry.guess is not None}
 # Multiples of the tolerance, from about a metre down; so many that no step is missed, even
 # where convergence is quadratic.
 TOLERANCE_FACTORS = np.geomspace(3e6, 1.5, 50)
@@ -75,7 +79,8 @@ class Run:
 @dataclass(frozen=True)
 class Metrics:
     """
-    Results of one method on all goals; medians and extremes are over the goals reached.
+    Results of one method on all goals; medians and extremes are over the goals reached, those of
+    the errors over all goals.
 
     Attributes
     ----------
@@ -86,6 +91,8 @@ class Metrics:
         Milliseconds.
     median_jump, largest_jump : float
         Largest change of a joint in one step, rad or m.
+    median_position_error, median_orientation_error : float
+        Left at the end, m and rad.
     note : str
         Why the method was not run.
 
@@ -99,6 +106,8 @@ class Metrics:
     median_time: float = np.nan
     median_jump: float = np.nan
     largest_jump: float = np.nan
+    median_position_error: float = np.nan
+    median_orientation_error: float = np.nan
     note: str = ''
 
 
@@ -138,8 +147,11 @@ class Runner:
             result = solver.solve(goal, seed)
             return self._of(method, goal, [0, result.iterations], [seed, result.q],
                             result.success, perf_counter() - began)
+        options = replace(self.options, max_iterations=1) if method in ALONE_METHODS \
+            else self.options
         began = perf_counter()
-        attempt = descend(method, self.chain, goal, seed, self.options, record)
+        attempt = descend(ALONE_METHODS.get(method, method), self.chain, goal, seed, options,
+                          record)
         return self._of(method, goal, range(len(record)), record, attempt.converged,
                         perf_counter() - began)
 
@@ -246,11 +258,20 @@ def compare(runner: Runner, methods: Iterable[str], goals: list[Goal],
         except ParameterError as error:
             metrics.append(Metrics(method, len(goals), 0, note=str(error)))
             continue
-        met = [run for run in runs[method] if run.met]
-        metrics.append(Metrics(method, len(goals), len(met)) if not met else Metrics(
-            method, len(goals), len(met),
-            float(np.median([run.steps for run in met])), float(max(run.steps for run in met)),
-            1e3 * float(np.median([run.time for run in met])),
-            float(np.median([run.largest_jump for run in met])),
-            float(max(run.largest_jump for run in met))))
+        metrics.append(_metrics(method, runs[method]))
     return metrics, runs
+
+
+def _metrics(method: str, runs: list[Run]) -> Metrics:
+    met = [run for run in runs if run.met]
+    position, orientation = np.median([run.errors[-1] for run in runs], axis=0)
+    every = Metrics(method, len(runs), len(met), median_position_error=float(position),
+                    median_orientation_error=float(orientation))
+    if not met:
+        return every
+    return replace(every,
+                   median_steps=float(np.median([run.steps for run in met])),
+                   most_steps=float(max(run.steps for run in met)),
+                   median_time=1e3 * float(np.median([run.time for run in met])),
+                   median_jump=float(np.median([run.largest_jump for run in met])),
+                   largest_jump=float(max(run.largest_jump for run in met)))

@@ -4,14 +4,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+
+import numpy as np
 
 from ik_node.textbook import extended_jacobian, iterations, minimisers, steps
 from ik_node.textbook.ccd import ccd
 from ik_node.textbook.iterations import by_steps, Iteration
+from ik_node.textbook.key_postures import key_postures
 from ik_node.textbook.lagrange import lagrange
+from ik_node.textbook.neural_network import neural_network
 from ik_node.textbook.options import Limits
+from ik_node.textbook.task import Task
 from ik_node.textbook.two_link import law_of_cosines
+
+Guess = Callable[[Task, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -39,6 +47,9 @@ class Method:
         Whether it continues after the goal is reached, until it comes to rest.
     arms : str
         For which arms it is; empty: for any.
+    guess : callable, optional
+        Takes the task and the seed (n,); returns the posture (n,) that the first step goes to,
+        an answer learned beforehand.  The steps of `iterate` improve it.
 
     """
 
@@ -52,6 +63,7 @@ class Method:
     most_spare: int = 1000
     rests: bool = False
     arms: str = ''
+    guess: Guess | None = None
 
 
 TEXTBOOK_METHODS: dict[str, Method] = {
@@ -81,6 +93,10 @@ TEXTBOOK_METHODS: dict[str, Method] = {
     'alternative_jacobian': Method(
         by_steps(steps.alternative_jacobian), 'pseudo-inverse, the goal pulled to the tip',
         'Parent 2012, section 5.3.3'),
+    'adjusted_adjoint': Method(
+        by_steps(steps.adjusted_adjoint),
+        'J^T (J J^T + lambda I)^-1 e, J of adjoint blocks adjusted to Euler angles',
+        "Rabbani's notes on the Jacobian, Procedure 3"),
     'extended_square': Method(
         by_steps(extended_jacobian.extended_square), '[J; d(N^T grad g)/dq]^-1 [e; 0]',
         'Baillieul 1985', (Limits.CLAMP,)),
@@ -95,6 +111,15 @@ TEXTBOOK_METHODS: dict[str, Method] = {
     'law_of_cosines': Method(
         law_of_cosines, 'two links in a plane, in closed form', 'Parent 2012, section 5.3.1',
         (Limits.CLAMP,), arms='two revolute joints with parallel axes'),
+    'key_postures': Method(
+        by_steps(steps.damped_least_squares),
+        'interpolated between key postures solved beforehand, then damped least squares',
+        'Parent 2012, section 5.2; Rose, Sloan and Cohen 2001', (Limits.CLAMP,), patience=20,
+        guess=key_postures),
+    'neural_network': Method(
+        by_steps(steps.damped_least_squares),
+        'by a network trained on the spot, then damped least squares',
+        'Guez and Ahmad 1988', (Limits.CLAMP,), patience=20, guess=neural_network),
     'ccd': Method(
         ccd, 'each joint in turn to its own best, tip to base',
         'Wang and Chen 1991; Welman 1993', (Limits.CLAMP,), 2000, 100),

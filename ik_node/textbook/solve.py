@@ -23,8 +23,10 @@ from ik_node.solver.goal import Goal
 from ik_node.solver.options import SolverOptions
 from ik_node.solver.tables import Query
 from ik_node.textbook.attempt import descend
+from ik_node.textbook.methods import TEXTBOOK_METHODS
 from ik_node.textbook.options import ClassicOptions
 
+IMPROVING_METHOD = 'damped_least_squares'  # from the restarts of a method with a guess
 SHARED_OPTIONS = ({field.name for field in fields(ClassicOptions)}
                   & set(SolverOptions.__dataclass_fields__))
 
@@ -50,6 +52,9 @@ def solve_by_method(options: SolverOptions, goal: Goal, query: Query, began: flo
     """
     classic = ClassicOptions(**{name: getattr(options, name) for name in SHARED_OPTIONS})
     chain, answer, rows = query.chain, query.answer, JointRows(*query.joints)
+    # What was learned beforehand is the same from each start, so it is asked once.
+    method = options.method if TEXTBOOK_METHODS[options.method].guess is None \
+        else IMPROVING_METHOD
     steps, status = 0, Reason.NO_SOLUTION
     answer[SQUARED_ERROR] = np.inf
     restarts = query.tables.nearest_postures(query.T[0])[:options.max_restarts]
@@ -59,7 +64,7 @@ def solve_by_method(options: SolverOptions, goal: Goal, query: Query, began: flo
             status = Reason.DEADLINE
             break
         start = np.clip(start, rows.lower, rows.upper)
-        ended = descend(options.method, chain, goal, start, classic)
+        ended = descend(options.method if attempt == 0 else method, chain, goal, start, classic)
         steps += ended.iterations
         q, _ = nearest_inside(chain, ended.q[None], query.seed, query.joints)
         trial = query.check(q[0])

@@ -33,7 +33,8 @@ OPTIONS = {'send_goal': ('--xyz', '--joints', '--joint-path'), 'ik_demo': ('--ur
            'ik_doctor': ('--node', '--json'), 'ik_replay': ('FILE', 'record.folder'),
            'compare_methods': ('--methods', '--no-pictures'),
            'plot_trajectory': ('--points', '--show'), 'ik_workspace': ('--box', '--publish')}
-HEAVY_MODULES = ('numpy', 'numba', 'rclpy', 'yaml', 'matplotlib', 'viser', 'lxml', 'scipy')
+HEAVY_MODULES = ('numpy', 'numba', 'rclpy', 'yaml', 'matplotlib', 'viser', 'lxml', 'scipy',
+                 'sklearn')
 # What was imported, and the processor time that it took, are written last.
 MEASURED = '''
 import atexit, sys, time

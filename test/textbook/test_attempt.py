@@ -25,8 +25,10 @@ INF = np.inf
 ANY_ARM = [method for method, entry in TEXTBOOK_METHODS.items() if not entry.arms]
 NEAR = 0.2  # rad or m, from the seed to a posture that meets the goal
 # Share of the goals that are met from there; measured: docs/explanation/textbook_methods.md.
-SHARES = {'transpose': 0.5, 'extended_square': 0.7, 'extended_pairwise': 0.8, 'ccd': 0.5}
+SHARES = {'transpose': 0.5, 'extended_square': 0.7, 'extended_pairwise': 0.8, 'ccd': 0.5,
+          'adjusted_adjoint': 0.8, 'neural_network': 0.8, 'key_postures': 0.8}
 SLOW = ('transpose', 'ccd')
+TRAINED = ('neural_network',)  # for a second or two for each arm
 TOLERANCES = {
     'pose': ((0.0,) * 6, 'tip'),
     'position': ((0.0, 0.0, 0.0, INF, INF, INF), 'base'),
@@ -69,7 +71,8 @@ def near_pairs(name, count, seed):
 
 @pytest.mark.parametrize('method, name', [
     (method, name) for method in ANY_ARM for name in ('ur5', 'kinova', 'panda')
-    if TEXTBOOK_METHODS[method].most_spare > 0 or name != 'panda'])
+    if (TEXTBOOK_METHODS[method].most_spare > 0 or name != 'panda')
+    and (method not in TRAINED or name == 'ur5')])
 def test_most_goals_are_reached_from_near(method, name):
     """Attempts that report convergence are within tolerance and limits."""
     chain = robots.chain(name)

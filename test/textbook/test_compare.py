@@ -183,6 +183,25 @@ def test_the_command_writes_table_numbers_and_pictures(tmp_path, capsys):
         assert picture.startswith(b'\x89PNG') and 5_000 < len(picture) < 100_000
 
 
+def test_answers_learned_beforehand_stand_beside_their_steps(tmp_path, capsys):
+    """Alone they are one step, whose error the table tells; with more steps goals are met."""
+    numbers = run(tmp_path, '--methods', 'key_postures', 'pseudo_inverse', '--goals', '6',
+                  '--near', 'inf', '--no-pictures')
+    printed = capsys.readouterr().out
+    with_steps, alone, local = numbers['methods']
+    assert [with_steps['method'], alone['method'], local['method']] \
+        == ['key_postures', 'key_postures, alone', 'pseudo_inverse']
+    ends = numbers['runs']['key_postures, alone']
+    assert {each['steps'] for each in ends} == {1} and alone['met'] == 0 < with_steps['met']
+    errors = np.array([(each['position_error_m'], each['orientation_error_rad']) for each in ends])
+    found = alone['median_position_error'], alone['median_orientation_error']
+    assert found == pytest.approx(tuple(np.median(errors, axis=0)))
+    assert 'error left (mm) | (°)' in printed and f'{1e3 * found[0]:.3g}' in printed
+    chain = robots.chain('six_axis_arm')
+    assert all((chain.lower <= each['q']).all() and (each['q'] <= chain.upper).all()
+               for each in ends)
+
+
 def test_nan_is_written_as_null(tmp_path, capsys):
     run(tmp_path, '--methods', 'transpose', '--goals', '2', '--max-iterations', '1',
         '--no-pictures')
