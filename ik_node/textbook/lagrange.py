@@ -14,16 +14,16 @@ from ik_node.textbook.iterations import bounded, MAX_BIAS_STEP, met, shortened
 from ik_node.textbook.options import ClassicOptions
 from ik_node.textbook.problem import Point, Problem
 
-MAX_NEWTON_STEPS = 100      # of one problem
-NEAR_GOAL_M = 0.05          # length of the error
-MAX_CORRECTIONS = 20        # at the end, without the criterion
-MAX_STEPS_IN_VAIN = 10      # without coming nearer to a goal that is far
-MAX_STEPS_NEARBY = 30       # the same, to a goal that is near
-PROGRESS_RATIO = 0.98       # a step comes nearer if the cost falls below this share of its best
-STATIONARY_STEP = 1e-8      # rad or m; a shorter step ends one problem
-LIMIT_SLACK = 1e-9          # rad or m, by which a minimum may be beyond a limit
+MAX_NEWTON_STEPS = 100        # of one problem
+NEAR_GOAL_M = 0.05            # length of the error
+MAX_CORRECTIONS = 20          # at the end, without the criterion
+MAX_STEPS_IN_VAIN = 10        # without coming nearer to a goal that is far
+MAX_STEPS_NEARBY = 30         # the same, to a goal that is near
+COST_PROGRESS_RATIO = 0.98    # a step comes nearer if the cost falls below this share of its best
+STATIONARY_STEP = 1e-8        # rad or m; a shorter step ends one problem
+LIMIT_SLACK = 1e-9            # rad or m, by which a minimum may be beyond a limit
 LEAST_CURVATURE_RATIO = 1e-3  # of the largest curvature of the Lagrangian in the null space
-REVERSAL_RATIO = 0.5        # of its length, by which a step that turns back is too long
+REVERSAL_RATIO = 0.5          # of its length, by which a step that turns back is too long
 
 
 def lagrange(problem: Problem, point: Point, options: ClassicOptions) -> Iterator[Point]:
@@ -80,13 +80,13 @@ def _stationary(problem: Problem, point: Point, held: np.ndarray,
     free, pace, last = ~held, 1.0, np.zeros(int((~held).sum()))
     nearest, since = np.inf, 0
     for step in range(MAX_NEWTON_STEPS + MAX_CORRECTIONS):
-        nearest, since = (point.cost, 0) if point.cost < PROGRESS_RATIO * nearest \
+        nearest, since = (point.cost, 0) if point.cost < COST_PROGRESS_RATIO * nearest \
             else (nearest, since + 1)
         done, near = met(point, options), np.linalg.norm(point.e) <= NEAR_GOAL_M
         patience = MAX_STEPS_NEARBY if near else MAX_STEPS_IN_VAIN
         if since > patience and not done:
             pace = 0.0
-        if pace == 0.0 and (done or since > patience + MAX_CORRECTIONS):
+        if pace == 0.0 and (done or not near or since > patience + MAX_CORRECTIONS):
             return
         to_goal, better = _newton_step(problem, shortened(point, options), free, options)
         if not near:

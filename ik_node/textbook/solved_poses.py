@@ -18,6 +18,8 @@ from ik_node.textbook.ccd import nearest_allowed
 from ik_node.textbook.task import Task
 
 SOLVED_POSE_COUNT = 3000  # of an arm
+MAX_SOLVE_S = 60.0        # for a pose; the load of the machine leaves none out
+MAX_RESTARTS = 20         # for a pose
 KEPT_ARMS = 16            # whose solved poses are kept, and what was learned from them
 
 
@@ -73,7 +75,7 @@ def solved_poses(arm: ArmKey) -> SolvedPoses:
     Poses that are not solved from there are left out.
     """
     chain = arm.chain
-    solver = Solver(chain)
+    solver = Solver(chain, max_restarts=MAX_RESTARTS, deadline=MAX_SOLVE_S)
     solved = [(row, result.q)
               for row in posture_table(chain, SOLVED_POSE_COUNT)[chain.n:].T
               if (result := solver.solve(Goal(kernels.pose_matrix(row)), chain.middle)).success]
