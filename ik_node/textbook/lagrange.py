@@ -17,8 +17,8 @@ from ik_node.textbook.problem import Point, Problem
 MAX_NEWTON_STEPS = 100        # of one problem
 NEAR_GOAL_M = 0.05            # length of the error
 MAX_CORRECTIONS = 20          # at the end, without the criterion
-MAX_STEPS_IN_VAIN = 10        # without coming nearer to a goal that is far
-MAX_STEPS_NEARBY = 30         # the same, to a goal that is near
+MAX_STEPS_IN_VAIN = 10        # far from the goal, without coming nearer
+MAX_STEPS_NEARBY = 30         # without coming nearer; then the criterion is given up
 COST_PROGRESS_RATIO = 0.98    # a step comes nearer if the cost falls below this share of its best
 STATIONARY_STEP = 1e-8        # rad or m; a shorter step ends one problem
 LIMIT_SLACK = 1e-9            # rad or m, by which a minimum may be beyond a limit
@@ -78,15 +78,16 @@ def _stationary(problem: Problem, point: Point, held: np.ndarray,
     without becoming shorter.  At the end, what it has left of the error is removed.
     """
     free, pace, last = ~held, 1.0, np.zeros(int((~held).sum()))
-    nearest, since = np.inf, 0
+    nearest, since, lost = np.inf, 0, 0  # steps without coming nearer, and those of them far off
     for step in range(MAX_NEWTON_STEPS + MAX_CORRECTIONS):
         nearest, since = (point.cost, 0) if point.cost < COST_PROGRESS_RATIO * nearest \
             else (nearest, since + 1)
         done, near = met(point, options), np.linalg.norm(point.e) <= NEAR_GOAL_M
-        patience = MAX_STEPS_NEARBY if near else MAX_STEPS_IN_VAIN
-        if since > patience and not done:
+        lost = 0 if near or since == 0 else lost + 1
+        if since > MAX_STEPS_NEARBY and not done:
             pace = 0.0
-        if pace == 0.0 and (done or not near or since > patience + MAX_CORRECTIONS):
+        if lost > MAX_STEPS_IN_VAIN or pace == 0.0 and (
+                done or since > MAX_STEPS_NEARBY + MAX_CORRECTIONS):
             return
         to_goal, better = _newton_step(problem, shortened(point, options), free, options)
         if not near:
