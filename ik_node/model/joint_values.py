@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from ik_node.errors import ParameterError
@@ -29,7 +27,7 @@ def one_per_joint(chain: Chain, values: tuple[float, ...], what: str) -> np.ndar
     return np.broadcast_to(array, (chain.n,)).copy()
 
 
-def limited_chain(chain: Chain, lower: Sequence[float], upper: Sequence[float]) -> Chain:
+def limited_chain(chain: Chain, lower: tuple[float, ...], upper: tuple[float, ...]) -> Chain:
     """
     Return a chain within the limits of motion.lower_limits and motion.upper_limits; () = unset.
 
