@@ -34,7 +34,8 @@ WAY = {
            'status_messages goal_kinds',
     'node': 'node components node_parts created_entities settings collisions robot active_flag '
             'duplicate_names arm_state frames goal_subscriptions stamp_check work_queue '
-            'goal_queue goal_status goal_conversion goal_kinds preparation motion torques '
+            'goal_queue goal_status goal_conversion goal_kinds preparation goal_plans motion '
+            'trajectory_sender torques '
             'outputs health',
 }
 REST = {

@@ -6,9 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
-from functools import partial
-from time import monotonic, thread_time
+from time import monotonic
 
 import numpy as np
 from rclpy.node import Node
@@ -18,61 +16,36 @@ from ik_node.errors import IkNodeError, PathError, Reason, TrajectoryError
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.motion.active_trajectory import (
     ActiveTrajectory,
-    choose_start,
-    delayed,
-    Measurement,
-    missed_splice,
-    rescheduled,
     REST_SPEED,
     SAME_POSITION,
     SETTLING_TIME_S,
-    SpliceTiming,
 )
-from ik_node.motion.joint_path import JointPathPlan
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.monitor import Monitor, Verdict
 from ik_node.motion.motion_sequence import SequencedMotion, SequenceError, SequencePlan
-from ik_node.motion.path_rate import PathRate
 from ik_node.motion.path_stop import plan_free_stop
-from ik_node.motion.start_state import LEAD_POINT_SPACING_S, StartState
-from ik_node.motion.tool_path.plan import PathPlan
-from ik_node.motion.trajectory import MotionState, Trajectory
-from ik_node.motion.validate import validate
+from ik_node.motion.start_state import StartState
+from ik_node.motion.trajectory import Trajectory
 from ik_node.motion.waypoints import Waypoints
-from ik_node.node.arm_state import ArmState, Instant
+from ik_node.node.arm_state import ArmState
+from ik_node.node.goal_plans import after_blocked, GoalPlans, JOINT_ADVICE, Plan, Way
 from ik_node.node.goal_queue import GoalQueue
-from ik_node.node.goal_status import GoalTask, numbers
+from ik_node.node.goal_status import GoalTask
 from ik_node.node.outputs import Late, Output
 from ik_node.node.preparation import Kernels, Preparation
-from ik_node.node.refused_plan import RefusedPlan
 from ik_node.node.robot import Robot, RobotHolder
-from ik_node.node.torques import within_torques
-from ik_node.replay.calls import (
-    ArcPoses,
-    DetourCall,
-    DirectCall,
-    JointPathCall,
-    PathCall,
-    RateCall,
-    Rounds,
-    SequenceCall,
-)
+from ik_node.node.trajectory_sender import TrajectorySender
 from ik_node.ros.status_messages import GoalState, JOG_KIND, STREAM_KIND
 from ik_node.solver.goal import Goal
-from ik_node.solver.remedy import with_best
 
 MAX_ATTEMPTS = 2  # trajectories sent for one goal if the arm does not begin to move
 MAX_PLANS = 5  # trajectories sent for one goal if they arrive too late to be joined
-MIN_LEAD_CYCLES = 3.0  # controller cycles: to plan, to send, and until it starts
 SEND_SHARE = 0.5  # of motion.handover_time, within which a motion must be sent
 MAX_RAMPS = 3  # ramps planned, each further ahead, if they are not ready in time
 MAX_LATE_PLANS = 2  # after which the arm is brought to rest first
-JOINT_ADVICE = '; go there in several goals, set motion.detour_time, or lower collision.margin'
 LONG_PATH_POSES = 100  # from which on a path is planned beside the other callbacks, from rest
 
-Plan = Callable[[StartState], Trajectory]
 Ramp = Callable[[StartState, MotionLimits], Trajectory]
-Way = Sequence[np.ndarray] | Callable[[MotionState], ArcPoses]
 
 
 class Motion:
@@ -83,6 +56,8 @@ class Motion:
     ----------
     preparation : Preparation
         Of what goals to poses do not need.
+    plans : GoalPlans
+    sender : TrajectorySender
 
     """
 
@@ -94,9 +69,9 @@ class Motion:
         self._output = output
         self._goals = goals
         self.preparation = preparation
+        self.plans = GoalPlans(holder, preparation)
+        self.sender = TrajectorySender(node, holder, arm, output)
         self._sent_for: GoalTask | None = None
-        # the motion before, and the present
-        self._joined: tuple[ActiveTrajectory, ActiveTrajectory] | None = None
         output.on_end = self._on_end
 
     # ---- to a goal ----------------------------------------------------------
@@ -119,49 +94,10 @@ class Motion:
             self._goals.end(task, GoalState.REACHED, Reason.ALREADY_THERE,
                             'the arm is there already')
             return
-        detour = self._detour_plan(task)
-        task.replan = self.joint_plan(task)
-        self.begin(task, self.joint_plan(task, JOINT_ADVICE if detour is None else ''), detour)
-
-    def joint_plan(self, task: GoalTask, advice: str = JOINT_ADVICE) -> Plan:
-        """Return the planner of the fastest motion to ``task.q_goal``; advice if it collides."""
-        robot = self._holder.require()
-
-        def plan(start_state: StartState) -> Trajectory:
-            settings, start = robot.settings, start_state.splice
-            q_goal = robot.chain.nearest_turns(task.q_goal, start.q)
-            task.values |= {'q_start': partial(numbers, start.q),
-                            'qd_start': partial(numbers, start.qd),
-                            'q': partial(numbers, q_goal)}
-            limits = task.limits or settings.planning
-            return within_torques(robot, task, lambda share: settings.made(DirectCall(
-                start_state, q_goal, limits.slowed(share), settings.sample_period, advice),
-                task.calls))
-
-        return plan
-
-    def _detour_plan(self, task: GoalTask) -> Plan | None:
-        """
-        Return the planner of a motion around obstacles, to any posture that serves the goal.
-
-        None if the settings want none.
-        """
-        robot = self._holder.require()
-        longest = robot.settings.detour_time if task.detour_time is None else task.detour_time
-        if longest == 0.0 or robot.settings.solver.collisions is None:
-            return None
-
-        def plan(start_state: StartState) -> Trajectory:
-            settings, end = robot.settings, thread_time() + longest
-            limits = task.limits or settings.planning
-            trajectory = within_torques(robot, task, lambda share: settings.made(DetourCall(
-                start_state, task.q_goal, None if task.nearest else task.goal,
-                limits.slowed(share), settings.sample_period,
-                Rounds(lambda: not task.final and thread_time() < end)), task.calls))
-            task.values |= {'q': numbers(trajectory.end), 'detour': 'true'}
-            return trajectory
-
-        return plan
+        detour = self.plans.around_obstacles(task)
+        task.replan = self.plans.to_joints(task)
+        advice = JOINT_ADVICE if detour is None else ''
+        self.begin(task, self.plans.to_joints(task, advice), detour)
 
     def along(self, task: GoalTask, way: Way) -> None:
         """
@@ -182,36 +118,9 @@ class Motion:
         if self.preparation.defer(task, Kernels.PATHS, lambda: self.along(task, way)):
             return
         if callable(way) or len(way) < LONG_PATH_POSES:
-            self.begin(task, self.path_plan(task, way))
+            self.begin(task, self.plans.along(task, way))
         else:
-            self._plan_beside(task, self.path_plan(task, way))
-
-    def path_plan(self, task: GoalTask, way: Way, remedied: bool = False) -> Plan:
-        """
-        Return the planner of the motion :meth:`along` a path.
-
-        If `remedied`, for another thread, its error says what would make the path possible.
-        """
-        self.preparation.require(Kernels.PATHS)
-        robot = self._holder.require()
-
-        def plan(start_state: StartState) -> Trajectory:
-            settings = robot.settings
-            path = way(start_state.splice) if callable(way) else tuple(way)
-            call = PathCall(start_state, path, task.limits or settings.planning, settings.paths)
-            try:
-                return _noted(task, within_torques(robot, task, lambda share: settings.made(
-                    replace(call, limits=call.limits.slowed(share)), task.calls),
-                    _trajectory_of))
-            except PathError as error:
-                task.refused = RefusedPlan(settings, start_state, call, error)
-                if not remedied or not task.refused.may_have_remedies:
-                    raise
-                remedies = task.refused.remedies(task.calls, lambda: task.final)
-                raise PathError(with_best(str(error), remedies), error.reason,
-                                error.fraction) from None
-
-        return plan
+            self._plan_beside(task, self.plans.along(task, way))
 
     def in_sequence(self, task: GoalTask, motions: Sequence[SequencedMotion],
                     on_planned: Callable[[SequencePlan], None]) -> None:
@@ -232,26 +141,7 @@ class Motion:
         if self.preparation.defer(task, Kernels.PATHS,
                                   lambda: self.in_sequence(task, motions, on_planned)):
             return
-        robot = self._holder.require()
-
-        def plan(start_state: StartState) -> Trajectory:
-            settings = robot.settings
-            call = SequenceCall(start_state, tuple(motions), settings.sample_period,
-                                settings.paths)
-            try:
-                planned = within_torques(robot, task, lambda share: settings.made(replace(
-                    call, motions=tuple(replace(each, limits=each.limits.slowed(share))
-                                        for each in motions)), task.calls), _trajectory_of)
-            except SequenceError as error:
-                task.refused = RefusedPlan(settings, start_state, replace(
-                    call, motions=error.motions, start=StartState.from_state(
-                        MotionState.at_rest(error.q))), error, error.first)
-                raise
-            on_planned(planned)
-            task.q_goal = planned.trajectory.end
-            return planned.trajectory
-
-        self._plan_beside(task, plan)
+        self._plan_beside(task, self.plans.in_sequence(task, motions, on_planned))
 
     def through_joints(self, task: GoalTask, way: Waypoints) -> None:
         """
@@ -265,20 +155,7 @@ class Motion:
         """
         if self.preparation.defer(task, Kernels.PATHS, lambda: self.through_joints(task, way)):
             return
-        robot = self._holder.require()
-
-        def plan(start_state: StartState) -> Trajectory:
-            settings = robot.settings
-            limits = task.limits or settings.planning
-            planned: JointPathPlan = within_torques(robot, task, lambda share: settings.made(
-                JointPathCall(start_state, way.q, None if way.times is None else way.times / share,
-                              limits.slowed(share), settings.sample_period,
-                              settings.start_tolerance), task.calls), _trajectory_of)
-            task.q_goal = planned.trajectory.end
-            task.values['path_fraction'] = '1.0000'
-            return planned.trajectory
-
-        self._plan_beside(task, plan)
+        self._plan_beside(task, self.plans.through_joints(task, way))
 
     def planned(self, plan: Plan) -> Trajectory:
         """
@@ -290,7 +167,7 @@ class Motion:
             If there is none.
 
         """
-        return plan(self.start_state_now())
+        return plan(self.sender.start_state_now())
 
     def planned_to_joints(self, task: GoalTask, start: StartState | None = None) -> Future:
         """
@@ -309,30 +186,17 @@ class Motion:
             If there is none.
 
         """
-        start = start or self.start_state_now()
-        detour, planned = self._detour_plan(task), Future()
+        start = start or self.sender.start_state_now()
+        detour, planned = self.plans.around_obstacles(task), Future()
         try:
             planned.set_result(
-                self.joint_plan(task, JOINT_ADVICE if detour is None else '')(start))
+                self.plans.to_joints(task, JOINT_ADVICE if detour is None else '')(start))
         except TrajectoryError as error:
             if detour is None or error.reason is not Reason.COLLISION:
                 raise
             self.preparation.require(Kernels.DETOURS)
-            planned = done_beside(_after(error, detour), start)
+            planned = done_beside(after_blocked(error, detour), start)
         return planned
-
-    def start_state_now(self) -> StartState:
-        """
-        Return the start state of a motion that would start now.
-
-        Raises
-        ------
-        StateError
-            If the state of the arm is not known.
-
-        """
-        robot = self._holder.require()
-        return self.start_state(robot, *self._arm.measured(robot), self._arm.instant())
 
     def begin(self, task: GoalTask, plan: Plan, detour: Plan | None = None,
               late: int = 0) -> None:
@@ -357,16 +221,16 @@ class Motion:
         if self.waits_for_rest(task, robot, qd):
             self._goals.wait(task, lambda: self.begin(task, plan, detour, late), np.inf)
             return
-        self.look_whether_late(robot, q)
+        self.sender.look_whether_late(robot, q)
         settings = robot.settings
         at = self._arm.instant()
-        start_state = self.start_state(robot, q, qd, at)
+        start_state = self.sender.start_state(robot, q, qd, at)
         # An arm that did not follow may still start to move.
         stands = start_state.initial.rests and not (start_state.states or robot.diverged)
+        in_time = np.inf if stands else at.now + SEND_SHARE * self.sender.handover_time(robot)
         try:
-            planned = plan(start_state)
-            trajectory = self._send(planned, robot, start_state, at, settings.limits, np.inf
-                                    if stands else at.now + SEND_SHARE * self._handover(robot))
+            trajectory = self.sender.send(plan(start_state), robot, start_state, at,
+                                          settings.limits, in_time)
         except Late:
             def again() -> None:
                 self.begin(task, plan, detour, late + 1)
@@ -393,7 +257,7 @@ class Motion:
                 raise
             if not self.preparation.defer(task, Kernels.DETOURS,
                                           lambda: self.begin(task, plan, detour)):
-                self._plan_beside(task, _after(error, detour))
+                self._plan_beside(task, after_blocked(error, detour))
             return
         self._sent_for, task.sent, task.speed = task, trajectory, settings.speed
         task.attempts += 1
@@ -424,7 +288,7 @@ class Motion:
         robot, task.replan = self._holder.require(), None
         q, qd = self._arm.measured(robot)
         occupied = self._occupied(robot, q)
-        start_state = self.start_state(robot, q, qd, self._arm.instant())
+        start_state = self.sender.start_state(robot, q, qd, self._arm.instant())
         settings, planning = robot.settings, done_beside(plan, start_state)
 
         def planned(now: StartState) -> Trajectory:
@@ -462,20 +326,11 @@ class Motion:
         if current is not None and (current.ends_alone or current.halt is not None):
             self._goals.supersede(task)
         if 'began_at_rest_because' not in task.values:
-            why = self._why_not_joined(at)
+            why = self.sender.why_not_joined(at)
             task.values['began_at_rest_because'] = why
             self._node.get_logger().warning(
                 f'goal {task.number} waits until the arm rests, because {why}')
         return True
-
-    def _why_not_joined(self, at: Instant) -> str:
-        if at.stamp is None:
-            return 'the stamps of the joint states do not show that the controller has our clock'
-        if self._holder.require().active.stamp is None:
-            return 'the present motion was sent without a stamp'
-        jump = self._arm.jumped_since(self._holder.require().active.began)
-        return f'simulated time jumped forward by {jump:.1f} s' if jump \
-            else 'the clock was set in motion'
 
     def _from_rest(self, task: GoalTask, begin: Callable[[], None]) -> None:
         """Bring the arm to rest before a motion that takes too long to plan while it moves."""
@@ -491,63 +346,6 @@ class Motion:
                 begin()
 
         self._goals.wait(task, when_it_rests, np.inf)
-
-    def start_state(self, robot: Robot, q: np.ndarray, qd: np.ndarray, at: Instant,
-                    more: float = 0.0) -> StartState:
-        """
-        Return the start state of a new motion; q and qd (n,) are measured.
-
-        A moving arm keeps its motion for the handover time, the delivery and `more` (s).
-        """
-        age = self._arm.measured_ago(robot)
-        active, lead = robot.active, self._handover(robot) + more
-        tolerance = robot.settings.monitor.joint_tolerance
-        elapsed = None if active is None else self._arm.elapsed(active, at)
-        timing = SpliceTiming(lead, self._arm.cycle) if elapsed is None else SpliceTiming(
-            lead + self._arm.delivery(), self._arm.cycle, elapsed, round(self._arm.past, 9))
-        return choose_start(robot.chain, active, Measurement(q, qd, age), at.now, timing,
-                            tolerance)
-
-    def _handover(self, robot: Robot) -> float:
-        """Return how long (s) a moving arm keeps its motion, without the delivery time."""
-        return max(robot.settings.handover_time, MIN_LEAD_CYCLES * self._arm.cycle)
-
-    def _send(self, trajectory: Trajectory, robot: Robot, start_state: StartState, at: Instant,
-              limits: MotionLimits, before: float = np.inf) -> Trajectory:
-        """Send a trajectory planned `at` an instant; return it as it was sent."""
-        if start_state.backdating:
-            begin = at.now - start_state.backdating
-            stamp = at.stamp - round(1e9 * start_state.backdating)
-            before -= self._arm.delivery(len(trajectory.times)) - self._arm.delivery()
-            self._output.send(trajectory, stamp, before)
-        elif start_state.initial.rests and not start_state.states and self._arm.clocks_agree():
-            lead = self._arm.delivery(len(trajectory.times))
-            # At its last command the controller continues from there.
-            stays = robot.active is not None \
-                and np.array_equal(start_state.initial.q, robot.active.trajectory.end)
-            past = self._arm.past if stays else 0.0
-            trajectory = delayed(trajectory, [LEAD_POINT_SPACING_S, past + lead] if past
-                                 else [lead])
-            at = self._arm.instant()
-            begin, stamp = at.now - past, at.stamp - round(1e9 * past)
-            self._output.send(trajectory, stamp, before)
-        else:
-            begin, stamp = self._arm.next_update(len(trajectory.times)), None
-            if robot.active is not None:
-                later = rescheduled(trajectory, robot.active, at.now, begin)
-                try:
-                    validate(later, limits)
-                    trajectory = later
-                except TrajectoryError:
-                    pass  # accept a deviation of a few milliseconds from the motion before
-            self._output.send(trajectory, before=before)
-            # If sending took longer than expected, the motion starts later.
-            begin = max(begin, self._arm.next_update())
-        before, robot.active = robot.active, ActiveTrajectory(trajectory, begin, limits, stamp)
-        robot.diverged = False
-        joins = start_state.backdating and start_state.states
-        self._joined = (before, robot.active) if joins else None
-        return trajectory
 
     def _occupied(self, robot: Robot, q: np.ndarray) -> bool:
         """Return whether the controller may still have a motion for the arm, measured at `q`."""
@@ -584,7 +382,7 @@ class Motion:
                 or robot.active.trajectory is not task.sent:  # a ramp, or an earlier goal's
             return
         ratio = robot.settings.speed / task.speed
-        planners = [self._rate_plan(task, robot, ratio)]
+        planners = [self.plans.at_another_speed(task, robot, ratio)]
         if task.replan is not None and task.limits is None:  # else at the speed of its request
             planners.insert(0 if ratio > 1.0 else 1, task.replan)
         why: list[str] = []
@@ -600,31 +398,6 @@ class Motion:
         self._node.get_logger().warning(
             f'goal {task.number}: the motion under way keeps its speed, because {why[-1]}')
 
-    def _rate_plan(self, task: GoalTask, robot: Robot, ratio: float) -> Plan:
-        """Return the planner of the rest of the present motion at another speed."""
-        active, settings = robot.active, robot.settings
-        highest = ratio
-        # While it slows down the arm is still faster than that.
-        limits = replace(settings.planning, velocity=settings.limits.velocity)
-
-        def plan(start_state: StartState) -> Trajectory:
-            if robot.active is not active:  # asked for again, because it was not joined
-                raise TrajectoryError('the motion whose speed was changed is not known any more')
-
-            def at(share: float) -> PathRate:
-                nonlocal highest
-                changed = settings.made(RateCall(start_state, active.trajectory, share * highest,
-                                                 limits, settings.sample_period), task.calls)
-                if share == 1.0:
-                    highest = changed.ratio  # which may be less than was wanted
-                return changed
-
-            changed = within_torques(robot, task, at, _trajectory_of)
-            task.speed *= changed.ratio
-            return changed.trajectory
-
-        return plan
-
     def _splice(self, task: GoalTask, robot: Robot, plan: Plan) -> None:
         """
         Send another motion to the active goal, which the controller joins to the present one.
@@ -638,13 +411,14 @@ class Motion:
         for attempt in range(MAX_RAMPS):
             at, speed = self._arm.instant(), task.speed
             q, qd = self._arm.fresh(robot)
-            start_state = self.start_state(robot, q, qd, at, attempt * self._handover(robot))
+            start_state = self.sender.start_state(
+                robot, q, qd, at, attempt * self.sender.handover_time(robot))
             if start_state.elapsed is None or not start_state.states:
-                raise TrajectoryError(f'it cannot be joined: {self._why_not_joined(at)}')
-            in_time = at.now + (SEND_SHARE + attempt) * self._handover(robot)
+                raise TrajectoryError(f'it cannot be joined: {self.sender.why_not_joined(at)}')
+            in_time = at.now + (SEND_SHARE + attempt) * self.sender.handover_time(robot)
             try:
-                trajectory = self._send(plan(start_state), robot, start_state, at,
-                                        robot.settings.limits, in_time)
+                trajectory = self.sender.send(plan(start_state), robot, start_state, at,
+                                              robot.settings.limits, in_time)
                 break
             except (Late, IkNodeError) as error:
                 task.speed = speed
@@ -664,7 +438,7 @@ class Motion:
         q, age = self._arm.last(robot)
         if q is None or self._arm.own_delay(robot):
             return  # joint states are still to be taken
-        if task.attempts < MAX_PLANS and (late := self.look_whether_late(robot, q)):
+        if task.attempts < MAX_PLANS and (late := self.sender.look_whether_late(robot, q)):
             # The late trajectory would cause a step; a new one replaces it.
             task.values['late_s'] = f'{late:.3f}'
             self._goals.attempt(task, lambda: self.begin(task, plan, detour))
@@ -715,29 +489,6 @@ class Motion:
         return verdict if not jump else Verdict(
             Reason.TIME_JUMPED, f'simulated time jumped forward by {jump:.1f} s during the '
             'motion, so the controller was elsewhere on it than planned')
-
-    def look_whether_late(self, robot: Robot, q: np.ndarray) -> float:
-        """
-        Detect a controller that has not received a trajectory it should have joined.
-
-        The arm, last measured at `q` (n,), is then still on the previous motion, which becomes
-        the present one again.  Returns how late (s) the trajectory is; 0 if it is not.
-        """
-        before, active = self._joined or (None, None)
-        if active is not robot.active or active is None \
-                or self._arm.jumped_since(active.began):
-            return 0.0
-        time = monotonic() - self._arm.measured_ago(robot)
-        if not missed_splice(robot.chain, before, active, q, time):
-            return 0.0
-        splice = active.began + float(active.trajectory.times[active.trajectory.lead_points - 1])
-        late = time - splice
-        self._arm.was_late(late)
-        robot.active, self._joined = before, None
-        self._node.get_logger().warning(
-            f'{late:.3f} s after the arm should have left its motion before, it is still on it; '
-            'the controller gets its trajectories late. A new motion begins later for a minute')
-        return late
 
     def _on_end(self, verdict: Verdict) -> None:
         """Handle the result that the controller itself reports, if it does."""
@@ -863,20 +614,20 @@ class Motion:
         for attempt in range(MAX_RAMPS):
             at = self._arm.instant()
             q, qd = self._arm.fresh(robot)
-            self.look_whether_late(robot, q)
-            start_state = self.start_state(robot, q, qd, at,
-                                           attempt * self._handover(robot))
+            self.sender.look_whether_late(robot, q)
+            start_state = self.sender.start_state(
+                robot, q, qd, at, attempt * self.sender.handover_time(robot))
             ramp = planned(start_state, limits)
-            in_time = at.now + (SEND_SHARE + attempt) * self._handover(robot)
+            in_time = at.now + (SEND_SHARE + attempt) * self.sender.handover_time(robot)
             try:
-                ramp = self._send(ramp, robot, start_state, at, limits,
-                                  in_time if attempt + 1 < MAX_RAMPS else np.inf)
+                ramp = self.sender.send(ramp, robot, start_state, at, limits,
+                                        in_time if attempt + 1 < MAX_RAMPS else np.inf)
                 break
             except Late:
                 pass
         self._sent_for = None
         joined = '' if robot.active.stamp is not None or not start_state.states else \
-            f'; it may begin with a step, because {self._why_not_joined(at)}'
+            f'; it may begin with a step, because {self.sender.why_not_joined(at)}'
         return f'at rest in {ramp.duration:.2f} s{joined}'
 
 
@@ -888,30 +639,7 @@ def done_beside(call: Callable[..., object], *arguments: object) -> Future:
     return result
 
 
-def _trajectory_of(planned: PathPlan | JointPathPlan | SequencePlan | PathRate) -> Trajectory:
-    return planned.trajectory
 
-
-def _after(blocked: TrajectoryError, detour: Plan) -> Plan:
-    """Return a planner whose error says why the direct motion is none, too."""
-    def plan(start_state: StartState) -> Trajectory:
-        try:
-            return detour(start_state)
-        except TrajectoryError as error:
-            raise TrajectoryError(f'{blocked}, and {error}', error.reason) from None
-
-    return plan
-
-
-def _noted(task: GoalTask, planned: PathPlan) -> Trajectory:
-    """Note in a task what was planned for it."""
-    task.goal = Goal(planned.path.poses([planned.path.length * planned.fraction])[0])
-    task.interruption = planned.interruption
-    task.values |= {'path_m': f'{planned.path.length:.4f}',
-                    'path_fraction': f'{planned.fraction:.4f}',
-                    'path_deviation_m': f'{planned.deviation[0]:.2e}',
-                    'path_deviation_rad': f'{planned.deviation[1]:.2e}'}
-    return planned.trajectory
 
 
 def _same_rest(one: StartState, other: StartState) -> bool:

@@ -136,7 +136,7 @@ class MoveItMotion:
         """Return the future motion to a goal; the error of a single one says what would help."""
         task, single = self._task(wanted, 0), len(wanted.goals) == 1
         if wanted.follows_path(goal):
-            return done_beside(self._motion.path_plan(
+            return done_beside(self._motion.plans.along(
                 task, self._way(wanted, goal), remedied=single), start)
         if isinstance(goal, Goal):
             if not goal.is_exact:
@@ -155,7 +155,7 @@ class MoveItMotion:
         """Return the start state of a motion from `q_start` (n,), at rest, or from where it is."""
         here = self._requests.joint_vector(robot, self._requests.measured(robot))
         if np.abs(robot.chain.difference(here, q_start)).max() <= robot.settings.start_tolerance:
-            return self._motion.start_state_now()
+            return self._motion.sender.start_state_now()
         lower, upper = robot.chain.lower, robot.chain.upper
         if (np.maximum(lower - q_start, q_start - upper) > robot.settings.start_tolerance).any():
             raise RequestError('START_STATE_INVALID',

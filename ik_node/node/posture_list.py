@@ -71,7 +71,7 @@ class PostureList:
         """Find the postures, and return how many there are; a newer list ends an older one."""
         asked, robot = self._preview.asked(), self._holder.require()
         self._motion.preparation.require(Kernels.POSTURES)
-        start = self._motion.start_state_now()
+        start = self._motion.sender.start_state_now()
         result = self._targets.solve(asked.goal, robot)
         postures = postures_of(robot.settings.solver, asked.goal, result.seed)
         if not postures:

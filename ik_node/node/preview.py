@@ -183,7 +183,7 @@ class Preview:
             raise GoalError('the arm is there already', Reason.ALREADY_THERE)
         if kind == 'pose' and robot.settings.straight:
             return self._show_plan(task, self._motion.planned(
-                self._motion.path_plan(task, [goal.T_base_tip])), robot)
+                self._motion.plans.along(task, [goal.T_base_tip])), robot)
         result = task.result = self._targets.solve(goal, robot)
         if not result.success:
             raise GoalError(self._targets.refusal(result, robot)[0], result.status)

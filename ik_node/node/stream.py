@@ -322,8 +322,8 @@ class Stream:
     def _session_from(self, task: GoalTask, robot: Robot, q: np.ndarray, qd: np.ndarray,
                       now: float) -> Session:
         """Return a session that leaves the present motion, or starts at the measured state."""
-        self._motion.look_whether_late(robot, q)
-        start_state = self._motion.start_state(robot, q, qd, self._arm.instant())
+        self._motion.sender.look_whether_late(robot, q)
+        start_state = self._motion.sender.start_state(robot, q, qd, self._arm.instant())
         lead = self._lead(robot)
         if not len(start_state.times):
             # The controller may hold the arm slightly off; the look-ahead covers that.

@@ -1,0 +1,145 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Trajectories sent so that the controller joins them to the present motion."""
+
+from __future__ import annotations
+
+from time import monotonic
+
+import numpy as np
+from rclpy.node import Node
+
+from ik_node.errors import TrajectoryError
+from ik_node.motion.active_trajectory import (
+    ActiveTrajectory,
+    choose_start,
+    delayed,
+    Measurement,
+    missed_splice,
+    rescheduled,
+    SpliceTiming,
+)
+from ik_node.motion.limits import MotionLimits
+from ik_node.motion.start_state import LEAD_POINT_SPACING_S, StartState
+from ik_node.motion.trajectory import Trajectory
+from ik_node.motion.validate import validate
+from ik_node.node.arm_state import ArmState, Instant
+from ik_node.node.outputs import Output
+from ik_node.node.robot import Robot, RobotHolder
+
+MIN_LEAD_CYCLES = 3.0  # controller cycles: to plan, to send, and until it starts
+
+
+class TrajectorySender:
+    """Finds the start state of the next motion, sends it, and sees whether it was joined."""
+
+    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, output: Output) -> None:
+        self._node = node
+        self._holder = holder
+        self._arm = arm
+        self._output = output
+        # the motion before, and the present
+        self._joined: tuple[ActiveTrajectory, ActiveTrajectory] | None = None
+
+    def start_state_now(self) -> StartState:
+        """
+        Return the start state of a motion that would start now.
+
+        Raises
+        ------
+        StateError
+            If the state of the arm is not known.
+
+        """
+        robot = self._holder.require()
+        return self.start_state(robot, *self._arm.measured(robot), self._arm.instant())
+
+    def start_state(self, robot: Robot, q: np.ndarray, qd: np.ndarray, at: Instant,
+                    more: float = 0.0) -> StartState:
+        """
+        Return the start state of a new motion; q and qd (n,) are measured.
+
+        A moving arm keeps its motion for the handover time, the delivery and `more` (s).
+        """
+        age = self._arm.measured_ago(robot)
+        active, lead = robot.active, self.handover_time(robot) + more
+        tolerance = robot.settings.monitor.joint_tolerance
+        elapsed = None if active is None else self._arm.elapsed(active, at)
+        timing = SpliceTiming(lead, self._arm.cycle) if elapsed is None else SpliceTiming(
+            lead + self._arm.delivery(), self._arm.cycle, elapsed, round(self._arm.past, 9))
+        return choose_start(robot.chain, active, Measurement(q, qd, age), at.now, timing,
+                            tolerance)
+
+    def handover_time(self, robot: Robot) -> float:
+        """Return how long (s) a moving arm keeps its motion, without the delivery time."""
+        return max(robot.settings.handover_time, MIN_LEAD_CYCLES * self._arm.cycle)
+
+    def send(self, trajectory: Trajectory, robot: Robot, start_state: StartState, at: Instant,
+              limits: MotionLimits, before: float = np.inf) -> Trajectory:
+        """Send a trajectory planned `at` an instant; return it as it was sent."""
+        if start_state.backdating:
+            begin = at.now - start_state.backdating
+            stamp = at.stamp - round(1e9 * start_state.backdating)
+            before -= self._arm.delivery(len(trajectory.times)) - self._arm.delivery()
+            self._output.send(trajectory, stamp, before)
+        elif start_state.initial.rests and not start_state.states and self._arm.clocks_agree():
+            lead = self._arm.delivery(len(trajectory.times))
+            # At its last command the controller continues from there.
+            stays = robot.active is not None \
+                and np.array_equal(start_state.initial.q, robot.active.trajectory.end)
+            past = self._arm.past if stays else 0.0
+            trajectory = delayed(trajectory, [LEAD_POINT_SPACING_S, past + lead] if past
+                                 else [lead])
+            at = self._arm.instant()
+            begin, stamp = at.now - past, at.stamp - round(1e9 * past)
+            self._output.send(trajectory, stamp, before)
+        else:
+            begin, stamp = self._arm.next_update(len(trajectory.times)), None
+            if robot.active is not None:
+                later = rescheduled(trajectory, robot.active, at.now, begin)
+                try:
+                    validate(later, limits)
+                    trajectory = later
+                except TrajectoryError:
+                    pass  # accept a deviation of a few milliseconds from the motion before
+            self._output.send(trajectory, before=before)
+            # If sending took longer than expected, the motion starts later.
+            begin = max(begin, self._arm.next_update())
+        before, robot.active = robot.active, ActiveTrajectory(trajectory, begin, limits, stamp)
+        robot.diverged = False
+        joins = start_state.backdating and start_state.states
+        self._joined = (before, robot.active) if joins else None
+        return trajectory
+
+    def why_not_joined(self, at: Instant) -> str:
+        """Return why a new motion cannot be joined to the present one."""
+        if at.stamp is None:
+            return 'the stamps of the joint states do not show that the controller has our clock'
+        if self._holder.require().active.stamp is None:
+            return 'the present motion was sent without a stamp'
+        jump = self._arm.jumped_since(self._holder.require().active.began)
+        return f'simulated time jumped forward by {jump:.1f} s' if jump \
+            else 'the clock was set in motion'
+
+    def look_whether_late(self, robot: Robot, q: np.ndarray) -> float:
+        """
+        Detect a controller that has not received a trajectory it should have joined.
+
+        The arm, last measured at `q` (n,), is then still on the previous motion, which becomes
+        the present one again.  Returns how late (s) the trajectory is; 0 if it is not.
+        """
+        before, active = self._joined or (None, None)
+        if active is not robot.active or active is None \
+                or self._arm.jumped_since(active.began):
+            return 0.0
+        time = monotonic() - self._arm.measured_ago(robot)
+        if not missed_splice(robot.chain, before, active, q, time):
+            return 0.0
+        splice = active.began + float(active.trajectory.times[active.trajectory.lead_points - 1])
+        late = time - splice
+        self._arm.was_late(late)
+        robot.active, self._joined = before, None
+        self._node.get_logger().warning(
+            f'{late:.3f} s after the arm should have left its motion before, it is still on it; '
+            'the controller gets its trajectories late. A new motion begins later for a minute')
+        return late
