@@ -18,6 +18,7 @@ import numpy as np
 
 from ik_node.errors import ChainError, ParameterError
 from ik_node.model.arm_search import find_arm, listed, MULTI_DOF_TYPES
+from ik_node.model.joint_space import JointSpace
 from ik_node.model.urdf import Joint, JointType, leader_of, Tree
 from ik_node.se3 import rotation_about, rotation_to_axis
 from ik_node.text import quote, shown
@@ -30,7 +31,7 @@ ROTATION_RESIDUAL = 1e-6  # of R R^T - I, for a pose from outside
 
 
 @dataclass(frozen=True, eq=False)
-class Chain:
+class Chain(JointSpace):
     """
     A serial chain with n independent joints and m >= n moving joints on its path.
 
@@ -78,22 +79,10 @@ class Chain:
     factors: np.ndarray
     T_link_tool: np.ndarray
 
-    def __setstate__(self, state: dict[str, object]) -> None:
-        """Restore a pickled chain and make its arrays read-only again."""
-        for value in state.values():
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
-        self.__dict__.update(state)
-
     def __repr__(self) -> str:
         """Return base, tip and number of joints in one line."""
         return (f'{type(self).__name__}({quote(self.base_link)} -> {self.tip_text}, '
                 f'{self.n} joint{"s" * (self.n != 1)})')
-
-    @property
-    def n(self) -> int:
-        """Return the number of independent joints."""
-        return len(self.joint_names)
 
     @property
     def tip_text(self) -> str:
@@ -117,64 +106,6 @@ class Chain:
         fixed_tip = np.array([[1.0, 0.0, 0.0, 0.0]])
         return aligned(np.hstack([self._offsets_to_tip, np.vstack([
             np.hstack([self.joints, self.factors]), fixed_tip])]))
-
-    @property
-    def middle(self) -> np.ndarray:
-        """Return the middle of each joint's range, 0 for continuous joints, (n,)."""
-        finite = np.isfinite(self.lower) & np.isfinite(self.upper)
-        return np.where(finite, 0.5 * (np.where(finite, self.lower, 0.0)
-                                       + np.where(finite, self.upper, 0.0)), 0.0)
-
-    def difference(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Return ``a - b`` (n,); for continuous joints the shortest angular difference."""
-        d = a - b
-        return d if not self._turning.any() else np.where(
-            self._turning, np.remainder(d + np.pi, 2.0 * np.pi) - np.pi, d)
-
-    def nearest_turns(self, q: np.ndarray, reference: np.ndarray) -> np.ndarray:
-        """Return `q` (n,) with continuous joints moved by full turns to near `reference`."""
-        if not self._turning.any():
-            return np.array(q)
-        turns = np.round((reference - q) / (2.0 * np.pi))
-        return np.where(self._turning, q + 2.0 * np.pi * turns, q)
-
-    @cached_property
-    def _turning(self) -> np.ndarray:
-        return self.continuous & self.revolute
-
-    def with_limits(self, lower: np.ndarray | None = None,
-                    upper: np.ndarray | None = None) -> Chain:
-        """
-        Return this chain with narrower position limits.
-
-        Parameters
-        ----------
-        lower, upper : (n,) arrays, optional
-            Rad or m.  Where they are wider than the chain's own limits, these remain.  A
-            continuous joint becomes a limited one.
-
-        Raises
-        ------
-        ParameterError
-            If a joint is left without a range, or is limited at one end only.
-
-        """
-        if lower is None and upper is None:
-            return self
-        lower = self.lower if lower is None else np.maximum(self.lower, lower)
-        upper = self.upper if upper is None else np.minimum(self.upper, upper)
-        for name, low, high in zip(self.joint_names, lower, upper):
-            if not low <= high:  # or not a number
-                raise ParameterError(f'the position limits leave joint {quote(name)} no range: '
-                                     f'[{low:g}, {high:g}]')
-            if np.isinf(low) != np.isinf(high):
-                raise ParameterError(f'joint {quote(name)} turns without end, and is limited to '
-                                     f'[{low:g}, {high:g}]; give a limit for both ends')
-        limits = {'lower': lower, 'upper': upper,
-                  'continuous': np.isinf(lower) & np.isinf(upper)}
-        for array in limits.values():
-            array.setflags(write=False)
-        return replace(self, **limits)
 
     def with_tool(self, T_link_tool: np.ndarray) -> Chain:
         """
@@ -347,7 +278,7 @@ def _tabulate(tree: Tree, base_link: str, tip_link: str, path: list[Joint]) -> C
             leaders.append(leader)
             bounds[leader.name] = leader.lower, leader.upper, leader.velocity
         if leader is not joint:
-            bounds[leader.name] = _follow(bounds[leader.name], joint, factor, offset)
+            bounds[leader.name] = follow_limits(bounds[leader.name], joint, factor, offset)
         A = np.eye(4)
         A[:3, :3] = rotation_to_axis(joint.axis)
         T = T @ A
@@ -377,9 +308,9 @@ def _tabulate(tree: Tree, base_link: str, tip_link: str, path: list[Joint]) -> C
     return chain
 
 
-def _follow(bounds: tuple[float, float, float], joint: Joint, factor: float,
-            offset: float) -> tuple[float, float, float]:
-    """Cut the leader's limits so that the mimic joint keeps its own."""
+def follow_limits(bounds: tuple[float, float, float], joint: Joint, factor: float,
+                  offset: float) -> tuple[float, float, float]:
+    """Return (lower, upper, velocity) of a leader, so that the mimic joint keeps its own."""
     lower, upper, velocity = bounds
     if factor == 0.0:
         return bounds

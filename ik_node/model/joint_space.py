@@ -1,0 +1,114 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The coordinates of an arm or of a kinematic tree: their limits and their turns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+
+from ik_node.errors import ParameterError
+from ik_node.text import quote
+
+Space = TypeVar('Space', bound='JointSpace')
+
+
+class JointSpace:
+    """
+    What a serial chain and a kinematic tree have in common; both are dataclasses.
+
+    Attributes
+    ----------
+    base_link : str
+        All poses are in its frame.
+    joint_names : tuple of str, length n
+        The order of the entries of q.
+    lower, upper : (n,) arrays
+        Position limits (rad or m), infinite for continuous joints.
+    velocity : (n,) array
+        Velocity limits (rad/s or m/s), infinite where the URDF gives none.
+    continuous, revolute : (n,) arrays of bool
+        Joints without position limits; joints whose coordinate is an angle.
+
+    """
+
+    base_link: str
+    joint_names: tuple[str, ...]
+    lower: np.ndarray
+    upper: np.ndarray
+    velocity: np.ndarray
+    continuous: np.ndarray
+    revolute: np.ndarray
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """Restore a pickled object and make its arrays read-only again."""
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+        self.__dict__.update(state)
+
+    @property
+    def n(self) -> int:
+        """Return the number of independent joints."""
+        return len(self.joint_names)
+
+    @property
+    def middle(self) -> np.ndarray:
+        """Return the middle of each joint's range, 0 for continuous joints, (n,)."""
+        finite = np.isfinite(self.lower) & np.isfinite(self.upper)
+        return np.where(finite, 0.5 * (np.where(finite, self.lower, 0.0)
+                                       + np.where(finite, self.upper, 0.0)), 0.0)
+
+    def difference(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Return ``a - b`` (n,); for continuous joints the shortest angular difference."""
+        d = a - b
+        return d if not self._turning.any() else np.where(
+            self._turning, np.remainder(d + np.pi, 2.0 * np.pi) - np.pi, d)
+
+    def nearest_turns(self, q: np.ndarray, reference: np.ndarray) -> np.ndarray:
+        """Return `q` (n,) with continuous joints moved by full turns to near `reference`."""
+        if not self._turning.any():
+            return np.array(q)
+        turns = np.round((reference - q) / (2.0 * np.pi))
+        return np.where(self._turning, q + 2.0 * np.pi * turns, q)
+
+    @cached_property
+    def _turning(self) -> np.ndarray:
+        return self.continuous & self.revolute
+
+    def with_limits(self: Space, lower: np.ndarray | None = None,
+                    upper: np.ndarray | None = None) -> Space:
+        """
+        Return this chain or tree with narrower position limits.
+
+        Parameters
+        ----------
+        lower, upper : (n,) arrays, optional
+            Rad or m.  Where they are wider than the present limits, these remain.  A
+            continuous joint becomes a limited one.
+
+        Raises
+        ------
+        ParameterError
+            If a joint is left without a range, or is limited at one end only.
+
+        """
+        if lower is None and upper is None:
+            return self
+        lower = self.lower if lower is None else np.maximum(self.lower, lower)
+        upper = self.upper if upper is None else np.minimum(self.upper, upper)
+        for name, low, high in zip(self.joint_names, lower, upper):
+            if not low <= high:  # or not a number
+                raise ParameterError(f'the position limits leave joint {quote(name)} no range: '
+                                     f'[{low:g}, {high:g}]')
+            if np.isinf(low) != np.isinf(high):
+                raise ParameterError(f'joint {quote(name)} turns without end, and is limited to '
+                                     f'[{low:g}, {high:g}]; give a limit for both ends')
+        limits = {'lower': lower, 'upper': upper,
+                  'continuous': np.isinf(lower) & np.isinf(upper)}
+        for array in limits.values():
+            array.setflags(write=False)
+        return replace(self, **limits)
