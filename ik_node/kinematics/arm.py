@@ -100,16 +100,19 @@ def load_urdf(path_or_text: str | bytes | PathLike, base_link: str | None = None
         If it is neither a path nor text.
 
     """
+    return Arm.from_tree(given_tree(path_or_text), base_link or '', tip_link or '')
+
+
+def given_tree(path_or_text: str | bytes | PathLike, caller: str = 'load_urdf') -> Tree:
+    """Return the tree of a URDF file or text; errors as :func:`load_urdf`, or its `caller`."""
     if isinstance(path_or_text, PathLike):
-        tree = read_urdf(Path(path_or_text))
-    elif isinstance(path_or_text, str) and not _is_text(path_or_text):
-        tree = read_urdf(path_or_text)
-    elif isinstance(path_or_text, (str, bytes)):
-        tree = parse_urdf(path_or_text)
-    else:
-        raise ParameterError(f'load_urdf got {quote(type(path_or_text).__name__)}; give the path '
-                             'of a URDF file, or the text of a URDF')
-    return Arm.from_tree(tree, base_link or '', tip_link or '')
+        return read_urdf(Path(path_or_text))
+    if isinstance(path_or_text, str) and not _is_text(path_or_text):
+        return read_urdf(path_or_text)
+    if isinstance(path_or_text, (str, bytes)):
+        return parse_urdf(path_or_text)
+    raise ParameterError(f'{caller} got {quote(type(path_or_text).__name__)}; give the path '
+                         'of a URDF file, or the text of a URDF')
 
 
 def load_robot(name: str | PathLike, folders: Sequence[str | PathLike] = ()) -> Arm:
