@@ -14,8 +14,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # for type checkers and completion; at run time __getattr__ gives them
     from ik_node.kinematics.arm import Arm as Arm, load_robot as load_robot, load_urdf as load_urdf
+    from ik_node.kinematics.kinematic_tree import (
+        KinematicTree as KinematicTree,
+        load_tree as load_tree,
+    )
     from ik_node.solver.goal import Goal as Goal
     from ik_node.solver.solver import Solver as Solver
+    from ik_node.solver.tree_solver import TreeSolver as TreeSolver
 
     __version__: str
 
@@ -23,8 +28,11 @@ if TYPE_CHECKING:  # for type checkers and completion; at run time __getattr__ g
 _PUBLIC_MODULES = {
     'Arm': 'ik_node.kinematics.arm',
     'Goal': 'ik_node.solver.goal',
+    'KinematicTree': 'ik_node.kinematics.kinematic_tree',
     'Solver': 'ik_node.solver.solver',
+    'TreeSolver': 'ik_node.solver.tree_solver',
     'load_robot': 'ik_node.kinematics.arm',
+    'load_tree': 'ik_node.kinematics.kinematic_tree',
     'load_urdf': 'ik_node.kinematics.arm',
 }
 __all__ = list(_PUBLIC_MODULES)

@@ -9,9 +9,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from ik_node.kinematics import kernels
+from ik_node.kinematics import kernels, tree_kernels
 from ik_node.kinematics.compilation import compilation_told
 from ik_node.kinematics.kernels import forget_stale, tip_poses
+from ik_node.kinematics.tree_kernels import tree_columns, tree_frames, tree_poses
 from ik_node.solver.compiled import (
     closed_form,
     damped,
@@ -24,14 +25,24 @@ from ik_node.solver.compiled import (
     self_motion,
     solution_search,
     subproblems,
+    tree_damped,
+    tree_step,
 )
 from ik_node.solver.compiled.closed_form import branch_rows
 from ik_node.solver.compiled.entry import bias_rows, fill_row, solve_rows
-from ik_node.solver.compiled.layout import JOINT_VALUES, POSE_SIZE, SETTINGS_SIZE
+from ik_node.solver.compiled.layout import (
+    GOAL_SIZE,
+    JOINT_VALUES,
+    JointRows,
+    POSE_SIZE,
+    SETTINGS_SIZE,
+)
 from ik_node.solver.compiled.nearest import nearest_row
 from ik_node.solver.compiled.offset_wrist import searched_rows
 from ik_node.solver.compiled.self_motion import add_distinct, self_motions
 from ik_node.solver.compiled.solution_search import find_all
+from ik_node.solver.compiled.tree_damped import attempt_tree, WalkRule
+from ik_node.solver.compiled.tree_step import TipGoals, TreeProblem
 
 
 @lru_cache(maxsize=None)
@@ -86,6 +97,25 @@ def warm_up_self_motion() -> None:
         add_distinct(none, 0, none, 0.0)
 
 
+@lru_cache(maxsize=None)
+def warm_up_tree() -> None:
+    """Do the same for several tips of a tree."""
+    _forget_stale(attempt_tree, tree_frames, tree_columns, tree_poses)
+    table, parents, tips = np.zeros((1, 16)), np.full(1, -1), np.zeros(1, dtype=np.int64)
+    for array in (table, parents, tips):
+        array.setflags(write=False)
+    none, frames = np.zeros((0, 1)), np.zeros((1, 12))
+    problem = TreeProblem(table, parents, JointRows(*np.zeros((7, 1))), np.zeros(2), 1.0)
+    goals = TipGoals(np.zeros((1, GOAL_SIZE)), np.zeros(1, dtype=np.int64), np.zeros(1),
+                     np.zeros(1, dtype=np.int64), np.zeros((1, 1), dtype=bool))
+    with compilation_told():
+        attempt_tree(problem, goals, none, np.zeros(1), WalkRule(0, False),
+                     np.zeros(1, dtype=bool), np.zeros(9))
+        tree_frames(table, parents, np.zeros(1), frames)
+        tree_columns(table, parents, frames, 0, np.zeros((1, 6)))
+        tree_poses(table, parents, none, tips, frames, np.zeros((0, 1, 12)))
+
+
 def _blank_arrays(n: int) -> tuple[np.ndarray, ...]:
     """Return table, joints, postures, settings and a goal that is not a pose."""
     table = np.zeros((n + 1, 16))
@@ -96,4 +126,5 @@ def _blank_arrays(n: int) -> tuple[np.ndarray, ...]:
 
 def _forget_stale(*functions: Callable) -> None:
     forget_stale(functions, (kernels, closed_form, damped, entry, layout, nearest, nullspace,
-                             offset_wrist, residual, self_motion, solution_search, subproblems))
+                             offset_wrist, residual, self_motion, solution_search, subproblems,
+                             tree_damped, tree_kernels, tree_step))

@@ -1,0 +1,234 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""One solve for several tips of a robot; answers are checked by Pinocchio."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+import robots
+from scipy.optimize import minimize
+
+from ik_node import Goal, load_tree, TreeSolver
+from ik_node.errors import GoalError, ParameterError, Reason
+from ik_node.se3 import pose
+
+TWO_ARMS = robots.OWN / 'two_arms.urdf'
+LEFT, RIGHT = 'left_tool', 'right_tool'
+TREES = {
+    'two_arms': (TWO_ARMS, 'base_link', (LEFT, RIGHT)),
+    'pr2': (robots.ARMS['pr2'].path, 'base_link',
+            ('l_gripper_tool_frame', 'r_gripper_tool_frame')),
+    'baxter': (robots.ARMS['baxter'].path, 'torso', ('left_gripper', 'right_gripper')),
+    'talos': (robots.REAL / 'talos_data/robots/talos_full_v2.urdf', 'left_sole_link',
+              ('gripper_left_base_link', 'gripper_right_base_link', 'right_sole_link')),
+}
+
+# Each only with the torso turned far to its side.
+CONFLICT = {LEFT: Goal.position([0.9, -0.55, 1.02]), RIGHT: Goal.position([0.9, 0.55, 1.02])}
+
+
+@pytest.fixture(scope='module')
+def two_arms():
+    return TreeSolver(load_tree(*TREES['two_arms']))
+
+
+def tip_goal(x, y, z, R=None):
+    return pose(np.eye(3) if R is None else R, np.array([x, y, z]))
+
+
+@pytest.mark.parametrize('name', TREES)
+def test_answers_put_every_tip_at_its_goal(name):
+    """From the middle of the limits, for 40 goals that a random posture reaches."""
+    path, base, tips = TREES[name]
+    tree = load_tree(path, base, tips)
+    solver, reference = TreeSolver(tree), robots.Reference(path.read_text(encoding='utf-8'))
+    for q in robots.random_postures(tree, 40, 7):
+        goals = reference.poses(base, tips, robots.positions(tree, q))
+        result = solver.solve(goals)
+        assert result.success and result.status is Reason.SOLVED, result.message
+        assert (result.q >= tree.lower).all() and (result.q <= tree.upper).all()
+        reached = reference.poses(base, tips, result.joint_positions)
+        for tip, T in reached.items():
+            error = goals[tip][:3, 3] - T[:3, 3]
+            turn = pin.log3(goals[tip][:3, :3] @ T[:3, :3].T)
+            assert np.linalg.norm(error) < 1e-6 and np.linalg.norm(turn) < 1e-6
+            assert result.errors[tip].met
+            assert result.errors[tip].position == pytest.approx(np.linalg.norm(error), abs=1e-11)
+            assert result.errors[tip].orientation == pytest.approx(np.linalg.norm(turn), abs=1e-7)
+
+
+def test_goals_with_free_axes_and_tips_without_goals(two_arms):
+    """A position alone, a free turn about the tool, the other arm anywhere."""
+    goals = {LEFT: Goal.position([0.5, 0.2, 1.1]),
+             RIGHT: Goal.pointing(tip_goal(0.5, -0.3, 0.9, np.diag([1.0, -1.0, -1.0])))}
+    result = two_arms.solve(goals)
+    T = two_arms.tree.fk(result.q)
+    assert result.success and np.abs(T[LEFT][:3, 3] - [0.5, 0.2, 1.1]).max() < 1e-6
+    assert np.abs(T[RIGHT][:3, 2] - [0.0, 0.0, -1.0]).max() < 1e-5
+    assert 'solved for 2 tips to ' in result.message and result.errors[LEFT].orientation == 0.0
+    one = two_arms.solve({LEFT: [0.5, 0.2, 1.1, 0.0, 1.0, 0.0, 0.0]})
+    assert one.success and set(one.errors) == {LEFT} and 'solved for 1 tip to ' in one.message
+
+
+def test_the_torso_serves_both_hands(two_arms):
+    """Both far to the left: only with the torso turned, which one arm's chain does not show."""
+    goals = {LEFT: Goal.position([0.2, 0.95, 1.0]), RIGHT: Goal.position([0.5, 0.55, 1.0])}
+    result = two_arms.solve(goals)
+    assert result.success and result.joint_positions['torso_joint'] > 0.2
+    fixed = two_arms.tree.with_limits(*(np.where(
+        np.array(two_arms.tree.joint_names) == 'torso_joint', 0.0, sign * np.inf)
+        for sign in (-1.0, 1.0)))
+    held = TreeSolver(fixed).solve(goals)
+    assert not held.success and held.unreachable == (RIGHT,)
+
+
+def test_a_mobile_base_is_part_of_the_solve():
+    """Goals beyond the arms: the base drives, inside its bounds, and no farther."""
+    text = TWO_ARMS.read_text(encoding='utf-8').replace('</robot>', (
+        '<link name="floor"/><joint name="drive" type="planar"><parent link="floor"/>'
+        '<child link="base_link"/><axis xyz="0 0 1"/></joint></robot>'))
+    tree = load_tree(text, 'floor', (LEFT, RIGHT), {'drive': {
+        'x': (-2.0, 2.0), 'y': (-0.5, 0.5), 'yaw': (-np.inf, np.inf)}})
+    goals = {LEFT: Goal.position([2.4, 0.3, 1.0]), RIGHT: Goal.position([2.4, -0.3, 1.0])}
+    result = TreeSolver(tree).solve(goals)
+    assert result.success and 1.5 < result.joint_positions['drive/x'] <= 2.0
+    stiff = TreeSolver(tree, joint_weights={'drive/x': 100.0, 'drive/y': 100.0}).solve(goals)
+    assert stiff.success
+    assert abs(stiff.joint_positions['drive/x']) < abs(result.joint_positions['drive/x'])
+    goals[LEFT] = Goal.position([4.0, 0.3, 1.0])
+    assert not TreeSolver(tree).solve(goals).success
+
+
+def test_which_tip_cannot_be_reached(two_arms):
+    """By itself: too far, or in that orientation; or each by itself, but not together."""
+    near = tip_goal(0.5, 0.3, 1.0)
+    result = two_arms.solve({LEFT: near, RIGHT: tip_goal(3.0, 0.0, 1.0)})
+    assert result.status is Reason.OUT_OF_REACH and result.unreachable == (RIGHT,)
+    assert "the tip 'right_tool' cannot be brought to its goal, which is 3.162 m from the base " \
+        'link; it reaches at most ' in result.message
+    assert "'right_tool' is 1.86 m and " in result.message and not result.errors[LEFT].met
+    result = two_arms.solve({LEFT: near, RIGHT: tip_goal(
+        0.78, -0.3, 1.02, pose_rotation([0.0, 1.0, 0.0], -np.pi / 2))})
+    assert result.status is Reason.ORIENTATION_OUT_OF_REACH and result.unreachable == (RIGHT,)
+    together = CONFLICT
+    for tip, goal in together.items():
+        assert two_arms.solve({tip: goal}).success
+    result = two_arms.solve(together)
+    assert result.status is Reason.NO_SOLUTION and result.unreachable == (LEFT, RIGHT)
+    assert "the tips 'left_tool', 'right_tool' can each be brought to their goals, but not all " \
+        'together' in result.message
+
+
+def pose_rotation(axis, angle):
+    return pin.exp3(angle * np.array(axis))
+
+
+def test_of_three_tips_those_in_the_way_are_named():
+    """With the torso turned, the left hand is too short; the right one is not."""
+    tree = load_tree(TWO_ARMS, 'base_link', (LEFT, RIGHT, 'torso'))
+    T = tree.fk(np.zeros(tree.n))
+    goals = {LEFT: T[LEFT], RIGHT: T[RIGHT],
+             'torso': Goal.orientation(pose_rotation([0.0, 0.0, 1.0], 1.3))}
+    result = TreeSolver(tree).solve(goals)
+    assert result.status is Reason.NO_SOLUTION and result.unreachable == (LEFT, 'torso')
+    assert "; without 'left_tool', or without 'torso', the others can; " in result.message
+
+
+def test_the_nearest_posture_is_a_minimum_of_the_weighted_errors(two_arms):
+    """Where no posture fits, L-BFGS-B of scipy finds none nearer beside it; weights choose."""
+    goals = CONFLICT
+    tree, errors = two_arms.tree, {}
+    for weight in (1.0, 10.0):
+        result = two_arms.solve(goals, weights={RIGHT: weight})
+        errors[weight] = result.errors
+
+        def cost(q, weight=weight):
+            T = tree.fk(q)
+            return sum(w**2 * np.sum((T[tip][:3, 3] - goals[tip].T_base_tip[:3, 3])**2)
+                       for tip, w in ((LEFT, 1.0), (RIGHT, weight)))
+
+        found = minimize(cost, result.q, method='L-BFGS-B',
+                         bounds=list(zip(tree.lower, tree.upper)))
+        assert found.fun > cost(result.q) - 1e-6
+    assert errors[10.0][RIGHT].position < 0.2 * errors[1.0][RIGHT].position
+    assert errors[10.0][LEFT].position > errors[1.0][LEFT].position
+
+
+def test_a_secondary_tip_comes_as_near_as_it_can(two_arms):
+    """The first stays exact; the second is at a minimum on what the first leaves free."""
+    tree = two_arms.tree
+    goals = CONFLICT
+    for first, second in ((LEFT, RIGHT), (RIGHT, LEFT)):
+        result = two_arms.solve(goals, secondary=[second])
+        assert result.success and result.secondary == (second,)
+        assert result.errors[first].met and not result.errors[second].met
+        assert f"; '{second}', which comes second, is " in result.message
+
+        def distance(q, tip):
+            return np.linalg.norm(tree.fk(q)[tip][:3, 3] - goals[tip].T_base_tip[:3, 3])
+
+        found = minimize(lambda q, tip=second: distance(q, tip), result.q, method='SLSQP',
+                         bounds=list(zip(tree.lower, tree.upper)), constraints={
+                             'type': 'eq', 'fun': lambda q, tip=first: (
+                                 tree.fk(q)[tip][:3, 3] - goals[tip].T_base_tip[:3, 3])})
+        assert found.fun > result.errors[second].position - 1e-5
+    both = two_arms.solve({LEFT: goals[LEFT], RIGHT: Goal.position([0.3, -0.5, 0.9])},
+                          secondary=[RIGHT])
+    assert both.success and all(error.met for error in both.errors.values())
+
+
+def test_equal_calls_give_equal_answers():
+    """Bit for bit; another random seed starts elsewhere; the seed of the joints is kept near."""
+    tree = load_tree(*TREES['baxter'])
+    solver = TreeSolver(tree)
+    for q in robots.random_postures(tree, 20, 11):
+        one, again = solver.solve(tree.fk(q)), TreeSolver(tree).solve(tree.fk(q))
+        assert np.array_equal(one.q, again.q) and one.attempts == again.attempts
+        if one.attempts > 2:
+            other = TreeSolver(tree, random_seed=5).solve(tree.fk(q))
+            assert other.success and not np.array_equal(one.q, other.q)
+            break
+    near = solver.solve(tree.fk(q), np.clip(q + 0.02, tree.lower, tree.upper))
+    assert near.success and near.attempts == 1 and np.abs(near.q - q).max() < 0.1
+
+
+def test_a_deadline_is_kept(two_arms):
+    """It is read between groups of attempts; then the reason is not looked for."""
+    goals = CONFLICT
+    result = TreeSolver(two_arms.tree, deadline=1e-6).solve(goals)
+    assert result.status is Reason.DEADLINE and result.attempts == 1
+    assert 'no solution within the time allowed' in result.message and not result.unreachable
+
+
+@pytest.mark.parametrize('call, error, sentence', [
+    (lambda s: s.solve({}), GoalError, "one goal at least, got {}; the tips are 'left_tool'"),
+    (lambda s: s.solve(np.eye(4)), GoalError, 'a mapping of tip link to goal'),
+    (lambda s: s.solve({'left_tol': np.eye(4)}), ParameterError, "did you mean 'left_tool'"),
+    (lambda s: s.solve({LEFT: np.eye(3)}), GoalError, "the goal of 'left_tool': a goal is a 4x4"),
+    (lambda s: s.solve({LEFT: np.full((4, 4), np.nan)}), GoalError, 'is not finite'),
+    (lambda s: s.solve({LEFT: np.eye(4)}, np.zeros(3)), ParameterError,
+     'a seed must be 13 finite numbers'),
+    (lambda s: s.solve({LEFT: np.eye(4)}, weights={LEFT: 0.0}), ParameterError,
+     "the weight of 'left_tool' is 0.0; it must be positive"),
+    (lambda s: s.solve({LEFT: np.eye(4)}, secondary=[RIGHT]), ParameterError,
+     "the secondary tip 'right_tool' has no goal"),
+    (lambda s: s.solve({LEFT: np.eye(4)}, secondary=LEFT), ParameterError, 'is the string'),
+    (lambda s: TreeSolver(s.tree, restarts=3), ParameterError, 'has no option restarts; it has'),
+    (lambda s: TreeSolver(s.tree, max_restarts=-1), ParameterError, 'max_restarts is -1'),
+    (lambda s: TreeSolver(s.tree, position_tolerance=0.0), ParameterError, 'must be positive'),
+    (lambda s: TreeSolver(s.tree, deadline=0.0), ParameterError, 'deadline is 0.0'),
+    (lambda s: TreeSolver(s.tree, joint_weights={'x': 1.0}), ParameterError, "names 'x', which"),
+    (lambda s: TreeSolver(s.tree, joint_weights={'left_elbow': -1.0}), ParameterError,
+     "the weight of joint 'left_elbow' is -1.0"),
+])
+def test_errors_say_what_to_do(two_arms, call, error, sentence):
+    with pytest.raises(error) as caught:
+        call(two_arms)
+    assert sentence in str(caught.value)
+
+
+def test_a_solver_and_a_result_print_as_one_line(two_arms):
+    assert repr(TreeSolver(two_arms.tree, max_restarts=3)) == (
+        f'TreeSolver({two_arms.tree!r}, max_restarts=3)')
+    assert repr(two_arms.solve({LEFT: Goal.position([0.5, 0.3, 1.0])})).startswith(
+        'TreeResult(SOLVED, success=True, left_tool: ')
