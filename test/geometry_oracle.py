@@ -56,10 +56,15 @@ def coal_shape(part):
 
 
 class Oracle:
-    """Distances of the pairs of a collision model by Pinocchio's kinematics and coal."""
+    """
+    Distances of the pairs of a collision model by Pinocchio's kinematics and coal.
+
+    `name` is that of an arm, or Pinocchio's model of a robot (robots.Reference).
+    """
 
     def __init__(self, name, model, bodies, objects=()):
-        self.robot, self.chain = robots.reference(name), robots.chain(name)
+        self.robot = robots.reference(name) if isinstance(name, str) else name
+        self.chain = model.chain
         self.parts = [(body, part, *coal_shape(part)) for body in (*bodies, *objects)
                       for part in body.parts]
         self.pairs = model.pairs.pairs

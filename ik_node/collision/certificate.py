@@ -26,7 +26,7 @@ from ik_node.collision.check import (
     place_parts,
 )
 from ik_node.collision.model import CollisionModel
-from ik_node.kinematics import kernels
+from ik_node.kinematics import kernels, tree_kernels
 from ik_node.kinematics.kernels import compiled, inner
 from ik_node.text import quote
 
@@ -135,7 +135,7 @@ def certify_edge(model: CollisionModel, q0: np.ndarray, q1: np.ndarray) -> Conta
 @lru_cache(maxsize=None)
 def forget_old_kernels() -> None:
     """Drop, once per process, compiled code that is older than its source."""
-    kernels.forget_stale((first_contact,), (kernels, check, distance, shapes))
+    kernels.forget_stale((first_contact,), (kernels, tree_kernels, check, distance, shapes))
 
 
 @compiled
@@ -236,7 +236,7 @@ def block_verdict(check, deviation, margin, least, block, touching, work):
     """Return the verdict on a block of pairs on an interval, and the pair that it is about."""
     a, b = check.blocks[block, 0], check.blocks[block, 1]
     frames = check.group_frames[a], check.group_frames[b]
-    enough = margin + approach(check.table, check.group_reaches, deviation, frames, (a, b))
+    enough = margin + approach(check, check.group_reaches, deviation, frames, (a, b))
     if not touching and block_distance(check, block, enough, work) > enough:
         return INTERVAL_PROVED, 0
     verdict, worst = INTERVAL_PROVED, 0
@@ -249,7 +249,7 @@ def block_verdict(check, deviation, margin, least, block, touching, work):
         if centre_distance(work.centres[one], work.centres[other]) \
                 > enough + check.shapes.balls[one, 3] + check.shapes.balls[other, 3]:
             continue  # a part moves no farther than its group
-        moved = approach(check.table, check.part_reaches, deviation, frames, (one, other))
+        moved = approach(check, check.part_reaches, deviation, frames, (one, other))
         distance = pair_distance(check, k, least[k] + moved, least[k], work)
         if distance > least[k] + moved:
             continue
@@ -260,19 +260,28 @@ def block_verdict(check, deviation, margin, least, block, touching, work):
 
 
 @inner
-def approach(table, reaches, deviation, frames, two):
+def approach(check, reaches, deviation, frames, two):
     """
     Return how far (m) two parts or groups move at most towards each other.
 
     `frames`: their moving frames; `deviation` (n,): how far the joints move.  Joints that move
     both alike do not count.
     """
-    low, high, farther = frames[0], frames[1], two[1]
-    if low > high:
-        low, high, farther = high, low, two[0]
-    moved = 0.0
-    for joint in range(low, high):
-        moved += reaches[joint, farther] * deviation[int(table[joint, 13])]
+    low, high, farther, moved = frames[0], frames[1], two[1], 0.0
+    if check.parents.shape[0] == 0:
+        if low > high:
+            low, high, farther = high, low, two[0]
+        for joint in range(low, high):
+            moved += reaches[joint, farther] * deviation[int(check.table[joint, 13])]
+        return moved
+    # Up from both to the frame that carries both: a row comes after the one that carries it.
+    while low != high:
+        row, moving = (low - 1, two[0]) if low > high else (high - 1, two[1])
+        moved += reaches[row, moving] * deviation[int(check.table[row, 13])]
+        if low > high:
+            low = check.parents[row] + 1
+        else:
+            high = check.parents[row] + 1
     return moved
 
 

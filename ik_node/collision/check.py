@@ -25,7 +25,8 @@ from ik_node.collision.shapes import (
     Shapes,
 )
 from ik_node.kinematics.kernels import compiled, inner, joint_frames
-from ik_node.model.chain import Chain
+from ik_node.kinematics.tree_kernels import tree_frames
+from ik_node.model.joint_space import JointSpace
 
 
 class Pairs(NamedTuple):
@@ -37,8 +38,10 @@ class Pairs(NamedTuple):
 
     Attributes
     ----------
-    table : (m + 1, 16) array
-        :attr:`ik_node.model.chain.Chain.table`.
+    table : (m, 16) array
+        That of the chain or tree; moving frame k is that of row k - 1.
+    parents : (m,) int array
+        Row that carries each row, -1 = the base; empty if it is always the row before.
     shapes : Shapes
         First the parts of the links, then of the objects.
     pairs : (K, 2) int array
@@ -53,12 +56,13 @@ class Pairs(NamedTuple):
         Centre in the moving frame, and radius, of a ball that contains the group; infinite if
         it has a plane.
     part_reaches, group_reaches : (m, p), (m, G) arrays
-        How far (m per rad, or m per m) each part and each group moves at most with each moving
-        joint.
+        How far (m per rad, or m per m) each part and each group moves at most with each row of
+        the table.
 
     """
 
     table: np.ndarray
+    parents: np.ndarray
     shapes: Shapes
     pairs: np.ndarray
     blocks: np.ndarray
@@ -75,7 +79,7 @@ class CheckWork(NamedTuple):
 
     Attributes
     ----------
-    frames : (m + 2, 12) array
+    frames : (m + 1, 12) array
         Poses of the moving frames in the base, the first for the base itself.
     poses : (p, 12) array
         Poses of the parts in the base.
@@ -100,7 +104,7 @@ class CheckWork(NamedTuple):
     gjk: GjkWork
 
 
-def paired(chain: Chain, shapes: Shapes, groups: Sequence[int],
+def paired(chain: JointSpace, shapes: Shapes, groups: Sequence[int],
            pairs: Iterable[tuple[int, int]]) -> Pairs:
     """
     Return the pairs to be checked.
@@ -130,33 +134,42 @@ def paired(chain: Chain, shapes: Shapes, groups: Sequence[int],
     group_frames = np.array([frames[parts[0]] for parts in members], dtype=np.int64)
     group_balls = np.array([_ball_round(balls[parts]) for parts in members]).reshape(-1, 4)
     return Pairs(
-        chain.table.copy(), shapes,
+        chain.table.copy(), _branching_parents(chain), shapes,
         table[order], np.ascontiguousarray(rows), group_frames,
         np.array([parts[0] if len(parts) == 1 and shapes.ints[parts[0], 0] != HULL_KIND else -1
                   for parts in members], dtype=np.int64),
         group_balls, _reaches(chain, frames, balls), _reaches(chain, group_frames, group_balls))
 
 
-def _reaches(chain: Chain, frames: np.ndarray, balls: np.ndarray) -> np.ndarray:
+def _branching_parents(chain: JointSpace) -> np.ndarray:
+    """Return the parents of the rows; empty for a serial chain, which is faster."""
+    serial = np.array_equal(chain.parents, np.arange(-1, len(chain.parents) - 1))
+    return chain.parents[:0].copy() if serial else chain.parents.copy()
+
+
+def _reaches(chain: JointSpace, frames: np.ndarray, balls: np.ndarray) -> np.ndarray:
     """
-    Return how far balls (k, 4) in moving frames (k,) move with each moving joint, (m, k).
+    Return how far balls (k, 4) in moving frames (k,) move with each row of the table, (m, k).
 
     By a revolute joint: the farthest that any point of the ball can be from its axis.
     """
-    m = len(chain.table) - 1
-    travel, factors = np.zeros(m), np.abs(chain.factors[:m, 0])
-    for k, (prismatic, index) in enumerate(chain.joints):
-        if prismatic:
-            ends = chain.factors[k, 0] * np.array([chain.lower[index], chain.upper[index]]) \
-                + chain.factors[k, 1]
-            travel[k] = np.abs(ends).max()
-    # From each joint to the frame of the ball, then across the ball.
-    steps = np.cumsum(np.append(0.0, np.linalg.norm(chain.offsets[:m, 9:], axis=1) + travel))
+    table, parents = chain.table, chain.parents
+    m = len(table)
+    # From the base to each frame, along the rows that carry it; these are its own row last.
+    steps, carried = np.zeros(m + 1), np.zeros((m, m + 1), dtype=bool)
+    for k, (row, parent) in enumerate(zip(table, parents)):
+        travel = 0.0
+        if row[12] != 0.0 and row[14] != 0.0:
+            ends = row[14] * np.array([chain.lower[int(row[13])], chain.upper[int(row[13])]])
+            travel = np.abs(ends + row[15]).max()
+        steps[k + 1] = steps[parent + 1] + np.linalg.norm(row[9:12]) + travel
+        carried[:, k + 1] = carried[:, parent + 1]
+        carried[k, k + 1] = True
     own = np.linalg.norm(balls[:, :3], axis=1) + balls[:, 3]
     reaches = np.zeros((m, len(frames)))
     for k in range(m):
-        reach = 1.0 if chain.joints[k, 0] else own + steps[frames] - steps[k + 1]
-        reaches[k] = np.where(frames > k, factors[k] * reach, 0.0)
+        reach = 1.0 if table[k, 12] != 0.0 else own + steps[frames] - steps[k + 1]
+        reaches[k] = np.where(carried[k, frames], np.abs(table[k, 14]) * reach, 0.0)
     return reaches
 
 
@@ -262,7 +275,10 @@ def nearest_pair(check, q, first, last, points, work):
 def place_parts(check, q, work):
     """Write the moving frames at q (n,), and the centres of the balls in them."""
     shapes = check.shapes
-    joint_frames(check.table, q, work.frames[1:])
+    if check.parents.shape[0] == 0:
+        joint_frames(check.table, q, work.frames[1:])
+    else:
+        tree_frames(check.table, check.parents, q, work.frames[1:])
     work.placed[-1] += 1
     for part in range(shapes.ints.shape[0]):
         if shapes.ints[part, 1] > 0:

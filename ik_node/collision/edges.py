@@ -144,7 +144,7 @@ def near_blocks(edge, q0, q1):
     near, most = 0, 0.0
     for block in range(check.blocks.shape[0]):
         a, b = check.blocks[block, 0], check.blocks[block, 1]
-        moved = approach(check.table, check.group_reaches, deviation,
+        moved = approach(check, check.group_reaches, deviation,
                          (check.group_frames[a], check.group_frames[b]), (a, b))
         if block_distance(check, block, edge.margin + moved, edge.work) <= edge.margin + moved:
             edge.near[near] = block

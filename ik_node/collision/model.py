@@ -25,7 +25,8 @@ from ik_node.collision.ground import lowest_point
 from ik_node.collision.parts import Body
 from ik_node.collision.shapes import PLANE_KIND, shapes_of
 from ik_node.errors import ParameterError
-from ik_node.kinematics import kernels
+from ik_node.kinematics import kernels, tree_kernels
+from ik_node.kinematics.kinematic_tree import KinematicTree
 from ik_node.kinematics.moving_frames import frames_of_links
 from ik_node.model.chain import Chain
 from ik_node.model.urdf import Tree
@@ -123,7 +124,8 @@ class CollisionModel:
 
     Parameters
     ----------
-    chain : Chain
+    chain : Chain or KinematicTree
+        Of a tree, two arms are checked against each other as any links are.
     tree : Tree
     bodies : iterable of Body
         Of the links.
@@ -152,7 +154,7 @@ class CollisionModel:
 
     """
 
-    def __init__(self, chain: Chain, tree: Tree, bodies: Iterable[Body],
+    def __init__(self, chain: Chain | KinematicTree, tree: Tree, bodies: Iterable[Body],
                  objects: Iterable[Body] = (), margin: float = 0.0,
                  disabled_pairs: Iterable[tuple[str, str]] = (),
                  positions: Mapping[str, float] | None = None) -> None:
@@ -389,7 +391,7 @@ class CollisionModel:
             (one, _), (other, _) = (self._frames[self.bodies[k].frame] for k in (i, j))
             if one == other:
                 continue  # rigid
-            if abs(one - other) == 1:
+            if one == self._carrier(other) or other == self._carrier(one):
                 report.append(PairReport(links, ADJACENT_REASON))
             else:
                 kept.append((i, j))
@@ -400,6 +402,10 @@ class CollisionModel:
                               f'in contact in {often[i, j]} of {SAMPLED_POSTURES} postures'
                               if (i, j) in often else '') for i, j in kept]
         return tuple(report), [pair for pair in kept if pair not in often]
+
+    def _carrier(self, frame: int) -> int:
+        """Return the moving frame that carries another, 0 = base; -1 of the base."""
+        return int(self.chain.parents[frame - 1]) + 1 if frame > 0 else -1
 
     def _sample(self, kept: list[tuple[int, int]]) -> dict[tuple[int, int], int]:
         """
@@ -433,7 +439,7 @@ class CollisionModel:
 def forget_old_kernels() -> None:
     """Drop, once per process, compiled code that is older than its source."""
     kernels.forget_stale((which_free, all_distances, nearest_pair),
-                         (kernels, check, distance, shapes))
+                         (kernels, tree_kernels, check, distance, shapes))
 
 
 def _checked_margin(margin: float) -> float:

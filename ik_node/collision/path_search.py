@@ -15,7 +15,7 @@ from ik_node.collision.edges import edge_check
 from ik_node.collision.model import CollisionModel
 from ik_node.collision.rrt_connect import grow, MAX_TREE_NODES, planted_trees, write_joined
 from ik_node.collision.shortcuts import shorten
-from ik_node.kinematics import kernels
+from ik_node.kinematics import kernels, tree_kernels
 from ik_node.kinematics.kernels import compiled
 
 BLOCK_ITERATIONS = 250        # between two questions whether to go on
@@ -123,5 +123,5 @@ def search(edge, trees, iterations, chords, path, rows):
 @lru_cache(maxsize=None)
 def forget_old_kernels() -> None:
     """Drop, once per process, compiled code that is older than its source."""
-    kernels.forget_stale((search,), (kernels, check, distance, shapes, certificate, edges,
-                                     rrt_connect, shortcuts))
+    kernels.forget_stale((search,), (kernels, tree_kernels, check, distance, shapes, certificate,
+                                     edges, rrt_connect, shortcuts))

@@ -95,24 +95,44 @@ def link_poses(tree: Tree, base_link: str,
         Rad or m; mimic joints are computed from the joints that they follow.
 
     """
+    placed = placed_links(tree, {base_link: (0, np.eye(4))}, positions)
+    return {link: T for link, (_, T) in placed.items()}
+
+
+def placed_links(tree: Tree, known: Mapping[str, tuple[int, np.ndarray]],
+                 positions: Mapping[str, float]) -> dict[str, tuple[int, np.ndarray]]:
+    """
+    Return for each link the moving frame that carries it, and its pose (4, 4) there.
+
+    The links that are not in `known` stand still relative to the one of these from which they
+    are reached.  Links beyond a joint without a position are left out.
+
+    Parameters
+    ----------
+    known : mapping of link to (int, (4, 4) array)
+    positions : mapping of joint name to position
+        As :func:`link_poses`.
+
+    """
     by_name = {joint.name: joint for joint in tree.joints}
     neighbours: dict[str, list[tuple[Joint, bool]]] = {link: [] for link in tree.links}
     for joint in tree.joints:
         neighbours[joint.parent].append((joint, True))
         neighbours[joint.child].append((joint, False))
-    poses = {base_link: np.eye(4)}
-    waiting = [base_link]
+    placed = dict(known)
+    waiting = list(known)
     while waiting:
         here = waiting.pop()
+        frame, T = placed[here]
         for joint, down in neighbours[here]:
             there = joint.child if down else joint.parent
-            if there in poses:
+            if there in placed:
                 continue
             value = _position(joint, by_name, positions)
             if value is not None:
-                poses[there] = _cross(poses[here], joint, down, value)
+                placed[there] = frame, _cross(T, joint, down, value)
                 waiting.append(there)
-    return poses
+    return placed
 
 
 def links_moved(tree: Tree, base_link: str, joint_names: tuple[str, ...]) -> set[str]:

@@ -140,6 +140,13 @@ class Chain(JointSpace):
         tool.setflags(write=False)
         return replace(self, T_link_tool=tool)
 
+    @cached_property
+    def parents(self) -> np.ndarray:
+        """Return the row of the table that carries each row, (m + 1,): the one before it."""
+        parents = np.arange(-1, len(self.joints))
+        parents.setflags(write=False)
+        return parents
+
     @property
     def _offsets_to_tip(self) -> np.ndarray:
         """Return `offsets`, with the tool in the last row."""

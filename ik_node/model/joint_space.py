@@ -32,6 +32,9 @@ class JointSpace:
         Velocity limits (rad/s or m/s), infinite where the URDF gives none.
     continuous, revolute : (n,) arrays of bool
         Joints without position limits; joints whose coordinate is an angle.
+    table, parents : (m, 16), (m,) arrays
+        What the kernels read: a row for each moving joint and each tip, and the row that carries
+        it (-1 = the base).
 
     """
 
@@ -42,6 +45,8 @@ class JointSpace:
     velocity: np.ndarray
     continuous: np.ndarray
     revolute: np.ndarray
+    table: np.ndarray
+    parents: np.ndarray
 
     def __setstate__(self, state: dict[str, object]) -> None:
         """Restore a pickled object and make its arrays read-only again."""

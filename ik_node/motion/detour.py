@@ -22,8 +22,9 @@ from ik_node.collision.path_search import (
     SearchLimits,
 )
 from ik_node.errors import Reason, TrajectoryError
-from ik_node.kinematics.kernels import tip_poses
-from ik_node.model.chain import Chain
+from ik_node.kinematics.kernels import pose_row, tip_poses
+from ik_node.kinematics.kinematic_tree import KinematicTree
+from ik_node.model.joint_space import JointSpace
 from ik_node.motion.collision_free import require_free
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.point_to_point import plan_stop
@@ -158,7 +159,7 @@ def _blend(corner: np.ndarray, cut: float) -> np.ndarray:
     return c
 
 
-def _timed(chain: Chain, way: np.ndarray, cuts: np.ndarray, limits: MotionLimits,
+def _timed(chain: JointSpace, way: np.ndarray, cuts: np.ndarray, limits: MotionLimits,
            period: float) -> Trajectory:
     """Return the fastest motion along waypoints (k, n) with blends."""
     lengths = np.linalg.norm(np.diff(way, axis=0), axis=1)
@@ -183,7 +184,14 @@ def _timed(chain: Chain, way: np.ndarray, cuts: np.ndarray, limits: MotionLimits
         at += 2.0 * cuts[k]
     q = np.concatenate(q)
     q[-1] = way[-1]
+    path = JointPath(np.concatenate(s), q, _tip_poses(chain, q), np.array(stops))
+    return timed_trajectory(path, limits, period, chain.joint_names)[0]
+
+
+def _tip_poses(chain: JointSpace, q: np.ndarray) -> np.ndarray:
+    """Return the poses (N, 12) of the tip; of a tree one that rests: its tips have no limits."""
+    if isinstance(chain, KinematicTree):
+        return np.repeat(pose_row(np.eye(4))[None], len(q), axis=0)
     poses = np.empty((len(q), 12))
     tip_poses(chain.table, q, poses)
-    path = JointPath(np.concatenate(s), q, poses, np.array(stops))
-    return timed_trajectory(path, limits, period, chain.joint_names)[0]
+    return poses

@@ -51,7 +51,8 @@ class TreeResult:
     ----------
     tree : KinematicTree
     status : Reason
-        SOLVED; OUT_OF_REACH, ORIENTATION_OUT_OF_REACH or NO_SOLUTION of `unreachable`; DEADLINE.
+        SOLVED; OUT_OF_REACH, ORIENTATION_OUT_OF_REACH or NO_SOLUTION of `unreachable`; COLLISION;
+        DEADLINE.
     q : (n,) array
         Joint positions, rad or m, inside the limits; on failure the posture that came nearest,
         in the least squares of the weighted errors.
@@ -104,6 +105,8 @@ class TreeResult:
     @property
     def message(self) -> str:
         """Return the outcome in one sentence."""
+        if self.status is Reason.COLLISION:
+            return self.cause
         if not self.success:
             away = ', '.join(f'{quote(tip)} is {error} away' for tip, error in self.errors.items()
                              if not error.met and tip not in self.secondary)

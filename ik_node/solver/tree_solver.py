@@ -28,6 +28,7 @@ from ik_node.solver.compiled.tree_damped import (
     WalkRule,
 )
 from ik_node.solver.compiled.tree_step import TipGoals, TreeProblem
+from ik_node.solver.free_postures import PostureCheck
 from ik_node.solver.goal import Goal, goal_matrix, POSITION_ONLY
 from ik_node.solver.tree_options import goal_row, TipGoal, TreeSolverOptions
 from ik_node.solver.tree_result import TipError, TreeResult
@@ -67,6 +68,13 @@ class _Task(NamedTuple):
                 for tip, pair, met in zip(self.tips, pairs, self.met)}
 
 
+class _Ended(NamedTuple):
+    """How attempts ended: whether time ran out, and whether all solutions collide."""
+
+    late: bool
+    collide: bool
+
+
 class TreeSolver:
     """
     Inverse kinematics of several tips at once, by damped least squares on the stacked Jacobian.
@@ -77,6 +85,9 @@ class TreeSolver:
     Parameters
     ----------
     tree : KinematicTree
+    collisions : PostureCheck, optional
+        Answers are postures that it finds free; a
+        :class:`~ik_node.collision.model.CollisionModel` of the tree and its surroundings.
     **options
         The fields of :class:`TreeSolverOptions`.
 
@@ -87,12 +98,14 @@ class TreeSolver:
 
     """
 
-    def __init__(self, tree: KinematicTree, **options: object) -> None:
+    def __init__(self, tree: KinematicTree, collisions: PostureCheck | None = None,
+                 **options: object) -> None:
         unknown = options.keys() - TreeSolverOptions.__dataclass_fields__.keys()
         if unknown:
             raise ParameterError(f'the tree solver has no option {", ".join(sorted(unknown))}; it '
                                  f'has {", ".join(TreeSolverOptions.__dataclass_fields__)}')
-        self.tree, self.options = tree, TreeSolverOptions(**options)
+        self.tree, self.collisions = tree, collisions
+        self.options = TreeSolverOptions(**options)
         warm_up_tree()
         n = tree.n
         with np.errstate(invalid='ignore'):
@@ -162,11 +175,16 @@ class TreeSolver:
         task = self._task(goals, weights, secondary)
         distant = any(self._too_far(tip, goal) for tip, goal in goals.items()
                       if tip not in secondary)
-        late = self._attempt(task, seed, min(DISTANT_RESTARTS, self.options.max_restarts)
-                             if distant else self.options.max_restarts, began)
+        late, collide = self._attempt(
+            task, seed, min(DISTANT_RESTARTS, self.options.max_restarts) if distant
+            else self.options.max_restarts, began, self.collisions)
         attempts, steps = int(task.answer[ANSWER_ATTEMPTS]), int(task.answer[ANSWER_STEPS])
         status, cause, unreachable = Reason.SOLVED, '', ()
-        if not task.solved:
+        if collide:
+            status, unreachable = Reason.COLLISION, tuple(goals)
+            cause = ('every posture found that brings the tips to their goals collides: '
+                     + self.collisions.describe(task.q))
+        elif not task.solved:
             first = task.q.copy()
             task = self._nearest(task, goals, weights, secondary)
             if late:
@@ -180,23 +198,38 @@ class TreeSolver:
 
     # ---- the search ---------------------------------------------------------
 
-    def _attempt(self, task: _Task, seed: np.ndarray, restarts: int, began: float) -> bool:
-        """Attempt from the seed and then from random postures; return whether time ran out."""
+    def _attempt(self, task: _Task, seed: np.ndarray, restarts: int, began: float,
+                 check: PostureCheck | None = None) -> _Ended:
+        """
+        Attempt from the seed and then from random postures, until a solution is free by `check`.
+
+        If all collide, the task is left with the first.
+        """
         starts, order = seed[None], None
         rule = WalkRule(int(self.options.max_iterations), False)
+        first: tuple[np.ndarray, np.ndarray] | None = None
         while True:
+            count = task.answer[ANSWER_ATTEMPTS]
             attempt_tree(self._problem, task.goals, starts, seed, rule, task.met, task.answer)
-            if task.solved or restarts <= 0:
-                return False
-            if perf_counter() - began > self.options.deadline:
-                return True
-            if order is None:
-                order = self._nearest_postures(task)
-            count = min(ATTEMPTS_PER_CALL, restarts, len(order))
-            if count == 0:
-                return False
-            starts, order = np.ascontiguousarray(self._postures[order[:count]]), order[count:]
-            restarts -= count
+            if task.solved:
+                if check is None or check.check_many(task.q[None])[0]:
+                    return _Ended(False, False)
+                first = first or (task.answer.copy(), task.met.copy())
+                task.answer[[FIRST_MET, FIRST_ERROR, SECOND_ERROR]] = 0.0, inf, inf
+            starts = starts[int(task.answer[ANSWER_ATTEMPTS] - count):]
+            late = perf_counter() - began > self.options.deadline
+            if not len(starts) and restarts > 0 and not late:
+                if order is None:
+                    order = self._nearest_postures(task)
+                taken = min(ATTEMPTS_PER_CALL, restarts)
+                starts, order = np.ascontiguousarray(self._postures[order[:taken]]), order[taken:]
+                restarts -= taken
+            if late or not len(starts):
+                if first is not None:
+                    first[0][[ANSWER_STEPS, ANSWER_ATTEMPTS]] = task.answer[
+                        [ANSWER_STEPS, ANSWER_ATTEMPTS]]
+                    task.answer[:], task.met[:] = first
+                return _Ended(late, first is not None)
 
     def _nearest_postures(self, task: _Task) -> np.ndarray:
         """Return the numbers of the stored postures, those nearest to the goals first."""

@@ -7,6 +7,7 @@ import pinocchio as pin
 import pytest
 import robots
 from scipy.optimize import minimize
+from two_arms import model, TREE
 
 from ik_node import Goal, load_tree, TreeSolver
 from ik_node.errors import GoalError, ParameterError, Reason
@@ -198,6 +199,30 @@ def test_a_deadline_is_kept(two_arms):
     result = TreeSolver(two_arms.tree, deadline=1e-6).solve(goals)
     assert result.status is Reason.DEADLINE and result.attempts == 1
     assert 'no solution within the time allowed' in result.message and not result.unreachable
+
+
+def test_answers_are_free_of_collisions():
+    """Among the solutions of goals near each other, where the first one found often is not."""
+    free, blocked = TreeSolver(TREE, model()), 0
+    plain = TreeSolver(TREE)
+    for q in robots.random_postures(TREE, 60, 17):
+        if not model().check_many(q[None])[0]:
+            continue
+        goals = TREE.fk(q)
+        result = free.solve(goals)
+        assert result.success and model().check_many(result.q[None])[0], result.message
+        blocked += not model().check_many(plain.solve(goals).q[None])[0]
+    assert blocked > 2
+
+
+def test_goals_at_which_the_arms_meet():
+    """Every posture collides: the pair is named, and the tips are at their goals."""
+    same = {LEFT: tip_goal(0.5, 0.0, 1.0), RIGHT: tip_goal(0.5, 0.0, 1.0)}
+    result = TreeSolver(TREE, model(), max_restarts=30).solve(same)
+    assert result.status is Reason.COLLISION and not result.success and result.attempts == 31
+    assert all(error.met for error in result.errors.values())
+    assert result.message.startswith('every posture found that brings the tips to their goals '
+                                     "collides: '") and 'overlap' in result.message
 
 
 @pytest.mark.parametrize('call, error, sentence', [

@@ -18,7 +18,7 @@ from ik_node.collision import certificate, check, distance, shapes
 from ik_node.collision.certificate import Contact
 from ik_node.collision.model import CollisionModel
 from ik_node.errors import GoalError, ParameterError, TrajectoryError
-from ik_node.kinematics import kernels
+from ik_node.kinematics import kernels, tree_kernels
 from ik_node.kinematics.arm import forward_kinematics, jacobian
 from ik_node.kinematics.kernels import forget_stale, pose_row
 from ik_node.model.chain import Chain
@@ -79,9 +79,10 @@ def forget_stale_kernels() -> None:
     """Drop, once per process, compiled code that is older than its source."""
     forget_stale((follow_cycle, joint_cycle, plan_states, plan_switches, correct),
                  (kernels, layout, nullspace, residual, brake, cycle, rates, target))
-    forget_stale((find_near_pairs,), (kernels, check, distance, shapes))
+    forget_stale((find_near_pairs,), (kernels, tree_kernels, check, distance, shapes))
     forget_stale((unproved_blocks, write_all_pieces),
-                 (kernels, check, distance, shapes, certificate, brake, cycle, plan_proof))
+                 (kernels, tree_kernels, check, distance, shapes, certificate, brake, cycle,
+                  plan_proof))
 
 
 class Follower:

@@ -103,7 +103,7 @@ def unproved_blocks(check, limits, state, plan, least, proof, work):
         if proof.spare[block] > 0.0:
             for i in range(n):
                 deviation[i] = abs(q[i] - proof.postures[block, i]) + proof.moved[i]
-            if proof.spare[block] > approach(check.table, check.group_reaches, deviation, frames,
+            if proof.spare[block] > approach(check, check.group_reaches, deviation, frames,
                                              (a, b)):
                 continue
         if proof.waits[block] > 0:
@@ -118,7 +118,7 @@ def unproved_blocks(check, limits, state, plan, least, proof, work):
         proof.spare[block] = spare
         for i in range(n):
             proof.postures[block, i] = q[i]
-        if spare <= approach(check.table, check.group_reaches, proof.moved, frames, (a, b)):
+        if spare <= approach(check, check.group_reaches, proof.moved, frames, (a, b)):
             proof.waits[block] = LOOK_AGAIN_CYCLES
             proof.near[left] = block
             left += 1

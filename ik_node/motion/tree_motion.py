@@ -1,0 +1,233 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+One motion of all joints of a kinematic tree, for several controllers on one clock.
+
+All joints start and end together, and at each instant all have made the same share of their ways
+(unless they go round something).  They keep their limits, and the timed trajectory is proved to
+keep the arms apart from each other and from the scene.  Each controller gets its joints of it,
+with the same times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from time import thread_time
+
+import numpy as np
+
+from ik_node.collision.model import CollisionModel
+from ik_node.errors import ParameterError, Reason, TrajectoryError
+from ik_node.kinematics.arguments import did_you_mean, joint_vector
+from ik_node.kinematics.kinematic_tree import KinematicTree
+from ik_node.motion.collision_free import require_free
+from ik_node.motion.detour import plan_detour
+from ik_node.motion.limits import MotionLimits
+from ik_node.motion.point_to_point import plan_point_to_point
+from ik_node.motion.start_state import StartState
+from ik_node.motion.trajectory import MotionState, Trajectory
+from ik_node.motion.validate import require_jerk, validate
+from ik_node.text import quote
+
+DETOUR_TIME_S = 2.0  # of the processor, for the search of a way round
+POINT_PERIOD_S = 0.1
+SHARES_OF_SPEED = 1.0, 0.9, 0.7, 0.5  # tried until the jerk keeps its limits
+
+ControllerJoints = Mapping[str, Sequence[str]]
+
+
+def tree_limits(tree: KinematicTree, acceleration: float | np.ndarray,
+                jerk: float | np.ndarray, velocity: np.ndarray | None = None) -> MotionLimits:
+    """
+    Return the limits of a motion of all joints.
+
+    Parameters
+    ----------
+    acceleration, jerk : float or (n,) array
+        Per s^2 and s^3.
+    velocity : (n,) array, optional
+        Per s; default: the limits of the URDF.
+
+    Raises
+    ------
+    ParameterError
+        If one is not positive and finite, or a joint has no velocity limit.
+
+    """
+    velocity = np.array(tree.velocity if velocity is None else velocity, dtype=float)
+    missing = [name for name, limit in zip(tree.joint_names, velocity) if np.isinf(limit)]
+    if missing:
+        raise ParameterError(f'{", ".join(map(quote, missing))} have no velocity limit in the '
+                             'URDF; give the velocity limits of all joints')
+    limits = MotionLimits(tree.lower, tree.upper, velocity,
+                          np.broadcast_to(acceleration, tree.n).astype(float),
+                          np.broadcast_to(jerk, tree.n).astype(float))
+    limits.require_positive()
+    return limits
+
+
+def plan_tree_motion(tree: KinematicTree, q_start: np.ndarray, q_goal: np.ndarray,
+                     limits: MotionLimits, collisions: CollisionModel | None = None,
+                     detour_time: float = DETOUR_TIME_S) -> Trajectory:
+    """
+    Plan the fastest motion of all joints from rest to rest, or a way round where it is blocked.
+
+    Parameters
+    ----------
+    q_start, q_goal : (n,) arrays
+        Rad or m.
+    limits : MotionLimits
+        Of the joints, such as those of :func:`tree_limits`; the tips are not limited.
+    collisions : CollisionModel, optional
+        Of the tree and the scene.
+    detour_time : float
+        Processor time (s) of the search of a way round; 0 = none is searched.
+
+    Returns
+    -------
+    Trajectory
+        Of all joints: they start together and end together, within the limits of position,
+        velocity, acceleration and jerk, between the points, too.
+
+    Raises
+    ------
+    TrajectoryError
+        If the goal is outside the limits, or the limits cannot be kept; COLLISION, with the two
+        that would meet first on the direct motion, if no way round is found either.
+    ParameterError
+        If a posture has not n finite numbers, or the limits are of a tip.
+
+    """
+    q_start = joint_vector(tree, q_start, 'q_start')
+    q_goal = joint_vector(tree, q_goal, 'q_goal')
+    if min(vars(limits.tip).values()) < np.inf:
+        raise ParameterError(f'the limits of the tip are {limits.tip}; a motion of several tips '
+                             'has limits of the joints only')
+    for name, value, low, high in zip(tree.joint_names, q_goal, limits.lower, limits.upper):
+        if not low <= value <= high:
+            raise TrajectoryError(f'the goal of joint {quote(name)} is {value:.6g}, outside its '
+                                  f'limits [{low:.6g}, {high:.6g}]', Reason.BEYOND_LIMIT)
+    q_goal = tree.nearest_turns(q_goal, q_start)
+    direct = _straight(tree, q_start, q_goal, limits)
+    try:
+        require_free(collisions, direct)
+        return direct
+    except TrajectoryError as blocked:
+        if not detour_time > 0.0:
+            raise
+        start = StartState.from_state(MotionState.at_rest(q_start))
+        return _way_round(collisions, start, q_goal, limits, (detour_time, blocked))
+
+
+def _straight(tree: KinematicTree, q_start: np.ndarray, q_goal: np.ndarray,
+              limits: MotionLimits) -> Trajectory:
+    """
+    Return the fastest motion in which all joints have made the same share of their ways.
+
+    The share is planned as one joint, whose limits are the tightest of all.
+    """
+    way = q_goal - q_start
+    length = np.abs(way)
+    if not length.any():
+        raise TrajectoryError('all joints are at the goal already', Reason.ALREADY_THERE)
+    with np.errstate(divide='ignore'):
+        rows = [np.array([(limit / length).min()]) for limit in
+                (limits.velocity, limits.acceleration, limits.jerk)]
+    of_share = MotionLimits(np.zeros(1), np.ones(1), *rows)
+    start = StartState.from_state(MotionState.at_rest(np.zeros(1)))
+    for speed in SHARES_OF_SPEED:
+        plan = plan_point_to_point(('share',), start, np.ones(1), of_share.slowed(speed),
+                                   POINT_PERIOD_S)
+        q = q_start + plan.q * way
+        q[-1] = q_goal
+        direct = Trajectory(tree.joint_names, MotionState.at_rest(q_start), plan.times, q,
+                            plan.qd * way, plan.qdd * way)
+        try:
+            validate(direct, limits)
+            require_jerk(direct, limits)
+            return direct
+        except TrajectoryError as this:  # in the shortest motions, jerk switches are merged
+            error = this
+    raise error
+
+
+def _way_round(collisions: CollisionModel, start: StartState, q_goal: np.ndarray,
+               limits: MotionLimits, given: tuple[float, TrajectoryError]) -> Trajectory:
+    detour_time, blocked = given
+    end = thread_time() + detour_time
+    try:
+        way = plan_detour(collisions, start, q_goal[None], limits, POINT_PERIOD_S, _until(end))
+        require_jerk(way, limits)
+        return way
+    except TrajectoryError as error:
+        if error.reason is not Reason.COLLISION:
+            raise
+        said = f'no way round was found in {detour_time:g} s' \
+            if collisions.check_many(q_goal[None])[0] else str(error)
+        raise TrajectoryError(f'the direct motion is blocked: {blocked}; {said}',
+                              Reason.COLLISION) from None
+
+
+def _until(end: float) -> Callable[[], bool]:
+    """Return what says whether this thread has had less processor time than `end` (s)."""
+    return lambda: thread_time() < end
+
+
+def checked_controllers(tree: KinematicTree,
+                        controllers: ControllerJoints) -> dict[str, tuple[str, ...]]:
+    """
+    Return the joints of each controller.
+
+    Raises
+    ------
+    ParameterError
+        If a joint is unknown, is in two of them, or a joint of the tree is in none.
+
+    """
+    owner: dict[str, str] = {}
+    for controller, names in controllers.items():
+        if isinstance(names, str) or not len(names):
+            raise ParameterError(f'the controller {quote(controller)} has the joints '
+                                 f'{quote(names)}; give a sequence of one name at least')
+        for name in names:
+            if name not in tree.joint_names:
+                raise ParameterError(f'the controller {quote(controller)} has the joint '
+                                     f'{quote(name)}, which does not move a tip'
+                                     + did_you_mean(name, tree.joint_names))
+            if name in owner:
+                raise ParameterError(f'the joint {quote(name)} is in the controllers '
+                                     f'{quote(owner[name])} and {quote(controller)}; each joint '
+                                     'has one')
+            owner[name] = controller
+    left = [name for name in tree.joint_names if name not in owner]
+    if left:
+        raise ParameterError(f'no controller has {", ".join(map(quote, left))}; each joint that '
+                             'moves a tip needs one')
+    return {controller: tuple(names) for controller, names in controllers.items()}
+
+
+def split_by_controller(trajectory: Trajectory,
+                        controllers: ControllerJoints) -> dict[str, Trajectory]:
+    """
+    Return the part of each controller: its joints, with the times of all.
+
+    Sent with one stamp, the parts are carried out on one clock.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+    controllers : mapping of controller to its joints
+        From :func:`checked_controllers`.
+
+    """
+    parts = {}
+    for controller, names in controllers.items():
+        columns = [trajectory.joint_names.index(name) for name in names]
+        start = trajectory.start
+        parts[controller] = replace(
+            trajectory, joint_names=tuple(names),
+            start=MotionState(start.q[columns], start.qd[columns], start.qdd[columns]),
+            **{name: np.ascontiguousarray(getattr(trajectory, name)[:, columns])
+               for name in ('q', 'qd', 'qdd')})
+    return parts

@@ -1,0 +1,152 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Two arms in step: limits, distances and the clock, judged by code that shares none."""
+
+from motion_checker import Bounds, dense, faults, path_of
+import numpy as np
+import pytest
+import robots
+from two_arms import ARM_JOINTS, both, model, oracle, TREE
+
+from ik_node import load_tree
+from ik_node.errors import ParameterError, Reason, TrajectoryError
+from ik_node.motion import detour
+from ik_node.motion.limits import MotionLimits, TipLimits
+from ik_node.motion.tree_motion import (
+    checked_controllers,
+    plan_tree_motion,
+    split_by_controller,
+    tree_limits,
+)
+
+LIMITS = tree_limits(TREE, 5.0, 50.0)
+# The hands one above the other before the body, and the other way round.
+LEFT_ABOVE, RIGHT_ABOVE = both(pan=-0.36), both(pan=-0.36)
+for _posture, _sign in ((LEFT_ABOVE, 1.0), (RIGHT_ABOVE, -1.0)):
+    _posture[TREE.joint_names.index('left_shoulder_lift')] = -0.45 * _sign
+    _posture[TREE.joint_names.index('right_shoulder_lift')] = 0.45 * _sign
+
+
+def assert_good(trajectory, goal, among=None, limits=LIMITS):
+    """Check limits, and distances between the points, too."""
+    bounds = Bounds(limits.lower, limits.upper, limits.velocity, limits.acceleration, limits.jerk)
+    assert not faults(trajectory, bounds, goal=goal)
+    among = among or model()
+    times, values = dense(path_of(trajectory), 11)
+    Q = values[0].reshape(times.size, -1)
+    assert among.check_many(Q).all()
+    judge = oracle(among, among.objects)
+    for q in Q[::60]:
+        assert (judge.distances(q) > among.margins - 3e-6).all()
+
+
+def test_all_joints_are_in_step():
+    """At each instant each joint has made the same share; the tightest limit is used."""
+    rng = np.random.default_rng(2)
+    for scale in (1.0, 1e-2, 1e-5):
+        start = both(pan=0.2, lift=0.3, elbow=0.4)
+        goal = start + scale * rng.uniform(-0.3, 0.3, TREE.n)
+        trajectory = plan_tree_motion(TREE, start, goal, LIMITS, model())
+        assert_good(trajectory, goal)
+        share = (trajectory.q - start) / (goal - start)
+        assert np.abs(share - share[:, :1]).max() < 1e-6
+    used = [np.abs(values).max(axis=0) / limit for values, limit in (
+        (trajectory.qd, LIMITS.velocity), (trajectory.qdd, LIMITS.acceleration))]
+    assert max(map(np.max, used)) <= 1.0 + 1e-9
+
+
+def test_a_long_motion_reaches_the_speed_of_one_joint():
+    goal = both(pan=1.5, lift=0.8)
+    trajectory = plan_tree_motion(TREE, both(), goal, LIMITS, model())
+    assert_good(trajectory, goal)
+    assert (np.abs(trajectory.qd) / LIMITS.velocity).max() > 0.98
+
+
+def test_arms_that_would_meet_go_round_each_other():
+    """The direct motion is refused with the two that meet; the way round is proved."""
+    assert model().check_many(np.array([LEFT_ABOVE, RIGHT_ABOVE])).all()
+    with pytest.raises(TrajectoryError, match='would .* after .* s of the motion') as caught:
+        plan_tree_motion(TREE, LEFT_ABOVE, RIGHT_ABOVE, LIMITS, model(), detour_time=0.0)
+    assert caught.value.reason is Reason.COLLISION
+    assert "'left_" in str(caught.value) and "'right_" in str(caught.value)
+    trajectory = plan_tree_motion(TREE, LEFT_ABOVE, RIGHT_ABOVE, LIMITS, model(), 30.0)
+    assert_good(trajectory, RIGHT_ABOVE)
+
+
+def test_random_motions_are_free_and_within_limits():
+    Q = robots.random_postures(TREE, 30, 4)
+    Q = Q[model().check_many(Q)]
+    for a, b in zip(Q[:-1:2], Q[1::2]):
+        assert_good(plan_tree_motion(TREE, a, b, LIMITS, model(), 30.0), b)
+
+
+def test_a_goal_in_a_collision_is_refused_with_both_reasons():
+    """What blocks the direct motion, and what is wrong at the goal."""
+    goal = both(pan=-0.5)
+    with pytest.raises(TrajectoryError, match="the direct motion is blocked: '.*; at the goal, '"):
+        plan_tree_motion(TREE, both(), goal, LIMITS, model(), 5.0)
+
+
+def test_no_way_round_is_said_with_the_pair(monkeypatch):
+    """If the search ends without one; here it may not begin."""
+    monkeypatch.setattr(detour, 'SEARCH_ITERATIONS', 0)
+    with pytest.raises(TrajectoryError, match=(
+            "the direct motion is blocked: 'left_.*' and 'right_.*' would .* after .*; no way "
+            'round was found in 3 s')) as caught:
+        plan_tree_motion(TREE, LEFT_ABOVE, RIGHT_ABOVE, LIMITS, model(), 3.0)
+    assert caught.value.reason is Reason.COLLISION
+
+
+def test_each_controller_gets_its_joints_on_one_clock():
+    goal = both(pan=0.4, lift=0.5, torso=0.3)
+    trajectory = plan_tree_motion(TREE, both(), goal, LIMITS)
+    parts = split_by_controller(trajectory, checked_controllers(TREE, ARM_JOINTS))
+    assert list(parts) == ['left_controller', 'right_controller']
+    for controller, part in parts.items():
+        assert part.joint_names == tuple(ARM_JOINTS[controller])
+        assert np.array_equal(part.times, trajectory.times)
+        columns = [trajectory.joint_names.index(name) for name in part.joint_names]
+        for name in ('q', 'qd', 'qdd'):
+            assert np.array_equal(getattr(part, name), getattr(trajectory, name)[:, columns])
+        assert np.array_equal(part.start.q, trajectory.start.q[columns])
+
+
+def test_a_mobile_base_needs_velocity_limits():
+    text = TREE.tree.source.decode().replace('</robot>', (
+        '<link name="floor"/><joint name="drive" type="planar"><parent link="floor"/>'
+        '<child link="base_link"/><axis xyz="0 0 1"/></joint></robot>'))
+    tree = load_tree(text, 'floor', TREE.tip_links, {'drive': {
+        'x': (-3.0, 3.0), 'y': (-3.0, 3.0), 'yaw': (-np.inf, np.inf)}})
+    with pytest.raises(ParameterError, match="'drive/x', 'drive/y', 'drive/yaw' have no velocity"):
+        tree_limits(tree, 1.0, 10.0)
+    limits = tree_limits(tree, 1.0, 10.0, np.where(np.isinf(tree.velocity), 0.5, tree.velocity))
+    start = np.zeros(tree.n)
+    start[tree.joint_names.index('drive/yaw')] = 3.0
+    goal = start.copy()
+    goal[[0, 2]] = 1.0, -3.0
+    trajectory = plan_tree_motion(tree, start, goal, limits)
+    assert trajectory.end[2] == pytest.approx(2 * np.pi - 3.0)  # the shorter turn
+
+
+@pytest.mark.parametrize('call, error, sentence', [
+    (lambda: checked_controllers(TREE, {'a': ['left_elbo']}), ParameterError,
+     "the controller 'a' has the joint 'left_elbo', which does not move a tip; did you mean"),
+    (lambda: checked_controllers(TREE, {'a': ['left_elbow'], 'b': ['left_elbow']}),
+     ParameterError, "the joint 'left_elbow' is in the controllers 'a' and 'b'"),
+    (lambda: checked_controllers(TREE, {'a': ARM_JOINTS['left_controller']}), ParameterError,
+     "no controller has 'torso_joint', 'right_shoulder_pan'"),
+    (lambda: checked_controllers(TREE, {'a': []}), ParameterError, 'one name at least'),
+    (lambda: plan_tree_motion(TREE, both(), both() + 9.0, LIMITS), TrajectoryError,
+     "the goal of joint 'torso_joint' is 9, outside its limits [-1.4, 1.4]"),
+    (lambda: plan_tree_motion(TREE, both(), both(), LIMITS), TrajectoryError,
+     'all joints are at the goal already'),
+    (lambda: plan_tree_motion(TREE, both(), np.zeros(3), LIMITS), ParameterError, 'q_goal needs'),
+    (lambda: plan_tree_motion(TREE, both(), both(pan=0.1), MotionLimits(
+        LIMITS.lower, LIMITS.upper, LIMITS.velocity, LIMITS.acceleration, LIMITS.jerk,
+        TipLimits(speed=0.1))), ParameterError, 'has limits of the joints only'),
+    (lambda: tree_limits(TREE, 0.0, 1.0), ParameterError, 'must be positive and finite'),
+])
+def test_errors_say_what_to_do(call, error, sentence):
+    with pytest.raises(error) as caught:
+        call()
+    assert sentence in str(caught.value)
