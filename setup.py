@@ -72,6 +72,7 @@ setup(
     entry_points={
         'console_scripts': [
             'ik_node = ik_node.entry:ik_node',
+            'ik_arms = ik_node.entry:ik_arms',
             'sim_controller = ik_node.entry:sim_controller',
             'ik_viewer = ik_node.entry:viewer',
             'ik_handheld = ik_node.entry:handheld',

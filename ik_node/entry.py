@@ -79,6 +79,11 @@ def ik_node() -> NoReturn:
               {name: program.__doc__ or '' for name, program in COMMAND_PROGRAMS.items()})
 
 
+def ik_arms() -> NoReturn:
+    """Move several arms in step."""
+    _run_node('ik_arms', 'ik_arms', 'ik_node.node.arms_node')
+
+
 def sim_controller() -> NoReturn:
     """Run the simulated controller."""
     _run_node('sim_controller', 'sim_controller', 'ik_node.simulation.node')
@@ -154,6 +159,7 @@ COMMAND_PROGRAMS: dict[str, Callable[[], NoReturn]] = {
     'replay': replay,
     'viewer': viewer,
     'handheld': handheld,
+    'arms': ik_arms,
     'sim_controller': sim_controller,
     'interactive_goal': interactive_goal,
     'workspace': workspace,

@@ -21,6 +21,7 @@ from ik_node.node.health_checks import Check, LEVEL_NAMES
 from ik_node.ros.goal_kinds import GOAL_KINDS, goal_topics, GoalKind
 from ik_node.ros.parameters import (
     HANDHELD_NODE,
+    IK_ARMS,
     IK_NODE,
     INTERACTIVE_GOAL,
     Row,
@@ -28,8 +29,8 @@ from ik_node.ros.parameters import (
     VIEWER_NODE,
 )
 
-TABLES = {'ik_node': IK_NODE, 'sim_controller': SIM_CONTROLLER, 'viewer': VIEWER_NODE,
-          'handheld': HANDHELD_NODE, 'interactive_goal': INTERACTIVE_GOAL}
+TABLES = {'ik_node': IK_NODE, 'ik_arms': IK_ARMS, 'sim_controller': SIM_CONTROLLER,
+          'viewer': VIEWER_NODE, 'handheld': HANDHELD_NODE, 'interactive_goal': INTERACTIVE_GOAL}
 
 POLICY_FILE = Path('config/sros2_policy.xml')
 TABLE_HEAD = ['| name | type | what |', '|---|---|---|']

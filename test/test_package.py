@@ -21,7 +21,8 @@ from ik_node.entry import COMMAND_PROGRAMS
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
-SCRIPTS = {'ik_node', 'sim_controller', 'ik_viewer', 'interactive_goal', 'send_goal', 'ik_demo',
+SCRIPTS = {'ik_node', 'ik_arms', 'sim_controller', 'ik_viewer', 'interactive_goal', 'send_goal',
+           'ik_demo',
            'ik_doctor', 'ik_handheld', 'ik_jog', 'ik_replay', 'ik_teach', 'compare_methods',
            'plot_trajectory', 'ik_workspace'}
 # Import name -> rosdep key, where they differ; None: part of another key.

@@ -13,6 +13,7 @@ LINE_CHARACTERS = 98
 NODE_DESCRIPTIONS = {
     'ik_node': 'Takes goal poses, solves inverse kinematics, and sends joint trajectories to a '
                'controller.',
+    'ik_arms': 'Takes the poses of several tips, such as both hands, and moves all arms in step.',
     'sim_controller': 'Simulates a joint_trajectory_controller and the arm that it moves.',
     'viewer': 'Shows the arm in the browser; the goal can be dragged there.',
     'handheld': 'Serves a page by which a phone or a headset moves the arm.',

@@ -156,9 +156,10 @@ class SimController(QosLog, Node):
     def _publish(self, measured_at: float, state: MotionState) -> None:
         message = JointState()
         message.header.stamp = Time(nanoseconds=round(1e9 * measured_at)).to_msg()
-        message.name = [*self._controller.joints, *self._fixed_joints]
-        rest = [0.0] * len(self._fixed_joints)
-        message.position = [*state.q.tolist(), *self._fixed_joints.values()]
+        fixed = self._fixed_joints if self._options.fixed_joints else {}
+        message.name = [*self._controller.joints, *fixed]
+        rest = [0.0] * len(fixed)
+        message.position = [*state.q.tolist(), *fixed.values()]
         message.velocity = [*state.qd.tolist(), *rest]
         self._states.publish(message)
 

@@ -22,6 +22,8 @@ class SimulationOptions:
         Hz.
     initial_positions : tuple of float
         Rad or m; () = the middle of each joint range.
+    fixed_joints : bool
+        Whether joints outside the chain are published, too.
     physics : bool
         Whether MuJoCo simulates the arm.
     path_tolerance, goal_tolerance : tuple of float
@@ -44,6 +46,7 @@ class SimulationOptions:
     tip_link: str
     rate: float
     initial_positions: tuple[float, ...]
+    fixed_joints: bool
     physics: bool
     path_tolerance: tuple[float, ...]
     goal_tolerance: tuple[float, ...]

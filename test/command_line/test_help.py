@@ -14,6 +14,7 @@ from ik_node.command_line.compare_methods import LIMIT_MODES, METHOD_NAMES
 from ik_node.entry import COMMAND_PROGRAMS
 from ik_node.ros.parameters import (
     HANDHELD_NODE,
+    IK_ARMS,
     IK_NODE,
     INTERACTIVE_GOAL,
     SIM_CONTROLLER,
@@ -25,7 +26,8 @@ from ik_node.textbook.options import Limits
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = dict(re.findall(r"'(\w+) = ik_node\.entry:(\w+)'", (ROOT / 'setup.py').read_text()))
-NODES = {'ik_node': IK_NODE, 'sim_controller': SIM_CONTROLLER, 'ik_viewer': VIEWER_NODE,
+NODES = {'ik_node': IK_NODE, 'ik_arms': IK_ARMS, 'sim_controller': SIM_CONTROLLER,
+         'ik_viewer': VIEWER_NODE,
          'ik_handheld': HANDHELD_NODE, 'interactive_goal': INTERACTIVE_GOAL}
 OPTIONS = {'send_goal': ('--xyz', '--joints', '--joint-path'), 'ik_demo': ('--urdf', '--keep'),
            'ik_jog': ('keyboard', 'joy', 'spacenav'),

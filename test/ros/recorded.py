@@ -33,24 +33,26 @@ class Recorded:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._seen: dict[Path, tuple[int, int, SimpleNamespace | None]] = {}
+        self._seen: dict[Path, tuple[int, int, dict[tuple, SimpleNamespace]]] = {}
         self.count = 0
 
     def faults(self) -> list[str]:
         """Return what is wrong with what is new; an empty list if nothing is."""
         found = []
         for file in sorted(self._folder.glob('*.jsonl')):
-            read, number, before = self._seen.get(file, (0, 0, None))  # bytes, trajectories
+            # Bytes, trajectories, and the last one for each group of joints.
+            read, number, before = self._seen.get(file, (0, 0, {}))
             with file.open('rb') as lines:
                 lines.seek(read)
                 for line in lines:
                     if not line.endswith(b'\n'):
                         break  # it is being written
                     read, number, message = read + len(line), number + 1, _read(json.loads(line))
+                    joints = (*sorted(message.joint_names),)
                     found += [f'trajectory {number} of {file.stem}: {fault}'
-                              for fault in judge(message, before)]
+                              for fault in judge(message, before.get(joints))]
                     self.count += 1
-                    before = message
+                    before[joints] = message
             self._seen[file] = read, number, before
         return found
 
@@ -176,7 +178,8 @@ def _bounds(message) -> Bounds:
 def _parameters(file) -> dict[str, object]:
     """Return the parameters that a file has for a node in whatever namespace."""
     nodes = yaml.safe_load(file.read_text()) or {}
-    return nodes.get('/**/ik_node', {}).get('ros__parameters', {})
+    node = nodes.get('/**/ik_node') or nodes.get('/**/ik_arms') or {}
+    return node.get('ros__parameters', {})
 
 
 def _read(line):

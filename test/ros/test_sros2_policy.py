@@ -10,6 +10,7 @@ from graph import all_of
 from harness import ARM, process, ROOT, SEQUENCE_MODULE
 from nightly import usual_first
 import pytest
+from two_arms import ARM_JOINTS
 
 KINDS = {('topics', 'publish'): 'publisher', ('topics', 'subscribe'): 'subscriber',
          ('services', 'reply'): 'service', ('services', 'request'): 'client'}
@@ -45,10 +46,16 @@ STARTS = {
     'viewer': ({'use_sim_time': 'true', 'port': 0}, {'urdf_file': ARM, 'port': 0}),
     'handheld': ({'use_sim_time': 'true', 'port': 0},),
     'interactive_goal': ({'use_sim_time': 'true'},),
+    'ik_arms': ({'use_sim_time': 'true'}, {
+        'urdf_file': ROOT / 'urdf/two_arms.urdf', 'collision.check': 'false',
+        'tip_links': ['left_tool', 'right_tool'],
+        'controllers': list(ARM_JOINTS),
+        'controller_joints': [' '.join(joints) for joints in ARM_JOINTS.values()]}),
 }
 READY = {'ik_node': ('ready for goals', 'waiting for'), 'viewer': ('open http',),
          'handheld': ('open http',),
-         'sim_controller': ('simulates', 'waiting for'), 'interactive_goal': ()}
+         'sim_controller': ('simulates', 'waiting for'), 'interactive_goal': (),
+         'ik_arms': ('ready for', 'waiting for')}
 
 
 def allowed(node):

@@ -1,0 +1,310 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Goals of several arms on their way: planned beside the executor, sent, watched, answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from time import monotonic
+import traceback
+
+import numpy as np
+from rclpy.node import Node
+
+from ik_node.errors import IkNodeError, Reason, StateError, TrajectoryError
+from ik_node.motion.active_trajectory import (
+    ActiveTrajectory,
+    delayed,
+    REST_SPEED,
+    SAME_POSITION,
+    SETTLING_TIME_S,
+)
+from ik_node.motion.monitor import Monitor
+from ik_node.motion.path_stop import plan_free_stop
+from ik_node.motion.start_state import StartState
+from ik_node.motion.trajectory import Trajectory
+from ik_node.motion.tree_motion import POINT_PERIOD_S, split_by_controller
+from ik_node.node.arms_options import ArmsOptions
+from ik_node.node.arms_robot import ArmsRobot, PlannedMotion
+from ik_node.node.goal_status import GoalTask, numbers, StatusReporter
+from ik_node.node.outputs import Late, TopicOutput
+from ik_node.ros.clocks import both_clocks, steady_clock
+from ik_node.ros.joint_states import JointStates
+from ik_node.ros.status_messages import GoalState
+from ik_node.solver.goal import Goal
+from ik_node.text import quote
+
+STEP_WATCH_PERIOD_S = 0.02
+MAX_DEVIATIONS = 3        # consecutive measurements off the plan, after which all arms stop
+STOP_HANDOVER_S = 0.1     # until a stop leaves the motion
+LAST_FLUSH_S = 1.0        # for the last messages of a process that ends
+
+Goals = dict[str, Goal]
+
+
+class RunningMotion:
+    """A motion that was sent to all controllers, and what watches it."""
+
+    def __init__(self, active: ActiveTrajectory, monitor: Monitor) -> None:
+        self.active, self.monitor = active, monitor
+        self.deviations, self.judged = 0, -np.inf
+
+
+class ArmsMotion:
+    """
+    Brings goals to the controllers one after the other.
+
+    A goal that comes during a motion waits until the arms rest; a newer one takes its place.
+
+    Parameters
+    ----------
+    node : Node
+    states : JointStates
+    status : StatusReporter
+    outputs : callable
+        Returns the output of a controller by its name.
+    options : ArmsOptions
+
+    """
+
+    def __init__(self, node: Node, states: JointStates, status: StatusReporter,
+                 outputs: Callable[[str], TopicOutput], options: ArmsOptions) -> None:
+        self._node, self._states, self._status = node, states, status
+        self._outputs = outputs
+        self._options, self._monitoring = options.motion, options.monitor
+        self._worker = ThreadPoolExecutor(1)
+        self._job: Future | None = None
+        self._task: GoalTask | None = None
+        self._waiting: tuple[GoalTask, ArmsRobot, Goals] | None = None
+        self._robot: ArmsRobot | None = None
+        self._planned: PlannedMotion | None = None  # until the controllers have settled
+        self._motion: RunningMotion | None = None
+        self._last: ActiveTrajectory | None = None
+        self._rests_at = -np.inf
+        self._guard = node.create_guard_condition(self._on_planned)
+        self._timer = node.create_timer(STEP_WATCH_PERIOD_S, self._watch, clock=steady_clock())
+
+    @property
+    def busy(self) -> bool:
+        """Return whether the arms move, or a motion is planned."""
+        return self._job is not None or self._task is not None or monotonic() < self._rests_at
+
+    def take(self, task: GoalTask, robot: ArmsRobot, goals: Goals) -> None:
+        """Begin a goal, or keep it until the arms rest."""
+        if not self.busy:
+            self._begin(task, robot, goals)
+            return
+        if self._waiting is not None:
+            self._status.report(self._waiting[0], GoalState.SUPERSEDED, Reason.SUPERSEDED,
+                                f'goal {task.number} came before it was begun')
+        self._waiting = task, robot, goals
+
+    def stop(self, reason: Reason, sentence: str) -> bool:
+        """Bring all arms to rest, and answer the goals; return whether there was one."""
+        had = self._task is not None or self._waiting is not None
+        done = self._ramp_down() if self._motion is not None else 'nothing was moving'
+        for task in (self._task, self._waiting and self._waiting[0]):
+            if task is not None:
+                self._status.report(task, GoalState.STOPPED, reason, f'{sentence}; {done}')
+        self._task = self._waiting = self._planned = None
+        return had
+
+    def close(self) -> None:
+        """Stop, and see the last messages out."""
+        self.stop(Reason.SHUTDOWN, 'the node was shut down')
+        self._status.flush(LAST_FLUSH_S)
+        self._worker.shutdown(wait=False, cancel_futures=True)
+
+    # ---- from a goal to the controllers -------------------------------------
+
+    def _begin(self, task: GoalTask, robot: ArmsRobot, goals: Goals) -> None:
+        self._robot = robot
+        try:
+            q = self._start(robot)
+        except IkNodeError as error:
+            self._status.report(task, GoalState.REJECTED, error.reason, str(error))
+            return
+        self._task = task
+        self._job = self._worker.submit(robot.planned, goals, q)
+        self._job.add_done_callback(lambda _: self._guard.trigger())
+
+    def _start(self, robot: ArmsRobot) -> np.ndarray:
+        """Return where the arms rest, (n,); at the end of the last motion, if they are there."""
+        tree = robot.tree
+        q, qd = self._measured(robot)
+        if np.abs(qd).max() > REST_SPEED:
+            joint = tree.joint_names[int(np.abs(qd).argmax())]
+            raise StateError(f'the joint {quote(joint)} moves, though not by this node; motions '
+                             'of several arms begin at rest', Reason.TRAJECTORY_INVALID)
+        if self._last is not None and self._last.trajectory.joint_names == tree.joint_names \
+                and np.abs(tree.difference(q, self._last.trajectory.end)).max() <= SAME_POSITION:
+            return self._last.trajectory.end
+        inside = np.clip(q, tree.lower, tree.upper)
+        outside = np.abs(q - inside)
+        if outside.max() > self._options.start_tolerance:
+            joint = int(outside.argmax())
+            raise StateError(f'the joint {quote(tree.joint_names[joint])} is at {q[joint]:.6g}, '
+                             f'outside its limits [{tree.lower[joint]:.6g}, '
+                             f'{tree.upper[joint]:.6g}]', Reason.START_OUT_OF_LIMITS)
+        return inside
+
+    def _measured(self, robot: ArmsRobot) -> tuple[np.ndarray, np.ndarray]:
+        return self._states.state(robot.tree.joint_names, monotonic(),
+                                  self._monitoring.state_timeout)
+
+    def _on_planned(self) -> None:
+        if self._job is None or not self._job.done():
+            return
+        job, self._job = self._job, None
+        error = job.exception()
+        if self._task is None:  # it was stopped meanwhile
+            self._next()
+        elif error is None:
+            self._planned = job.result()
+            self._send()
+        elif isinstance(error, IkNodeError):
+            self._refuse(error.reason, str(error))
+        else:
+            self._node.get_logger().error(''.join(traceback.format_exception(error)))
+            self._refuse(Reason.INTERNAL, f'an internal error: {error}; see the log')
+
+    def _refuse(self, reason: Reason, sentence: str) -> None:
+        task, self._task, self._planned = self._task, None, None
+        state = GoalState.REACHED if reason is Reason.ALREADY_THERE else GoalState.REJECTED
+        self._status.report(task, state, reason, sentence)
+        self._next()
+
+    def _send(self) -> None:
+        """Send the planned motion to all controllers with one stamp, once all of them listen."""
+        robot, (trajectory, result) = self._robot, self._planned
+        outputs = {name: self._outputs(name) for name in robot.controllers}
+        try:
+            deaf = [name for name, output in outputs.items() if not output.listeners()]
+            if deaf:
+                raise TrajectoryError(
+                    f'nobody listens on {", ".join(outputs[name].name for name in deaf)}; start '
+                    'the controllers, or correct the parameter controllers', Reason.NO_LISTENER)
+            if not all([output.ready(monotonic()) for output in outputs.values()]):
+                return  # the timer tries again
+            q, _ = self._measured(robot)
+            moved = np.abs(robot.tree.difference(q, trajectory.start.q))
+            if moved.max() > self._options.start_tolerance:
+                raise StateError(f'{quote(robot.tree.joint_names[int(moved.argmax())])} has moved '
+                                 f'by {moved.max():.3g} while the motion was planned',
+                                 Reason.TRAJECTORY_INVALID)
+            # All controllers hold the start until the delay has passed, so that it does not
+            # matter which of them hears first.
+            whole = delayed(trajectory, [self._options.start_delay])
+        except IkNodeError as error:
+            self._refuse(error.reason, str(error))
+            return
+        began, stamp = both_clocks(self._node.get_clock())
+        self._last = ActiveTrajectory(whole, began, robot.limits, stamp)
+        self._motion = RunningMotion(self._last, Monitor(robot.tree, whole, q,
+                                                         self._monitoring))
+        missed = self._send_parts(whole, stamp, began + 0.5 * self._options.start_delay)
+        if missed is not None:  # the others must not begin alone
+            self._refuse(missed.reason, f'{missed}; {self._ramp_down()}')
+            return
+        self._planned = None
+        begin = stamp + round(1e9 * self._options.start_delay)
+        self._task.values |= {
+            'q': numbers(trajectory.end), 'duration': f'{trajectory.duration:.3f}',
+            'begin': f'{begin // 10**9}.{begin % 10**9:09d}',
+            'solve_time': f'{result.time:.6f}',
+            'position_error': f'{max(e.position for e in result.errors.values()):.3e}',
+            'orientation_error': f'{max(e.orientation for e in result.errors.values()):.3e}'}
+        self._status.report(
+            self._task, GoalState.ACCEPTED, Reason.ACCEPTED,
+            f'{len(outputs)} controllers begin together in {self._options.start_delay:g} s, and '
+            f'move for {trajectory.duration:.2f} s')
+
+    def _send_parts(self, trajectory: Trajectory, stamp: int,
+                    before: float = np.inf) -> IkNodeError | None:
+        """Send each controller its joints; return why one could not be reached in time."""
+        missed = None
+        for name, part in split_by_controller(trajectory, self._robot.controllers).items():
+            try:
+                self._outputs(name).send(part, stamp, before)
+            except IkNodeError as error:
+                missed = TrajectoryError(f'the controller {quote(name)} was not reached: {error}',
+                                         error.reason)
+            except Late:
+                missed = TrajectoryError('the node was too late for the controller '
+                                         f'{quote(name)}', Reason.NODE_LATE)
+        return missed
+
+    def _next(self) -> None:
+        if self._waiting is not None and not self.busy:
+            waiting, self._waiting = self._waiting, None
+            self._begin(*waiting)
+
+    # ---- while they move ----------------------------------------------------
+
+    def _watch(self) -> None:
+        if self._planned is not None:
+            self._send()
+        elif self._motion is not None:
+            self._judge(self._motion)
+        else:
+            self._next()
+
+    def _judge(self, motion: RunningMotion) -> None:
+        names, now = self._robot.tree.joint_names, monotonic()
+        age = self._states.age(names, now)
+        q = np.array([self._states.positions[name] for name in names])
+        off = self._off_step(motion, q, now - age)
+        if off:
+            done = self._ramp_down()
+            self._end(GoalState.FAILED, Reason.OFF_TRACK, f'{off}; {done}')
+            return
+        verdict = motion.monitor.observe(now - motion.active.began, q, age)
+        if verdict is not None:
+            reached = verdict.reason is Reason.REACHED
+            self._motion = None
+            self._end(GoalState.REACHED if reached else GoalState.FAILED, verdict.reason,
+                      verdict.sentence)
+
+    def _off_step(self, motion: RunningMotion, q: np.ndarray, measured_at: float) -> str:
+        """Return which joint is not where it should be at the time, '' if all are."""
+        tree, active = self._robot.tree, motion.active
+        if measured_at <= motion.judged:
+            return ''
+        motion.judged = measured_at
+        good = active.followed(tree, q, measured_at, self._options.step_tolerance)
+        motion.deviations = 0 if good else motion.deviations + 1
+        if motion.deviations < MAX_DEVIATIONS:
+            return ''
+        plan = active.states(np.array([measured_at - active.began]))[0, 0]
+        away = np.abs(tree.difference(q, plan))
+        joint = tree.joint_names[int(away.argmax())]
+        return (f'out of step: {quote(joint)} of {quote(self._robot.owner_of(joint))} is '
+                f'{away.max():.3g} from where it should be')
+
+    def _ramp_down(self) -> str:
+        """Bring all arms to rest together; return what was done."""
+        active, self._motion = self._motion.active, None
+        now, stamp = both_clocks(self._node.get_clock())
+        elapsed = round(1e-9 * (stamp - active.stamp), 9)
+        if elapsed + STOP_HANDOVER_S >= active.trajectory.duration:
+            self._rests_at = now + active.trajectory.duration - elapsed + SETTLING_TIME_S
+            return 'the motion had nearly ended'
+        limits = active.limits
+        start = StartState.from_motion(active.trajectory, elapsed, STOP_HANDOVER_S)
+        try:
+            ramp = plan_free_stop(self._robot.collisions, self._robot.tree.joint_names,
+                                  active.trajectory, start, limits, POINT_PERIOD_S)
+        except IkNodeError as error:
+            self._rests_at = now + active.trajectory.duration - elapsed + SETTLING_TIME_S
+            return f'no stop could be planned, so the motion goes on to its end: {error}'
+        missed = self._send_parts(ramp, active.stamp + round(1e9 * elapsed))
+        self._last = ActiveTrajectory(ramp, now, limits, stamp)
+        self._rests_at = now + ramp.duration + SETTLING_TIME_S
+        done = f'all arms come to rest in {ramp.duration:.2f} s'
+        return done if missed is None else f'{done}, but {missed}'
+
+    def _end(self, state: GoalState, reason: Reason, sentence: str) -> None:
+        task, self._task = self._task, None
+        self._status.report(task, state, reason, sentence)
+        self._next()
