@@ -83,6 +83,25 @@ def test_the_torso_serves_both_hands(two_arms):
     assert not held.success and held.unreachable == (RIGHT,)
 
 
+def test_the_farther_the_base_from_the_hand_the_more_it_reaches():
+    """Of Talos, with the arm alone, with arm and chest, and from the foot with the legs, too."""
+    path, _, (hand, *_) = TREES['talos']
+    foot = load_tree(path, 'left_sole_link', ['base_link', 'torso_2_link', hand])
+    reference = robots.Reference(path.read_text(encoding='utf-8'))
+    at_zero = foot.fk(np.zeros(foot.n)) | {'left_sole_link': np.eye(4)}
+    reached = {}
+    for base in ('torso_2_link', 'base_link', 'left_sole_link'):
+        tree = load_tree(path, base, [hand])
+        reached[tree.n] = []
+        for p in ([0.4, 0.2, 1.2], [0.5, 0.2, 0.9], [0.6, 0.1, 0.6]):  # m, in the left foot
+            here = np.linalg.inv(at_zero[base]) @ [*p, 1.0]
+            result = TreeSolver(tree).solve({hand: Goal.position(here[:3])})
+            reached[tree.n].append(result.success)
+            T = reference.pose(base, hand, result.joint_positions)
+            assert (np.linalg.norm(T[:3, 3] - here[:3]) < 1e-6) == result.success
+    assert reached == {7: [True, False, False], 9: [True, True, False], 15: [True, True, True]}
+
+
 def test_a_mobile_base_is_part_of_the_solve():
     """Goals beyond the arms: the base drives, inside its bounds, and no farther."""
     text = TWO_ARMS.read_text(encoding='utf-8').replace('</robot>', (
