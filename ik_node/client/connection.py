@@ -48,6 +48,7 @@ CLOCK_PATIENCE_S = 5.0      # for the first /clock
 WATCH_PERIOD_S = 0.5        # between two looks whether the node lives
 GONE_S = 1.0                # without a publisher of answers, after which the node has ended
 SILENT_NODE_S = 6.0         # of a node that announces itself once a second
+QUIET_NODE_S = 3.0          # after which a goal may be for a node that was started anew
 FORGOTTEN_S = 60.0          # after which an announcement is forgotten
 
 
@@ -289,6 +290,8 @@ class Connection:
         """Take note of something that was asked."""
         with self.lock:
             self.require_open()
+            if monotonic() - self._heard.get(self.instance, -FORGOTTEN_S) > QUIET_NODE_S:
+                handle.instance = ''  # of the node that is heard next
             self._open.add(handle)
 
     def ended(self, handle: Handle[Any]) -> None:
@@ -404,6 +407,8 @@ class Connection:
         now = monotonic()
         self._heard = {text: heard for text, heard in self._heard.items()
                        if now - heard < FORGOTTEN_S} | {message.data: now}
+        for handle in [*self._open]:
+            handle.instance = handle.instance or message.data
 
     def _watch(self) -> None:
         """End the open handles if the node has ended."""

@@ -30,7 +30,7 @@ from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.motion.validate import require_jerk, validate
 from ik_node.text import quote
 
-DETOUR_TIME_S = 2.0  # of the processor, for the search of a way round
+DETOUR_TIME_S = 2.0  # of the processor, for the search of a detour
 POINT_PERIOD_S = 0.1
 SHARES_OF_SPEED = 1.0, 0.9, 0.7, 0.5  # tried until the jerk keeps its limits
 
@@ -71,7 +71,7 @@ def plan_tree_motion(tree: KinematicTree, q_start: np.ndarray, q_goal: np.ndarra
                      limits: MotionLimits, collisions: CollisionModel | None = None,
                      detour_time: float = DETOUR_TIME_S) -> Trajectory:
     """
-    Plan the fastest motion of all joints from rest to rest, or a way round where it is blocked.
+    Plan the fastest motion of all joints from rest to rest, or a detour where it is blocked.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def plan_tree_motion(tree: KinematicTree, q_start: np.ndarray, q_goal: np.ndarra
     collisions : CollisionModel, optional
         Of the tree and the scene.
     detour_time : float
-        Processor time (s) of the search of a way round; 0 = none is searched.
+        Processor time (s) of the search of a detour; 0 = none is searched.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def plan_tree_motion(tree: KinematicTree, q_start: np.ndarray, q_goal: np.ndarra
     ------
     TrajectoryError
         If the goal is outside the limits, or the limits cannot be kept; COLLISION, with the two
-        that would meet first on the direct motion, if no way round is found either.
+        that would meet first on the direct motion, if no detour is found either.
     ParameterError
         If a posture has not n finite numbers, or the limits are of a tip.
 
@@ -117,7 +117,7 @@ def plan_tree_motion(tree: KinematicTree, q_start: np.ndarray, q_goal: np.ndarra
         if not detour_time > 0.0:
             raise
         start = StartState.from_state(MotionState.at_rest(q_start))
-        return _way_round(collisions, start, q_goal, limits, (detour_time, blocked))
+        return _detour(collisions, start, q_goal, limits, (detour_time, blocked))
 
 
 def _straight(tree: KinematicTree, q_start: np.ndarray, q_goal: np.ndarray,
@@ -152,7 +152,7 @@ def _straight(tree: KinematicTree, q_start: np.ndarray, q_goal: np.ndarray,
     raise error
 
 
-def _way_round(collisions: CollisionModel, start: StartState, q_goal: np.ndarray,
+def _detour(collisions: CollisionModel, start: StartState, q_goal: np.ndarray,
                limits: MotionLimits, given: tuple[float, TrajectoryError]) -> Trajectory:
     detour_time, blocked = given
     end = thread_time() + detour_time
@@ -163,7 +163,7 @@ def _way_round(collisions: CollisionModel, start: StartState, q_goal: np.ndarray
     except TrajectoryError as error:
         if error.reason is not Reason.COLLISION:
             raise
-        said = f'no way round was found in {detour_time:g} s' \
+        said = f'no detour was found in {detour_time:g} s' \
             if collisions.check_many(q_goal[None])[0] else str(error)
         raise TrajectoryError(f'the direct motion is blocked: {blocked}; {said}',
                               Reason.COLLISION) from None

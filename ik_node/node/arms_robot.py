@@ -52,7 +52,7 @@ class ArmsRobot:
     limits : MotionLimits
     controllers : dict of controller to its joints
     detour_time : float
-        Processor time (s) for the search of a way round.
+        Processor time (s) for the search of a detour.
 
     """
 

@@ -377,8 +377,8 @@ IK_ARMS = (
         'motion was planned from, rad or m', 0.0, 1.0, live=False,
         fills='motion.start_tolerance'),
     Row('motion.detour_time', 5.0,
-        'processor time for the search of a way round what the direct motion would hit, s; 0 = '
-        'refuse the goal instead', 0.0, 600.0, live=False,
+        'CPU time limit for planning around obstacles, s; 0 = refuse the goal', 0.0, 600.0,
+        live=False,
         fills='detour_time'),
     Row('collision.check', True,
         'choose postures in which the arms collide neither with each other nor with objects, and '

@@ -63,7 +63,7 @@ def test_a_long_motion_reaches_the_speed_of_one_joint():
 
 
 def test_arms_that_would_meet_go_round_each_other():
-    """The direct motion is refused with the two that meet; the way round is proved."""
+    """The direct motion is refused with the two that meet; the detour is proved."""
     assert model().check_many(np.array([LEFT_ABOVE, RIGHT_ABOVE])).all()
     with pytest.raises(TrajectoryError, match='would .* after .* s of the motion') as caught:
         plan_tree_motion(TREE, LEFT_ABOVE, RIGHT_ABOVE, LIMITS, model(), detour_time=0.0)

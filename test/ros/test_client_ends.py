@@ -103,6 +103,16 @@ def test_a_node_that_dies(tmp_path, probe, recorded):
                 arm.joints(READY).wait(60.0)
 
 
+def test_a_goal_before_the_new_node_is_heard(tmp_path, probe, recorded):
+    """The silence of the node before is not that of the node that takes the goal."""
+    slow = {**QUICK, 'motion.velocity_scale': 0.1}
+    with run_system(tmp_path, probe, slow) as system, Arm() as arm:
+        system.spin_for(1.0)  # the client has begun to watch
+        arm._connection.instance = arm._connection._greeted = 'before'
+        arm._connection._heard = {'before': monotonic() - 7.0}
+        assert arm.joints(SIDE).wait(20.0).reached
+
+
 @pytest.fixture
 def simulated(tmp_path, recorded):
     """Run node and controller by simulated time, which has not begun."""
