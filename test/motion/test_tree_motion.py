@@ -87,12 +87,12 @@ def test_a_goal_in_a_collision_is_refused_with_both_reasons():
         plan_tree_motion(TREE, both(), goal, LIMITS, model(), 5.0)
 
 
-def test_no_way_round_is_said_with_the_pair(monkeypatch):
+def test_no_detour_is_said_with_the_pair(monkeypatch):
     """If the search ends without one; here it may not begin."""
     monkeypatch.setattr(detour, 'SEARCH_ITERATIONS', 0)
     with pytest.raises(TrajectoryError, match=(
-            "the direct motion is blocked: 'left_.*' and 'right_.*' would .* after .*; no way "
-            'round was found in 3 s')) as caught:
+            "the direct motion is blocked: 'left_.*' and 'right_.*' would .* after .*; no "
+            'detour was found in 3 s')) as caught:
         plan_tree_motion(TREE, LEFT_ABOVE, RIGHT_ABOVE, LIMITS, model(), 3.0)
     assert caught.value.reason is Reason.COLLISION
 

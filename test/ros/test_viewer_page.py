@@ -385,18 +385,19 @@ def test_postures_of_the_handle(window, arm):
 
 def test_home_stop_and_pause(window, arm):
     """Stop ends the motion to home; the next one rests on its way, goes on, and arrives."""
-    arm.change('/ik_node', motion__velocity_scale=0.02)
+    arm.change('/ik_node', motion__velocity_scale=0.02)  # a busy browser is slow to press
     window.press('Home')
     window.wait(lambda: arm.statuses, 'a goal')
     window.press('Stop')
     assert next_end(window, arm, 0)['reason'] == 'STOPPED'
     known = len(arm.statuses)
-    arm.change('/ik_node', motion__velocity_scale=0.07)  # a busy browser is slow to press
     window.press('Home')
     window.wait(lambda: arm.states and any(arm.states[-1][1].velocity), 'the way')
     window.press('Pause')
     window.wait(lambda: arm.statuses[-1]['reason'] == 'PAUSED', 'the pause')
     window.press('Go on')
+    arm.wait(lambda: any(arm.states[-1][1].velocity), what='the rest of the way')
+    arm.change('/ik_node', motion__velocity_scale=0.5)
     assert next_end(window, arm, known)['state'] == 'reached'
 
 
