@@ -114,14 +114,14 @@ def test_a_line_goes_on_where_it_was(system):
 
 def test_slower_after_a_pause(system):
     """A lower scale of the velocities holds for the rest of the motion."""
-    system.change('/ik_node', motion__velocity_scale=0.6)
+    system.change('/ik_node', motion__velocity_scale=0.3)
     stamp = system.send_joints(AWAY)
     under_way(system, stamp, 0.1)
     assert pause(system)[0], system.node.output
     rests(system)
     system.change('/ik_node', motion__velocity_scale=0.1)
     fastest = 0.1 * np.abs([point.velocities[0] for message in system.trajectories
-                            for point in message.points]).max() / 0.6
+                            for point in message.points]).max() / 0.3
     count = len(system.trajectories)
     assert pause(system, False)[0]
     assert system.final(stamp)['state'] == 'reached'
