@@ -23,7 +23,7 @@ from ik_node.ros.state_recorder import StateRecorder
 
 NAMES = [f'joint_{k}' for k in range(1, 7)]
 DOCUMENT = 'docs/how_to/teach.md'
-NOISE = 1e-4  # rad, of the joint states
+NOISE = 2e-5  # rad, of the joint states; below what the node takes for the same position
 TOLERANCE = 2e-3
 # A way on which the arm need not stop.
 WAY = READY + np.array([[0.2, 0.05, 0.0, 0.1, 0.0, 0.2], [0.4, 0.10, -0.1, 0.2, 0.1, 0.3],
