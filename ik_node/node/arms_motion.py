@@ -37,7 +37,9 @@ from ik_node.text import quote
 
 STEP_WATCH_PERIOD_S = 0.02
 MAX_DEVIATIONS = 3        # consecutive measurements off the plan, after which all arms stop
-STOP_HANDOVER_S = 0.1     # until a stop leaves the motion
+STOP_HANDOVER_S = 0.1     # until a stop leaves the motion; doubled if it is planned too late
+SEND_SHARE = 0.5          # of that time, within which the stop must be planned
+MAX_STOP_PLANS = 3
 LAST_FLUSH_S = 1.0        # for the last messages of a process that ends
 
 Goals = dict[str, Goal]
@@ -100,21 +102,32 @@ class ArmsMotion:
                                 f'goal {task.number} came before it was begun')
         self._waiting = task, robot, goals
 
-    def stop(self, reason: Reason, sentence: str) -> bool:
-        """Bring all arms to rest, and answer the goals; return whether there was one."""
-        had = self._task is not None or self._waiting is not None
+    def stop(self) -> str:
+        """
+        Bring all arms to rest, and answer the goals; return what was done.
+
+        Raises
+        ------
+        IkNodeError
+            If no stop can be planned; the motion and its goal go on then.
+
+        """
         done = self._ramp_down() if self._motion is not None else 'nothing was moving'
-        for task in (self._task, self._waiting and self._waiting[0]):
-            if task is not None:
-                self._status.report(task, GoalState.STOPPED, reason, f'{sentence}; {done}')
-        self._task = self._waiting = self._planned = None
-        return had
+        self._answer_all(Reason.STOPPED, f'stopped by ~/stop; {done}')
+        return done
 
     def close(self) -> None:
         """Stop, and see the last messages out."""
-        self.stop(Reason.SHUTDOWN, 'the node was shut down')
+        done = self._rest() if self._motion is not None else 'nothing was moving'
+        self._answer_all(Reason.SHUTDOWN, f'the node was shut down; {done}')
         self._status.flush(LAST_FLUSH_S)
         self._worker.shutdown(wait=False, cancel_futures=True)
+
+    def _answer_all(self, reason: Reason, sentence: str) -> None:
+        for task in (self._task, self._waiting and self._waiting[0]):
+            if task is not None:
+                self._status.report(task, GoalState.STOPPED, reason, sentence)
+        self._task = self._waiting = self._planned = None
 
     # ---- from a goal to the controllers -------------------------------------
 
@@ -205,7 +218,7 @@ class ArmsMotion:
                                                          self._monitoring))
         missed = self._send_parts(whole, stamp, began + 0.5 * self._options.start_delay)
         if missed is not None:  # the others must not begin alone
-            self._refuse(missed.reason, f'{missed}; {self._ramp_down()}')
+            self._refuse(missed.reason, f'{missed}; {self._rest()}')
             return
         self._planned = None
         begin = stamp + round(1e9 * self._options.start_delay)
@@ -256,7 +269,7 @@ class ArmsMotion:
         q = np.array([self._states.positions[name] for name in names])
         off = self._off_step(motion, q, now - age)
         if off:
-            done = self._ramp_down()
+            done = self._rest()
             self._end(GoalState.FAILED, Reason.OFF_TRACK, f'{off}; {done}')
             return
         verdict = motion.monitor.observe(now - motion.active.began, q, age)
@@ -282,24 +295,43 @@ class ArmsMotion:
         return (f'out of step: {quote(joint)} of {quote(self._robot.owner_of(joint))} is '
                 f'{away.max():.3g} from where it should be')
 
-    def _ramp_down(self) -> str:
-        """Bring all arms to rest together; return what was done."""
-        active, self._motion = self._motion.active, None
-        now, stamp = both_clocks(self._node.get_clock())
-        elapsed = round(1e-9 * (stamp - active.stamp), 9)
-        if elapsed + STOP_HANDOVER_S >= active.trajectory.duration:
-            self._rests_at = now + active.trajectory.duration - elapsed + SETTLING_TIME_S
-            return 'the motion had nearly ended'
-        limits = active.limits
-        start = StartState.from_motion(active.trajectory, elapsed, STOP_HANDOVER_S)
+    def _rest(self) -> str:
+        """Give the motion up, and bring all arms to rest if possible; return what was done."""
+        active = self._motion.active
         try:
-            ramp = plan_free_stop(self._robot.collisions, self._robot.tree.joint_names,
-                                  active.trajectory, start, limits, POINT_PERIOD_S)
+            return self._ramp_down()
         except IkNodeError as error:
-            self._rests_at = now + active.trajectory.duration - elapsed + SETTLING_TIME_S
+            self._motion = None
+            self._rests_at = active.began + active.trajectory.duration + SETTLING_TIME_S
             return f'no stop could be planned, so the motion goes on to its end: {error}'
+
+    def _ramp_down(self) -> str:
+        """
+        Bring all arms to rest together; return what was done.
+
+        Raises
+        ------
+        IkNodeError
+            If no stop can be planned; the motion goes on then.
+
+        """
+        active = self._motion.active
+        for attempt in range(MAX_STOP_PLANS):
+            now, stamp = both_clocks(self._node.get_clock())
+            elapsed = round(1e-9 * (stamp - active.stamp), 9)
+            handover = STOP_HANDOVER_S * 2**attempt
+            if elapsed + handover >= active.trajectory.duration:
+                self._motion = None
+                self._rests_at = now + active.trajectory.duration - elapsed + SETTLING_TIME_S
+                return 'the motion had nearly ended'
+            start = StartState.from_motion(active.trajectory, elapsed, handover)
+            ramp = plan_free_stop(self._robot.collisions, self._robot.tree.joint_names,
+                                  active.trajectory, start, active.limits, POINT_PERIOD_S)
+            if monotonic() < now + SEND_SHARE * handover:
+                break
+        self._motion = None
         missed = self._send_parts(ramp, active.stamp + round(1e9 * elapsed))
-        self._last = ActiveTrajectory(ramp, now, limits, stamp)
+        self._last = ActiveTrajectory(ramp, now, active.limits, stamp)
         self._rests_at = now + ramp.duration + SETTLING_TIME_S
         done = f'all arms come to rest in {ramp.duration:.2f} s'
         return done if missed is None else f'{done}, but {missed}'

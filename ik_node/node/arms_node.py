@@ -127,9 +127,12 @@ class ArmsNode(QosLog, Node):
                 for tip, pose in zip(tips, message.poses)}
 
     def _on_stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        had = self._motion.stop(Reason.STOPPED, 'stopped by ~/stop')
-        response.success = True
-        response.message = 'stopped' if had else 'no goal was under way'
+        try:
+            response.message = self._motion.stop()
+            response.success = True
+        except IkNodeError as error:
+            response.message = f'the arms cannot be stopped: {error}'
+            self.get_logger().error(response.message)
         return response
 
     def close(self) -> None:

@@ -58,12 +58,12 @@ class ArmsProbe(Probe):
 
 
 @contextmanager
-def running(folder, node=None, sims=SIMULATED, **sim):
-    """Run ik_arms with its shipped parameters, and the controllers; yield the probe."""
+def running(folder, node=None, sims=SIMULATED, script='', **sim):
+    """Run ik_arms, after a script, and the controllers; yield the probe."""
     probe = ArmsProbe(sims)
     with process('ik_arms', folder, {'urdf_file': URDF, 'motion.velocity_scale': 1.0,
                                      **(node or {})},
-                 arguments=['--params-file', str(CONFIG)]) as probe.node:
+                 arguments=['--params-file', str(CONFIG)], script=script) as probe.node:
         controllers = []
         for name, (base, tip) in sims.items():
             joints = [joint for joint in TREE.joint_names

@@ -3,7 +3,7 @@
 """Several arms of which one controller does not do its part: nothing goes on alone."""
 
 from arms_rig import ArmsProbe, READY, running, SIMULATED, URDF
-from harness import COLD_START, process
+from harness import COLD_START, process, reasons
 import pytest
 from two_arms import ARM_JOINTS, both, TREE
 
@@ -21,6 +21,62 @@ def test_if_one_arm_does_not_follow_all_stop(tmp_path):
         assert "of 'right_controller' is " in answer['message']
         assert 'all arms come to rest in' in answer['message']
         probe.wait(lambda: len(probe.sent['left_controller']) == 2, what='the stop')
+
+
+NO_STOP = """
+from ik_node.errors import TrajectoryError
+from ik_node.node import arms_motion
+def no_stop(*arguments):
+    raise TrajectoryError('the test wants none')
+arms_motion.plan_free_stop = no_stop
+"""
+SLOW_STOP = """
+from time import sleep
+from ik_node.node import arms_motion
+plan = arms_motion.plan_free_stop
+def slow(*arguments):
+    print('a stop is planned', flush=True)
+    if arms_motion.plan_free_stop is slow:
+        arms_motion.plan_free_stop = plan_again
+        sleep(0.08)
+    return plan(*arguments)
+def plan_again(*arguments):
+    print('a stop is planned', flush=True)
+    return plan(*arguments)
+arms_motion.plan_free_stop = slow
+"""
+
+
+def moving(probe):
+    """Send a goal; return its stamp when both arms move."""
+    stamp = probe.send_posture(both(pan=0.8, lift=-0.4, elbow=0.2, torso=0.8))
+    probe.wait(lambda: probe.answers(stamp), COLD_START, 'an answer')
+    start = probe.positions()
+    probe.wait(lambda: abs(probe.positions() - start).max() > 0.05, what='motion')
+    return stamp
+
+
+@pytest.mark.fault('controller', 'a stop of several arms for which no motion is found',
+                   'the service says so; the goal goes on to its one answer')
+def test_a_stop_that_cannot_be_planned_is_no_success(tmp_path):
+    with running(tmp_path, {'motion.velocity_scale': 0.3}, script=NO_STOP) as probe:
+        stamp = moving(probe)
+        stopped = probe.call(probe.stopping)
+        assert not stopped.success and 'the test wants none' in stopped.message
+        assert reasons(probe, stamp) == ['ACCEPTED', 'REACHED']
+        assert all(len(sent) == 1 for sent in probe.sent.values())
+
+
+@pytest.mark.fault('time and load', 'a stop of several arms is planned too late to be joined',
+                   'it is planned again, to leave the motion later')
+def test_a_stop_that_is_late_is_planned_again(tmp_path):
+    with running(tmp_path, {'motion.velocity_scale': 0.3}, script=SLOW_STOP) as probe:
+        stamp = moving(probe)
+        assert probe.call(probe.stopping).success
+        assert probe.final(stamp)['reason'] == 'STOPPED'
+        assert probe.node.output.count('a stop is planned') == 2
+        left, right = (probe.sent[name][-1] for name in SIMULATED)
+        assert left.header.stamp == right.header.stamp
 
 
 @pytest.mark.fault('controller', 'one of two controllers is not there',
