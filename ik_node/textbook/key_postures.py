@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ik_node.command_line.packages import how_to_install
 from ik_node.errors import ParameterError
 from ik_node.textbook.solved_poses import arm_key, pose_aimed_at, solved_poses
 from ik_node.textbook.task import Task
@@ -48,7 +49,7 @@ def key_postures(task: Task, q: np.ndarray) -> np.ndarray:
         from scipy.interpolate import RBFInterpolator
     except ImportError as error:
         raise ParameterError('the method key_postures needs scipy; install it with '
-                             '"pip install scipy" or choose another method') from error
+                             f'"{how_to_install("scipy")}" or choose another method') from error
 
     keys = solved_poses(arm_key(task.chain))
     away = pose_differences(keys.poses, pose_aimed_at(task, q), float(task.weights[3]))
