@@ -19,10 +19,11 @@ from ik_node.node.active_flag import ActiveFlag
 from ik_node.node.arms_motion import ArmsMotion, Goals
 from ik_node.node.arms_options import ArmsOptions
 from ik_node.node.arms_robot import ArmsRobot, make_arms, require_frame_known
+from ik_node.node.callback_delay import CallbackDelay
 from ik_node.node.goal_status import GoalTask, StatusReporter
 from ik_node.node.outputs import prefix_of, TopicOutput
-from ik_node.node.stamp_check import FUTURE_SLACK_S, running_time
-from ik_node.ros.clocks import nanoseconds_of
+from ik_node.node.stamp_check import MessageInfo, StampCheck
+from ik_node.node.time_jumps import TimeJumps
 from ik_node.ros.description import Description
 from ik_node.ros.joint_states import JointStates
 from ik_node.ros.messages import matrix_from_pose
@@ -57,6 +58,9 @@ class ArmsNode(QosLog, Node):
         self._active_flag.is_set = True
         self._states = JointStates()
         self._status = StatusReporter(self)
+        delay, jumps = CallbackDelay(self), TimeJumps(self)
+        delay.on_tick = jumps.sample
+        self._stamps = StampCheck(self, delay, jumps)
         self._count = 0
         self._outputs: dict[str, TopicOutput] = {}
         self._motion = ArmsMotion(self, self._states, self._status, self._output, self._options)
@@ -87,12 +91,12 @@ class ArmsNode(QosLog, Node):
     def _on_state(self, message: JointState) -> None:
         self._states.take(message, monotonic(), self._known_joints)
 
-    def _on_goal(self, message: PoseArray) -> None:
+    def _on_goal(self, message: PoseArray, info: MessageInfo) -> None:
         self._count += 1
         task = GoalTask(self._count, message.header.stamp, GOAL_KIND)
         try:
             robot = self._require_robot()
-            self._require_fresh(message)
+            self._stamps.checked(message.header.stamp, self._options.max_goal_age, info)
             goals = self._goals_of(message, robot)
         except IkNodeError as error:
             self._status.report(task, GoalState.REJECTED, error.reason, str(error))
@@ -104,16 +108,6 @@ class ArmsNode(QosLog, Node):
             raise IkNodeError('there is no robot description yet: '
                               + self._description.complaint, Reason.MODEL_MISSING)
         return self._robot
-
-    def _require_fresh(self, message: PoseArray) -> None:
-        stamp, now = nanoseconds_of(message.header.stamp), running_time(self).nanoseconds
-        age, longest = 1e-9 * (now - stamp), self._options.max_goal_age
-        if stamp and age > longest:
-            raise GoalError(f'the goal is {age:.1f} s old, at most {longest:g} s are allowed '
-                            '(goal.max_age)', Reason.GOAL_STALE)
-        if stamp and age < -FUTURE_SLACK_S:
-            raise GoalError(f'the stamp of the goal is {-age:.1f} s ahead of the clock',
-                            Reason.GOAL_FROM_FUTURE)
 
     def _goals_of(self, message: PoseArray, robot: ArmsRobot) -> Goals:
         """Return the goal of each tip in the base link."""

@@ -2,12 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several arms of which one controller does not do its part: nothing goes on alone."""
 
+import signal
+
 from arms_rig import ArmsProbe, READY, running, SIMULATED, URDF
+from geometry_msgs.msg import Pose, PoseArray
 from harness import COLD_START, process, reasons
 import pytest
 from two_arms import ARM_JOINTS, both, TREE
 
 from ik_node.ros.handshake import greet
+from ik_node.ros.messages import fill_pose
 
 
 @pytest.mark.fault('controller', 'one of two controllers ignores its trajectory',
@@ -77,6 +81,23 @@ def test_a_stop_that_is_late_is_planned_again(tmp_path):
         assert probe.node.output.count('a stop is planned') == 2
         left, right = (probe.sent[name][-1] for name in SIMULATED)
         assert left.header.stamp == right.header.stamp
+
+
+@pytest.mark.fault('time and load', 'a goal of several arms waits while the process stands still',
+                   'it is as old as it is, and refused if that is too old; nothing moves')
+def test_a_goal_that_waited_too_long_is_not_carried_out(tmp_path):
+    """Also without a stamp: the middleware knows when it was sent."""
+    with running(tmp_path, {'goal.max_age': 0.5}) as probe:
+        goal = PoseArray(poses=[Pose() for _ in TREE.tip_links])
+        goal.header.frame_id = 'base_link'
+        for message, T in zip(goal.poses, TREE.fk(both(pan=0.3)).values()):
+            fill_pose(message, T)
+        probe.node.send(signal.SIGSTOP)
+        probe.poses.publish(goal)
+        probe.spin_for(1.5)
+        probe.node.send(signal.SIGCONT)
+        assert reasons(probe, '0.000000000') == ['GOAL_STALE']
+        assert not any(probe.sent.values())
 
 
 @pytest.mark.fault('controller', 'one of two controllers is not there',
