@@ -71,7 +71,7 @@ class PostureEntry:
     ----------
     colour : str
         'green' (free, and so is the direct motion to it), 'amber' (with a warning: a detour
-        obstacles is needed, or one that a preview gave) or 'red' (it collides).
+        is needed, or one that a preview gave) or 'red' (it collides).
     message : str
         What speaks for and against it, in one sentence.
     q : (n,) array
