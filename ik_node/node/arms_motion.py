@@ -29,6 +29,7 @@ from ik_node.node.arms_options import ArmsOptions
 from ik_node.node.arms_robot import ArmsRobot, PlannedMotion
 from ik_node.node.goal_status import GoalTask, numbers, StatusReporter
 from ik_node.node.outputs import Late, TopicOutput
+from ik_node.node.trajectory_sender import SEND_SHARE
 from ik_node.ros.clocks import both_clocks, steady_clock
 from ik_node.ros.joint_states import JointStates
 from ik_node.ros.status_messages import GoalState
@@ -38,7 +39,6 @@ from ik_node.text import quote
 STEP_WATCH_PERIOD_S = 0.02
 MAX_DEVIATIONS = 3        # consecutive measurements off the plan, after which all arms stop
 STOP_HANDOVER_S = 0.1     # until a stop leaves the motion; doubled if it is planned too late
-SEND_SHARE = 0.5          # of that time, within which the stop must be planned
 MAX_STOP_PLANS = 3
 LAST_FLUSH_S = 1.0        # for the last messages of a process that ends
 

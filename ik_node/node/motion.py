@@ -34,13 +34,12 @@ from ik_node.node.goal_status import GoalTask
 from ik_node.node.outputs import Late, Output
 from ik_node.node.preparation import Kernels, Preparation
 from ik_node.node.robot import Robot, RobotHolder
-from ik_node.node.trajectory_sender import TrajectorySender
+from ik_node.node.trajectory_sender import SEND_SHARE, TrajectorySender
 from ik_node.ros.status_messages import GoalState, JOG_KIND, STREAM_KIND
 from ik_node.solver.goal import Goal
 
 MAX_ATTEMPTS = 2  # trajectories sent for one goal if the arm does not begin to move
 MAX_PLANS = 5  # trajectories sent for one goal if they arrive too late to be joined
-SEND_SHARE = 0.5  # of motion.handover_time, within which a motion must be sent
 MAX_RAMPS = 3  # ramps planned, each further ahead, if they are not ready in time
 MAX_LATE_PLANS = 2  # after which the arm is brought to rest first
 LONG_PATH_POSES = 100  # from which on a path is planned beside the other callbacks, from rest

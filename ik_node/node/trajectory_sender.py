@@ -27,6 +27,7 @@ from ik_node.node.arm_state import ArmState, Instant
 from ik_node.node.outputs import Output
 from ik_node.node.robot import Robot, RobotHolder
 
+SEND_SHARE = 0.5  # of the time until a moving arm leaves its motion, within which to send
 MIN_LEAD_CYCLES = 3.0  # controller cycles: to plan, to send, and until it starts
 
 
