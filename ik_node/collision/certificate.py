@@ -16,18 +16,20 @@ from functools import lru_cache
 
 import numpy as np
 
-from ik_node.collision import check, distance, shapes
+from ik_node.collision import check, distance, shapes, sweeps
 from ik_node.collision.check import (
     block_distance,
     centre_distance,
     check_work,
     CheckWork,
+    exact_distance,
     pair_distance,
     place_parts,
 )
 from ik_node.collision.model import CollisionModel
+from ik_node.collision.sweeps import relative_sweep, speed, speed_along, write_twists
 from ik_node.kinematics import kernels, tree_kernels
-from ik_node.kinematics.kernels import compiled, inner
+from ik_node.kinematics.kernels import compiled, inner, small
 from ik_node.text import quote
 
 FIRST_INTERVAL_S = 0.1        # longest interval that is looked at first
@@ -118,7 +120,7 @@ def certify(model: CollisionModel, begins: np.ndarray, lengths: np.ndarray, c: n
         model.pairs, np.ascontiguousarray(lengths, dtype=float), c,
         max(model.margin, float(least.max())), bool(least.min() == -np.inf), least,
         np.arange(len(model.pairs.blocks)), np.zeros((MAX_INTERVALS, 3)),
-        np.zeros((3, c.shape[2])), work)
+        np.zeros((4, c.shape[2])), work)
     if segment == NO_SEGMENT:
         return None
     q = (c[:, segment] * t ** np.arange(6)[:, None]).sum(axis=0)
@@ -135,7 +137,8 @@ def certify_edge(model: CollisionModel, q0: np.ndarray, q1: np.ndarray) -> Conta
 @lru_cache(maxsize=None)
 def forget_old_kernels() -> None:
     """Drop, once per process, compiled code that is older than its source."""
-    kernels.forget_stale((first_contact,), (kernels, tree_kernels, check, distance, shapes))
+    kernels.forget_stale((first_contact,),
+                         (kernels, tree_kernels, check, distance, shapes, sweeps))
 
 
 @compiled
@@ -156,8 +159,9 @@ def first_contact(check, lengths, c, margin, touching, least, near, stack, rows,
     near : (B,) int array
         Numbers of the blocks, in any order; changed.
     stack : (MAX_INTERVALS, 3) array
-    rows : (3, n) array
-        Workspace: position and largest deviation of the joints, and position in a segment.
+    rows : (4, n) array
+        Workspace: position in the middle of an interval; how far the joints go from there on
+        a straight line, and at most; and position in a segment.
     work : CheckWork
 
     Returns
@@ -166,13 +170,13 @@ def first_contact(check, lengths, c, margin, touching, least, near, stack, rows,
         Segment (NO_SEGMENT if there is none), time in it (s), and pair.
 
     """
-    q, deviation, middle = rows[0], rows[1], rows[2]
+    q, motion, middle = rows[0], rows[1:3], rows[3]
     all_blocks = left = near.shape[0]
     for segment in range(lengths.shape[0]):
         if segment % WINDOW_SEGMENTS == 0 and not touching:
-            window_deviations(c, lengths, segment, q, deviation, middle)
+            window_deviations(c, lengths, segment, q, motion, middle)
             place_parts(check, q, work)
-            left, _ = undecided_blocks(check, deviation, margin, least, near, all_blocks,
+            left, _ = undecided_blocks(check, motion, margin, least, near, all_blocks,
                                        touching, work)
             if left < 0:
                 left = all_blocks
@@ -187,9 +191,9 @@ def first_contact(check, lengths, c, margin, touching, least, near, stack, rows,
                 count -= 1
                 t, h, candidates = stack[count, 0], stack[count, 1], int(stack[count, 2])
                 positions_at(c, segment, t, q)
-                deviations(c, segment, t, h, deviation)
+                deviations(c, segment, t, h, motion)
                 place_parts(check, q, work)
-                undecided, k = undecided_blocks(check, deviation, margin, least, near,
+                undecided, k = undecided_blocks(check, motion, margin, least, near,
                                                 candidates, touching, work)
                 if undecided == 0:
                     continue
@@ -205,12 +209,18 @@ def first_contact(check, lengths, c, margin, touching, least, near, stack, rows,
 
 
 @inner
-def undecided_blocks(check, deviation, margin, least, near, candidates, touching, work):
+def undecided_blocks(check, motion, margin, least, near, candidates, touching, work):
     """
     Bring the blocks that are not proved to be apart on an interval to the front of `near`.
 
     After :func:`place_parts` at its middle.  Of `near` (B,) the first `candidates` are looked at,
     and only they change places.
+
+    Parameters
+    ----------
+    motion : (2, n) array
+        How far the joints go from the middle to the end on a straight line, with their signs; and
+        how far they go from the middle at most.
 
     Returns
     -------
@@ -219,10 +229,11 @@ def undecided_blocks(check, deviation, margin, least, near, candidates, touching
 
     """
     undecided, worst = 0, 0
+    if candidates > 0:
+        write_twists(check, motion[0], work)
     for i in range(candidates):
         block = near[i]
-        verdict, k = block_verdict(check, deviation, margin, least, block, touching,
-                                   work)
+        verdict, k = block_verdict(check, motion, margin, least, block, touching, work)
         if verdict == PAIR_TOO_NEAR:
             return PAIR_TOO_NEAR, k
         if verdict == INTERVAL_UNDECIDED:
@@ -231,62 +242,43 @@ def undecided_blocks(check, deviation, margin, least, near, candidates, touching
     return undecided, worst
 
 
-@inner
-def block_verdict(check, deviation, margin, least, block, touching, work):
+@small
+def block_verdict(check, motion, margin, least, block, touching, work):
     """Return the verdict on a block of pairs on an interval, and the pair that it is about."""
-    a, b = check.blocks[block, 0], check.blocks[block, 1]
-    frames = check.group_frames[a], check.group_frames[b]
-    enough = margin + approach(check, check.group_reaches, deviation, frames, (a, b))
+    groups = check.blocks[block, 0], check.blocks[block, 1]
+    frames = check.group_frames[groups[0]], check.group_frames[groups[1]]
+    moved, bend, common = relative_sweep(check, motion, frames, groups, work)
+    enough = margin + moved
     if not touching and block_distance(check, block, enough, work) > enough:
         return INTERVAL_PROVED, 0
+    balls = check.shapes.balls
     verdict, worst = INTERVAL_PROVED, 0
     for k in range(check.blocks[block, 2], check.blocks[block, 3]):
         if least[k] == -np.inf:
-            if touching and pair_distance(check, k, 0.0, 0.0, work) > 0.0:
+            if touching and exact_distance(check, k, 0.0, 0.0, work) > 0.0:
                 least[k] = 0.0  # it is apart from now on
             continue
         one, other = check.pairs[k, 0], check.pairs[k, 1]
-        if centre_distance(work.centres[one], work.centres[other]) \
-                > enough + check.shapes.balls[one, 3] + check.shapes.balls[other, 3]:
+        centres, radii = (work.centres[one], work.centres[other]), (balls[one, 3], balls[other, 3])
+        if centre_distance(centres[0], centres[1]) > enough + radii[0] + radii[1]:
             continue  # a part moves no farther than its group
-        moved = approach(check, check.part_reaches, deviation, frames, (one, other))
-        distance = pair_distance(check, k, least[k] + moved, least[k], work)
-        if distance > least[k] + moved:
+        near = min(moved, bend + speed(work, frames, common, centres, radii))
+        distance = pair_distance(check, k, least[k] + near, least[k], work)
+        if distance > least[k] + near:
             continue
-        if distance <= least[k] or moved < LEAST_DOUBT_M:
+        if distance <= least[k]:
+            return PAIR_TOO_NEAR, k
+        if work.gjk.gap[0] > least[k] + bend + speed_along(
+                work, frames, common, centres, radii, work.directions[k]):
+            continue
+        if near < LEAST_DOUBT_M:
             return PAIR_TOO_NEAR, k
         verdict, worst = INTERVAL_UNDECIDED, k
     return verdict, worst
 
 
 @inner
-def approach(check, reaches, deviation, frames, two):
-    """
-    Return how far (m) two parts or groups move at most towards each other.
-
-    `frames`: their moving frames; `deviation` (n,): how far the joints move.  Joints that move
-    both alike do not count.
-    """
-    low, high, farther, moved = frames[0], frames[1], two[1], 0.0
-    if check.parents.shape[0] == 0:
-        if low > high:
-            low, high, farther = high, low, two[0]
-        for joint in range(low, high):
-            moved += reaches[joint, farther] * deviation[int(check.table[joint, 13])]
-        return moved
-    # Up from both to the frame that carries both: a row comes after the one that carries it.
-    while low != high:
-        row, moving = (low - 1, two[0]) if low > high else (high - 1, two[1])
-        moved += reaches[row, moving] * deviation[int(check.table[row, 13])]
-        if low > high:
-            low = check.parents[row] + 1
-        else:
-            high = check.parents[row] + 1
-    return moved
-
-
-@inner
-def window_deviations(c, lengths, first, q, deviation, middle):
+def window_deviations(c, lengths, first, q, motion, middle):
     """
     Write positions amid WINDOW_SEGMENTS segments, and by how much each joint leaves them there.
 
@@ -295,13 +287,13 @@ def window_deviations(c, lengths, first, q, deviation, middle):
     last = min(first + WINDOW_SEGMENTS, lengths.shape[0])
     positions_at(c, (first + last) // 2, 0.0, q)
     for i in range(q.shape[0]):
-        deviation[i] = 0.0
+        motion[0, i] = motion[1, i] = 0.0  # no straight line is known
     for segment in range(first, last):
         h = 0.5 * lengths[segment]
         positions_at(c, segment, h, middle)
         for i in range(q.shape[0]):
-            deviation[i] = max(deviation[i], abs(middle[i] - q[i])
-                               + deviation_of(c, segment, i, h, h))
+            motion[1, i] = max(motion[1, i], abs(middle[i] - q[i])
+                               + deviation_of(c, segment, i, h, h)[1])
 
 
 @inner
@@ -313,15 +305,19 @@ def positions_at(c, segment, t, q):
 
 
 @inner
-def deviations(c, segment, t, h, deviation):
-    """Write by how much each joint leaves its position at t within h (s) before and after."""
-    for i in range(deviation.shape[0]):
-        deviation[i] = deviation_of(c, segment, i, t, h)
+def deviations(c, segment, t, h, motion):
+    """Write how the joints leave their positions at t within h (s), as `motion` (2, n)."""
+    for i in range(motion.shape[1]):
+        motion[0, i], motion[1, i] = deviation_of(c, segment, i, t, h)
 
 
 @inner
 def deviation_of(c, segment, i, t, h):
-    """Return by how much joint i leaves its position at t within h (s) before and after."""
+    """
+    Return how joint i leaves its position at t within h (s) before and after.
+
+    By its velocity at t; and by how much at most.
+    """
     c1, c2, c3 = c[1, segment, i], c[2, segment, i], c[3, segment, i]
     c4, c5 = c[4, segment, i], c[5, segment, i]
     # The Taylor series at t, which ends with the fifth power.
@@ -329,4 +325,4 @@ def deviation_of(c, segment, i, t, h):
     d2 = c2 + t * (3.0 * c3 + t * (6.0 * c4 + t * 10.0 * c5))
     d3 = c3 + t * (4.0 * c4 + t * 10.0 * c5)
     d4 = c4 + t * 5.0 * c5
-    return h * (abs(d1) + h * (abs(d2) + h * (abs(d3) + h * (abs(d4) + h * abs(c5)))))
+    return h * d1, h * (abs(d1) + h * (abs(d2) + h * (abs(d3) + h * (abs(d4) + h * abs(c5)))))

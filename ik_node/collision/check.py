@@ -24,7 +24,7 @@ from ik_node.collision.shapes import (
     PLANE_KIND,
     Shapes,
 )
-from ik_node.kinematics.kernels import compiled, inner, joint_frames
+from ik_node.kinematics.kernels import compiled, inner, joint_frames, small
 from ik_node.kinematics.tree_kernels import tree_frames
 from ik_node.model.joint_space import JointSpace
 
@@ -55,9 +55,8 @@ class Pairs(NamedTuple):
     group_balls : (G, 4) array
         Centre in the moving frame, and radius, of a ball that contains the group; infinite if
         it has a plane.
-    part_reaches, group_reaches : (m, p), (m, G) arrays
-        How far (m per rad, or m per m) each part and each group moves at most with each row of
-        the table.
+    group_reaches : (m, G) array
+        How far (m per rad, or m per m) each group moves at most with each row of the table.
 
     """
 
@@ -69,7 +68,6 @@ class Pairs(NamedTuple):
     group_frames: np.ndarray
     group_parts: np.ndarray
     group_balls: np.ndarray
-    part_reaches: np.ndarray
     group_reaches: np.ndarray
 
 
@@ -91,6 +89,12 @@ class CheckWork(NamedTuple):
         Of the balls around the groups, in the base.
     directions : (K, 3) array
         Where the last search of each pair ended.
+    twists : (m + 1, 6) array
+        Angular velocity of each moving frame, and linear velocity of its point at the origin of
+        the base, in the base, in an interval of motion that is looked at.
+    sweeps : (G, 3) array
+        How far (m) each group moves at most in that interval, how far at most from where its
+        twist would bring it, and for which posture this was computed.
     gjk : GjkWork
 
     """
@@ -101,6 +105,8 @@ class CheckWork(NamedTuple):
     centres: np.ndarray
     group_centres: np.ndarray
     directions: np.ndarray
+    twists: np.ndarray
+    sweeps: np.ndarray
     gjk: GjkWork
 
 
@@ -138,7 +144,7 @@ def paired(chain: JointSpace, shapes: Shapes, groups: Sequence[int],
         table[order], np.ascontiguousarray(rows), group_frames,
         np.array([parts[0] if len(parts) == 1 and shapes.ints[parts[0], 0] != HULL_KIND else -1
                   for parts in members], dtype=np.int64),
-        group_balls, _reaches(chain, frames, balls), _reaches(chain, group_frames, group_balls))
+        group_balls, _reaches(chain, group_frames, group_balls))
 
 
 def _branching_parents(chain: JointSpace) -> np.ndarray:
@@ -151,25 +157,26 @@ def _reaches(chain: JointSpace, frames: np.ndarray, balls: np.ndarray) -> np.nda
     """
     Return how far balls (k, 4) in moving frames (k,) move with each row of the table, (m, k).
 
-    By a revolute joint: the farthest that any point of the ball can be from its axis.
+    By a revolute joint: the farthest that a point of the ball can be from its axis, wherever the
+    joints after it are.  What a joint sweeps with a ball is inside a larger ball.
     """
     table, parents = chain.table, chain.parents
-    m = len(table)
-    # From the base to each frame, along the rows that carry it; these are its own row last.
-    steps, carried = np.zeros(m + 1), np.zeros((m, m + 1), dtype=bool)
-    for k, (row, parent) in enumerate(zip(table, parents)):
-        travel = 0.0
-        if row[12] != 0.0 and row[14] != 0.0:
-            ends = row[14] * np.array([chain.lower[int(row[13])], chain.upper[int(row[13])]])
-            travel = np.abs(ends + row[15]).max()
-        steps[k + 1] = steps[parent + 1] + np.linalg.norm(row[9:12]) + travel
-        carried[:, k + 1] = carried[:, parent + 1]
-        carried[k, k + 1] = True
-    own = np.linalg.norm(balls[:, :3], axis=1) + balls[:, 3]
-    reaches = np.zeros((m, len(frames)))
-    for k in range(m):
-        reach = 1.0 if table[k, 12] != 0.0 else own + steps[frames] - steps[k + 1]
-        reaches[k] = np.where(carried[k, frames], np.abs(table[k, 14]) * reach, 0.0)
+    centres, radii, at = balls[:, :3].copy(), balls[:, 3].copy(), frames.copy()
+    reaches = np.zeros((len(table), len(frames)))
+    for k in reversed(range(len(table))):  # a row comes after the one that carries it
+        row, carried = table[k], at == k + 1
+        x, y, z = centres[carried].T
+        if row[12] == 0.0:
+            radii[carried] += np.hypot(x, y)
+            reaches[k, carried] = abs(row[14]) * radii[carried]
+            x, y = 0.0 * x, 0.0 * y
+        elif row[14] != 0.0:
+            lower, upper = chain.lower[int(row[13])], chain.upper[int(row[13])]
+            reaches[k, carried] = abs(row[14])
+            radii[carried] += 0.5 * abs(row[14]) * (upper - lower)
+            z = z + row[15] + (0.5 * row[14] * (lower + upper) if upper - lower < np.inf else 0.0)
+        centres[carried] = np.column_stack([x, y, z]) @ row[:9].reshape(3, 3).T + row[9:12]
+        at[carried] = parents[k] + 1
     return reaches
 
 
@@ -193,7 +200,9 @@ def check_work(pairs: Pairs) -> CheckWork:
     frames[0, [0, 4, 8]] = 1.0
     placed = np.zeros(parts + 1, dtype=np.int64)
     return CheckWork(frames, shapes.poses.copy(), placed, shapes.balls[:, :3].copy(),
-                     pairs.group_balls[:, :3].copy(), np.zeros((len(pairs.pairs), 3)), gjk_work())
+                     pairs.group_balls[:, :3].copy(), np.zeros((len(pairs.pairs), 3)),
+                     np.zeros((len(pairs.table) + 1, 6)), np.zeros((len(pairs.group_frames), 3)),
+                     gjk_work())
 
 
 @compiled
@@ -290,7 +299,7 @@ def place_parts(check, q, work):
                          work.group_centres[group])
 
 
-@inner
+@small
 def place_centre(F, ball, centre):
     """Write the centre of a ball in a frame, in the base."""
     x, y, z = ball[0], ball[1], ball[2]
@@ -298,21 +307,25 @@ def place_centre(F, ball, centre):
         centre[i] = F[3 * i] * x + F[3 * i + 1] * y + F[3 * i + 2] * z + F[9 + i]
 
 
-@inner
+@small
 def place_part(shapes, part, work):
     """Write the pose of a part in the base, once for each posture."""
-    P = work.poses[part]
     if shapes.ints[part, 1] > 0 and work.placed[part] != work.placed[-1]:
         work.placed[part] = work.placed[-1]
-        F, T = work.frames[shapes.ints[part, 1]], shapes.poses[part]
-        for i in range(3):
-            a, b, c = F[3 * i], F[3 * i + 1], F[3 * i + 2]
-            for j in range(3):
-                P[3 * i + j] = a * T[j] + b * T[3 + j] + c * T[6 + j]
-            P[9 + i] = a * T[9] + b * T[10] + c * T[11] + F[9 + i]
+        compose(work.frames[shapes.ints[part, 1]], shapes.poses[part], work.poses[part])
 
 
 @inner
+def compose(F, T, P):
+    """Write the product of two poses, (12,)."""
+    for i in range(3):
+        a, b, c = F[3 * i], F[3 * i + 1], F[3 * i + 2]
+        for j in range(3):
+            P[3 * i + j] = a * T[j] + b * T[3 + j] + c * T[6 + j]
+        P[9 + i] = a * T[9] + b * T[10] + c * T[11] + F[9 + i]
+
+
+@small
 def block_distance(check, block, enough, work):
     """
     Return a lower bound of the distance (m) of two groups, after :func:`place_parts`.
@@ -328,23 +341,29 @@ def block_distance(check, block, enough, work):
                                      work) - first)
 
 
-@inner
+@small
 def centre_distance(a, b):
     """Return the distance of two points."""
     return sqrt((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2)
 
 
-@inner
+@small
 def pair_distance(check, k, enough, contact, work):
     """
     Return a lower bound of the distance (m) of pair k, after :func:`place_parts`.
 
     It is the distance unless it is above `enough`; at most `contact` is one value that is.
     """
-    shapes, a, b = check.shapes, check.pairs[k, 0], check.pairs[k, 1]
-    apart = bound_of_pair(shapes, a, b, enough, work)
+    apart = bound_of_pair(check.shapes, check.pairs[k, 0], check.pairs[k, 1], enough, work)
     if apart > enough:
         return apart
+    return exact_distance(check, k, enough, contact, work)
+
+
+@inner
+def exact_distance(check, k, enough, contact, work):
+    """As :func:`pair_distance`, if the balls around the parts are not far enough apart."""
+    shapes, a, b = check.shapes, check.pairs[k, 0], check.pairs[k, 1]
     place_part(shapes, a, work)
     place_part(shapes, b, work)
     A, B, gjk = work.poses[a], work.poses[b], work.gjk
@@ -364,7 +383,7 @@ def pair_distance(check, k, enough, contact, work):
     return min(lower, contact) if upper <= contact else lower
 
 
-@inner
+@small
 def bound_of_pair(shapes, a, b, enough, work):
     """
     Return a lower bound of the distance (m) of two parts, after :func:`place_parts`.
@@ -377,14 +396,15 @@ def bound_of_pair(shapes, a, b, enough, work):
     if apart > enough:
         return apart
     # Of the larger one, if that is possible: its ball says least.
-    if shapes.ints[a, 0] != HULL_KIND and (first >= second or shapes.ints[b, 0] == HULL_KIND):
-        return max(apart, point_distance(shapes, a, work.centres[b], work) - second)
-    if shapes.ints[b, 0] != HULL_KIND:
-        return max(apart, point_distance(shapes, b, work.centres[a], work) - first)
-    return apart
+    a_first = shapes.ints[a, 0] != HULL_KIND and (first >= second
+                                                  or shapes.ints[b, 0] == HULL_KIND)
+    if not a_first and shapes.ints[b, 0] == HULL_KIND:
+        return apart
+    part, point, radius = (a, work.centres[b], second) if a_first else (b, work.centres[a], first)
+    return max(apart, point_distance(shapes, part, point, work) - radius)
 
 
-@inner
+@small
 def point_distance(shapes, part, point, work):
     """Return the distance (m) of a point in the base from a part that is no hull."""
     place_part(shapes, part, work)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ik_node.collision.shapes import PLANE_KIND, support
-from ik_node.kinematics.kernels import inner
+from ik_node.kinematics.kernels import inner, small
 
 MAX_SIMPLICES = 60
 DISTANCE_ERROR_M = 1e-7  # at which the search ends
@@ -45,6 +45,8 @@ class GjkWork(NamedTuple):
         Pose of the second part in the frame of the first.
     nearest : (3,) array
         The point of the difference that is nearest to the origin, in the frame of the first.
+    gap : (1,) array
+        Width (m) of a slab across `nearest` that is between the parts; -inf if unknown.
 
     """
 
@@ -55,12 +57,13 @@ class GjkWork(NamedTuple):
     R: np.ndarray
     p: np.ndarray
     nearest: np.ndarray
+    gap: np.ndarray
 
 
 def gjk_work() -> GjkWork:
     """Return a workspace."""
     return GjkWork(np.zeros((4, 6)), np.zeros((4, 3)), np.zeros(4), np.zeros(4), np.zeros(9),
-                   np.zeros(3), np.zeros(3))
+                   np.zeros(3), np.zeros(3), np.full(1, -np.inf))
 
 
 @inner
@@ -86,8 +89,8 @@ def part_distance(shapes, a, b, enough, contact, work):
 
     """
     if shapes.ints[a, 0] == PLANE_KIND or shapes.ints[b, 0] == PLANE_KIND:
-        found = plane_distance(shapes, a, b, work)
-        return found, found
+        work.gap[0] = plane_distance(shapes, a, b, work)
+        return work.gap[0], work.gap[0]
     R, p, v = work.R, work.p, work.nearest
     margin = shapes.sizes[a, 3] + shapes.sizes[b, 3]
     if v[0] * v[0] + v[1] * v[1] + v[2] * v[2] < 1e-18:
@@ -104,19 +107,21 @@ def part_distance(shapes, a, b, enough, contact, work):
         wy = ay - (R[3] * bx + R[4] * by + R[5] * bz + p[1])
         wz = az - (R[6] * bx + R[7] * by + R[8] * bz + p[2])
         # All of the difference is beyond the plane through w across v.
-        lower = max(lower, (x * wx + y * wy + z * wz) / sqrt(x * x + y * y + z * z))
-        if lower - margin > enough or upper - lower < DISTANCE_ERROR_M \
+        work.gap[0] = (x * wx + y * wy + z * wz) / sqrt(x * x + y * y + z * z) - margin
+        lower = max(lower, work.gap[0])
+        if lower > enough or upper - lower < DISTANCE_ERROR_M \
                 or is_vertex(work.simplex, count, wx, wy, wz):
             break
         work.simplex[count, 0], work.simplex[count, 1], work.simplex[count, 2] = wx, wy, wz
         work.simplex[count, 3], work.simplex[count, 4], work.simplex[count, 5] = ax, ay, az
-        count = reduce_simplex(count + 1, work)
-        upper = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
-        if count == 0 or upper < TOUCHING_CORES_M:
+        count, work.gap[0] = reduce_simplex(count + 1, work), -np.inf
+        length = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+        if count == 0 or length < TOUCHING_CORES_M:
             return -margin, -margin
-        if upper - margin <= contact:
+        upper = length - margin
+        if upper <= contact:
             break
-    return max(lower, 0.0) - margin, upper - margin
+    return max(lower, -margin), upper
 
 
 @inner
@@ -171,7 +176,7 @@ def nearest_points(shapes, a, b, distance, work, points):
     return True
 
 
-@inner
+@small
 def is_vertex(simplex, count, x, y, z):
     """Return whether a point is one of the vertices of a simplex."""
     for i in range(count):

@@ -16,7 +16,6 @@ import numpy as np
 
 from ik_node.collision.certificate import (
     allowed_distances,
-    approach,
     LEAST_DOUBT_M,
     undecided_blocks,
 )
@@ -28,10 +27,11 @@ from ik_node.collision.check import (
     place_parts,
 )
 from ik_node.collision.model import CollisionModel
+from ik_node.collision.sweeps import approach
 from ik_node.kinematics.kernels import inner
 
 MAX_WAITING_INTERVALS = 2048  # an edge that needs more counts as blocked
-COARSE_INTERVAL_M = 0.08      # of motion, at which the check of an edge begins
+COARSE_INTERVAL_M = 0.12      # of motion, at which the check of an edge begins
 SCATTER_STRIDE = 7            # of intervals in the order in which they are looked at
 
 
@@ -46,10 +46,12 @@ class EdgeCheck(NamedTuple):
         Distance (m) that each pair must keep; -inf if it is not looked at.
     margin : float
         Largest of `least`.
+    touching : bool
+        Whether pairs that touch at the start are looked at as soon as they are apart: False.
     lower, upper : (n,) arrays
         Joint limits, finite.
-    deviation : (n,) array
-        How far each joint moves from the middle of an interval.
+    motion : (2, n) array
+        How far each joint moves from the middle of an interval, with its sign and without.
     near : (B,) int array
         First the blocks that are not apart on the interval that is looked at.
     waiting : (MAX_WAITING_INTERVALS, 3) array
@@ -63,9 +65,10 @@ class EdgeCheck(NamedTuple):
     check: Pairs
     least: np.ndarray
     margin: float
+    touching: bool
     lower: np.ndarray
     upper: np.ndarray
-    deviation: np.ndarray
+    motion: np.ndarray
     near: np.ndarray
     waiting: np.ndarray
     q: np.ndarray
@@ -89,8 +92,8 @@ def edge_check(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
     allowed = allowed_distances(model, q_start)
     least = np.where(allowed < model.margins, allowed, np.maximum(least, model.margins))
     return EdgeCheck(
-        model.pairs, least, float(margin), np.array(lower, dtype=float),
-        np.array(upper, dtype=float), np.empty(n), np.empty(blocks, dtype=np.int64),
+        model.pairs, least, float(margin), False, np.array(lower, dtype=float),
+        np.array(upper, dtype=float), np.empty((2, n)), np.empty(blocks, dtype=np.int64),
         np.empty((MAX_WAITING_INTERVALS, 3)), np.empty(n),
         check_work(model.pairs))
 
@@ -113,9 +116,11 @@ def edge_free(edge, q0, q1):
         point_on(edge, q0, q1, middle)
         place_parts(edge.check, edge.q, edge.work)
         for i in range(q0.shape[0]):
-            edge.deviation[i] = half * abs(q1[i] - q0[i])
-        undecided, _ = undecided_blocks(edge.check, edge.deviation, edge.margin,
-                                        edge.least, edge.near, candidates, False, edge.work)
+            edge.motion[0, i] = half * (q1[i] - q0[i])
+            edge.motion[1, i] = abs(edge.motion[0, i])
+        undecided, _ = undecided_blocks(edge.check, edge.motion, edge.margin,
+                                        edge.least, edge.near, candidates, edge.touching,
+                                        edge.work)
         if undecided < 0:
             return False
         if undecided == 0:
@@ -136,7 +141,7 @@ def near_blocks(edge, q0, q1):
 
     Returns how many there are, and how far (m) their groups move at most.
     """
-    check, deviation = edge.check, edge.deviation
+    check, deviation = edge.check, edge.motion[1]
     for i in range(q0.shape[0]):
         deviation[i] = 0.5 * abs(q1[i] - q0[i])
     point_on(edge, q0, q1, 0.5)
@@ -144,7 +149,7 @@ def near_blocks(edge, q0, q1):
     near, most = 0, 0.0
     for block in range(check.blocks.shape[0]):
         a, b = check.blocks[block, 0], check.blocks[block, 1]
-        moved = approach(check, check.group_reaches, deviation,
+        moved = approach(check, deviation,
                          (check.group_frames[a], check.group_frames[b]), (a, b))
         if block_distance(check, block, edge.margin + moved, edge.work) <= edge.margin + moved:
             edge.near[near] = block

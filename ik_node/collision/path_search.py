@@ -10,7 +10,16 @@ from functools import lru_cache
 
 import numpy as np
 
-from ik_node.collision import certificate, check, distance, edges, rrt_connect, shapes, shortcuts
+from ik_node.collision import (
+    certificate,
+    check,
+    distance,
+    edges,
+    rrt_connect,
+    shapes,
+    shortcuts,
+    sweeps,
+)
 from ik_node.collision.edges import edge_check
 from ik_node.collision.model import CollisionModel
 from ik_node.collision.rrt_connect import grow, MAX_TREE_NODES, planted_trees, write_joined
@@ -124,4 +133,4 @@ def search(edge, trees, iterations, chords, path, rows):
 def forget_old_kernels() -> None:
     """Drop, once per process, compiled code that is older than its source."""
     kernels.forget_stale((search,), (kernels, tree_kernels, check, distance, shapes, certificate,
-                                     edges, rrt_connect, shortcuts))
+                                     edges, rrt_connect, shortcuts, sweeps))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ik_node.collision.parts import Body, ConvexPart
-from ik_node.kinematics.kernels import inner
+from ik_node.kinematics.kernels import inner, small
 
 BOX_KIND, CYLINDER_KIND, CAPSULE_KIND, PLANE_KIND, HULL_KIND = range(5)
 VERTEX_BLOCK = 8  # vertices of a hull fill whole blocks, so that the loop over one is vectorised
@@ -112,7 +112,7 @@ def _ball(kind: int, size: tuple[float, ...], part: ConvexPart, T: np.ndarray) -
     return [*(T[:3, :3] @ centre + T[:3, 3]), radius + size[3]]
 
 
-@inner
+@small
 def support(shapes, part, x, y, z):
     """Return the point of the core of a part farthest along a direction, in the part's frame."""
     kind = shapes.ints[part, 0]

@@ -26,6 +26,9 @@ compiled = cached_njit(**NUMBA_OPTIONS)
 # inner: callable from compiled code only; allocates nothing.  Without wrappers and reference
 # counts it compiles and runs in half of the time; it is cached on disk as part of its callers.
 inner = njit(**NUMBA_OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
+# small: as inner, and always inlined: a call with many arrays costs more than a small function.
+small = njit(**NUMBA_OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False,
+             forceinline=True)
 # allocating: as inner, but may create and return arrays.
 allocating = njit(**NUMBA_OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 # inlined: compiled into its one caller.

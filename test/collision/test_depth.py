@@ -6,6 +6,7 @@ from collections import Counter
 
 from coal_shapes import distance, KINDS, made
 from nightly import samples
+from numba import njit
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -14,13 +15,12 @@ from ik_node.collision.depth import DEPTH_ERROR_M, least_shift
 from ik_node.collision.distance import gjk_work, part_distance
 from ik_node.collision.parts import Body
 from ik_node.collision.shapes import shapes_of
-from ik_node.kinematics.kernels import compiled
 
 SOLID = [kind for kind in KINDS if kind != 'plane']
 NEARLY_APART_M = 1e-3  # coal is not sure of less
 
 
-@compiled
+@njit
 def distance_of(shapes, work):
     return part_distance(shapes, 0, 1, np.inf, -np.inf, work)
 

@@ -7,6 +7,7 @@ from collections import Counter
 import coal
 from coal_shapes import KINDS, made
 from nightly import samples
+from numba import njit
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -14,15 +15,14 @@ import pytest
 from ik_node.collision.distance import gjk_work, nearest_points, part_distance
 from ik_node.collision.parts import Body
 from ik_node.collision.shapes import shapes_of
-from ik_node.kinematics.kernels import compiled
 
 
-@compiled
+@njit
 def distance_of(shapes, enough, contact, work):
     return part_distance(shapes, 0, 1, enough, contact, work)
 
 
-@compiled
+@njit
 def points_of(shapes, work, points):
     lower, _ = part_distance(shapes, 0, 1, np.inf, -np.inf, work)
     return nearest_points(shapes, 0, 1, lower, work, points)

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ik_node.collision import certificate, check, distance, shapes
+from ik_node.collision import certificate, check, distance, shapes, sweeps
 from ik_node.collision.certificate import Contact
 from ik_node.collision.model import CollisionModel
 from ik_node.errors import GoalError, ParameterError, TrajectoryError
@@ -81,8 +81,8 @@ def forget_stale_kernels() -> None:
                  (kernels, layout, nullspace, residual, brake, cycle, rates, target))
     forget_stale((find_near_pairs,), (kernels, tree_kernels, check, distance, shapes))
     forget_stale((unproved_blocks, write_all_pieces),
-                 (kernels, tree_kernels, check, distance, shapes, certificate, brake, cycle,
-                  plan_proof))
+                 (kernels, tree_kernels, check, distance, shapes, certificate, sweeps, brake,
+                  cycle, plan_proof))
 
 
 class Follower:

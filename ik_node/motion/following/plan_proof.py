@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ik_node.collision.certificate import approach, MAX_INTERVALS
+from ik_node.collision.certificate import MAX_INTERVALS
 from ik_node.collision.check import block_distance, pair_distance, place_parts
+from ik_node.collision.sweeps import approach
 from ik_node.kinematics.kernels import compiled, inner
 from ik_node.motion.following.brake import advance, bounds_of, state_after, stop_positions
 from ik_node.motion.following.cycle import write_switches
@@ -44,7 +45,7 @@ class PlanProof(NamedTuple):
         Their polynomials, as :func:`ik_node.collision.certificate.certify` takes them.
     moved, deviation : (n,) arrays
         How far each joint goes from the start of the motion, and from another posture.
-    stack, rows : (MAX_INTERVALS, 3), (3, n) arrays
+    stack, rows : (MAX_INTERVALS, 3), (4, n) arrays
         Workspace of :func:`ik_node.collision.certificate.first_contact`.
 
     """
@@ -67,7 +68,7 @@ def plan_proof(blocks: int, n: int) -> PlanProof:
     return PlanProof(np.full(blocks, -np.inf), np.zeros((blocks, n)),
                      np.zeros(blocks, dtype=np.int64), np.zeros(blocks, dtype=np.int64),
                      np.zeros(4 * n), np.zeros(4 * n), np.zeros((6, 4 * n, n)), np.zeros(n),
-                     np.zeros(n), np.zeros((MAX_INTERVALS, 3)), np.zeros((3, n)))
+                     np.zeros(n), np.zeros((MAX_INTERVALS, 3)), np.zeros((4, n)))
 
 
 @compiled
@@ -103,8 +104,7 @@ def unproved_blocks(check, limits, state, plan, least, proof, work):
         if proof.spare[block] > 0.0:
             for i in range(n):
                 deviation[i] = abs(q[i] - proof.postures[block, i]) + proof.moved[i]
-            if proof.spare[block] > approach(check, check.group_reaches, deviation, frames,
-                                             (a, b)):
+            if proof.spare[block] > approach(check, deviation, frames, (a, b)):
                 continue
         if proof.waits[block] > 0:
             proof.waits[block] -= 1
@@ -118,7 +118,7 @@ def unproved_blocks(check, limits, state, plan, least, proof, work):
         proof.spare[block] = spare
         for i in range(n):
             proof.postures[block, i] = q[i]
-        if spare <= approach(check, check.group_reaches, proof.moved, frames, (a, b)):
+        if spare <= approach(check, proof.moved, frames, (a, b)):
             proof.waits[block] = LOOK_AGAIN_CYCLES
             proof.near[left] = block
             left += 1

@@ -1,0 +1,174 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Compiled bounds of how far parts move in an interval of a motion.
+
+In the middle of the interval the twists of the moving frames are known, and by them how fast two
+parts approach each other, in all and along the direction between them (Mirtich 1996,
+"Impulse-based dynamic simulation of rigid body systems"; of articulated models with a Taylor
+series, Zhang, Redon, Lee and Kim 2007, "Continuous collision detection for articulated models
+using Taylor models and temporal culling").  By how much the motion differs from that, as the
+joints turn on meanwhile, is bounded by the reaches of the groups.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from ik_node.kinematics.kernels import inner, small
+
+
+@small
+def approach(check, deviation, frames, groups):
+    """
+    Return how far (m) two groups move at most towards each other.
+
+    `frames`: their moving frames; `deviation` (n,): how far the joints move.  Joints that move
+    both alike do not count.
+    """
+    low, high, farther, moved = frames[0], frames[1], groups[1], 0.0
+    if check.parents.shape[0] == 0:
+        if low > high:
+            low, high, farther = high, low, groups[0]
+        for joint in range(low, high):
+            moved += check.group_reaches[joint, farther] * deviation[int(check.table[joint, 13])]
+        return moved
+    # Up from both to the frame that carries both: a row comes after the one that carries it.
+    while low != high:
+        row, moving = (low - 1, groups[0]) if low > high else (high - 1, groups[1])
+        moved += check.group_reaches[row, moving] * deviation[int(check.table[row, 13])]
+        if low > high:
+            low = check.parents[row] + 1
+        else:
+            high = check.parents[row] + 1
+    return moved
+
+
+@inner
+def write_twists(check, step, work):
+    """Write the twists of the moving frames that belong to the joint velocities `step` (n,)."""
+    table, serial = check.table, check.parents.shape[0] == 0
+    for row in range(table.shape[0]):
+        before = work.twists[row if serial else check.parents[row] + 1]
+        twist, F = work.twists[row + 1], work.frames[row + 1]
+        rate = table[row, 14] * step[int(table[row, 13])]
+        x, y, z = rate * F[2], rate * F[5], rate * F[8]
+        if table[row, 12] == 0.0:
+            twist[0], twist[1], twist[2] = before[0] + x, before[1] + y, before[2] + z
+            twist[3] = before[3] + F[10] * z - F[11] * y
+            twist[4] = before[4] + F[11] * x - F[9] * z
+            twist[5] = before[5] + F[9] * y - F[10] * x
+        else:
+            twist[0], twist[1], twist[2] = before[0], before[1], before[2]
+            twist[3], twist[4], twist[5] = before[3] + x, before[4] + y, before[5] + z
+
+
+@small
+def relative_sweep(check, motion, frames, groups, work):
+    """As :func:`sweep`; what a group does relative to the base is kept for the posture."""
+    if frames[0] > 0 and frames[1] > 0:
+        moving = -1
+    else:
+        moving = groups[0] if frames[0] > 0 else groups[1]
+        kept = work.sweeps[moving]
+        if kept[2] == work.placed[-1]:
+            return kept[0], kept[1], 0
+    moved, bend, common = sweep(check, motion, frames, groups, work)
+    if moving >= 0:
+        kept = work.sweeps[moving]
+        kept[0], kept[1], kept[2] = moved, bend, work.placed[-1]
+    return moved, bend, common
+
+
+@small
+def sweep(check, motion, frames, groups, work):
+    """
+    Return how two groups move relative to each other in an interval.
+
+    Returns
+    -------
+    (float, float, int)
+        How far (m) they move at most towards each other; how far (m) at most from where the
+        twists in the middle would bring them; and the frame that carries both, in which this is.
+
+    """
+    low, high = frames[0], frames[1]
+    # Of both sides: the sum of the motions of the joints farther out.
+    first = second = bend = 0.0
+    while low != high:
+        below = low > high
+        row = (low if below else high) - 1
+        joint = int(check.table[row, 13])
+        reach, most = check.group_reaches[row, groups[0] if below else groups[1]], motion[1, joint]
+        bend += reach * (most - abs(motion[0, joint]))
+        if check.table[row, 12] == 0.0:
+            # |d2 p / dq_i dq_j| is at most the reach of the joint farther out.
+            bend += abs(check.table[row, 14]) * most * (
+                0.5 * reach * most + (first if below else second))
+        carrier = row if check.parents.shape[0] == 0 else check.parents[row] + 1
+        if below:
+            low, first = carrier, first + reach * most
+        else:
+            high, second = carrier, second + reach * most
+    moved = first + second
+    if bend < moved:
+        a, b = groups[0], groups[1]
+        moved = min(moved, bend + speed(
+            work, frames, low, (work.group_centres[a], work.group_centres[b]),
+            (check.group_balls[a, 3], check.group_balls[b, 3])))
+    return moved, bend, low
+
+
+@small
+def speed(work, frames, common, centres, radii):
+    """Return how far (m) two balls move towards each other by the twists, at most."""
+    moved, ux, uy, uz = 0.0, 0.0, 0.0, 0.0
+    if frames[0] != common:
+        ux, uy, uz = velocity_at(work, frames[0], common, centres[0])
+        moved += radii[0] * turn(work.twists[frames[0]], work.twists[common])
+    if frames[1] != common:
+        vx, vy, vz = velocity_at(work, frames[1], common, centres[1])
+        ux, uy, uz = ux - vx, uy - vy, uz - vz
+        moved += radii[1] * turn(work.twists[frames[1]], work.twists[common])
+    return moved + sqrt(ux * ux + uy * uy + uz * uz)
+
+
+@small
+def speed_along(work, frames, common, centres, radii, direction):
+    """Return how far (m) two balls move along a direction (3,) by the twists, at most."""
+    x, y, z = direction[0], direction[1], direction[2]
+    moved, along = 0.0, 0.0
+    if frames[0] != common:
+        ux, uy, uz = velocity_at(work, frames[0], common, centres[0])
+        along += x * ux + y * uy + z * uz
+        moved += radii[0] * turn_across(work.twists[frames[0]], work.twists[common], direction)
+    if frames[1] != common:
+        ux, uy, uz = velocity_at(work, frames[1], common, centres[1])
+        along -= x * ux + y * uy + z * uz
+        moved += radii[1] * turn_across(work.twists[frames[1]], work.twists[common], direction)
+    return (moved + abs(along)) / sqrt(x * x + y * y + z * z)
+
+
+@small
+def velocity_at(work, frame, common, point):
+    """Return the velocity of a point of a moving frame relative to another, in the base."""
+    T, C = work.twists[frame], work.twists[common]
+    x, y, z = T[0] - C[0], T[1] - C[1], T[2] - C[2]
+    return (T[3] - C[3] + y * point[2] - z * point[1],
+            T[4] - C[4] + z * point[0] - x * point[2],
+            T[5] - C[5] + x * point[1] - y * point[0])
+
+
+@small
+def turn(twist, other):
+    """Return by how much (rad) a twist turns relative to another."""
+    return sqrt((twist[0] - other[0]) ** 2 + (twist[1] - other[1]) ** 2
+                + (twist[2] - other[2]) ** 2)
+
+
+@small
+def turn_across(twist, other, direction):
+    """Return the length of the product of a relative angular velocity and a vector (3,)."""
+    x, y, z = twist[0] - other[0], twist[1] - other[1], twist[2] - other[2]
+    a, b, c = direction[0], direction[1], direction[2]
+    return sqrt((y * c - z * b) ** 2 + (z * a - x * c) ** 2 + (x * b - y * a) ** 2)
