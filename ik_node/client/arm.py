@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 import random
 from threading import Lock
@@ -14,30 +14,29 @@ from typing import Any, TYPE_CHECKING
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from geometry_msgs.msg import Pose, PoseArray, PoseStamped, TwistStamped
-from nav_msgs.msg import Path
+from geometry_msgs.msg import Pose, PoseStamped, TwistStamped
 import numpy as np
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory
 
 from ik_node.client.answers import PostureEntry, PreviewReport
 from ik_node.client.connection import Connection
 from ik_node.client.description import ArmDescription, subscribed_topic
 from ik_node.client.errors import AnswerTimeoutError, ClientError
+from ik_node.client.goals import GoalMethods
 from ik_node.client.gripper import Gripper, GRIPPER_ACTION
 from ik_node.client.handles import GoalHandle, Handle
-from ik_node.client.joint_paths import joint_message, joint_path_message
-from ik_node.client.poses import PoseLike, stamped_orientation, stamped_point, stamped_pose
+from ik_node.client.joint_paths import joint_path_message
+from ik_node.client.poses import stamped_point
 from ik_node.client.scene import SceneClient
 from ik_node.client.sequences import Motion, SequenceClient
 from ik_node.client.streams import Jog, Stream
-from ik_node.errors import GoalError, ParameterError
+from ik_node.errors import ParameterError
 from ik_node.motion.taught_path import TaughtPath
 from ik_node.motion.waypoints import at_limits
 from ik_node.ros.clocks import nanoseconds_of
 from ik_node.ros.joint_states import JointStates
-from ik_node.ros.messages import line_to, matrix_from_pose, pose_within
+from ik_node.ros.messages import matrix_from_pose
 from ik_node.ros.qos import BEST_EFFORT_QOS, LATCHED_QOS
 from ik_node.ros.state_recorder import StateRecorder
 from ik_node.ros.status_messages import home_number, stamp_text, values_of
@@ -55,7 +54,7 @@ FIRST_STATE_S = 5.0             # for the first joint state or tip pose
 MAX_STAMP_OFFSET_NS = 1_000_000  # of a client, where simulated time has the same stamp for many
 
 
-class Arm:
+class Arm(GoalMethods[GoalHandle]):
     """
     An arm that a running ik_node moves.
 
@@ -143,82 +142,7 @@ class Arm:
         """Return the full name of the node."""
         return self._connection.target
 
-    # ---- goals --------------------------------------------------------------
-
-    def move(self, pose: PoseLike, quaternion: Sequence[float] | None = None, *,
-             frame: str | None = None, rpy: Sequence[float] | None = None,
-             position_tolerance: ArrayLike = 0.0,
-             orientation_tolerance: ArrayLike = 0.0) -> GoalHandle:
-        """
-        Move the tip to a pose, by the fastest motion or as ``motion.straight`` says.
-
-        With a tolerance the tip ends anywhere within it, always by the fastest motion.
-
-        Parameters
-        ----------
-        position_tolerance : float or (3,) array
-            Largest distance from the pose along its x, y and z, m; infinite = free.
-        orientation_tolerance : float or (3,) array
-            Largest rotation about x, y and z of the pose, rad; pi or more = free.
-
-        """
-        stamped = self._pose(pose, quaternion, frame, rpy)
-        if not np.any(position_tolerance) and not np.any(orientation_tolerance):
-            return self._send('pose', stamped)
-        try:
-            message = pose_within(stamped, position_tolerance, orientation_tolerance)
-        except GoalError as error:
-            raise ClientError(str(error)) from None
-        return self._send('region', message)
-
-    def line(self, pose: PoseLike, quaternion: Sequence[float] | None = None, *,
-             frame: str | None = None, rpy: Sequence[float] | None = None) -> GoalHandle:
-        """Move the tip to a pose in a straight line."""
-        end = self._pose(pose, quaternion, frame, rpy)
-        return self._send('path', line_to(end.pose, end.header.frame_id))
-
-    def path(self, poses: Sequence[PoseLike], *, frame: str | None = None) -> GoalHandle:
-        """
-        Move the tip through poses in straight lines.
-
-        Each is as one argument of :meth:`move`; `frame` is for those without a frame.
-        """
-        return self._send('path', self._path(poses, frame))
-
-    def first(self, poses: Sequence[PoseLike], *, frame: str | None = None) -> GoalHandle:
-        """
-        Move the tip to the first of some poses that can be reached.
-
-        Each is as one argument of :meth:`move`; `frame` is for those without a frame.  The
-        answer has the ``pose_number``, from 1.
-        """
-        return self._send('first', self._path(poses, frame))
-
-    def arc(self, through: PoseLike, end: PoseLike, *, start: PoseLike | None = None,
-            frame: str | None = None) -> GoalHandle:
-        """
-        Move the tip along a circular arc.
-
-        Parameters
-        ----------
-        through : pose
-            A pose in between, as one argument of :meth:`move`; with seven numbers or a matrix.
-        end : pose
-        start : pose, optional
-            By default where the tip is, and the arm must be at rest.
-        frame : str, optional
-            Of all poses.
-
-        """
-        poses = [self._pose(each, None, frame) for each in (start, through, end)
-                 if each is not None]
-        frames = sorted({each.header.frame_id for each in poses})
-        if len(frames) > 1:
-            raise ClientError(f'the poses of the arc are in the frames {", ".join(frames)}; give '
-                              'them in one')
-        message = PoseArray(poses=[each.pose for each in poses])
-        message.header.frame_id = frames[0]
-        return self._send('arc', message)
+    # ---- goals, besides those of GoalMethods ---------------------------------
 
     def sequence(self, motions: Iterable[Motion]) -> GoalHandle:
         """
@@ -242,64 +166,6 @@ class Arm:
 
         """
         return self._sequences.send(motions, self._base_frame, lambda: self.joint_names)
-
-    def position(self, position: ArrayLike, *, frame: str | None = None) -> GoalHandle:
-        """Move the tip to a position (3,), m, in any orientation; also Point, PointStamped."""
-        return self._send('position', stamped_point(position, frame, self._base_frame))
-
-    def point(self, pose: PoseLike, quaternion: Sequence[float] | None = None, *,
-              frame: str | None = None, rpy: Sequence[float] | None = None) -> GoalHandle:
-        """Move the tip to a pose with its z axis as in the pose; the angle about it is free."""
-        return self._send('pointing', self._pose(pose, quaternion, frame, rpy))
-
-    def turn(self, orientation: Any = None, *, frame: str | None = None,
-             rpy: Sequence[float] | None = None) -> GoalHandle:
-        """
-        Turn the tip where it is.
-
-        Parameters
-        ----------
-        orientation : (4,) or (3, 3) array, Quaternion or QuaternionStamped, optional
-            A quaternion x, y, z, w, or a rotation matrix.
-        rpy : 3 floats, optional
-            Instead: fixed-axis roll, pitch, yaw, rad.
-        frame : str, optional
-            'tool0', or how the tip is called, for a rotation about the tool.
-
-        """
-        return self._send('orientation', stamped_orientation(
-            orientation, frame, self._base_frame, rpy))
-
-    def joints(self, positions: Mapping[str, float] | ArrayLike | JointState) -> GoalHandle:
-        """
-        Move joints.
-
-        Parameters
-        ----------
-        positions : mapping, (n,) array or JointState
-            Rad or m: of joints by their names, the others stay; or of all joints, in the order
-            of the chain.
-
-        """
-        return self._send('joints', joint_message(positions))
-
-    def joint_path(self, points: TaughtPath | JointTrajectory | Sequence[Any],
-                   times: ArrayLike | None = None) -> GoalHandle:
-        """
-        Move the joints through positions in one motion.
-
-        Parameters
-        ----------
-        points : TaughtPath, JointTrajectory, or sequence of mappings or (n,) arrays
-            Rad or m: of joints by their names, the same in each, the others stay; or of all
-            joints, in the order of the chain.  Joints of a TaughtPath that the arm lacks are
-            left out.
-        times : (m,) array, optional
-            When to pass each of them at the earliest, s, increasing; a first one of 0 means that
-            the arm is there.  By default as soon as the limits allow.
-
-        """
-        return self._send('joint_path', joint_path_message(points, times, self._own_joints))
 
     def play(self, path: TaughtPath, speed: float = 1.0) -> GoalHandle:
         """
@@ -380,19 +246,6 @@ class Arm:
             raise ClientError(str(error)) from None
         finally:
             self._recorders.remove(recorder)
-
-    def named(self, name: str) -> GoalHandle:
-        """
-        Move to a named pose.
-
-        Parameters
-        ----------
-        name : str
-            Of a group state of the SRDF, or of a pose in the file of named poses of the node;
-            :meth:`named_poses` has them all.
-
-        """
-        return self._send('named', JointState(name=[name]))
 
     def home(self) -> GoalHandle:
         """Move to the preferred joint positions of the node."""
@@ -796,15 +649,6 @@ class Arm:
     @cached_property
     def _description(self) -> ArmDescription:
         return ArmDescription(self._connection, self.tools)
-
-    def _pose(self, pose: PoseLike, quaternion: Sequence[float] | None = None,
-              frame: str | None = None, rpy: Sequence[float] | None = None) -> PoseStamped:
-        return stamped_pose(pose, frame, self._base_frame, quaternion, rpy)
-
-    def _path(self, poses: Sequence[PoseLike], frame: str | None) -> Path:
-        return Path(poses=[
-            self._pose(each, None, None if isinstance(each, PoseStamped) else frame)
-            for each in poses])
 
     def _goal(self, pose: Any) -> Any:
         """Return a goal as the solver takes it."""

@@ -42,7 +42,7 @@ def joint_path_message(points: TaughtPath | JointTrajectory | Sequence[Any],
     Parameters
     ----------
     points, times
-        As of :meth:`ik_node.client.arm.Arm.joint_path`.
+        As of :meth:`ik_node.client.goals.GoalMethods.joint_path`.
     own_joints : callable, optional
         Returns a TaughtPath with the joints of the arm alone.
 

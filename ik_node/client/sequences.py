@@ -81,7 +81,7 @@ def ptp(pose: PoseLike | None = None, quaternion: Sequence[float] | None = None,
     Parameters
     ----------
     pose, quaternion, frame, rpy
-        As of :meth:`ik_node.client.arm.Arm.move`.
+        As of :meth:`ik_node.client.goals.GoalMethods.move`.
     joints : mapping, (n,) array or JointState
         Instead of a pose: positions of all joints, rad or m, by their names or in the order of
         the chain.
@@ -120,7 +120,7 @@ def lin(pose: PoseLike, quaternion: Sequence[float] | None = None, *, frame: str
     Parameters
     ----------
     pose, quaternion, frame, rpy
-        As of :meth:`ik_node.client.arm.Arm.move`.
+        As of :meth:`ik_node.client.goals.GoalMethods.move`.
     blend_radius : float
         By how much (m) the tip may leave the corner to the next line or arc; 0 = it rests there.
     velocity, acceleration : float, optional
@@ -145,7 +145,7 @@ def circ(through: PoseLike, end: PoseLike, quaternion: Sequence[float] | None = 
     Parameters
     ----------
     through : pose
-        A pose in between, as of :meth:`ik_node.client.arm.Arm.move`.
+        A pose in between, as of :meth:`ik_node.client.goals.GoalMethods.move`.
     end : pose
     quaternion, frame, rpy
         Of both poses.

@@ -1,0 +1,203 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The methods of the client that send goals, of each kind in goal_kinds."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, TYPE_CHECKING, TypeVar
+
+from geometry_msgs.msg import PoseArray, PoseStamped
+from nav_msgs.msg import Path
+import numpy as np
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+
+from ik_node.client.errors import ClientError
+from ik_node.client.joint_paths import joint_message, joint_path_message
+from ik_node.client.poses import PoseLike, stamped_orientation, stamped_point, stamped_pose
+from ik_node.errors import GoalError
+from ik_node.motion.taught_path import TaughtPath
+from ik_node.ros.messages import line_to, pose_within
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+Sent = TypeVar('Sent')
+
+
+class GoalMethods(ABC, Generic[Sent]):
+    """
+    Make the messages of goals, and send them.
+
+    Each method returns what :meth:`_send` returns, of an :class:`ik_node.client.arm.Arm` a
+    GoalHandle.  Poses and their parameters are as described there.
+    """
+
+    @abstractmethod
+    def _send(self, kind: str, message: Any) -> Sent:
+        """Stamp and send the message of a goal, whose kind is a name in goal_kinds."""
+
+    @abstractmethod
+    def _base_frame(self) -> str:
+        """Return the frame of poses without one."""
+
+    def _own_joints(self, path: TaughtPath) -> TaughtPath:
+        """Return a path of the joints that the arm has; raise ParameterError if it has none."""
+        return path
+
+    def move(self, pose: PoseLike, quaternion: Sequence[float] | None = None, *,
+             frame: str | None = None, rpy: Sequence[float] | None = None,
+             position_tolerance: ArrayLike = 0.0,
+             orientation_tolerance: ArrayLike = 0.0) -> Sent:
+        """
+        Move the tip to a pose, by the fastest motion or as ``motion.straight`` says.
+
+        With a tolerance the tip ends anywhere within it, always by the fastest motion.
+
+        Parameters
+        ----------
+        position_tolerance : float or (3,) array
+            Largest distance from the pose along its x, y and z, m; infinite = free.
+        orientation_tolerance : float or (3,) array
+            Largest rotation about x, y and z of the pose, rad; pi or more = free.
+
+        """
+        stamped = self._pose(pose, quaternion, frame, rpy)
+        if not np.any(position_tolerance) and not np.any(orientation_tolerance):
+            return self._send('pose', stamped)
+        try:
+            message = pose_within(stamped, position_tolerance, orientation_tolerance)
+        except GoalError as error:
+            raise ClientError(str(error)) from None
+        return self._send('region', message)
+
+    def line(self, pose: PoseLike, quaternion: Sequence[float] | None = None, *,
+             frame: str | None = None, rpy: Sequence[float] | None = None) -> Sent:
+        """Move the tip to a pose in a straight line."""
+        end = self._pose(pose, quaternion, frame, rpy)
+        return self._send('path', line_to(end.pose, end.header.frame_id))
+
+    def path(self, poses: Sequence[PoseLike], *, frame: str | None = None) -> Sent:
+        """
+        Move the tip through poses in straight lines.
+
+        Each is as one argument of :meth:`move`; `frame` is for those without a frame.
+        """
+        return self._send('path', self._path(poses, frame))
+
+    def first(self, poses: Sequence[PoseLike], *, frame: str | None = None) -> Sent:
+        """
+        Move the tip to the first of some poses that can be reached.
+
+        Each is as one argument of :meth:`move`; `frame` is for those without a frame.  The
+        answer has the ``pose_number``, from 1.
+        """
+        return self._send('first', self._path(poses, frame))
+
+    def arc(self, through: PoseLike, end: PoseLike, *, start: PoseLike | None = None,
+            frame: str | None = None) -> Sent:
+        """
+        Move the tip along a circular arc.
+
+        Parameters
+        ----------
+        through : pose
+            A pose in between, as one argument of :meth:`move`; with seven numbers or a matrix.
+        end : pose
+        start : pose, optional
+            By default where the tip is, and the arm must be at rest.
+        frame : str, optional
+            Of all poses.
+
+        """
+        poses = [self._pose(each, None, frame) for each in (start, through, end)
+                 if each is not None]
+        frames = sorted({each.header.frame_id for each in poses})
+        if len(frames) > 1:
+            raise ClientError(f'the poses of the arc are in the frames {", ".join(frames)}; give '
+                              'them in one')
+        message = PoseArray(poses=[each.pose for each in poses])
+        message.header.frame_id = frames[0]
+        return self._send('arc', message)
+
+    def position(self, position: ArrayLike, *, frame: str | None = None) -> Sent:
+        """Move the tip to a position (3,), m, in any orientation; also Point, PointStamped."""
+        return self._send('position', stamped_point(position, frame, self._base_frame))
+
+    def point(self, pose: PoseLike, quaternion: Sequence[float] | None = None, *,
+              frame: str | None = None, rpy: Sequence[float] | None = None) -> Sent:
+        """Move the tip to a pose with its z axis as in the pose; the angle about it is free."""
+        return self._send('pointing', self._pose(pose, quaternion, frame, rpy))
+
+    def turn(self, orientation: Any = None, *, frame: str | None = None,
+             rpy: Sequence[float] | None = None) -> Sent:
+        """
+        Turn the tip where it is.
+
+        Parameters
+        ----------
+        orientation : (4,) or (3, 3) array, Quaternion or QuaternionStamped, optional
+            A quaternion x, y, z, w, or a rotation matrix.
+        rpy : 3 floats, optional
+            Instead: fixed-axis roll, pitch, yaw, rad.
+        frame : str, optional
+            'tool0', or how the tip is called, for a rotation about the tool.
+
+        """
+        return self._send('orientation', stamped_orientation(
+            orientation, frame, self._base_frame, rpy))
+
+    def joints(self, positions: Mapping[str, float] | ArrayLike | JointState) -> Sent:
+        """
+        Move joints.
+
+        Parameters
+        ----------
+        positions : mapping, (n,) array or JointState
+            Rad or m: of joints by their names, the others stay; or of all joints, in the order
+            of the chain.
+
+        """
+        return self._send('joints', joint_message(positions))
+
+    def joint_path(self, points: TaughtPath | JointTrajectory | Sequence[Any],
+                   times: ArrayLike | None = None) -> Sent:
+        """
+        Move the joints through positions in one motion.
+
+        Parameters
+        ----------
+        points : TaughtPath, JointTrajectory, or sequence of mappings or (n,) arrays
+            Rad or m: of joints by their names, the same in each, the others stay; or of all
+            joints, in the order of the chain.  Joints of a TaughtPath that the arm lacks are
+            left out.
+        times : (m,) array, optional
+            When to pass each of them at the earliest, s, increasing; a first one of 0 means that
+            the arm is there.  By default as soon as the limits allow.
+
+        """
+        return self._send('joint_path', joint_path_message(points, times, self._own_joints))
+
+    def named(self, name: str) -> Sent:
+        """
+        Move to a named pose.
+
+        Parameters
+        ----------
+        name : str
+            Of a group state of the SRDF, or of a pose in the file of named poses of the node;
+            :meth:`named_poses` has them all.
+
+        """
+        return self._send('named', JointState(name=[name]))
+
+    def _pose(self, pose: PoseLike, quaternion: Sequence[float] | None = None,
+              frame: str | None = None, rpy: Sequence[float] | None = None) -> PoseStamped:
+        return stamped_pose(pose, frame, self._base_frame, quaternion, rpy)
+
+    def _path(self, poses: Sequence[PoseLike], frame: str | None) -> Path:
+        return Path(poses=[
+            self._pose(each, None, None if isinstance(each, PoseStamped) else frame)
+            for each in poses])
