@@ -16,9 +16,9 @@ from pathlib import Path
 import re
 
 from ik_node.errors import Reason
+from ik_node.goal_kinds import GOAL_KINDS, goal_topics
 from ik_node.model.presets import preset_names, read_preset
 from ik_node.node.health_checks import Check, LEVEL_NAMES
-from ik_node.ros.goal_kinds import GOAL_KINDS, goal_topics, GoalKind
 from ik_node.ros.parameters import (
     HANDHELD_NODE,
     IK_ARMS,
@@ -150,19 +150,15 @@ def _between(name: str, text: str, document: str) -> str:
 def goal_table() -> str:
     """Return the topics of goals as a Markdown table."""
     return '\n'.join(TABLE_HEAD + [
-        f'| `~/goal_{kind.name}` in | {_type_name(kind)} | {kind.description} |'
+        f'| `~/goal_{kind.name}` in | {kind.message} | {kind.description} |'
         for kind in GOAL_KINDS])
 
 
 def preview_table() -> str:
     """Return the topics of previews as a Markdown table."""
     return '\n'.join(TABLE_HEAD + [
-        f'| `~/preview_{kind.name}` in | {_type_name(kind)} | {kind.preview} |'
+        f'| `~/preview_{kind.name}` in | {kind.message} | {kind.preview} |'
         for kind in GOAL_KINDS if kind.preview])
-
-
-def _type_name(kind: GoalKind) -> str:
-    return f'{kind.message.__module__.partition(".")[0]}/{kind.message.__name__}'
 
 
 def with_goals(document: str) -> str:

@@ -18,7 +18,7 @@ GROUND = ''  # the files beside the groups
 
 # Between the URDF and the answer to a goal pose, in the order of the flow.
 WAY = {
-    GROUND: 'errors se3 text',
+    GROUND: 'errors goal_kinds se3 text',
     'model': 'file_paths urdf chain arm_search joint_values',
     'kinematics': 'kernels compilation arm',
     'collision': 'shapes parts check distance certificate model',
@@ -31,7 +31,7 @@ WAY = {
               'monitor path_tolerance controller_rules tip_speed collision_free',
     'replay': 'calls',
     'ros': 'parameters description process qos clocks rotations messages joint_states '
-           'status_messages goal_kinds',
+           'status_messages',
     'node': 'node components node_parts created_entities settings collisions robot active_flag '
             'duplicate_names arm_state frames goal_subscriptions stamp_check work_queue '
             'goal_queue goal_status goal_conversion goal_kinds preparation goal_plans motion '

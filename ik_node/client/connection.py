@@ -33,10 +33,11 @@ from ik_node.client.discovery import connect, find_target
 from ik_node.client.errors import ClientError, NodeUnreachableError
 from ik_node.client.handles import Handle
 from ik_node.client.interruption import forget, stop_at_end
+from ik_node.goal_kinds import goal_topics
 from ik_node.ros.clocks import steady_clock
 from ik_node.ros.goal_answers import GoalAnswers
-from ik_node.ros.goal_kinds import goal_topics
 from ik_node.ros.handshake import ANSWER_TIMEOUT_S, greet, wait_for
+from ik_node.ros.messages import message_class
 from ik_node.ros.qos import INSTANCE_QOS, KEEP_ALL_QOS
 from ik_node.text import printable
 
@@ -131,8 +132,8 @@ class Connection:
         # All new ones, of thousands of goals; none of the old ones that the node keeps.
         self.answers = GoalAnswers(self.node, self.target, KEEP_ALL_QOS)
         self.publishers = {topic: self.node.create_publisher(
-            kind, f'{self.target}/{topic}', 1 if _newest_only(topic) else KEEP_ALL_QOS)
-            for topic, kind in goal_topics().items()}
+            message_class(kind), f'{self.target}/{topic}',
+            1 if _newest_only(topic) else KEEP_ALL_QOS) for topic, kind in goal_topics().items()}
         self._triggers = {service: self.node.create_client(Trigger, f'{self.target}/{service}')
                           for service in ('stop', 'home', 'plan', 'list_postures')}
         self._parameters = self.node.create_client(GetParameters,

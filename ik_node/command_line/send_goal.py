@@ -1,55 +1,46 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The arguments of send_goal."""
+"""The arguments of send_goal; its options of goals are in goal_kinds."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from ik_node.command_line.values import finite, node_name, tolerance
+from ik_node.goal_kinds import goal_options, GoalOption, Orientation
+
+TOLERANCE_VALUES = 'position_tolerance', 'orientation_tolerance'
+VALUE_ARGUMENTS: dict[str, dict[str, Any]] = {
+    '': {'action': 'store_true'},
+    'pose': {'nargs': 3, 'type': float, 'metavar': ('X', 'Y', 'Z')},
+    'position_tolerance': {'nargs': '+', 'type': tolerance, 'metavar': 'M'},
+    'orientation_tolerance': {'nargs': '+', 'type': tolerance, 'metavar': 'RAD'},
+    'joint_positions': {'nargs': '+', 'metavar': 'Q'},
+    'joint_path_file': {'type': Path, 'metavar': 'FILE'},
+    'pose_file': {'type': Path, 'metavar': 'FILE'},
+    'name': {'metavar': 'NAME'},
+}
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
-    """Read the command line."""
+    """Read the command line; `goal_option` of the result is the GoalOption that is to be sent."""
     parser = argparse.ArgumentParser(
         prog='send_goal',
         description='Send one goal to a running ik_node, wait until it ends, and print the '
                     'answer.',
         epilog='exit code: 0 reached, 1 not reached, 2 wrong usage or no node, 130 interrupted')
-    kind = parser.add_mutually_exclusive_group(required=True)
-    kind.add_argument('--xyz', nargs=3, type=float, metavar=('X', 'Y', 'Z'),
-                      help='position of the tip, m')
-    kind.add_argument('--joints', nargs='+', metavar='Q',
-                      help='joint positions, rad or m: NAME=VALUE for some, or a value for each')
-    kind.add_argument('--joint-path', type=Path, metavar='FILE',
-                      help='joint positions to pass in one motion: a YAML file of ik_teach')
-    kind.add_argument('--named', metavar='NAME',
-                      help='a named pose, of the SRDF or of the file of named poses')
-    kind.add_argument('--path', type=Path, metavar='FILE',
-                      help='poses to pass in straight lines: CSV x,y,z,roll,pitch,yaw or '
-                           'x,y,z,qx,qy,qz,qw, or YAML as examples/goals.yaml')
-    kind.add_argument('--first', type=Path, metavar='FILE',
-                      help='the first of the poses of such a file that can be reached')
-    kind.add_argument('--turn', action='store_true',
-                      help='turn the tip where it is, to --rpy or --quat')
-    _add_turn(parser, '', 'orientation')
+    goal = parser.add_mutually_exclusive_group(required=True)
     way = parser.add_mutually_exclusive_group()
-    way.add_argument('--line', action='store_true',
-                     help='to --xyz along a straight line of the tip')
-    way.add_argument('--through', nargs=3, type=float, metavar=('X', 'Y', 'Z'),
-                     help='to --xyz along an arc through this position')
-    way.add_argument('--position', action='store_true',
-                     help='to --xyz in any orientation')
-    way.add_argument('--pointing', action='store_true',
-                     help='to --xyz with the z axis of --rpy or --quat; rotation about it is free')
-    _add_turn(parser, 'through-', 'orientation at --through (default: as at --xyz)')
-    parser.add_argument('--position-tolerance', nargs='+', type=tolerance, metavar='M',
-                        help='to --xyz within this, m: one number, or three for x, y, z of the '
-                             'goal; inf = free')
-    parser.add_argument('--orientation-tolerance', nargs='+', type=tolerance, metavar='RAD',
-                        help='to --rpy or --quat within this, rad: one number, or three for '
-                             'rotations about x, y, z of the goal; pi or more = free')
+    for option in goal_options():
+        group = parser if option.value in TOLERANCE_VALUES else way if option.with_xyz else goal
+        group.add_argument(option.flag, help=option.help, **VALUE_ARGUMENTS[option.value])
+    _add_orientation(parser, '', 'orientation')
+    for option in _with_own_orientation():
+        _add_orientation(parser, f'{option.name}-',
+                         f'orientation at {option.flag} (default: as at --xyz)')
     parser.add_argument('--frame', default='base_link',
                         help='frame of the pose: a link or a TF frame (default base_link)')
     parser.add_argument('--node', default='ik_node', type=node_name,
@@ -60,31 +51,61 @@ def parse(argv: list[str]) -> argparse.Namespace:
                         help='how long to wait for the answer, s (default 60)')
     parser.add_argument('--json', action='store_true', help='print the answer as one JSON line')
     options = parser.parse_args(argv)
-    if options.xyz is None and (options.line or options.through or options.position
-                                or options.pointing):
-        parser.error('--line, --through, --position and --pointing belong to --xyz')
-    oriented = options.rpy or options.quat
-    if oriented and options.xyz is None and not options.turn:
-        parser.error('--rpy and --quat belong to --xyz or --turn')
-    if options.turn and not oriented:
-        parser.error('--turn needs --rpy or --quat')
-    if options.position and (options.rpy or options.quat):
-        parser.error('--position leaves the orientation free; leave out --rpy and --quat')
-    for given in (options.position_tolerance, options.orientation_tolerance):
-        if given is None:
-            continue
-        if options.xyz is None or options.line or options.through or options.position \
-                or options.pointing:
-            parser.error('--position-tolerance and --orientation-tolerance belong to --xyz '
-                         'without --line, --through, --position and --pointing')
-        if len(given) not in (1, 3):
-            parser.error(f'a tolerance has {len(given)} numbers; give one, or three')
-    if not options.through and (options.through_rpy or options.through_quat):
-        parser.error('--through-rpy and --through-quat belong to --through')
+    options.goal_option = _chosen(parser, options)
     return options
 
 
-def _add_turn(parser: argparse.ArgumentParser, prefix: str, what: str) -> None:
+def _chosen(parser: argparse.ArgumentParser, options: argparse.Namespace) -> GoalOption:
+    """Return the option of the goal; end with an error if others do not suit it."""
+    ways = [option for option in goal_options()
+            if option.with_xyz and option.value not in TOLERANCE_VALUES]
+    tolerances = [option for option in goal_options() if option.value in TOLERANCE_VALUES]
+    goal, *_ = [option for option in goal_options()
+                if not option.with_xyz and _is_given(options, option)]
+    way = [option for option in ways if _is_given(options, option)]
+    if way and options.xyz is None:
+        parser.error(f'{_listed(ways)} belong to --xyz')
+    chosen = way[0] if way else goal
+    oriented = options.rpy or options.quat
+    if oriented and goal.orientation is Orientation.NOT_TAKEN:
+        takers = [option.flag for option in goal_options()
+                  if not option.with_xyz and option.orientation is not Orientation.NOT_TAKEN]
+        parser.error(f'--rpy and --quat belong to {" or ".join(takers)}')
+    if not oriented and chosen.orientation is Orientation.REQUIRED:
+        parser.error(f'{chosen.flag} needs --rpy or --quat')
+    if oriented and chosen.orientation is Orientation.NOT_TAKEN:
+        parser.error(f'{chosen.flag} leaves the orientation free; leave out --rpy and --quat')
+    for option in tolerances:
+        if not _is_given(options, option):
+            continue
+        if options.xyz is None or way:
+            parser.error(f'{_listed(tolerances)} belong to --xyz without {_listed(ways)}')
+        count = len(getattr(options, option.field))
+        if count not in (1, 3):
+            parser.error(f'a tolerance has {count} numbers; give one, or three')
+        chosen = option
+    for option in _with_own_orientation():
+        if not _is_given(options, option) and (getattr(options, f'{option.field}_rpy')
+                                               or getattr(options, f'{option.field}_quat')):
+            parser.error(f'{option.flag}-rpy and {option.flag}-quat belong to {option.flag}')
+    return chosen
+
+
+def _with_own_orientation() -> list[GoalOption]:
+    """Return the options of poses besides that of --xyz."""
+    return [option for option in goal_options() if option.with_xyz and option.value == 'pose']
+
+
+def _is_given(options: argparse.Namespace, option: GoalOption) -> bool:
+    return getattr(options, option.field) not in (None, False)
+
+
+def _listed(options: Iterable[GoalOption]) -> str:
+    *flags, last = [option.flag for option in options]
+    return ' and '.join([', '.join(flags), last] if flags else [last])
+
+
+def _add_orientation(parser: argparse.ArgumentParser, prefix: str, what: str) -> None:
     turn = parser.add_mutually_exclusive_group()
     turn.add_argument(f'--{prefix}rpy', nargs=3, type=finite, metavar=('ROLL', 'PITCH', 'YAW'),
                       help=f'{what} as fixed-axis angles, rad'

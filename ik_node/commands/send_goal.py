@@ -5,38 +5,57 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import json
+from pathlib import Path
 import sys
 from typing import Any
 
-from geometry_msgs.msg import PointStamped, PoseArray, PoseStamped, QuaternionStamped
-from nav_msgs.msg import Path
+from geometry_msgs.msg import PoseStamped
 import rclpy
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
+from ik_node.client.goals import GoalMethods
+from ik_node.client.poses import PoseLike
 from ik_node.command_line.send_goal import parse
 from ik_node.command_line.signals import INTERRUPTED_CODE
 from ik_node.commands.pose_files import read_poses
 from ik_node.errors import ParameterError
+from ik_node.goal_kinds import goal_options
 from ik_node.motion.taught_path import TaughtPath
 from ik_node.ros.goal_answers import GoalAnswers, GoalValues
 from ik_node.ros.handshake import greet, wait_for
-from ik_node.ros.messages import (
-    line_to,
-    make_point,
-    make_pose,
-    pose_within,
-    way_points_message,
-)
+from ik_node.ros.messages import make_pose
 from ik_node.ros.process import leave
 from ik_node.ros.rotations import quaternion_from_rpy
 from ik_node.ros.status_messages import GoalState, is_final, stamp_text
 from ik_node.text import printable
 
-WAITING_NOTICE_S = 4.0  # discovery may take 3 s
+NO_ROTATION = 0.0, 0.0, 0.0, 1.0  # as a quaternion x, y, z, w
+WAITING_NOTICE_S = 4.0            # discovery may take 3 s
+
+
+class GoalMessages(GoalMethods[tuple[str, Any]]):
+    """
+    Makes the messages of goals, which are not sent: each method returns the topic and a message.
+
+    Parameters
+    ----------
+    frame : str
+        Frame of poses without one.
+
+    """
+
+    def __init__(self, frame: str) -> None:
+        self._frame = frame
+
+    def _send(self, kind: str, message: Any) -> tuple[str, Any]:
+        return f'goal_{kind}', message
+
+    def _base_frame(self) -> str:
+        return self._frame
 
 
 def make_goal(options: argparse.Namespace) -> tuple[str, Any]:
@@ -51,43 +70,36 @@ def make_goal(options: argparse.Namespace) -> tuple[str, Any]:
         If a file cannot be read.
 
     """
-    if options.joints:
-        return 'goal_joints', joint_goal(options.joints)
-    if options.joint_path:
-        path = TaughtPath.read(options.joint_path)
-        return 'goal_joint_path', way_points_message(path.joint_names, path.q, path.times)
-    if options.named is not None:
-        return 'goal_named', JointState(name=[options.named])
-    if options.path or options.first:
-        path = Path()
-        for row in read_poses(options.path or options.first):
-            stamped = PoseStamped(pose=make_pose(row.xyz, row.quaternion))
-            stamped.header.frame_id = row.frame
-            path.poses.append(stamped)
-        topic, goal = 'goal_path' if options.path else 'goal_first', path
-    elif options.turn:
-        turned = make_pose((0.0, 0.0, 0.0), _quaternion(options.rpy, options.quat))
-        topic, goal = 'goal_orientation', QuaternionStamped(quaternion=turned.orientation)
-    elif options.position:
-        topic, goal = 'goal_position', PointStamped(point=make_point(options.xyz))
-    else:
-        quaternion = _quaternion(options.rpy, options.quat) or (0.0, 0.0, 0.0, 1.0)
-        end = make_pose(options.xyz, quaternion)
-        if options.through:
-            through = make_pose(options.through, _quaternion(
-                options.through_rpy, options.through_quat) or quaternion)
-            topic, goal = 'goal_arc', PoseArray(poses=[through, end])
-        elif options.position_tolerance or options.orientation_tolerance:
-            topic = 'goal_region'
-            goal = pose_within(PoseStamped(pose=end), options.position_tolerance or 0.0,
-                               options.orientation_tolerance or 0.0)
-        elif options.line:
-            topic, goal = 'goal_path', line_to(end, options.frame)
-        else:
-            topic = 'goal_pointing' if options.pointing else 'goal_pose'
-            goal = PoseStamped(pose=end)
-    goal.header.frame_id = options.frame
-    return topic, goal
+    given = argparse.Namespace(**vars(options))
+    given.orientation = _quaternion(options.rpy, options.quat)
+    for option in goal_options():
+        value = getattr(options, option.field)
+        if value is None:
+            continue
+        if option.value == 'pose':
+            orientation = given.orientation or NO_ROTATION
+            if option.with_xyz:
+                orientation = _quaternion(getattr(options, f'{option.field}_rpy'),
+                                          getattr(options, f'{option.field}_quat')) or orientation
+            value = [*value, *orientation]
+        elif option.value in VALUE_READERS:
+            value = VALUE_READERS[option.value](value)
+        setattr(given, option.field, value)
+    goal: tuple[str, Any] = options.goal_option.send(GoalMessages(options.frame), given)
+    return goal
+
+
+def poses_of(file: Path) -> list[PoseLike]:
+    """Return the poses of a file, those with a frame as PoseStamped; errors as read_poses."""
+    poses: list[PoseLike] = []
+    for row in read_poses(file):
+        if not row.frame:
+            poses.append([*row.xyz, *row.quaternion])
+            continue
+        stamped = PoseStamped(pose=make_pose(row.xyz, row.quaternion))
+        stamped.header.frame_id = row.frame
+        poses.append(stamped)
+    return poses
 
 
 def joint_goal(values: Sequence[str]) -> JointState:
@@ -119,6 +131,13 @@ def joint_goal(values: Sequence[str]) -> JointState:
 def _quaternion(rpy: Sequence[float] | None,
                 quat: Sequence[float] | None) -> Sequence[float] | None:
     return tuple(map(float, quaternion_from_rpy(*rpy))) if rpy else quat
+
+
+VALUE_READERS: dict[str, Callable[[Any], Any]] = {
+    'joint_positions': joint_goal,
+    'joint_path_file': TaughtPath.read,
+    'pose_file': poses_of,
+}
 
 
 class Sender(Node):

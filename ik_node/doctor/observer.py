@@ -21,11 +21,11 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from ik_node.doctor.observations import End, Heard, Observations, seconds, Topic
+from ik_node.goal_kinds import goal_topics
 from ik_node.node.frames import tf2_ros
 from ik_node.node.outputs import PositionOutput, prefix_of, TopicOutput
 from ik_node.ros import description
 from ik_node.ros.action_client import ACTION_NAME
-from ik_node.ros.goal_kinds import goal_topics
 from ik_node.ros.handshake import ANSWER_TIMEOUT_S, wait_for
 from ik_node.ros.qos import BEST_EFFORT_QOS, EVERY_STATE_QOS, INSTANCE_QOS, STATUS_QOS
 

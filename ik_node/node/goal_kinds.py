@@ -50,8 +50,8 @@ class GoalStarter:
     Attributes
     ----------
     begin : dict
-        By the names of ros.goal_kinds.GOAL_KINDS, but for streams: called with the message, the
-        task and the robot; raises an IkNodeError or NotYet if the goal cannot be begun.
+        By the names of ik_node.goal_kinds.GOAL_KINDS, but for streams: called with the message,
+        the task and the robot; raises an IkNodeError or NotYet if the goal cannot be begun.
 
     """
 

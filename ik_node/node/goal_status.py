@@ -68,7 +68,7 @@ class GoalTask:
     stamp : builtin_interfaces/Time
         Stamp of the goal's message, by which its sender finds the answer.
     kind : str
-        Of goal_kinds.GOAL_KINDS, or home, jog, or moveit.
+        Of ik_node.goal_kinds.GOAL_KINDS, or home, jog, or moveit.
     goal : Goal or None
         Pose of the tip in the base link, once known; None for a joint goal.
     q_goal : (n,) array or None

@@ -17,6 +17,7 @@ from rclpy.subscription import Subscription
 from std_msgs.msg import Header
 
 from ik_node.errors import GoalError, Reason
+from ik_node.goal_kinds import GOAL_KINDS, GoalKind
 from ik_node.motion.tool_path.path import MAX_PATH_POSES
 from ik_node.node.goal_kinds import BeginGoal, GoalStarter
 from ik_node.node.goal_queue import GoalQueue
@@ -24,7 +25,7 @@ from ik_node.node.goal_status import GoalTask
 from ik_node.node.health import Health
 from ik_node.node.robot import Robot, RobotHolder
 from ik_node.node.stamp_check import MessageInfo, StampCheck
-from ik_node.ros.goal_kinds import GOAL_KINDS, GoalKind
+from ik_node.ros.messages import message_class
 from ik_node.ros.qos import KEEP_ALL_QOS
 from ik_node.ros.status_messages import GoalState
 
@@ -78,7 +79,8 @@ class GoalSubscriptions:
     # ---- from the middleware ------------------------------------------------
 
     def _listen(self, kind: GoalKind, begin: BeginGoal) -> None:
-        read = read_if_short(kind.message, begin) if kind.may_be_long \
+        message_type = message_class(kind.message)
+        read = read_if_short(message_type, begin) if kind.may_be_long \
             else lambda message: (message, begin)
 
         def on_message(data: Any, info: MessageInfo) -> None:
@@ -86,7 +88,7 @@ class GoalSubscriptions:
             self._goals.work_queue.now(self._go_on)
 
         subscription = self._node.create_subscription(
-            kind.message, f'~/goal_{kind.name}', on_message, KEEP_ALL_QOS, raw=kind.may_be_long,
+            message_type, f'~/goal_{kind.name}', on_message, KEEP_ALL_QOS, raw=kind.may_be_long,
             event_callbacks=SubscriptionEventCallbacks(message_lost=self._on_lost))
         self._subscriptions[subscription] = kind.name, read
 

@@ -14,13 +14,14 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable
 from functools import lru_cache, partial
-from importlib import import_module
 import re
 from struct import calcsize, error as StructError, unpack_from
 from typing import Any
 
 import numpy as np
 from rclpy.serialization import deserialize_message
+
+from ik_node.ros.messages import message_class
 
 HEADER_BYTES = 4  # before the message: how it is written
 BYTE_ORDERS = {b'\x00\x00': '>', b'\x00\x01': '<'}  # by the first two of these
@@ -127,7 +128,7 @@ def _reader(text: str) -> Read:
         return lambda data: data.numbers(code)[0]
     if text.startswith('string'):
         return lambda data: data.text(data.count())[:-1].decode()
-    return partial(_message, _type(text))
+    return partial(_message, message_class(text))
 
 
 def _several(text: str, count: int | None, data: MessageBytes) -> Any:
@@ -135,7 +136,7 @@ def _several(text: str, count: int | None, data: MessageBytes) -> Any:
     fixed, count = count is not None, data.count() if count is None else count
     code = TYPE_CODES.get(text)
     if code is None:
-        kind = None if text.startswith('string') else _type(text)
+        kind = None if text.startswith('string') else message_class(text)
         if kind is not None and _same_code(kind):
             return _uniform(kind, data, count)
         read = _reader(text)
@@ -163,10 +164,3 @@ def _same_code(kind: type) -> str:
     """Return the code of all fields of a type, if they have the same; else ''."""
     texts = {*kind.get_fields_and_field_types().values()}
     return TYPE_CODES.get(texts.pop(), '') if len(texts) == 1 else ''
-
-
-@lru_cache(maxsize=None)
-def _type(text: str) -> type:
-    """Return the class of a type such as 'geometry_msgs/Point'."""
-    package, _, name = text.partition('/')
-    return getattr(import_module(f'{package}.msg'), name)

@@ -20,6 +20,7 @@ from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 
 from ik_node.errors import GoalError, IkNodeError, Reason
+from ik_node.goal_kinds import GOAL_KINDS
 from ik_node.motion.trajectory import Trajectory
 from ik_node.node.arm_state import ArmState
 from ik_node.node.display import contact_of, Display, Scene, under_way
@@ -29,7 +30,7 @@ from ik_node.node.goal_status import GoalTask, numbers
 from ik_node.node.motion import Motion
 from ik_node.node.preparation import Kernels
 from ik_node.node.robot import Robot, RobotHolder
-from ik_node.ros.goal_kinds import GOAL_KINDS
+from ik_node.ros.messages import message_class
 from ik_node.ros.qos import NEWEST_QOS
 from ik_node.ros.status_messages import GoalState, stamp_text
 from ik_node.solver.goal import Goal
@@ -77,7 +78,7 @@ class Preview:
         self._publisher = node.create_publisher(DiagnosticStatus, '~/preview', NEWEST_QOS)
         for kind in GOAL_KINDS:
             if kind.preview:
-                node.create_subscription(kind.message, f'~/preview_{kind.name}',
+                node.create_subscription(message_class(kind.message), f'~/preview_{kind.name}',
                                          partial(self._on_preview, kind.name), NEWEST_QOS)
         node.create_service(Trigger, '~/plan', self._on_plan)
 

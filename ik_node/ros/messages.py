@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from importlib import import_module
 from math import isfinite, sqrt
 from typing import TYPE_CHECKING
 
@@ -36,6 +38,14 @@ if TYPE_CHECKING:
 
 NORM_RANGE = 0.9, 1.1
 HELD_END_S = 0.5  # of a stamped trajectory that is shorter; delivery may take as long
+
+
+@lru_cache(maxsize=None)
+def message_class(name: str) -> type:
+    """Return the class of a type of messages, such as 'geometry_msgs/Point'."""
+    package, _, kind = name.partition('/')
+    found: type = getattr(import_module(f'{package}.msg'), kind)
+    return found
 
 
 def matrix_from_pose(message: Pose, what: str = 'the goal') -> np.ndarray:

@@ -17,10 +17,10 @@ from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
+from ik_node.goal_kinds import goal_topics
 from ik_node.ros.clocks import steady_clock
 from ik_node.ros.goal_answers import publish_stamped
-from ik_node.ros.goal_kinds import goal_topics
-from ik_node.ros.messages import line_to, point_stamped, pose_stamped
+from ik_node.ros.messages import line_to, message_class, point_stamped, pose_stamped
 
 SERVICE_TIMEOUT_S = 10.0
 GOAL_DEPTH = 10  # depth of the publishers of goals
@@ -64,9 +64,9 @@ class Commands:
         self._say = say
         # Of previews and streamed poses only the latest is useful.
         self._publishers = {
-            name: node.create_publisher(message, f'{target}/{name}',
+            name: node.create_publisher(message_class(kind), f'{target}/{name}',
                                         GOAL_DEPTH if name.startswith('goal_') else 1)
-            for name, message in goal_topics(in_ui_only=True).items()
+            for name, kind in goal_topics(in_ui_only=True).items()
             if only is None or name in only}
         self._triggers = {name: node.create_client(Trigger, f'{target}/{name}')
                           for name in ('plan', 'list_postures', 'home', 'stop')

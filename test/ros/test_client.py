@@ -44,7 +44,7 @@ from ik_node.client import (
     ptp,
 )
 from ik_node.errors import Reason
-from ik_node.ros.goal_kinds import GOAL_KINDS
+from ik_node.goal_kinds import GOAL_KINDS
 from ik_node.ros.status_messages import GoalState
 
 HERE = tip(READY)

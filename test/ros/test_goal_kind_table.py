@@ -5,9 +5,10 @@
 from harness import ROOT
 import pytest
 
-from ik_node.command_line.send_goal import parse
+from ik_node.command_line.send_goal import parse, VALUE_ARGUMENTS
+from ik_node.goal_kinds import GOAL_KINDS, goal_options, Orientation
 from ik_node.node.goal_kinds import GoalStarter
-from ik_node.ros.goal_kinds import GOAL_KINDS
+from ik_node.ros.messages import message_class
 from scripts.reference import documents, POLICY_FILE, with_goal_topics, with_goals
 
 STREAMED = {kind.name for kind in GOAL_KINDS if kind.streamed}
@@ -49,23 +50,33 @@ def test_every_kind_is_begun():
     assert {*begin} == {kind.name for kind in GOAL_KINDS} - STREAMED
 
 
-@pytest.mark.parametrize('kind', [kind for kind in GOAL_KINDS if kind.option],
-                         ids=lambda kind: kind.name)
-def test_every_kind_has_its_option(tmp_path, kind):
-    """What send_goal takes by it is a goal of this kind."""
-    from ik_node.commands.send_goal import make_goal
-    poses = tmp_path / 'poses.csv'
+def arguments_of(option, folder):
+    """Return a command line of send_goal with an option of a goal."""
+    poses, taught = folder / 'poses.csv', folder / 'taught.yaml'
     poses.write_text('x,y,z,roll,pitch,yaw\n0.4,0.0,0.4,0.0,0.0,0.0\n')
-    taught = tmp_path / 'taught.yaml'
     taught.write_text('joint_path: {joints: [a], points: [{positions: [0.1]}]}')
-    arguments = {'--joints': ['--joints', '0.1'], '--path': ['--path', str(poses)],
-                 '--first': ['--first', str(poses)],
-                 '--joint-path': ['--joint-path', str(taught)],
-                 '--named': ['--named', 'ready'],
-                 '--through': ['--xyz', '0.4', '0', '0.4', '--through', '0.3', '0', '0.4'],
-                 '--xyz': ['--xyz', '0.4', '0', '0.4'],
-                 '--position-tolerance': ['--xyz', '0.4', '0', '0.4', kind.option, '0.01'],
-                 '--turn': ['--turn', '--rpy', '0', '1.57', '0']}.get(
-        kind.option, ['--xyz', '0.4', '0', '0.4', kind.option])
-    topic, goal = make_goal(parse(arguments))
-    assert topic == f'goal_{kind.name}' and type(goal) is kind.message
+    values = {'': [], 'pose': ['0.4', '0', '0.4'], 'position_tolerance': ['0.01'],
+              'orientation_tolerance': ['0.01'], 'joint_positions': ['0.1'],
+              'joint_path_file': [str(taught)], 'pose_file': [str(poses)], 'name': ['ready']}
+    return [*(['--xyz', '0.3', '0', '0.4'] if option.with_xyz else []),
+            *(['--rpy', '0', '1.57', '0'] if option.orientation is Orientation.REQUIRED else []),
+            option.flag, *values[option.value]]
+
+
+@pytest.mark.parametrize('kind', GOAL_KINDS, ids=lambda kind: kind.name)
+def test_every_kind_has_its_options(tmp_path, kind):
+    """What send_goal takes by them is a goal of this kind."""
+    from ik_node.commands.send_goal import make_goal
+    assert bool(kind.options) is not kind.streamed
+    for option in kind.options:
+        options = parse(arguments_of(option, tmp_path))
+        assert options.goal_option is option
+        topic, goal = make_goal(options)
+        assert topic == f'goal_{kind.name}' and type(goal) is message_class(kind.message)
+
+
+def test_values_of_options_are_known():
+    """Each has its arguments for argparse, and every one that is converted is one of them."""
+    from ik_node.commands.send_goal import VALUE_READERS
+    assert {option.value for option in goal_options()} == {*VALUE_ARGUMENTS}
+    assert {*VALUE_READERS} <= {*VALUE_ARGUMENTS}

@@ -212,7 +212,7 @@ def test_interrupted_while_it_leaves():
 
 
 @pytest.mark.parametrize('arguments, words', [
-    ((), 'one of the arguments --xyz --joints --joint-path --named --path --first --turn is '
+    ((), 'one of the arguments --xyz --turn --joints --joint-path --named --path --first is '
          'required'),
     (('--xyz', 1, 2), 'expected 3'),
     (('--xyz', 1, 2, 3, '--rpy', 0, 0, 0, '--quat', 0, 0, 0, 1), 'not allowed with'),
