@@ -14,9 +14,10 @@ from std_msgs.msg import String
 
 from ik_node.client.errors import AnswerTimeoutError, ClientError
 from ik_node.model.chain import Chain, make_chain
-from ik_node.model.joint_values import limited_chain
 from ik_node.model.tool import tool_pose
 from ik_node.model.urdf import parse_urdf, read_urdf, Tree
+from ik_node.motion.limits import PositionLimits
+from ik_node.ros.parameters import filled, POSITION_LIMITS
 from ik_node.ros.qos import LATCHED_QOS
 from ik_node.text import quote
 
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION_PATIENCE_S = 5.0
 PARAMETER_NAMES = ('robot_description', 'urdf_file', 'base_link', 'tip_link',
-                   'motion.lower_limits', 'motion.upper_limits', 'tool.name', 'tool.position',
-                   'tool.orientation')
+                   'tool.name', 'tool.position', 'tool.orientation',
+                   *(row.name for row in POSITION_LIMITS))
 OTHER_TEXTS = 'instance', 'robot_description_semantic'  # topics of the same type
 
 
@@ -96,8 +97,8 @@ class ArmDescription:
 
     def _as_set(self, chain: Chain) -> Chain:
         """Return a chain with the limits and the tool that the node has."""
-        return limited_chain(chain, self._values['motion.lower_limits'],
-                             self._values['motion.upper_limits']).with_tool(self._T_link_tool)
+        limits = PositionLimits(**filled(POSITION_LIMITS, self._values)['position_limits'])
+        return limits.narrow(chain).with_tool(self._T_link_tool)
 
 
 def subscribed_topic(node: Node, target: str, kind: str, but: tuple[str, ...],

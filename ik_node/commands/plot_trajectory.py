@@ -30,14 +30,13 @@ from ik_node.commands.trajectory_files import (
 )
 from ik_node.errors import GoalError, IkNodeError, ParameterError
 from ik_node.model.chain import Chain, make_chain
-from ik_node.model.joint_values import limited_chain
 from ik_node.model.urdf import read_urdf
 from ik_node.motion.interpolation import Point
 from ik_node.motion.point_to_point import plan_point_to_point
 from ik_node.motion.start_state import StartState
 from ik_node.motion.tool_path.plan import plan_path
 from ik_node.motion.trajectory import MotionState, Trajectory
-from ik_node.node.settings import make_settings, Settings
+from ik_node.node.settings import make_settings, Settings, start_options
 from ik_node.plotting import add_legend, LINE_COLOURS, new_figure, save, style, unit
 from ik_node.se3 import pose, rotation_from_rpy
 from ik_node.share import share_file
@@ -59,8 +58,8 @@ def main(argv: list[str] | None = None) -> None:
         require_matplotlib()
         values = read_parameters(options.config or share_file('config/ik_node.yaml'))
         tree = read_urdf(options.urdf or share_file('urdf/six_axis_arm.urdf'))
-        chain = limited_chain(make_chain(tree, options.base_link, options.tip_link),
-                              values['motion.lower_limits'], values['motion.upper_limits'])
+        chain = start_options(values).position_limits.narrow(
+            make_chain(tree, options.base_link, options.tip_link))
         settings = make_settings(values, chain)
         chain = settings.solver.chain  # with the tool
         if options.xyz:

@@ -27,21 +27,6 @@ def one_per_joint(chain: Chain, values: tuple[float, ...], what: str) -> np.ndar
     return np.broadcast_to(array, (chain.n,)).copy()
 
 
-def limited_chain(chain: Chain, lower: tuple[float, ...], upper: tuple[float, ...]) -> Chain:
-    """
-    Return a chain within the limits of motion.lower_limits and motion.upper_limits; () = unset.
-
-    Raises
-    ------
-    ParameterError
-        If a list has the wrong length, or as for :meth:`Chain.with_limits`.
-
-    """
-    return chain.with_limits(*(
-        one_per_joint(chain, limits, f'the parameter motion.{name}_limits') if limits else None
-        for name, limits in (('lower', lower), ('upper', upper))))
-
-
 def real_array(values: object) -> np.ndarray | None:
     """Return a copy as an array of floats, or None if it cannot be converted."""
     try:

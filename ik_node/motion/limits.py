@@ -16,6 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ik_node.errors import ParameterError
+from ik_node.model.chain import Chain
+from ik_node.model.joint_values import one_per_joint
+from ik_node.text import quote
 
 MIN_POINT_SPACING_S = 1e-3     # between points of a planned motion
 RAMP_SHARE = 0.1               # points are no further apart than this share of the shortest ramp
@@ -45,6 +48,37 @@ class LimitRows(NamedTuple):
     acceleration: np.ndarray
     jerk: np.ndarray
     tip: np.ndarray
+
+
+@dataclass(frozen=True)
+class PositionLimits:
+    """
+    Position limits that users set, for planners and solvers.
+
+    Attributes
+    ----------
+    lower, upper : tuple of float
+        Rad or m, one for all joints or one for each; () = those of the URDF, which also hold
+        where they are narrower.
+
+    """
+
+    lower: tuple[float, ...] = ()
+    upper: tuple[float, ...] = ()
+
+    def narrow(self, chain: Chain) -> Chain:
+        """
+        Return a chain within these limits.
+
+        Raises
+        ------
+        ParameterError
+            If there are neither 1 nor n numbers, or as for :meth:`Chain.with_limits`.
+
+        """
+        return chain.with_limits(**{
+            name: one_per_joint(chain, limits, f'the parameter motion.{name}_limits')
+            for name, limits in vars(self).items() if limits})
 
 
 @dataclass(frozen=True)
@@ -114,6 +148,32 @@ class MotionLimits:
     acceleration: np.ndarray
     jerk: np.ndarray
     tip: TipLimits = field(default_factory=TipLimits)
+
+    @classmethod
+    def of_chain(cls, chain: Chain, tip: TipLimits, acceleration: np.ndarray, jerk: np.ndarray,
+                 velocity: np.ndarray | None = None) -> MotionLimits:
+        """
+        Return the limits of a chain.
+
+        Parameters
+        ----------
+        acceleration, jerk : (n,) arrays
+            Per s^2 and s^3.
+        velocity : (n,) array, optional
+            Per s; default: the limits of the URDF.
+
+        Raises
+        ------
+        ParameterError
+            If a joint has no velocity limit.
+
+        """
+        velocity = chain.velocity if velocity is None else velocity
+        for name, limit in zip(chain.joint_names, velocity):
+            if not np.isfinite(limit):
+                raise ParameterError(f'joint {quote(name)} has no velocity limit in the URDF; '
+                                     'set the parameter motion.velocity_limits')
+        return cls(chain.lower, chain.upper, velocity, acceleration, jerk, tip)
 
     def require_positive(self) -> None:
         """

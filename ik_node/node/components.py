@@ -15,7 +15,6 @@ from ik_node.errors import IkNodeError, ParameterError, Reason
 from ik_node.kinematics.arm import forward_kinematics, singular_values
 from ik_node.kinematics.compilation import compilation_told
 from ik_node.model.chain import make_chain
-from ik_node.model.joint_values import limited_chain
 from ik_node.model.urdf import Tree
 from ik_node.motion.point_to_point import warm_up
 from ik_node.motion.torque_limits import TorqueLimits
@@ -149,8 +148,8 @@ class Components:
 
     def _take_model(self, tree: Tree) -> None:
         logger = self._node.get_logger()
-        chain = limited_chain(make_chain(tree, self._options.base_link, self._options.tip_link),
-                              self._options.lower_limits, self._options.upper_limits)
+        chain = self._options.position_limits.narrow(
+            make_chain(tree, self._options.base_link, self._options.tip_link))
         with compilation_told(logger.info):
             tools = self._tools.read(tree, chain)
             scene = load_scene(tree, chain, self._options, tools)

@@ -9,7 +9,6 @@ there and a field here (or in the options that a group makes).
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping, MutableSequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -28,12 +27,12 @@ from ik_node.model.joint_values import one_per_joint
 from ik_node.model.tool import tool_pose
 from ik_node.motion.following.jog import JogOptions
 from ik_node.motion.following.options import FollowOptions
-from ik_node.motion.limits import MotionLimits, TipLimits
+from ik_node.motion.limits import MotionLimits, PositionLimits, TipLimits
 from ik_node.motion.monitor import MonitorOptions
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.torque_limits import TorqueOptions
 from ik_node.replay.calls import Call, made, MadeCall
-from ik_node.ros.parameters import IK_NODE
+from ik_node.ros.parameters import filled, IK_NODE
 from ik_node.solver.reachability import Thresholds
 from ik_node.solver.solver import Solver
 from ik_node.text import quote
@@ -64,8 +63,7 @@ class StartOptions:
     collision_padding: float
     moveit_services: bool
     moveit_group: str
-    lower_limits: tuple[float, ...]
-    upper_limits: tuple[float, ...]
+    position_limits: PositionLimits
 
 
 @dataclass(frozen=True)
@@ -188,8 +186,8 @@ class Settings:
 
 def start_options(values: Values) -> StartOptions:
     """Return the fixed parameters, from the values by parameter name."""
-    return StartOptions(**{row.fills: values[row.name] for row in IK_NODE
-                           if not row.live and row.fills})
+    groups = filled([row for row in IK_NODE if not row.live], values)
+    return StartOptions(position_limits=PositionLimits(**groups['position_limits']), **groups[''])
 
 
 def make_settings(values: Values, chain: Chain,
@@ -216,13 +214,9 @@ def make_settings(values: Values, chain: Chain,
         there is no such tool.
 
     """
-    groups: dict[str, dict[str, Any]] = defaultdict(dict)
-    for row in IK_NODE:
-        if row.live and row.fills:
-            group, _, field = row.fills.rpartition('.')
-            value = values[row.name]
-            groups[group][field] = \
-                VALUE_CONVERSIONS[row.convert](chain, row.name, value) if row.convert else value
+    rows = [row for row in IK_NODE if row.live]
+    groups = filled(rows, {row.name: VALUE_CONVERSIONS[row.convert](
+        chain, row.name, values[row.name]) if row.convert else values[row.name] for row in rows})
     surroundings = Surroundings(**groups['surroundings'])
     tool, T_link_tool = _tool(tools or {}, **groups['tool'])
     chain = chain.with_tool(T_link_tool)
@@ -235,7 +229,7 @@ def make_settings(values: Values, chain: Chain,
     if solver.options.deadline >= monitor.state_timeout:
         raise ParameterError(f'solver.deadline ({solver.options.deadline:g} s) must be shorter '
                              f'than state.timeout ({monitor.state_timeout:g} s)')
-    limits = _limits(chain, TipLimits(**groups['tip']), **groups['joints'])
+    limits = MotionLimits.of_chain(chain, TipLimits(**groups['tip']), **groups['joints'])
     plain = groups['']
     return Settings(
         solver=solver, surroundings=surroundings, limits=limits,
@@ -300,17 +294,6 @@ def _model_among(collisions: CollisionModel, scene: SceneSnapshot | None,
     if surroundings.ground:
         objects = *objects, ground_body(surroundings.ground_height)
     return collisions.with_objects(objects, surroundings.margin, touch_links)
-
-
-def _limits(chain: Chain, tip: TipLimits, velocity: np.ndarray | None, acceleration: np.ndarray,
-            jerk: np.ndarray) -> MotionLimits:
-    """Return the hard limits."""
-    velocity = chain.velocity if velocity is None else velocity
-    for name, limit in zip(chain.joint_names, velocity):
-        if not np.isfinite(limit):
-            raise ParameterError(f'joint {quote(name)} has no velocity limit in the URDF; set '
-                                 'the parameter motion.velocity_limits')
-    return MotionLimits(chain.lower, chain.upper, velocity, acceleration, jerk, tip)
 
 
 # ---- conversions ------------------------------------------------------------

@@ -338,11 +338,11 @@ def _period(entry: Entry) -> float:
 
 
 def _limits(entry: Entry, chain: Chain) -> MotionLimits:
-    rates = [entry[name].array(chain.n) for name in ('velocity', 'acceleration', 'jerk')]
-    if min(rate.min() for rate in rates) < MIN_RATE:
-        raise ParameterError(f'{entry.where} must have rates of at least {MIN_RATE:g}')
     tip = entry['tip']
-    return MotionLimits(
-        *(entry[name].array(chain.n, infinite=True) for name in ('lower', 'upper')), *rates,
-        TipLimits(**{field.name: tip[field.name].number(high=inf)
-                     for field in fields(TipLimits)}))
+    positions = {name: entry[name].array(chain.n, infinite=True) for name in ('lower', 'upper')}
+    rates = {field.name: entry[field.name].array(chain.n) for field in fields(MotionLimits)
+             if field.name not in (*positions, 'tip')}
+    if min(rate.min() for rate in rates.values()) < MIN_RATE:
+        raise ParameterError(f'{entry.where} must have rates of at least {MIN_RATE:g}')
+    return MotionLimits(**positions, **rates, tip=TipLimits(**{
+        field.name: tip[field.name].number(high=inf) for field in fields(TipLimits)}))

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, get_type_hints, TypeVar
 
@@ -23,7 +22,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from ik_node.errors import ParameterError
-from ik_node.ros.parameters import Row
+from ik_node.ros.parameters import filled, Row
 from ik_node.text import quote
 
 Options = TypeVar('Options')
@@ -99,10 +98,7 @@ def options_of(kind: type[Options], values: Mapping[str, Any],
 
     A row that fills `group.field` fills a field of the dataclass that is the field `group`.
     """
-    groups: defaultdict[str, dict[str, Any]] = defaultdict(dict)
-    for row in table:
-        group, _, field = row.fills.rpartition('.')
-        groups[group][field] = values[row.name]
+    groups = filled(table, values)
     own, kinds = groups.pop('', {}), get_type_hints(kind)
     return kind(**own, **{group: kinds[group](**given) for group, given in groups.items()})
 

@@ -12,7 +12,10 @@ the options of another node:
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ik_node.solver.choices import SOLUTION_CHOICES
 
@@ -36,7 +39,7 @@ class Row:
         Fixed at start, also of a managed node.
     fills : str
         The field of node.settings.Settings, or `group.field` of what these are made from; of a
-        parameter that is not live, the field of node.settings.StartOptions.  Of the other nodes
+        parameter that is not live, the same of node.settings.StartOptions.  Of the other nodes
         the field, or `group.field`, of their options, such as ui.viewer.options.ViewerOptions.
     convert : str
         How, if not as it is: a name in node.settings.CONVERSIONS.
@@ -53,6 +56,29 @@ class Row:
     at_start: bool = False
     fills: str = ''
     convert: str = ''
+
+
+def filled(rows: Iterable[Row], values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """
+    Return the values of parameters by the fields that they fill.
+
+    Parameters
+    ----------
+    values : mapping of str to value
+        By the names of the parameters.
+
+    Returns
+    -------
+    dict of str to dict
+        By group ('' for fields without one) and field.
+
+    """
+    groups: dict[str, dict[str, Any]] = defaultdict(dict)
+    for row in rows:
+        if row.fills:
+            group, _, field = row.fills.rpartition('.')
+            groups[group][field] = values[row.name]
+    return groups
 
 
 MODEL_ROWS = (
@@ -170,9 +196,10 @@ IK_NODE = (
         0.0, 1000.0, fills='tip.angular_speed', convert='zero_is_unlimited'),
     Row('motion.lower_limits', (),
         'lower joint position limits, rad or m, one value or one per joint; those of the URDF '
-        'hold where they are narrower, or if not set', live=False, fills='lower_limits'),
+        'hold where they are narrower, or if not set', live=False, fills='position_limits.lower'),
     Row('motion.upper_limits', (),
-        'upper joint position limits, as motion.lower_limits', live=False, fills='upper_limits'),
+        'upper joint position limits, as motion.lower_limits', live=False,
+        fills='position_limits.upper'),
     Row('motion.velocity_limits', (),
         'joint velocity limits, rad/s or m/s, one value or one per joint; not set: those of the '
         'URDF', fills='joints.velocity', convert='positive_if_set'),
@@ -331,6 +358,9 @@ IK_NODE = (
         'number of recordings that are kept in the folder; the oldest are deleted',
         1, 100_000, fills='record_count'),
 )
+
+# The limits of the chain itself, which clients know as well.
+POSITION_LIMITS = tuple(row for row in IK_NODE if row.fills.startswith('position_limits.'))
 
 IK_ARMS = (
     *MODEL_ROWS[:2],

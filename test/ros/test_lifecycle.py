@@ -35,6 +35,7 @@ from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory
 
 from ik_node.errors import GoalError, IkNodeError, Reason
+from ik_node.motion.limits import PositionLimits
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.node.active_flag import ActiveFlag
 from ik_node.node.outputs import Commands, make_output
@@ -48,7 +49,7 @@ TOPIC_OUTPUT = StartOptions(
     named_poses_file='', tools_file='', controller='', output='topic', tip_pose_rate=0.0,
     stream_output='trajectory', collision_check=False, scene_file='', srdf_file='',
     collision_strict=False, collision_padding=0.0, moveit_services=False, moveit_group='',
-    lower_limits=(), upper_limits=())
+    position_limits=PositionLimits())
 HERE = tip(READY)
 TURNED = pin.Quaternion(HERE.rotation).coeffs()
 CYCLES = int(os.environ.get('IK_NODE_TEST_CYCLES', 60))

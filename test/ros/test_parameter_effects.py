@@ -14,9 +14,9 @@ import robots
 from ik_node.errors import ParameterError
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import make_chain
-from ik_node.model.joint_values import limited_chain
 from ik_node.model.urdf import read_urdf
 from ik_node.motion.following.follower import Follower
+from ik_node.motion.limits import PositionLimits
 from ik_node.motion.point_to_point import plan_point_to_point
 from ik_node.motion.start_state import StartState
 from ik_node.motion.tip_speed import tip_rates
@@ -58,7 +58,7 @@ def test_orientation_tolerance():
 
 def test_position_limits():
     """No solution is outside of them, and one of the wrong length is refused."""
-    narrow = limited_chain(SIX_AXES, (-1.0,) * 6, (1.5,))
+    narrow = PositionLimits((-1.0,) * 6, (1.5,)).narrow(SIX_AXES)
     wide, limited = (settings_of(chain).solver.solve_all(moved(), np.array(READY))
                      for chain in (SIX_AXES, narrow))
     inside = [p.q for p in wide if np.all(p.q > -1.0) and np.all(p.q < 1.5)]
@@ -66,7 +66,7 @@ def test_position_limits():
     assert np.allclose(sorted(q.tolist() for q in inside),
                        sorted(p.q.tolist() for p in limited), atol=1e-5)
     with pytest.raises(ParameterError, match='motion.upper_limits needs 1 or 6'):
-        limited_chain(SIX_AXES, (), (1.0, 2.0))
+        PositionLimits(upper=(1.0, 2.0)).narrow(SIX_AXES)
 
 
 def test_metres_per_radian():
