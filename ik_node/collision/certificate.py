@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -41,6 +42,29 @@ START_ROOM_M = 5e-4           # above the margin that a pair needs at the start 
 START_SLACK_M = 1e-3          # by which a pair that is too near at the start may come nearer
 NO_SEGMENT = -1
 PAIR_TOO_NEAR, INTERVAL_PROVED, INTERVAL_UNDECIDED = -1, 0, 1  # of an interval
+
+
+class IntervalWork(NamedTuple):
+    """
+    The arrays in which intervals of a motion are looked at.
+
+    Attributes
+    ----------
+    stack : (MAX_INTERVALS, 3) array
+        Middle and half length (s) of the intervals that wait, and how many blocks are looked at.
+    rows : (4, n) array
+        Position in the middle of an interval; how far the joints go from there on a straight
+        line, and at most; and position in a segment.
+
+    """
+
+    stack: np.ndarray
+    rows: np.ndarray
+
+
+def interval_work(n: int) -> IntervalWork:
+    """Return the workspace of :func:`first_contact` for n joints."""
+    return IntervalWork(np.zeros((MAX_INTERVALS, 3)), np.zeros((4, n)))
 
 
 @dataclass(frozen=True)
@@ -119,8 +143,7 @@ def certify(model: CollisionModel, begins: np.ndarray, lengths: np.ndarray, c: n
     segment, t, k = first_contact(
         model.pairs, np.ascontiguousarray(lengths, dtype=float), c,
         max(model.margin, float(least.max())), bool(least.min() == -np.inf), least,
-        np.arange(len(model.pairs.blocks)), np.zeros((MAX_INTERVALS, 3)),
-        np.zeros((4, c.shape[2])), work)
+        np.arange(len(model.pairs.blocks)), interval_work(c.shape[2]), work)
     if segment == NO_SEGMENT:
         return None
     q = (c[:, segment] * t ** np.arange(6)[:, None]).sum(axis=0)
@@ -142,7 +165,7 @@ def forget_old_kernels() -> None:
 
 
 @compiled
-def first_contact(check, lengths, c, margin, touching, least, near, stack, rows, work):
+def first_contact(check, lengths, c, margin, touching, least, near, intervals, work):
     """
     Find the first instant at which a pair of parts is too near.
 
@@ -158,10 +181,7 @@ def first_contact(check, lengths, c, margin, touching, least, near, stack, rows,
     least : (K,) array, changed
     near : (B,) int array
         Numbers of the blocks, in any order; changed.
-    stack : (MAX_INTERVALS, 3) array
-    rows : (4, n) array
-        Workspace: position in the middle of an interval; how far the joints go from there on
-        a straight line, and at most; and position in a segment.
+    intervals : IntervalWork
     work : CheckWork
 
     Returns
@@ -170,6 +190,7 @@ def first_contact(check, lengths, c, margin, touching, least, near, stack, rows,
         Segment (NO_SEGMENT if there is none), time in it (s), and pair.
 
     """
+    stack, rows = intervals.stack, intervals.rows
     q, motion, middle = rows[0], rows[1:3], rows[3]
     all_blocks = left = near.shape[0]
     for segment in range(lengths.shape[0]):

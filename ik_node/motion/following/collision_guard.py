@@ -78,7 +78,7 @@ class CollisionGuard:
         unproved_blocks(pairs, segment.limits, state, segment.plan, self._allowed, proof,
                         self._work)
         first_contact(pairs, proof.lengths, proof.c, 0.0, False, self._least, proof.near[:0],
-                      proof.stack, proof.rows, self._work)
+                      proof.intervals, self._work)
         self._require(self._allowed)
 
     def look(self, q: np.ndarray) -> None:
@@ -121,7 +121,7 @@ class CollisionGuard:
             return None
         self._least[:] = self._allowed
         found = first_contact(pairs, proof.lengths, proof.c, self._farthest, False, self._least,
-                              proof.near[:left], proof.stack, proof.rows, self._work)
+                              proof.near[:left], proof.intervals, self._work)
         if found[0] == NO_SEGMENT:
             return None
         piece, t, k = found

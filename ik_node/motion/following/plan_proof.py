@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ik_node.collision.certificate import MAX_INTERVALS
+from ik_node.collision.certificate import interval_work, IntervalWork
 from ik_node.collision.check import block_distance, pair_distance, place_parts
 from ik_node.collision.sweeps import approach
 from ik_node.kinematics.kernels import compiled, inner
@@ -45,7 +45,7 @@ class PlanProof(NamedTuple):
         Their polynomials, as :func:`ik_node.collision.certificate.certify` takes them.
     moved, deviation : (n,) arrays
         How far each joint goes from the start of the motion, and from another posture.
-    stack, rows : (MAX_INTERVALS, 3), (4, n) arrays
+    intervals : IntervalWork
         Workspace of :func:`ik_node.collision.certificate.first_contact`.
 
     """
@@ -59,8 +59,7 @@ class PlanProof(NamedTuple):
     c: np.ndarray
     moved: np.ndarray
     deviation: np.ndarray
-    stack: np.ndarray
-    rows: np.ndarray
+    intervals: IntervalWork
 
 
 def plan_proof(blocks: int, n: int) -> PlanProof:
@@ -68,7 +67,7 @@ def plan_proof(blocks: int, n: int) -> PlanProof:
     return PlanProof(np.full(blocks, -np.inf), np.zeros((blocks, n)),
                      np.zeros(blocks, dtype=np.int64), np.zeros(blocks, dtype=np.int64),
                      np.zeros(4 * n), np.zeros(4 * n), np.zeros((6, 4 * n, n)), np.zeros(n),
-                     np.zeros(n), np.zeros((MAX_INTERVALS, 3)), np.zeros((4, n)))
+                     np.zeros(n), interval_work(n))
 
 
 @compiled

@@ -341,7 +341,7 @@ def place_elbow(geometry, wrist, s234, c234, seed, side):
 
 
 @inner
-def slide_wrist(geometry, joints, wrist, g, q1, q5, side, q, work, branch):
+def slide_wrist(geometry, joints, wrist, g, side, q, work, branch):
     """
     Find the branch nearest to the seed if axis 6 is parallel to axes 2, 3, 4.
 
@@ -357,11 +357,11 @@ def slide_wrist(geometry, joints, wrist, g, q1, q5, side, q, work, branch):
         As for :func:`place_elbow`.
     g : (3,) tuple
         Axis 5 turned by joints 2 to 6.
-    q1, q5 : float
     q : (6,) array
         The seed.
     work : BranchWork
     branch : (6,) array, written
+        With joints 1 and 5, rad.
 
     Returns
     -------
@@ -371,7 +371,7 @@ def slide_wrist(geometry, joints, wrist, g, q1, q5, side, q, work, branch):
     """
     h2, h5, h6 = axis(geometry, 2), axis(geometry, 5), axis(geometry, 6)
     back2, back5, seed = negative(h2), negative(h5), work.seed
-    trial = work.branches[MAX_BRANCHES - 1]
+    trial, q1, q5 = work.branches[MAX_BRANCHES - 1], branch[0], branch[4]
     s5, c5 = sine_cosine(q5)
     sine, cosine = subproblem_1(h2, link(geometry, 4), wrist, 0.0, 1.0)
     nearest_sum, first_sum = unit_angle(sine, cosine), q[1] + q[2] + q[3]
@@ -429,8 +429,9 @@ def three_parallel(geometry, joints, q, R, p, work):
             q1, q5 = unit_angle(s1, c1), unit_angle(s5, c5)
             if abs(dot(h6, rotate(back5, s5, c5, h2))) > 1.0 - STRAIGHT_WRIST:
                 for side in range(2):
-                    if slide_wrist(geometry, joints, wrist, g, q1, q5, side, q, work,
-                                   branches[count]):
+                    branch = branches[count]
+                    branch[0], branch[4] = q1, q5
+                    if slide_wrist(geometry, joints, wrist, g, side, q, work, branch):
                         count += 1
                 continue
             s234, c234 = subproblem_1(h2, rotate(h5, s5, c5, h6), f, seed[12], seed[13])
