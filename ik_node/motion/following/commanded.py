@@ -10,8 +10,10 @@ exact to 1e-9 s only, which would show as acceleration between points 0.1 ms apa
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cached_property
+from itertools import groupby, pairwise
 from math import ceil
 
 import numpy as np
@@ -54,13 +56,14 @@ class Segment:
     state: np.ndarray
     plan: CyclePlan
 
-    def at(self, time: int) -> np.ndarray:
-        """Return the state (3, n) at a time (ns)."""
-        states = np.empty((1, *self.state.shape))
-        plan_states(self.limits, self.state, self.plan, np.array([1e-9 * (time - self.begin)]),
-                    states)
-        return states[0]
+    def states_at(self, times: Sequence[int]) -> np.ndarray:
+        """Return the states (K, 3, n) at times (ns)."""
+        states = np.empty((len(times), *self.state.shape))
+        plan_states(self.limits, self.state, self.plan,
+                    np.array([1e-9 * (time - self.begin) for time in times]), states)
+        return states
 
+    @cached_property
     def switches(self) -> list[int]:
         """Return when (ns) its jerk switches; the last is its end."""
         return [self.begin + ceil(1e9 * t)
@@ -106,7 +109,7 @@ class CommandedMotion:
 
     def advance(self, head: int) -> None:
         """Move the head along the last segment to a time (ns)."""
-        self.state, self.head = self._segments[-1].at(head), head
+        self.state, self.head = self._segments[-1].states_at([head])[0], head
 
     def append(self, segment: Segment) -> None:
         """Add a segment, which begins at the head."""
@@ -114,12 +117,27 @@ class CommandedMotion:
 
     def at(self, time: int) -> np.ndarray:
         """Return the state (3, n) that is commanded at a time (ns)."""
+        return self.states_at([time])[0]
+
+    def states_at(self, times: Sequence[int]) -> np.ndarray:
+        """Return the states (K, 3, n) that are commanded at one or more times (ns)."""
+        return np.concatenate([
+            self._earlier_states(list(group)) if segment is None
+            else segment.states_at(list(group))
+            for segment, group in groupby(times, self._segment_at)])
+
+    def _segment_at(self, time: int) -> Segment | None:
+        """Return the segment that is commanded at a time (ns); None before the first."""
         for segment in reversed(self._segments):
             if segment.begin <= time:
-                return segment.at(time)
+                return segment
+        return None
+
+    def _earlier_states(self, times: Sequence[int]) -> np.ndarray:
+        """Return the states (K, 3, n) at times (ns) before the first segment."""
         if self._before is None:
-            return segment.state
-        return _state_on(self._before, time)
+            return np.array([self._segments[0].state] * len(times))
+        return np.array([_state_on(self._before, time) for time in times])
 
     def point_times(self, first: int) -> list[int]:
         """
@@ -127,11 +145,12 @@ class CommandedMotion:
 
         A point that would be closer than MIN_SPACING_NS to the one before is delayed.
         """
-        found = [*self._segments[-1].switches()]
+        found = [*self._segments[-1].switches]
         found += [self.head, max(*found, self.head + MIN_SPACING_NS)]
-        for segment, after in pairwise(self._segments):
-            if after.begin > first:
-                found += [*(t for t in segment.switches() if t < after.begin), after.begin]
+        for after, segment in pairwise(reversed(self._segments)):
+            if after.begin <= first:
+                break
+            found += [*(t for t in segment.switches if t < after.begin), after.begin]
         begin = self._segments[0].begin
         if self._before is not None and first < begin:
             began, trajectory = nanoseconds(self._before.began), self._before.trajectory

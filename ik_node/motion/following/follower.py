@@ -390,7 +390,7 @@ class Follower:
                                   's ahead; raise the look-ahead (stream.lead), or call step() '
                                   'first')
         times = commanded.point_times(zero + MIN_SPACING_NS if joining else commanded.head)
-        states = np.array([commanded.at(t) for t in times])
+        states = commanded.states_at(times)
         states[-1, 1:] = 0.0
         lead_points = max(sum(t <= commanded.last_begin for t in times), 1)
         return Trajectory(self.chain.joint_names, MotionState(*commanded.at(zero)),
