@@ -21,7 +21,7 @@ WAY = {
     GROUND: 'errors goal_kinds se3 text',
     'model': 'file_paths urdf chain arm_search joint_values',
     'kinematics': 'kernels compilation arm',
-    'collision': 'shapes parts check distance certificate model',
+    'collision': 'shapes parts check distance sweeps certificate model',
     'solver': 'goal choices options tables solver warm_up result compiled/layout compiled/entry '
               'arm_geometry compiled/subproblems compiled/closed_form compiled/nearest '
               'compiled/damped compiled/nullspace compiled/residual compiled/solution_search '

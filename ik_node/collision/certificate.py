@@ -6,7 +6,7 @@ Proof that a timed trajectory keeps its distance from collisions at every instan
 The joints move at most by so much within an interval of time, so each part moves at most by so
 much, and a distance above the margin plus that much in its middle proves the whole interval
 (the idea of Schwarzer, Saha and Latombe 2004, "Exact collision checking of robot paths").
-Otherwise the interval is halved.  Nothing between two instants is skipped, whatever the speed.
+Otherwise the interval is halved.  Nothing between two instants is skipped, whatever the shift.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from ik_node.collision.check import (
     centre_distance,
     check_work,
     CheckWork,
-    exact_distance,
     pair_distance,
     place_parts,
+    searched_distance,
 )
 from ik_node.collision.model import CollisionModel
-from ik_node.collision.sweeps import relative_sweep, speed, speed_along, write_twists
+from ik_node.collision.sweeps import relative_sweep, shift, shift_along, write_twists
 from ik_node.kinematics import kernels, tree_kernels
 from ik_node.kinematics.kernels import compiled, inner, small
 from ik_node.text import quote
@@ -141,7 +141,7 @@ def certify(model: CollisionModel, begins: np.ndarray, lengths: np.ndarray, c: n
     work = check_work(model.pairs)
     least = allowed_distances(model, c[0, 0], work) if allowed is None else allowed.copy()
     segment, t, k = first_contact(
-        model.pairs, np.ascontiguousarray(lengths, dtype=float), c,
+        model.pairs_from(c[0, :1]), np.ascontiguousarray(lengths, dtype=float), c,
         max(model.margin, float(least.max())), bool(least.min() == -np.inf), least,
         np.arange(len(model.pairs.blocks)), interval_work(c.shape[2]), work)
     if segment == NO_SEGMENT:
@@ -268,7 +268,7 @@ def block_verdict(check, motion, margin, least, block, touching, work):
     """Return the verdict on a block of pairs on an interval, and the pair that it is about."""
     groups = check.blocks[block, 0], check.blocks[block, 1]
     frames = check.group_frames[groups[0]], check.group_frames[groups[1]]
-    moved, bend, common = relative_sweep(check, motion, frames, groups, work)
+    moved, remainder, common = relative_sweep(check, motion, frames, groups, work)
     enough = margin + moved
     if not touching and block_distance(check, block, enough, work) > enough:
         return INTERVAL_PROVED, 0
@@ -276,23 +276,24 @@ def block_verdict(check, motion, margin, least, block, touching, work):
     verdict, worst = INTERVAL_PROVED, 0
     for k in range(check.blocks[block, 2], check.blocks[block, 3]):
         if least[k] == -np.inf:
-            if touching and exact_distance(check, k, 0.0, 0.0, work) > 0.0:
+            if touching and searched_distance(check, k, 0.0, 0.0, work) > 0.0:
                 least[k] = 0.0  # it is apart from now on
             continue
         one, other = check.pairs[k, 0], check.pairs[k, 1]
         centres, radii = (work.centres[one], work.centres[other]), (balls[one, 3], balls[other, 3])
         if centre_distance(centres[0], centres[1]) > enough + radii[0] + radii[1]:
             continue  # a part moves no farther than its group
-        near = min(moved, bend + speed(work, frames, common, centres, radii))
-        distance = pair_distance(check, k, least[k] + near, least[k], work)
-        if distance > least[k] + near:
+        closer = min(moved, remainder + shift(work, frames, common, centres, radii))
+        distance = pair_distance(check, k, least[k] + closer, least[k], work)
+        if distance > least[k] + closer:
             continue
         if distance <= least[k]:
             return PAIR_TOO_NEAR, k
-        if work.gjk.gap[0] > least[k] + bend + speed_along(
+        # The gap is that of this pair, which was searched just now.
+        if work.gjk.gap[0] > least[k] + remainder + shift_along(
                 work, frames, common, centres, radii, work.directions[k]):
             continue
-        if near < LEAST_DOUBT_M:
+        if closer < LEAST_DOUBT_M:
             return PAIR_TOO_NEAR, k
         verdict, worst = INTERVAL_UNDECIDED, k
     return verdict, worst

@@ -90,11 +90,11 @@ class CheckWork(NamedTuple):
     directions : (K, 3) array
         Where the last search of each pair ended.
     twists : (m + 1, 6) array
-        Angular velocity of each moving frame, and linear velocity of its point at the origin of
-        the base, in the base, in an interval of motion that is looked at.
+        How far each moving frame turns (rad), and its point at the origin of the base moves (m),
+        in half of an interval that is looked at, in the base.
     sweeps : (G, 3) array
-        How far (m) each group moves at most in that interval, how far at most from where its
-        twist would bring it, and for which posture this was computed.
+        How far (m) each group moves at most from the base in that time, how far at most from
+        where its twist would bring it, and the number of the posture for which this was computed.
     gjk : GjkWork
 
     """
@@ -170,14 +170,32 @@ def _reaches(chain: JointSpace, frames: np.ndarray, balls: np.ndarray) -> np.nda
             radii[carried] += np.hypot(x, y)
             reaches[k, carried] = abs(row[14]) * radii[carried]
             x, y = 0.0 * x, 0.0 * y
-        elif row[14] != 0.0:
-            lower, upper = chain.lower[int(row[13])], chain.upper[int(row[13])]
-            reaches[k, carried] = abs(row[14])
-            radii[carried] += 0.5 * abs(row[14]) * (upper - lower)
-            z = z + row[15] + (0.5 * row[14] * (lower + upper) if upper - lower < np.inf else 0.0)
+        else:
+            z = z + row[15]
+            if row[14] != 0.0:
+                lower, upper = chain.lower[int(row[13])], chain.upper[int(row[13])]
+                reaches[k, carried] = abs(row[14])
+                radii[carried] += 0.5 * abs(row[14]) * (upper - lower)
+                z = z + (0.5 * row[14] * (lower + upper) if upper - lower < np.inf else 0.0)
         centres[carried] = np.column_stack([x, y, z]) @ row[:9].reshape(3, 3).T + row[9:12]
         at[carried] = parents[k] + 1
     return reaches
+
+
+def pairs_from(check: Pairs, chain: JointSpace, Q: np.ndarray) -> Pairs:
+    """
+    Return the pairs with reaches that hold for motions between postures Q (K, n) and the limits.
+
+    A prismatic joint that is outside its limits brings groups farther from the joints before it.
+    """
+    outside = np.maximum(0.0, np.maximum(chain.lower - Q, Q - chain.upper).max(axis=0))
+    slides = (check.table[:, 12] != 0.0) & (check.table[:, 14] != 0.0)
+    farther = (np.abs(check.table[:, 14]) * outside[check.table[:, 13].astype(int)])[slides].sum()
+    if farther == 0.0:
+        return check
+    turned = (check.group_reaches > 0.0) & (check.table[:, 12:13] == 0.0)
+    return check._replace(group_reaches=check.group_reaches
+                          + turned * np.abs(check.table[:, 14:15]) * farther)
 
 
 def _ball_round(balls: np.ndarray) -> np.ndarray:
@@ -357,12 +375,12 @@ def pair_distance(check, k, enough, contact, work):
     apart = bound_of_pair(check.shapes, check.pairs[k, 0], check.pairs[k, 1], enough, work)
     if apart > enough:
         return apart
-    return exact_distance(check, k, enough, contact, work)
+    return searched_distance(check, k, enough, contact, work)
 
 
 @inner
-def exact_distance(check, k, enough, contact, work):
-    """As :func:`pair_distance`, if the balls around the parts are not far enough apart."""
+def searched_distance(check, k, enough, contact, work):
+    """As :func:`pair_distance`, without a look at the balls around the parts first."""
     shapes, a, b = check.shapes, check.pairs[k, 0], check.pairs[k, 1]
     place_part(shapes, a, work)
     place_part(shapes, b, work)

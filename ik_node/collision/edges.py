@@ -47,7 +47,8 @@ class EdgeCheck(NamedTuple):
     margin : float
         Largest of `least`.
     touching : bool
-        Whether pairs that touch at the start are looked at as soon as they are apart: False.
+        Whether pairs that touch at the start are looked at as soon as they are apart: never here.
+        As a constant it would make a second, equal copy of the compiled checks.
     lower, upper : (n,) arrays
         Joint limits, finite.
     motion : (2, n) array
@@ -85,14 +86,14 @@ def edge_check(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
     :func:`ik_node.collision.certificate.certify`.  A margin above that of the model holds for
     pairs that keep it at the start and at all goals (g, n).
     """
-    blocks, n = len(model.pairs.blocks), model.chain.n
+    blocks, n, ends = len(model.pairs.blocks), model.chain.n, np.vstack([q_start, goals])
     least = model.margins + (margin - model.margin)
-    for q in (q_start, *goals):
+    for q in ends:
         least = np.minimum(least, model.distances(q, margin + LEAST_DOUBT_M) - LEAST_DOUBT_M)
     allowed = allowed_distances(model, q_start)
     least = np.where(allowed < model.margins, allowed, np.maximum(least, model.margins))
     return EdgeCheck(
-        model.pairs, least, float(margin), False, np.array(lower, dtype=float),
+        model.pairs_from(ends), least, float(margin), False, np.array(lower, dtype=float),
         np.array(upper, dtype=float), np.empty((2, n)), np.empty(blocks, dtype=np.int64),
         np.empty((MAX_WAITING_INTERVALS, 3)), np.empty(n),
         check_work(model.pairs))

@@ -18,6 +18,8 @@ from ik_node.collision.check import (
     CheckWork,
     nearest_pair,
     paired,
+    Pairs,
+    pairs_from,
     which_free,
 )
 from ik_node.collision.depth import least_shift
@@ -150,7 +152,8 @@ class CollisionModel:
     Raises
     ------
     ParameterError
-        If a frame is not a link, or the margin is negative or not finite.
+        If a frame is not a link, a plane is in a frame that moves, or the margin is negative or
+        not finite.
 
     """
 
@@ -225,6 +228,10 @@ class CollisionModel:
         """Return the least height (m, base link) of links that do not move; infinity without."""
         return lowest_point(self.bodies, {link: T for link, (frame, T) in self._frames.items()
                                            if frame == 0})
+
+    def pairs_from(self, Q: np.ndarray) -> Pairs:
+        """Return the pairs for motions from postures Q (K, n), which may be outside the limits."""
+        return pairs_from(self.pairs, self.chain, Q)
 
     def check_many(self, Q: np.ndarray) -> np.ndarray:
         """Return which of the postures (K, n) keep the margin, (K,) bool."""
@@ -343,6 +350,10 @@ class CollisionModel:
             if (body.frame or self.chain.base_link) not in self._frames:
                 raise ParameterError(f'the object {quote(body.name)} is in the frame '
                                      f'{quote(body.frame)}, which is not a link of the robot')
+            if self._frames[body.frame or self.chain.base_link][0] > 0 and any(
+                    part.kind == 'plane' for part in body.parts):
+                raise ParameterError(f'the plane of {quote(body.name)} is in the frame '
+                                     f'{quote(body.frame)}, which moves; use a box there')
         every = self.bodies + objects
         placed = [self._frames[body.frame or self.chain.base_link] for body in every]
         shapes, owners = shapes_of(every, [frame for frame, _ in placed], [T for _, T in placed])

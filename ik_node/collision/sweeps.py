@@ -3,8 +3,8 @@
 """
 Compiled bounds of how far parts move in an interval of a motion.
 
-In the middle of the interval the twists of the moving frames are known, and by them how fast two
-parts approach each other, in all and along the direction between them (Mirtich 1996,
+The twists of the moving frames in the middle of the interval tell how far two parts would move
+towards each other until its end, in all and along the direction between them (Mirtich 1996,
 "Impulse-based dynamic simulation of rigid body systems"; of articulated models with a Taylor
 series, Zhang, Redon, Lee and Kim 2007, "Continuous collision detection for articulated models
 using Taylor models and temporal culling").  By how much the motion differs from that, as the
@@ -46,7 +46,11 @@ def approach(check, deviation, frames, groups):
 
 @inner
 def write_twists(check, step, work):
-    """Write the twists of the moving frames that belong to the joint velocities `step` (n,)."""
+    """
+    Write the twists of the moving frames, as displacements (rad and m) in half of an interval.
+
+    `step` (n,): how far the joints go in that time by their velocities.
+    """
     table, serial = check.table, check.parents.shape[0] == 0
     for row in range(table.shape[0]):
         before = work.twists[row if serial else check.parents[row] + 1]
@@ -73,11 +77,11 @@ def relative_sweep(check, motion, frames, groups, work):
         kept = work.sweeps[moving]
         if kept[2] == work.placed[-1]:
             return kept[0], kept[1], 0
-    moved, bend, common = sweep(check, motion, frames, groups, work)
+    moved, remainder, common = sweep(check, motion, frames, groups, work)
     if moving >= 0:
         kept = work.sweeps[moving]
-        kept[0], kept[1], kept[2] = moved, bend, work.placed[-1]
-    return moved, bend, common
+        kept[0], kept[1], kept[2] = moved, remainder, work.placed[-1]
+    return moved, remainder, common
 
 
 @small
@@ -94,16 +98,16 @@ def sweep(check, motion, frames, groups, work):
     """
     low, high = frames[0], frames[1]
     # Of both sides: the sum of the motions of the joints farther out.
-    first = second = bend = 0.0
+    first = second = remainder = 0.0
     while low != high:
         below = low > high
         row = (low if below else high) - 1
         joint = int(check.table[row, 13])
         reach, most = check.group_reaches[row, groups[0] if below else groups[1]], motion[1, joint]
-        bend += reach * (most - abs(motion[0, joint]))
+        remainder += reach * (most - abs(motion[0, joint]))
         if check.table[row, 12] == 0.0:
             # |d2 p / dq_i dq_j| is at most the reach of the joint farther out.
-            bend += abs(check.table[row, 14]) * most * (
+            remainder += abs(check.table[row, 14]) * most * (
                 0.5 * reach * most + (first if below else second))
         carrier = row if check.parents.shape[0] == 0 else check.parents[row] + 1
         if below:
@@ -111,16 +115,16 @@ def sweep(check, motion, frames, groups, work):
         else:
             high, second = carrier, second + reach * most
     moved = first + second
-    if bend < moved:
+    if remainder < moved:
         a, b = groups[0], groups[1]
-        moved = min(moved, bend + speed(
+        moved = min(moved, remainder + shift(
             work, frames, low, (work.group_centres[a], work.group_centres[b]),
             (check.group_balls[a, 3], check.group_balls[b, 3])))
-    return moved, bend, low
+    return moved, remainder, low
 
 
 @small
-def speed(work, frames, common, centres, radii):
+def shift(work, frames, common, centres, radii):
     """Return how far (m) two balls move towards each other by the twists, at most."""
     moved, ux, uy, uz = 0.0, 0.0, 0.0, 0.0
     if frames[0] != common:
@@ -134,7 +138,7 @@ def speed(work, frames, common, centres, radii):
 
 
 @small
-def speed_along(work, frames, common, centres, radii, direction):
+def shift_along(work, frames, common, centres, radii, direction):
     """Return how far (m) two balls move along a direction (3,) by the twists, at most."""
     x, y, z = direction[0], direction[1], direction[2]
     moved, along = 0.0, 0.0

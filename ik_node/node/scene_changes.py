@@ -213,6 +213,10 @@ class SceneChanges:
             return build_scene(messages, robot, self._services, self._make, lambda: self._closed)
         except Abandoned:
             return None
+        except ParameterError as error:  # of the model, such as a plane that would move
+            for message in messages:
+                message.complaint = f'a message of the scene changed nothing: {error}'
+            return None
         except Exception as error:  # noqa: BLE001 - a message never goes without an answer
             self._node.get_logger().error(traceback.format_exc())
             for message in messages:

@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 import robots
 
+from ik_node.collision.bodies import arm_bodies
 from ik_node.collision.certificate import certify, certify_edge, LEAST_DOUBT_M, START_SLACK_M
 from ik_node.collision.model import CollisionModel
 from ik_node.collision.scene import Scene
+from ik_node.errors import ParameterError
+from ik_node.model.chain import make_chain
+from ik_node.model.urdf import parse_urdf
 
 MARGIN_M = 0.01
 SAMPLES = 250
@@ -154,3 +158,36 @@ def test_several_segments_are_one_trajectory():
 
 def _binomial(n, k):
     return np.prod([(n - i) / (i + 1) for i in range(k)])
+
+
+def test_a_start_outside_the_limits_of_a_slide():
+    """What swings with the slide is farther from the axis than the limits say."""
+    ball = '<collision><geometry><sphere radius="0.05"/></geometry></collision>'
+    tree = parse_urdf(f'''
+<robot name="turning_slide">
+  <link name="base"/><link name="arm"/><link name="hand">{ball}</link>
+  <joint name="turn" type="revolute"><parent link="base"/><child link="arm"/>
+    <axis xyz="0 0 1"/><limit lower="-3" upper="3" effort="1" velocity="1"/></joint>
+  <joint name="slide" type="prismatic"><parent link="arm"/><child link="hand"/>
+    <axis xyz="1 0 0"/><limit lower="0" upper="0.2" effort="1" velocity="1"/></joint>
+</robot>''')
+    chain, scene = make_chain(tree, 'base', 'hand'), Scene('base')
+    T = np.eye(4)
+    T[:3, 3] = 0.0, 0.6, 0.0
+    scene.add_sphere('ball', 0.005, T)
+    model = CollisionModel(chain, tree, arm_bodies(tree).bodies, scene.bodies)
+    for slide, hits in ((0.62, True), (0.5, False)):
+        q = np.array([0.0, slide])
+        contact = certify_edge(model, q, q + [2.0, 0.0])
+        assert (contact is not None) == hits
+
+
+def test_a_plane_on_a_moving_link_is_refused():
+    """One that does not move with the arm is taken."""
+    tree = robots.tree('six_axis_arm')
+    scene = Scene('base_link', tree.links)
+    scene.add_plane('floor')
+    assert model_of('six_axis_arm').with_objects(scene.bodies).objects
+    scene.add_plane('palm', np.eye(4), 'link_6')
+    with pytest.raises(ParameterError, match="the plane of 'palm' is in the frame 'link_6'"):
+        model_of('six_axis_arm').with_objects(scene.bodies)

@@ -55,7 +55,7 @@ class CollisionGuard:
 
     def __init__(self, model: CollisionModel, q: np.ndarray) -> None:
         forget_old_kernels()
-        self._model = model
+        self._model, self._pairs = model, model.pairs_from(q[None])
         # More than the margin, so that there is room to leave.
         self._wanted = model.margins + START_SLACK_M
         self.near, self.pace = near_pairs(len(q)), 1.0
@@ -73,7 +73,7 @@ class CollisionGuard:
 
     def warm_up(self, segment: Segment) -> None:
         """Load or compile all kernels of :meth:`contact`."""
-        pairs, proof, state = self._model.pairs, self._proof, segment.state
+        pairs, proof, state = self._pairs, self._proof, segment.state
         write_all_pieces(segment.limits, state, segment.plan, proof)
         unproved_blocks(pairs, segment.limits, state, segment.plan, self._allowed, proof,
                         self._work)
@@ -83,7 +83,7 @@ class CollisionGuard:
 
     def look(self, q: np.ndarray) -> None:
         """Find what the arm is near to at q (n,), which is changed."""
-        find_near_pairs(self._model.pairs, q, self._allowed + SLIDING_ROOM_M, self._found,
+        find_near_pairs(self._pairs, q, self._allowed + SLIDING_ROOM_M, self._found,
                         self.near, self._work)
 
     def held_by(self) -> Contact | None:
@@ -111,7 +111,7 @@ class CollisionGuard:
 
     def _first_contact(self, segment: Segment) -> Contact | None:
         """Return where a decision comes nearer than it is allowed to; its pieces are written."""
-        pairs, proof, state = self._model.pairs, self._proof, segment.state
+        pairs, proof, state = self._pairs, self._proof, segment.state
         if self._touching:
             write_all_pieces(segment.limits, state, segment.plan, proof)
             return certify(self._model, *_pieces(proof), allowed=self._allowed)
@@ -140,7 +140,7 @@ class CollisionGuard:
         enough = self._model.margin + START_SLACK_M + 2.0 * START_ROOM_M
         distances = np.empty(len(self._wanted))
         # It skips distant groups: among 10,000 objects in a fifth of the time.
-        find_near_pairs(self._model.pairs, q.copy(), np.full(len(distances), enough - NEAR_GAP_M),
+        find_near_pairs(self._pairs, q.copy(), np.full(len(distances), enough - NEAR_GAP_M),
                         distances, self._found_near, self._work)
         return distances
 
