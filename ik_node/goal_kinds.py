@@ -40,8 +40,8 @@ class GoalOption:
         second has the values of the options by their names, converted as their `value` says, and
         the `orientation` (x, y, z, w), None if it is not given.
     value : str
-        What it takes: a key of command_line.send_goal.VALUE_ARGUMENTS, and of
-        commands.send_goal.VALUE_READERS if that is converted; '' if nothing.
+        What kind of value it takes, '' if none: a key of command_line.send_goal.VALUE_ARGUMENTS.
+        Values that must be converted are keys of commands.send_goal.VALUE_READERS as well.
     with_xyz : bool
         Whether it says how the pose of --xyz is reached; else it says itself what the goal is.
     orientation : Orientation
@@ -80,7 +80,7 @@ class GoalKind:
     description : str
         For the table of topics.
     options : tuple of GoalOption
-        Of send_goal, that send this kind.
+        The options of send_goal that send this kind.
     preview : str
         Description of the preview, for the table of topics; empty if there is none.
     in_ui : bool
@@ -171,7 +171,8 @@ GOAL_KINDS = (
     GoalKind('first', 'nav_msgs/Path',
              'Move the tip to the first of these poses that can be reached; `pose_number` in the '
              'answer says which',
-             (GoalOption('first', 'the first of the poses of such a file that can be reached',
+             (GoalOption('first', 'the first of the poses of a file, as for --path, that can be '
+                         'reached',
                          lambda goals, given: goals.first(given.first), 'pose_file'),),
              in_ui=False, may_be_long=True),
     GoalKind('arc', 'geometry_msgs/PoseArray',

@@ -32,11 +32,12 @@ def parse(argv: list[str]) -> argparse.Namespace:
         description='Send one goal to a running ik_node, wait until it ends, and print the '
                     'answer.',
         epilog='exit code: 0 reached, 1 not reached, 2 wrong usage or no node, 130 interrupted')
-    goal = parser.add_mutually_exclusive_group(required=True)
-    way = parser.add_mutually_exclusive_group()
-    for option in goal_options():
-        group = parser if option.value in TOLERANCE_VALUES else way if option.with_xyz else goal
-        group.add_argument(option.flag, help=option.help, **VALUE_ARGUMENTS[option.value])
+    # In the usage argparse shows groups whose options were added one after another.
+    for group, options in ((parser.add_mutually_exclusive_group(required=True), _goals()),
+                           (parser.add_mutually_exclusive_group(), _ways()),
+                           (parser, _tolerances())):
+        for option in options:
+            group.add_argument(option.flag, help=option.help, **VALUE_ARGUMENTS[option.value])
     _add_orientation(parser, '', 'orientation')
     for option in _with_own_orientation():
         _add_orientation(parser, f'{option.name}-',
@@ -50,26 +51,23 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument('--timeout', type=float, default=60.0, metavar='S',
                         help='how long to wait for the answer, s (default 60)')
     parser.add_argument('--json', action='store_true', help='print the answer as one JSON line')
-    options = parser.parse_args(argv)
-    options.goal_option = _chosen(parser, options)
-    return options
+    arguments = parser.parse_args(argv)
+    arguments.goal_option = _chosen(parser, arguments)
+    return arguments
 
 
 def _chosen(parser: argparse.ArgumentParser, options: argparse.Namespace) -> GoalOption:
     """Return the option of the goal; end with an error if others do not suit it."""
-    ways = [option for option in goal_options()
-            if option.with_xyz and option.value not in TOLERANCE_VALUES]
-    tolerances = [option for option in goal_options() if option.value in TOLERANCE_VALUES]
-    goal, *_ = [option for option in goal_options()
-                if not option.with_xyz and _is_given(options, option)]
+    ways, tolerances = _ways(), _tolerances()
+    goal, *_ = [option for option in _goals() if _is_given(options, option)]
     way = [option for option in ways if _is_given(options, option)]
     if way and options.xyz is None:
         parser.error(f'{_listed(ways)} belong to --xyz')
     chosen = way[0] if way else goal
     oriented = options.rpy or options.quat
     if oriented and goal.orientation is Orientation.NOT_TAKEN:
-        takers = [option.flag for option in goal_options()
-                  if not option.with_xyz and option.orientation is not Orientation.NOT_TAKEN]
+        takers = [option.flag for option in _goals()
+                  if option.orientation is not Orientation.NOT_TAKEN]
         parser.error(f'--rpy and --quat belong to {" or ".join(takers)}')
     if not oriented and chosen.orientation is Orientation.REQUIRED:
         parser.error(f'{chosen.flag} needs --rpy or --quat')
@@ -89,6 +87,22 @@ def _chosen(parser: argparse.ArgumentParser, options: argparse.Namespace) -> Goa
                                                or getattr(options, f'{option.field}_quat')):
             parser.error(f'{option.flag}-rpy and {option.flag}-quat belong to {option.flag}')
     return chosen
+
+
+def _goals() -> list[GoalOption]:
+    """Return the options that say what the goal is."""
+    return [option for option in goal_options() if not option.with_xyz]
+
+
+def _ways() -> list[GoalOption]:
+    """Return the options that say how the pose of --xyz is reached."""
+    return [option for option in goal_options()
+            if option.with_xyz and option.value not in TOLERANCE_VALUES]
+
+
+def _tolerances() -> list[GoalOption]:
+    """Return the options that say how near the pose of --xyz must be reached."""
+    return [option for option in goal_options() if option.value in TOLERANCE_VALUES]
 
 
 def _with_own_orientation() -> list[GoalOption]:

@@ -22,7 +22,7 @@ from ik_node.client.poses import PoseLike
 from ik_node.command_line.send_goal import parse
 from ik_node.command_line.signals import INTERRUPTED_CODE
 from ik_node.commands.pose_files import read_poses
-from ik_node.errors import ParameterError
+from ik_node.errors import IkNodeError, ParameterError
 from ik_node.goal_kinds import goal_options
 from ik_node.motion.taught_path import TaughtPath
 from ik_node.ros.goal_answers import GoalAnswers, GoalValues
@@ -161,7 +161,7 @@ def main(argv: list[str] | None = None) -> None:
     options = parse(sys.argv[1:] if argv is None else argv)
     try:
         topic, goal = make_goal(options)
-    except (ParameterError, OSError) as error:
+    except (IkNodeError, OSError) as error:
         print(f'send_goal: {error}', file=sys.stderr)
         sys.exit(2)
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)

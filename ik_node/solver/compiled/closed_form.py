@@ -361,7 +361,7 @@ def slide_wrist(geometry, joints, wrist, g, side, q, work, branch):
         The seed.
     work : BranchWork
     branch : (6,) array, written
-        With joints 1 and 5, rad.
+        Joints 1 and 5 (rad) are read from it, then all are written.
 
     Returns
     -------
