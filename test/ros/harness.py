@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import contextmanager
 import fcntl
-from functools import cache
+from functools import cache, cached_property
 from importlib.util import find_spec
 import json
 import math
@@ -190,7 +190,6 @@ class Probe(Node):
         self.statuses: list[dict[str, str]] = []
         self.trajectories: list[JointTrajectory] = []
         self.states: list[tuple[float, JointState]] = []
-        self.tip_poses: list[PoseStamped] = []
         self.health: dict[str, DiagnosticStatus] = {}
         self.refusals: list[str] = []
         self.goals = self.create_publisher(PoseStamped, f'{target}/goal_pose', 1000)
@@ -222,14 +221,19 @@ class Probe(Node):
             'event_callbacks': PublisherEventCallbacks(use_default_callbacks=False), **named})
 
     def watch_motion(self) -> None:
-        """Keep trajectories (as a controller would), joint states and tip poses."""
+        """Keep trajectories, as a controller would, and joint states."""
         self.create_subscription(JointTrajectory, 'joint_trajectory',
                                  self.trajectories.append, 100)
         self.create_subscription(
             JointState, 'joint_states',
             lambda message: self.states.append((monotonic(), message)), 1000)
-        self.create_subscription(PoseStamped, f'{self._target}/tip_pose',
-                                 self.tip_poses.append, 100)
+
+    @cached_property
+    def tip_poses(self) -> list[PoseStamped]:
+        """Poses of the tip since this was first asked for: few tests do, and each pose costs."""
+        poses = []
+        self.create_subscription(PoseStamped, f'{self._target}/tip_pose', poses.append, 100)
+        return poses
 
     def _on_status(self, message: DiagnosticStatus) -> None:
         values = {pair.key: pair.value for pair in message.values}
@@ -259,7 +263,8 @@ class Probe(Node):
         self._spinner.shutdown()
         super().destroy_node()
         # Or the garbage collector would stop the next tests for longer and longer.
-        for seen in (self.statuses, self.trajectories, self.states, self.tip_poses):
+        for seen in (self.statuses, self.trajectories, self.states,
+                     vars(self).get('tip_poses', [])):
             seen.clear()
 
     def publisher(self, kind, topic: str):

@@ -142,7 +142,7 @@ def test_centre_point_and_shape_in_one_step(system, seen, files):
     system.wait(lambda: mounted(seen) == ['gripper'] and frames(seen).count('tool0') == 2,
                 what='the gripper')
     begin = tip(latest(system)) * GRIPPER
-    system.wait(lambda: np.allclose(
+    system.wait(lambda: system.tip_poses and np.allclose(
         [getattr(system.tip_poses[-1].pose.position, axis) for axis in 'xyz'],
         begin.translation, atol=1e-5), what='the pose of the tool')
     answer = ahead(system, 0.1)
