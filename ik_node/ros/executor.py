@@ -43,16 +43,22 @@ def make_executor() -> SingleThreadedExecutor:
     return SingleThreadedExecutor()
 
 
-class Entities(NamedTuple):
-    """What the nodes of an executor have, in lists by kind."""
+class Kind(NamedTuple):
+    """All entities of one kind that the nodes of an executor have."""
 
-    timers: list[Timer]
-    subscriptions: list[Subscription]
-    services: list[Service]
-    clients: list[Client]
-    guards: list[GuardCondition]
-    waitables: list[Waitable]  # but for events
-    events: list[EventHandler]
+    name: str  # in rclpy's wait sets
+    run: Callable[[Any], None]
+    handles: list[Any]
+    entities: dict[int, Any]  # by the pointers of their handles
+
+
+class Round(NamedTuple):
+    """What is waited for: entities, and waitables, which have some of several kinds."""
+
+    wait_set: Any
+    additions: list[tuple[Callable[[Any], Any], list[Any]]]
+    kinds: list[Kind]
+    waitables: list[Waitable]
 
 
 class NodeExecutor(SingleThreadedExecutor):
@@ -69,8 +75,8 @@ class NodeExecutor(SingleThreadedExecutor):
     def __init__(self) -> None:
         super().__init__()
         self._ready: deque[tuple[Callable[[Any], None], Any]] = deque()
-        self._wait_sets: dict[tuple[int, ...], Any] = {}
-        self._entities: Entities | None = None
+        # Without events of QoS, and with them.
+        self._rounds: tuple[Round, Round] | None = None
         self._changes, self._known_changes = 0, -1  # of what the nodes have
         self._next_events = 0.0
         self._awaiting: list[Task] = []
@@ -109,19 +115,15 @@ class NodeExecutor(SingleThreadedExecutor):
             timeout_sec = 0.0
         elif awaiting and (timeout_sec is None or not 0.0 <= timeout_sec <= TASK_PERIOD_S):
             timeout_sec = TASK_PERIOD_S
-        timers, subscriptions, services, clients, guards, waitables, events = self._kept()
         now = monotonic()
-        if timeout_sec is None or timeout_sec > EVENT_PERIOD_S or now > self._next_events:
+        looks = timeout_sec is None or timeout_sec > EVENT_PERIOD_S or now > self._next_events
+        if looks:
             self._next_events = now + EVENT_PERIOD_S
-            waitables = waitables + events
-        wait_set = self._empty_wait_set(subscriptions, guards, timers, clients, services,
-                                        waitables)
-        for add, entities in ((wait_set.add_subscription, subscriptions),
-                              (wait_set.add_guard_condition, guards),
-                              (wait_set.add_timer, timers), (wait_set.add_client, clients),
-                              (wait_set.add_service, services)):
-            for entity in entities:
-                add(entity.handle)
+        wait_set, additions, kinds, waitables = self._known()[looks]
+        wait_set.clear_entities()
+        for add, handles in additions:
+            for handle in handles:
+                add(handle)
         for waitable in waitables:
             waitable.add_to_wait_set(wait_set)
         wait_set.wait(timeout_sec_to_nsec(timeout_sec))
@@ -131,32 +133,44 @@ class NodeExecutor(SingleThreadedExecutor):
         # Each is asked: some are ready only once.
         self._ready += [(self._run_waitable, each) for each in waitables
                         if each.is_ready(wait_set)]
-        for kind, entities, run in (('timer', timers, _run_timer),
-                                    ('subscription', subscriptions, _take_message),
-                                    ('guard_condition', guards, _run_guard),
-                                    ('client', clients, self._run_client),
-                                    ('service', services, self._run_service)):
-            ready = wait_set.get_ready_entities(kind)
-            if ready:
-                self._ready += [(run, each) for each in entities if each.handle.pointer in ready]
+        for name, run, _, entities in kinds:
+            # Those of the waitables are ready, too.
+            self._ready += [(run, entities[pointer]) for pointer in
+                            wait_set.get_ready_entities(name) if pointer in entities]
 
-    def _kept(self) -> Entities:
-        """Return what the nodes have, listed anew if something came or went."""
-        if self._entities is None or self._known_changes != self._changes:
+    def _known(self) -> tuple[Round, Round]:
+        """Return what is waited for, listed anew if something came or went."""
+        if self._rounds is None or self._known_changes != self._changes:
             self._known_changes = self._changes  # before: what comes meanwhile is another change
             nodes = self.get_nodes()
+            kinds = [
+                _kind('timer', _run_timer, [each for node in nodes for each in node.timers]),
+                _kind('subscription', _take_message,
+                      [each for node in nodes for each in node.subscriptions]),
+                _kind('guard_condition', _run_guard, [
+                    *(each for node in nodes for each in node.guards),
+                    self._guard, self._sigint_gc]),
+                _kind('client', self._run_client,
+                      [each for node in nodes for each in node.clients]),
+                _kind('service', self._run_service,
+                      [each for node in nodes for each in node.services])]
             waitables = [each for node in nodes for each in node.waitables]
-            self._entities = Entities(
-                [each for node in nodes for each in node.timers],
-                [each for node in nodes for each in node.subscriptions],
-                [each for node in nodes for each in node.services],
-                [each for node in nodes for each in node.clients],
-                [*(each for node in nodes for each in node.guards),
-                 self._guard, self._sigint_gc],
-                [each for each in waitables if not isinstance(each, EventHandler)],
-                [each for each in waitables if isinstance(each, EventHandler)])
-            self._wait_sets.clear()
-        return self._entities
+            others = [each for each in waitables if not isinstance(each, EventHandler)]
+            self._rounds = self._round(kinds, others), self._round(kinds, waitables)
+        return self._rounds
+
+    def _round(self, kinds: list[Kind], waitables: list[Waitable]) -> Round:
+        """Return a wait set with room for all entities, and what to add to it."""
+        sizes = {kind.name: len(kind.handles) for kind in kinds} | {'event': 0}
+        for waitable in waitables:
+            needs = waitable.get_num_entities()
+            for name in sizes:
+                sizes[name] += getattr(needs, f'num_{name}s')
+        wait_set = _rclpy.WaitSet(*(sizes[name] for name in (
+            'subscription', 'guard_condition', 'timer', 'client', 'service', 'event')),
+            self._context.handle)
+        return Round(wait_set, [(getattr(wait_set, f'add_{kind.name}'), kind.handles)
+                                for kind in kinds], kinds, waitables)
 
     def _run_task(self, task: Task) -> None:
         task()
@@ -178,21 +192,11 @@ class NodeExecutor(SingleThreadedExecutor):
     def _run_service(self, service: Service) -> None:
         self._run_coroutine(self._take_service(service))
 
-    def _empty_wait_set(self, *entities: list[Any]) -> Any:
-        """Return a wait set with room for entities: five kinds, and waitables of several."""
-        *kinds, waitables = entities
-        sizes = [*map(len, kinds), 0]
-        for waitable in waitables:
-            needs = waitable.get_num_entities()
-            for k, name in enumerate(('subscriptions', 'guard_conditions', 'timers', 'clients',
-                                      'services', 'events')):
-                sizes[k] += getattr(needs, f'num_{name}')
-        wait_set = self._wait_sets.get(tuple(sizes))
-        if wait_set is None:
-            wait_set = self._wait_sets[tuple(sizes)] = _rclpy.WaitSet(
-                *sizes, self._context.handle)
-        wait_set.clear_entities()
-        return wait_set
+
+def _kind(name: str, run: Callable[[Any], None], entities: list[Any]) -> Kind:
+    handles = [each.handle for each in entities]
+    return Kind(name, run, handles, {handle.pointer: each
+                                     for handle, each in zip(handles, entities)})
 
 
 def _run_timer(timer: Timer) -> None:
