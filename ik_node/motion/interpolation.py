@@ -181,6 +181,9 @@ class Sampler:
         self._points = [before]
         for point in points:
             self._points[-1:] = _integrated(self._points[-1], point)
+        last, zero = self._points[-1], np.zeros(n)
+        self._end = MotionState(last.q, zero if last.qd is None else last.qd,
+                                zero if last.qdd is None else last.qdd)
         self._segment = np.inf, -np.inf, np.empty((6, 0))  # begin, end, coefficients: the last one
 
     @property
@@ -191,11 +194,8 @@ class Sampler:
     def sample(self, t: float) -> MotionState:
         """Return the commanded state at time `t` (s)."""
         points = self._points
-        last = points[-1]
-        if t >= last.time:
-            zero = np.zeros(len(last.q))
-            return MotionState(last.q, zero if last.qd is None else last.qd,
-                               zero if last.qdd is None else last.qdd)
+        if t >= points[-1].time:
+            return self._end
         begin, end, c = self._segment
         if not begin <= t < end:
             k = next(k for k in range(1, len(points)) if t < points[k].time)

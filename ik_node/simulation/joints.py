@@ -78,7 +78,8 @@ class LaggingPlant:
         """Move towards `command`, which is due in `dt` seconds, for that time."""
         q, qd, how = self.state.q, self.state.qd, self.following
         before = self._target
-        self._target = np.clip(before, command.q - how.friction, command.q + how.friction)
+        self._target = command.q if how.friction == 0.0 else \
+            np.clip(before, command.q - how.friction, command.q + how.friction)
         if how.lag == 0.0 and how.friction == 0.0:
             reached = command
         elif dt == 0.0:
@@ -87,9 +88,11 @@ class LaggingPlant:
             slope = (self._target - before) / dt
             behind, rate = _response(q - before, qd - slope, slope, how, dt)
             reached = MotionState(self._target + behind, slope + rate, (slope + rate - qd) / dt)
-        stands = MotionState.at_rest(q)
-        self.state = MotionState(*(np.where(self.blocked, still, moved) for still, moved in (
-            (stands.q, reached.q), (stands.qd, reached.qd), (stands.qdd, reached.qdd))))
+        if self.blocked.any():
+            stands = MotionState.at_rest(q)
+            reached = MotionState(*(np.where(self.blocked, still, moved) for still, moved in (
+                (stands.q, reached.q), (stands.qd, reached.qd), (stands.qdd, reached.qdd))))
+        self.state = reached
 
 
 def _response(e: np.ndarray, e_rate: np.ndarray, slope: np.ndarray, how: Following,

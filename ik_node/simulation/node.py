@@ -53,6 +53,7 @@ class SimController(QosLog, Node):
         self._counts: Counter[str] = Counter()
         self._complaint = ''
         self._last_abort = ''
+        self._message = JointState()  # filled anew in each cycle, which is faster than another
         self._states = self.create_publisher(JointState, 'joint_states', 10)
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self._subscription = self.create_subscription(
@@ -154,7 +155,7 @@ class SimController(QosLog, Node):
             self._publish(measured_at, measured)
 
     def _publish(self, measured_at: float, state: MotionState) -> None:
-        message = JointState()
+        message = self._message
         message.header.stamp = Time(nanoseconds=round(1e9 * measured_at)).to_msg()
         fixed = self._fixed_joints if self._options.fixed_joints else {}
         message.name = [*self._controller.joints, *fixed]
