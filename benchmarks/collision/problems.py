@@ -51,7 +51,7 @@ class ProblemRobot:
         self.urdf = re.sub(r'<mimic [^>]*"panda_finger_joint1"[^>]*>\s*(</mimic>)?', '', text)
         self.tree: Tree = parse_urdf(self.urdf)
         self.chain: Chain = make_chain(self.tree, *LINKS[self.name])
-        self.bodies = arm_bodies(self.tree, self.resolve)
+        self.bodies = arm_bodies(self.tree, self.resolve, strict=True)
         self.disabled = read_srdf(folder / f'{self.name}.srdf', self.tree.links).reasons
         self.model = CollisionModel(self.chain, self.tree, self.bodies.bodies,
                                     disabled_pairs=self.disabled)
