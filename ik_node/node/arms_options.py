@@ -50,6 +50,7 @@ class ArmsOptions:
     collision_check: bool
     collision_strict: bool
     collision_padding: float
+    collision_link_padding: tuple[str, ...]
     collision_margin: float
     scene_file: str
     srdf_file: str

@@ -15,7 +15,7 @@ from ik_node.collision.model import CollisionModel
 from ik_node.collision.scene import Scene
 from ik_node.collision.scene_file import read_scene
 from ik_node.collision.srdf import read_srdf
-from ik_node.errors import UrdfError
+from ik_node.errors import ParameterError, UrdfError
 from ik_node.model.chain import Chain
 from ik_node.model.urdf import Tree
 from ik_node.node.settings import Settings, StartOptions
@@ -53,13 +53,15 @@ def load_collisions(tree: Tree, chain: Chain, options: StartOptions,
 
     Raises
     ------
+    ParameterError
+        If a padding cannot be used.
     UrdfError
         If the SRDF cannot be used, or a link cannot be checked and that is not allowed.
 
     """
     if not options.collision_check:
         return None
-    bodies = arm_bodies(tree, padding=options.collision_padding)
+    bodies = arm_bodies(tree, padding=_paddings(tree, options))
     if bodies.not_checked and options.collision_strict:
         raise UrdfError('; '.join(bodies.not_checked.values()) + '; collision.strict refuses that')
     disabled = read_srdf(Path(options.srdf_file), tree.links) if options.srdf_file else None
@@ -76,6 +78,19 @@ def load_collisions(tree: Tree, chain: Chain, options: StartOptions,
     model.check_many(q[None])
     certify_edge(model, q, q)
     return model
+
+
+def _paddings(tree: Tree, options: StartOptions) -> dict[str, float]:
+    """Return the padding (m) of each link."""
+    paddings = dict.fromkeys(tree.links, options.collision_padding)
+    for text in filter(None, options.collision_link_padding):
+        link, _, padding = text.rpartition('=')
+        try:
+            paddings[link] = float(padding)
+        except ValueError:
+            raise ParameterError(f'collision.link_padding has {quote(text)}; it takes the name of '
+                                 "a link and metres, such as 'tool0=0.01'") from None
+    return paddings
 
 
 def ground_notes(settings: Settings) -> list[str]:

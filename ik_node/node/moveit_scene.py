@@ -52,7 +52,7 @@ class MoveItScene:
         self._holder = holder
         self._arm = arm
         self._changes = changes
-        self._prefix, self._padding = options.frame_prefix, options.collision_padding
+        self._prefix = options.frame_prefix
         self._msg = msg
         self._scenes = SceneTopic(msg.PlanningScene, self._by_scene, _parts_of_scene)
         for name, topic in (
@@ -107,7 +107,8 @@ class MoveItScene:
         """Return a change for :class:`SceneChanges`."""
         def changed(draft: SceneDraft) -> None:
             target = SceneTarget(draft.scene, draft.told, draft.robot.tree.links, draft.link_of,
-                                 draft.pose, _unchecked(draft.robot.collisions), self._padding)
+                                 draft.pose, _unchecked(draft.robot.collisions),
+                                 _paddings(draft.robot.collisions))
             change(target, draft)
             draft.notes += [f'{what}: {note}' for note in target.notes]
 
@@ -174,6 +175,11 @@ class MoveItScene:
 def _unchecked(model: CollisionModel | None) -> dict[frozenset[str], str]:
     """Return for each pair of links why it is not checked; '' for those that are."""
     return {} if model is None else {frozenset(pair.links): pair.reason for pair in model.report}
+
+
+def _paddings(model: CollisionModel | None) -> dict[str, float]:
+    """Return the padding (m) of each link that has a body."""
+    return {} if model is None else {body.name: body.padding for body in model.bodies}
 
 
 def _parts_of_object(message: Any) -> float:

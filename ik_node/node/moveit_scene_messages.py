@@ -57,8 +57,8 @@ class SceneTarget:
         Returns ``T_base_frame`` (4, 4) of the frame of a header.
     unchecked : mapping of pair of links to reason
         Pairs of links of the robot; '' for those that are checked against each other.
-    padding : float
-        Of all links of the robot, m.
+    paddings : mapping of link to float
+        Of the links of the robot that have a body, m.
     notes : list of str
         Sentences about what a message has that is not kept.
 
@@ -70,7 +70,7 @@ class SceneTarget:
     link_of: Callable[[str], str | None]
     pose_of: Callable[[Header], np.ndarray]
     unchecked: dict[frozenset[str], str] = field(default_factory=dict)
-    padding: float = 0.0
+    paddings: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def link_pose(self, link: str) -> np.ndarray:
@@ -391,9 +391,10 @@ def _check_scene(target: SceneTarget, message: Any, robot_name: str) -> None:
         raise ParameterError('it has an octomap, which is not read; send the points to '
                              '~/scene_points')
     for each in message.link_padding:
-        if each.padding not in (0.0, target.padding):
+        if each.padding not in (0.0, target.paddings.get(each.link_name, 0.0)):
             raise ParameterError(f'it has a padding of {each.padding:g} m for '
-                                 f'{quote(each.link_name)}; paddings are set by collision.padding')
+                                 f'{quote(each.link_name)}; paddings are set by collision.padding '
+                                 'and collision.link_padding')
     for each in message.link_scale:
         if each.scale != 1.0:
             raise ParameterError(f'it has a scale of {each.scale:g} for {quote(each.link_name)}; '

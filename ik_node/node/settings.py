@@ -61,6 +61,7 @@ class StartOptions:
     srdf_file: str
     collision_strict: bool
     collision_padding: float
+    collision_link_padding: tuple[str, ...]
     moveit_services: bool
     moveit_group: str
     position_limits: PositionLimits

@@ -260,6 +260,9 @@ IK_NODE = (
         'warning', live=False, fills='collision_strict'),
     Row('collision.padding', 0.0,
         'thickness added to all links, m', 0.0, 1.0, live=False, fills='collision_padding'),
+    Row('collision.link_padding', (),
+        "thickness of single links in place of collision.padding, m, as 'link=0.01'; "
+        "[''] = none", live=False, strings=True, fills='collision_link_padding'),
     Row('collision.margin', 0.005,
         'least distance of the arm from itself and from objects, m',
         0.0, 1.0, fills='surroundings.margin'),
@@ -426,6 +429,9 @@ IK_ARMS = (
         fills='collision_strict'),
     Row('collision.padding', 0.0, 'thickness added to all links, m', 0.0, 1.0, live=False,
         fills='collision_padding'),
+    Row('collision.link_padding', (),
+        "thickness of single links in place of collision.padding, m, as 'link=0.01'; "
+        "[''] = none", live=False, strings=True, fills='collision_link_padding'),
     Row('collision.margin', 0.01,
         'least distance of the arms from each other, and from objects, m', 0.0, 1.0,
         live=False,
