@@ -237,7 +237,9 @@ class CollisionModel:
         """Return which of the postures (K, n) keep the margin, (K,) bool."""
         Q = np.ascontiguousarray(Q, dtype=float)
         free = np.empty(len(Q), dtype=bool)
-        which_free(self.pairs, Q, self.margins, free, check_work(self.pairs))
+        work = self._take_work()
+        which_free(self.pairs, Q, self.margins, free, work)
+        self._spare_work.append(work)
         return free
 
     def distances(self, q: np.ndarray, enough: float = np.inf,
@@ -247,10 +249,20 @@ class CollisionModel:
 
         `work`: a workspace for these pairs, if there is one already.
         """
-        distances = np.empty(len(self.pairs.pairs))
-        all_distances(self.pairs, np.ascontiguousarray(q, dtype=float), enough, distances,
-                      work or check_work(self.pairs))
+        distances, own = np.empty(len(self.pairs.pairs)), work or self._take_work()
+        all_distances(self.pairs, np.ascontiguousarray(q, dtype=float), enough, distances, own)
+        if work is None:
+            self._spare_work.append(own)
         return distances
+
+    def _take_work(self) -> CheckWork:
+        """Return a workspace as a new one; to make one takes longer than to check a posture."""
+        try:
+            work = self._spare_work.pop()  # by one thread at a time
+        except IndexError:
+            return check_work(self.pairs)
+        work.directions[:] = 0.0
+        return work
 
     def distance(self, q: np.ndarray) -> tuple[float, str, str]:
         """Return the least distance (m) at q (n,), and the two links or objects that have it."""
@@ -377,6 +389,7 @@ class CollisionModel:
         numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
         self.pairs = paired(self.chain, shapes, [numbers[key] for key in keys], table)
         ends = self.pairs.pairs[self.pairs.blocks[:, 2]].max(axis=1, initial=-1)
+        self._spare_work: list[CheckWork] = []
         self._link_blocks = int(np.count_nonzero(ends < sum(owner < count for owner in owners)))
         usual = np.full(len(self.pairs.pairs), np.inf)
         both = np.sort(np.array(owners, dtype=np.int64)[self.pairs.pairs], axis=1)
