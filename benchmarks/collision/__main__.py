@@ -7,6 +7,7 @@ Measure the planning of motions among obstacles.
         [--ompl 5] [--roboplan 100] [--vamp]
     python -m benchmarks.collision --goals 1000 [--arms ur5 panda]
     python -m benchmarks.collision --stream
+    python -m benchmarks.collision --checks
 
 Each FOLDER is one of VAMP's repository, ``resources/panda`` or ``resources/ur5``, with
 ``problems.tar.bz2`` unpacked: the problems of MotionBenchMaker.  Times are processor times of this
@@ -15,7 +16,8 @@ the model of the scene.  The first motions of each set are judged by Pinocchio a
 raw meshes, in steps of 1 mm; the first problems are given to OMPL's and to roboplan's
 RRT-Connect, too, and all of them to VAMP's.  With ``--goals`` arms go to random goals among the
 ground and boxes, every motion is judged, and OMPL looks for a way to each goal that is refused.
-``--stream`` measures what the cycle of a stream costs.  OMPL and VAMP are in
+``--stream`` measures what the cycle of a stream costs, ``--checks`` what the check of a posture
+and the proof of a direct motion cost.  OMPL and VAMP are in
 benchmarks/requirements.txt; roboplan needs another Pinocchio, so an environment of its own.
 """
 
@@ -29,6 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.collision import ompl_planner
+from benchmarks.collision.checks import checks_row
 from benchmarks.collision.goals import GOAL_ARMS, GoalRobot, goals_row, measure_goals
 from benchmarks.collision.judge import Judge
 from benchmarks.collision.problems import Problem, ProblemRobot, SETS
@@ -177,9 +180,11 @@ def main() -> None:
     parser.add_argument('--goals', type=int, default=0, help='goals of each arm, in a row')
     parser.add_argument('--arms', nargs='+', default=list(GOAL_ARMS), choices=GOAL_ARMS)
     parser.add_argument('--stream', action='store_true', help='time of the cycle of a stream')
+    parser.add_argument('--checks', action='store_true',
+                        help='time of the check of a posture and of a direct motion')
     options = parser.parse_args()
-    if not (options.folders or options.goals or options.stream):
-        parser.error('give a folder, --goals or --stream')
+    if not (options.folders or options.goals or options.stream or options.checks):
+        parser.error('give a folder, --goals, --stream or --checks')
     options.ompl = min(options.ompl, options.count)
     options.roboplan = min(options.roboplan, options.count)
     for folder in options.folders:
@@ -191,6 +196,11 @@ def main() -> None:
             robot = GoalRobot(name)
             sums = measure_goals(robot, options.goals)
             print(goals_row(robot, sums), *sums.refused, sep='\n    ', flush=True)
+    if options.checks:
+        print('checks: us a posture of many, us of one alone at the median, ms of the proof of a '
+              'free direct motion at the median and at 95 %, of so many motions')
+        for name in STREAM_ARMS:
+            print(checks_row(GoalRobot(name)), flush=True)
     if options.stream:
         print('cycle of a stream: us at the median, in the mean, at 99 %')
         for name in STREAM_ARMS:
