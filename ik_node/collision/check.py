@@ -426,12 +426,15 @@ def bound_of_pair(shapes, a, b, enough, work):
 def point_distance(shapes, part, point, work):
     """Return the distance (m) of a point in the base from a part that is no hull."""
     place_part(shapes, part, work)
-    P = work.poses[part]
+    return point_distance_at(shapes.ints[part, 0], shapes.sizes[part], work.poses[part], point)
+
+
+@inner
+def point_distance_at(kind, size, P, point):
+    """Return the distance (m) of a point from a part that is no hull, both in the base."""
     dx, dy, dz = point[0] - P[9], point[1] - P[10], point[2] - P[11]
     z = P[2] * dx + P[5] * dy + P[8] * dz
-    a, b, c, margin = (shapes.sizes[part, 0], shapes.sizes[part, 1], shapes.sizes[part, 2],
-                       shapes.sizes[part, 3])
-    kind = shapes.ints[part, 0]
+    a, b, c, margin = size[0], size[1], size[2], size[3]
     if kind == PLANE_KIND:
         return z - margin
     x, y = P[0] * dx + P[3] * dy + P[6] * dz, P[1] * dx + P[4] * dy + P[7] * dz

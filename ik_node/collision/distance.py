@@ -200,7 +200,9 @@ def reduce_simplex(count, work):
     elif count == 2:
         segment_weights(S, weights)
     elif count == 3:
-        triangle_weights(S, 0, 1, 2, weights)
+        # From the table, as below: constants would make a second copy of the compiled function.
+        corners = TETRAHEDRON_FACES[0]
+        triangle_weights(S, corners[0], corners[1], corners[2], weights)
     elif not tetrahedron_weights(S, weights, kept):
         return 0
     v = work.nearest

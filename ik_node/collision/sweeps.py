@@ -126,41 +126,52 @@ def sweep(check, motion, frames, groups, work):
 @small
 def shift(work, frames, common, centres, radii):
     """Return how far (m) two balls move towards each other by the twists, at most."""
-    moved, ux, uy, uz = 0.0, 0.0, 0.0, 0.0
-    if frames[0] != common:
-        ux, uy, uz = velocity_at(work, frames[0], common, centres[0])
-        moved += radii[0] * turn(work.twists[frames[0]], work.twists[common])
-    if frames[1] != common:
-        vx, vy, vz = velocity_at(work, frames[1], common, centres[1])
-        ux, uy, uz = ux - vx, uy - vy, uz - vz
-        moved += radii[1] * turn(work.twists[frames[1]], work.twists[common])
-    return moved + sqrt(ux * ux + uy * uy + uz * uz)
+    return ball_shift(work.twists[frames[0]], work.twists[frames[1]], work.twists[common],
+                      centres, radii)
+
+
+@inner
+def ball_shift(first, second, other, centres, radii):
+    """As :func:`shift`, with the twists of both balls and that of the frame that carries both."""
+    ux, uy, uz = velocity_at(first, other, centres[0])
+    vx, vy, vz = velocity_at(second, other, centres[1])
+    ux, uy, uz = ux - vx, uy - vy, uz - vz
+    return (ball_turn(turn(first, other), radii[0]) + ball_turn(turn(second, other), radii[1])
+            + sqrt(ux * ux + uy * uy + uz * uz))
 
 
 @small
 def shift_along(work, frames, common, centres, radii, direction):
     """Return how far (m) two balls move along a direction (3,) by the twists, at most."""
+    return ball_shift_along(work.twists[frames[0]], work.twists[frames[1]], work.twists[common],
+                            centres, radii, direction)
+
+
+@inner
+def ball_shift_along(first, second, other, centres, radii, direction):
+    """As :func:`shift_along`, with the twists as for :func:`ball_shift`."""
     x, y, z = direction[0], direction[1], direction[2]
-    moved, along = 0.0, 0.0
-    if frames[0] != common:
-        ux, uy, uz = velocity_at(work, frames[0], common, centres[0])
-        along += x * ux + y * uy + z * uz
-        moved += radii[0] * turn_across(work.twists[frames[0]], work.twists[common], direction)
-    if frames[1] != common:
-        ux, uy, uz = velocity_at(work, frames[1], common, centres[1])
-        along -= x * ux + y * uy + z * uz
-        moved += radii[1] * turn_across(work.twists[frames[1]], work.twists[common], direction)
-    return (moved + abs(along)) / sqrt(x * x + y * y + z * z)
+    ux, uy, uz = velocity_at(first, other, centres[0])
+    vx, vy, vz = velocity_at(second, other, centres[1])
+    along = x * (ux - vx) + y * (uy - vy) + z * (uz - vz)
+    return (ball_turn(turn_across(first, other, direction), radii[0])
+            + ball_turn(turn_across(second, other, direction), radii[1])
+            + abs(along)) / sqrt(x * x + y * y + z * z)
 
 
 @small
-def velocity_at(work, frame, common, point):
-    """Return the velocity of a point of a moving frame relative to another, in the base."""
-    T, C = work.twists[frame], work.twists[common]
-    x, y, z = T[0] - C[0], T[1] - C[1], T[2] - C[2]
-    return (T[3] - C[3] + y * point[2] - z * point[1],
-            T[4] - C[4] + z * point[0] - x * point[2],
-            T[5] - C[5] + x * point[1] - y * point[0])
+def ball_turn(angle, radius):
+    """Return how far (m) a ball that turns goes; 0 if it does not, also of an infinite one."""
+    return angle * radius if angle > 0.0 else 0.0
+
+
+@small
+def velocity_at(twist, other, point):
+    """Return how far (m) a twist moves a point relative to another twist, in the base."""
+    x, y, z = twist[0] - other[0], twist[1] - other[1], twist[2] - other[2]
+    return (twist[3] - other[3] + y * point[2] - z * point[1],
+            twist[4] - other[4] + z * point[0] - x * point[2],
+            twist[5] - other[5] + x * point[1] - y * point[0])
 
 
 @small
@@ -172,7 +183,7 @@ def turn(twist, other):
 
 @small
 def turn_across(twist, other, direction):
-    """Return the length of the product of a relative angular velocity and a vector (3,)."""
+    """Return the length of the cross product of a relative turn (rad) and a vector (3,)."""
     x, y, z = twist[0] - other[0], twist[1] - other[1], twist[2] - other[2]
     a, b, c = direction[0], direction[1], direction[2]
     return sqrt((y * c - z * b) ** 2 + (z * a - x * c) ** 2 + (x * b - y * a) ** 2)
