@@ -35,21 +35,16 @@ from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory
 
 from ik_node.errors import GoalError, IkNodeError, Reason
-from ik_node.motion.limits import PositionLimits
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.node.active_flag import ActiveFlag
 from ik_node.node.outputs import Commands, make_output
-from ik_node.node.settings import StartOptions
+from ik_node.node.settings import start_options
+from ik_node.ros.parameters import IK_NODE
 
 # What a node has in every state.
 OWN = '^/rosout|parameter|transition|type_description|(change|get|available)_states?$'
 GOAL = 0.3, 0.4, 0.3
-TOPIC_OUTPUT = StartOptions(
-    robot_description='', urdf_file='', base_link='', tip_link='', frame_prefix='',
-    named_poses_file='', tools_file='', controller='', output='topic', tip_pose_rate=0.0,
-    stream_output='trajectory', collision_check=False, scene_file='', srdf_file='',
-    collision_strict=False, collision_padding=0.0, moveit_services=False, moveit_group='',
-    position_limits=PositionLimits())
+TOPIC_OUTPUT = start_options({row.name: row.default for row in IK_NODE} | {'output': 'topic'})
 HERE = tip(READY)
 TURNED = pin.Quaternion(HERE.rotation).coeffs()
 CYCLES = int(os.environ.get('IK_NODE_TEST_CYCLES', 60))
