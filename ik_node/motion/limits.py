@@ -17,6 +17,7 @@ import numpy as np
 
 from ik_node.errors import ParameterError
 from ik_node.model.chain import Chain
+from ik_node.model.joint_space import JointSpace
 from ik_node.model.joint_values import one_per_joint
 from ik_node.text import quote
 
@@ -150,17 +151,19 @@ class MotionLimits:
     tip: TipLimits = field(default_factory=TipLimits)
 
     @classmethod
-    def of_chain(cls, chain: Chain, tip: TipLimits, acceleration: np.ndarray, jerk: np.ndarray,
-                 velocity: np.ndarray | None = None) -> MotionLimits:
+    def of_joints(cls, joints: JointSpace, acceleration: float | np.ndarray,
+                  jerk: float | np.ndarray, velocity: np.ndarray | None = None,
+                  tip: TipLimits = TipLimits()) -> MotionLimits:
         """
-        Return the limits of a chain.
+        Return the limits of the joints of a chain or tree.
 
         Parameters
         ----------
-        acceleration, jerk : (n,) arrays
+        acceleration, jerk : float or (n,) array
             Per s^2 and s^3.
         velocity : (n,) array, optional
             Per s; default: the limits of the URDF.
+        tip : TipLimits
 
         Raises
         ------
@@ -168,12 +171,16 @@ class MotionLimits:
             If a joint has no velocity limit.
 
         """
-        velocity = chain.velocity if velocity is None else velocity
-        for name, limit in zip(chain.joint_names, velocity):
-            if not np.isfinite(limit):
-                raise ParameterError(f'joint {quote(name)} has no velocity limit in the URDF; '
-                                     'set the parameter motion.velocity_limits')
-        return cls(chain.lower, chain.upper, velocity, acceleration, jerk, tip)
+        velocity = np.array(joints.velocity if velocity is None else velocity, dtype=float)
+        missing = [quote(name) for name, limit in zip(joints.joint_names, velocity)
+                   if not np.isfinite(limit)]
+        if missing:
+            raise ParameterError(f'{", ".join(missing)} {"has" if len(missing) == 1 else "have"} '
+                                 'no velocity limit in the URDF; give the velocity limits of all '
+                                 'joints (in ROS, set the parameter motion.velocity_limits)')
+        return cls(joints.lower, joints.upper, velocity,
+                   np.broadcast_to(acceleration, joints.n).astype(float),
+                   np.broadcast_to(jerk, joints.n).astype(float), tip)
 
     def require_positive(self) -> None:
         """

@@ -55,14 +55,7 @@ def tree_limits(tree: KinematicTree, acceleration: float | np.ndarray,
         If one is not positive and finite, or a joint has no velocity limit.
 
     """
-    velocity = np.array(tree.velocity if velocity is None else velocity, dtype=float)
-    missing = [name for name, limit in zip(tree.joint_names, velocity) if np.isinf(limit)]
-    if missing:
-        raise ParameterError(f'{", ".join(map(quote, missing))} have no velocity limit in the '
-                             'URDF; give the velocity limits of all joints')
-    limits = MotionLimits(tree.lower, tree.upper, velocity,
-                          np.broadcast_to(acceleration, tree.n).astype(float),
-                          np.broadcast_to(jerk, tree.n).astype(float))
+    limits = MotionLimits.of_joints(tree, acceleration, jerk, velocity)
     limits.require_positive()
     return limits
 

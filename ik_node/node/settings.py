@@ -230,7 +230,7 @@ def make_settings(values: Values, chain: Chain,
     if solver.options.deadline >= monitor.state_timeout:
         raise ParameterError(f'solver.deadline ({solver.options.deadline:g} s) must be shorter '
                              f'than state.timeout ({monitor.state_timeout:g} s)')
-    limits = MotionLimits.of_chain(chain, TipLimits(**groups['tip']), **groups['joints'])
+    limits = MotionLimits.of_joints(chain, tip=TipLimits(**groups['tip']), **groups['joints'])
     plain = groups['']
     return Settings(
         solver=solver, surroundings=surroundings, limits=limits,
