@@ -61,12 +61,17 @@ def load_collisions(tree: Tree, chain: Chain, options: StartOptions,
     """
     if not options.collision_check:
         return None
-    bodies = arm_bodies(tree, padding=_paddings(tree, options))
+    paddings = _paddings(tree, options)
+    bodies = arm_bodies(tree, padding=paddings)
     if bodies.not_checked and options.collision_strict:
         raise UrdfError('; '.join(bodies.not_checked.values()) + '; collision.strict refuses that')
     disabled = read_srdf(Path(options.srdf_file), tree.links) if options.srdf_file else None
     for warning in (*bodies.warnings, *(disabled.notes if disabled else ())):
         logger.warning(warning)
+    for link in bodies.without_geometry:
+        if paddings[link] != options.collision_padding:
+            logger.warning(f'collision.link_padding names {quote(link)}, which has no geometry in '
+                           'the URDF: that changes nothing')
     model = CollisionModel(chain, tree, bodies.bodies,
                            disabled_pairs=disabled.reasons if disabled else ())
     for pair in model.report:
@@ -89,7 +94,7 @@ def _paddings(tree: Tree, options: StartOptions) -> dict[str, float]:
             paddings[link] = float(padding)
         except ValueError:
             raise ParameterError(f'collision.link_padding has {quote(text)}; it takes the name of '
-                                 "a link and metres, such as 'tool0=0.01'") from None
+                                 "a link and metres, such as 'hand=0.01'") from None
     return paddings
 
 

@@ -38,8 +38,16 @@ def test_single_links_have_a_padding_of_their_own():
     assert np.allclose((before - after)[apart], expected, atol=1e-6) and apart.sum() > 2
 
 
+def test_a_padding_of_a_frame_is_told(caplog):
+    """It changes nothing: there is no body."""
+    loaded(padding=0.005)
+    assert not caplog.messages
+    loaded(link_padding=('tool0=0.01',))
+    assert ["'tool0', which has no geometry" in each for each in caplog.messages] == [True]
+
+
 @pytest.mark.parametrize('text, words', [
-    ('link_5', "takes the name of a link and metres, such as 'tool0=0.01'"),
+    ('link_5', "takes the name of a link and metres, such as 'hand=0.01'"),
     ('link_5=thick', "has 'link_5=thick'"),
     ('link_9=0.01', "'link_9', which is not in the URDF"),
     ('link_5=-0.01', "'link_5'"),
