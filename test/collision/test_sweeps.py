@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far parts move in an interval of a motion at most, against sampled motions."""
 
-from geometry_oracle import model_of
+from geometry_oracle import bodies_of, model_of
 from nightly import samples
 from numba import njit
 import numpy as np
@@ -10,9 +10,11 @@ import pytest
 import robots
 import two_arms
 
+from ik_node.collision import certificate
 from ik_node.collision.check import check_work, place_parts
 from ik_node.collision.model import CollisionModel
 from ik_node.collision.parts import Body, ConvexPart
+from ik_node.collision.scene import Scene
 from ik_node.collision.sweeps import shift_along, sweep, write_twists
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import parse_urdf
@@ -127,3 +129,29 @@ def test_no_point_goes_farther_than_a_sweep(name):
             if moved > 0.0:
                 shares.append(went / along)
     assert max(shares) > 0.9 and np.median(shares) > 0.3
+
+
+def test_a_motion_along_a_wall_is_proved_by_few_postures(monkeypatch):
+    """The turn of the first joint goes along the ground, 2 mm above it; one into it does not."""
+    name, works = 'six_axis_arm', []
+    monkeypatch.setattr(certificate, 'check_work',
+                        lambda pairs: works.append(check_work(pairs)) or works[-1])
+    chain = robots.chain(name)
+    q = np.array([0.0, 0.3, -0.4, 0.0, 1.0, 0.0])
+    scene = Scene(chain.base_link, robots.tree(name).links)
+    bodies = [body for body in bodies_of(name) if body.name == 'link_6']
+    T = np.eye(4)
+    T[2, 3] = CollisionModel(chain, robots.tree(name), bodies, ground(scene, T)).distance(q)[0] \
+        - 0.002
+    model = CollisionModel(chain, robots.tree(name), bodies, ground(scene, T))
+    assert abs(model.distance(q)[0] - 0.002) < 1e-6
+    assert certificate.certify_edge(model, q, q + [1.0, 0, 0, 0, 0, 0]) is None
+    # By the reach of about 0.7 m alone, each posture would prove 0.006 rad of 1 rad.
+    assert works[-1].placed[-1] < 60
+    assert certificate.certify_edge(model, q, q + [0, 0.1, 0, 0, 0, 0]) is not None
+
+
+def ground(scene, T):
+    """Return the bodies of a scene with a plane at T (4, 4)."""
+    scene.add_plane('ground', T)
+    return scene.bodies
