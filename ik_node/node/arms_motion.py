@@ -312,7 +312,7 @@ class ArmsMotion:
         Raises
         ------
         IkNodeError
-            If no stop can be planned; the motion goes on then.
+            If no stop can be planned in time; the motion goes on then.
 
         """
         active = self._motion.active
@@ -329,6 +329,8 @@ class ArmsMotion:
                                   active.trajectory, start, active.limits, POINT_PERIOD_S)
             if monotonic() < now + SEND_SHARE * handover:
                 break
+        if monotonic() >= now + handover:  # the arms are beyond the point where they would leave
+            raise TrajectoryError(f'it was not planned within {handover:g} s')
         self._motion = None
         missed = self._send_parts(ramp, active.stamp + round(1e9 * elapsed))
         self._last = ActiveTrajectory(ramp, now, active.limits, stamp)

@@ -49,6 +49,15 @@ def plan_again(*arguments):
     return plan(*arguments)
 arms_motion.plan_free_stop = slow
 """
+LATE_STOPS = """
+from time import sleep
+from ik_node.node import arms_motion
+plan = arms_motion.plan_free_stop
+def late(*arguments):
+    sleep(0.45)
+    return plan(*arguments)
+arms_motion.plan_free_stop = late
+"""
 
 
 def moving(probe):
@@ -81,6 +90,18 @@ def test_a_stop_that_is_late_is_planned_again(tmp_path):
         assert probe.node.output.count('a stop is planned') == 2
         left, right = (probe.sent[name][-1] for name in SIMULATED)
         assert left.header.stamp == right.header.stamp
+
+
+@pytest.mark.fault('time and load', 'no stop of several arms is planned in time',
+                   'none is sent, as the arms would jump to it; the service says so, and the goal '
+                   'goes on to its one answer')
+def test_a_stop_that_is_late_each_time_is_not_sent(tmp_path):
+    with running(tmp_path, {'motion.velocity_scale': 0.15}, script=LATE_STOPS) as probe:
+        stamp = moving(probe)
+        stopped = probe.call(probe.stopping)
+        assert not stopped.success and 'not planned within 0.4 s' in stopped.message
+        assert reasons(probe, stamp) == ['ACCEPTED', 'REACHED']
+        assert all(len(sent) == 1 for sent in probe.sent.values())
 
 
 @pytest.mark.fault('time and load', 'a goal of several arms waits while the process stands still',
