@@ -60,10 +60,9 @@ class ArmsProbe(Probe):
 @contextmanager
 def running(folder, node=None, sims=SIMULATED, script='', **sim):
     """Run ik_arms, after a script, and the controllers; yield the probe."""
-    probe = ArmsProbe(sims)
-    with process('ik_arms', folder, {'urdf_file': URDF, 'motion.velocity_scale': 1.0,
-                                     **(node or {})},
-                 arguments=['--params-file', str(CONFIG)], script=script) as probe.node:
+    with _arms_probe(sims) as probe, process(
+            'ik_arms', folder, {'urdf_file': URDF, 'motion.velocity_scale': 1.0, **(node or {})},
+            arguments=['--params-file', str(CONFIG)], script=script) as probe.node:
         controllers = []
         for name, (base, tip) in sims.items():
             joints = [joint for joint in TREE.joint_names
@@ -81,7 +80,16 @@ def running(folder, node=None, sims=SIMULATED, script='', **sim):
                 probe.wait(lambda: probe.positions() is not None, COLD_START, 'joint states')
             probe.wait(lambda: 'ready for' in probe.node.output, COLD_START, 'the robot')
             yield probe
-    probe.destroy_node()
+
+
+@contextmanager
+def _arms_probe(controllers):
+    """Make a probe for the time of a test: the next one must not find that it listens."""
+    probe = ArmsProbe(controllers)
+    try:
+        yield probe
+    finally:
+        probe.destroy_node()
 
 
 @contextmanager

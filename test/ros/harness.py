@@ -268,9 +268,9 @@ class Probe(Node):
             seen.clear()
 
     def publisher(self, kind, topic: str):
-        """Return a publisher to a topic of the node, which has discovered it."""
+        """Return a publisher to a topic of the node; both have discovered each other."""
         made = self.create_publisher(kind, f'{self._target}/{topic}', 10)
-        self.wait(made.get_subscription_count, what=topic)
+        assert greet(self, self._target, 15.0, made), f'{topic} is not heard'
         return made
 
     def spin_for(self, seconds: float) -> None:
