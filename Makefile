@@ -28,8 +28,8 @@ demo: $(VENV)/.demo
 # The tests by several processes, each in a ROS domain of its own, which wait most of the time;
 # then, by fewer, those that judge motion in real time; a selection by one process.  What a selection
 # names is run also if it is marked nightly.
-WORKERS ?= 5
-REAL_TIME_WORKERS ?= 4
+WORKERS ?= 7
+REAL_TIME_WORKERS ?= 5
 PYTEST := $(BIN)/python -m pytest
 USUAL := $(if $(IK_NODE_TEST_NIGHTLY),,and not nightly)
 test: $(VENV)/.test .build/messages/.built
@@ -37,7 +37,8 @@ ifdef ARGS
 	@$(PYTEST) $(ARGS)
 else
 	@$(PYTEST) -n $(WORKERS) --dist loadfile -m "not real_time $(USUAL)" && \
-	  $(PYTEST) -n $(REAL_TIME_WORKERS) --dist loadfile -m "real_time $(USUAL)" test/ros
+	  $(PYTEST) -n $(REAL_TIME_WORKERS) --dist loadfile -m "real_time $(USUAL)" \
+	    $$(grep -l mark.real_time test/ros/test_*.py)
 endif
 
 # Messages of ROS packages that are not on PyPI; without a compiler the tests that need them are skipped.

@@ -19,19 +19,22 @@ from warm import WarmLoader
 HERE = Path(__file__).parent
 # Files that take longest, minutes of motion in real time: processes begin with them.
 LONGEST_FIRST = tuple(f'ros/test_{name}.py' for name in (
-    'viewer_page', 'demo', 'doctor', 'watching', 'joint_states', 'lifecycle', 'interruption',
-    'takeover', 'stream', 'stream_ends', 'jog', 'interruption_of_paths', 'sim_faults',
-    'stream_takeover', 'stream_commands', 'position_output', 'collisions', 'fault_process',
-    'start_and_end', 'fault_graph', 'send_goal', 'goal_kinds', 'fault_clock', 'scene_topics',
-    'handheld', 'motion', 'parameters', 'fault_restart', 'sim_start', 'soak', 'live_parameters',
-    'goal_order', 'moveit_motion', 'moveit_scene', 'moveit_kinematics', 'action', 'fault_states',
-    'health', 'fuzz_viewer', 'fuzz_messages', 'interactive_goal'))
+    'client', 'viewer_page', 'doctor', 'takeover', 'goal_kinds', 'start_and_end',
+    'fault_process', 'watching', 'action_output', 'jog', 'send_goal', 'demo', 'teach',
+    'joint_states', 'fault_graph', 'collisions', 'sim_faults', 'stream', 'client_ends',
+    'lifecycle', 'stream_ends', 'large_scenes', 'interruption', 'arms_faults', 'parameters',
+    'fault_states', 'scene_topics', 'late_trajectories', 'stream_commands', 'pause',
+    'fault_clock', 'moveit_scene', 'position_output', 'health', 'viewer_collisions', 'arms',
+    'speed', 'interruption_of_paths', 'motion_sequences', 'client_sequences', 'named_poses',
+    'handheld', 'recordings', 'motion', 'pose_actions', 'node_client', 'fault_restart', 'goals',
+    'soak', 'previews'))
 
 # Programs under test must not know that `make test` or pytest's readline started them.
 for name in ('MAKELEVEL', 'MAKEFLAGS', 'MFLAGS', 'COLUMNS', 'LINES'):
     os.environ.pop(name, None)
 # A shell starts what it runs in the background, such as `make test &`, deaf to Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+gc.disable()  # until all tests are collected, which takes a fifth longer with it
 # There Python finds what keeps their trajectories, for test/ros/recorded.py, and last the messages
 # that scripts/build_messages.py builds.
 MESSAGES = [str(stamp.parent) for stamp in HERE.parent.glob('.build/messages/.built')]
@@ -92,6 +95,7 @@ def pytest_collection_finish():
     """Spare the garbage collector the tests and compilers: it would stop this process for long."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items):

@@ -8,7 +8,8 @@ before ROS is initialised, and forks a child for each start.  A child is a proce
 other: it has its own pid, output, environment, arguments, signals, DDS participant and exit
 code.  It is killed when the server ends, and the server ends when the test run does.
 
-A test run of several processes has one that loads, and forks a server for each of them.
+A test run of several processes has one that loads, and forks a server for each of them.  The first
+run on a machine compiles in two processes.
 """
 
 from __future__ import annotations
@@ -30,12 +31,18 @@ import sys
 import tempfile
 import threading
 from time import monotonic, sleep
-from typing import NamedTuple
+from typing import NamedTuple, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ik_node.collision.model import CollisionModel
+    from ik_node.model.chain import Chain
+    from ik_node.model.urdf import Tree
 
 LOADER_VARIABLE = 'IK_NODE_TEST_LOADER'  # the socket of the process that forks servers
 START_TIMEOUT_S = 240.0  # the kernels may have to be compiled first
 MAX_REQUEST_BYTES = 1_000_000
 FAILED_START = 127  # exit code of the server if it cannot be used
+OTHERS = '--others'  # argument of the process that compiles what other arms need
 PR_SET_PDEATHSIG = 1
 # Variables that are read when a node starts, not when Python or a library is loaded.
 READ_AT_START = 'IK_NODE_', 'FASTDDS_', 'FASTRTPS_', 'PYTEST_', 'ROS_', 'XDG_CACHE_'
@@ -57,10 +64,12 @@ class WarmLoader:
         self._popen = subprocess.Popen([sys.executable, __file__, path], text=True,
                                        env=environment, stdin=subprocess.PIPE,
                                        stdout=subprocess.PIPE)
+        self._others = subprocess.Popen([sys.executable, __file__, OTHERS], env=environment)
 
     def wait(self) -> None:
-        """Wait until it has loaded."""
+        """Wait until all kernels are compiled, and those of a node are loaded."""
         assert self._popen.stdout.readline() == 'ready\n', 'the kernels cannot be loaded'
+        assert self._others.wait() == 0, 'the kernels of other arms cannot be compiled'
 
 
 class WarmServer:
@@ -162,19 +171,14 @@ def load() -> None:
         with suppress(ImportError):  # the program will say so
             import_module(program)
     from ik_node.kinematics.arm import forward_kinematics, singular_values
-    from ik_node.model.chain import make_chain
-    from ik_node.model.urdf import read_urdf
     from ik_node.motion.point_to_point import warm_up
-    from ik_node.node.collisions import load_collisions
     from ik_node.node.preparation import Kernels, load_kernels
-    from ik_node.node.settings import make_settings, start_options
-    from ik_node.ros.parameters import IK_NODE
+    from ik_node.node.settings import make_settings
     from ik_node.solver.goal import Goal
-    tree = read_urdf(Path(__file__).parents[2] / 'urdf/six_axis_arm.urdf')
-    chain, values = make_chain(tree), {row.name: row.default for row in IK_NODE}
-    options = start_options(values)
-    collisions = load_collisions(tree, chain, options, logging.getLogger())
-    settings = make_settings(values, chain, collisions)
+    from ik_node.solver.solver import Solver
+    tree, chain, values = robot()
+    Solver(chain)  # meanwhile the other process, if there is one, compiles the collision check
+    settings = make_settings(values, chain, collisions_of(tree, chain, values))
     solved = settings.solver.solve(Goal(forward_kinematics(chain, chain.middle)), chain.middle)
     singular_values(chain, solved.q)
     warm_up(chain, settings.limits)
@@ -186,6 +190,33 @@ def load() -> None:
                 if hasattr(type(kind), '__import_type_support__'):
                     kind.__import_type_support__()
     inspect.getmodule(inspect.currentframe())  # it keeps what rclpy asks of it for each log
+
+
+def robot() -> tuple[Tree, Chain, dict[str, object]]:
+    """Return the arm for which kernels are loaded, and the default parameters of the node."""
+    from ik_node.model.chain import make_chain
+    from ik_node.model.urdf import read_urdf
+    from ik_node.ros.parameters import IK_NODE
+    tree = read_urdf(Path(__file__).parents[2] / 'urdf/six_axis_arm.urdf')
+    return tree, make_chain(tree), {row.name: row.default for row in IK_NODE}
+
+
+def collisions_of(tree: Tree, chain: Chain, values: dict[str, object]) -> CollisionModel:
+    """Return the collision model of :func:`robot`, whose kernels are loaded with it."""
+    from ik_node.node.collisions import load_collisions
+    from ik_node.node.settings import start_options
+    return load_collisions(tree, chain, start_options(values), logging.getLogger())
+
+
+def compile_others() -> None:
+    """Compile, or load, what :func:`load` needs second; then what other arms need."""
+    from ik_node.solver import warm_up
+    collisions_of(*robot())
+    warm_up.warm_up_closed_form(searched=True)
+    warm_up.warm_up_bias()
+    warm_up.warm_up_nearest()
+    warm_up.warm_up_self_motion()
+    warm_up.warm_up_tree()
 
 
 def wait_for_one_thread() -> None:
@@ -309,6 +340,9 @@ def keep_frozen() -> None:
 def main() -> None:
     """Serve until the test run ends; in a child, be the program that was asked for."""
     sys.path[0] = ''  # as of python -c
+    if sys.argv[1] == OTHERS:
+        compile_others()
+        return
     environment = dict(os.environ)
     load()
     wait_for_one_thread()
