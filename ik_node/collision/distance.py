@@ -38,7 +38,6 @@ class GjkWork(NamedTuple):
     simplex : (4, 6) array
         Vertices of the simplex, and for each the point of the first core that it came from, in
         the frame of the first part, m.
-    spare : (4, 3) array
     weights, kept : (4,) arrays
         The weights of the vertices in the nearest point; 0 beyond the last vertex.
     R, p : (9,), (3,) arrays
@@ -51,7 +50,6 @@ class GjkWork(NamedTuple):
     """
 
     simplex: np.ndarray
-    spare: np.ndarray
     weights: np.ndarray
     kept: np.ndarray
     R: np.ndarray
@@ -62,7 +60,7 @@ class GjkWork(NamedTuple):
 
 def gjk_work() -> GjkWork:
     """Return a workspace."""
-    return GjkWork(np.zeros((4, 6)), np.zeros((4, 3)), np.zeros(4), np.zeros(4), np.zeros(9),
+    return GjkWork(np.zeros((4, 6)), np.zeros(4), np.zeros(4), np.zeros(9),
                    np.zeros(3), np.zeros(3), np.full(1, -np.inf))
 
 

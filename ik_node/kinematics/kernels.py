@@ -18,6 +18,7 @@ from numba import njit
 import numpy as np
 
 from ik_node.kinematics.compilation import cached_njit
+from ik_node.kinematics.inner_functions import INNER_OPTIONS
 
 # contract: a * b + c may become one fused multiply-add; nothing else is reordered.
 NUMBA_OPTIONS = {'error_model': 'numpy', 'nogil': True, 'fastmath': {'contract'}}
@@ -25,12 +26,11 @@ NUMBA_OPTIONS = {'error_model': 'numpy', 'nogil': True, 'fastmath': {'contract'}
 compiled = cached_njit(**NUMBA_OPTIONS)
 # inner: callable from compiled code only; allocates nothing.  Without wrappers and reference
 # counts it compiles and runs in half of the time; it is cached on disk as part of its callers.
-inner = njit(**NUMBA_OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
+inner = njit(**NUMBA_OPTIONS, **INNER_OPTIONS, _nrt=False)
 # small: as inner, and always inlined: a call with many arrays costs more than a small function.
-small = njit(**NUMBA_OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False,
-             forceinline=True)
+small = njit(**NUMBA_OPTIONS, **INNER_OPTIONS, _nrt=False, forceinline=True)
 # allocating: as inner, but may create and return arrays.
-allocating = njit(**NUMBA_OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+allocating = njit(**NUMBA_OPTIONS, **INNER_OPTIONS)
 # inlined: compiled into its one caller.
 inlined = njit(**NUMBA_OPTIONS, inline='always')
 
