@@ -61,6 +61,9 @@ def parse(argv: list[str]) -> argparse.Namespace:
                      help='how joint limits are kept (default: as suits each method)')
     how.add_argument('--max-iterations', type=positive_count, default=0, metavar='N',
                      help='steps of an attempt of a textbook method (default: by method)')
+    how.add_argument('--step-fraction', type=float, default=1.0, metavar='F',
+                     help='fraction of the pose error that one step along the Jacobian removes '
+                          '(default 1)')
     parser.add_argument('--output', type=Path, default=Path('compare_methods'), metavar='FOLDER',
                         help='where the files go (default ./compare_methods)')
     parser.add_argument('--no-pictures', action='store_true',

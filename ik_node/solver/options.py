@@ -19,6 +19,8 @@ from ik_node.text import shown
 # Options that textbook methods do not know, and their defaults.
 DAMPED_ONLY = {'weights': (1.0,), 'posture': (), 'posture_gains': (0.0,),
                'manipulability_gain': 0.0}
+# Options that only textbook methods know, and their defaults.
+TEXTBOOK_ONLY = {'step_fraction': 1.0}
 LARGEST_OPTION = 10**6  # iterations or restarts; m per rad, or rad per m
 
 
@@ -37,6 +39,9 @@ class SolverOptions:
         Weight of orientation against position in the damped step and in `nearest`.
     max_iterations : int
         Most steps of one attempt; 0 = the default of the method, 60 for 'damped'.
+    step_fraction : float
+        Fraction of the error that one step of a textbook method along the Jacobian removes, the
+        ``dt`` of Euler integration, (0, 1].
     max_restarts : int
         Most attempts after the given seeds, from a fixed table of postures.  If it is
         not 0, a few more attempts follow before a goal is given up.
@@ -82,6 +87,7 @@ class SolverOptions:
     orientation_tolerance: float = 1e-6
     metres_per_radian: float = 0.3
     max_iterations: int = 0
+    step_fraction: float = 1.0
     max_restarts: int = 100
     deadline: float = 0.1
     weights: tuple[float, ...] = (1.0,)
@@ -114,6 +120,9 @@ class SolverOptions:
                                  f'{1.0 / LARGEST_OPTION:g} to {LARGEST_OPTION:g}')
         if not self._number('max_jump') > 0.0:
             raise ParameterError(f'max_jump is {self.max_jump}; it must be positive')
+        if not 0.0 < self._number('step_fraction') <= 1.0:
+            raise ParameterError(f'step_fraction is {self.step_fraction}; it must be above 0 and '
+                                 'at most 1')
         if not 0.0 <= self._number('manipulability_gain') < float('inf'):
             raise ParameterError(f'manipulability_gain is {self.manipulability_gain}; it must not '
                                  'be negative')
@@ -128,6 +137,10 @@ class SolverOptions:
         for name in DAMPED_ONLY:
             if self.method != COMPILED_METHOD and getattr(self, name) != DAMPED_ONLY[name]:
                 raise ParameterError(f"{name} works with the method 'damped' only, not with "
+                                     f'{shown(self.method)}')
+        for name in TEXTBOOK_ONLY:
+            if self.method == COMPILED_METHOD and getattr(self, name) != TEXTBOOK_ONLY[name]:
+                raise ParameterError(f'{name} works with textbook methods only, not with '
                                      f'{shown(self.method)}')
         if not (callable(self.select)
                 or isinstance(self.select, str) and self.select in SOLUTION_CHOICES):
@@ -158,6 +171,7 @@ class OptionValues(TypedDict, total=False):
     orientation_tolerance: float
     metres_per_radian: float
     max_iterations: int
+    step_fraction: float
     max_restarts: int
     deadline: float
     weights: float | Sequence[float] | np.ndarray

@@ -9,7 +9,7 @@ Writes a table (Markdown), the numbers (JSON) and figures (PNG) into a folder.
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 import sys
 
@@ -61,7 +61,8 @@ def run_arm(arguments: argparse.Namespace) -> None:
     """Compare on an arm, print the table and write the files."""
     arm = load_urdf(Path(arguments.urdf or share_file('urdf/six_axis_arm.urdf')),
                     arguments.base_link, arguments.tip_link)
-    options = ClassicOptions(max_iterations=arguments.max_iterations)
+    options = ClassicOptions(max_iterations=arguments.max_iterations,
+                             step_fraction=arguments.step_fraction)
     goals, seeds = _goals_and_seeds(arm, arguments)
     also = {PRODUCTION_METHOD: RESTARTS_METHOD} | {name: alone
                                                    for alone, name in ALONE_METHODS.items()}
@@ -71,7 +72,7 @@ def run_arm(arguments: argparse.Namespace) -> None:
     for method in methods:
         own = options if not arguments.limits or method not in TEXTBOOK_METHODS \
             or arguments.limits not in TEXTBOOK_METHODS[method].limits \
-            else ClassicOptions(max_iterations=options.max_iterations, limits=arguments.limits)
+            else replace(options, limits=arguments.limits)
         one, ran = compare(Runner(arm, own), [method], goals, seeds)
         metrics += one
         runs |= ran

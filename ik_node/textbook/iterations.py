@@ -45,7 +45,7 @@ def shortened(point: Point, options: ClassicOptions) -> Point:
     progress and short enough for the linear model to be valid.
     """
     length = np.linalg.norm(point.e)
-    part = options.fraction
+    part = options.step_fraction
     if length > options.error_step:
         part = min(part, options.error_step / length)
     return replace(point, e=part * point.e)

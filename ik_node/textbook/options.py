@@ -39,7 +39,7 @@ class ClassicOptions:
         Joints that keep their position in the seed.
     limits : str
         One of :class:`Limits`; empty = the default of the method.
-    fraction : float
+    step_fraction : float
         Fraction of the error that a Jacobian step removes, the ``dt`` of Euler
         integration, (0, 1].
     error_step : float
@@ -86,7 +86,7 @@ class ClassicOptions:
     max_iterations: int = 0
     locked: tuple[str, ...] = ()
     limits: str = ''
-    fraction: float = 1.0
+    step_fraction: float = 1.0
     error_step: float = np.inf
     max_joint_step: float = 1.0
     cutoff: float = 1e-10
@@ -113,10 +113,11 @@ class ClassicOptions:
         if self.limits and self.limits not in list(Limits):
             raise ParameterError(f'limits is {shown(self.limits)}; it must be one of '
                                  f'{", ".join(Limits)}, or empty')
-        for name in ('fraction', 'correction'):
+        for name in ('step_fraction', 'correction'):
             if getattr(self, name) > 1.0:
                 raise ParameterError(f'{name} is {getattr(self, name)}; it must be at most 1')
 
 
-POSITIVE_OPTIONS = ('position_tolerance', 'orientation_tolerance', 'metres_per_radian', 'fraction',
-            'error_step', 'max_joint_step', 'singular_value', 'pair_weight', 'penalty')
+POSITIVE_OPTIONS = (
+    'position_tolerance', 'orientation_tolerance', 'metres_per_radian', 'step_fraction',
+    'error_step', 'max_joint_step', 'singular_value', 'pair_weight', 'penalty')

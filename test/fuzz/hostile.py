@@ -147,6 +147,7 @@ class Questions:
             'orientation_tolerance': lambda: 10.0**rng.uniform(-9, 0.5),
             'metres_per_radian': lambda: 10.0**rng.uniform(-6, 6),
             'max_iterations': lambda: int(rng.integers(0, 100)),
+            'step_fraction': lambda: 1.0 - rng.random(),
             'max_restarts': lambda: int(self.pick([0, 1, 3, 10, 30])),
             'weights': lambda: tuple(10.0**rng.uniform(-5, 5, self.pick([1, n]))),
             'locked': lambda: tuple(rng.choice(chain.joint_names, self.pick([1, 1, 2, n]))),

@@ -90,6 +90,19 @@ def test_max_iterations():
     assert not few.success and few.iterations == 2
 
 
+def test_step_fraction():
+    """Shorter steps take more of them; the production method has no use for it."""
+    goal = moved((0.05, 0.1, -0.05), (0.4, -0.3, 0.5))
+    whole, part = (settings_of(
+        solver__method='pseudo_inverse', solver__select='first', solver__max_restarts=0,
+        solver__max_iterations=1000, solver__step_fraction=fraction).solver.solve(
+            goal, np.array(READY)) for fraction in (1.0, 0.2))
+    assert whole.success and part.success
+    assert part.iterations > 3 * whole.iterations
+    with pytest.raises(ParameterError, match='step_fraction works with textbook methods only'):
+        settings_of(solver__step_fraction=0.2)
+
+
 def test_manipulability_gain():
     """A seventh joint is used to stay away from singularities."""
     chain, ratios = robots.chain('panda'), []

@@ -472,7 +472,7 @@ def test_options_that_are_refused(name):
         return  # needs the chain: test_joints_that_cannot_be_locked
     bad = [np.nan] + ([0.0] if name in POSITIVE_OPTIONS else [])
     bad += [] if name == 'preferred' else [-1.0]
-    bad += [1.5] if name in ('fraction', 'correction') else []
+    bad += [1.5] if name in ('step_fraction', 'correction') else []
     for value in bad:
         with pytest.raises(ParameterError, match=name):
             ClassicOptions(**{name: (value,) if sequence else value})

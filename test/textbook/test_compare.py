@@ -252,6 +252,9 @@ def test_options_of_the_command_change_the_outcome(tmp_path):
     assert far['methods'][0]['met'] < numbers['methods'][0]['met']
     short, _ = ends('--max-iterations', '1')
     assert all(each['steps'] <= 1 for each in short['runs']['pseudo_inverse'])
+    parts, _ = ends('--step-fraction', '0.3')
+    assert all(many['steps'] > each['steps'] for many, each in zip(
+        parts['runs']['pseudo_inverse'], numbers['runs']['pseudo_inverse']))
     panda = str(robots.ARMS['panda'].path)
     arm = ['--urdf', panda, '--near', 'inf', '--max-iterations', '50']
     clamped, q_clamped = ends(*arm)
@@ -271,6 +274,7 @@ def test_options_of_the_command_change_the_outcome(tmp_path):
     (['--xyz', '0', '0', '1', '--quat', '0', '0', '0', '0'], 'has no direction'),
     (['--urdf', '/nowhere/arm.urdf'], 'arm.urdf'),
     (['--tip-link', 'hand'], "'hand' is not in the URDF"),
+    (['--step-fraction', '1.5'], 'step_fraction is 1.5; it must be at most 1'),
 ])
 def test_arguments_that_the_command_refuses(tmp_path, capsys, arguments, sentence):
     with pytest.raises(SystemExit) as exit_:

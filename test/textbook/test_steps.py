@@ -208,7 +208,7 @@ def first(method, problem, point, options):
 def test_a_fraction_of_the_error():
     problem = problem_of(planar((1.0, 0.5)), plane_goal(1.0, 0.5))
     point = problem.at(np.array([0.1, 0.8]))
-    part = first(steps.pseudo_inverse, problem, point, ClassicOptions(fraction=0.25))
+    part = first(steps.pseudo_inverse, problem, point, ClassicOptions(step_fraction=0.25))
     assert part == pytest.approx(0.25 * (np.linalg.inv(point.J) @ point.e))
 
 
