@@ -76,10 +76,17 @@ def running(folder, node=None, sims=SIMULATED, script='', **sim):
                 remap={'__node': name, 'joint_trajectory': f'{name}/joint_trajectory'}))
         with _all(controllers):
             assert greet(probe, '/ik_arms', COLD_START, probe.poses)
+            probe.wait(lambda: 'ready for' in probe.node.output, COLD_START, 'the robot')
             if len(sims) == 2:
                 probe.wait(lambda: probe.positions() is not None, COLD_START, 'joint states')
-            probe.wait(lambda: 'ready for' in probe.node.output, COLD_START, 'the robot')
+                probe.wait(lambda: _hears_states(probe), COLD_START, 'joint states of the node')
             yield probe
+
+
+def _hears_states(probe):
+    """Return whether the node hears all joint states, too: nothing is sent for this goal."""
+    return probe.final(probe.send_posture(READY))['reason'] not in ('STATE_MISSING',
+                                                                    'STATE_INCOMPLETE')
 
 
 @contextmanager

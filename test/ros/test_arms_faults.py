@@ -64,7 +64,8 @@ def moving(probe):
     """Send a goal; return its stamp when both arms move."""
     stamp = probe.send_posture(both(pan=0.8, lift=-0.4, elbow=0.2, torso=0.8))
     probe.wait(lambda: probe.answers(stamp), COLD_START, 'an answer')
-    assert probe.answers(stamp)[0]['state'] == 'accepted', probe.answers(stamp)
+    first = probe.answers(stamp)[0]
+    assert first['state'] == 'accepted', first['message']
     start = probe.positions()
     probe.wait(lambda: abs(probe.positions() - start).max() > 0.05, what='motion')
     return stamp
