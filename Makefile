@@ -32,7 +32,7 @@ WORKERS ?= 7
 REAL_TIME_WORKERS ?= 5
 PYTEST := $(BIN)/python -m pytest
 USUAL := $(if $(IK_NODE_TEST_NIGHTLY),,and not nightly)
-test: $(VENV)/.test .build/messages/.built
+test: $(VENV)/.test .build/messages/.built .build/.kernels
 ifdef ARGS
 	@$(PYTEST) $(ARGS)
 else
@@ -46,6 +46,12 @@ endif
 	@echo "==> building messages that are not on PyPI, for tests, once; this takes a minute"
 	@$(BIN)/python scripts/build_messages.py --prefix $(@D) || \
 	  echo "tests that need them are skipped"
+
+# The compiled kernels of the nodes, for which all tests would wait.  What has changed since is compiled
+# when the tests start.
+.build/.kernels: .build/messages/.built
+	@echo "==> compiling the kernels, for tests, once; this takes a minute"
+	@$(BIN)/python test/ros/warm.py --compile && touch $@
 
 # Which lines of the library its tests reach; the nodes run as processes of their own and do not count.
 coverage: $(VENV)/.test

@@ -8,8 +8,9 @@ before ROS is initialised, and forks a child for each start.  A child is a proce
 other: it has its own pid, output, environment, arguments, signals, DDS participant and exit
 code.  It is killed when the server ends, and the server ends when the test run does.
 
-A test run of several processes has one that loads, and forks a server for each of them.  The first
-run on a machine compiles in two processes.
+A test run of several processes has one that loads, and forks a server for each of them.
+
+``python test/ros/warm.py --compile`` compiles all kernels beforehand, in two processes.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ LOADER_VARIABLE = 'IK_NODE_TEST_LOADER'  # the socket of the process that forks 
 START_TIMEOUT_S = 240.0  # the kernels may have to be compiled first
 MAX_REQUEST_BYTES = 1_000_000
 FAILED_START = 127  # exit code of the server if it cannot be used
-OTHERS = '--others'  # argument of the process that compiles what other arms need
+COMPILE, OTHERS = '--compile', '--others'  # arguments: all kernels, those of other arms
 PR_SET_PDEATHSIG = 1
 # Variables that are read when a node starts, not when Python or a library is loaded.
 READ_AT_START = 'IK_NODE_', 'FASTDDS_', 'FASTRTPS_', 'PYTEST_', 'ROS_', 'XDG_CACHE_'
@@ -64,12 +65,10 @@ class WarmLoader:
         self._popen = subprocess.Popen([sys.executable, __file__, path], text=True,
                                        env=environment, stdin=subprocess.PIPE,
                                        stdout=subprocess.PIPE)
-        self._others = subprocess.Popen([sys.executable, __file__, OTHERS], env=environment)
 
     def wait(self) -> None:
-        """Wait until all kernels are compiled, and those of a node are loaded."""
+        """Wait until it has loaded."""
         assert self._popen.stdout.readline() == 'ready\n', 'the kernels cannot be loaded'
-        assert self._others.wait() == 0, 'the kernels of other arms cannot be compiled'
 
 
 class WarmServer:
@@ -177,7 +176,7 @@ def load() -> None:
     from ik_node.solver.goal import Goal
     from ik_node.solver.solver import Solver
     tree, chain, values = robot()
-    Solver(chain)  # meanwhile the other process, if there is one, compiles the collision check
+    Solver(chain)  # of two processes that compile, the other one begins with the collision check
     settings = make_settings(values, chain, collisions_of(tree, chain, values))
     solved = settings.solver.solve(Goal(forward_kinematics(chain, chain.middle)), chain.middle)
     singular_values(chain, solved.q)
@@ -343,6 +342,10 @@ def main() -> None:
     if sys.argv[1] == OTHERS:
         compile_others()
         return
+    if sys.argv[1] == COMPILE:
+        others = subprocess.Popen([sys.executable, __file__, OTHERS])
+        load()
+        sys.exit(others.wait())
     environment = dict(os.environ)
     load()
     wait_for_one_thread()
