@@ -8,6 +8,7 @@ Measure the planning of motions among obstacles.
     python -m benchmarks.collision --goals 1000 [--arms ur5 panda]
     python -m benchmarks.collision --stream
     python -m benchmarks.collision --checks
+    python -m benchmarks.collision --compile
 
 Each FOLDER is one of VAMP's repository, ``resources/panda`` or ``resources/ur5``, with
 ``problems.tar.bz2`` unpacked: the problems of MotionBenchMaker.  Times are processor times of this
@@ -17,8 +18,8 @@ raw meshes, in steps of 1 mm; the first problems are given to OMPL's and to robo
 RRT-Connect, too, and all of them to VAMP's.  With ``--goals`` arms go to random goals among the
 ground and boxes, every motion is judged, and OMPL looks for a way to each goal that is refused.
 ``--stream`` measures what the cycle of a stream costs, ``--checks`` what the check of a posture
-and the proof of a direct motion cost.  OMPL and VAMP are in
-benchmarks/requirements.txt; roboplan needs another Pinocchio, so an environment of its own.
+and the proof of a direct motion cost, ``--compile`` what it costs to compile both.  OMPL and VAMP
+are in benchmarks/requirements.txt; roboplan needs another Pinocchio, so an environment of its own.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ import numpy as np
 
 from benchmarks.collision import ompl_planner
 from benchmarks.collision.checks import checks_row
+from benchmarks.collision.compile_time import compile_row
 from benchmarks.collision.goals import GOAL_ARMS, GoalRobot, goals_row, measure_goals
 from benchmarks.collision.judge import Judge
 from benchmarks.collision.problems import Problem, ProblemRobot, SETS
@@ -182,9 +184,11 @@ def main() -> None:
     parser.add_argument('--stream', action='store_true', help='time of the cycle of a stream')
     parser.add_argument('--checks', action='store_true',
                         help='time of the check of a posture and of a direct motion')
+    parser.add_argument('--compile', action='store_true', help='time of the first compilation')
     options = parser.parse_args()
-    if not (options.folders or options.goals or options.stream or options.checks):
-        parser.error('give a folder, --goals, --stream or --checks')
+    if not (options.folders or options.goals or options.stream or options.checks
+            or options.compile):
+        parser.error('give a folder, --goals, --stream, --checks or --compile')
     options.ompl = min(options.ompl, options.count)
     options.roboplan = min(options.roboplan, options.count)
     for folder in options.folders:
@@ -201,6 +205,9 @@ def main() -> None:
               'free direct motion at the median and at 95 %, of so many motions')
         for name in STREAM_ARMS:
             print(checks_row(GoalRobot(name)), flush=True)
+    if options.compile:
+        print('compiled for the first time, s: solver, then check of postures, then proof')
+        print(compile_row(), flush=True)
     if options.stream:
         print('cycle of a stream: us at the median, in the mean, at 99 %')
         for name in STREAM_ARMS:

@@ -224,14 +224,37 @@ def check_work(pairs: Pairs) -> CheckWork:
 
 
 @compiled
-def which_free(check, Q, margins, free, work):
-    """Write which of the postures Q (N, n) keep the distance of each pair, (K,) m, (N,) bool."""
+def check_postures(check, Q, margins, free, enough, distances, work):
+    """
+    Write the distances of all pairs, or whether each pair keeps its distance.
+
+    Both are one kernel, as each would compile all that it calls.
+
+    Parameters
+    ----------
+    check : Pairs
+    Q : (N, n) array
+    margins : (K,) array
+        The distance (m) that each pair must keep.
+    free : (N,) bool array, written
+        Whether all pairs do; not of the first M postures.
+    enough : float
+        Distances above this may be lower bounds (m).
+    distances : (M, K) array, written
+        Distances (m) of all pairs in the first M postures.
+    work : CheckWork
+
+    """
     margin = 0.0
     for k in range(margins.shape[0]):
         margin = max(margin, margins[k])
     for row in range(Q.shape[0]):
         place_parts(check, Q[row], work)
-        free[row] = keeps(check, margin, margins, work)
+        if row >= distances.shape[0]:
+            free[row] = keeps(check, margin, margins, work)
+            continue
+        for k in range(check.pairs.shape[0]):
+            distances[row, k] = pair_distance(check, k, enough, -np.inf, work)
 
 
 @inner
@@ -244,14 +267,6 @@ def keeps(check, margin, margins, work):
             if pair_distance(check, k, margins[k], margins[k], work) <= margins[k]:
                 return False
     return True
-
-
-@compiled
-def all_distances(check, q, enough, distances, work):
-    """Write the distance of each pair, (K,), m; above `enough` a lower bound."""
-    place_parts(check, q, work)
-    for k in range(check.pairs.shape[0]):
-        distances[k] = pair_distance(check, k, enough, -np.inf, work)
 
 
 @compiled

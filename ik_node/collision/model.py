@@ -13,14 +13,13 @@ import numpy as np
 
 from ik_node.collision import check, distance, shapes
 from ik_node.collision.check import (
-    all_distances,
+    check_postures,
     check_work,
     CheckWork,
     nearest_pair,
     paired,
     Pairs,
     pairs_from,
-    which_free,
 )
 from ik_node.collision.depth import least_shift
 from ik_node.collision.ground import lowest_point
@@ -41,6 +40,7 @@ SAMPLE_SEED = 0
 CONTACT_SHARE = 0.5         # of these, in which a pair of links is in contact that is left out
 FAR_ENOUGH_M = 0.05         # beyond it the distance of two links does not matter
 MAX_DEPTHS = 32             # pairs whose depth is computed: in about 5 ms
+NONE_FREE = np.empty(0, dtype=bool)  # of no posture it is asked whether it is free
 USED_DISTANCE_SHARE = 0.5   # of the usual distance of two links that they must keep at most
 
 
@@ -235,10 +235,11 @@ class CollisionModel:
 
     def check_many(self, Q: np.ndarray) -> np.ndarray:
         """Return which of the postures (K, n) keep the margin, (K,) bool."""
-        Q = np.ascontiguousarray(Q, dtype=float)
         free = np.empty(len(Q), dtype=bool)
         work = self._take_work()
-        which_free(self.pairs, Q, self.margins, free, work)
+        # A copy: for an array that cannot be written another kernel would be compiled.
+        check_postures(self.pairs, np.array(Q, dtype=float, order='C'), self.margins, free, np.inf,
+                       np.empty((0, len(self.margins))), work)
         self._spare_work.append(work)
         return free
 
@@ -249,8 +250,13 @@ class CollisionModel:
 
         `work`: a workspace for these pairs, if there is one already.
         """
-        distances, own = np.empty(len(self.pairs.pairs)), work or self._take_work()
-        all_distances(self.pairs, np.ascontiguousarray(q, dtype=float), enough, distances, own)
+        return self._distances(np.array(q, dtype=float, ndmin=2), enough, work)[0]
+
+    def _distances(self, Q: np.ndarray, enough: float,
+                   work: CheckWork | None = None) -> np.ndarray:
+        """As :meth:`distances`, of postures (N, n), as (N, K)."""
+        distances, own = np.empty((len(Q), len(self.pairs.pairs))), work or self._take_work()
+        check_postures(self.pairs, Q, self.margins, NONE_FREE, enough, distances, own)
         if work is None:
             self._spare_work.append(own)
         return distances
@@ -314,12 +320,12 @@ class CollisionModel:
         return self._worst[1]
 
     def _worst_pair(self, q: np.ndarray) -> WorstPair | None:
-        distances, work = np.empty(len(self.pairs.pairs)), check_work(self.pairs)
-        if not len(distances):
+        if not len(self.pairs.pairs):
             return None
+        work = check_work(self.pairs)
         # Farther pairs do not matter, unless all is.
         for enough in (float(self.margins.max()), np.inf):
-            all_distances(self.pairs, q, enough, distances, work)
+            distances = self.distances(q, enough, work)
             lacking = distances - self.margins
             if lacking.min() <= 0.0:
                 break
@@ -443,7 +449,7 @@ class CollisionModel:
         upper = np.where(np.isfinite(self.chain.upper), self.chain.upper, np.pi)
         Q = np.random.default_rng(SAMPLE_SEED).uniform(
             lower, upper, (SAMPLED_POSTURES, self.chain.n))
-        D = np.array([self.distances(q, FAR_ENOUGH_M) for q in Q])
+        D = self._distances(Q, FAR_ENOUGH_M)
         by_name = {body.name: i for i, body in enumerate(self.bodies)}
         columns: dict[tuple[int, int], list[int]] = {pair: [] for pair in kept}
         for k in range(len(self.pairs.pairs)):
@@ -462,7 +468,7 @@ class CollisionModel:
 @lru_cache(maxsize=None)
 def forget_old_kernels() -> None:
     """Drop, once per process, compiled code that is older than its source."""
-    kernels.forget_stale((which_free, all_distances, nearest_pair),
+    kernels.forget_stale((check_postures, nearest_pair),
                          (kernels, tree_kernels, check, distance, shapes))
 
 

@@ -1,0 +1,57 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+What it takes to compile the collision check and the proof of a motion for the first time.
+
+Processor time after the solver is compiled, of a process without compiled functions on the disk.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from time import process_time
+
+RUNS = 3
+
+
+def compile_row() -> str:
+    """Return the line of the table, s: the solver, then check, and proof; each the least."""
+    rows = []
+    for _ in range(RUNS):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([sys.executable, '-m', 'benchmarks.collision.compile_time'],
+                                  env={**os.environ, 'NUMBA_CACHE_DIR': folder},
+                                  stdout=subprocess.PIPE, text=True, check=True)
+        rows.append([float(number) for number in done.stdout.split()])
+    return ' '.join(f'{min(column):7.1f}' for column in zip(*rows))
+
+
+def main() -> None:
+    """Compile, and print the processor time (s) of each."""
+    from ik_node.collision.bodies import arm_bodies
+    from ik_node.collision.certificate import certify_edge
+    from ik_node.collision.model import CollisionModel
+    from ik_node.kinematics.compilation import compilation_told
+    from ik_node.model.chain import make_chain
+    from ik_node.model.urdf import read_urdf
+    from ik_node.share import share_file
+    from ik_node.solver.solver import Solver
+    tree = read_urdf(share_file('urdf/six_axis_arm.urdf'))
+    chain, bodies = make_chain(tree), arm_bodies(tree).bodies
+    marks = [process_time()]
+    with compilation_told(lambda text: None):
+        Solver(chain)
+        marks.append(process_time())
+        model = CollisionModel(chain, tree, bodies)
+        model.check_many(chain.middle[None])
+        marks.append(process_time())
+        certify_edge(model, chain.middle, chain.middle + 0.01)
+        marks.append(process_time())
+    print(*(after - before for before, after in zip(marks, marks[1:])))
+
+
+if __name__ == '__main__':
+    main()
