@@ -46,6 +46,7 @@ ROOT = Path(__file__).parents[2]
 ARM = ROOT / 'urdf/six_axis_arm.urdf'
 LATCHED = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 COLD_START = 240.0  # s; the first node of a machine compiles its kernels, on a slow one, too
+FORGET_S = 30.0  # DDS remembers for 20 s what a process had that was killed
 FINAL = {'reached', 'rejected', 'failed', 'superseded', 'stopped'}
 MODEL = pin.buildModelFromUrdf(str(ARM))
 DATA = MODEL.createData()

@@ -13,6 +13,7 @@ from harness import (
     ARM,
     DOWN,
     FINAL,
+    FORGET_S,
     goes_on_from_here,
     LATCHED,
     latest,
@@ -119,7 +120,7 @@ def test_two_nodes_of_one_name(tmp_path, system):
             system.wait(lambda node=node: '2 nodes are named /ik_node' in node.output
                         and 'ready for goals' in node.output, 120.0)
         assert reasons(system, before) == ['ACCEPTED', 'REACHED']
-        system.wait(lambda: system.count_subscribers('/ik_node/goal_joints') == 2)
+        system.wait(lambda: system.count_subscribers('/ik_node/goal_joints') == 2, FORGET_S)
         first = []
 
         def second_hears() -> bool:

@@ -3,7 +3,7 @@
 """What the node takes of MoveIt's messages where its services are not asked for."""
 
 from geometry_msgs.msg import PoseStamped
-from harness import ARM, COLD_START, process, QUICK, READY, run_system, tip
+from harness import ARM, COLD_START, FORGET_S, process, QUICK, READY, run_system, tip
 from moveit_kit import at, box, collision_object, msg, srv
 import numpy as np
 import pytest
@@ -14,8 +14,8 @@ from test_moveit_kinematics import CODES, ELSEWHERE, goal_of, JOINTS, state
 def test_without_the_services(tmp_path, probe):
     """They are offered only where they are asked for: a move_group has the same."""
     with run_system(tmp_path, probe, QUICK) as system:
-        assert probe.count_subscribers('/collision_object') == 1
-        assert not probe.count_services('/get_planning_scene')
+        probe.wait(lambda: probe.count_subscribers('/collision_object') == 1, FORGET_S)
+        probe.wait(lambda: not probe.count_services('/get_planning_scene'), FORGET_S)
         topic = probe.create_publisher(msg.CollisionObject, 'collision_object', 10)
         probe.wait(topic.get_subscription_count)
         topic.publish(collision_object('post', box(0.1, 0.1, 0.1), frame='nowhere'))
@@ -44,7 +44,8 @@ def test_requests_of_the_kinematics_plugin(tmp_path, probe):
             process('ik_node', tmp_path, {'urdf_file': ARM, 'moveit.services': 'true'}, remap={
                 '__ns': '/kinematics', 'joint_states': '/joint_states'}) as node:
         probe.wait(lambda: 'all kernels are compiled' in node.output, COLD_START)
-        assert not probe.count_services('/compute_ik')  # which may be another's
+        # Which may be another's.
+        probe.wait(lambda: not probe.count_services('/compute_ik'), FORGET_S)
         client = probe.create_client(srv.GetPositionIK, '/kinematics/compute_ik')
         whole = state(READY)
         whole.joint_state.header.frame_id = 'base_link'

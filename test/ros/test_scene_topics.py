@@ -4,7 +4,7 @@
 
 from geometry_msgs.msg import Point, Vector3
 from geometry_oracle import bodies_of, Oracle
-from harness import ARM, LATCHED, pose, process, QUICK, READY, run_system, tip
+from harness import ARM, FORGET_S, LATCHED, pose, process, QUICK, READY, run_system, tip
 from nightly import usual_first
 import numpy as np
 import pinocchio as pin
@@ -164,8 +164,8 @@ def test_without_moveit_msgs(tmp_path, monkeypatch, probe, services):
         probe.wait_for_node()
         line, = (line for line in node.output.splitlines() if 'moveit_msgs' in line)
         assert line.startswith('[WARN]' if services else '[DEBUG]'), line
-        assert not probe.count_subscribers('/collision_object')
-        assert not probe.count_services('/get_planning_scene')
+        probe.wait(lambda: not probe.count_subscribers('/collision_object'), FORGET_S)
+        probe.wait(lambda: not probe.count_services('/get_planning_scene'), FORGET_S)
 
 
 # ---- the display --------------------------------------------------------------
