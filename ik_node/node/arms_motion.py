@@ -27,6 +27,7 @@ from ik_node.motion.trajectory import Trajectory
 from ik_node.motion.tree_motion import POINT_PERIOD_S, split_by_controller
 from ik_node.node.arms_options import ArmsOptions
 from ik_node.node.arms_robot import ArmsRobot, PlannedMotion
+from ik_node.node.goal_queue import START_GRACE_S, STARTUP_REASONS
 from ik_node.node.goal_status import GoalTask, numbers, StatusReporter
 from ik_node.node.outputs import Late, TopicOutput
 from ik_node.node.trajectory_sender import SEND_SHARE
@@ -51,6 +52,11 @@ class RunningMotion:
     def __init__(self, active: ActiveTrajectory, monitor: Monitor) -> None:
         self.active, self.monitor = active, monitor
         self.deviations, self.judged = 0, -np.inf
+
+
+def _may_come(error: IkNodeError, robot: ArmsRobot) -> bool:
+    """Return whether what is missing may still be on its way, shortly after the start."""
+    return error.reason in STARTUP_REASONS and monotonic() < robot.since + START_GRACE_S
 
 
 class ArmsMotion:
@@ -94,13 +100,11 @@ class ArmsMotion:
 
     def take(self, task: GoalTask, robot: ArmsRobot, goals: Goals) -> None:
         """Begin a goal, or keep it until the arms rest."""
-        if not self.busy:
-            self._begin(task, robot, goals)
-            return
         if self._waiting is not None:
             self._status.report(self._waiting[0], GoalState.SUPERSEDED, Reason.SUPERSEDED,
                                 f'goal {task.number} came before it was begun')
         self._waiting = task, robot, goals
+        self._next()
 
     def stop(self) -> str:
         """
@@ -136,6 +140,9 @@ class ArmsMotion:
         try:
             q = self._start(robot)
         except IkNodeError as error:
+            if _may_come(error, robot):
+                self._waiting = task, robot, goals  # the timer tries again
+                return
             self._status.report(task, GoalState.REJECTED, error.reason, str(error))
             return
         self._task = task
@@ -210,7 +217,8 @@ class ArmsMotion:
             # matter which of them hears first.
             whole = delayed(trajectory, [self._options.start_delay])
         except IkNodeError as error:
-            self._refuse(error.reason, str(error))
+            if not _may_come(error, robot):  # else the timer tries again
+                self._refuse(error.reason, str(error))
             return
         began, stamp = both_clocks(self._node.get_clock())
         self._last = ActiveTrajectory(whole, began, robot.limits, stamp)

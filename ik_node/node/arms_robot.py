@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic
 from typing import NamedTuple
 
 import numpy as np
@@ -53,6 +54,8 @@ class ArmsRobot:
     controllers : dict of controller to its joints
     detour_time : float
         Processor time (s) for the search of a detour.
+    since : float
+        When it was made, monotonic clock (s).
 
     """
 
@@ -61,6 +64,7 @@ class ArmsRobot:
     limits: MotionLimits
     controllers: dict[str, tuple[str, ...]]
     detour_time: float
+    since: float = field(default_factory=monotonic)
 
     @property
     def collisions(self) -> CollisionModel | None:

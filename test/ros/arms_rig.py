@@ -63,18 +63,7 @@ def running(folder, node=None, sims=SIMULATED, script='', **sim):
     with _arms_probe(sims) as probe, process(
             'ik_arms', folder, {'urdf_file': URDF, 'motion.velocity_scale': 1.0, **(node or {})},
             arguments=['--params-file', str(CONFIG)], script=script) as probe.node:
-        controllers = []
-        for name, (base, tip) in sims.items():
-            joints = [joint for joint in TREE.joint_names
-                      if ('right' in joint) == ('right' in name)]
-            start = [float(READY[TREE.joint_names.index(joint)]) for joint in joints]
-            (folder / name).mkdir()
-            controllers.append(process(
-                'sim_controller', folder / name, {
-                    'urdf_file': URDF, 'base_link': base, 'tip_link': tip, 'fixed_joints': False,
-                    'initial_positions': start, 'rate': 1.0 / SIM_PERIOD_S, **sim.get(name, {})},
-                remap={'__node': name, 'joint_trajectory': f'{name}/joint_trajectory'}))
-        with _all(controllers):
+        with controllers(folder, sims, **sim):
             assert greet(probe, '/ik_arms', COLD_START, probe.poses)
             probe.wait(lambda: 'ready for' in probe.node.output, COLD_START, 'the robot')
             if len(sims) == 2:
@@ -87,6 +76,23 @@ def _hears_states(probe):
     """Return whether the node hears all joint states, too: nothing is sent for this goal."""
     return probe.final(probe.send_posture(READY))['reason'] not in ('STATE_MISSING',
                                                                     'STATE_INCOMPLETE')
+
+
+@contextmanager
+def controllers(folder, sims, **sim):
+    """Run simulated controllers, with further parameters by the name of each."""
+    managers = []
+    for name, (base, tip) in sims.items():
+        joints = [joint for joint in TREE.joint_names if ('right' in joint) == ('right' in name)]
+        start = [float(READY[TREE.joint_names.index(joint)]) for joint in joints]
+        (folder / name).mkdir()
+        managers.append(process(
+            'sim_controller', folder / name, {
+                'urdf_file': URDF, 'base_link': base, 'tip_link': tip, 'fixed_joints': False,
+                'initial_positions': start, 'rate': 1.0 / SIM_PERIOD_S, **sim.get(name, {})},
+            remap={'__node': name, 'joint_trajectory': f'{name}/joint_trajectory'}))
+    with _all(managers):
+        yield
 
 
 @contextmanager

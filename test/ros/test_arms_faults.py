@@ -4,7 +4,7 @@
 
 import signal
 
-from arms_rig import ArmsProbe, READY, running, SIMULATED, URDF
+from arms_rig import ArmsProbe, controllers, READY, running, SIMULATED, URDF
 from geometry_msgs.msg import Pose, PoseArray
 from harness import COLD_START, process, reasons
 import pytest
@@ -121,6 +121,25 @@ def test_a_goal_that_waited_too_long_is_not_carried_out(tmp_path):
         probe.node.send(signal.SIGCONT)
         assert reasons(probe, '0.000000000') == ['GOAL_STALE']
         assert not any(probe.sent.values())
+
+
+PATIENT_START = """
+from ik_node.node import arms_motion
+arms_motion.START_GRACE_S = 60.0
+"""
+
+
+@pytest.mark.fault('start, end and middleware', 'goals before the controllers are there',
+                   'shortly after the start they wait, the newest for as long; then it is reached')
+def test_goals_before_the_controllers(tmp_path):
+    """Neither joint states nor subscriptions: of two goals the newer one is carried out."""
+    with running(tmp_path, sims={}, script=PATIENT_START) as probe:
+        older, newer = (probe.send_posture(both(pan=0.3, lift=lift, elbow=-1.0))
+                        for lift in (0.4, 0.5))
+        probe.wait(lambda: probe.answers(older), what='the answer to the older goal')
+        assert probe.answers(older)[-1]['reason'] == 'SUPERSEDED'
+        with controllers(tmp_path, SIMULATED):
+            assert reasons(probe, newer) == ['ACCEPTED', 'REACHED']
 
 
 @pytest.mark.fault('controller', 'one of two controllers is not there',
