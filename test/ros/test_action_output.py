@@ -96,6 +96,7 @@ def test_a_path_is_followed(arm):
 
 
 @over_dds
+@pytest.mark.real_time
 def test_a_goal_during_a_motion_preempts_it(arm):
     """Without a kick; the abortion of the first is no answer to the second."""
     first = arm.send_joints(FAR)
