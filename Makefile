@@ -49,8 +49,9 @@ endif
 
 # The compiled kernels of the nodes, for which all tests would wait.  What has changed since is compiled
 # when the tests start.
-.build/.kernels: .build/messages/.built
+.build/.kernels: $(VENV)/.test
 	@echo "==> compiling the kernels, for tests, once; this takes a minute"
+	@mkdir -p $(@D)
 	@$(BIN)/python test/ros/warm.py --compile && touch $@
 
 # Which lines of the library its tests reach; the nodes run as processes of their own and do not count.

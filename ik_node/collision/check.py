@@ -237,7 +237,7 @@ def check_postures(check, Q, margins, free, enough, distances, work):
     margins : (K,) array
         The distance (m) that each pair must keep.
     free : (N,) bool array, written
-        Whether all pairs do; not of the first M postures.
+        Whether all pairs do; not of the first M postures.  May be empty if M = N.
     enough : float
         Distances above this may be lower bounds (m).
     distances : (M, K) array, written

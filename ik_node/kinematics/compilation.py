@@ -23,8 +23,8 @@ from numba.core.event import Event, install_listener, Listener
 from ik_node.text import COMPILATION_TIME
 
 PROGRESS_PERIOD_S = 10.0
-# New objects between two collections of garbage.  numba makes so many that stay for a while that
-# Python's own threshold costs an eighteenth of the time of the compilation.
+# New objects between two collections of garbage: numba makes many that stay for a while, and
+# Python's own threshold would look at them again and again.
 COMPILER_GC_THRESHOLD = 100_000
 
 logger = logging.getLogger(__name__)

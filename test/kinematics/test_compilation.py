@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiled functions where the disk can keep them, and where it cannot."""
 
+import gc
 import os
 from pathlib import Path
 import shutil
@@ -127,3 +128,15 @@ def test_a_package_that_cannot_be_written(tmp_path, monkeypatch):
                HOME='/nonexistent')
     assert done.stderr.count(WARNING) == 1, done.stderr
     assert 'Traceback' not in done.stderr
+
+
+def test_garbage_is_collected_less_often_meanwhile():
+    """And as before afterwards, also after an error."""
+    before = gc.get_threshold()
+    with pytest.raises(KeyError), compilation.compilation_told(print):
+        assert gc.get_threshold()[0] == compilation.COMPILER_GC_THRESHOLD
+        with compilation.compilation_told(print):
+            pass
+        assert gc.get_threshold()[0] == compilation.COMPILER_GC_THRESHOLD
+        raise KeyError
+    assert gc.get_threshold() == before
