@@ -20,6 +20,7 @@ from numba import njit
 from numba.core.caching import FunctionCache
 from numba.core.event import Event, install_listener, Listener
 
+from ik_node.kinematics.call_types import call_types_kept
 from ik_node.text import COMPILATION_TIME
 
 PROGRESS_PERIOD_S = 10.0
@@ -77,6 +78,7 @@ def cached_njit(**options: Any) -> Callable[[Callable], Callable]:
     """Return ``numba.njit(cache=True, **options)`` that also works without a cache folder."""
     def decorate(function: Callable) -> Callable:
         dispatcher = njit(**options)(function)
+        dispatcher.compile = call_types_kept()(dispatcher.compile)
         try:
             dispatcher._cache = TolerantCache(function)
         except (RuntimeError, OSError) as error:  # numba finds no folder that can be written

@@ -31,7 +31,7 @@ inner = njit(**NUMBA_OPTIONS, **INNER_OPTIONS, _nrt=False)
 small = njit(**NUMBA_OPTIONS, **INNER_OPTIONS, _nrt=False, forceinline=True)
 # allocating: as inner, but may create and return arrays.
 allocating = njit(**NUMBA_OPTIONS, **INNER_OPTIONS)
-# inlined: compiled into its one caller.
+# inlined: as small, but may return arrays; compiling it takes longer.
 inlined = njit(**NUMBA_OPTIONS, inline='always')
 
 FAST_SINE_LIMIT_RAD = 1e6  # beyond it the range reduction of :func:`sine_cosine` loses bits

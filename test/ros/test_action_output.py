@@ -32,6 +32,7 @@ from ik_node.ros.action_client import ACTION_NAME, TrajectoryAction
 SIM = '/sim_controller'
 THERE = np.array(READY) + 0.3
 FAR = np.array(READY) + 0.8
+SLOW = 0.07  # share of the joint velocities, so that a motion to FAR takes seconds
 over_dds = pytest.mark.skipif(
     importlib.util.find_spec('control_msgs') is None,
     reason=NOT_BUILT)
@@ -99,8 +100,9 @@ def test_a_path_is_followed(arm):
 @pytest.mark.real_time
 def test_a_goal_during_a_motion_preempts_it(arm):
     """Without a kick; the abortion of the first is no answer to the second."""
+    arm.change('/ik_node', motion__velocity_scale=SLOW)
     first = arm.send_joints(FAR)
-    arm.wait(lambda: arm.states and arm.states[-1][1].velocity[0] > 0.3)
+    arm.wait(lambda: arm.states and arm.states[-1][1].velocity[0] > 0.1)
     second = arm.send_joints(READY)
     assert reasons(arm, second) == ['ACCEPTED', 'REACHED']
     assert reasons(arm, first) == ['ACCEPTED', 'SUPERSEDED']
@@ -111,8 +113,9 @@ def test_a_goal_during_a_motion_preempts_it(arm):
 @over_dds
 def test_stop(arm):
     """It ramps down within its limits, one answer; later goals go on from there."""
+    arm.change('/ik_node', motion__velocity_scale=SLOW)
     stamp = arm.send_joints(FAR)
-    arm.wait(lambda: arm.states and arm.states[-1][1].velocity[0] > 0.3)
+    arm.wait(lambda: arm.states and arm.states[-1][1].velocity[0] > 0.1)
     response = arm.call(arm.stop)
     assert response.success and 'at rest in' in response.message
     assert reasons(arm, stamp) == ['ACCEPTED', 'STOPPED']

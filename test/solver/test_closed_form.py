@@ -13,7 +13,7 @@ import pytest
 import robots
 
 from ik_node.kinematics.arm import forward_kinematics
-from ik_node.kinematics.kernels import compiled
+from ik_node.kinematics.kernels import compiled, joint_frames
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import parse_urdf
 from ik_node.solver import branches
@@ -24,6 +24,7 @@ from ik_node.solver.solver import Solver
 SIX_AXES = [name for name, arm in robots.ARMS.items() if arm.n == 6]
 SAME = 1e-3  # rad
 OFFSET_POSES = samples(usual=30, nightly=200)
+CONTINUA = samples(usual=60, nightly=500)
 CLASSES = {'parallel': kernels.PARALLEL_SHOULDER, 'meeting': kernels.MEETING_SHOULDER,
            'three_parallel': kernels.THREE_PARALLEL}
 # Offset wrists: the shoulder, and the axes of the wrist that meet.
@@ -206,6 +207,28 @@ def test_every_branch_of_a_random_arm(kind, seed):
     assert known >= 20
 
 
+@pytest.mark.parametrize('opposite', [(2,), (3,), (2, 3)])
+@pytest.mark.parametrize('kind', ['three_parallel', 'parallel', 'parallel, 5 and 6'])
+def test_parallel_axes_that_point_opposite_ways(kind, opposite):
+    """The posture that a pose was made from is found, among as many as without."""
+    def arm(ways):
+        rng = np.random.default_rng(1)
+        span = rng.uniform(0.1, 0.5, (8, 3))
+        one, two, four, five, six = directions(rng, 5)
+        axes = np.array([one, two, two, two if kind == 'three_parallel' else four, five, six])
+        axes[list(ways)] *= -1.0
+        if kind == 'parallel':
+            span[4] = 0.0
+        span[5] = 0.0
+        return Solver(chain_of(text_of(axes, span[:6], span[7])))
+    turned, usual = arm(opposite), arm(())
+    for q, at in np.random.default_rng(2).uniform(-3.1, 3.1, (20, 2, 6)):
+        found = turned.solve_all(forward_kinematics(turned.chain, q), at)
+        assert min(apart(q, posture.q) for posture in found) < SAME
+        q[list(opposite)] *= -1.0
+        assert len(found) == len(usual.solve_all(forward_kinematics(usual.chain, q), at))
+
+
 @pytest.mark.parametrize('text, share', [
     *((text_of(*BUILT[name], (.1, 0, .02)), 0.998) for name in BUILT),
     *((random_arm(kind, 1), 0.97) for kind in OFFSETS)], ids=[*BUILT, *OFFSETS])
@@ -310,6 +333,66 @@ def test_a_straight_wrist(name, wrist):
         assert max(errors_of(name, T, result.q)) <= 1.1e-6
         assert np.linalg.norm(result.q - seed) <= np.linalg.norm(q - seed) + 1e-3
         assert len(solver(name).solve_all(T, seed)) <= kernels.MAX_BRANCHES
+
+
+def postures_with_a_straight_wrist(chain, q, turns):
+    """
+    Return postures (k, 6) at the pose of `q`, whose axes 2, 3, 4 and 6 are parallel.
+
+    Link 4 is turned about axis 2 by each of the angles; the circles about axes 2 and 4 meet in
+    the elbow.  Joints 1 and 5 stay.
+    """
+    frames = np.empty((7, 12))
+    joint_frames(chain.table, q, frames)
+    axes, points = frames[:6, [2, 5, 8]], frames[:6, 9:]
+    h = axes[1]
+    ways = np.sign(axes @ h)
+    u = np.cross(h, points[2] - points[1])
+    u /= np.linalg.norm(u)
+    # Complex numbers are points in the plane across the axes.
+    shoulder, elbow, knuckle, _, wrist = points[1:] @ u + 1j * (points[1:] @ np.cross(h, u))
+    moved = wrist + (knuckle - wrist) * np.exp(1j * turns)
+    upper, lower = abs(elbow - shoulder), abs(knuckle - elbow)
+    reach = abs(moved - shoulder)
+    with np.errstate(invalid='ignore'):
+        inner = np.arccos((upper**2 + reach**2 - lower**2) / (2.0 * upper * reach))
+    found = []
+    for bend in (inner, -inner):
+        bent = shoulder + upper * np.exp(1j * bend) * (moved - shoulder) / reach
+        second = np.angle((bent - shoulder) / (elbow - shoulder))
+        third = np.angle((moved - bent) / (knuckle - elbow))
+        change = np.column_stack([0 * turns, second, ways[2] * (third - second),
+                                  ways[3] * (turns - third), 0 * turns, -ways[5] * turns])
+        found.append((q + change)[np.isfinite(second)])
+    return np.concatenate(found)
+
+
+@pytest.mark.parametrize('name', ['ur5', 'ur5_limited', 'parallel_axes_arm'])
+def test_the_nearest_of_a_continuum(name):
+    """
+    With axis 6 parallel to axes 2, 3 and 4: no farther than any of thousands of postures.
+
+    But for 2 %, where another minimum was found.
+    """
+    chain, nearest = robots.chain(name), solver(name, select='nearest')
+    postures, seeds = (robots.random_postures(chain, CONTINUA, seed) for seed in (67, 68))
+    postures[:, 4] = -np.pi / 2.0 if name == 'parallel_axes_arm' else 0.0
+    turns = np.linspace(-np.pi, np.pi, 3601)
+    wraps = 2.0 * np.pi * np.arange(-2.0, 3.0)[:, None, None]
+    farther = 0
+    for q, seed in zip(postures, seeds):
+        T = forward_kinematics(chain, q)
+        there = postures_with_a_straight_wrist(chain, q, turns)
+        for other in there[::600]:
+            assert max(errors_of(name, T, other)) < 1e-6
+        ways = np.abs(there + wraps - seed)
+        ways[(there + wraps < chain.lower) | (there + wraps > chain.upper)] = np.inf
+        way = np.linalg.norm(ways.min(axis=0), axis=1).min()
+        result = nearest.solve(T, seed)
+        assert_solves(name, T, result)
+        farther += np.linalg.norm(result.q - seed) > way + 1e-4
+    print(f'{farther} of {len(seeds)} are farther')
+    assert farther <= 0.02 * CONTINUA
 
 
 # ---- calibrated arms --------------------------------------------------------

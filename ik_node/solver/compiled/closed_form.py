@@ -11,12 +11,12 @@ joint limits by whole turns, polished by damped steps, and checked by the forwar
 
 from __future__ import annotations
 
-from math import pi
+from math import cos, pi, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
-from ik_node.kinematics.kernels import allocating, compiled, copy, inlined, inner, sine_cosine
+from ik_node.kinematics.kernels import allocating, compiled, copy, inner, sine_cosine, small
 from ik_node.solver.compiled.damped import descend, farthest, LATE_STOP, SHORT_STEP
 from ik_node.solver.compiled.entry import rigid, write_row
 from ik_node.solver.compiled.layout import (
@@ -40,8 +40,12 @@ from ik_node.solver.compiled.layout import (
 )
 from ik_node.solver.compiled.residual import fill_goal
 from ik_node.solver.compiled.subproblems import (
+    across,
     add,
+    cross,
     dot,
+    MIN_SQUARED_RADIUS,
+    MISSED_ROOT_SHARE,
     negative,
     rotate,
     subproblem_1,
@@ -72,9 +76,72 @@ MAX_BRANCHES = 16         # twice as many as there can be
 POLISH_ATTEMPT = Attempt(LATE_STOP, SHORT_STEP, 12.0, False)
 ANSWER_SIZE = JOINT_VALUES + 6
 STRAIGHT_WRIST = 1e-14    # 1 - |cosine| of the angle between two axes that count as aligned
-SUM_POSITIONS = 16         # of the sum of joints 2 to 4, evenly over a turn, if it is free
-MIN_SUM_STEP_RAD = 1e-6    # ... and the step at which the best is found
+FREE_TURNS = 8             # of link 4 about axis 2 that are tried on each of two arcs
+MIN_TURN_STEP_RAD = 1e-6   # the step at which the best turn is found
+MAX_TURN_STEP_RAD = 0.4    # of Newton's method towards it, and between two starts of it
+MAX_TURN_STEPS = 20
 FULL_TURN = 2.0 * pi
+CHEBYSHEV_POINTS = tuple(cos(pi * (k + 0.5) / FREE_TURNS) for k in range(FREE_TURNS))
+
+
+class FreeWrist(NamedTuple):
+    """
+    An arm whose axes 2, 3, 4 and 6 are parallel: these joints share one motion.
+
+    Complex numbers are vectors in the plane across these axes, m, in the frame of link 1.
+
+    Attributes
+    ----------
+    wrist : complex
+        From axis 2 to axis 6.
+    hand : complex
+        From axis 4 to axis 6, for a link 4 not turned about axis 2.
+    upper, lower : float
+        Distances of axes 2 and 3, and 3 and 4, m.
+    direction : complex
+        From axis 3 to axis 4, of length 1, for a link 3 not turned about axis 2.
+    side : float
+        1 or -1, of the elbow.
+    ways : (3,) tuple
+        1 if axis 3, 4 or 6 points the same way as axis 2, else -1.
+    sixth : float
+        Joint 6 for a link 4 not turned about axis 2, rad.
+    apart : float
+        Squared distance of joints 1 and 5 from the seed, rad^2.
+
+    """
+
+    wrist: complex
+    hand: complex
+    upper: float
+    lower: float
+    direction: complex
+    side: float
+    ways: tuple
+    sixth: float
+    apart: float
+
+
+class FreeTurn(NamedTuple):
+    """
+    A turn of link 4 about axis 2, and what it means for a FreeWrist.
+
+    Attributes
+    ----------
+    turn : float
+        rad
+    square : float
+        Squared distance of the posture from the seed, rad^2; infinite if there is none inside
+        the limits.
+    slope, bend : float
+        Its derivative by the turn, and the second without the curvature of the joints.
+
+    """
+
+    turn: float
+    square: float
+    slope: float
+    bend: float
 
 
 class BranchWork(NamedTuple):
@@ -85,7 +152,8 @@ class BranchWork(NamedTuple):
     ----------
     goal : (19,) array
     seed : (14,) array
-        Sine and cosine of each joint of the seed, and of the sum of joints 2 to 4.
+        Sine and cosine of each joint of the seed; with three parallel axes also of the turn of
+        link 4 about axis 2.
     arm : (4, 6) array
         Sine and cosine of joints 1 to 3, one row for each way to place the wrist.
     branches : (most, 6) array
@@ -152,18 +220,24 @@ def apply(R, v):
 
 
 @inner
+def turn_inside(x, reference, lower, upper):
+    """Return whether the limits allow an angle, and its turn nearest to the reference, rad."""
+    x += FULL_TURN * np.rint((reference - x) / FULL_TURN)
+    if x > upper + LIMIT_TOUCH:
+        x -= FULL_TURN * np.ceil((x - upper - LIMIT_TOUCH) / FULL_TURN)
+    elif x < lower - LIMIT_TOUCH:
+        x += FULL_TURN * np.ceil((lower - LIMIT_TOUCH - x) / FULL_TURN)
+    inside = lower - LIMIT_TOUCH <= x <= upper + LIMIT_TOUCH
+    return inside, min(max(x, lower), upper)
+
+
+@inner
 def move_into_limits(q, reference, joints):
     """Move joints by whole turns into the limits, as near to the reference as possible."""
     for k in range(q.shape[0]):
-        lower, upper = joints.lower[k], joints.upper[k]
-        x = q[k] + FULL_TURN * np.rint((reference[k] - q[k]) / FULL_TURN)
-        if x > upper + LIMIT_TOUCH:
-            x -= FULL_TURN * np.ceil((x - upper - LIMIT_TOUCH) / FULL_TURN)
-        elif x < lower - LIMIT_TOUCH:
-            x += FULL_TURN * np.ceil((lower - LIMIT_TOUCH - x) / FULL_TURN)
-        if x > upper + LIMIT_TOUCH or x < lower - LIMIT_TOUCH:
+        inside, q[k] = turn_inside(q[k], reference[k], joints.lower[k], joints.upper[k])
+        if not inside:
             return False
-        q[k] = min(max(x, lower), upper)
     return True
 
 
@@ -244,7 +318,7 @@ def total_inside(total, sign, joints):
     return total
 
 
-@inlined
+@small
 def spherical_wrist(geometry, joints, q, R, p, work):
     """
     Find every branch of an arm with a spherical wrist.
@@ -309,110 +383,246 @@ def spherical_wrist(geometry, joints, q, R, p, work):
 
 
 @inner
-def place_elbow(geometry, wrist, s234, c234, seed, side):
+def same_way(a, b):
+    """Return 1 if two parallel axes point the same way, else -1."""
+    return 1.0 if dot(a, b) > 0.0 else -1.0
+
+
+@inner
+def place_elbow(geometry, d, seed, side):
     """
     Find joints 2 and 3 of an arm with three parallel axes.
 
     Parameters
     ----------
-    wrist : (3,) tuple
-        From the point on axis 2, in the frame of link 1, m.
-    s234, c234 : float
-        Sine and cosine of the sum of joints 2 to 4.
+    d : (3,) tuple
+        From the point on axis 2 to that on axis 4, in the frame of link 1, m.
     seed : (14,) array
     side : int
         0 or 1, of the elbow.
 
     Returns
     -------
-    (bool, float, float)
-        Whether there is a solution; joints 2 and 3, rad.
+    (bool, float, float, float, float)
+        Whether there is a solution; sine and cosine of joints 2 and 3.
 
     """
-    h2, h3 = axis(geometry, 2), axis(geometry, 3)
-    p23, p34, p45 = link(geometry, 2), link(geometry, 3), link(geometry, 4)
-    d = subtract(wrist, rotate(h2, s234, c234, p45))
+    h2, h3, p23, p34 = axis(geometry, 2), axis(geometry, 3), link(geometry, 2), link(geometry, 3)
     count, s3a, c3a, s3b, c3b = subproblem_4(
         negative(p23), p34, h3, 0.5 * (dot(p23, p23) + dot(p34, p34) - dot(d, d)), seed[4],
         seed[5])
     s3, c3 = (s3a, c3a) if side == 0 else (s3b, c3b)
     s2, c2 = subproblem_1(h2, add(p23, rotate(h3, s3, c3, p34)), d, seed[2], seed[3])
-    return side < count, unit_angle(s2, c2), unit_angle(s3, c3)
+    return side < count, s2, c2, s3, c3
 
 
 @inner
-def slide_wrist(geometry, joints, wrist, g, side, q, work, branch):
-    """
-    Find the branch nearest to the seed if axis 6 is parallel to axes 2, 3, 4.
+def in_plane(v, x, y):
+    """Return a vector in the plane of two unit vectors."""
+    return complex(dot(v, x), dot(v, y))
 
-    Joints 2, 3, 4 and 6 share one motion then.  The sum of joints 2 to 4 is moved by ever smaller
-    steps, from the best of these: evenly over a turn, and where the wrist is nearest to axis 2
-    and farthest from it.
+
+@inner
+def free_wrist(geometry, wrist, side, ways, sixth, apart):
+    """Return a FreeWrist; `wrist` (3,) is the vector from axis 2 to axis 6, m."""
+    h, p23 = axis(geometry, 2), link(geometry, 2)
+    x = across(h, p23)
+    upper = sqrt(dot(x, x))
+    x = (x[0] / upper, x[1] / upper, x[2] / upper)
+    y = cross(h, x)
+    fore = in_plane(link(geometry, 3), x, y)
+    lower = abs(fore)
+    return FreeWrist(in_plane(wrist, x, y), in_plane(link(geometry, 4), x, y), upper, lower,
+                     fore * (1.0 / lower), side, ways, sixth, apart)
+
+
+@inner
+def turned_wrist(lower, upper, free, turn, q, branch):
+    """
+    Place the joints of a FreeWrist for a turn of link 4 about axis 2.
 
     Parameters
     ----------
-    joints : JointRows
-        The branch is inside their limits.
-    wrist, side :
-        As for :func:`place_elbow`.
-    g : (3,) tuple
-        Axis 5 turned by joints 2 to 6.
+    lower, upper : (6,) arrays
+        Limits of the joints, rad.
+    free : FreeWrist
+    turn : float
+        rad
     q : (6,) array
         The seed.
-    work : BranchWork
-    branch : (6,) array, written
-        Joints 1 and 5 (rad) are read from it, then all are written.
+    branch : (6,) array, joints 2, 3, 4 and 6 are written
 
     Returns
     -------
-    bool
-        Whether there is one.
+    FreeTurn
 
     """
-    h2, h5, h6 = axis(geometry, 2), axis(geometry, 5), axis(geometry, 6)
-    back2, back5, seed = negative(h2), negative(h5), work.seed
-    trial, q1, q5 = work.branches[MAX_BRANCHES - 1], branch[0], branch[4]
-    s5, c5 = sine_cosine(q5)
-    sine, cosine = subproblem_1(h2, link(geometry, 4), wrist, 0.0, 1.0)
-    nearest_sum, first_sum = unit_angle(sine, cosine), q[1] + q[2] + q[3]
-    best, best_sum, step, tried = np.inf, first_sum, FULL_TURN / SUM_POSITIONS, 0
-    while step > MIN_SUM_STEP_RAD:
-        if tried < SUM_POSITIONS:
-            q234 = first_sum + tried * step
-        elif tried < SUM_POSITIONS + 2:
-            q234 = nearest_sum + (tried - SUM_POSITIONS) * pi
-        elif best == np.inf:
-            return False
-        else:
-            q234 = best_sum + (step if tried % 2 else -step)
-        s234, c234 = sine_cosine(q234)
-        found, q2, q3 = place_elbow(geometry, wrist, s234, c234, seed, side)
-        v = rotate(back5, s5, c5, rotate(back2, s234, c234, g))  # R56 h5
-        s6, c6 = subproblem_1(h6, h5, v, seed[10], seed[11])
-        trial[0], trial[1], trial[2], trial[3] = q1, q2, q3, q234 - q2 - q3
-        trial[4], trial[5] = q5, unit_angle(s6, c6)
-        square = np.inf
-        if found and move_into_limits(trial, q, joints):
-            square = squared_distance(trial, q)
-        tried += 1
-        if square < best:
-            best, best_sum = square, q234
-            copy(trial, branch)
-        elif tried > SUM_POSITIONS + 3 and tried % 2 == 0:
-            step *= 0.5
-    return True
+    way3, way4, way6 = free.ways
+    sine, cosine = sine_cosine(turn)
+    r = free.hand * complex(cosine, sine)
+    d = free.wrist - r
+    square = d.real * d.real + d.imag * d.imag
+    bent = (square - free.upper**2 - free.lower**2) / (2.0 * free.upper * free.lower)
+    rest = 1.0 - bent * bent
+    if not (rest > -MISSED_ROOT_SHARE and square > MIN_SQUARED_RADIUS):
+        return FreeTurn(turn, np.inf, 0.0, 1.0)
+    elbow = complex(min(max(bent, -1.0), 1.0), free.side * sqrt(max(rest, 0.0)))
+    # Links 2 and 3 turned about axis 2, and 3 about axis 3.
+    second = d * (free.upper + free.lower * elbow.conjugate()) * (1.0 / square)
+    third = elbow * free.direction.conjugate()
+    q2, q3 = unit_angle(second.imag, second.real), unit_angle(third.imag, third.real)
+    inside2, branch[1] = turn_inside(q2, q[1], lower[1], upper[1])
+    inside3, branch[2] = turn_inside(way3 * q3, q[2], lower[2], upper[2])
+    inside4, branch[3] = turn_inside(way4 * (turn - q2 - q3), q[3], lower[3], upper[3])
+    inside6, branch[5] = turn_inside(free.sixth - way6 * turn, q[5], lower[5], upper[5])
+    if not (inside2 and inside3 and inside4 and inside6):
+        return FreeTurn(turn, np.inf, 0.0, 1.0)
+    # d changes by -i r, by i d for each radian of joint 2, and by i a for each of joint 3.
+    a = d - free.upper * second
+    area = d.real * a.imag - d.imag * a.real
+    rate2 = rate3 = 0.0
+    if area != 0.0:
+        rate2 = (a.real * r.imag - a.imag * r.real) / area
+        rate3 = (r.real * d.imag - r.imag * d.real) / area
+    rates = (rate2, way3 * rate3, way4 * (1.0 - rate2 - rate3), -way6)
+    offsets = (branch[1] - q[1], branch[2] - q[2], branch[3] - q[3], branch[5] - q[5])
+    square, slope, bend = free.apart, 0.0, 0.0
+    for k in range(4):
+        square += offsets[k] * offsets[k]
+        slope += 2.0 * offsets[k] * rates[k]
+        bend += 2.0 * rates[k] * rates[k]
+    return FreeTurn(turn, square, slope, bend)
 
 
-@inlined
-def three_parallel(geometry, joints, q, R, p, work):
+@inner
+def least_square(turn, own_turn, sixth_turn):
+    """
+    Return a bound of the squared distance of joints 2, 3, 4 and 6 from the seed, rad^2.
+
+    For a turn of link 4; that of the seed, and that which would leave joint 6 there, are given.
+    Joints 2 to 4 share the change from the former, and joint 6 has all of that from the latter.
+    """
+    x, y = turn - own_turn, turn - sixth_turn
+    x -= FULL_TURN * np.rint(x / FULL_TURN)
+    y -= FULL_TURN * np.rint(y / FULL_TURN)
+    return x * x / 3.0 + y * y
+
+
+@inner
+def newton_turn(at):
+    """Return the step of Newton's method, rad."""
+    return min(max(-at.slope / at.bend, -MAX_TURN_STEP_RAD), MAX_TURN_STEP_RAD)
+
+
+@inner
+def promise(at):
+    """Return what the square would be after the step of Newton's method."""
+    step = newton_turn(at)
+    return at.square + step * (at.slope + 0.5 * at.bend * step)
+
+
+@inner
+def best_turn_from(lower, upper, free, at, q, trial):
+    """
+    Return the FreeTurn with the least square near one that is given.
+
+    By Newton's method, and where that fails, as at a limit, by ever smaller steps.
+    """
+    step = newton_turn(at)
+    for _ in range(MAX_TURN_STEPS):
+        if abs(step) < MIN_TURN_STEP_RAD:
+            return at
+        ahead = turned_wrist(lower, upper, free, at.turn + step, q, trial)
+        if not ahead.square < at.square:
+            break
+        bend = (ahead.slope - at.slope) / step
+        at = FreeTurn(ahead.turn, ahead.square, ahead.slope, bend if bend > 0.0 else ahead.bend)
+        step = newton_turn(at)
+    width = abs(step)
+    while width > MIN_TURN_STEP_RAD:
+        ahead = turned_wrist(lower, upper, free, at.turn + width, q, trial)
+        if not ahead.square < at.square:
+            ahead = turned_wrist(lower, upper, free, at.turn - width, q, trial)
+        width *= 2.0 if ahead.square < at.square else 0.5
+        at = ahead if ahead.square < at.square else at
+    return at
+
+
+@inner
+def slide_wrist(lower, upper, free, q, most, trial, branch):
+    """
+    Find the branch of a FreeWrist that is nearest to the seed.
+
+    From the two most promising of some turns of link 4.  There is a posture for those on two arcs
+    to either side of the turn that brings axis 4 nearest to axis 2.  They are tried where
+    Chebyshev's points are, which are denser at the ends, where joints 2 and 3 move fast.
+
+    Parameters
+    ----------
+    lower, upper : (6,) arrays
+        Limits of the joints, rad.
+    free : FreeWrist
+    q : (6,) array
+        The seed.
+    most : float
+        Turns that are surely farther away than this squared distance, rad^2, are not tried.
+    trial : (6,) array, written
+    branch : (6,) array, joints 2, 3, 4 and 6 are written
+
+    Returns
+    -------
+    float
+        Its squared distance; infinite if there is none.
+
+    """
+    way3, way4, way6 = free.ways
+    own_turn = q[1] + way3 * q[2] + way4 * q[3]
+    sixth_turn = own_turn + turn_inside(way6 * (free.sixth - q[5]) - own_turn, 0.0, -pi, pi)[1]
+    wrist, hand = abs(free.wrist), abs(free.hand)
+    nearest = free.wrist * free.hand.conjugate()
+    centre = np.arctan2(nearest.imag, nearest.real)
+    begin, end = 0.0, pi
+    if wrist * hand > MIN_SQUARED_RADIUS:
+        square, scale = wrist * wrist + hand * hand, 0.5 / (wrist * hand)
+        begin = np.arccos(min(max((square - (free.upper - free.lower)**2) * scale, -1.0), 1.0))
+        end = np.arccos(min(max((square - (free.upper + free.lower)**2) * scale, -1.0), 1.0))
+    nothing = FreeTurn(0.0, np.inf, 0.0, 1.0)
+    first, other, least = nothing, nothing, most
+    for k in range(-1, 2 * FREE_TURNS):
+        turn = own_turn + 0.75 * (sixth_turn - own_turn)  # where least_square is smallest
+        if k >= 0:
+            offset = 0.5 * (begin + end) + 0.5 * (end - begin) * CHEBYSHEV_POINTS[k // 2]
+            turn = centre + (offset if k % 2 else -offset)
+        if free.apart + least_square(turn, own_turn, sixth_turn) < least:
+            at = turned_wrist(lower, upper, free, turn, q, trial)
+            least = min(least, at.square)
+            far = abs(turn - first.turn) > MAX_TURN_STEP_RAD
+            if promise(at) < promise(first):
+                other, first = first if far else other, at
+            elif far and promise(at) < promise(other):
+                other = at
+    if first.square == np.inf:
+        return np.inf
+    best = best_turn_from(lower, upper, free, first, q, trial)
+    if promise(other) < best.square:
+        another = best_turn_from(lower, upper, free, other, q, trial)
+        best = another if another.square < best.square else best
+    turned_wrist(lower, upper, free, best.turn, q, branch)
+    return best.square
+
+
+@small
+def three_parallel(geometry, joints, q, R, p, nearest_only, work):
     """
     Find every branch of an arm with three parallel axes 2, 3, 4 and axes 5 and 6 that meet.
 
-    If axis 6 is parallel to them as well, the nearest of each continuum.  Arguments: see
-    :func:`spherical_wrist`.
+    If axis 6 is parallel to them as well, the nearest of each continuum, or with `nearest_only`
+    of all.  Other arguments: see :func:`spherical_wrist`.
     """
     h1, h2, h5, h6 = axis(geometry, 1), axis(geometry, 2), axis(geometry, 5), axis(geometry, 6)
-    seed, branches = work.seed, work.branches
+    way3, way4 = same_way(h2, axis(geometry, 3)), same_way(h2, axis(geometry, 4))
+    seed, branches, nearest = work.seed, work.branches, np.inf
+    seed[12], seed[13] = sine_cosine(q[1] + way3 * q[2] + way4 * q[3])
     back1, back2, back5 = negative(h1), negative(h2), negative(h5)
     fifth, last_axis = apply(R, h5), apply(R, h6)
     reach = add(add(link(geometry, 1), link(geometry, 2)), add(link(geometry, 3),
@@ -427,39 +637,57 @@ def three_parallel(geometry, joints, q, R, p, work):
         for j in range(n5):
             s5, c5 = (s5a, c5a) if j == 0 else (s5b, c5b)
             q1, q5 = unit_angle(s1, c1), unit_angle(s5, c5)
-            if abs(dot(h6, rotate(back5, s5, c5, h2))) > 1.0 - STRAIGHT_WRIST:
-                for side in range(2):
-                    branch = branches[count]
-                    branch[0], branch[4] = q1, q5
-                    if slide_wrist(geometry, joints, wrist, g, side, q, work, branch):
-                        count += 1
-                continue
-            s234, c234 = subproblem_1(h2, rotate(h5, s5, c5, h6), f, seed[12], seed[13])
+            along = dot(h6, rotate(back5, s5, c5, h2))
+            straight = abs(along) > 1.0 - STRAIGHT_WRIST
+            s234, c234 = 0.0, 1.0
+            if not straight:
+                s234, c234 = subproblem_1(h2, rotate(h5, s5, c5, h6), f, seed[12], seed[13])
             v = rotate(back5, s5, c5, rotate(back2, s234, c234, g))  # R56 h5
             s6, c6 = subproblem_1(h6, h5, v, seed[10], seed[11])
+            q6 = unit_angle(s6, c6)
+            if straight:
+                inside1, q1 = turn_inside(q1, q[0], joints.lower[0], joints.upper[0])
+                inside5, q5 = turn_inside(q5, q[4], joints.lower[4], joints.upper[4])
+                ways = (way3, way4, 1.0 if along > 0.0 else -1.0)
+                apart = (q1 - q[0])**2 + (q5 - q[4])**2
+                for side in range(2 if inside1 and inside5 else 0):
+                    free = free_wrist(geometry, wrist, 1.0 - 2.0 * side, ways, q6, apart)
+                    branch = branches[count]
+                    branch[0], branch[4] = q1, q5
+                    square = slide_wrist(joints.lower, joints.upper, free, q, nearest,
+                                         branches[MAX_BRANCHES - 1], branch)
+                    if square < nearest:
+                        count += 1
+                        nearest = square if nearest_only else np.inf
+                continue
+            d = subtract(wrist, rotate(h2, s234, c234, link(geometry, 4)))
             for side in range(2):
-                found, q2, q3 = place_elbow(geometry, wrist, s234, c234, seed, side)
+                found, s2, c2, s3, c3 = place_elbow(geometry, d, seed, side)
                 if found:
+                    q2, q3 = unit_angle(s2, c2), unit_angle(s3, c3)
                     branch = branches[count]
                     branch[0], branch[1], branch[2] = q1, q2, q3
-                    branch[3] = unit_angle(s234, c234) - q2 - q3
-                    branch[4], branch[5] = q5, unit_angle(s6, c6)
+                    branch[3] = way4 * (unit_angle(s234, c234) - q2 - way3 * q3)
+                    branch[4], branch[5] = q5, q6
                     count += 1
     return count
 
 
 @inner
-def every_branch(geometry, joints, q, work):
-    """Write every branch of ``work.goal`` into ``work.branches``; return how many there are."""
+def every_branch(geometry, joints, q, nearest_only, work):
+    """
+    Write every branch of ``work.goal`` into ``work.branches``; return how many there are.
+
+    With `nearest_only`, branches of a continuum that are farther away than others may be missing.
+    """
     goal, seed = work.goal, work.seed
     for k in range(6):
         seed[2 * k], seed[2 * k + 1] = sine_cosine(q[k])
-    seed[12], seed[13] = sine_cosine(q[1] + q[2] + q[3])
     R = goal_rotation(geometry, goal)
     p = subtract(subtract(vector(goal, GOAL_POSITION), apply(R, link(geometry, 6))),
                  link(geometry, 0))
     if geometry[ARM_CLASS] == THREE_PARALLEL:
-        return three_parallel(geometry, joints, q, R, p, work)
+        return three_parallel(geometry, joints, q, R, p, nearest_only, work)
     return spherical_wrist(geometry, joints, q, R, p, work)
 
 
@@ -500,7 +728,7 @@ def find_branches(arrays, packed, most, branch_work, work):
     fill_goal(T, arrays.settings[BOX_WIDTHS:], branch_work.goal)
     if not rigid(branch_work.goal, T):
         return 0
-    found = every_branch(arrays.postures, joint_rows(arrays.joints), seed, branch_work)
+    found = every_branch(arrays.postures, joint_rows(arrays.joints), seed, most == 1, branch_work)
     return polish_branches(arrays, packed, found, most, branch_work, work)
 
 

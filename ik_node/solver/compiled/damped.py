@@ -19,7 +19,7 @@ from math import pi
 
 import numpy as np
 
-from ik_node.kinematics.kernels import copy, inlined, inner, jacobian_columns, joint_frames
+from ik_node.kinematics.kernels import copy, inner, jacobian_columns, joint_frames, small
 from ik_node.solver.compiled.layout import (
     ARM_REACH,
     Attempt,
@@ -114,7 +114,7 @@ def substitute(A, b):
         b[i] = s * A[i, i]
 
 
-@inlined
+@small
 def add_second_order(scale, length, work):
     """
     Add the second-order part of Chebyshev's method to the step ``work.dq``.
@@ -212,7 +212,7 @@ def gram(columns, active, damping, A):
     A[4, 4], A[4, 5], A[5, 5] = a44, a45, a55
 
 
-@inlined
+@small
 def limited_step(q, lower, upper, scale, damping, longest, work):
     """
     Damped step ``dq = W J^T (J W J^T + damping I)^-1 e`` that ends inside the limits.
@@ -467,7 +467,7 @@ def start_aside(start, postures, row, share, joints, q):
         q[k] = min(max(start[k] + aside, lower[k]), upper[k])
 
 
-@inlined
+@small
 def stay_near(problem, goal, start, q, work):
     """
     Search for a solution near `start`, for a goal that is near it.

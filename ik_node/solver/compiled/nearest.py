@@ -15,10 +15,10 @@ import numpy as np
 from ik_node.kinematics.kernels import (
     compiled,
     copy,
-    inlined,
     inner,
     jacobian_columns,
     joint_frames,
+    small,
 )
 from ik_node.solver.compiled.damped import (
     cholesky_solve,
@@ -158,7 +158,7 @@ def slide(table, joints, settings, goal, seed, q, farthest_m, work):
     return False, 0, 0.0, 0.0
 
 
-@inlined
+@small
 def slide_step(q, seed, joints, damping, work):
     """
     Write the step to the point nearest to the seed in the tangent space, inside the limits.

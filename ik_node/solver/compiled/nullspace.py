@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ik_node.kinematics.kernels import copy, inlined, inner, jacobian_columns, joint_frames
+from ik_node.kinematics.kernels import copy, inner, jacobian_columns, joint_frames, small
 from ik_node.solver.compiled.damped import (
     cholesky_solve,
     descend,
@@ -434,7 +434,7 @@ def worst_breach(problem, goal, border, q, task, work):
     return Breach(-1 if axis >= 0 else joint, axis, room)
 
 
-@inlined
+@small
 def null_step(problem, goal, border, q, space, work):
     """
     Write the step of the bias at a solved `q` into ``work.dq``.
@@ -475,7 +475,7 @@ def null_step(problem, goal, border, q, space, work):
     return NullStep(0.0, np.inf)
 
 
-@inlined
+@inner
 def settle(problem, goal, q, space, work):
     """
     Move a solved `q` down the bias without leaving the goal.
@@ -519,7 +519,7 @@ def settle(problem, goal, q, space, work):
     return cost, steps
 
 
-@inlined
+@inner
 def start_elsewhere(problem, goal_work, first, q, work):
     """
     Solve the goal from a posture of the table that is near it and near the preferred one.
