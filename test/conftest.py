@@ -17,17 +17,17 @@ import pytest
 from warm import WarmLoader
 
 HERE = Path(__file__).parent
-# Files that take longest, minutes of motion in real time: processes begin with them.
+# Files that take longest: processes begin with them.  First those that judge motion in real time.
 LONGEST_FIRST = tuple(f'ros/test_{name}.py' for name in (
-    'client', 'viewer_page', 'doctor', 'takeover', 'goal_kinds', 'start_and_end',
-    'fault_process', 'watching', 'action_output', 'jog', 'send_goal', 'demo', 'teach',
-    'joint_states', 'fault_graph', 'collisions', 'sim_faults', 'stream', 'client_ends',
-    'lifecycle', 'stream_ends', 'large_scenes', 'interruption', 'arms_faults', 'parameters',
-    'fault_states', 'scene_topics', 'late_trajectories', 'stream_commands', 'pause',
-    'fault_clock', 'moveit_scene', 'position_output', 'health', 'viewer_collisions', 'arms',
-    'speed', 'interruption_of_paths', 'motion_sequences', 'client_sequences', 'named_poses',
-    'handheld', 'recordings', 'motion', 'pose_actions', 'node_client', 'fault_restart', 'goals',
-    'soak', 'previews'))
+    'jog', 'sim_faults', 'stream', 'stream_ends', 'takeover', 'takeover_by_action', 'interruption',
+    'late_trajectories', 'stream_commands', 'position_output', 'interruption_of_paths',
+    'stream_takeover',
+    'client', 'viewer_page', 'doctor', 'goal_kinds', 'start_and_end', 'fault_process', 'watching',
+    'action_output', 'send_goal', 'demo', 'teach', 'joint_states', 'fault_graph', 'collisions',
+    'client_ends', 'lifecycle', 'large_scenes', 'arms_faults', 'parameters', 'fault_states',
+    'scene_topics', 'pause', 'fault_clock', 'moveit_scene', 'health', 'viewer_collisions', 'arms',
+    'speed', 'motion_sequences', 'client_sequences', 'named_poses', 'handheld', 'recordings',
+    'motion', 'pose_actions', 'node_client', 'fault_restart', 'goals', 'soak', 'previews'))
 
 # Programs under test must not know that `make test` or pytest's readline started them.
 for name in ('MAKELEVEL', 'MAKEFLAGS', 'MFLAGS', 'COLUMNS', 'LINES'):
@@ -48,14 +48,14 @@ settings.load_profile('same')
 
 
 class FailureReporter:
-    """Reports a failed or repeated test when it happens: the run may be cut off later."""
+    """Reports a failed test when it happens: the run may be cut off later."""
 
     def __init__(self, reporter):
         self._reporter = reporter
 
     def pytest_runtest_logreport(self, report):
         """Write why a test failed."""
-        if report.outcome in ('failed', 'rerun'):
+        if report.failed:
             self._reporter.section(f'{report.outcome}: {report.nodeid}')
             self._reporter.write_line(report.longreprtext)
 

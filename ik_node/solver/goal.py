@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import pi
 
@@ -20,10 +21,12 @@ from ik_node.se3 import (
 )
 from ik_node.text import shown
 
+DOUBLE_TYPE = np.dtype(float)
 EXACT_TOLERANCE = (0.0,) * 6
 FREE_AXIS = float('inf')
 FREE_TOLERANCE_RAD = pi - 1e-3  # of a rotation in messages, from which on an axis is free
-TOLERANCE_FRAMES = ('tip', 'base')
+TIP_FRAME = 'tip'
+TOLERANCE_FRAMES = (TIP_FRAME, 'base')
 QUATERNION_NORM_TOLERANCE = 1e-3
 MAX_ROTATION_ERROR = 1e-6  # of each entry of R R^T - I
 SAFE_SQUARED_ERROR = (0.2 * MAX_ROTATION_ERROR)**2  # see _is_rigid
@@ -34,7 +37,7 @@ ORIENTATION_ONLY = (FREE_AXIS, FREE_AXIS, FREE_AXIS, 0.0, 0.0, 0.0)
 POINTING_ONLY = (0.0, 0.0, 0.0, 0.0, 0.0, FREE_AXIS)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Goal:
     """
     A pose of the tip in the base frame, with a tolerance on each axis.
@@ -70,25 +73,14 @@ class Goal:
     tolerance: tuple[float, ...] = EXACT_TOLERANCE
     frame: str = 'tip'
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, 'T_base_tip', checked_pose(self.T_base_tip))
-        if not isinstance(self.frame, str) or self.frame not in TOLERANCE_FRAMES:
+    def __init__(self, T_base_tip: np.ndarray, tolerance: Sequence[float] = EXACT_TOLERANCE,
+                 frame: str = TIP_FRAME) -> None:
+        fields = self.__dict__  # written as a whole: this is a part of each solve
+        fields['T_base_tip'] = checked_pose(T_base_tip)
+        if not isinstance(frame, str) or frame not in TOLERANCE_FRAMES:
             raise GoalError(f'the frame of a tolerance must be {" or ".join(TOLERANCE_FRAMES)}, '
-                            f'got {shown(self.frame)}')
-        given = self.tolerance
-        if (given is EXACT_TOLERANCE or given is POSITION_ONLY or given is POINTING_ONLY
-                or given is ORIENTATION_ONLY):
-            return
-        try:
-            tolerance = tuple(map(float, self.tolerance))
-        except (TypeError, ValueError, OverflowError):
-            tolerance = ()
-        if len(tolerance) != 6 or not all(t >= 0.0 for t in tolerance):
-            raise GoalError('the tolerance of a goal must be six numbers, x y z in m and rotation '
-                            f'in rad, 0 (exact) to inf (free), got {shown(self.tolerance)}')
-        if all(t == FREE_AXIS for t in tolerance):
-            raise GoalError('all six axes of the goal are free; there is nothing to solve')
-        object.__setattr__(self, 'tolerance', tolerance)
+                            f'got {shown(frame)}')
+        fields['tolerance'], fields['frame'] = _checked_tolerance(tolerance), frame
 
     @classmethod
     def pointing(cls, T_base_tip: np.ndarray) -> Goal:
@@ -98,9 +90,15 @@ class Goal:
     @classmethod
     def position(cls, p: np.ndarray, **kwargs: object) -> Goal:
         """Return the goal to put the tip's origin at `p` (3,), m, its orientation free."""
-        T = IDENTITY_POSE.copy()
-        T[:3, 3] = _numbers(p, (3,), 'a position is three numbers')
-        return cls(T, POSITION_ONLY, **kwargs)
+        p, T = _numbers(p, (3,), 'a position is three numbers'), IDENTITY_POSE.copy()
+        T[:3, 3] = p
+        x, y, z = p.tolist()
+        if kwargs or not x * x + y * y + z * z < FARTHEST_GOAL_M**2:
+            return cls(T, POSITION_ONLY, **kwargs)
+        T.setflags(write=False)
+        goal = cls.__new__(cls)  # there is nothing more to check
+        goal.__dict__.update(T_base_tip=T, tolerance=POSITION_ONLY, frame=TIP_FRAME)
+        return goal
 
     @classmethod
     def orientation(cls, R: np.ndarray, **kwargs: object) -> Goal:
@@ -119,7 +117,7 @@ class Goal:
             return distance(T_base_tip, self.T_base_tip)
         R, R_goal = T_base_tip[:3, :3], self.T_base_tip[:3, :3]
         d = T_base_tip[:3, 3] - self.T_base_tip[:3, 3]
-        if self.frame == 'tip':
+        if self.frame == TIP_FRAME:
             deviation = np.concatenate([R_goal.T @ d, rotation_log(R_goal.T @ R)])
         else:
             deviation = np.concatenate([d, rotation_log(R @ R_goal.T)])
@@ -140,6 +138,22 @@ class Goal:
     def orientation_free(self) -> bool:
         """Return whether the orientation is free on all axes."""
         return all(t == FREE_AXIS for t in self.tolerance[3:])
+
+
+def _checked_tolerance(given: Sequence[float]) -> tuple[float, ...]:
+    if (given is EXACT_TOLERANCE or given is POSITION_ONLY or given is POINTING_ONLY
+            or given is ORIENTATION_ONLY):
+        return given
+    try:
+        tolerance = tuple(map(float, given))
+    except (TypeError, ValueError, OverflowError):
+        tolerance = ()
+    if len(tolerance) != 6 or not all(t >= 0.0 for t in tolerance):
+        raise GoalError('the tolerance of a goal must be six numbers, x y z in m and rotation '
+                        f'in rad, 0 (exact) to inf (free), got {shown(given)}')
+    if all(t == FREE_AXIS for t in tolerance):
+        raise GoalError('all six axes of the goal are free; there is nothing to solve')
+    return tolerance
 
 
 def goal_matrix(goal: np.ndarray) -> np.ndarray:
@@ -246,6 +260,8 @@ def _is_rigid(T: list[list[float]]) -> bool:
 
 
 def _numbers(value: object, shape: tuple[int, ...], what: str) -> np.ndarray:
+    if type(value) is np.ndarray and value.dtype is DOUBLE_TYPE and value.shape == shape:
+        return value.copy()
     try:
         array = np.asarray(value)
         if array.dtype.kind != 'c' and array.shape == shape:

@@ -40,7 +40,13 @@ from ik_node.solver.free_postures import (
     only_free,
     PostureCheck,
 )
-from ik_node.solver.goal import checked_pose, EXACT_TOLERANCE, Goal, goal_matrix
+from ik_node.solver.goal import (
+    checked_pose,
+    DOUBLE_TYPE,
+    EXACT_TOLERANCE,
+    Goal,
+    goal_matrix,
+)
 from ik_node.solver.options import SolverOptions
 from ik_node.solver.result import Posture, Result
 from ik_node.solver.tables import Query, Tables
@@ -57,7 +63,6 @@ if TYPE_CHECKING:
 
     from ik_node.solver.options import OptionValues
 
-DOUBLE_TYPE = np.dtype(float)
 POSE_SHAPE = (4, 4)
 POSITION_FIRST_M = 1e-4  # per radian: the weight of an orientation that comes second
 POSTURE_REASONS = (Reason.SOLVED, Reason.OTHER_BRANCH, Reason.NEAREST)  # with a posture there

@@ -316,6 +316,12 @@ class Query:
         return self.tables.branches(self.T[0], reference, self.joints)
 
     @property
+    def closed(self) -> bool:
+        """Return whether :meth:`branches` are all solutions."""
+        form = self.tables.closed_form
+        return form is not None and form.exact and self.exact and not self.tables.locked
+
+    @property
     def exact(self) -> bool:
         """Return whether the goal is a pose without a box."""
         return bool(self.settings[BOX_AXES] == EXACT_POSE)

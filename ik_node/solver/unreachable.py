@@ -63,8 +63,11 @@ def last_attempt(query: Query) -> np.ndarray:
     answer, seed = query.answer, query.seed
     search = query.with_settings({MAX_BIAS_STEPS: 0.0}).with_joints(
         without_limits(query.chain, query.joints))
-    found = distinct_solutions(search, query.q.copy(), UNLIMITED_QUIET_ATTEMPTS, SAME_SOLUTION,
-                               MAX_UNLIMITED_SOLUTIONS)
+    if query.closed:
+        found = search.branches(query.q.copy())[:, JOINT_VALUES:].copy()
+    else:
+        found = distinct_solutions(search, query.q.copy(), UNLIMITED_QUIET_ATTEMPTS, SAME_SOLUTION,
+                                   MAX_UNLIMITED_SOLUTIONS)
     if len(found):
         starts, _ = nearest_inside(query.chain, found, seed, query.joints)
         trial = query.solve(np.concatenate([seed[None], starts]), 1, 0)

@@ -43,6 +43,7 @@ SELECTED = [
 TRIED = ALL if EACH > 1 else SELECTED
 MAX_OVERDUE_S = 0.1  # of rig or node, for want of the processor: then it is another link
 MAX_UNSEEN_S = 0.1  # by which a trajectory is late when that is seen
+RIG_START_S = 15.0
 MEASUREMENTS = 5  # at most, until both had the processor in time
 files = count()
 
@@ -93,7 +94,11 @@ class Arm:
         self._settings = probe.create_publisher(String, 'rig/setting', 10)
         self._told = {}  # by the rig, by file
         probe.create_subscription(String, 'rig/dumped', self._on_dumped, 10)
-        probe.wait(self._settings.get_subscription_count, what='the rig')
+        end = monotonic() + RIG_START_S
+        while not self._told:  # what is sent before both know each other is lost
+            assert monotonic() < end, 'the rig does not answer'
+            self._ask(Setting())
+            probe.spin_for(0.3)
 
     def start(self):
         """Start a node."""
@@ -110,11 +115,15 @@ class Arm:
 
     def set(self, setting):
         """Give the rig another setting; return what was commanded with the one before."""
-        file = str(self._folder / f'{next(files)}.npy')
-        self._settings.publish(String(data=json.dumps({'file': file, **asdict(setting)})))
+        file = self._ask(setting)
         self.probe.wait(lambda: file in self._told, what='the rig')
         self.probe.spin_for(0.6)  # the node forgets what it knew of the one before
         return Commanded(np.load(file) if os.path.exists(file) else None, **self._told[file])
+
+    def _ask(self, setting):
+        file = str(self._folder / f'{next(files)}.npy')
+        self._settings.publish(String(data=json.dumps({'file': file, **asdict(setting)})))
+        return file
 
     def _on_dumped(self, message):
         told = json.loads(message.data)
@@ -190,11 +199,12 @@ def _near(rng):
     return HERE.translation + rng.uniform(-0.12, 0.12, 3)
 
 
-@pytest.fixture(scope='module', params=['topic', pytest.param('action', marks=pytest.mark.skipif(
-    importlib.util.find_spec('control_msgs') is None,
-    reason=NOT_BUILT))])
-def arm(request, tmp_path_factory, recorded):
-    """Run the node with the rig."""
+BY_ACTION = pytest.param('action', marks=pytest.mark.skipif(
+    importlib.util.find_spec('control_msgs') is None, reason=NOT_BUILT))
+
+
+def running(request, tmp_path_factory):
+    """Run the node with the rig; for a fixture whose parameter is the output of the node."""
     folder, probe = tmp_path_factory.mktemp('rig'), Probe()
     with (folder / 'rig.log').open('w') as log:
         rig = subprocess.Popen([sys.executable, os.path.join(os.path.dirname(__file__), 'rig.py'),
@@ -212,6 +222,24 @@ def arm(request, tmp_path_factory, recorded):
         rig.terminate()
         rig.wait(10)
     probe.destroy_node()
+
+
+@pytest.fixture(scope='module', params=['topic'])
+def arm_by_topic(request, tmp_path_factory, recorded):
+    """Run the node, which publishes trajectories."""
+    yield from running(request, tmp_path_factory)
+
+
+@pytest.fixture(scope='module', params=[BY_ACTION])
+def arm_by_action(request, tmp_path_factory, recorded):
+    """Run the node, which sends trajectories by the action."""
+    yield from running(request, tmp_path_factory)
+
+
+@pytest.fixture(scope='module', params=['topic', BY_ACTION])
+def arm(request, tmp_path_factory, recorded):
+    """Run the node, one after the other."""
+    yield from running(request, tmp_path_factory)
 
 
 def measured_in_time(measure):

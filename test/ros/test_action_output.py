@@ -32,6 +32,7 @@ from ik_node.ros.action_client import ACTION_NAME, TrajectoryAction
 SIM = '/sim_controller'
 THERE = np.array(READY) + 0.3
 FAR = np.array(READY) + 0.8
+STATES = 50  # so many joint states show the node the controller's clock
 SLOW = 0.07  # share of the joint velocities, so that a motion to FAR takes seconds
 over_dds = pytest.mark.skipif(
     importlib.util.find_spec('control_msgs') is None,
@@ -101,6 +102,8 @@ def test_a_path_is_followed(arm):
 def test_a_goal_during_a_motion_preempts_it(arm):
     """Without a kick; the abortion of the first is no answer to the second."""
     arm.change('/ik_node', motion__velocity_scale=SLOW)
+    arm.states.clear()
+    arm.wait(lambda: len(arm.states) > STATES)
     first = arm.send_joints(FAR)
     arm.wait(lambda: arm.states and arm.states[-1][1].velocity[0] > 0.1)
     second = arm.send_joints(READY)

@@ -13,7 +13,7 @@ from takeovers import ACCELERATION, EACH, KINDS, measured_in_time, taken_over, T
 
 pytestmark = pytest.mark.real_time
 
-arm = takeovers.arm
+arm = takeovers.arm_by_topic
 
 
 @pytest.mark.parametrize('setting', usual_first(3, [(s,) for s in TRIED]), ids=lambda s: s.name)
