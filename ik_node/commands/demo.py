@@ -19,6 +19,7 @@ import json
 import os
 from pathlib import Path
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -38,7 +39,7 @@ from ik_node.command_line.signals import INTERRUPTED_CODE
 from ik_node.commands.demo_goals import goals_for
 from ik_node.commands.demo_witness import Witness
 from ik_node.commands.pose_files import file_pose, FilePose, read_goals, read_poses
-from ik_node.errors import IkNodeError
+from ik_node.errors import IkNodeError, ParameterError
 from ik_node.kinematics.arm import link_pose
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.preset_description import description_file
@@ -196,6 +197,7 @@ def main(argv: list[str] | None = None) -> None:
         if preset is not None:
             arguments += _preset_arguments(preset, chain, options.config is None)
     except (IkNodeError, OSError, TypeError) as error:
+        shutil.rmtree(logs)
         sys.exit(f'ik_demo: {error}')
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     demonstration = _Demonstration(options, urdf, tree, chain, arguments, goals, logs)
@@ -247,7 +249,7 @@ def _goals(options: argparse.Namespace, model: CollisionModel) -> list[DemoGoal]
         return [demo_goal(fields, folder, model.chain.base_link) for fields in (
             goals_for(model) if file is None else read_goals(file))]
     except KeyError as error:
-        sys.exit(f'ik_demo: a goal in {file} has no {error}')
+        raise ParameterError(f'a goal in {file} has no {error}') from None
 
 
 def _arguments(options: argparse.Namespace, urdf: Path, ground_height: float) -> list[str]:

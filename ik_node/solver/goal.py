@@ -77,10 +77,13 @@ class Goal:
                  frame: str = TIP_FRAME) -> None:
         fields = self.__dict__  # written as a whole: this is a part of each solve
         fields['T_base_tip'] = checked_pose(T_base_tip)
-        if not isinstance(frame, str) or frame not in TOLERANCE_FRAMES:
+        if tolerance is not EXACT_TOLERANCE:
+            tolerance = _checked_tolerance(tolerance)
+        if frame is not TIP_FRAME and (not isinstance(frame, str)
+                                       or frame not in TOLERANCE_FRAMES):
             raise GoalError(f'the frame of a tolerance must be {" or ".join(TOLERANCE_FRAMES)}, '
                             f'got {shown(frame)}')
-        fields['tolerance'], fields['frame'] = _checked_tolerance(tolerance), frame
+        fields['tolerance'], fields['frame'] = tolerance, frame
 
     @classmethod
     def pointing(cls, T_base_tip: np.ndarray) -> Goal:
@@ -141,8 +144,7 @@ class Goal:
 
 
 def _checked_tolerance(given: Sequence[float]) -> tuple[float, ...]:
-    if (given is EXACT_TOLERANCE or given is POSITION_ONLY or given is POINTING_ONLY
-            or given is ORIENTATION_ONLY):
+    if given is POSITION_ONLY or given is POINTING_ONLY or given is ORIENTATION_ONLY:
         return given
     try:
         tolerance = tuple(map(float, given))

@@ -239,12 +239,20 @@ def test_demo_follows_the_handle(shown, probe):
         context.close()
 
 
-def test_demo_says_when_it_cannot_start(tmp_path):
-    """A bad URDF ends the demo with one sentence and no delay."""
-    done = run('demo', '--urdf', tmp_path / 'none.urdf')
-    assert done.returncode == 1
-    assert 'cannot read' in done.stdout + done.stderr
-    assert 'Traceback' not in done.stderr
+def test_demo_says_when_it_cannot_start(tmp_path, monkeypatch):
+    """A bad URDF or file of goals ends the demo with one sentence and no delay; nothing stays."""
+    folder = tmp_path / 'temporary'
+    folder.mkdir()
+    monkeypatch.setenv('TMPDIR', str(folder))
+    goals = tmp_path / 'goals.yaml'
+    goals.write_text('goals: [{pose: [0.4, 0.0, 0.4]}]')
+    for arguments, words in ((('--urdf', tmp_path / 'none.urdf'), 'cannot read'),
+                             (('--goals', goals), 'a goal in')):
+        done = run('demo', *arguments)
+        assert done.returncode == 1
+        assert words in done.stdout + done.stderr
+        assert 'Traceback' not in done.stderr
+        assert not list(folder.glob('ik_node_demo_*'))
 
 
 def test_send_goal_without_a_node():

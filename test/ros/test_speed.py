@@ -88,24 +88,28 @@ def test_a_line_becomes_slower_and_faster_again(system):
     system.change('/ik_node', motion__velocity_scale=0.3, motion__tool_speed=0.15)
     stamp = stamped(system, message)
     publisher.publish(message)
-    for share, scale in ((0.2, 0.06), (0.4, 0.3)):
-        system.wait(lambda share=share: np.linalg.norm(
-            tip(system.states[-1][1].position).translation - begin.translation)
-            > share * np.linalg.norm(end - begin.translation), what='the way')
-        count = len(system.trajectories)
+    changes = []
+    for scale in (0.06, 0.3):
+        start = tip(system.states[-1][1].position).translation
+        system.wait(lambda start=start: np.linalg.norm(
+            tip(system.states[-1][1].position).translation - start)
+            > 0.15 * np.linalg.norm(end - begin.translation), what='the way')
+        asked, count = len(system.states), len(system.trajectories)
         system.change('/ik_node', motion__velocity_scale=scale)
         system.wait(lambda count=count: len(system.trajectories) > count, what='the speed')
+        changes.append((asked, len(system.states)))
     assert system.final(stamp)['state'] == 'reached'
     points, _ = way(system)
     assert off_line(points, begin.translation, end).max() < 2e-4
     along = np.linalg.norm(points - begin.translation, axis=1)
     share = along / along[-1]
     times = np.array([stamp_of(state) for _, state in system.states])[:len(share)]
-    pace = np.gradient(share, times)
-    assert np.median(pace[(share > 0.3) & (share < 0.38)]) \
-        < 0.3 * np.median(pace[(share > 0.1) & (share < 0.2)])
-    assert np.median(pace[(share > 0.6) & (share < 0.7)]) \
-        > 2.0 * np.median(pace[(share > 0.3) & (share < 0.38)])
+    pace, index = np.gradient(share, times), np.arange(len(share))
+    (slower, slow), (faster, fast) = changes
+    before = np.median(pace[(share > 0.05) & (index < slower)])
+    meanwhile = np.median(pace[(slow + faster) // 2:faster])
+    after = np.median(pace[(index > fast) & (share < 0.9)])
+    assert meanwhile < 0.3 * before and after > 2.0 * meanwhile
 
 
 def test_as_by_a_slider(system):

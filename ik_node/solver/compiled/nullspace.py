@@ -55,6 +55,7 @@ NARROW_BORDER = 3e-6     # m or rad, the narrowest border
 OTHER_STARTS = 4         # other postures to start from, if the self-motion has one dimension
 MORE_STARTS = 6          # ... and if it has more
 MIN_IMPROVEMENT = 1e-3   # share by which another posture must lower the bias
+DOUBTED_SHARE = 1.0      # of the slope times the step: twice what is expected of it
 CORRECTION_STEPS = 8.0   # damped steps back to the goal after a step
 
 
@@ -476,11 +477,16 @@ def null_step(problem, goal, border, q, space, work):
 
 
 @inner
-def settle(problem, goal, q, space, work):
+def settle(problem, goal, most, q, space, work):
     """
     Move a solved `q` down the bias without leaving the goal.
 
     A step that does not lower the bias is shortened, and in the end undone.
+
+    Parameters
+    ----------
+    most : float
+        It ends where the bias will hardly become lower than that.
 
     Returns
     -------
@@ -493,14 +499,17 @@ def settle(problem, goal, q, space, work):
     gradient, trial, dq = space.gradient, space.trial, work.dq
     correction = Attempt(LATE_STOP, BIAS_STEP, CORRECTION_STEPS, False)
     # The borders are wide at first, so that steps do not bounce from one to the next.
-    max_step, steps, cost, border = BIAS_STEP, 0.0, np.inf, WIDE_BORDER
-    while True:
-        joint_frames(table, q, work.frames)
-        cost = bias(problem, q, gradient, work)
-        if steps >= settings[MAX_BIAS_STEPS]:
-            break
+    max_step, steps, border = BIAS_STEP, 0.0, WIDE_BORDER
+    joint_frames(table, q, work.frames)
+    cost = bias(problem, q, gradient, work)
+    while steps < settings[MAX_BIAS_STEPS]:
         step = null_step(problem, goal, border, q, space, work)
-        longest = step.longest
+        longest, slope = step.longest, 0.0
+        for k in range(q.shape[0]):
+            slope += gradient[k] * dq[k]
+        # A step of Newton's method to a minimum lowers the bias by half of that.
+        if cost + DOUBTED_SHARE * slope > most:
+            break
         if longest < RESTING_STEP or max_step < RESTING_STEP:
             if goal[TOLERANCE_AXES] == EXACT_POSE or border < NARROW_BORDER:
                 break
@@ -511,11 +520,14 @@ def settle(problem, goal, q, space, work):
         for k in range(q.shape[0]):
             trial[k] = min(max(q[k] + scale * dq[k], lower[k]), upper[k])
         corrected = descend(table, joints, settings, goal, correction, trial, work)
-        if corrected.solved and bias(problem, trial, gradient, work) < cost:
+        lowered = bias(problem, trial, gradient, work) if corrected.solved else np.inf
+        if lowered < cost:
             copy(trial, q)
-            max_step = min(BIAS_STEP, 2.0 * max_step)
-        else:
+            cost, max_step = lowered, min(BIAS_STEP, 2.0 * max_step)
+        else:  # back to where it was
             max_step = 0.25 * min(max_step, longest)
+            joint_frames(table, q, work.frames)
+            cost = bias(problem, q, gradient, work)
     return cost, steps
 
 
@@ -586,12 +598,13 @@ def lower_bias(problem, goal_work, q, space, work):
             continue
         if start > 0:
             turn_to_preferred(walker, joints, space.trial)
-        lowest, taken = settle(problem, goal, walker, space, work)
+        most = np.inf if start == 0 else cost - MIN_IMPROVEMENT * abs(cost)
+        lowest, taken = settle(problem, goal, most, walker, space, work)
         steps += taken
         if start == 0 < starts and turn_to_preferred(walker, joints, space.trial):
-            lowest, taken = settle(problem, goal, walker, space, work)
+            lowest, taken = settle(problem, goal, most, walker, space, work)
             steps += taken
-        if cost == np.inf or lowest < cost - MIN_IMPROVEMENT * abs(cost):
+        if lowest < most:
             cost = lowest
             copy(walker, q)
     return steps

@@ -48,9 +48,12 @@ from ik_node.solver.compiled.layout import (
 )
 from ik_node.solver.compiled.residual import fill_goal
 from ik_node.solver.compiled.subproblems import (
+    across,
     add,
     circle,
+    cross,
     dot,
+    MIN_SQUARED_RADIUS,
     negative,
     on_circle,
     rotate,
@@ -199,6 +202,9 @@ def place(wrist, position, way, ways):
         outer = circle(h2, p, back1, dot(h2, add(add(p12, p23), p34)))
     else:
         outer = circle(back23, p34, h3, 0.5 * (squares - dot(p, p)))
+    # What is the same for all ways, if axes 2 and 3 are parallel.
+    side34, across34 = cross(h3, p34), across(h3, p34)
+    side_fixed, along_fixed = cross(h2, fixed), dot(h2, fixed)
     for i in range(2):
         if way >= 0 and way >> 1 != i:
             continue
@@ -208,19 +214,31 @@ def place(wrist, position, way, ways):
             b = subtract(rotate(back1, s1, c1, p), p12)
             side = rotate(back1, s1, c1, target)
             inside = circle(back23, p34, h3, 0.5 * (squares - dot(b, b)))
+            plane, normal = across(h2, b), cross(b, h2)
+            along, scale = along_fixed * dot(h2, side), dot(plane, plane)
+            scale = 1.0 / max(scale, MIN_SQUARED_RADIUS)
+            cosines = (dot(p23, plane), dot(across34, plane), dot(side34, plane))
+            sines = (dot(p23, normal), dot(across34, normal), dot(side34, normal))
+            last = (dot(fixed, side) - along, dot(side_fixed, side))
         else:
             b = add(p23, rotate(h3, s3, c3, p34))
             side = rotate(h3, s3, c3, fixed)
             inside = circle(h1, b, h2, dot(h1, p))
+            scale, along = 0.0, 0.0
+            cosines = sines = (0.0, 0.0, 0.0)
+            last = (0.0, 0.0)
         for j in range(2):
             if way >= 0 and way & 1 != j:
                 continue
             row = ways[2 * i + j]
             if parallel:
+                # Subproblem 1 of axis 2, from p23 + rot(h3, q3) p34 to b, which are as long.
                 s3, c3 = on_circle(inside, j)
-                s2, c2 = subproblem_1(h2, add(p23, rotate(h3, s3, c3, p34)), b, 0.0, 1.0)
+                s2 = scale * (sines[0] + c3 * sines[1] + s3 * sines[2])
+                c2 = scale * (cosines[0] + c3 * cosines[1] + s3 * cosines[2])
                 s23, c23 = s2 * c3 + sense * c2 * s3, c2 * c3 - sense * s2 * s3
-                row[1] = dot(rotate(h2, s23, c23, fixed), side) - constant
+                # The part of rot(h2, q2 + q3) fixed in the direction of side.
+                row[1] = c23 * last[0] + s23 * last[1] + along - constant
             else:
                 s2, c2 = on_circle(inside, j)
                 s1, c1 = subproblem_1(h1, rotate(h2, s2, c2, b), p, 0.0, 1.0)

@@ -148,17 +148,21 @@ class Circle(NamedTuple):
     Attributes
     ----------
     a, b, c : float
-    rest : float
-        a^2 + b^2 - c^2: negative if there is no solution; there is one only if it is 0.
+    root : float
+        Square root of a^2 + b^2 - c^2; 0 if that is negative: there is no solution.
+    scale : float
+        Of the solutions, see :func:`on_circle`.
     share : float
-        The same as a share of the largest possible value of a^2 + b^2.
+        a^2 + b^2 - c^2 as a share of the largest possible value of a^2 + b^2; there is one
+        solution only if it is 0.
 
     """
 
     a: float
     b: float
     c: float
-    rest: float
+    root: float
+    scale: float
     share: float
 
 
@@ -168,8 +172,12 @@ def circle(h, p, k, d):
     a = dot(h, cross(k, p))
     along = dot(h, k) * dot(k, p)
     b, c = dot(h, p) - along, d - along
-    rest = a * a + b * b - c * c
-    return Circle(a, b, c, rest, rest / max(dot(h, h) * dot(p, p), MIN_SQUARED_RADIUS))
+    square = a * a + b * b
+    rest = square - c * c
+    # The length of what is scaled: a^2 + b^2 if there is a solution.
+    length = square if rest >= 0.0 else abs(c) * sqrt(square)
+    return Circle(a, b, c, sqrt(max(rest, 0.0)), 1.0 / max(length, MIN_SQUARED_RADIUS),
+                  rest / max(dot(h, h) * dot(p, p), MIN_SQUARED_RADIUS))
 
 
 @inner
@@ -180,9 +188,6 @@ def on_circle(equation, side):
     Where there is none, those of the angle at which the equation is violated least; so they are
     continuous.
     """
-    root = sqrt(max(equation.rest, 0.0))
-    root = -root if side == 1 else root
+    root = -equation.root if side == 1 else equation.root
     a, b, c = equation.a, equation.b, equation.c
-    sine, cosine = a * c + b * root, b * c - a * root
-    scale = 1.0 / max(sqrt(sine * sine + cosine * cosine), MIN_SQUARED_RADIUS)
-    return sine * scale, cosine * scale
+    return (a * c + b * root) * equation.scale, (b * c - a * root) * equation.scale
