@@ -196,9 +196,11 @@ def main(argv: list[str] | None = None) -> None:
         arguments = _arguments(options, urdf, ground_height)
         if preset is not None:
             arguments += _preset_arguments(preset, chain, options.config is None)
-    except (IkNodeError, OSError, TypeError) as error:
-        shutil.rmtree(logs)
-        sys.exit(f'ik_demo: {error}')
+    except BaseException as error:
+        shutil.rmtree(logs, ignore_errors=True)
+        if isinstance(error, (IkNodeError, OSError, TypeError)):
+            sys.exit(f'ik_demo: {error}')
+        raise
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     demonstration = _Demonstration(options, urdf, tree, chain, arguments, goals, logs)
     try:

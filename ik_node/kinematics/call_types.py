@@ -1,7 +1,7 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Keeps what numba finds out about calls of its own functions, so that kernels compile faster.
+Keeps the types that numba finds for calls of its own functions, so that kernels compile faster.
 
 For the types of each ``a + b`` and ``a[i]``, numba tries a dozen templates one after the other,
 and again for the same types on the next line.  With the answers kept, kernels compile in three
@@ -26,9 +26,12 @@ _kept: dict[tuple, Any] = {}
 
 
 def _kept_call_type(function: Any, context: Any, args: tuple, kws: dict[str, Any]) -> Any:
-    """Return the signature of a call as numba's method, which it stands for."""
-    key = function, context, args, tuple(kws.items())
-    signature = _kept.get(key)
+    """Return the signature of a call; in place of the method of numba, which finds it anew."""
+    try:
+        key = function, context, args, tuple(kws.items())
+        signature = _kept.get(key)
+    except (AttributeError, TypeError):
+        return _resolve(function, context, args, kws)
     if signature is None:
         signature = _kept[key] = _resolve(function, context, args, kws)
     return signature
@@ -36,7 +39,11 @@ def _kept_call_type(function: Any, context: Any, args: tuple, kws: dict[str, Any
 
 @contextmanager
 def call_types_kept() -> Iterator[None]:
-    """Keep them in this context; nested contexts do nothing."""
+    """
+    Look up and keep the types of calls in this context; nested contexts do nothing.
+
+    They are kept as long as the process lives.
+    """
     if BaseFunction is None or BaseFunction.get_call_type is not _resolve:
         yield
         return

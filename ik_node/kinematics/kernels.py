@@ -27,11 +27,11 @@ compiled = cached_njit(**NUMBA_OPTIONS)
 # inner: callable from compiled code only; allocates nothing.  Without wrappers and reference
 # counts it compiles and runs in half of the time; it is cached on disk as part of its callers.
 inner = njit(**NUMBA_OPTIONS, **INNER_OPTIONS, _nrt=False)
-# small: as inner, and always inlined: a call with many arrays costs more than a small function.
+# small: as inner, and always inlined by LLVM: what is small, takes many arrays or has one caller.
 small = njit(**NUMBA_OPTIONS, **INNER_OPTIONS, _nrt=False, forceinline=True)
 # allocating: as inner, but may create and return arrays.
 allocating = njit(**NUMBA_OPTIONS, **INNER_OPTIONS)
-# inlined: as small, but may return arrays; compiling it takes longer.
+# inlined: inlined by numba, which takes longer to compile: what returns parts of its arrays.
 inlined = njit(**NUMBA_OPTIONS, inline='always')
 
 FAST_SINE_LIMIT_RAD = 1e6  # beyond it the range reduction of :func:`sine_cosine` loses bits

@@ -71,11 +71,11 @@ class Goal:
 
     T_base_tip: np.ndarray
     tolerance: tuple[float, ...] = EXACT_TOLERANCE
-    frame: str = 'tip'
+    frame: str = TIP_FRAME
 
     def __init__(self, T_base_tip: np.ndarray, tolerance: Sequence[float] = EXACT_TOLERANCE,
                  frame: str = TIP_FRAME) -> None:
-        fields = self.__dict__  # written as a whole: this is a part of each solve
+        fields = self.__dict__  # quicker than the __setattr__ of a frozen class
         fields['T_base_tip'] = checked_pose(T_base_tip)
         if tolerance is not EXACT_TOLERANCE:
             tolerance = _checked_tolerance(tolerance)

@@ -24,6 +24,7 @@ from ik_node.solver.compiled.layout import (
     EXACT_POSE,
     EXPLORE_SELF_MOTION,
     JOINT_VALUES,
+    JointRows,
     MANIPULABILITY_GAIN,
     MAX_BIAS_STEPS,
     MAX_STEPS,
@@ -309,7 +310,7 @@ class Query:
         """
         Return every solution in closed form, (k, 13), the nearest to `reference` (6,) first.
 
-        None if the arm or the goal has no closed form.
+        There is none if the arm or the goal has no closed form.
         """
         if self.tables.closed_form is None or not self.exact:
             return np.empty((0, ANSWER_SIZE))
@@ -317,9 +318,10 @@ class Query:
 
     @property
     def closed(self) -> bool:
-        """Return whether :meth:`branches` are all solutions."""
-        form = self.tables.closed_form
-        return form is not None and form.exact and self.exact and not self.tables.locked
+        """Return whether :meth:`branches` are all solutions, but for others of a continuum."""
+        form, rows = self.tables.closed_form, JointRows(*self.joints)
+        return (form is not None and form.exact and not form.searched and self.exact
+                and bool((rows.lower < rows.upper).all()))
 
     @property
     def exact(self) -> bool:

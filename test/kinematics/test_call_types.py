@@ -16,13 +16,14 @@ from ik_node.kinematics.kernels import compiled, inner
 
 USUAL = BaseFunction.get_call_type
 OTHER_NUMBA = """
-from numba.core.types.functions import BaseFunction
-kept = BaseFunction.get_call_type
-del BaseFunction.get_call_type  # as in a numba that is built in another way
+import numba
+from numba.core.types import functions
+usual, resolve = functions.BaseFunction, functions.BaseFunction.get_call_type
+{change}  # as in a numba that is built in another way
 from ik_node.kinematics.call_types import call_types_kept
-BaseFunction.get_call_type = kept
+functions.BaseFunction, usual.get_call_type = usual, resolve
 with call_types_kept():
-    assert BaseFunction.get_call_type is kept
+    assert usual.get_call_type is resolve
 from ik_node.kinematics.kernels import compiled
 print(compiled(lambda x: x + 1.0)(3.0))
 """
@@ -79,6 +80,23 @@ def test_an_error_is_not_kept():
     assert BaseFunction.get_call_type is USUAL
 
 
-def test_with_another_numba_nothing_is_kept():
-    done = subprocess.run([sys.executable, '-c', OTHER_NUMBA], capture_output=True, text=True)
+@pytest.mark.parametrize('change', [
+    'del functions.BaseFunction.get_call_type', 'del functions.BaseFunction'])
+def test_with_another_numba_nothing_is_kept(change):
+    done = subprocess.run([sys.executable, '-c', OTHER_NUMBA.format(change=change)],
+                          capture_output=True, text=True)
     assert done.stdout.split() == ['4.0'], done.stderr
+
+
+def test_what_has_no_key_is_not_kept():
+    """Arguments in a list, and none by name."""
+    asked = []
+    before = dict(call_types._kept)
+
+    class Function:
+        __hash__ = None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(call_types, '_resolve', lambda *args: asked.append(args))
+        call_types._kept_call_type(Function(), None, [types.float64], {})
+        call_types._kept_call_type(Function(), None, (types.float64,), None)
+    assert len(asked) == 2 and call_types._kept == before

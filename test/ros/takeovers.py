@@ -83,8 +83,13 @@ class Arm:
     """A node and the rig; every kind of goal, and what the controller made of them."""
 
     def __init__(self, probe, folder, output):
-        self.probe, self._folder, self._output = probe, folder, output
-        self.start()
+        self.probe, self._folder, self._output, self._told = probe, folder, output, {}
+        self._start_process()
+
+    def begin(self):
+        """Wait for the node and the rig."""
+        probe = self.probe
+        self._wait_for_node()
         self._poses = probe.publisher(PoseStamped, 'goal_pose')
         self._pointing = probe.publisher(PoseStamped, 'goal_pointing')
         self._positions = probe.publisher(PointStamped, 'goal_position')
@@ -92,7 +97,6 @@ class Arm:
         self._arcs = probe.publisher(PoseArray, 'goal_arc')
         self._streams = probe.publisher(PoseStamped, 'goal_stream')
         self._settings = probe.create_publisher(String, 'rig/setting', 10)
-        self._told = {}  # by the rig, by file
         probe.create_subscription(String, 'rig/dumped', self._on_dumped, 10)
         end = monotonic() + RIG_START_S
         while not self._told:  # what is sent before both know each other is lost
@@ -102,9 +106,15 @@ class Arm:
 
     def start(self):
         """Start a node."""
+        self._start_process()
+        self._wait_for_node()
+
+    def _start_process(self):
         self.probe.health.clear()
         self.node = Process('ik_node', self._folder / f'ik_node_{next(files)}.log', {
             'urdf_file': ARM, 'path.partial': True, 'output': self._output})
+
+    def _wait_for_node(self):
         self.probe.wait_for_node()
         self.probe.wait_until_ready()
 
@@ -213,8 +223,9 @@ def running(request, tmp_path_factory):
                                stdout=log, stderr=subprocess.STDOUT, env={
                                    **os.environ, 'PYTHONPATH': os.pathsep.join(
                                        [str(ROOT), os.environ.get('PYTHONPATH', '')])})
+    arm = Arm(probe, folder, request.param)
     try:
-        arm = Arm(probe, folder, request.param)
+        arm.begin()
         yield arm
         arm.end()
     finally:

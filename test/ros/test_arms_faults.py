@@ -139,12 +139,16 @@ def test_goals_before_the_controllers(tmp_path):
                         for lift in (0.4, 0.5))
         probe.wait(lambda: probe.answers(older), what='the answer to the older goal')
         assert probe.answers(older)[-1]['reason'] == 'SUPERSEDED'
+        def publish_until(done):
+            while not done():
+                probe.publish_state(list(TREE.joint_names), [float(q) for q in READY])
+                probe.spin_for(0.05)
         end = monotonic() + 1.5
-        while monotonic() < end:  # a motion is planned meanwhile, to which nobody listens
-            probe.publish_state(list(TREE.joint_names), [float(position) for position in READY])
-            probe.spin_for(0.05)
+        publish_until(lambda: monotonic() > end)  # a motion is planned, to which nobody listens
         assert not probe.answers(newer)
         with controllers(tmp_path, SIMULATED):
+            end = monotonic() + 60.0
+            publish_until(lambda: probe.answers(newer) or monotonic() > end)
             assert reasons(probe, newer) == ['ACCEPTED', 'REACHED']
 
 

@@ -235,7 +235,7 @@ def test_any_order_extra_joints_and_two_messages(tmp_path, probe):
                         [0.5, by_name['joint_3'], by_name['joint_1']])
         rest = ['joint_6', 'joint_2', 'joint_5', 'joint_4']
         keep_publishing(probe, rest, [by_name[name] for name in rest])
-        probe.spin_for(0.5)
+        probe.wait_until_ready()
         probe.send(GOAL, DOWN)
         probe.wait(lambda: taken)
         first = taken[0].points[0].positions

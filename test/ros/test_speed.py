@@ -106,6 +106,7 @@ def test_a_line_becomes_slower_and_faster_again(system):
     times = np.array([stamp_of(state) for _, state in system.states])[:len(share)]
     pace, index = np.gradient(share, times), np.arange(len(share))
     (slower, slow), (faster, fast) = changes
+    assert max(slow - slower, fast - faster) < 500  # joint states, at 100 Hz
     before = np.median(pace[(share > 0.05) & (index < slower)])
     meanwhile = np.median(pace[(slow + faster) // 2:faster])
     after = np.median(pace[(index > fast) & (share < 0.9)])

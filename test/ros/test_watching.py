@@ -189,8 +189,11 @@ def test_a_motion_that_was_given_up_can_be_stopped(arm):
     arm.change(SIM, speed_scaling=0.0)
     stamp = arm.send_joints(THERE)
     assert reasons(arm, stamp) == ['ACCEPTED', 'NOT_MOVING']
+    count = len(arm.trajectories)
     response = arm.call(arm.stop)
     assert response.success and 'at rest' in response.message
+    arm.wait(lambda: len(arm.trajectories) > count, what='the stop')
+    arm.spin_for(0.3)  # the controller hears it as we do, but a parameter may overtake it
     arm.change(SIM, speed_scaling=1.0)
     assert stays(arm)
 

@@ -78,8 +78,9 @@ ANSWER_SIZE = JOINT_VALUES + 6
 STRAIGHT_WRIST = 1e-14    # 1 - |cosine| of the angle between two axes that count as aligned
 FREE_TURNS = 8             # of link 4 about axis 2 that are tried on each of two arcs
 MIN_TURN_STEP_RAD = 1e-6   # the step at which the best turn is found
-MAX_TURN_STEP_RAD = 0.4    # of Newton's method towards it, and between two starts of it
+MAX_TURN_STEP_RAD = 0.4    # of Newton's method towards it
 MAX_TURN_STEPS = 20
+MIN_START_GAP_RAD = 0.4    # between two turns from which it starts
 FULL_TURN = 2.0 * pi
 CHEBYSHEV_POINTS = tuple(cos(pi * (k + 0.5) / FREE_TURNS) for k in range(FREE_TURNS))
 
@@ -134,7 +135,7 @@ class FreeTurn(NamedTuple):
         Squared distance of the posture from the seed, rad^2; infinite if there is none inside
         the limits.
     slope, bend : float
-        Its derivative by the turn, and the second without the curvature of the joints.
+        Its derivative by the turn; the second, or what Newton's method takes for it.
 
     """
 
@@ -565,7 +566,8 @@ def slide_wrist(lower, upper, free, q, most, trial, branch):
     q : (6,) array
         The seed.
     most : float
-        Turns that are surely farther away than this squared distance, rad^2, are not tried.
+        Turns at which the posture is surely farther away than this squared distance, rad^2, are
+        not tried.
     trial : (6,) array, written
     branch : (6,) array, joints 2, 3, 4 and 6 are written
 
@@ -596,7 +598,8 @@ def slide_wrist(lower, upper, free, q, most, trial, branch):
         if free.apart + least_square(turn, own_turn, sixth_turn) < least:
             at = turned_wrist(lower, upper, free, turn, q, trial)
             least = min(least, at.square)
-            far = abs(turn - first.turn) > MAX_TURN_STEP_RAD
+            gap = turn - first.turn
+            far = abs(gap - FULL_TURN * np.rint(gap / FULL_TURN)) > MIN_START_GAP_RAD
             if promise(at) < promise(first):
                 other, first = first if far else other, at
             elif far and promise(at) < promise(other):
@@ -678,7 +681,7 @@ def every_branch(geometry, joints, q, nearest_only, work):
     """
     Write every branch of ``work.goal`` into ``work.branches``; return how many there are.
 
-    With `nearest_only`, branches of a continuum that are farther away than others may be missing.
+    With `nearest_only`, branches of a continuum that seem farther away than others are missing.
     """
     goal, seed = work.goal, work.seed
     for k in range(6):

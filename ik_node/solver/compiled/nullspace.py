@@ -500,6 +500,7 @@ def settle(problem, goal, most, q, space, work):
     correction = Attempt(LATE_STOP, BIAS_STEP, CORRECTION_STEPS, False)
     # The borders are wide at first, so that steps do not bounce from one to the next.
     max_step, steps, border = BIAS_STEP, 0.0, WIDE_BORDER
+    exact = goal[TOLERANCE_AXES] == EXACT_POSE
     joint_frames(table, q, work.frames)
     cost = bias(problem, q, gradient, work)
     while steps < settings[MAX_BIAS_STEPS]:
@@ -508,10 +509,10 @@ def settle(problem, goal, most, q, space, work):
         for k in range(q.shape[0]):
             slope += gradient[k] * dq[k]
         # A step of Newton's method to a minimum lowers the bias by half of that.
-        if cost + DOUBTED_SHARE * slope > most:
+        if (exact or border < NARROW_BORDER) and cost + DOUBTED_SHARE * slope > most:
             break
         if longest < RESTING_STEP or max_step < RESTING_STEP:
-            if goal[TOLERANCE_AXES] == EXACT_POSE or border < NARROW_BORDER:
+            if exact or border < NARROW_BORDER:
                 break
             border, max_step = 0.1 * border, BIAS_STEP
             continue
@@ -598,7 +599,7 @@ def lower_bias(problem, goal_work, q, space, work):
             continue
         if start > 0:
             turn_to_preferred(walker, joints, space.trial)
-        most = np.inf if start == 0 else cost - MIN_IMPROVEMENT * abs(cost)
+        most = cost if cost == np.inf else cost - MIN_IMPROVEMENT * abs(cost)
         lowest, taken = settle(problem, goal, most, walker, space, work)
         steps += taken
         if start == 0 < starts and turn_to_preferred(walker, joints, space.trial):

@@ -232,7 +232,8 @@ def place(wrist, position, way, ways):
                 continue
             row = ways[2 * i + j]
             if parallel:
-                # Subproblem 1 of axis 2, from p23 + rot(h3, q3) p34 to b, which are as long.
+                # Subproblem 1 of axis 2, from p23 + rot(h3, q3) p34 to b.  They are as long if the
+                # axes are parallel; if they are only nearly so, the polish mends it.
                 s3, c3 = on_circle(inside, j)
                 s2 = scale * (sines[0] + c3 * sines[1] + s3 * sines[2])
                 c2 = scale * (cosines[0] + c3 * cosines[1] + s3 * cosines[2])
