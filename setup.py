@@ -48,7 +48,7 @@ setup(
         'plot': ['matplotlib', 'pyyaml'],
         'cluster': ['distributed'],
         'physics': ['mujoco'],
-        'test': ['pytest', 'hypothesis'],
+        'test': ['pytest', 'pytest-rerunfailures', 'hypothesis'],
     },
     python_requires='>=3.10',
     zip_safe=True,

@@ -48,14 +48,14 @@ settings.load_profile('same')
 
 
 class FailureReporter:
-    """Reports a failed test when it happens: the run may be cut off later."""
+    """Reports a failed or repeated test when it happens: the run may be cut off later."""
 
     def __init__(self, reporter):
         self._reporter = reporter
 
     def pytest_runtest_logreport(self, report):
         """Write why a test failed."""
-        if report.failed:
+        if report.outcome in ('failed', 'rerun'):
             self._reporter.section(f'{report.outcome}: {report.nodeid}')
             self._reporter.write_line(report.longreprtext)
 

@@ -209,6 +209,7 @@ def collisions_of(tree: Tree, chain: Chain, values: dict[str, object]) -> Collis
 
 def compile_others() -> None:
     """Compile, or load, what :func:`load` needs second; then what other arms need."""
+    from ik_node.kinematics.dynamics import ArmDynamics
     from ik_node.solver import warm_up
     collisions_of(*robot())
     warm_up.warm_up_closed_form(searched=True)
@@ -216,6 +217,8 @@ def compile_others() -> None:
     warm_up.warm_up_nearest()
     warm_up.warm_up_self_motion()
     warm_up.warm_up_tree()
+    tree, chain, _ = robot()
+    ArmDynamics(chain, tree).holding_torques(chain.middle[None])
 
 
 def wait_for_one_thread() -> None:
