@@ -80,6 +80,7 @@ FREE_TURNS = 8             # of link 4 about axis 2 that are tried on each of tw
 MIN_TURN_STEP_RAD = 1e-6   # the step at which the best turn is found
 MAX_TURN_STEP_RAD = 0.4    # of Newton's method towards it
 MAX_TURN_STEPS = 20
+MAX_WIDTH_CHANGES = 200    # of the smaller steps that follow where it fails
 MIN_START_GAP_RAD = 0.4    # between two turns from which it starts
 FULL_TURN = 2.0 * pi
 CHEBYSHEV_POINTS = tuple(cos(pi * (k + 0.5) / FREE_TURNS) for k in range(FREE_TURNS))
@@ -540,7 +541,9 @@ def best_turn_from(lower, upper, free, at, q, trial):
         at = FreeTurn(ahead.turn, ahead.square, ahead.slope, bend if bend > 0.0 else ahead.bend)
         step = newton_turn(at)
     width = abs(step)
-    while width > MIN_TURN_STEP_RAD:
+    for _ in range(MAX_WIDTH_CHANGES):
+        if not width > MIN_TURN_STEP_RAD:
+            break
         ahead = turned_wrist(lower, upper, free, at.turn + width, q, trial)
         if not ahead.square < at.square:
             ahead = turned_wrist(lower, upper, free, at.turn - width, q, trial)

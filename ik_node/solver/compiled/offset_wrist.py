@@ -31,6 +31,7 @@ from ik_node.solver.compiled.closed_form import (
     link,
     PARALLEL_SHOULDER,
     polish_branches,
+    same_way,
     SEARCHED_JOINT,
     SETTINGS_PART,
     vector,
@@ -196,7 +197,7 @@ def place(wrist, position, way, ways):
     fixed = rotate(h4, sine, cosine, h5) if wrist.by_fourth else h4
     constant = dot(h5, h6) if wrist.by_fourth else dot(h4, h5)
     parallel = g[ARM_CLASS] == PARALLEL_SHOULDER
-    sense = 1.0 if dot(h2, h3) > 0.0 else -1.0
+    sense = same_way(h2, h3)
     # As in closed_form.place_wrist: joints 1 and 3, or 3 and 2, by the subproblem 4.
     if parallel:
         outer = circle(h2, p, back1, dot(h2, add(add(p12, p23), p34)))
