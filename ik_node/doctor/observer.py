@@ -29,6 +29,7 @@ from ik_node.ros.action_client import ACTION_NAME
 from ik_node.ros.handshake import ANSWER_TIMEOUT_S, wait_for
 from ik_node.ros.qos import BEST_EFFORT_QOS, EVERY_STATE_QOS, INSTANCE_QOS, STATUS_QOS
 
+LOOK_PERIOD_S = 0.1  # between two looks at the graph, which take longer than a message
 DISCOVERY_VARIABLES = ('ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS')
 JOINT_STATE_TYPE, DESCRIPTION_TYPE, CLOCK_TOPIC, TF_TOPICS = (
     'sensor_msgs/msg/JointState', 'std_msgs/msg/String', '/clock', ('/tf', '/tf_static'))
@@ -60,7 +61,7 @@ def observe(target: str, timeout: float) -> tuple[Node, Observations]:
     wait_for(observer, lambda: observer.name_of(JOINT_STATE_TYPE) is not None, 0.5 * timeout)
     observer.listen()
     observer.ask(end)
-    wait_for(observer, lambda: observer.look().complete, end - monotonic())
+    wait_for(observer, observer.is_complete, end - monotonic())
     return observer, observer.look()
 
 
@@ -134,6 +135,12 @@ class Observer(Node):
                        if name not in ('/rosout', '/parameter_events')]
         seen.domains = domains_here() if not seen.nodes else []
         return seen
+
+    def is_complete(self) -> bool:
+        """Return whether nothing is missing, by the graph of at most LOOK_PERIOD_S ago."""
+        if monotonic() > self.seen.end + LOOK_PERIOD_S:
+            self.look()
+        return self.seen.complete
 
     # ---- messages -----------------------------------------------------------
 
