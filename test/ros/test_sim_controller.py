@@ -31,6 +31,7 @@ def trajectory(q, seconds=1.0, names=NAMES) -> JointTrajectory:
     return JointTrajectory(joint_names=list(names), points=[point])
 
 
+@pytest.mark.real_time
 def test_starts_at_its_posture_and_publishes_at_its_rate(sim):
     """joint_states carry names, positions and velocities, in step with the rate."""
     message = sim.states[-1][1]
