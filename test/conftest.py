@@ -17,11 +17,12 @@ import pytest
 from warm import WarmLoader
 
 HERE = Path(__file__).parent
-# Files that take longest: processes begin with them.  First those that judge motion in real time.
+# Files that take longest: processes begin with them.  First those that judge motion in real time,
+# in an order in which five processes end at about the same time.
 LONGEST_FIRST = tuple(f'ros/test_{name}.py' for name in (
-    'jog', 'sim_faults', 'stream', 'stream_ends', 'takeover', 'takeover_by_action', 'interruption',
-    'late_trajectories', 'stream_commands', 'position_output', 'interruption_of_paths',
-    'stream_takeover',
+    'takeover', 'position_output', 'stream_commands', 'jog', 'stream', 'interruption_of_paths',
+    'stream_takeover', 'takeover_by_action', 'sim_faults', 'stream_ends', 'interruption',
+    'late_trajectories',
     'client', 'viewer_page', 'doctor', 'goal_kinds', 'start_and_end', 'fault_process', 'watching',
     'action_output', 'send_goal', 'demo', 'teach', 'joint_states', 'fault_graph', 'collisions',
     'client_ends', 'lifecycle', 'large_scenes', 'arms_faults', 'parameters', 'fault_states',

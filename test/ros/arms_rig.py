@@ -19,7 +19,7 @@ URDF = ROOT / 'urdf/two_arms.urdf'
 SIMULATED = {'left_controller': ('base_link', 'left_tool'),
              'right_controller': ('torso', 'right_tool')}
 READY = both(pan=0.1, lift=0.6, elbow=-1.2, pitch=0.3)
-SIM_PERIOD_S = 0.01
+SIM_PERIOD_S = 0.02
 
 
 class ArmsProbe(Probe):

@@ -252,7 +252,7 @@ class Probe(Node):
             assert monotonic() < end, f'{what or "the condition"} did not come within {seconds} s'
             self.spin_once()
 
-    def spin_once(self, seconds: float = 0.02) -> None:
+    def spin_once(self, seconds: float = 0.05) -> None:
         """Receive one message, if one comes in time."""
         # rclpy.spin_once would add the node and remove it again, and each of that wakes it.
         if self.executor is not self._spinner:

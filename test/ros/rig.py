@@ -21,7 +21,6 @@ from time import sleep, time
 
 import numpy as np
 import rclpy
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
@@ -30,6 +29,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from benchmarks.takeover.judge import judge
 from ik_node.ros.action_client import action_type
+from ik_node.ros.executor import make_executor
 from ik_node.simulation.action_server import TrajectoryServer
 from ik_node.simulation.controller import ControllerOptions, SimulatedController
 from ik_node.simulation.joints import Following, LaggingPlant
@@ -173,14 +173,14 @@ def main():
     given = json.loads(sys.argv[1])
     gc.disable()  # it grows with the commands that are kept, and would stop the cycles
     rclpy.init()
-    rig, executor = Rig(given['joints'], given['q']), SingleThreadedExecutor()
+    rig, executor = Rig(given['joints'], given['q']), make_executor()
     executor.add_node(rig)
     try:
-        while os.getppid() == given['parent']:
+        while os.getppid() == given['parent'] and rclpy.ok():
             due = rig.work()
             executor.spin_once(timeout_sec=0.0)
             sleep(min(max(due - time(), 1e-4), 1e-3))
-    except (KeyboardInterrupt, ExternalShutdownException):
+    except KeyboardInterrupt:
         pass
 
 

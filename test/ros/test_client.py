@@ -89,8 +89,8 @@ needs_sequences = pytest.mark.skipif(
 
 @pytest.fixture(scope='module')
 def sim():
-    """Have joint states as often as real arms send them: tests look at ways."""
-    return {'rate': 100.0}
+    """Have more joint states than usual: tests look at ways."""
+    return {'rate': 40.0}
 
 
 @pytest.fixture(scope='module')

@@ -19,7 +19,6 @@ from graph import graph
 from harness import ARM, COLD_START, FINAL, Probe, process, READY, tool
 import pytest
 import rclpy
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
@@ -30,6 +29,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from ik_node.doctor.command import parse
 from ik_node.ros.action_client import ACTION_NAME
+from ik_node.ros.executor import make_executor
 from ik_node.ros.node_parameters import declare
 from ik_node.ros.parameters import IK_NODE
 
@@ -83,12 +83,12 @@ def ask(*arguments, nodes=()):
 
 def spin(nodes, condition, seconds=60.0):
     """Spin nodes until a condition holds."""
-    executor, end = SingleThreadedExecutor(), monotonic() + seconds
+    executor, end = make_executor(), monotonic() + seconds
     for node in nodes:
         executor.add_node(node)
     while not condition():
         assert monotonic() < end
-        executor.spin_once(timeout_sec=0.02)
+        executor.spin_once(timeout_sec=0.05)
     for node in nodes:
         executor.remove_node(node)
 
@@ -104,7 +104,7 @@ def play():
         yield make
 
 
-def tell_states(node, names=NAMES, positions=READY, velocities=(), rate=50.0, age=0):
+def tell_states(node, names=NAMES, positions=READY, velocities=(), rate=20.0, age=0):
     """Publish joint states; their stamps are so old, s, or 0 for `age` None."""
     publisher = node.create_publisher(JointState, 'joint_states', 10)
 

@@ -15,6 +15,7 @@ A test run of several processes has one that loads, and forks a server for each 
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Mapping
 from contextlib import suppress
 import ctypes
@@ -360,7 +361,16 @@ def main() -> None:
     keep_frozen()
     sys.argv = ['-c', *job.arguments]
     from ik_node import entry
-    getattr(entry, job.name)()
+    try:
+        getattr(entry, job.name)()
+    except SystemExit as end:
+        if not isinstance(end.code, int):
+            raise
+        # As Python ends, but for its last look at all objects: all pages would be copied.
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(end.code)
 
 
 if __name__ == '__main__':
