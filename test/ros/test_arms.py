@@ -193,21 +193,3 @@ def test_a_stop_brings_both_arms_to_rest_together(arms):
     assert_apart(arms)
     again = arms.send_posture(READY)
     assert reasons(arms, again) == ['ACCEPTED', 'REACHED'], arms.answers(again)
-
-
-def test_a_stop_before_the_begin_keeps_both_arms_where_they_are(tmp_path, recorded):
-    """Both controllers hold the start for a moment: a stop then ends the motion."""
-    with running(tmp_path, {'motion.start_delay': 3.0}) as arms:
-        start = arms.positions()
-        stamp = arms.send_posture(both(pan=1.4, lift=-0.6, elbow=0.5, torso=1.0))
-        arms.wait(lambda: arms.answers(stamp))
-        assert arms.call(arms.stopping).success
-        assert reasons(arms, stamp) == ['ACCEPTED', 'STOPPED']
-        arms.spin_for(0.5)
-        resting = arms.positions()
-        arms.spin_for(0.2)
-        assert np.abs(arms.positions() - resting).max() < 1e-6
-        assert np.abs(resting - start).max() < 0.05
-        assert_apart(arms)
-        again = arms.send_posture(READY)
-        assert reasons(arms, again)[-1] in ('REACHED', 'ALREADY_THERE'), arms.answers(again)

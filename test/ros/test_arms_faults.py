@@ -8,6 +8,7 @@ from time import monotonic
 from arms_rig import ArmsProbe, controllers, READY, running, SIMULATED, URDF
 from geometry_msgs.msg import Pose, PoseArray
 from harness import COLD_START, process, reasons
+import numpy as np
 import pytest
 from two_arms import ARM_JOINTS, both, TREE
 
@@ -105,6 +106,23 @@ def test_a_stop_that_is_late_is_planned_again(tmp_path):
                    'goes on to its one answer')
 def test_a_stop_that_is_late_each_time_is_not_sent(tmp_path):
     goes_on_in_spite_of_a_stop(tmp_path, 0.15, LATE_STOPS, 'not planned within 0.4 s')
+
+
+def test_a_stop_before_the_begin_keeps_both_arms_where_they_are(tmp_path):
+    """Both controllers hold the start for a moment: a stop then ends the motion."""
+    with running(tmp_path, {'motion.start_delay': 3.0}) as probe:
+        start = probe.positions()
+        stamp = probe.send_posture(both(pan=1.4, lift=-0.6, elbow=0.5, torso=1.0))
+        probe.wait(lambda: probe.answers(stamp))
+        assert probe.call(probe.stopping).success
+        assert reasons(probe, stamp) == ['ACCEPTED', 'STOPPED']
+        probe.spin_for(0.5)
+        resting = probe.positions()
+        probe.spin_for(0.2)
+        assert np.abs(probe.positions() - resting).max() < 1e-6
+        assert np.abs(resting - start).max() < 0.05
+        again = probe.send_posture(READY)
+        assert reasons(probe, again)[-1] in ('REACHED', 'ALREADY_THERE'), probe.answers(again)
 
 
 @pytest.mark.fault('time and load', 'a goal of several arms waits while the process stands still',
