@@ -48,7 +48,7 @@ setup(
         'plot': ['matplotlib', 'pyyaml'],
         'cluster': ['distributed'],
         'physics': ['mujoco'],
-        'test': ['pytest', 'pytest-rerunfailures', 'hypothesis'],
+        'test': ['pytest', 'hypothesis'],
     },
     python_requires='>=3.10',
     zip_safe=True,

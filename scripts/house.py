@@ -136,6 +136,7 @@ def prose() -> Iterator[tuple[str, str]]:
                 yield f'{where}:{token.start[0]}', token.string
 
 
+@lru_cache(maxsize=1)
 def idioms() -> tuple[list[str], int]:
     """Return each idiom of docstrings and comments with its place, and the number of words."""
     texts = list(prose())

@@ -7,6 +7,7 @@ Hypothesis draws the same examples every time; others with ``--hypothesis-profil
 """
 
 import gc
+from importlib import import_module
 import os
 from pathlib import Path
 import signal
@@ -20,9 +21,9 @@ HERE = Path(__file__).parent
 # Files that take longest: processes begin with them.  First those that judge motion in real time,
 # in an order in which five processes end at about the same time.
 LONGEST_FIRST = tuple(f'ros/test_{name}.py' for name in (
-    'takeover', 'position_output', 'stream_commands', 'jog', 'stream', 'interruption_of_paths',
-    'stream_takeover', 'takeover_by_action', 'sim_faults', 'stream_ends', 'interruption',
-    'late_trajectories',
+    'takeover_by_action', 'takeover', 'position_output', 'sim_faults', 'stream_takeover',
+    'stream_ends', 'jog', 'stream', 'interruption_of_paths', 'late_trajectories',
+    'stream_commands', 'interruption',
     'client', 'viewer_page', 'doctor', 'goal_kinds', 'start_and_end', 'fault_process', 'watching',
     'action_output', 'send_goal', 'demo', 'teach', 'joint_states', 'fault_graph', 'collisions',
     'client_ends', 'lifecycle', 'large_scenes', 'arms_faults', 'parameters', 'fault_states',
@@ -36,6 +37,11 @@ for name in ('MAKELEVEL', 'MAKEFLAGS', 'MFLAGS', 'COLUMNS', 'LINES'):
 # A shell starts what it runs in the background, such as `make test &`, deaf to Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 gc.disable()  # until all tests are collected, which takes a fifth longer with it
+if 'OPENBLAS_NUM_THREADS' not in os.environ:  # the processes of a test run need no more
+    os.environ['OPENBLAS_NUM_THREADS'] = '1'
+    for name in ('numpy', 'scipy.linalg'):  # read when each is loaded
+        import_module(name)
+    del os.environ['OPENBLAS_NUM_THREADS']  # programs under test see to it themselves
 # There Python finds what keeps their trajectories, for test/ros/recorded.py, and last the messages
 # that scripts/build_messages.py builds.
 MESSAGES = [str(stamp.parent) for stamp in HERE.parent.glob('.build/messages/.built')]
@@ -49,15 +55,15 @@ settings.load_profile('same')
 
 
 class FailureReporter:
-    """Reports a failed or repeated test when it happens: the run may be cut off later."""
+    """Reports a failed test when it happens: the run may be cut off later."""
 
     def __init__(self, reporter):
         self._reporter = reporter
 
     def pytest_runtest_logreport(self, report):
         """Write why a test failed."""
-        if report.outcome in ('failed', 'rerun'):
-            self._reporter.section(f'{report.outcome}: {report.nodeid}')
+        if report.failed:
+            self._reporter.section(f'failed: {report.nodeid}')
             self._reporter.write_line(report.longreprtext)
 
 

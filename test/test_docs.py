@@ -33,7 +33,7 @@ from ik_node.replay.recording import AnsweredGoal, recording_bytes
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
 from ik_node.text import COMPILATION_TIME
-from scripts import house, source_map
+from scripts import source_map
 from scripts.reference import TABLES
 
 OWN_TESTS = ('docs/explanation/motion.md', 'docs/how_to/workspace.md', 'docs/how_to/cluster.md',
@@ -347,14 +347,6 @@ def test_the_map_shows_every_file():
     assert re.sub(r'[\d,]+', '', shown).split() \
         == re.sub(r'[\d,]+', '', source_map.table()).split(), 'run: python scripts/source_map.py'
     assert numbers(shown) == pytest.approx(numbers(source_map.table()), rel=0.1, abs=50)
-
-
-def test_the_page_of_numbers_has_all_rows():
-    """Each with a number of then, now or the target; the time of the tests stands there."""
-    shown = house.PAGE.read_text().partition('<!-- numbers -->\n')[2].partition('<!-- end -->')[0]
-    names = [line.split(' | ')[0].strip('| ') for line in shown.splitlines()[2:]]
-    assert names == [*house.values(), house.TESTS_ROW], 'run: python scripts/house.py --write'
-    assert {*house.THEN_AND_TARGET} <= {*names}
 
 
 def test_faults_follow_from_the_tests():

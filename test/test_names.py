@@ -44,3 +44,11 @@ def test_both_rules_find_what_breaks_them(tmp_path):
     (tmp_path / 'solver.py').write_text('MAX_JOINTS = 7\nlower = 1\nclass A:\n    B = 2\n')
     assert house.one_word(tmp_path) == ['model/chain.py:1 MOST', 'model/chain.py:2 _Z']
     assert house.repeated(tmp_path) == ['MAX_JOINTS: model/chain.py:2, model/urdf.py:1']
+
+
+def test_the_page_of_numbers_has_all_rows():
+    """Each with a number of then, now or the target; the time of the tests stands there."""
+    shown = house.PAGE.read_text().partition('<!-- numbers -->\n')[2].partition('<!-- end -->')[0]
+    names = [line.split(' | ')[0].strip('| ') for line in shown.splitlines()[2:]]
+    assert names == [*house.values(), house.TESTS_ROW], 'run: python scripts/house.py --write'
+    assert {*house.THEN_AND_TARGET} <= {*names}

@@ -42,7 +42,7 @@ def test_distances_are_those_of_coal(first):
     """Of all kinds, also degenerate ones; overlap is told, and the bounds hold."""
     rng = np.random.default_rng(KINDS.index(first))
     seen = Counter()
-    trials = samples(usual=60, nightly=450)
+    trials = samples(usual=45, nightly=450)
     for trial in range(trials):
         second = KINDS[trial % len(KINDS)]
         if first == second == 'plane':
@@ -69,7 +69,7 @@ def test_distances_are_those_of_coal(first):
 def test_nearest_points_are_on_both_parts(first):
     """Between them, the distances from both parts are the shares of the way, by coal."""
     rng = np.random.default_rng(KINDS.index(first))
-    apart, trials = 0, samples(usual=60, nightly=450)
+    apart, trials = 0, samples(usual=45, nightly=450)
     for trial in range(trials):
         second = KINDS[trial % len(KINDS)]
         if first == second == 'plane':

@@ -78,7 +78,7 @@ def frames_at(model, q, work):
 def test_no_group_is_farther_from_an_axis_than_its_reach(name, outside):
     """At random postures, also outside the limits; some are nearly as far."""
     model = MODELS[name]()
-    Q = robots.random_postures(model.chain, samples(usual=300, nightly=3000), 1)
+    Q = robots.random_postures(model.chain, samples(usual=150, nightly=3000), 1)
     Q += outside * np.random.default_rng(2).choice([-1.0, 0.0, 1.0], Q.shape)
     check, work, nearest = model.pairs_from(Q), check_work(model.pairs), np.inf
     assert (check is model.pairs) == (outside == 0.0 or model.chain.revolute.all())
@@ -104,7 +104,7 @@ def test_no_point_goes_farther_than_a_sweep(name):
     model, rng = MODELS[name](), np.random.default_rng(2)
     check, work, n = model.pairs, check_work(model.pairs), model.chain.n
     shares = []
-    for q in robots.random_postures(model.chain, samples(usual=40, nightly=400), 3):
+    for q in robots.random_postures(model.chain, samples(usual=20, nightly=400), 3):
         step = rng.normal(size=n) * 10.0 ** rng.uniform(-3.0, -0.5)
         bend = rng.normal(size=n) * rng.choice([0.0, 0.3]) * np.abs(step)
         motion = np.array([step, np.abs(step) + np.abs(bend)])

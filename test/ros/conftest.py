@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of the tests over DDS."""
 
-from pathlib import Path
-
 from harness import environment, Probe, QUICK, run_system, SIM_DEFAULTS
 import pytest
 import rclpy
@@ -11,25 +9,6 @@ from recorded import record_in, Recorded
 from scenes import Eyes
 
 environment()
-HERE = Path(__file__).parent
-MAX_RERUNS = 2
-UNSAFE = (
-    'is outside', 'from no start',  # faults found by motion_checker
-    'not answered', 'answered twice',  # a goal was lost, or has two answers
-    'goals have no answer', 'answers came again',  # the same in benchmarks/soak.py
-)
-
-
-def pytest_collection_modifyitems(items):
-    """
-    Repeat a failed test over DDS: other load on the machine delays the processes.
-
-    Repetitions are reported.  A trajectory that breaks a limit fails at once, and so does a
-    goal that was lost or answered twice.
-    """
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(pytest.mark.flaky(reruns=MAX_RERUNS, rerun_except=[*UNSAFE]))
 
 
 @pytest.fixture(scope='session', autouse=True)
