@@ -19,11 +19,11 @@ from warm import WarmLoader
 
 HERE = Path(__file__).parent
 # Files that take longest: processes begin with them.  First those that judge motion in real time,
-# in an order in which five processes end at about the same time.
+# in an order in which six processes end at about the same time.
 LONGEST_FIRST = tuple(f'ros/test_{name}.py' for name in (
-    'takeover_by_action', 'takeover', 'position_output', 'sim_faults', 'stream_takeover',
-    'stream_ends', 'jog', 'stream', 'interruption_of_paths', 'late_trajectories',
-    'stream_commands', 'interruption',
+    'stream', 'stream_commands', 'takeover_by_action', 'position_output', 'jog', 'takeover',
+    'interruption', 'late_trajectories', 'stream_ends', 'sim_faults', 'stream_takeover',
+    'interruption_of_paths',
     'client', 'viewer_page', 'doctor', 'goal_kinds', 'start_and_end', 'fault_process', 'watching',
     'action_output', 'send_goal', 'demo', 'teach', 'joint_states', 'fault_graph', 'collisions',
     'client_ends', 'lifecycle', 'large_scenes', 'arms_faults', 'parameters', 'fault_states',

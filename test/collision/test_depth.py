@@ -51,7 +51,7 @@ def cores_overlap(shapes, T):
 def test_it_is_the_least(first):
     """It brings them apart, and no shorter shift does: anywhere, or in nearly its direction."""
     rng, seen = np.random.default_rng(KINDS.index(first)), Counter()
-    for trial in range(samples(usual=40, nightly=600)):
+    for trial in range(samples(usual=60, nightly=600)):
         second = SOLID[trial % len(SOLID)]
         shapes, coal_a, coal_b, T = overlapping(first, second, rng)
         if not cores_overlap(shapes, T):
