@@ -47,12 +47,14 @@ endif
 	@$(BIN)/python scripts/build_messages.py --prefix $(@D) || \
 	  echo "tests that need them are skipped"
 
-# The compiled kernels of the nodes, for which all tests would wait.  What has changed since is compiled
-# when the tests start.
+# The compiled kernels of the nodes, for which all tests would wait, and the modules of the tests, which
+# each process would compile for itself.  What has changed since is compiled when the tests start.
 .build/.kernels: $(VENV)/.test
 	@echo "==> compiling the kernels, for tests, once; this takes a minute"
 	@mkdir -p $(@D)
-	@$(BIN)/python test/ros/warm.py --compile && touch $@
+	@$(BIN)/python test/ros/warm.py --compile
+	@$(PYTEST) --collect-only -qq > /dev/null || true  # the run itself says what is wrong
+	@touch $@
 
 # Which lines of the library its tests reach; the nodes run as processes of their own and do not count.
 coverage: $(VENV)/.test
