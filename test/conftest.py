@@ -20,7 +20,7 @@ from warm import WarmLoader
 HERE = Path(__file__).parent
 # Files that take longest: processes begin with them.  First those that judge motion in real time,
 # in an order in which six processes end at about the same time.
-LONGEST_FIRST = tuple(f'ros/test_{name}.py' for name in (
+LONGEST_FIRST = (*(f'ros/test_{name}.py' for name in (
     'stream', 'stream_commands', 'takeover_by_action', 'position_output', 'jog', 'takeover',
     'interruption', 'late_trajectories', 'stream_ends', 'sim_faults', 'stream_takeover',
     'interruption_of_paths',
@@ -29,7 +29,9 @@ LONGEST_FIRST = tuple(f'ros/test_{name}.py' for name in (
     'client_ends', 'lifecycle', 'large_scenes', 'arms_faults', 'parameters', 'fault_states',
     'scene_topics', 'pause', 'fault_clock', 'moveit_scene', 'health', 'viewer_collisions', 'arms',
     'speed', 'motion_sequences', 'client_sequences', 'named_poses', 'handheld', 'recordings',
-    'motion', 'pose_actions', 'node_client', 'fault_restart', 'goals', 'soak', 'previews'))
+    'motion', 'pose_actions', 'node_client', 'fault_restart', 'goals', 'soak', 'previews')),
+    'textbook/test_attempt.py', 'test_package.py', 'test_names.py',
+    'workspace/test_command.py', 'workspace/test_sampling.py')
 
 # Programs under test must not know that `make test` or pytest's readline started them.
 for name in ('MAKELEVEL', 'MAKEFLAGS', 'MFLAGS', 'COLUMNS', 'LINES'):
