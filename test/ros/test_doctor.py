@@ -28,6 +28,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from ik_node.doctor.command import parse
+from ik_node.doctor.observer import LOOK_PERIOD_S, Observer
 from ik_node.ros.action_client import ACTION_NAME
 from ik_node.ros.executor import make_executor
 from ik_node.ros.node_parameters import declare
@@ -687,6 +688,17 @@ def test_each_fault_is_found(played, space, check, level, words):
               if finding['level'] in ('warning', 'problem')} - {check, *BY_LOAD}
     assert not others - ({'joint states'} if space == 'hangs' else set()), answer.findings
     assert answer.code == any(f['level'] == 'problem' for f in answer.findings)
+
+
+def test_the_graph_is_not_looked_at_for_each_message(monkeypatch):
+    """But again once the last look is a while ago."""
+    observer, looks = Observer('/nobody', 1.0), []
+    monkeypatch.setattr(observer, 'look', lambda: looks.append(monotonic()))
+    observer.seen.end = monotonic() + 60.0  # as if it had just ended, however slow the machine
+    assert not observer.is_complete() and not looks
+    observer.seen.end = monotonic() - 1.1 * LOOK_PERIOD_S
+    assert not observer.is_complete() and len(looks) == 1
+    observer.destroy_node()
 
 
 # ---- the command ------------------------------------------------------------
