@@ -53,21 +53,21 @@ def main() -> None:
     parser.add_argument('--on-arrival', action='store_true')
     given = parser.parse_args()
     chain = make_chain(read_urdf(given.urdf))
-    options = FollowOptions(gain=given.gain, memory=given.memory, look_ahead=given.lead)
+    options = FollowOptions(gain=given.gain, memory=given.memory, look_ahead=given.lead,
+                            joins=not given.on_arrival)
     print('| rate, Hz | jitter, ms | lost, % | noise, mm | stamps | command: rms, mm | worst, mm '
           '| rms, mrad | rms qdd | rms qdd excess | measured: worst, mm | largest step of qd '
           '| desired: worst, mm | largest step of qd | cycle, us: median | 99 % |')
     print('|' + 16 * '---|')
     for rate, jitter, lost, noise, stamped in STREAMS:
-        figures = follow(chain, np.array(given.home), options, rate, jitter, lost, noise, stamped,
-                         not given.on_arrival)
+        figures = follow(chain, np.array(given.home), options, rate, jitter, lost, noise, stamped)
         print(f'| {rate:g} | {1e3 * jitter:g} | {100 * lost:g} | {1e3 * noise:g} '
               f'| {"yes" if stamped else "no"} | ' + ' | '.join(f'{f:.3g}' for f in figures)
               + ' |')
 
 
 def follow(chain: Chain, home: np.ndarray, options: FollowOptions, rate: float, jitter: float,
-           lost: float, noise: float, stamped: bool, joining: bool) -> list[float]:
+           lost: float, noise: float, stamped: bool) -> list[float]:
     """Return the figures of one line of the table."""
     random = np.random.default_rng(0)
     T_home = forward_kinematics(chain, home)
@@ -102,10 +102,10 @@ def follow(chain: Chain, home: np.ndarray, options: FollowOptions, rate: float, 
         if i % round(PERIOD / CONTROL) == 0:
             begin = perf_counter()
             state = follower.step(now).state
-            trajectory = follower.trajectory(now, joining)
+            trajectory = follower.trajectory(now)
             costs.append(1e6 * (perf_counter() - begin))
             commands.append((now + options.look_ahead, state))
-            sent = message(trajectory, now if joining else 0.0)
+            sent = message(trajectory, now if options.joins else 0.0)
             arrival = now + LATENCY * random.random()
         for controller, states in zip(controllers, joints):
             if now >= arrival:

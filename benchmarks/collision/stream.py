@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from time import thread_time
 
 import numpy as np
@@ -34,7 +35,7 @@ def cycle_times(robot: GoalRobot, scene: Scene | None) -> list[float]:
     empty = Scene(robot.chain.base_link)
     settings = robot.settings(empty if scene is None else scene)
     home = np.array(HOMES[robot.name])
-    follower = Follower(robot.chain, settings.planning, settings.following,
+    follower = Follower(robot.chain, settings.planning, replace(settings.following, joins=True),
                         None if scene is None else settings.solver.collisions)
     follower.begin(MotionState.at_rest(home), 0.0)
     T_home, times = forward_kinematics(robot.chain, home), []
@@ -45,7 +46,7 @@ def cycle_times(robot: GoalRobot, scene: Scene | None) -> list[float]:
         begin = thread_time()
         follower.feed(T, now, now)
         follower.step(now)
-        follower.trajectory(now, True)
+        follower.trajectory(now)
         times.append(1e6 * (thread_time() - begin))
     return times[SETTLING_CYCLES:]
 

@@ -251,9 +251,19 @@ class MotionLimits:
             self.lower.copy(), self.upper.copy(), (1.0 - VELOCITY_MARGIN) * self.velocity,
             self.acceleration - SPACING_OVERSHOOT * jerk * self.min_spacing, jerk, self.tip.row)
 
-    def for_streams(self) -> LimitRows:
-        """Return the limits that the follower keeps; the jerk may switch between two points."""
-        overshoot = np.minimum(STREAM_OVERSHOOT * self.jerk * MIN_STREAM_SPACING_S,
+    def for_streams(self, gap: float = 0.0) -> LimitRows:
+        """
+        Return the limits that the follower keeps; the jerk may switch between two points.
+
+        Parameters
+        ----------
+        gap : float
+            Time (s) from where the controller is to the first point, across which it
+            interpolates.
+
+        """
+        overshoot = np.minimum(self.jerk * max(STREAM_OVERSHOOT * MIN_STREAM_SPACING_S,
+                                               SPACING_OVERSHOOT * gap),
                                0.5 * self.acceleration)
         return LimitRows(
             self.lower + POSITION_MARGIN, self.upper - POSITION_MARGIN,

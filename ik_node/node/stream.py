@@ -113,8 +113,8 @@ class Session:
         Poses or commands that were taken.
     last_stamp : builtin_interfaces/Time
         That of the last one.
-    clocks_agree : bool
-        Whether controller and node share a clock, so that trajectories can be stamped.
+    stamped : bool
+        Whether its trajectories have stamps.
     last : FollowerOutput or None
         Output of the last cycle with a target.
     begin : float
@@ -127,12 +127,11 @@ class Session:
     """
 
     def __init__(self, task: GoalTask, robot: Robot, begin: MotionState, time: float,
-                 lead: float, before: ActiveTrajectory | None = None) -> None:
+                 lead: float, stamped: bool, before: ActiveTrajectory | None = None) -> None:
         self.task = task
-        self.lead = lead
+        self.lead, self.stamped = lead, stamped
         self.count = 0
         self.last_stamp = task.stamp
-        self.clocks_agree = False
         self.last: FollowerOutput | None = None
         self.last_on_track = self.begin = time
         self.rest = np.inf
@@ -142,12 +141,13 @@ class Session:
 
     def _made(self, robot: Robot) -> Follower:
         return Follower(robot.chain, robot.settings.planning,
-                        replace(robot.settings.following, look_ahead=self.lead),
+                        replace(robot.settings.following, look_ahead=self.lead,
+                                joins=self.stamped),
                         robot.settings.solver.collisions)
 
-    def renew(self, robot: Robot, lead: float) -> None:
+    def renew(self, robot: Robot, lead: float, stamped: bool) -> None:
         """Continue with the present settings."""
-        self.lead = lead
+        self.lead, self.stamped = lead, stamped
         follower = self._made(robot)
         follower.take_over(self.follower)
         self.settings, self.follower = robot.settings, follower
@@ -295,7 +295,8 @@ class Stream:
             return
         other = self._session
         if other is not None and (not other.task.final or self._commands is not None):
-            session = Session(task, robot, MotionState.at_rest(q), now, self._lead(robot))
+            session = Session(task, robot, MotionState.at_rest(q), now, self._lead(robot),
+                              self._stamped(robot))
             session.join(other)
         elif self._commands is None and self._motion.waits_for_rest(task, robot, qd):
             self._goals.wait(task, lambda: self._begin(task, sender), np.inf)
@@ -305,9 +306,8 @@ class Stream:
         if self._commands is not None:
             task.halt = session.halt
         task.ends_alone = self._commands is None  # as each of its trajectories does
-        session.clocks_agree = self._arm.clocks_agree()
         if robot.settings.stream_stamped and self._commands is None \
-                and not session.clocks_agree:
+                and not self._arm.clocks_agree():
             self._node.get_logger().warning(
                 'the stamps of the joint states do not show that the controller has our clock; '
                 f'this {task.kind} is sent without stamps, which is rougher',
@@ -324,13 +324,13 @@ class Stream:
         """Return a session that leaves the present motion, or starts at the measured state."""
         self._motion.sender.look_whether_late(robot, q)
         start_state = self._motion.sender.start_state(robot, q, qd, self._arm.instant())
-        lead = self._lead(robot)
+        lead, stamped = self._lead(robot), self._stamped(robot)
         if not len(start_state.times):
             # The controller may hold the arm slightly off; the look-ahead covers that.
             begin = now + lead if self._commands is None else now
-            return Session(task, robot, start_state.splice, begin, lead)
+            return Session(task, robot, start_state.splice, begin, lead, stamped)
         begin = now - start_state.backdating + float(start_state.times[-1])
-        return Session(task, robot, start_state.splice, begin, lead, robot.active)
+        return Session(task, robot, start_state.splice, begin, lead, stamped, robot.active)
 
     def _lead(self, robot: Robot) -> float:
         """Return the look-ahead (s), long enough for trajectories to arrive in time."""
@@ -371,20 +371,20 @@ class Stream:
         """Command the state at the look-ahead."""
         session, robot, now = self._session, self._holder.require(), monotonic()
         if session.settings is not robot.settings and not session.task.final:
-            session.renew(robot, self._lead(robot))
+            session.renew(robot, self._lead(robot), self._stamped(robot))
             self._set_rate(session)
-        stamped, stamp = self._stamped(session), None
-        if self._commands is None and not stamped:
+        stamp = None
+        if self._commands is None and not session.stamped:
             now = self._arm.next_update()  # when the controller starts a trajectory sent now
         if now + session.lead <= session.begin:
             return  # still on the previous motion
         found = session.follower.step(now)
-        begin = now - self._arm.past if stamped else now
-        trajectory = session.follower.trajectory(begin, stamped)
+        begin = now - self._arm.past if session.stamped else now
+        trajectory = session.follower.trajectory(begin)
         if not session.task.final:
             validate(from_handover(trajectory), robot.settings.limits)
         if self._commands is None:
-            stamp = self._arm.stamp_of(begin) if stamped else None
+            stamp = self._arm.stamp_of(begin) if session.stamped else None
             self._output.send(trajectory, stamp)
         else:
             wanted = found.state.q if self._kind == 'position' else found.state.qd
@@ -427,10 +427,10 @@ class Stream:
                   f'{session.settings.following.timeout:g} s; the arm {seen} at rest after '
                   f'{session.count} {many}')
 
-    def _stamped(self, session: Session) -> bool:
+    def _stamped(self, robot: Robot) -> bool:
         """Return whether trajectories are stamped; steps of simulated time are too long."""
-        return (self._commands is None and session.settings.stream_stamped
-                and session.clocks_agree and not self._node.get_clock().ros_time_is_active)
+        return (self._commands is None and robot.settings.stream_stamped
+                and self._arm.clocks_agree() and not self._node.get_clock().ros_time_is_active)
 
     def _judge(self) -> None:
         """End a session if joint states stop, or the arm does not follow."""

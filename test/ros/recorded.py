@@ -20,7 +20,6 @@ NOISE_SPEED = 0.08  # rad/s, of an arm at rest: four standard deviations of the 
 EARLIER = 4      # motions before the last, on which the arm still is if that came too late
 CLOCK_SET = 1.0  # s; by so much the clock of the stamps was set, and says nothing
 SAME_PLACE = 5e-3  # rad or m, between a measured arm at rest and its last command
-UNTIMED_SHARE = 2e-3  # of the acceleration, in the first motion after a stream without stamps
 ON_IT = 1e-6, 1e-4, 1e-2  # q, qd, qdd: so near to the motion before, it goes on from there
 
 
@@ -88,10 +87,6 @@ def judge(message, before) -> list[str]:
         return faults(later, bounds, (first.positions, first.velocities, first.accelerations))
     smooth = bounds
     bounds = replace(bounds, jerk=None)
-    if before is not None and before.streamed and not before.stamp:
-        # It begins on what the controller made of the last messages of the stream, which came when
-        # they came.
-        bounds = replace(bounds, acceleration=(1.0 + UNTIMED_SHARE) * bounds.acceleration)
     found = faults(message, bounds)
     elapsed = 0.0 if before is None else 1e-9 * (message.stamp - before.stamp)
     joined = message.stamp and before is not None and before.stamp and not before.streamed \

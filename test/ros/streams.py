@@ -6,6 +6,7 @@ from time import monotonic
 
 from geometry_msgs.msg import PoseStamped
 from harness import (
+    FINAL,
     pose,
     positions_of,
     READY,
@@ -66,6 +67,16 @@ class Target:
         """Return the answers to the goals that the stream has become, in order."""
         stamps = set(self.sent)
         return [status for status in self.probe.statuses if status['stamp'] in stamps]
+
+
+def stream_answer(probe, sent):
+    """Return the final answer to a stream; its first poses may be lost."""
+    def final():
+        return [each for each in probe.statuses
+                if each['stamp'] in sent and each['state'] in FINAL]
+
+    probe.wait(final, 60.0, 'the final answer to the stream')
+    return final()[0]
 
 
 def speeds(probe):

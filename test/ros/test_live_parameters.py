@@ -7,11 +7,11 @@ from types import SimpleNamespace
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
-from harness import ARM, DOWN, lent, pose, process, READY, seconds, stamp_of, stamped, tip
+from harness import ARM, DOWN, lent, pose, process, READY, seconds, stamp_of, stamped
 from nightly import usual_first
 import numpy as np
 import pytest
-from test_position_output import stream_answer
+from streams import HERE, stream_answer
 
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import read_urdf
@@ -20,7 +20,6 @@ from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.settings import make_settings
 from ik_node.ros.parameters import IK_NODE
 
-HERE = tip(READY)
 NAMES = [f'joint_{k}' for k in range(1, 7)]
 
 

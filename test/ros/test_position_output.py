@@ -6,10 +6,11 @@ import signal
 from time import sleep
 
 from geometry_msgs.msg import PoseStamped
-from harness import ARM, FINAL, pose, Process, process, READY, stamped
+from harness import ARM, pose, Process, process, READY, stamped
 import numpy as np
 import pytest
 from std_msgs.msg import Float64MultiArray
+from streams import stream_answer
 
 JOINTS = [f'joint_{k}' for k in range(1, 7)]
 AWAY = np.array(READY) + [0.8, -0.3, 0.3, 0.5, -0.4, 0.6]
@@ -101,16 +102,6 @@ def test_it_ramps_down(forward, probe, end):
     assert np.abs(arm.q[-2] - arm.q[-1]).max() < 1e-4
     if end == 'signal':
         assert node.wait() == 0
-
-
-def stream_answer(probe, sent):
-    """Return the final answer to a stream; its first poses may be lost."""
-    def final():
-        return [each for each in probe.statuses
-                if each['stamp'] in sent and each['state'] in FINAL]
-
-    probe.wait(final, 60.0, 'the final answer to the stream')
-    return final()[0]
 
 
 def test_a_stream_is_sent_as_positions(forward, probe):

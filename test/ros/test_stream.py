@@ -28,9 +28,9 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from sensor_msgs.msg import JointState
-from streams import HERE, speeds, Target
+from streams import HERE, speeds, stream_answer, Target
 
-from ik_node.ros.status_messages import answers_stream
+from ik_node.ros.status_messages import answers_stream, STREAM_PAUSE_S
 
 pytestmark = pytest.mark.real_time
 NODE_LIMITS = {}  # those of the node by default
@@ -198,6 +198,27 @@ def test_poses_that_cannot_be_are_left_out(system):
     assert answer['reason'] == 'STREAM_ENDED', answer['message']
     assert int(answer['poses']) <= len(target.sent)
     assert 'Traceback' not in system.node.output and system.node.running()
+
+
+def test_a_stop_takes_over_a_stream_without_stamps(system):
+    """It leaves what the controller interpolates to the first point of the last message."""
+    assert system.set_parameters('/ik_node', {
+        'stream.stamped': False, 'stream.timeout': 0.3}).successful
+    stream = system.publisher(PoseStamped, 'goal_stream')
+    for k in range(4):
+        side = 0.15 if k % 2 else -0.15
+        target = PoseStamped(pose=pose(HERE.translation + [0.0, side, 0.0]))
+        sent = []
+        while np.abs(system.states[-1][1].velocity[:6]).max() < 0.1 + 0.04 * k:
+            sent.append(stamped(system, target))
+            stream.publish(target)
+            system.spin_for(0.01)
+            assert len(sent) < 1000, 'the arm does not follow'
+        system.trajectories.clear()
+        assert system.call(system.stop).success
+        assert stream_answer(system, sent)['reason'] == 'STOPPED'
+        assert any(system.trajectories[-1].points[0].velocities)
+        system.spin_for(2.0 * STREAM_PAUSE_S)  # or it would be the stream that was stopped
 
 
 @pytest.mark.fault('joint states', 'stamps an hour ahead', 'a stream is sent to begin on arrival')

@@ -122,13 +122,16 @@ class Follower:
             raise ParameterError(f'the bias is {list(bias)}; it must not be negative')
         preferred = one_per_joint(chain, options.preferred, 'the preferred positions') \
             if options.preferred else chain.middle
+        self._full_limits = limits.for_streams()
+        self._gap_limits = self._full_limits if options.joins \
+            else limits.for_streams(options.look_ahead)
         goal = np.zeros(GOAL_SIZE)
         goal[HALF_WIDTHS:TOLERANCE_AXES] = [FREE_AXIS if axis in options.free else 0.0
                                             for axis in POSE_AXES]
         goal[TOLERANCE_AXES] = (EXACT_POSE if not options.free
                                 else TIP_AXES if options.frame == 'tip' else BASE_AXES)
         self._model = FollowModel(
-            chain.table, limits.for_streams(), np.array(preferred, dtype=float),
+            chain.table, self._full_limits, np.array(preferred, dtype=float),
             np.array(bias, dtype=float), goal, float(options.gain),
             float(options.metres_per_radian), float(chain.reach))
         jogged = goal.copy()
@@ -156,7 +159,6 @@ class Follower:
         self.feed(np.eye(4), 0.0)
         self.step(0.01)
         self.trajectory(0.01)
-        self.trajectory(0.01, joining=True)
         self.jog(JogCommand(rates=np.ones(self.chain.n)), 0.01)
         self.step(0.02)
         if self._guard is not None:
@@ -199,6 +201,7 @@ class Follower:
             raise TrajectoryError(f'following cannot begin at q {list(state.q)}, '
                                   f'qd {list(state.qd)}, qdd {list(state.qdd)}; each must be '
                                   f'{self.chain.n} finite numbers')
+        self._set_limits(rows)
         self._commanded = CommandedMotion(self._model.limits, rows, nanoseconds(time), before)
         self._set_guard()
         self.halt()
@@ -208,7 +211,20 @@ class Follower:
         self._commanded, self._poses = other._commanded, other._poses
         self._poses.timeout, self._poses.memory = self.options.timeout, self.options.memory
         self._jog.take_over(other._jog)
+        self._set_limits(self._commanded.state)
         self._set_guard()
+
+    def _set_limits(self, state: np.ndarray) -> None:
+        """Limit the motion from a state (3, n); a joint about to reach its limit stops fully."""
+        limits = self._gap_limits
+        stop = Segment(0, limits, state, CyclePlan(*np.zeros((2, self.chain.n))))
+        end = stop.states_at(stop.switches[-1:])[0, 0]
+        limits = limits._replace(acceleration=np.where(
+            (limits.lower <= end) & (end <= limits.upper), limits.acceleration,
+            self._full_limits.acceleration))
+        self._model, self._jog_model, self._ramp_model = (
+            model._replace(limits=limits)
+            for model in (self._model, self._jog_model, self._ramp_model))
 
     def _set_guard(self) -> None:
         self._guard = None if self._collisions is None \
@@ -359,24 +375,20 @@ class Follower:
         started = self._poses.started or self._jog.started
         return FollowerOutput(Phase.STALE if started else Phase.WAITING, state)
 
-    def trajectory(self, now: float, joining: bool = False) -> Trajectory:
+    def trajectory(self, now: float) -> Trajectory:
         """
         Return the trajectory for a joint_trajectory_controller, with time 0 now.
 
         It passes the state of the last :meth:`step` and continues with the fastest stop.  For
-        a controller that starts at time 0, or a few milliseconds sooner or later, that state
-        is the first point; the controller closes the gap within the look-ahead.
+        a controller that joins the active trajectory by the stamp, the points commanded until
+        the splice point come first, counted by ``lead_points``.  For one that starts at time
+        0, or a few milliseconds sooner or later, that state is the first point; the
+        controller closes the gap within the look-ahead.
 
         From the first point on the motion keeps the limits, jerk included, as the controller
         interpolates.  Exception: if two jerk switches are less than MIN_STREAM_SPACING_S
         apart, the second point is delayed to that distance, and in between the jerk keeps its
         limit only on average.
-
-        Parameters
-        ----------
-        joining : bool
-            The controller joins the active trajectory by the stamp; the points commanded
-            until the splice point come first, counted by ``lead_points``.
 
         Raises
         ------
@@ -389,7 +401,8 @@ class Follower:
             raise TrajectoryError(f'the commanded state is {1e-9 * (commanded.head - zero):.4f} '
                                   's ahead; raise the look-ahead (stream.lead), or call step() '
                                   'first')
-        times = commanded.point_times(zero + MIN_SPACING_NS if joining else commanded.head)
+        times = commanded.point_times(zero + MIN_SPACING_NS if self.options.joins
+                                      else commanded.head)
         states = commanded.states_at(times)
         states[-1, 1:] = 0.0
         lead_points = max(sum(t <= commanded.last_begin for t in times), 1)

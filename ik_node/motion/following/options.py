@@ -44,6 +44,9 @@ class FollowOptions:
     look_ahead : float
         Time (s) from now to the first state that is commanded: the controller has this long
         to join, and the target is predicted this far.
+    joins : bool
+        Whether the controller joins the active trajectory by the stamp.  If not, it
+        interpolates across the look-ahead, for which a share of the acceleration is kept.
     timeout : float
         Time (s) without a pose after which the arm ramps down.
     gain : float
@@ -66,6 +69,7 @@ class FollowOptions:
     """
 
     look_ahead: float = 0.03
+    joins: bool = False
     timeout: float = 0.1
     gain: float = 15.0
     memory: float = 0.04

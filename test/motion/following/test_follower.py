@@ -45,6 +45,7 @@ from ik_node.motion.trajectory import MotionState
 PERIOD = 0.01
 ARMS = sorted(HOMES)
 LEAD = FollowOptions.look_ahead
+JOINS = FollowOptions(joins=True)
 
 
 def bounds_of(limits):
@@ -69,11 +70,11 @@ def test_every_limit_at_every_cycle(data):
         random.uniform(np.maximum(chain.lower, -3.0), np.minimum(chain.upper, 3.0)),
         push * random.uniform(-1.0, 1.0, n) * limits.velocity,
         min(push, 1.0) * random.uniform(-1.0, 1.0, n) * most)
-    lead = data.draw(st.sampled_from([0.005, 0.03, 0.1]))
+    lead, joins = data.draw(st.sampled_from([0.005, 0.03, 0.1])), data.draw(st.booleans())
     made = Follower(chain, limits, FollowOptions(
         look_ahead=lead, gain=10.0**random.uniform(0.0, 1.5), bias=(random.uniform(0.0, 3.0),),
         free=data.draw(st.sampled_from([(), ('rz',), ('rx', 'ry', 'rz'), ('x', 'ry')])),
-        frame=data.draw(st.sampled_from(['tip', 'base']))))
+        frame=data.draw(st.sampled_from(['tip', 'base'])), joins=joins))
     made.begin(start, 0.0)
     checker = Checker(start, limits)
     period = 10.0**data.draw(st.floats(-3.0, -1.4))
@@ -88,7 +89,7 @@ def test_every_limit_at_every_cycle(data):
         if i % 100 < 80:
             made.feed(T, now, now)
         checker.see(now + lead, made.step(now).state)
-        if i % 20 == 7:
+        if i % 20 == 7 and not joins:
             check_alone(made.trajectory(now), now, checker)
 
 
@@ -99,8 +100,10 @@ def test_trajectories_keep_the_limits_from_their_first_point_on():
     target = circle(tip(name, HOMES[name]))
     random = np.random.default_rng(0)
     circling = samples(usual=60, nightly=300)
-    made = Follower(robots.chain(name), limits)
+    made = Follower(robots.chain(name), limits, JOINS)
     made.begin(MotionState.at_rest(HOMES[name]), begin)
+    on_arrival = Follower(robots.chain(name), limits)
+    on_arrival.take_over(made)
     sent, last = None, begin
     for i in range(1, circling + 100):
         now = begin + PERIOD * i + 2e-3 * random.random()
@@ -108,8 +111,8 @@ def test_trajectories_keep_the_limits_from_their_first_point_on():
         goal = target(now - begin) if i < circling else shifted(target(0), 0.0, 0.3, 0.0)
         made.feed(goal, now, now)
         made.step(now)
-        before, sent = sent, made.trajectory(now - 2e-3, joining=True)
-        for whole in (sent, made.trajectory(now)):
+        before, sent = sent, made.trajectory(now - 2e-3)
+        for whole in (sent, on_arrival.trajectory(now)):
             motion = SimpleNamespace(
                 joint_names=whole.joint_names, times=whole.times[1:] - whole.times[0],
                 q=whole.q[1:], qd=whole.qd[1:], qdd=whole.qdd[1:])
@@ -124,6 +127,28 @@ def test_trajectories_keep_the_limits_from_their_first_point_on():
     assert most.max() > 1.9
 
 
+@pytest.mark.parametrize('lead', [0.02, 0.06, 0.1])
+@pytest.mark.parametrize('jerk', [20.0, 100.0])
+def test_the_gap_before_the_first_point_keeps_the_acceleration(lead, jerk):
+    """A controller that starts on arrival interpolates across it, over switches of the jerk."""
+    name, peak = 'six_axis_arm', 0.0
+    limits = limits_of(robots.chain(name), jerk=jerk)
+    random = np.random.default_rng(0)
+    made = follower(name, FollowOptions(look_ahead=lead), limits)
+    for i in range(samples(usual=600, nightly=6000)):
+        now = PERIOD * (i + 1)
+        if i % 20 == 0:
+            goal = tip(name, HOMES[name] + random.uniform(-0.5, 0.5, 6))
+        made.feed(goal, now)
+        made.step(now)
+        sent = made.trajectory(now)
+        across = SimpleNamespace(times=np.append(0.0, sent.times[:1]), **{
+            field: np.array([getattr(sent.start, field), getattr(sent, field)[0]])
+            for field in ('q', 'qd', 'qdd')})
+        peak = max(peak, quintic_extremes(across)[3].max())
+    assert 0.8 < peak / limits.acceleration.max() <= 1.0
+
+
 def test_a_late_cycle_beyond_the_end_of_the_ramp():
     """The motion ends before the state of the cycle: its end is a point of what is joined."""
     name = 'six_axis_arm'
@@ -131,7 +156,7 @@ def test_a_late_cycle_beyond_the_end_of_the_ramp():
     target = tip(name, HOMES[name] + [0.0, 0.0, 0.0, 0.0, 0.0, 0.1])
     ends = 0
     for late in np.linspace(0.011, 0.045, 18):
-        made = Follower(robots.chain(name), limits)
+        made = Follower(robots.chain(name), limits, JOINS)
         made.begin(MotionState.at_rest(HOMES[name]), 0.0)
         now = 0.0
         for i in range(60):
@@ -142,7 +167,7 @@ def test_a_late_cycle_beyond_the_end_of_the_ramp():
             elif i == 10:
                 made.halt()
             rests = made.step(now).state.rests
-            sent = made.trajectory(now - 2e-3, joining=True)
+            sent = made.trajectory(now - 2e-3)
             motion = SimpleNamespace(
                 joint_names=sent.joint_names, times=sent.times[1:] - sent.times[0],
                 q=sent.q[1:], qd=sent.qd[1:], qdd=sent.qdd[1:])
@@ -159,12 +184,12 @@ def test_the_active_trajectory_is_left_without_a_step():
     motion = plan_point_to_point(chain.joint_names, StartState.from_state(
         MotionState.at_rest(HOMES[name])), HOMES[name] + 0.8, limits, 0.02)
     active = ActiveTrajectory(motion, 100.0, limits)
-    made = Follower(chain, limits)
+    made = Follower(chain, limits, JOINS)
     handover = state_at(motion, 0.4)
     made.begin(handover, 100.4, active)
     made.feed(tip(name, HOMES[name]), 100.38)
     made.step(100.38)
-    sent = made.trajectory(100.36, joining=True)
+    sent = made.trajectory(100.36)
     for t, q, qd in zip(sent.times, sent.q, sent.qd):
         if t <= 0.04:
             expected = state_at(motion, 0.36 + t)
@@ -184,10 +209,10 @@ def test_lead_points_keep_the_limits_after_months_of_uptime(uptime):
     for point in motion.times[3:40]:
         for ahead in (1.2e-4, 1.5e-4, 2e-4, 3e-4):  # until that point
             now = active.began + point - 1e-4 - ahead
-            made = Follower(chain, limits)
+            made = Follower(chain, limits, JOINS)
             made.begin(state_at(motion, now + 0.04 - active.began), now + 0.04, active)
             made.step(now + 0.02)
-            sent = made.trajectory(now, joining=True)
+            sent = made.trajectory(now)
             close += sent.times[1] - sent.times[0] < 4e-4
             motion_on = SimpleNamespace(
                 joint_names=sent.joint_names, times=sent.times[1:] - sent.times[0],
@@ -218,7 +243,8 @@ def test_options_may_change_in_motion():
             assert distances(tip('ur5', step.state.q), target(now + LEAD))[0] < 1.5e-3
 
 
-def test_a_start_that_can_stop_in_time_stays_within_the_limits():
+@pytest.mark.parametrize('joins', [False, True])
+def test_a_start_that_can_stop_in_time_stays_within_the_limits(joins):
     """A joint that runs at its limit as fast as it can still stop comes to rest inside."""
     name = 'ur5_limited'
     chain = robots.chain(name)
@@ -229,7 +255,7 @@ def test_a_start_that_can_stop_in_time_stays_within_the_limits():
         reach = stop_extremes(moving, limits)[1][0] - q[0]
         moving = MotionState(np.append(chain.upper[0] - 1e-4 - reach, q[1:]), moving.qd,
                              moving.qdd)
-        made = Follower(chain, limits)
+        made = Follower(chain, limits, FollowOptions(joins=joins))
         made.begin(moving, 0.0)
         beyond = tip('ur5_limited', np.append(chain.upper[0] + 0.5, q[1:]))
         highest = 0.0
@@ -329,13 +355,15 @@ def test_a_stream_that_stops_ramps_down_and_goes_on_without_a_jump():
 
 def test_the_stop_after_the_timeout_is_the_fastest():
     """It ends when ruckig's does."""
-    made = follower('panda')
+    made = follower('panda', JOINS)
     target = circle(tip('panda', HOMES['panda']))
     for i in range(200):
         made.feed(target(PERIOD * i), PERIOD * i, PERIOD * i)
         state = made.step(PERIOD * i).state
     limits = limits_of(made.chain)
-    last = made.trajectory(PERIOD * 199)
+    on_arrival = follower('panda')
+    on_arrival.take_over(made)
+    last = on_arrival.trajectory(PERIOD * 199)
     request = stop_extremes(state, limits)
     low, high, _, _ = quintic_extremes(last)
     assert np.allclose(low, request[0], atol=1e-4) and np.allclose(high, request[1], atol=1e-4)

@@ -242,7 +242,7 @@ def test_both_kinds_of_controllers_move_smoothly(from_desired, rate, latency, st
     chain = robots.chain(name)
     limits = limits_of(chain, 0.5)
     target = circle(tip(name, HOMES[name]))
-    made = follower(name, limits=limits)
+    made = follower(name, FollowOptions(joins=stamped), limits)
     controller = SimulatedController(
         chain.joint_names, chain.continuous, HOMES[name],
         ControllerOptions(interpolate_from_desired_state=from_desired))
@@ -257,7 +257,7 @@ def test_both_kinds_of_controllers_move_smoothly(from_desired, rate, latency, st
             waiting += 1
         if i % round(PERIOD / tick) == 0 and now < dies:
             made.step(now)
-            sent = message(made.trajectory(now, stamped), now if stamped else 0.0)
+            sent = message(made.trajectory(now), now if stamped else 0.0)
             arrival = now + latency * random.random()
         if now >= arrival:
             assert controller.offer(sent, now) is None
