@@ -6,6 +6,7 @@ How tests are run: examples that stay the same, the order of files, compiled ker
 Hypothesis draws the same examples every time; others with ``--hypothesis-profile explore``.
 """
 
+from functools import cache
 import gc
 from importlib import import_module
 import os
@@ -102,7 +103,6 @@ def pytest_sessionstart(session):
 
 def pytest_collection_finish():
     """Spare the garbage collector the tests and compilers: it would stop this process for long."""
-    gc.collect()
     gc.freeze()
     gc.enable()
 
@@ -113,9 +113,10 @@ def pytest_collection_modifyitems(items):
 
     Tests over DDS wait most of the time, in motions that take as long as they take.
     """
-    def place(item):
-        file = item.path.relative_to(HERE).as_posix()
+    @cache
+    def place(path):
+        file = path.relative_to(HERE).as_posix()
         return (LONGEST_FIRST.index(file) if file in LONGEST_FIRST else len(LONGEST_FIRST),
                 not file.startswith('ros/'))
 
-    items.sort(key=place)
+    items.sort(key=lambda item: place(item.path))

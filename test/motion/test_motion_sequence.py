@@ -3,6 +3,7 @@
 """Sequences of joint motions, lines and arcs, judged by Pinocchio and the checker of motions."""
 
 from dataclasses import replace
+from functools import cache
 
 from geometry_oracle import model_of
 from motion_checker import Bounds, faults, path_of, states_at
@@ -23,7 +24,6 @@ from ik_node.solver.solver import Solver
 
 NAME = 'six_axis_arm'
 CHAIN = robots.chain(NAME)
-SOLVER = Solver(CHAIN)
 Q = np.array([0.2, -0.5, 0.9, 0.3, 0.9, -0.2])
 AWAY = Q + [0.4, 0.1, -0.2, 0.3, 0.1, 0.5]
 LIMITS = MotionLimits(CHAIN.lower, CHAIN.upper, CHAIN.velocity, np.full(6, 2.0), np.full(6, 20.0))
@@ -61,10 +61,16 @@ SQUARE = [line(shifted(0.0, -0.1, 0.0), blend_radius=RADIUS),
           line(shifted(0.0, 0.0, -0.1)), line(HERE)]
 
 
-def planned(motions, start=Q, solver=SOLVER):
+@cache
+def usual():
+    """Return a solver for the arm."""
+    return Solver(CHAIN)
+
+
+def planned(motions, start=Q, solver=None):
     """Return the plan from rest."""
-    return plan_sequence(solver, StartState.from_state(MotionState.at_rest(np.array(start))),
-                         motions, PERIOD)
+    start = StartState.from_state(MotionState.at_rest(np.array(start)))
+    return plan_sequence(solver or usual(), start, motions, PERIOD)
 
 
 def at(plan, k):
@@ -155,7 +161,7 @@ def test_a_moving_arm_is_brought_to_rest_first():
         CHAIN.joint_names, StartState.from_state(MotionState.at_rest(Q)), AWAY, LIMITS, PERIOD)
     start = StartState.from_motion(active, 0.4 * active.duration, 0.05)
     motions = [SequencedMotion(Q, LIMITS), SequencedMotion(AWAY, LIMITS)]
-    plan = plan_sequence(SOLVER, start, motions, PERIOD)
+    plan = plan_sequence(usual(), start, motions, PERIOD)
     assert not faults(plan.trajectory, Bounds(LIMITS.lower, LIMITS.upper, LIMITS.velocity,
                                               LIMITS.acceleration, 1.5 * LIMITS.jerk))
     assert np.allclose(at(plan, 0)[0], tip(Q)[:3, 3], atol=1e-4)

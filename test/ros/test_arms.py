@@ -8,7 +8,6 @@ from harness import once_each, reasons
 import numpy as np
 import pinocchio as pin
 import pytest
-from scipy.interpolate import BPoly
 from two_arms import both, model, oracle, TREE
 
 # The hands cross on the direct way from one to the other.
@@ -56,6 +55,7 @@ def offsets(probe, name):
     shares = states @ way / (way @ way)
     shares[:, 0] -= states[0, 0] @ way / (way @ way)
     fine = np.linspace(times[0], times[-1], 50_001)
+    from scipy.interpolate import BPoly
     planned = BPoly.from_derivatives(times, shares.tolist())(fine)
     return due[under_way] - begin - np.interp(share[under_way], planned, fine)
 

@@ -6,7 +6,6 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import robots
-from scipy.optimize import minimize
 from two_arms import model, TREE
 
 from ik_node import Goal, load_tree, TreeSolver
@@ -157,6 +156,7 @@ def test_of_three_tips_those_in_the_way_are_named():
 def test_the_nearest_posture_is_a_minimum_of_the_weighted_errors(two_arms):
     """Where no posture fits, L-BFGS-B of scipy finds none nearer beside it; weights choose."""
     goals = CONFLICT
+    from scipy.optimize import minimize
     tree, errors = two_arms.tree, {}
     for weight in (1.0, 10.0):
         result = two_arms.solve(goals, weights={RIGHT: weight})
@@ -176,6 +176,7 @@ def test_the_nearest_posture_is_a_minimum_of_the_weighted_errors(two_arms):
 
 def test_a_secondary_tip_comes_as_near_as_it_can(two_arms):
     """The first stays exact; the second is at a minimum on what the first leaves free."""
+    from scipy.optimize import minimize
     tree = two_arms.tree
     goals = CONFLICT
     for first, second in ((LEFT, RIGHT), (RIGHT, LEFT)):

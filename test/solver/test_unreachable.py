@@ -19,7 +19,6 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import robots
-from scipy.optimize import minimize
 
 from ik_node.errors import Reason
 from ik_node.model.chain import make_chain
@@ -287,6 +286,7 @@ def test_the_position_is_kept_where_it_can_be(five_axes):
         assert given.status is Reason.NEAREST and np.linalg.norm(off) < 2e-6
         assert given.orientation_error == pytest.approx(angle, abs=1e-6)
         assert plain.solve(T, chain.middle).position_error > 100.0 * np.linalg.norm(off)
+        from scipy.optimize import minimize
         for q in robots.random_postures(chain, 6, int(rng.integers(1 << 30))):
             other = minimize(lambda q, T=T: errors(q, T)[1]**2, q, method='SLSQP', bounds=bounds,
                              constraints={'type': 'eq', 'fun': lambda q, T=T: errors(q, T)[0]})

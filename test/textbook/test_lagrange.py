@@ -6,7 +6,6 @@ from nightly import samples
 import numpy as np
 import pytest
 import robots
-from scipy.optimize import minimize
 
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import parse_urdf
@@ -32,6 +31,7 @@ def best_by_scipy(name, goal, q):
     def position(x):
         return reference.pose(chain.base_link, chain.tip_link, robots.positions(chain, x))[:3, 3]
 
+    from scipy.optimize import minimize
     found = minimize(lambda x: criterion(chain, x), q, method='SLSQP',
                      bounds=list(zip(chain.lower, chain.upper)),
                      constraints={'type': 'eq', 'fun': lambda x: position(x)
