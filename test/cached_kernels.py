@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiled functions of tests, kept from run to run."""
 
-from ik_node.kinematics import kernels
+from ik_node.collision import check, distance, shapes, sweeps
+from ik_node.kinematics import kernels, tree_kernels
 from ik_node.kinematics.compilation import cached_njit
 from ik_node.solver.compiled import (
     closed_form,
@@ -15,8 +16,8 @@ from ik_node.solver.compiled import (
     subproblems,
 )
 
-CALLED = (kernels, closed_form, damped, entry, layout, nullspace, residual, solution_search,
-          subproblems)
+CALLED = (kernels, tree_kernels, closed_form, damped, entry, layout, nullspace, residual,
+          solution_search, subproblems, check, distance, shapes, sweeps)
 
 
 def compiled(function):

@@ -4,9 +4,9 @@
 
 from collections import Counter
 
+from cached_kernels import compiled
 from coal_shapes import distance, KINDS, made
 from nightly import samples
-from numba import njit
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -20,7 +20,7 @@ SOLID = [kind for kind in KINDS if kind != 'plane']
 NEARLY_APART_M = 1e-3  # coal is not sure of less
 
 
-@njit
+@compiled
 def distance_of(shapes, work):
     return part_distance(shapes, 0, 1, np.inf, -np.inf, work)
 

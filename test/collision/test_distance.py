@@ -4,10 +4,10 @@
 
 from collections import Counter
 
+from cached_kernels import compiled
 import coal
 from coal_shapes import KINDS, made
 from nightly import samples
-from numba import njit
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -17,12 +17,12 @@ from ik_node.collision.parts import Body
 from ik_node.collision.shapes import shapes_of
 
 
-@njit
+@compiled
 def distance_of(shapes, enough, contact, work):
     return part_distance(shapes, 0, 1, enough, contact, work)
 
 
-@njit
+@compiled
 def points_of(shapes, work, points):
     lower, _ = part_distance(shapes, 0, 1, np.inf, -np.inf, work)
     return nearest_points(shapes, 0, 1, lower, work, points)

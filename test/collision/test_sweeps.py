@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far parts move in an interval of a motion at most, against sampled motions."""
 
+from cached_kernels import compiled
 from geometry_oracle import bodies_of, model_of
 from nightly import samples
-from numba import njit
 import numpy as np
 import pytest
 import robots
@@ -23,13 +23,13 @@ ROUNDING_M = 1e-9
 INSTANTS = np.linspace(-1.0, 1.0, 41)
 
 
-@njit
+@compiled
 def placed(check, q, work):
     """Place the parts at q."""
     place_parts(check, q, work)
 
 
-@njit
+@compiled
 def bounds(check, q, motion, block, direction, work):
     """Return both bounds of a block, and the frame in which they hold."""
     place_parts(check, q, work)

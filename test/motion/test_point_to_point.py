@@ -23,7 +23,7 @@ from ik_node.motion.point_to_point import (
 from ik_node.motion.start_state import StartState
 from ik_node.motion.trajectory import MotionState
 
-COUNT = samples(usual=100, nightly=300)
+COUNT = samples(usual=70, nightly=300)
 NAMES = ('a', 'b', 'c')
 PERIOD = 0.1
 
@@ -255,7 +255,7 @@ ONE = MotionLimits(np.array([-1.0]), np.array([1.0]), np.array([1.0]), np.array(
 
 def test_a_joint_that_moves_fast_towards_its_limit_is_braked():
     """If immediate braking just keeps the limits, every goal is reached within them."""
-    checked, count = 0, samples(usual=80, nightly=200)
+    checked, count = 0, samples(usual=60, nightly=200)
     for seed in range(count):
         rng = np.random.default_rng(4000 + seed)
         limits = random_limits(rng)
