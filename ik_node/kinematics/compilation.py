@@ -16,7 +16,7 @@ import logging
 from time import monotonic
 from typing import Any
 
-from numba import njit
+from numba import njit, typeof
 from numba.core.caching import FunctionCache
 from numba.core.event import Event, install_listener, Listener
 
@@ -86,6 +86,16 @@ def cached_njit(**options: Any) -> Callable[[Callable], Callable]:
         return dispatcher
 
     return decorate
+
+
+def direct(function: Any, *arguments: Any) -> Callable:
+    """
+    Return the machine code of a compiled function for arguments of the types of these.
+
+    A call of it takes 0.2 us less, as numba does not look at the types: those of other arguments
+    would crash the process.  An array may be read-only if it is not written to.
+    """
+    return function.overloads[tuple(map(typeof, arguments))].entry_point
 
 
 class _Progress(Listener):

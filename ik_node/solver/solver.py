@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy import ndarray
 
 from ik_node.errors import ParameterError, Reason
 from ik_node.kinematics.compilation import compilation_told
@@ -19,19 +20,19 @@ from ik_node.model.joint_values import real_array
 from ik_node.solver.batch import BatchResult, GOALS_PER_CHUNK, solve_batch
 from ik_node.solver.branches import all_solutions, SELECTION_KEYS
 from ik_node.solver.choices import COMPILED_METHOD, methods
-from ik_node.solver.compiled.entry import bias_rows, fill_row, solve_rows
+from ik_node.solver.compiled.entry import bias_rows, NO_POSE, NO_SEED
 from ik_node.solver.compiled.layout import (
     FARTHEST_SEED,
     JOINT_VALUES,
     JointRows,
     LAST_ATTEMPT,
     MAX_BIAS_STEPS,
+    NOT_MODERATE,
     NOT_RIGID,
     POSE_SIZE,
     SOLVED_FLAG,
     STEP_COUNT,
 )
-from ik_node.solver.compiled.nearest import nearest_row
 from ik_node.solver.free_postures import (
     choose_free,
     EXACT_AXES,
@@ -51,12 +52,7 @@ from ik_node.solver.options import SolverOptions
 from ik_node.solver.result import Posture, Result
 from ik_node.solver.tables import Query, Tables
 from ik_node.solver.unreachable import explain, last_attempt, settle_nearest
-from ik_node.solver.warm_up import (
-    warm_up,
-    warm_up_closed_form,
-    warm_up_nearest,
-    warm_up_self_motion,
-)
+from ik_node.solver.warm_up import warm_up_self_motion
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -105,12 +101,7 @@ class Solver:
         self.chain, self.collisions = chain, collisions
         self.options = SolverOptions(**options)
         with compilation_told():
-            warm_up()
             self.tables = Tables(chain, self.options)
-            if self.tables.closed_form is not None:
-                warm_up_closed_form(self.tables.closed_form.searched)
-            if self.tables.slides and self.options.select == 'nearest':
-                warm_up_nearest()
             if collisions is not None and chain.n > EXACT_AXES:
                 warm_up_self_motion()
         self.first_restarts = min(self.options.max_restarts, FIRST_ATTEMPTS)
@@ -192,25 +183,39 @@ class Solver:
         if options:
             return self.changed(**options).solve(goal, seed)
         began = perf_counter()
-        tables = self.tables
-        if self._closed:
-            given = self._exact_arrays(goal, _first_seed(seed))
-            if given is not None:
+        tables, given = self.tables, self._arrays(goal, seed)
+        if self._closed and _is_exact(goal):
+            first = given or self._arrays(goal, _first_seed(seed))
+            if first is not None:
                 row = np.empty(self._row_size)
-                if tables.branch_rows(tables.setup, *given, row, 1) and (
+                T, q = first  # named, which is faster than a star
+                if tables.branch_rows(tables.setup, T, q, row, 1) and (
                         self.collisions is None
                         or self.collisions.check_many(row[-self.chain.n:][None])[0]):
                     return Result(self.chain, SOLVED_REASON, row, goal, perf_counter() - began)
-        row, settings = self._pack(goal, seed)
         if self.plain:
-            solve_rows(tables.table, tables.joints, settings, tables.postures, row, 1, 0,
-                       self.first_restarts)
+            settings = tables.of(goal) if isinstance(goal, Goal) else tables.settings
+            row, flag = np.empty(self._row_size), NOT_MODERATE
+            if given is not None:
+                T, q = given
+                flag = tables.solve_rows(tables.table, tables.joints, settings, tables.postures,
+                                         T, q, row, 1, 0, self.first_restarts)
+            if flag == NOT_MODERATE:
+                row, _ = self._pack(goal, seed)
+                flag = tables.solve_rows(tables.table, tables.joints, settings, tables.postures,
+                                         NO_POSE, NO_SEED, row, 1, 0, self.first_restarts)
             if tables.biased and settings[MAX_BIAS_STEPS] > 0.0:
                 bias_rows(tables.table, tables.joints, settings, tables.postures, row, 1)
-        elif self._sliding and settings is tables.settings and len(row) == self._row_size:
-            nearest_row(tables.table, tables.joints, settings, row)
+                flag = row[self._flag]
+        else:
+            row, settings = self._pack(goal, seed, given)
+            if self._sliding and settings is tables.settings and len(row) == self._row_size:
+                tables.nearest_row(tables.table, tables.joints, settings, row)
+            flag = row[self._flag]
+        if flag == 1.0 and self.collisions is None:
+            return Result(self.chain, SOLVED_REASON, row, goal, perf_counter() - began)
         status, excess, contact = SOLVED_REASON, None, ''
-        if row[self._flag] != 1.0:
+        if flag != 1.0:
             status, excess = self._solve_further(goal, self._query(row, settings), began)
         if status is Reason.NEAREST and self.options.nearest_keeps_position:
             return self.changed(metres_per_radian=POSITION_FIRST_M,
@@ -246,7 +251,7 @@ class Solver:
 
         """
         if self._complete:
-            given = self._exact_arrays(goal, seed)
+            given = self._arrays(goal, seed) if _is_exact(goal) else None
             if given is not None:
                 chain, at = self.chain, given[1].copy()
                 found = self.tables.branches(*given)
@@ -255,7 +260,7 @@ class Solver:
                     postures = tuple([Posture(chain, q, at) for q in found[:, JOINT_VALUES:]])
                     return postures if self.collisions is None \
                         else only_free(postures, self.collisions)
-        query = self._query(*self._pack(goal, seed))
+        query = self._query(*self._pack(goal, seed, self._arrays(goal, seed)))
         checked_pose(query.T[0])
         return all_solutions(query) if self.collisions is None \
             else free_solutions(query, self.collisions)
@@ -270,7 +275,7 @@ class Solver:
         """
         if self.collisions is None:
             return self.solve_all(goal, seed)
-        query = self._query(*self._pack(goal, seed))
+        query = self._query(*self._pack(goal, seed, self._arrays(goal, seed)))
         checked_pose(query.T[0])
         return many_free_solutions(query, self.collisions)
 
@@ -302,14 +307,18 @@ class Solver:
         return solve_batch(self, goals, seeds, progress=progress, executor=executor,
                            workers=workers, chunk=chunk)
 
-    def _pack(self, goal: Goal | np.ndarray,
-              seed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the row that :func:`solve_rows` takes, and the settings for the goal."""
+    def _pack(self, goal: Goal | np.ndarray, seed: np.ndarray | None,
+              given: tuple[np.ndarray, np.ndarray] | None = None) \
+            -> tuple[np.ndarray, np.ndarray]:
+        """
+        Return the row that compiled code takes, and the settings for the goal.
+
+        `given` is what :meth:`_arrays` returns; it saves time, and may be None.
+        """
         settings = self.tables.of(goal) if isinstance(goal, Goal) else self.tables.settings
-        given = self._arrays(goal, seed)
         if given is not None:
             row = np.empty(self._row_size)
-            if fill_row(*given, row):
+            if self.tables.fill_row(*given, row):
                 return row, settings
         # Arguments of other kinds, and the checks that name a fault.
         n = self.chain.n
@@ -323,29 +332,28 @@ class Solver:
 
     def _arrays(self, goal: Goal | np.ndarray,
                 seed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return goal (4, 4) and seed (n,) as compiled code takes them, or None."""
-        T = goal.T_base_tip.copy() if isinstance(goal, Goal) else goal
-        if type(seed) is not np.ndarray:
+        """Return goal (4, 4) and seed (n,) if direct calls may take them; or None."""
+        if type(seed) is not ndarray:
             seed = self._middle if seed is None else real_array(seed)
-        if (type(T) is type(seed) is np.ndarray and T.shape == POSE_SHAPE
-                and T.dtype is seed.dtype is DOUBLE_TYPE and seed.shape == self._seed_shape
-                and T.flags.carray and seed.flags.carray):
+        T = goal
+        if type(T) is ndarray:
+            suits = T.dtype is DOUBLE_TYPE and T.shape == POSE_SHAPE and T.flags.carray
+        elif isinstance(goal, Goal):
+            T = goal.T_base_tip
+            suits = T.flags.c_contiguous  # all else was seen to when it was made
+        else:
+            return None
+        if suits and type(seed) is ndarray and seed.dtype is DOUBLE_TYPE \
+                and seed.shape == self._seed_shape and seed.flags.carray:
             return T, seed
         # A pickled array has a type of its own, which is equal.
-        if type(T) is type(seed) is np.ndarray and T.dtype == seed.dtype == DOUBLE_TYPE \
+        if type(T) is type(seed) is ndarray and T.dtype == seed.dtype == DOUBLE_TYPE \
                 and not T.dtype is seed.dtype is DOUBLE_TYPE:
             return self._arrays(T.astype(DOUBLE_TYPE), seed.astype(DOUBLE_TYPE))
         return None
 
-    def _exact_arrays(self, goal: Goal | np.ndarray,
-                      seed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return the same, or None if the goal has a box."""
-        if isinstance(goal, Goal) and goal.tolerance is not EXACT_TOLERANCE:
-            return None
-        return self._arrays(goal, seed)
-
     def _query(self, packed: np.ndarray, settings: np.ndarray) -> Query:
-        """Return the views of a row that :func:`solve_rows` takes, with the joints of the call."""
+        """Return the views of a row, with the joints of the call."""
         end = len(packed) - self._answer_size
         seeds = packed[POSE_SIZE:end].reshape(1, -1, self.chain.n)
         return Query(self.tables, packed[:POSE_SIZE].reshape(1, 4, 4), settings,
@@ -499,6 +507,11 @@ class Solver:
         query.answer[:] = query.check(best.q)
         if select == 'nearest' and self.tables.slides and query.exact:
             query.slide()
+
+
+def _is_exact(goal: Goal | np.ndarray) -> bool:
+    """Return whether a goal has no box."""
+    return not isinstance(goal, Goal) or goal.tolerance is EXACT_TOLERANCE
 
 
 def _first_seed(seed: np.ndarray | None) -> np.ndarray | None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import pi
+from typing import Any
 
 import numpy as np
 
@@ -14,8 +15,8 @@ from ik_node.kinematics.kernels import tip_poses
 from ik_node.model.chain import Chain
 from ik_node.model.joint_values import one_per_joint
 from ik_node.solver.arm_geometry import closed_form_of
-from ik_node.solver.compiled import entry
-from ik_node.solver.compiled.closed_form import ANSWER_SIZE, branch_rows, MAX_BRANCHES
+from ik_node.solver.compiled.closed_form import ANSWER_SIZE, MAX_BRANCHES
+from ik_node.solver.compiled.entry import bias_rows, NO_POSE, NO_SEED
 from ik_node.solver.compiled.layout import (
     ARM_REACH,
     BASE_AXES,
@@ -38,10 +39,14 @@ from ik_node.solver.compiled.layout import (
     TIP_AXES,
 )
 from ik_node.solver.compiled.nearest import nearest_row
-from ik_node.solver.compiled.offset_wrist import searched_rows
 from ik_node.solver.goal import EXACT_TOLERANCE, Goal
 from ik_node.solver.options import SolverOptions
-from ik_node.solver.warm_up import warm_up_bias
+from ik_node.solver.warm_up import (
+    warm_up,
+    warm_up_bias,
+    warm_up_closed_form,
+    warm_up_nearest,
+)
 from ik_node.text import quote, shown
 
 BRANCH_ROW_SIZE = POSE_SIZE + 6 + MAX_BRANCHES * ANSWER_SIZE
@@ -74,9 +79,14 @@ class Tables:
         Whether a pose leaves the arm free.
     closed_form : ClosedForm or None
         None if the arm has none.
+    fill_row, solve_rows : functions
+        What :func:`ik_node.solver.warm_up.warm_up` returns.
     branch_rows : function or None
-        :func:`ik_node.solver.compiled.closed_form.branch_rows`, or what does the same for an
-        offset wrist; None without a closed form.
+        What :func:`ik_node.solver.warm_up.warm_up_closed_form` returns; None without a closed
+        form.
+    nearest_row : function or None
+        What :func:`ik_node.solver.warm_up.warm_up_nearest` returns, if nearest postures are
+        sought along self-motions.
     setup : (SETUP_SIZE,) array or None
         What it takes.
 
@@ -115,10 +125,26 @@ class Tables:
         self.redundant = chain.n - len(self.locked) > 6
         self.settings = self._settings(EXACT_TOLERANCE, EXACT_POSE)
         self.setup = self._setup(self.joints)
-        self.branch_rows = None if self.closed_form is None else (
-            searched_rows if self.closed_form.searched else branch_rows)
+        self._load_kernels()
         self._boxes: dict[tuple, np.ndarray] = {}
         self.postures = posture_table(chain, max(MIN_TABLE_POSTURES, options.max_restarts + 2))
+
+    def _load_kernels(self) -> None:
+        self.fill_row, self.solve_rows = warm_up()
+        self.branch_rows = None if self.closed_form is None \
+            else warm_up_closed_form(self.closed_form.searched)
+        self.nearest_row = warm_up_nearest() \
+            if self.slides and self.options.select == 'nearest' else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: all but the machine code."""
+        return {**vars(self), **dict.fromkeys(('fill_row', 'solve_rows', 'branch_rows',
+                                               'nearest_row'))}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickled object."""
+        vars(self).update(state)
+        self._load_kernels()
 
     @property
     def slides(self) -> bool:
@@ -174,10 +200,10 @@ class Tables:
             return np.empty((0, size))
         packed = np.concatenate([T.reshape(count, 16), seeds.reshape(count, -1),
                                  np.zeros((count, size))], axis=1)
-        entry.solve_rows(self.table, joints, settings, self.postures, packed.ravel(), count,
-                         first, restarts)
+        self.solve_rows(self.table, joints, settings, self.postures, NO_POSE, NO_SEED,
+                        packed.ravel(), count, first, restarts)
         if settings[MAX_BIAS_STEPS] > 0.0:
-            entry.bias_rows(self.table, joints, settings, self.postures, packed.ravel(), count)
+            bias_rows(self.table, joints, settings, self.postures, packed.ravel(), count)
         return packed[:, -size:]
 
     def _setup(self, joints: np.ndarray) -> np.ndarray | None:

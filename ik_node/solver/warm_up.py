@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from ik_node.kinematics import kernels, tree_kernels
-from ik_node.kinematics.compilation import compilation_told
+from ik_node.kinematics.compilation import compilation_told, direct
 from ik_node.kinematics.kernels import forget_stale, tip_poses
 from ik_node.kinematics.tree_kernels import tree_columns, tree_frames, tree_poses
 from ik_node.solver.compiled import (
@@ -29,7 +29,7 @@ from ik_node.solver.compiled import (
     tree_step,
 )
 from ik_node.solver.compiled.closed_form import branch_rows
-from ik_node.solver.compiled.entry import bias_rows, fill_row, solve_rows
+from ik_node.solver.compiled.entry import bias_rows, fill_row, NO_POSE, NO_SEED, solve_rows
 from ik_node.solver.compiled.layout import (
     GOAL_SIZE,
     JOINT_VALUES,
@@ -46,16 +46,24 @@ from ik_node.solver.compiled.tree_step import TipGoals, TreeProblem
 
 
 @lru_cache(maxsize=None)
-def warm_up() -> None:
-    """Load or compile what every solver needs; say so if it has to be compiled."""
+def warm_up() -> tuple[Callable, Callable]:
+    """
+    Load or compile what every solver needs; say so if it has to be compiled.
+
+    Return :func:`ik_node.solver.compiled.entry.fill_row` and ``solve_rows``, to be called
+    directly.
+    """
     table, joints, postures, settings, packed = _blank_arrays(1)
+    arguments = table, joints, settings, postures, NO_POSE, NO_SEED, packed, 1, 0, 0
+    row = np.eye(4), np.zeros(1), packed
     _forget_stale(fill_row, solve_rows, find_all)
     with compilation_told():
-        fill_row(np.eye(4), np.zeros(1), packed)
-        solve_rows(table, joints, settings, postures, packed, 1, 0, 0)
+        fill_row(*row)
+        solve_rows(*arguments)
         find_all(table, joints, settings, postures, np.eye(4).ravel(), np.zeros(1), 0, 0.0,
                  np.empty((1, 1)))
         tip_poses(table, np.zeros((0, 1)), np.empty((0, 12)))
+    return direct(fill_row, *row), direct(solve_rows, *arguments)
 
 
 @lru_cache(maxsize=None)
@@ -68,22 +76,34 @@ def warm_up_bias() -> None:
 
 
 @lru_cache(maxsize=None)
-def warm_up_closed_form(searched: bool) -> None:
-    """Load or compile a closed form: of spherical or, if searched, of offset wrists."""
+def warm_up_closed_form(searched: bool) -> Callable:
+    """
+    Load or compile a closed form: of spherical or, if searched, of offset wrists.
+
+    Return :func:`ik_node.solver.compiled.closed_form.branch_rows`, or what does the same for an
+    offset wrist, to be called directly.
+    """
     rows = searched_rows if searched else branch_rows
+    arguments = (np.zeros(closed_form.SETUP_SIZE), np.zeros((4, 4)), np.zeros(6),
+                 np.empty(POSE_SIZE + 6 + closed_form.ANSWER_SIZE), 1)
     _forget_stale(rows)
     with compilation_told():
-        rows(np.zeros(closed_form.SETUP_SIZE), np.zeros((4, 4)), np.zeros(6),
-             np.empty(POSE_SIZE + 6 + closed_form.ANSWER_SIZE), 1)
+        rows(*arguments)
+    return direct(rows, *arguments)
 
 
 @lru_cache(maxsize=None)
-def warm_up_nearest() -> None:
-    """Load or compile the search for the nearest posture (redundant arms)."""
+def warm_up_nearest() -> Callable:
+    """
+    Load or compile the search for the nearest posture (redundant arms).
+
+    Return :func:`ik_node.solver.compiled.nearest.nearest_row`, to be called directly.
+    """
     table, joints, _, settings, packed = _blank_arrays(1)
     _forget_stale(nearest_row)
     with compilation_told():
         nearest_row(table, joints, settings, packed)
+    return direct(nearest_row, table, joints, settings, packed)
 
 
 @lru_cache(maxsize=None)

@@ -14,7 +14,8 @@ import pytest
 import robots
 
 from ik_node.kinematics import compilation
-from ik_node.solver import solver as solver_module
+from ik_node.solver import tables
+from ik_node.solver.solver import Solver
 from ik_node.text import COMPILATION_TIME
 
 ROOT = Path(__file__).parents[2]
@@ -88,10 +89,13 @@ def test_it_is_announced_once(tmp_path):
 def test_a_solver_reports_once(monkeypatch, name, options):
     """All that it compiles is counted by one report."""
     chain, seen = robots.chain(name), []
-    for each in [each for each in vars(solver_module) if each.startswith('warm_up')]:
-        monkeypatch.setattr(solver_module, each,
-                            lambda *_: seen.append(tuple(compilation._active)))
-    solver_module.Solver(chain, **options)
+    for each in [each for each in vars(tables) if each.startswith('warm_up')]:
+        def told(*arguments, load=getattr(tables, each)):
+            seen.append(tuple(compilation._active))
+            return load(*arguments)
+
+        monkeypatch.setattr(tables, each, told)
+    Solver(chain, **options)
     assert len(seen) > 1 and len({*seen}) == len(seen[0]) == 1
     assert not compilation._active
 

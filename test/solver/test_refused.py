@@ -10,11 +10,11 @@ import pytest
 import robots
 
 from ik_node.errors import GoalError, IkNodeError, ParameterError, Reason
-from ik_node.solver import solver as solver_module
-from ik_node.solver.compiled import entry
-from ik_node.solver.compiled.layout import JOINT_VALUES
+from ik_node.solver import tables
+from ik_node.solver.compiled.layout import JOINT_VALUES, NOT_MODERATE
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
+from ik_node.solver.warm_up import warm_up
 
 pytestmark = pytest.mark.filterwarnings('error')
 SEED = np.array([0.1, -1.0, 1.5, 0.3, 0.8, 0.0])
@@ -26,19 +26,24 @@ NUMBERS = st.one_of(
 @pytest.fixture(autouse=True)
 def entered(monkeypatch):
     """Record the arguments of the compiled function: they must be plain, finite arrays."""
-    solver_module.warm_up()
+    fill_row, solve_rows = warm_up()
     calls = []
-    compiled = entry.solve_rows
 
-    def record(table, joints, settings_, postures, packed, count, *rest):
-        calls.append(count)
-        given = packed.reshape(count, -1)[:, :-(JOINT_VALUES + joints.shape[1])]
-        assert packed.dtype == np.float64 and packed.flags.c_contiguous
-        assert given.shape[1] >= 16 + joints.shape[1] and np.isfinite(given).all()
+    def record(table, joints, settings_, postures, T, seed, packed, count, *rest):
+        n = joints.shape[1]
+        assert (T.shape, seed.shape) in (((4, 4), (n,)), ((0, 0), (0,)))
+        for array in (T, seed, packed):
+            assert type(array) is np.ndarray and array.dtype == np.float64
+            assert array.flags.c_contiguous and array.flags.aligned
+        flag = solve_rows(table, joints, settings_, postures, T, seed, packed, count, *rest)
+        if flag != NOT_MODERATE:
+            calls.append(count)
+            given = packed.reshape(count, -1)[:, :-(JOINT_VALUES + n)]
+            assert given.shape[1] >= 16 + n and np.isfinite(given).all()
         assert not np.isnan(joints).any() and not np.isnan(settings_).any()
-        return compiled(table, joints, settings_, postures, packed, count, *rest)
-    for module in (solver_module, entry):
-        monkeypatch.setattr(module, 'solve_rows', record)
+        return flag
+    monkeypatch.setattr(tables, 'warm_up', lambda: (fill_row, record))
+    monkeypatch.setattr(solver('ur5').tables, 'solve_rows', record)
     return calls
 
 
@@ -123,6 +128,7 @@ def test_every_memory_layout_has_the_same_answer(turn):
     for T, seed in ((turn(pose()), SEED), (pose(), turn(SEED)), (turn(pose()), turn(SEED))):
         assert np.array_equal(solver('ur5').solve(T, seed).q, expected.q)
         assert len(solver('ur5').solve_all(T, seed)) == 8
+        assert np.array_equal(solver('ur5').solve(Goal(T), seed).q, expected.q)
     frozen, still = pose(), SEED.copy()
     frozen.setflags(write=False)
     still.setflags(write=False)

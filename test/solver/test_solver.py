@@ -94,6 +94,14 @@ def test_pickled_arrays_take_the_short_way(monkeypatch):
     assert len(nearest.solve_all(T, seed)) > 1
 
 
+@pytest.mark.parametrize('name', ['ur5', 'panda', 'z1'])
+def test_a_pickled_solver_is_the_same(name):
+    """It calls the same machine code; what another process loads for it has another address."""
+    given, T = solver(name, select='nearest'), reachable(name, 1)[1][0]
+    restored = pickle.loads(pickle.dumps(given))
+    assert restored.solve(T).q.tobytes() == given.solve(T).q.tobytes()
+
+
 def test_seeds_are_tried_in_their_order():
     """Before any posture of the table; the turns are those nearest to the first seed."""
     postures, poses = reachable('ur5', 200)

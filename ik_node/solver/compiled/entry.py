@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ik_node.kinematics.kernels import compiled, inner
 from ik_node.se3 import FARTHEST_GOAL_M
 from ik_node.solver.compiled.damped import nearest_turns, solve_one
@@ -14,6 +16,7 @@ from ik_node.solver.compiled.layout import (
     FARTHEST_SEED,
     goal_workspace,
     JOINT_VALUES,
+    NOT_MODERATE,
     NOT_RIGID,
     ORIENTATION_ERROR,
     ORIENTATION_TOLERANCE,
@@ -29,6 +32,7 @@ from ik_node.solver.compiled.nullspace import lower_bias, tip_error
 from ik_node.solver.compiled.residual import fill_goal
 
 ROTATION_TOLERANCE = 1e-6  # on each entry of R R^T - I
+NO_POSE, NO_SEED = np.empty((0, 0)), np.empty(0)
 
 
 @compiled
@@ -86,7 +90,7 @@ def rigid(goal, T):
 
 
 @compiled
-def solve_rows(table, joints, settings, postures, packed, count, first, restarts):
+def solve_rows(table, joints, settings, postures, T, seed, packed, count, first, restarts):
     """
     Solve goals one by one; each answer depends on its own goal and seeds only.
 
@@ -95,17 +99,29 @@ def solve_rows(table, joints, settings, postures, packed, count, first, restarts
     table, settings, postures :
         As in :class:`~ik_node.solver.compiled.layout.Problem`.
     joints : (7, n) array
+    T, seed : (4, 4) and (n,) arrays
+        Written into the row of the only goal first; or NO_POSE and NO_SEED, if the rows are
+        filled.
     packed : (count * W,) array, answers are written
         A row for each goal: its pose (16), seeds (s * n), answer (7 + n).  One array,
-        because each argument of a call from Python costs a tenth of a microsecond;
-        ``settings[BOX_WIDTHS:]`` is the box of all the goals.
+        because each argument of a call from Python takes time; ``settings[BOX_WIDTHS:]`` is
+        the box of all the goals.
     first, restarts : int
         As in :func:`ik_node.solver.compiled.damped.solve_one`.
 
+    Returns
+    -------
+    float
+        SOLVED_FLAG of the last goal; NOT_MODERATE, and nothing is solved, if a number of T or
+        of the seed is not finite or too large.
+
     """
     n, m = joints.shape[1], table.shape[0] - 1
+    if seed.shape[0] > 0 and not write_row(T, seed, packed):
+        return NOT_MODERATE
     solve_each(ProblemArrays(table, joints, settings, postures), packed, count, first, restarts,
                goal_workspace(n, postures.shape[1]), workspace(n, m))
+    return packed[packed.shape[0] - JOINT_VALUES - n + SOLVED_FLAG]
 
 
 @inner

@@ -41,6 +41,7 @@ EXACT_POSE, TIP_AXES, BASE_AXES = 0, 1, 2
 (SOLVED_FLAG, POSITION_ERROR, ORIENTATION_ERROR, STEP_COUNT, LAST_ATTEMPT, SQUARED_ERROR,
  BIAS_STEP_COUNT, JOINT_VALUES) = range(8)
 NOT_RIGID = -1.0  # the goal is not a rigid pose
+NOT_MODERATE = -2.0  # a number is not finite or too large
 
 # A row of a goal: its pose (16, row by row), seeds (s * n), answer (7 + n).
 POSE_SIZE = 16
