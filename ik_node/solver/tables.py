@@ -84,11 +84,11 @@ class Tables:
     branch_rows : function or None
         What :func:`ik_node.solver.warm_up.warm_up_closed_form` returns; None without a closed
         form.
+    setup : (SETUP_SIZE,) array or None
+        What it takes.
     nearest_row : function or None
         What :func:`ik_node.solver.warm_up.warm_up_nearest` returns, if nearest postures are
         sought along self-motions.
-    setup : (SETUP_SIZE,) array or None
-        What it takes.
 
     Raises
     ------

@@ -44,9 +44,6 @@ class FollowOptions:
     look_ahead : float
         Time (s) from now to the first state that is commanded: the controller has this long
         to join, and the target is predicted this far.
-    joins : bool
-        Whether the controller joins the active trajectory by the stamp.  If not, it
-        interpolates across the look-ahead, for which a share of the acceleration is kept.
     timeout : float
         Time (s) without a pose after which the arm ramps down.
     gain : float
@@ -65,11 +62,13 @@ class FollowOptions:
         position where the target leaves the arm free.
     preferred : tuple of float
         Preferred joint positions (rad or m); empty = middle of each range.
+    joins : bool
+        Whether the controller joins the active trajectory by the stamp.  If not, it
+        interpolates across the look-ahead, for which a share of the acceleration is kept.
 
     """
 
     look_ahead: float = 0.03
-    joins: bool = False
     timeout: float = 0.1
     gain: float = 15.0
     memory: float = 0.04
@@ -78,6 +77,7 @@ class FollowOptions:
     frame: str = 'tip'
     bias: tuple[float, ...] = (0.5,)
     preferred: tuple[float, ...] = ()
+    joins: bool = False
 
     def __post_init__(self) -> None:
         for name, low, high in (('look_ahead', 0.0, 0.5), ('timeout', 0.01, 10.0),
