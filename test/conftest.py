@@ -23,8 +23,8 @@ GC_THRESHOLD = 50_000  # new objects between two collections of garbage; Python'
 # Files that take longest: processes begin with them.  First those that judge motion in real time,
 # in an order in which six processes end at about the same time.
 LONGEST_FIRST = (*(f'ros/test_{name}.py' for name in (
-    'stream', 'stream_commands', 'takeover_by_action', 'position_output', 'jog', 'takeover',
-    'interruption', 'late_trajectories', 'stream_ends', 'sim_faults', 'stream_takeover',
+    'stream', 'takeover', 'position_output', 'jog', 'takeover_by_action', 'interruption',
+    'stream_commands', 'late_trajectories', 'sim_faults', 'stream_ends', 'stream_takeover',
     'interruption_of_paths',
     'client', 'viewer_page', 'doctor', 'goal_kinds', 'start_and_end', 'fault_process', 'watching',
     'action_output', 'send_goal', 'demo', 'teach', 'joint_states', 'fault_graph', 'collisions',

@@ -205,7 +205,7 @@ def test_a_stop_takes_over_a_stream_without_stamps(system):
     assert system.set_parameters('/ik_node', {
         'stream.stamped': False, 'stream.timeout': 0.3}).successful
     stream = system.publisher(PoseStamped, 'goal_stream')
-    for k in range(4):
+    for k in range(3):
         side = 0.15 if k % 2 else -0.15
         target = PoseStamped(pose=pose(HERE.translation + [0.0, side, 0.0]))
         sent = []
@@ -218,7 +218,7 @@ def test_a_stop_takes_over_a_stream_without_stamps(system):
         assert system.call(system.stop).success
         assert stream_answer(system, sent)['reason'] == 'STOPPED'
         assert any(system.trajectories[-1].points[0].velocities)
-        system.spin_for(2.0 * STREAM_PAUSE_S)  # or it would be the stream that was stopped
+        system.spin_for(1.2 * STREAM_PAUSE_S)  # or it would be the stream that was stopped
 
 
 @pytest.mark.fault('joint states', 'stamps an hour ahead', 'a stream is sent to begin on arrival')

@@ -81,6 +81,7 @@ class BoxView:
 
     def __init__(self, server: viser.ViserServer, parent: str, box: Box, reach: float) -> None:
         name = f'{parent}/{box.number}'
+        self._server = server
         self._arrow_end = ARROW_END * reach
         self.controls = server.scene.add_transform_controls(
             name, line_width=2.0, depth_test=False)
@@ -105,7 +106,7 @@ class BoxView:
 
     def draw(self, box: Box) -> None:
         """Show pose and size of the box in all windows."""
-        send(self.controls, box.T)
+        send(self._server, self.controls, box.T)
         self.draw_size(box)
         self.size.value = tuple(round(float(length), SIZE_DIGITS) for length in box.size)
 
@@ -210,7 +211,7 @@ class BoxPanel:
         elif phase == 'end':  # of the mouse button or the window
             box.held = False
             self._send(box)
-            send(view.controls, box.T)
+            send(self._server, view.controls, box.T)
 
     def _resize(self, number: int, size: tuple[float, float, float]) -> None:
         if number in self._boxes:

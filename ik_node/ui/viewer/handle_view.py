@@ -122,7 +122,7 @@ class HandleView:
                 self.handle.release()
             if self.handle.frame:
                 # Of two windows that dragged at once, each shows the other's last pose.
-                send(self._controls, self.handle.T)
+                send(self._server, self._controls, self.handle.T)
 
     def tick(self) -> None:
         """Move the handle to where it was dragged since the last call."""

@@ -24,16 +24,17 @@ def place(node: viser.SceneNodeHandle, T: np.ndarray) -> None:
     node.wxyz = np.array([w, x, y, z])
 
 
-def send(node: viser.SceneNodeHandle, T: np.ndarray) -> None:
+def send(server: viser.ViserServer, node: viser.SceneNodeHandle, T: np.ndarray) -> None:
     """
     Send the pose (4, 4) of a node to all windows, whatever they show.
 
     viser sends nothing to the window that has moved the node, and nothing if the pose is the
     one that it knows already.
     """
-    node.position = node.position + 1.0  # replaced before it is sent
-    node.wxyz = -node.wxyz
-    place(node, T)
+    with server.atomic():  # nothing is sent before it is replaced
+        node.position = node.position + 1.0
+        node.wxyz = -node.wxyz
+        place(node, T)
 
 
 class RobotView:
