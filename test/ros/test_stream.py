@@ -205,11 +205,12 @@ def test_a_stop_takes_over_a_stream_without_stamps(system):
     assert system.set_parameters('/ik_node', {
         'stream.stamped': False, 'stream.timeout': 0.3}).successful
     stream = system.publisher(PoseStamped, 'goal_stream')
-    for k in range(3):
-        side = 0.15 if k % 2 else -0.15
+    for k in range(4):
+        side = 0.2 if k % 2 else -0.2
         target = PoseStamped(pose=pose(HERE.translation + [0.0, side, 0.0]))
         sent = []
-        while np.abs(system.states[-1][1].velocity[:6]).max() < 0.1 + 0.04 * k:
+        # Until about when the acceleration is the limit, and the jerk switches.
+        while np.abs(system.states[-1][1].velocity[:6]).max() < 0.04 + 0.02 * k:
             sent.append(stamped(system, target))
             stream.publish(target)
             system.spin_for(0.01)
@@ -217,6 +218,7 @@ def test_a_stop_takes_over_a_stream_without_stamps(system):
         system.trajectories.clear()
         assert system.call(system.stop).success
         assert stream_answer(system, sent)['reason'] == 'STOPPED'
+        system.wait(lambda: system.trajectories)
         assert any(system.trajectories[-1].points[0].velocities)
         system.spin_for(1.2 * STREAM_PAUSE_S)  # or it would be the stream that was stopped
 
