@@ -22,7 +22,7 @@ from ik_node.node.callback_delay import CallbackDelay
 from ik_node.node.robot import Robot, RobotHolder
 from ik_node.node.settings import Settings, StartOptions
 from ik_node.node.stamp_check import message_age, MessageInfo
-from ik_node.node.time_jumps import TimeJumps
+from ik_node.node.time_jumps import SMALLEST_JUMP_S, TimeJumps
 from ik_node.ros.clocks import both_clocks, nanoseconds_of, seconds_of
 from ik_node.ros.joint_states import JointStates
 from ik_node.ros.messages import pose_stamped
@@ -129,9 +129,10 @@ class ArmState:
         stamp = self.joints.oldest_stamp(names) if names else 0.0
         taken = self.joints.take(message, now, None if robot is None else robot.joint_names)
         if np.isfinite(age):
-            if not self._node.get_clock().ros_time_is_active:  # simulated time may jump
-                # Messages that were held up arrive together.
-                age = max(age, seconds_of(message.header.stamp) - stamp)
+            # Messages that were held up arrive together; simulated time runs fast, or jumps.
+            passed = seconds_of(message.header.stamp) - stamp
+            if passed < SMALLEST_JUMP_S or not self._node.get_clock().ros_time_is_active:
+                age = max(age, passed)
             self._look_for_leap(robot, before, age, now)
         return taken
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated time jumps forward, and the arm with it."""
+"""Simulated time jumps forward, and the arm with it; or it runs fast."""
 
 from harness import ARM, Probe, process, READY, seconds
 from nightly import usual_first
@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.time import Time
+from sensor_msgs.msg import JointState
 from simulated_time import Simulation
 
 from ik_node.ros.clocks import steady_clock
@@ -95,3 +97,27 @@ def test_time_jumps_forward(leaping, tolerance):
     leaping.wait_until_ready()
     for words in 'off track', 'trajectories late', 'joint states are':
         assert words not in leaping.node.output, words
+
+
+@pytest.mark.fault('time and load', 'simulated time runs fast, and joint states are held up',
+                   'they may differ by what the arm moves in the time that their stamps say')
+def test_states_that_were_held_up(tmp_path, probe):
+    """Two are 0.4 s of simulated time apart; then some contradict one another."""
+    simulation = Simulation(probe)
+    with process('ik_node', tmp_path, {'urdf_file': ARM, 'use_sim_time': True}) as node:
+        probe.wait_for_node()
+        probe.wait(probe.joint_states.get_subscription_count)
+        simulation.rate = 1.0
+        probe.wait(lambda: simulation.time > 1000.3)
+        begin, count = [(1000.0, 0.0), (1000.4, 1.2)], 0
+        while 'leapt by' not in node.output:
+            time, turned = begin.pop(0) if begin else (1000.4, -0.2 if count % 2 else 1.2)
+            message = JointState(name=[f'joint_{k}' for k in range(1, 7)], position=READY)
+            message.position[0] += turned
+            message.header.stamp = Time(nanoseconds=int(1e9 * time)).to_msg()
+            probe.joint_states.publish(message)
+            probe.spin_for(0.03)
+            count += 1
+            assert count < 500, 'no leap was seen'
+        assert "'joint_1' leapt by 1.4 within" in node.output
+    simulation.close()
