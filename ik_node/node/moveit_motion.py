@@ -55,7 +55,7 @@ CODES_BY_REASON = {
                      Reason.BEYOND_LIMIT, Reason.OTHER_BRANCH, Reason.NO_SOLUTION),
                     'NO_IK_SOLUTION'),
     **dict.fromkeys((Reason.STATE_MISSING, Reason.STATE_INCOMPLETE, Reason.STATE_STALE,
-                     Reason.STATE_INVALID), 'ROBOT_STATE_STALE'),
+                     Reason.STATE_INVALID, Reason.NODE_LATE), 'ROBOT_STATE_STALE'),
     **dict.fromkeys((Reason.FRAME_MISSING, Reason.FRAME_UNKNOWN), 'FRAME_TRANSFORM_FAILURE'),
     Reason.START_OUT_OF_LIMITS: 'START_STATE_INVALID', Reason.DEADLINE: 'TIMED_OUT'}
 STOP_EVENT = 'stop'

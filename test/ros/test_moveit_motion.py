@@ -197,7 +197,7 @@ def test_plans_to_each_kind_of_goal(moveit):
             (msg.Constraints(position_constraints=[at_point((0.4, 0.2, 0.4))]), [0.4, 0.2, 0.4]),
             (msg.Constraints(orientation_constraints=[turned(DOWN)]), tip(READY).translation)):
         code, answer = moveit.plan(goal)
-        assert code == 'SUCCESS'
+        assert code == 'SUCCESS', answer.error_code
         _, q, _ = positions(answer.trajectory)
         there = tip_at(q[-1])
         assert there.translation == pytest.approx(check, abs=1e-5)
