@@ -32,7 +32,7 @@ from ik_node.node.moveit_goals import read_request, scaled_limits, WantedMotion
 from ik_node.node.moveit_requests import MoveItRequests, RequestError, require_no_constraints
 from ik_node.node.moveit_types import look_for_others, set_error_code
 from ik_node.node.node_parts import NodeParts
-from ik_node.node.preparation import Kernels
+from ik_node.node.preparation import CompilingError, Kernels
 from ik_node.node.robot import Robot
 from ik_node.replay.calls import ArcPoses, ReceivedCall
 from ik_node.ros.messages import trajectory_from_message, trajectory_message
@@ -121,15 +121,24 @@ class MoveItMotion:
 
     async def _planned(self, wanted: WantedMotion) -> Planned:
         """Return the motion to the first goal to which there is one."""
-        began, start = monotonic(), self._start(wanted.robot, wanted.q_start)
+        began = monotonic()
         for k, goal in enumerate(wanted.goals, 1):
             try:
-                trajectory = await self._finished(self._planning(wanted, goal, start))
+                trajectory = await self._planned_to(wanted, goal)
                 return Planned(trajectory, monotonic() - began)
             except IkNodeError:
                 if k == len(wanted.goals):
                     raise
         raise AssertionError('a request without goals is refused before')
+
+    async def _planned_to(self, wanted: WantedMotion, goal: np.ndarray | Goal) -> Trajectory:
+        """Return the motion to a goal, as soon as what it needs is compiled."""
+        while True:
+            start = self._start(wanted.robot, wanted.q_start)
+            try:
+                return await self._finished(self._planning(wanted, goal, start))
+            except CompilingError as error:
+                await self._finished(self._motion.preparation.loaded(error.kernels))
 
     def _planning(self, wanted: WantedMotion, goal: np.ndarray | Goal,
                   start: StartState) -> Future:
@@ -180,13 +189,13 @@ class MoveItMotion:
 
         return arc
 
-    async def _finished(self, planning: Future) -> Trajectory:
-        """Return the motion that is planned in another thread; the node goes on meanwhile."""
-        if not planning.done():
+    async def _finished(self, work: Future) -> Any:
+        """Return the result of what is done in another thread; the node goes on meanwhile."""
+        if not work.done():
             finished = RosFuture()
-            planning.add_done_callback(lambda _: finished.set_result(None))
+            work.add_done_callback(lambda _: finished.set_result(None))
             await finished
-        return planning.result()
+        return work.result()
 
     # ---- Cartesian paths ----------------------------------------------------
 
@@ -195,13 +204,14 @@ class MoveItMotion:
         look_for_others(self._node, 'compute_cartesian_path')
         await self._requests.changes.settled()
         try:
+            self._requests.robot(request.group_name)  # without one nothing is compiled
+            await self._finished(self._motion.preparation.loaded(Kernels.PATHS))
             robot = self._requests.robot(request.group_name)
             require_no_constraints(request.path_constraints, ' of the path')
             poses = self._waypoints(request, robot)
             q_start = self._requests.joint_vector(
                 robot, self._requests.positions(robot, request.start_state))
             start = self._start(robot, q_start)
-            self._motion.preparation.require(Kernels.PATHS)
             settings, limits = robot.settings, scaled_limits(robot, request)
             if request.avoid_collisions and settings.solver.collisions is None:
                 raise RequestError('COLLISION_CHECKING_UNAVAILABLE',

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future
 from enum import Enum
 import gc
 from threading import Thread
@@ -54,6 +55,25 @@ def load_kernels(kernels: Kernels, chain: Chain, settings: Settings) -> None:
             settings.solver.collisions.clearances(chain.middle)
 
 
+class CompilingError(IkNodeError):
+    """
+    Something needs compiled code that is not loaded yet.
+
+    Parameters
+    ----------
+    kernels : Kernels
+        The code.
+
+    """
+
+    reason = Reason.COMPILING
+
+    def __init__(self, kernels: Kernels) -> None:
+        super().__init__(f'the node still compiles what {kernels.value} need, once on this '
+                         'machine; its log says how far it is')
+        self.kernels = kernels
+
+
 class Preparation:
     """
     Loads or compiles code in a thread of its own, once per process.
@@ -69,7 +89,7 @@ class Preparation:
         self._logger = node.get_logger()
         self._goals = goals
         self._thread: Thread | None = None
-        self._ready: set[Kernels] = set()
+        self._loaded: dict[Kernels, Future] = {kernels: Future() for kernels in Kernels}
 
     def begin(self, chain: Chain, settings: Settings) -> None:
         """Begin when the first robot is known; any other uses the same code."""
@@ -79,7 +99,11 @@ class Preparation:
 
     def is_ready(self, kernels: Kernels) -> bool:
         """Return whether this code is loaded."""
-        return kernels in self._ready
+        return self._loaded[kernels].done()
+
+    def loaded(self, kernels: Kernels) -> Future:
+        """Return a future that is done when this code is loaded."""
+        return self._loaded[kernels]
 
     def require(self, kernels: Kernels) -> None:
         """
@@ -87,13 +111,12 @@ class Preparation:
 
         Raises
         ------
-        IkNodeError
-            COMPILING.
+        CompilingError
+            If it is not.
 
         """
         if not self.is_ready(kernels):
-            raise IkNodeError(f'the node still compiles what {kernels.value} need, once on this '
-                              'machine; its log says how far it is', Reason.COMPILING)
+            raise CompilingError(kernels)
 
     def defer(self, task: GoalTask, kernels: Kernels, step: Callable[[], None]) -> bool:
         """Have a goal wait with a step until this code is loaded; return whether it has to."""
@@ -111,6 +134,6 @@ class Preparation:
                     load_kernels(kernels, chain, settings)
                 except Exception:  # noqa: BLE001 - a goal that needs it reports it
                     self._logger.error(traceback.format_exc())
-                self._ready.add(kernels)
+                self._loaded[kernels].set_result(None)
         gc.freeze()  # so that later collections skip the compiler
         self._logger.info('all kernels are compiled')

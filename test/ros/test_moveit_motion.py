@@ -93,17 +93,29 @@ class Client:
 
     def plan(self, *goals, **fields):
         """Return the name of the error code, and the response."""
-        answer = self.probe.call(self._plan, srv.GetMotionPlan.Request(
-            motion_plan_request=asked_for(*goals, **fields)), 60.0).motion_plan_response
+        sent = self.asked(*goals, **fields)
+        self.probe.wait(sent.done, 60.0, 'a plan')
+        answer = sent.result().motion_plan_response
         return CODES[answer.error_code.val], answer
+
+    def asked(self, *goals, **fields):
+        """Ask for a plan; return the future response."""
+        assert self._plan.wait_for_service(10.0)
+        return self._plan.call_async(srv.GetMotionPlan.Request(
+            motion_plan_request=asked_for(*goals, **fields)))
 
     def path(self, *poses, **fields):
         """Return the name of the error code, and the response."""
-        request = srv.GetCartesianPath.Request(
+        sent = self.asked_along(*poses, **fields)
+        self.probe.wait(sent.done, 60.0, 'a path')
+        return CODES[sent.result().error_code.val], sent.result()
+
+    def asked_along(self, *poses, **fields):
+        """Ask for a path; return the future response."""
+        assert self._path.wait_for_service(10.0)
+        return self._path.call_async(srv.GetCartesianPath.Request(
             group_name='arm', waypoints=[*poses], max_step=0.01,
-            **{'header': Header(frame_id='base_link'), 'link_name': 'tool0', **fields})
-        answer = self.probe.call(self._path, request, 60.0)
-        return CODES[answer.error_code.val], answer
+            **{'header': Header(frame_id='base_link'), 'link_name': 'tool0', **fields}))
 
     def scene(self, *objects) -> None:
         """Have these objects in the scene, and no others."""

@@ -3,12 +3,14 @@
 """What the node takes of MoveIt's messages where its services are not asked for."""
 
 from geometry_msgs.msg import PoseStamped
-from harness import ARM, COLD_START, FORGET_S, process, QUICK, READY, run_system, tip
+from harness import ARM, COLD_START, FORGET_S, pose, process, QUICK, READY, run_system, tip
 from moveit_kit import at, box, collision_object, msg, srv
 import numpy as np
 import pytest
 from std_msgs.msg import Header
+from test_fault_process import COMPILES_LONG
 from test_moveit_kinematics import CODES, ELSEWHERE, goal_of, JOINTS, state
+from test_moveit_motion import at_point, Client, joint_goal
 
 
 def test_without_the_services(tmp_path, probe):
@@ -62,3 +64,28 @@ def test_requests_of_the_kinematics_plugin(tmp_path, probe):
         query.pose_stamped.pose = at(0.0, 0.0, 5.0)
         response = probe.call(client, srv.GetPositionIK.Request(ik_request=query))
         assert CODES[response.error_code.val] == 'NO_IK_SOLUTION'
+
+
+@pytest.mark.fault('time and load', 'MoveIt asks for plans while the node still compiles',
+                   'plans to positions of the joints come at once, others as soon as they can')
+def test_plans_while_the_node_still_compiles(tmp_path, probe):
+    """A goal with free axes, and a path: neither is refused."""
+    done = tmp_path / 'done'
+    with process('sim_controller', tmp_path, {'urdf_file': ARM, 'initial_positions': READY}), \
+            process('ik_node', tmp_path, {'urdf_file': ARM, 'moveit.services': True},
+                    script=COMPILES_LONG.format(done)):
+        probe.watch_motion()
+        probe.wait_for_node()
+        probe.wait_until_ready()
+        client = Client(probe)
+        assert client.plan(joint_goal(ELSEWHERE))[0] == 'SUCCESS'
+        free = client.asked(msg.Constraints(position_constraints=[at_point((0.4, 0.2, 0.4))]))
+        path = client.asked_along(pose(tip(READY).translation + [0.0, 0.0, -0.1]))
+        probe.spin_for(0.5)
+        assert not free.done() and not path.done()
+        assert client.plan(joint_goal(ELSEWHERE))[0] == 'SUCCESS'
+        done.touch()
+        probe.wait(lambda: free.done() and path.done(), COLD_START, 'both answers')
+        assert free.result().motion_plan_response.error_code.val == msg.MoveItErrorCodes.SUCCESS
+        assert path.result().error_code.val == msg.MoveItErrorCodes.SUCCESS
+        assert path.result().fraction == 1.0
