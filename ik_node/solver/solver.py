@@ -105,6 +105,7 @@ class Solver:
             if collisions is not None and chain.n > EXACT_AXES:
                 warm_up_self_motion()
         self.first_restarts = min(self.options.max_restarts, FIRST_ATTEMPTS)
+        self._counts = np.array([1, 0, self.first_restarts])
         self._middle = np.clip(chain.middle, chain.lower, chain.upper)
         # Whether a solution found by one compiled call is the result.
         self.plain = (self.options.method == COMPILED_METHOD and self.options.select == 'first'
@@ -198,12 +199,12 @@ class Solver:
             row, flag = np.empty(self._row_size), NOT_MODERATE
             if given is not None:
                 T, q = given
-                flag = tables.solve_rows(tables.table, tables.joints, settings, tables.postures,
-                                         T, q, row, 1, 0, self.first_restarts)
+                flag = tables.solve_row(tables.table, tables.joints, settings, tables.postures,
+                                        T, q, row, self._counts)
             if flag == NOT_MODERATE:
                 row, _ = self._pack(goal, seed)
-                flag = tables.solve_rows(tables.table, tables.joints, settings, tables.postures,
-                                         NO_POSE, NO_SEED, row, 1, 0, self.first_restarts)
+                flag = tables.solve_row(tables.table, tables.joints, settings, tables.postures,
+                                        NO_POSE, NO_SEED, row, self._counts)
             if tables.biased and settings[MAX_BIAS_STEPS] > 0.0:
                 bias_rows(tables.table, tables.joints, settings, tables.postures, row, 1)
                 flag = row[self._flag]

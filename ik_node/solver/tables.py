@@ -16,7 +16,7 @@ from ik_node.model.chain import Chain
 from ik_node.model.joint_values import one_per_joint
 from ik_node.solver.arm_geometry import closed_form_of
 from ik_node.solver.compiled.closed_form import ANSWER_SIZE, MAX_BRANCHES
-from ik_node.solver.compiled.entry import bias_rows, NO_POSE, NO_SEED
+from ik_node.solver.compiled.entry import bias_rows, NO_POSE, NO_SEED, solve_rows
 from ik_node.solver.compiled.layout import (
     ARM_REACH,
     BASE_AXES,
@@ -79,16 +79,17 @@ class Tables:
         Whether a pose leaves the arm free.
     closed_form : ClosedForm or None
         None if the arm has none.
-    fill_row, solve_rows : functions
-        What :func:`ik_node.solver.warm_up.warm_up` returns.
+    fill_row, solve_row : functions
+        What :func:`ik_node.solver.warm_up.warm_up` returns.  They and the next two do not look at
+        the types of their arguments.
     branch_rows : function or None
         What :func:`ik_node.solver.warm_up.warm_up_closed_form` returns; None without a closed
         form.
-    setup : (SETUP_SIZE,) array or None
-        What it takes.
     nearest_row : function or None
         What :func:`ik_node.solver.warm_up.warm_up_nearest` returns, if nearest postures are
         sought along self-motions.
+    setup : (SETUP_SIZE,) array or None
+        What `branch_rows` takes.
 
     Raises
     ------
@@ -130,7 +131,7 @@ class Tables:
         self.postures = posture_table(chain, max(MIN_TABLE_POSTURES, options.max_restarts + 2))
 
     def _load_kernels(self) -> None:
-        self.fill_row, self.solve_rows = warm_up()
+        self.fill_row, self.solve_row = warm_up()
         self.branch_rows = None if self.closed_form is None \
             else warm_up_closed_form(self.closed_form.searched)
         self.nearest_row = warm_up_nearest() \
@@ -138,7 +139,7 @@ class Tables:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: all but the machine code."""
-        return {**vars(self), **dict.fromkeys(('fill_row', 'solve_rows', 'branch_rows',
+        return {**vars(self), **dict.fromkeys(('fill_row', 'solve_row', 'branch_rows',
                                                'nearest_row'))}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -200,8 +201,8 @@ class Tables:
             return np.empty((0, size))
         packed = np.concatenate([T.reshape(count, 16), seeds.reshape(count, -1),
                                  np.zeros((count, size))], axis=1)
-        self.solve_rows(self.table, joints, settings, self.postures, NO_POSE, NO_SEED,
-                        packed.ravel(), count, first, restarts)
+        solve_rows(self.table, joints, settings, self.postures, NO_POSE, NO_SEED,
+                   packed.ravel(), np.array([count, first, restarts]))
         if settings[MAX_BIAS_STEPS] > 0.0:
             bias_rows(self.table, joints, settings, self.postures, packed.ravel(), count)
         return packed[:, -size:]
@@ -221,6 +222,7 @@ class Tables:
         ----------
         T : (4, 4) array
         seed : (6,) array
+            Both of floats, in the order of C: nothing looks at it.
         joints : (7, 6) array, optional
             Default: the joints of the tables.
 
@@ -340,7 +342,8 @@ class Query:
         """
         if self.tables.closed_form is None or not self.exact:
             return np.empty((0, ANSWER_SIZE))
-        return self.tables.branches(self.T[0], reference, self.joints)
+        return self.tables.branches(*(np.ascontiguousarray(array, dtype=float)
+                                      for array in (self.T[0], reference)), self.joints)
 
     @property
     def closed(self) -> bool:

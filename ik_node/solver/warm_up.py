@@ -54,7 +54,8 @@ def warm_up() -> tuple[Callable, Callable]:
     directly.
     """
     table, joints, postures, settings, packed = _blank_arrays(1)
-    arguments = table, joints, settings, postures, NO_POSE, NO_SEED, packed, 1, 0, 0
+    arguments = table, joints, settings, postures, NO_POSE, NO_SEED, packed, \
+        np.array([1, 0, 0])
     row = np.eye(4), np.zeros(1), packed
     _forget_stale(fill_row, solve_rows, find_all)
     with compilation_told():

@@ -11,6 +11,7 @@ import robots
 
 from ik_node.errors import GoalError, IkNodeError, ParameterError, Reason
 from ik_node.solver import tables
+from ik_node.solver.compiled.entry import ROW_COUNT
 from ik_node.solver.compiled.layout import JOINT_VALUES, NOT_MODERATE
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
@@ -26,16 +27,16 @@ NUMBERS = st.one_of(
 @pytest.fixture(autouse=True)
 def entered(monkeypatch):
     """Record the arguments of the compiled function: they must be plain, finite arrays."""
-    fill_row, solve_rows = warm_up()
+    fill_row, solve_row = warm_up()
     calls = []
 
-    def record(table, joints, settings_, postures, T, seed, packed, count, *rest):
-        n = joints.shape[1]
+    def record(table, joints, settings_, postures, T, seed, packed, counts):
+        n, count = joints.shape[1], counts[ROW_COUNT]
         assert (T.shape, seed.shape) in (((4, 4), (n,)), ((0, 0), (0,)))
         for array in (T, seed, packed):
             assert type(array) is np.ndarray and array.dtype == np.float64
             assert array.flags.c_contiguous and array.flags.aligned
-        flag = solve_rows(table, joints, settings_, postures, T, seed, packed, count, *rest)
+        flag = solve_row(table, joints, settings_, postures, T, seed, packed, counts)
         if flag != NOT_MODERATE:
             calls.append(count)
             given = packed.reshape(count, -1)[:, :-(JOINT_VALUES + n)]
@@ -43,7 +44,8 @@ def entered(monkeypatch):
         assert not np.isnan(joints).any() and not np.isnan(settings_).any()
         return flag
     monkeypatch.setattr(tables, 'warm_up', lambda: (fill_row, record))
-    monkeypatch.setattr(solver('ur5').tables, 'solve_rows', record)
+    monkeypatch.setattr(tables, 'solve_rows', record)
+    monkeypatch.setattr(solver('ur5').tables, 'solve_row', record)
     return calls
 
 

@@ -33,6 +33,7 @@ from ik_node.solver.compiled.residual import fill_goal
 
 ROTATION_TOLERANCE = 1e-6  # on each entry of R R^T - I
 NO_POSE, NO_SEED = np.empty((0, 0)), np.empty(0)
+ROW_COUNT, FIRST_SEED, RESTART_COUNT = range(3)  # entries of the counts of a call
 
 
 @compiled
@@ -90,7 +91,7 @@ def rigid(goal, T):
 
 
 @compiled
-def solve_rows(table, joints, settings, postures, T, seed, packed, count, first, restarts):
+def solve_rows(table, joints, settings, postures, T, seed, packed, counts):
     """
     Solve goals one by one; each answer depends on its own goal and seeds only.
 
@@ -106,8 +107,9 @@ def solve_rows(table, joints, settings, postures, T, seed, packed, count, first,
         A row for each goal: its pose (16), seeds (s * n), answer (7 + n).  One array,
         because each argument of a call from Python takes time; ``settings[BOX_WIDTHS:]`` is
         the box of all the goals.
-    first, restarts : int
-        As in :func:`ik_node.solver.compiled.damped.solve_one`.
+    counts : (3,) array of int64
+        ROW_COUNT; FIRST_SEED and RESTART_COUNT are `first` and `restarts` of
+        :func:`ik_node.solver.compiled.damped.solve_one`.
 
     Returns
     -------
@@ -119,8 +121,9 @@ def solve_rows(table, joints, settings, postures, T, seed, packed, count, first,
     n, m = joints.shape[1], table.shape[0] - 1
     if seed.shape[0] > 0 and not write_row(T, seed, packed):
         return NOT_MODERATE
-    solve_each(ProblemArrays(table, joints, settings, postures), packed, count, first, restarts,
-               goal_workspace(n, postures.shape[1]), workspace(n, m))
+    solve_each(ProblemArrays(table, joints, settings, postures), packed, counts[ROW_COUNT],
+               counts[FIRST_SEED], counts[RESTART_COUNT], goal_workspace(n, postures.shape[1]),
+               workspace(n, m))
     return packed[packed.shape[0] - JOINT_VALUES - n + SOLVED_FLAG]
 
 
