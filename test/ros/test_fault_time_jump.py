@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulated time jumps forward, and the arm with it; or it runs fast."""
 
+from contextlib import closing
+
 from harness import ARM, Probe, process, READY, seconds
 from nightly import usual_first
 import numpy as np
@@ -103,8 +105,8 @@ def test_time_jumps_forward(leaping, tolerance):
                    'they may differ by what the arm moves in the time that their stamps say')
 def test_states_that_were_held_up(tmp_path, probe):
     """Two are 0.4 s of simulated time apart; then some contradict one another."""
-    simulation = Simulation(probe)
-    with process('ik_node', tmp_path, {'urdf_file': ARM, 'use_sim_time': True}) as node:
+    with closing(Simulation(probe)) as simulation, process(
+            'ik_node', tmp_path, {'urdf_file': ARM, 'use_sim_time': True}) as node:
         probe.wait_for_node()
         probe.wait(probe.joint_states.get_subscription_count)
         simulation.rate = 1.0
@@ -120,4 +122,3 @@ def test_states_that_were_held_up(tmp_path, probe):
             count += 1
             assert count < 500, 'no leap was seen'
         assert "'joint_1' leapt by 1.4 within" in node.output
-    simulation.close()

@@ -215,7 +215,12 @@ class Follower:
         self._set_guard()
 
     def _set_limits(self, state: np.ndarray) -> None:
-        """Limit the motion from a state (3, n); a joint about to reach its limit stops fully."""
+        """
+        Set the limits of the motion from a state (3, n).
+
+        A joint that could not stop before its position limit otherwise gets all of its
+        acceleration.
+        """
         limits = self._gap_limits
         stop = Segment(0, limits, state, CyclePlan(*np.zeros((2, self.chain.n))))
         end = stop.states_at(stop.switches[-1:])[0, 0]
