@@ -559,7 +559,10 @@ def reasons(probe: Probe, stamp: str) -> list[str]:
     probe.final(stamp)
     probe.spin_for(0.2)
     once_each(probe.statuses, [stamp])
-    return [answer['reason'] for answer in probe.answers(stamp)]
+    answers = probe.answers(stamp)
+    for answer in answers:  # shown if the test fails
+        print(answer['state'], answer['reason'], answer['message'])
+    return [answer['reason'] for answer in answers]
 
 
 def once_each(statuses: list[dict[str, str]], stamps: list[str]) -> None:
