@@ -8,7 +8,7 @@ from pathlib import Path
 
 import matplotlib
 
-from benchmarks.ik.ratios import OURS
+from benchmarks.ik.ratios import OURS, OURS_NUMERICAL
 from benchmarks.ik.report import aggregate, share_text, time_text
 from benchmarks.ik.scenarios import Scenario, SCENARIOS
 
@@ -58,7 +58,7 @@ def _panel(ax: pyplot.Axes, scenario: Scenario, rows: dict[int, dict[str, dict]]
                     xytext=(6, 0), textcoords='offset points', va='center', fontsize=8)
     ax.set_yticks(range(len(order)), order, fontsize=9)
     for label in ax.get_yticklabels():
-        if label.get_text() == OURS:
+        if label.get_text() in (OURS, OURS_NUMERICAL):
             label.set_color(OWN)
             label.set_fontweight('bold')
     ax.set_xscale('log')

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-OURS = 'ik_node'
+OURS, OURS_NUMERICAL = 'ik_node', 'ik_node numerical'
 SURE = 99.0  # % right (or rightly refused) from which a solver counts as one that can do it
 
 
@@ -14,19 +14,19 @@ def best_of(results: dict, rows: dict[str, dict], kind: str, figure: str,
             solvable: bool) -> float | None:
     """Return the smallest `figure` among the solvers of a kind that are sure on this arm."""
     times = [row[figure] for name, row in rows.items()
-             if name != OURS and results['peers'][name]['kind'] == kind
+             if name not in (OURS, OURS_NUMERICAL) and results['peers'][name]['kind'] == kind
              and (row['right'] >= SURE if solvable else row['wrong'] <= 100.0 - SURE)]
     return min(times, default=None)
 
 
 def ratios(results: dict, arms: dict[str, dict], kind: str, figure: str,
-           solvable: bool = True) -> np.ndarray:
+           solvable: bool = True, own: str = OURS) -> np.ndarray:
     """Return the best of a kind divided by ours, one number for each arm that has both."""
     found = []
     for rows in arms.values():
-        best = best_of(results, rows, kind, figure, solvable) if OURS in rows else None
+        best = best_of(results, rows, kind, figure, solvable) if own in rows else None
         if best is not None:
-            found.append(best / rows[OURS][figure])
+            found.append(best / rows[own][figure])
     return np.array(found)
 
 

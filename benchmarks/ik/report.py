@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from benchmarks.ik.ratios import OURS, ratio_text, ratios
+from benchmarks.ik.ratios import OURS, OURS_NUMERICAL, ratio_text, ratios
 from benchmarks.ik.scenarios import Scenario, SCENARIOS
 
 PER_ARM = ('random', 'near')
@@ -37,6 +37,10 @@ least 99 % of the poses of the arm: the geometric mean over the arms and, in bra
 favourable arm. Below 1 the other is faster.
 """
 
+NUMERICAL_TEXT = """Where an arm has a closed form, ik_node solves exact poses by it. The same
+arms without it (`closed_form=False`):
+"""
+
 ALL_TEXT = """Solutions inside the limits. A branch is a solution without regard to whole turns.
 Recall is the share of the reference's branches that are found, extra the right branches per pose
 that the reference lacks, spurious the share of answers that are wrong or outside the limits.
@@ -47,7 +51,9 @@ def markdown(results: dict) -> str:
     """Return the whole report."""
     parts = [INTRODUCTION.format(**results['machine'], command=results['command'])]
     if OURS in results['peers']:
-        parts.append(f'## In short\n\n{SHORT_TEXT}\n' + _short_table(results))
+        parts.append(f'## In short\n\n{SHORT_TEXT}\n' + _short_table(results, OURS))
+    if OURS_NUMERICAL in results['peers']:
+        parts.append(f'{NUMERICAL_TEXT}\n' + _short_table(results, OURS_NUMERICAL))
     for scenario in SCENARIOS:
         arms = results['scenarios'].get(scenario.name)
         if arms:
@@ -111,19 +117,19 @@ def aggregate(arms: Iterable[dict[str, dict]]) -> dict[str, dict]:
     return together
 
 
-def _short_table(results: dict) -> str:
+def _short_table(results: dict, peer: str) -> str:
     lines = []
     for scenario in SCENARIOS:
         for axes in (6, 7):
             arms = {arm: rows for arm, rows in results['scenarios'].get(scenario.name, {}).items()
-                    if results['arms'][arm]['axes'] == axes and OURS in rows}
+                    if results['arms'][arm]['axes'] == axes and peer in rows}
             if arms:
-                own = aggregate(arms.values())[OURS]
+                own = aggregate(arms.values())[peer]
                 lines.append([
                     scenario.name, str(axes), str(len(arms)),
                     share_text(own['right'] if scenario.solvable else 100.0 - own['wrong']),
                     time_text(own['median']), time_text(own['mean']),
-                    *(ratio_text(ratios(results, arms, kind, figure, scenario.solvable))
+                    *(ratio_text(ratios(results, arms, kind, figure, scenario.solvable, peer))
                       for kind in ('numerical', 'closed form') for figure in ('median', 'mean'))])
     return _table(['scenario', 'axes', 'arms', 'right %', 'median µs', 'mean µs',
                    'numerical, median ×', 'mean ×', 'closed form, median ×', 'mean ×'], lines)
@@ -230,7 +236,7 @@ def _who(results: dict) -> list[str]:
 
 def _label(results: dict, peer: str) -> str:
     label = peer + ('†' if results['peers'][peer]['kind'] == 'no verdict' else '')
-    return f'**{label}**' if peer == OURS else label
+    return f'**{label}**' if peer in (OURS, OURS_NUMERICAL) else label
 
 
 def _number(axes: int) -> str:

@@ -253,7 +253,7 @@ def return_to(model: Model, q: np.ndarray, T: np.ndarray) -> np.ndarray:
 
 def numerical(bench: Bench) -> Iterator[Row]:
     """Target e: damped least squares."""
-    solver, others = bench.solver(), bench.others(NUMERICAL, POSE)
+    solver, others = bench.solver(closed_form=False), bench.others(NUMERICAL, POSE)
     for question, limit, make in (('random seeds', 6.5, random_problems),
                                   ('near seeds', 3.5, near_problems)):
         problems = make(bench.model, bench.poses, bench.random)

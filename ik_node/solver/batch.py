@@ -41,6 +41,7 @@ class BatchSolver(Protocol):
     options: SolverOptions
     tables: Tables
     plain: bool
+    closed: bool
     first_restarts: int
 
     def solve(self, goal: np.ndarray, seed: np.ndarray) -> Result:
@@ -163,8 +164,9 @@ def _solve_chunk(solver: BatchSolver, T: np.ndarray, seeds: np.ndarray,
     """Solve goals in one compiled call; those not solved by it follow one by one."""
     count, n = seeds.shape
     status = np.array([Reason.SOLVED] * count, dtype=object)
-    if solver.plain:
-        answers = solver.tables.solve(T, seeds[:, None], 0, solver.first_restarts)
+    if solver.plain or solver.closed:
+        answers = solver.tables.nearest_branches(T, seeds) if solver.closed else \
+            solver.tables.solve(T, seeds[:, None], 0, solver.first_restarts)
         done = answers[:, SOLVED_FLAG] == 1.0
         if solver.collisions is not None:
             done[done] = solver.collisions.check_many(answers[done, JOINT_VALUES:])

@@ -44,7 +44,8 @@ class SolverOptions:
         ``dt`` of Euler integration, (0, 1].
     max_restarts : int
         Most attempts after the given seeds, from a fixed table of postures.  If it is
-        not 0, a few more attempts follow before a goal is given up.
+        not 0, a few more attempts follow before a goal is given up.  With 0, the 'first'
+        solution is found by descent from the seeds or not at all.
     deadline : float
         Seconds, on the monotonic clock.
     weights : tuple of float
@@ -67,10 +68,13 @@ class SolverOptions:
     explore : bool
         Start from other postures as well, instead of only descending from the first
         solution.
+    closed_form : bool
+        Solve in closed form where the arm has one; else all is done by descent.
     select : str or callable
-        Which solution is returned: the 'first' one found from the seed; or, of all
-        solutions, the 'nearest' to the seed, the most 'centred' between the limits,
-        the most 'manipulable', or the one with the smallest ``select(solution)``.
+        Which solution is returned: the 'first' one found, from one seed and in closed form the
+        nearest, else by descent from the seeds; or, of all solutions, the 'nearest' to the first
+        seed, the most 'centred' between the limits, the most 'manipulable', or the one with the
+        smallest ``select(solution)``.
     max_jump : float
         Largest change of a joint from the seed, rad or m; if only a solution farther
         away meets the goal, the status is OTHER_BRANCH.
@@ -99,6 +103,7 @@ class SolverOptions:
     manipulability_gain: float = 0.0
     max_bias_iterations: int = 50
     explore: bool = True
+    closed_form: bool = True
     select: str | Callable[..., float] = 'first'
     max_jump: float = float('inf')
     nearest: bool = False
@@ -126,7 +131,7 @@ class SolverOptions:
         if not 0.0 <= self._number('manipulability_gain') < float('inf'):
             raise ParameterError(f'manipulability_gain is {self.manipulability_gain}; it must not '
                                  'be negative')
-        for name in ('explore', 'nearest', 'nearest_keeps_position'):
+        for name in ('explore', 'closed_form', 'nearest', 'nearest_keeps_position'):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise ParameterError(f'{name} is {shown(getattr(self, name))}; it must be true or '
                                      'false')
@@ -183,6 +188,7 @@ class OptionValues(TypedDict, total=False):
     manipulability_gain: float
     max_bias_iterations: int
     explore: bool
+    closed_form: bool
     select: str | Callable[..., float]
     max_jump: float
     nearest: bool

@@ -107,19 +107,20 @@ class Solver:
         self.first_restarts = min(self.options.max_restarts, FIRST_ATTEMPTS)
         self._counts = np.array([1, 0, self.first_restarts])
         self._middle = np.clip(chain.middle, chain.lower, chain.upper)
-        # Whether a solution found by one compiled call is the result.
-        self.plain = (self.options.method == COMPILED_METHOD and self.options.select == 'first'
-                      and self.options.max_jump == float('inf') and not self.tables.locked)
+        # Whether a solution found by one compiled call may be the result.
+        single = (self.options.method == COMPILED_METHOD
+                  and self.options.max_jump == float('inf') and not self.tables.locked)
+        first, nearest = (self.options.select == name for name in ('first', 'nearest'))
+        self.plain = single and first
         # The same for all solutions in closed form, and for the nearest of them.
         form = self.tables.closed_form
         self._complete = form is not None and form.exact and not self.tables.locked
-        self._closed = (self._complete and self.options.method == COMPILED_METHOD
-                        and self.options.select == 'nearest'
-                        and self.options.max_jump == float('inf'))
+        searched = form is not None and form.searched  # which takes longer than a descent
+        self.closed = single and self._complete and not searched and (
+            nearest or first and self.options.max_restarts > 0)
+        self._nearest_first = self.closed or single and self._complete and nearest
         # The same for the nearest posture of a redundant arm, if the goal is near the seed.
-        self._sliding = (self.tables.slides and self.options.method == COMPILED_METHOD
-                         and self.options.select == 'nearest' and not self.tables.locked
-                         and self.options.max_jump == float('inf'))
+        self._sliding = single and nearest and self.tables.slides
         # For the row that these calls take: shape of a seed, sizes, and the flag of success.
         self._seed_shape, self._answer_size = (chain.n,), JOINT_VALUES + chain.n
         self._row_size = POSE_SIZE + chain.n + self._answer_size
@@ -185,11 +186,11 @@ class Solver:
             return self.changed(**options).solve(goal, seed)
         began = perf_counter()
         tables, given = self.tables, self._arrays(goal, seed)
-        if self._closed and _is_exact(goal):
-            first = given or self._arrays(goal, _first_seed(seed))
-            if first is not None:
+        if self._nearest_first and _is_exact(goal):
+            single = given or self._converted(goal, seed)
+            if single is not None:
                 row = np.empty(self._row_size)
-                T, q = first  # named, which is faster than a star
+                T, q = single  # named, which is faster than a star
                 if tables.branch_rows(tables.setup, T, q, row, 1) and (
                         self.collisions is None
                         or self.collisions.check_many(row[-self.chain.n:][None])[0]):
@@ -353,6 +354,18 @@ class Solver:
             return self._arrays(T.astype(DOUBLE_TYPE), seed.astype(DOUBLE_TYPE))
         return None
 
+    def _converted(self, goal: Goal | np.ndarray,
+                   seed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray] | None:
+        """
+        Return goal (4, 4) and seed (n,) of any kind as direct calls take them.
+
+        Of several seeds the first; or None if they are to be tried in their order.
+        """
+        row, _ = self._pack(goal, seed)
+        if len(row) > self._row_size and self.plain:
+            return None
+        return row[:POSE_SIZE].reshape(POSE_SHAPE), row[POSE_SIZE:POSE_SIZE + self.chain.n]
+
     def _query(self, packed: np.ndarray, settings: np.ndarray) -> Query:
         """Return the views of a row, with the joints of the call."""
         end = len(packed) - self._answer_size
@@ -513,10 +526,3 @@ class Solver:
 def _is_exact(goal: Goal | np.ndarray) -> bool:
     """Return whether a goal has no box."""
     return not isinstance(goal, Goal) or goal.tolerance is EXACT_TOLERANCE
-
-
-def _first_seed(seed: np.ndarray | None) -> np.ndarray | None:
-    """Return the first of several good seeds (s, n); anything else as it is."""
-    many = type(seed) is np.ndarray and seed.ndim == 2 and len(seed) \
-        and seed.dtype == DOUBLE_TYPE and np.abs(seed).max(initial=0.0) <= FARTHEST_SEED
-    return seed[0] if many else seed

@@ -78,7 +78,7 @@ class Tables:
     redundant : bool
         Whether a pose leaves the arm free.
     closed_form : ClosedForm or None
-        None if the arm has none.
+        None if the arm has none, or if it is not wanted.
     fill_row, solve_row : functions
         What :func:`ik_node.solver.warm_up.warm_up` returns.  They and the next two do not look at
         the types of their arguments.
@@ -100,7 +100,8 @@ class Tables:
 
     def __init__(self, chain: Chain, options: SolverOptions) -> None:
         self.chain, self.options = chain, options
-        self.table, self.closed_form = chain.table, closed_form_of(chain)
+        self.table = chain.table
+        self.closed_form = closed_form_of(chain) if options.closed_form else None
         lower, upper = window(chain)
         width = np.where(upper > lower, upper - lower, 1.0)
         self.preferred = self._posture('preferred') if options.preferred else chain.middle
@@ -206,6 +207,24 @@ class Tables:
         if settings[MAX_BIAS_STEPS] > 0.0:
             bias_rows(self.table, joints, settings, self.postures, packed.ravel(), count)
         return packed[:, -size:]
+
+    def nearest_branches(self, T: np.ndarray, seeds: np.ndarray) -> np.ndarray:
+        """
+        Return the solutions of exact poses in closed form that are nearest to the seeds, (N, 13).
+
+        One with ``SOLVED_FLAG`` 0 was not found.
+
+        Parameters
+        ----------
+        T : (N, 4, 4) array
+        seeds : (N, 6) array
+
+        """
+        count = len(T)
+        rows = np.concatenate([T.reshape(count, POSE_SIZE), seeds,
+                               np.zeros((count, ANSWER_SIZE))], axis=1)
+        self.branch_rows(self.setup, NO_POSE, NO_SEED, rows.ravel(), 1)
+        return rows[:, -ANSWER_SIZE:]
 
     def _setup(self, joints: np.ndarray) -> np.ndarray | None:
         if self.closed_form is None:

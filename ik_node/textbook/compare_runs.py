@@ -187,7 +187,7 @@ class Runner:
                 else position / own.metres_per_radian
             self._solvers[key] = Solver(
                 self.chain, position_tolerance=position, orientation_tolerance=orientation,
-                metres_per_radian=own.metres_per_radian, **options)
+                metres_per_radian=own.metres_per_radian, closed_form=False, **options)
         return self._solvers[key]
 
     def _of(self, method: str, goal: Goal, at: Sequence[int], path: list[np.ndarray], met: bool,

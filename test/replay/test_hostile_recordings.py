@@ -215,8 +215,7 @@ def test_deep_values(depth, tmp_path, capsys):
     path, deep = tmp_path / 'goal.json', '[' * depth + '1.0' + ']' * depth
     path.write_text(TEXT.replace('"seeds": [[', f'"seeds": [[{deep}, ', 1))
     assert 'seeds must be' in (told := refusal(path, capsys)) or 'nested too deep' in told
-    path.write_text(TEXT.replace('"outcome": {"status"', f'"outcome": {{"q": {deep}, "status"', 1)
-                    .replace('"q": [0.0', '"other": [0.0', 1))
+    path.write_text(changed('calls.0.outcome.q', 'deep').replace('"deep"', deep))
     try:
         assert load(path).calls[0].differences()
     except IkNodeError as error:

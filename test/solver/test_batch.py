@@ -93,6 +93,15 @@ def test_options_hold_in_a_batch(options):
     assert batch.q.tobytes() != plain.q.tobytes() or (batch.status != plain.status).any()
 
 
+@pytest.mark.parametrize('options', [
+    {'select': 'nearest'}, {'closed_form': False}, {'max_restarts': 0}], ids=str)
+def test_a_batch_of_an_arm_with_a_closed_form(options):
+    """It is used where a single call uses it."""
+    poses, seeds = some_goals('ur5')
+    one = solver('ur5', **options)
+    assert_same(one.solve_batch(poses, seeds), singly(one, poses, seeds))
+
+
 def test_seeds():
     """One for all goals, one for each, or none: the middle of the limits."""
     poses, seeds = some_goals('six_axis_arm')

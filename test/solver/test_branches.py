@@ -176,7 +176,7 @@ def test_the_chosen_solution_is_the_best_of_all(name, select, worth):
         assert_solves(name, T, result)
         every = solver(name).solve_all(T, seed)
         assert worth(result) <= min(map(worth, every)) + 1e-4
-        first = solver(name).solve(T, seed)
+        first = solver(name, closed_form=False).solve(T, seed)
         assert np.abs(solver(name).solve(T, seed, select=select).q - result.q).max() == 0.0
         other += apart(result.q, first.q) > SAME
     assert other > 8

@@ -62,7 +62,7 @@ def test_another_order_of_calls(name):
     """Whatever was solved before, and by another solver on a copy of the chain."""
     chain = robots.chain(name)
     first = ask(chain, name)
-    assert sum(result.restarts > 0 for result in first) > 3
+    assert sum(result.restarts > 0 for result in first) > 1
     assert any(not result.success for result in first)
     one = Solver(pickle.loads(pickle.dumps(chain)), **PATIENT)
     for (goal, seed), before in reversed(list(zip(questions(name), first))):

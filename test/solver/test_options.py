@@ -19,6 +19,7 @@ from ik_node.solver.options import OptionValues, SolverOptions
 from ik_node.solver.solver import Solver
 
 SEVEN = robots.chain('panda')
+ARM_OF = {'closed_form': 'ur5'}  # panda, unless it says otherwise
 # Options that change what another one does are tested with it.
 WITH = {'preferred': {'gains': (1.0,)}, 'posture': {'posture_gains': (1.0,)},
         'posture_gains': {'posture': (0.0, 0.0, 0.0, -1.0, 0.0, 1.0, 0.0)},
@@ -33,34 +34,35 @@ OTHER = {
     'gains': (1.0,), 'preferred': (0.1, -0.2, 0.3, -1.0, 0.5, 0.6, -0.7),
     'posture': (0.1, -0.2, 0.3, -1.0, 0.5, 0.6, -0.7), 'posture_gains': (1.0,),
     'manipulability_gain': 1.0, 'max_bias_iterations': 1, 'explore': False, 'select': 'centred',
-    'max_jump': 0.3, 'nearest': True, 'nearest_keeps_position': True}
+    'max_jump': 0.3, 'nearest': True, 'nearest_keeps_position': True, 'closed_form': False}
 
 
-def outcome(one, count):
-    """Return the answers of a solver to poses and positions, reachable and not."""
-    poses = reachable('panda', count)[1].copy()
+def outcome(arm, one, count):
+    """Return the answers of an arm's solver to poses and positions, reachable and not."""
+    poses = reachable(arm, count)[1].copy()
     poses[::6, 0, 3] += 3.0
     poses[3::6, 0, 3] += 0.4
     goals = [*poses, *(Goal.position(T[:3, 3]) for T in poses[:10])]
     answers = [one.solve(goal, seed)
-               for goal, seed in zip(goals, robots.random_postures(SEVEN, len(goals), 12))]
+               for goal, seed in zip(goals, robots.random_postures(one.chain, len(goals), 12))]
     return [(result.q.tobytes(), result.status) for result in answers]
 
 
 @pytest.mark.parametrize('name', [field.name for field in fields(SolverOptions)])
 def test_no_option_is_ignored(name):
     """Another value changes the answers, as an option of the solver and of one call."""
-    base = {**PATIENT, **WITH.get(name, {})}
+    arm = ARM_OF.get(name, 'panda')
+    chain, base = robots.chain(arm), {**PATIENT, **WITH.get(name, {})}
     changed = {**base, name: OTHER[name]}
     count = 6 if 'method' in changed else 30  # the textbook methods are slow
-    before, after = (outcome(Solver(SEVEN, **options), count) for options in (base, changed))
+    before, after = (outcome(arm, Solver(chain, **options), count) for options in (base, changed))
     assert before != after
-    one, T = Solver(SEVEN, **base), reachable('panda', 2)[1][1]
-    for seed in robots.random_postures(SEVEN, 3, 40):
+    one, T = Solver(chain, **base), reachable(arm, 2)[1][1]
+    for seed in robots.random_postures(chain, 3, 40):
         called, made = one.solve(T, seed, **{name: OTHER[name]}), \
-            Solver(SEVEN, **changed).solve(T, seed)
+            Solver(chain, **changed).solve(T, seed)
         assert called.q.tobytes() == made.q.tobytes() and called.status is made.status
-    assert outcome(one, count) == before  # a call does not change the solver
+    assert outcome(arm, one, count) == before  # a call does not change the solver
 
 
 def test_each_tolerance_holds_for_its_own_error():
@@ -68,7 +70,7 @@ def test_each_tolerance_holds_for_its_own_error():
     chain = robots.chain('ur5')
     steps = []
     for position, orientation in ((1e-3, 1e-3), (1e-3, 1e-11), (1e-11, 1e-3), (1e-11, 1e-11)):
-        one = Solver(chain, **PATIENT, position_tolerance=position,
+        one = Solver(chain, **PATIENT, position_tolerance=position, closed_form=False,
                      orientation_tolerance=orientation)
         worst, count = np.zeros(2), 0
         for q, T in zip(*reachable('ur5', 200)):
@@ -87,7 +89,7 @@ def test_max_iterations_limits_one_attempt():
     """No attempt takes more steps."""
     for T, seed in zip(reachable('ur5', 30)[1],
                        robots.random_postures(robots.chain('ur5'), 30, 12)):
-        few = solver('ur5', max_iterations=4, max_restarts=20).solve(T, seed)
+        few = solver('ur5', max_iterations=4, max_restarts=20, closed_form=False).solve(T, seed)
         if few.success:
             # The attempts near the seed count as one.
             assert few.iterations <= 4 * (few.restarts + 2)

@@ -26,15 +26,18 @@ from ik_node.solver.solver import Solver
 
 COUNT = 1000
 MANY = 3000
+# Arms, and whether they are solved in closed form if they have one.
+WAYS = [*((name, True) for name in robots.ARMS),
+        *((name, False) for name, arm in robots.ARMS.items() if arm.n == 6)]
 JUMP = 0.5  # rad or m
 
 
-@pytest.mark.parametrize('name', robots.ARMS)
-def test_every_reachable_pose_is_solved(name):
+@pytest.mark.parametrize('name, closed', WAYS)
+def test_every_reachable_pose_is_solved(name, closed):
     """From a random seed: solved, inside the limits, within tolerance, with true errors."""
     _, poses = reachable(name, COUNT)
     for T, seed in zip(poses, robots.random_postures(robots.chain(name), COUNT, 12)):
-        result = solver(name).solve(T, seed)
+        result = solver(name, closed_form=closed).solve(T, seed)
         assert_solves(name, T, result)
         assert np.array_equal(result.seed, seed) and np.array_equal(result.goal.T_base_tip, T)
 
@@ -52,13 +55,13 @@ def test_every_reachable_pose_is_solved_without_a_seed(name):
         assert result.q.tobytes() == solver(name).solve(T, middle).q.tobytes()
 
 
-@pytest.mark.parametrize('name', robots.ARMS)
-def test_near_seeds_stay_near(name):
+@pytest.mark.parametrize('name, closed', WAYS)
+def test_near_seeds_stay_near(name, closed):
     """From a seed within 0.1 rad of a solution, the answer is on the same branch."""
     postures, poses = reachable(name, MANY, 21)
     seeds = near(name, postures, 0.1)
     # The bias may move redundant arms away from the seed.
-    unbiased = solver(name, **UNBIASED)
+    unbiased = solver(name, **UNBIASED, closed_form=closed)
     results = [unbiased.solve(T, seed) for T, seed in zip(poses, seeds)]
     assert all(result.success for result in results)
     moved = np.array([np.abs(result.q - seed).max() for result, seed in zip(results, seeds)])
@@ -151,10 +154,11 @@ def test_seeds_may_be_outside_the_limits():
 
 
 def test_a_seed_that_solves_the_goal_takes_no_step():
-    """The seed itself is the answer when it meets the goal."""
+    """The seed itself is the answer when it meets the goal; in closed form, but for rounding."""
     postures, poses = reachable('ur5', 20)
     for q, T in zip(postures, poses):
-        result = solver('ur5').solve(T, q)
+        assert np.abs(solver('ur5').solve(T, q).q - q).max() < 1e-9
+        result = solver('ur5', closed_form=False).solve(T, q)
         assert result.success and result.iterations == 0 and result.restarts == 0
         assert np.array_equal(result.q, q)
 

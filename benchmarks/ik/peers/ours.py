@@ -7,23 +7,35 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.ik.model import Model
-from benchmarks.ik.peers.base import ALL, BATCH, MIDDLE, Peer, POSE, POSITION, TOLERANCE
+from benchmarks.ik.peers.base import (
+    ALL,
+    BATCH,
+    MIDDLE,
+    Peer,
+    POSE,
+    POSITION,
+    Refused,
+    TOLERANCE,
+)
+from benchmarks.ik.ratios import OURS, OURS_NUMERICAL
 import ik_node
 
 
 class IkNode(Peer):
     """The compiled solver through its public call."""
 
-    name = 'ik_node'
+    name = OURS
     call = 'Solver.solve(T, seed=q)'
     tasks = (POSE, POSITION, MIDDLE, ALL, BATCH)
+    closed_form = True
 
     def __init__(self, model: Model, task: str) -> None:
         super().__init__(model, task)
         self.arm = ik_node.load_urdf(model.urdf, model.base, model.tip)
         gain = 1.0 if task == MIDDLE else 0.0
         self.solver = ik_node.Solver(self.arm, position_tolerance=TOLERANCE,
-                                     orientation_tolerance=TOLERANCE, gains=(gain,))
+                                     orientation_tolerance=TOLERANCE, gains=(gain,),
+                                     closed_form=self.closed_form)
 
     @classmethod
     def version(cls) -> str:
@@ -55,4 +67,18 @@ class IkNode(Peer):
         return [returned.q] if returned.success else []
 
 
-PEERS = (IkNode,)
+class IkNodeNumerical(IkNode):
+    """The same without closed forms, on the arms that have one."""
+
+    name = OURS_NUMERICAL
+    call = 'Solver.solve(T, seed=q), closed_form=False'
+    tasks = (POSE, BATCH)
+    closed_form = False
+
+    def __init__(self, model: Model, task: str) -> None:
+        super().__init__(model, task)
+        if not ik_node.Solver(self.arm).closed:
+            raise Refused('this arm has no closed form')
+
+
+PEERS = (IkNode, IkNodeNumerical)

@@ -706,10 +706,10 @@ def branch_rows(setup, T, seed, row, most):
     ----------
     setup : (SETUP_SIZE,) array
         Table, settings, joints and geometry; the goal has no box.
-    T : (4, 4) array
-    seed : (6,) array
+    T, seed : (4, 4) and (6,) arrays
+        Written into the row first; or NO_POSE and NO_SEED, if one row or more are filled.
     row : (16 + 6 + 13 most,) array, written
-        Pose, seed, answers.
+        Pose, seed, answers; several such rows, one after the other, if they are filled.
     most : int
         Solutions after which the search ends.
 
@@ -719,12 +719,16 @@ def branch_rows(setup, T, seed, row, most):
         Number of solutions; 0 also if a number is not finite or too large, or the goal not rigid.
 
     """
-    if not write_row(T, seed, row):
+    if seed.shape[0] > 0 and not write_row(T, seed, row):
         return 0
     arrays = ProblemArrays(setup[:JOINTS_PART].reshape((7, 16)),
                            setup[JOINTS_PART:SETTINGS_PART].reshape((7, 6)),
                            setup[SETTINGS_PART:GEOMETRY_PART], setup[GEOMETRY_PART:])
-    return find_branches(arrays, row, most, branch_workspace(MAX_BRANCHES), workspace(6, 6))
+    branch_work, work = branch_workspace(MAX_BRANCHES), workspace(6, 6)
+    count, size = 0, POSE_SIZE + 6 + most * ANSWER_SIZE
+    for start in range(0, row.shape[0], size):
+        count += find_branches(arrays, row[start:start + size], most, branch_work, work)
+    return count
 
 
 @inner
