@@ -207,7 +207,7 @@ class Solver:
                 flag = tables.solve_row(tables.table, tables.joints, settings, tables.postures,
                                         NO_POSE, NO_SEED, row, self._counts)
             if tables.biased and settings[MAX_BIAS_STEPS] > 0.0:
-                bias_rows(tables.table, tables.joints, settings, tables.postures, row, 1)
+                bias_rows(tables.table, tables.joints, settings, tables.bias_postures, row, 1)
                 flag = row[self._flag]
         else:
             row, settings = self._pack(goal, seed, given)

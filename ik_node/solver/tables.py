@@ -52,6 +52,8 @@ from ik_node.text import quote, shown
 BRANCH_ROW_SIZE = POSE_SIZE + 6 + MAX_BRANCHES * ANSWER_SIZE
 KEPT_SETTINGS = 64  # of goals with boxes
 MIN_TABLE_POSTURES = 250
+BIAS_POSTURES = 2000  # of which the bias starts from a few
+BIAS_START_WEIGHT = 5.0  # of the bias at a posture against the distance of its tip from the goal
 DEFAULT_MAX_STEPS = 60
 
 
@@ -73,6 +75,8 @@ class Tables:
         Joints that keep their positions of the seed.
     postures : (n + 12, K) array
         See :class:`ik_node.solver.compiled.layout.Problem`.
+    bias_postures : (n + 13, K) array
+        The same with more postures, and their bias in the last row; without a bias there are none.
     preferred : (n,) array
         Posture that the bias pulls to.
     redundant : bool
@@ -130,6 +134,7 @@ class Tables:
         self._load_kernels()
         self._boxes: dict[tuple, np.ndarray] = {}
         self.postures = posture_table(chain, max(MIN_TABLE_POSTURES, options.max_restarts + 2))
+        self.bias_postures = self._bias_postures() if self.biased else np.empty((chain.n + 13, 0))
 
     def _load_kernels(self) -> None:
         self.fill_row, self.solve_row = warm_up()
@@ -205,7 +210,7 @@ class Tables:
         solve_rows(self.table, joints, settings, self.postures, NO_POSE, NO_SEED,
                    packed.ravel(), np.array([count, first, restarts]))
         if settings[MAX_BIAS_STEPS] > 0.0:
-            bias_rows(self.table, joints, settings, self.postures, packed.ravel(), count)
+            bias_rows(self.table, joints, settings, self.bias_postures, packed.ravel(), count)
         return packed[:, -size:]
 
     def nearest_branches(self, T: np.ndarray, seeds: np.ndarray) -> np.ndarray:
@@ -225,6 +230,12 @@ class Tables:
                                np.zeros((count, ANSWER_SIZE))], axis=1)
         self.branch_rows(self.setup, NO_POSE, NO_SEED, rows.ravel(), 1)
         return rows[:, -ANSWER_SIZE:]
+
+    def _bias_postures(self) -> np.ndarray:
+        postures, rows = posture_table(self.chain, BIAS_POSTURES), JointRows(*self.joints)
+        apart = self.chain.difference(postures[:self.chain.n].T, rows.preferred) / (2.0 * pi)
+        share = BIAS_START_WEIGHT / (rows.pull.max() or 1.0)
+        return np.vstack([postures, share * apart**2 @ rows.pull])
 
     def _setup(self, joints: np.ndarray) -> np.ndarray | None:
         if self.closed_form is None:

@@ -115,31 +115,25 @@ def substitute(A, b):
 
 
 @small
-def add_second_order(scale, length, work):
+def path_bend(columns, length, dq, bend):
     """
-    Add the second-order part of Chebyshev's method to the step ``work.dq``.
+    Write ``-1/2 (dJ/dt) dq`` (6,), what the path of the tip along `dq` bends, into `bend`.
 
-    ``dq -= 1/2 W J^T (J W J^T + damping I)^-1 (dJ/dt) dq``: the curvature of the tip's
-    path along the step, with the matrix that the step was solved with; the geodesic
-    acceleration of Transtrum and Sethna (2012).  A column changes with the joints
-    before it only, so one pass over the columns gives ``(dJ/dt) dq``.
+    A column changes with the joints before it only, so one pass over the columns is enough.
 
     Parameters
     ----------
-    scale : (n,) array
+    columns : (n, 6) array
+        J^T, of a chain without mimic joints.
     length : float
         Factor on the angular parts of the columns, m per rad.
-    work : Work
-        As :func:`limited_step` left it; of a chain without mimic joints.
+    dq : (n,) array
 
     """
-    columns, y, dq, bent, active = work.columns, work.y, work.dq, work.bent, work.active
-    n = dq.shape[0]
     wx = wy = wz = y0 = y1 = y2 = y3 = y4 = y5 = 0.0
     r = 1.0 / length
-    for k in range(n):
-        c = columns[k]
-        d = dq[k] if scale[k] == 1.0 else dq[k] / scale[k]
+    for k in range(dq.shape[0]):
+        c, d = columns[k], dq[k]
         vx, vy, vz = c[0] * d, c[1] * d, c[2] * d
         lx, ly, lz = c[3] * d, c[4] * d, c[5] * d
         ax, ay, az = r * lx, r * ly, r * lz
@@ -153,7 +147,32 @@ def add_second_order(scale, length, work):
         wx += ax
         wy += ay
         wz += az
-    y[0], y[1], y[2], y[3], y[4], y[5] = y0, y1, y2, y3, y4, y5
+    bend[0], bend[1], bend[2], bend[3], bend[4], bend[5] = y0, y1, y2, y3, y4, y5
+
+
+@small
+def add_second_order(scale, length, work):
+    """
+    Add the second-order part of Chebyshev's method to the step ``work.dq``.
+
+    ``dq -= 1/2 W J^T (J W J^T + damping I)^-1 (dJ/dt) dq``: the curvature of the tip's
+    path along the step, with the matrix that the step was solved with; the geodesic
+    acceleration of Transtrum and Sethna (2012).
+
+    Parameters
+    ----------
+    scale : (n,) array
+    length : float
+        Factor on the angular parts of the columns, m per rad.
+    work : Work
+        As :func:`limited_step` left it; of a chain without mimic joints.
+
+    """
+    columns, y, dq, bent, active = work.columns, work.y, work.dq, work.bent, work.active
+    n = dq.shape[0]
+    for k in range(n):
+        bent[k] = dq[k] if scale[k] == 1.0 else dq[k] / scale[k]
+    path_bend(columns, length, bent, y)
     substitute(work.A, y)
     y0, y1, y2, y3, y4, y5 = y[0], y[1], y[2], y[3], y[4], y[5]
     square = bound = 0.0

@@ -47,6 +47,7 @@ NOT_MODERATE = -2.0  # a number is not finite or too large
 POSE_SIZE = 16
 FARTHEST_SEED = 1e6  # rad or m: larger numbers have too few digits for a tolerance of 1e-6
 
+BIAS_STARTS = 8      # postures from which a null-space bias starts besides the first solution
 SAME_SOLUTION = 1e-4  # rad or m, solutions nearer to each other are one
 LIMIT_TOUCH = 1e-7    # rad or m, a solution this far beyond a limit is on it
 
@@ -259,6 +260,8 @@ class BiasWork(NamedTuple):
         Postures.
     pointed : (19,) array
         The goal without a box, to measure where in its box the tip is.
+    starts : (BIAS_STARTS,) array of int64
+        Columns of the postures to start from.
 
     """
 
@@ -272,6 +275,7 @@ class BiasWork(NamedTuple):
     walker: np.ndarray
     trial: np.ndarray
     pointed: np.ndarray
+    starts: np.ndarray
 
 
 @inlined
@@ -314,4 +318,4 @@ def bias_workspace(n):
     vectors = np.empty((4, n))
     return BiasWork(vectors[0], np.empty(6), np.empty((n, 6)), rows[6 + n:6 + 2 * n],
                     rows[:6 + n], rows[6 + 2 * n:], vectors[1], vectors[2], vectors[3],
-                    np.empty(GOAL_SIZE))
+                    np.empty(GOAL_SIZE), np.empty(BIAS_STARTS, dtype=np.int64))

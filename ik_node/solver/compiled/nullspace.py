@@ -28,11 +28,13 @@ from ik_node.solver.compiled.damped import (
     LONG_STEP,
     measure_postures,
     nearest_turns,
-    take_nearest,
+    path_bend,
+    substitute,
 )
 from ik_node.solver.compiled.layout import (
     ARM_REACH,
     Attempt,
+    BIAS_STARTS,
     EXACT_POSE,
     EXPLORE_SELF_MOTION,
     FACTOR_COLUMN,
@@ -52,8 +54,8 @@ RESTING_STEP = 1e-6      # rad or m, a shorter step ends the descent
 MIN_ROW_LENGTH_M = 1e-7  # a shorter row of the Jacobian is no constraint
 WIDE_BORDER = 0.1        # share of the width of a box that counts as its border, at first
 NARROW_BORDER = 3e-6     # m or rad, the narrowest border
-OTHER_STARTS = 4         # other postures to start from, if the self-motion has one dimension
-MORE_STARTS = 6          # ... and if it has more
+CURVE_STARTS = BIAS_STARTS  # other postures to start from, if the self-motion is a curve
+SURFACE_STARTS = 6          # ... and if it has more dimensions
 MIN_IMPROVEMENT = 1e-3   # share by which another posture must lower the bias
 DOUBTED_SHARE = 1.0      # of the slope times the step: twice what is expected of it
 CORRECTION_STEPS = 8.0   # damped steps back to the goal after a step
@@ -476,6 +478,76 @@ def null_step(problem, goal, border, q, space, work):
     return NullStep(0.0, np.inf)
 
 
+@small
+def only_step(problem, q, space, work):
+    """
+    Write the step of the bias in the only direction that an exact pose leaves seven joints.
+
+    As :func:`null_step`, without a basis of the null space: the gradient less what the multipliers
+    y hold of it, ``g - J^T y``, has that direction.  ``work.dq`` is the step of Newton's method,
+    and ``work.bent`` its second-order part, ``-1/2 J^+ (dJ/dt) dq``, which keeps the pose.
+
+    Parameters
+    ----------
+    problem : Problem
+        Of a chain without mimic joints, seven of them free to move.
+
+    Returns
+    -------
+    float
+        The largest change of a joint, rad or m; 0 if one at its limit would pass it.
+
+    """
+    joints, length = problem.joints, problem.settings[METRES_PER_RADIAN]
+    lower, upper, pull, gradient = joints.lower, joints.upper, joints.pull, space.gradient
+    columns, A, y, bend, dq, bent, active = (work.columns, work.A, work.y, work.e, work.dq,
+                                             work.bent, work.active)
+    n, square, curvature = q.shape[0], 0.0, 0.0
+    jacobian_columns(problem.table, work.frames, length, columns)
+    for k in range(n):
+        active[k] = lower[k] < upper[k]
+    gram(columns, active, 1e-10, A)
+    for i in range(6):
+        y[i] = 0.0
+        for k in range(n):
+            if active[k]:
+                y[i] += columns[k, i] * gradient[k]
+    if not cholesky_solve(A, y):
+        return 0.0
+    for k in range(n):
+        dq[k] = 0.0
+        if active[k]:
+            c = columns[k]
+            dq[k] = (c[0] * y[0] + c[1] * y[1] + c[2] * y[2] + c[3] * y[3] + c[4] * y[4]
+                     + c[5] * y[5]) - gradient[k]
+            if (q[k] <= lower[k] and dq[k] < 0.0) or (q[k] >= upper[k] and dq[k] > 0.0):
+                return 0.0
+        square += dq[k] * dq[k]
+        curvature += pull[k] * dq[k] * dq[k]
+    path_bend(columns, length, dq, bend)
+    held = 0.0
+    for i in range(6):
+        held += 2.0 * y[i] * bend[i]
+    # As in newton_step: if the bias does not curve up, the least power of ten that makes it so.
+    heaviest = curvature + abs(held)
+    curvature, shift = curvature + held, 0.0
+    while not curvature + shift > 1e-9 * heaviest:
+        shift = max(10.0 * shift, 1e-2 * heaviest)
+        if not 0.0 < shift < 1e6 * heaviest:
+            return 0.0
+    size, longest = square / (curvature + shift), 0.0
+    substitute(A, bend)
+    for k in range(n):
+        bent[k] = 0.0
+        if active[k]:
+            c = columns[k]
+            bent[k] = size * size * (c[0] * bend[0] + c[1] * bend[1] + c[2] * bend[2]
+                                     + c[3] * bend[3] + c[4] * bend[4] + c[5] * bend[5])
+        dq[k] *= size
+        longest = max(longest, abs(dq[k]))
+    return longest
+
+
 @inner
 def settle(problem, goal, most, q, space, work):
     """
@@ -501,10 +573,17 @@ def settle(problem, goal, most, q, space, work):
     # The borders are wide at first, so that steps do not bounce from one to the next.
     max_step, steps, border = BIAS_STEP, 0.0, WIDE_BORDER
     exact = goal[TOLERANCE_AXES] == EXACT_POSE
+    free = 0
+    for k in range(q.shape[0]):
+        free += lower[k] < upper[k]
+    single = exact and free == 7 and work.frames.shape[0] - 1 == q.shape[0]
     joint_frames(table, q, work.frames)
     cost = bias(problem, q, gradient, work)
     while steps < settings[MAX_BIAS_STEPS]:
-        step = null_step(problem, goal, border, q, space, work)
+        if single:
+            step = NullStep(only_step(problem, q, space, work), np.inf)
+        else:
+            step = null_step(problem, goal, border, q, space, work)
         longest, slope = step.longest, 0.0
         for k in range(q.shape[0]):
             slope += gradient[k] * dq[k]
@@ -519,7 +598,8 @@ def settle(problem, goal, most, q, space, work):
         steps += 1.0
         scale = min(1.0, step.room, max_step / longest)
         for k in range(q.shape[0]):
-            trial[k] = min(max(q[k] + scale * dq[k], lower[k]), upper[k])
+            bend = scale * work.bent[k] if single else 0.0
+            trial[k] = min(max(q[k] + scale * (dq[k] + bend), lower[k]), upper[k])
         corrected = descend(table, joints, settings, goal, correction, trial, work)
         lowered = bias(problem, trial, gradient, work) if corrected.solved else np.inf
         if lowered < cost:
@@ -533,31 +613,45 @@ def settle(problem, goal, most, q, space, work):
 
 
 @inner
-def start_elsewhere(problem, goal_work, first, q, work):
+def rank_starts(problem, goal_work, chosen):
     """
-    Solve the goal from a posture of the table that is near it and near the preferred one.
+    Write which postures of the table are near the goal and near the preferred one, best first.
 
-    Returns whether it was solved.  Each call takes the next posture; the distances
-    are computed by the `first` call.
+    Parameters
+    ----------
+    problem : Problem
+        The last row of its postures, (n + 13, K), is their bias, as it is weighed against a
+        squared distance of the tip in reaches of the arm.
+    goal_work : GoalWork
+        Its distances are written.
+    chosen : (s,) array of int64, written
+        Columns of the postures; K is not smaller than s.
+
     """
+    postures, reach, distances = problem.postures, problem.settings[ARM_REACH], goal_work.distances
+    bias_row, count, last = postures.shape[0] - 1, chosen.shape[0], np.inf
+    measure_postures(goal_work.goal, postures[bias_row - 12:],
+                     problem.settings[METRES_PER_RADIAN], distances)
+    share = 1.0 / (reach * reach)
+    for i in range(distances.shape[0]):
+        value = share * distances[i] + postures[bias_row, i]
+        distances[i] = value
+        if i < count or value < last:
+            k = min(i, count - 1)
+            while k > 0 and value < distances[chosen[k - 1]]:
+                chosen[k] = chosen[k - 1]
+                k -= 1
+            chosen[k] = i
+            last = distances[chosen[min(i, count - 1)]]
+
+
+@inner
+def start_elsewhere(problem, goal, column, q, work):
+    """Solve the goal from a posture of the table, by its column; return whether it was solved."""
     table, joints, settings, postures = problem
-    goal, distances = goal_work.goal, goal_work.distances
-    lower, upper, preferred, pull = joints.lower, joints.upper, joints.preferred, joints.pull
-    n, reach = q.shape[0], settings[ARM_REACH]
-    if first:
-        measure_postures(goal, postures[n:], settings[METRES_PER_RADIAN], distances)
-        heaviest = 0.0
-        for k in range(n):
-            heaviest = max(heaviest, pull[k])
-        share = 1.0 / (2.0 * pi)**2 / heaviest if heaviest > 0.0 else 0.0
-        for i in range(distances.shape[0]):
-            distances[i] /= reach * reach
-            for k in range(n):
-                d = postures[k, i] - preferred[k]
-                distances[i] += share * pull[k] * d * d
-    nearest = take_nearest(distances)
-    for k in range(n):
-        q[k] = min(max(postures[k, nearest], lower[k]), upper[k])
+    lower, upper = joints.lower, joints.upper
+    for k in range(q.shape[0]):
+        q[k] = min(max(postures[k, column], lower[k]), upper[k])
     return descend(table, joints, settings, goal,
                    Attempt(LATE_STOP, LONG_STEP, settings[MAX_STEPS], False), q, work).solved
 
@@ -592,10 +686,11 @@ def lower_bias(problem, goal_work, q, space, work):
     for i in range(6):
         freedom -= goal[HALF_WIDTHS + i] == 0.0
     if settings[EXPLORE_SELF_MOTION] != 0.0:
-        starts = OTHER_STARTS if freedom == 1 else MORE_STARTS
+        starts = CURVE_STARTS if freedom == 1 else SURFACE_STARTS
+        rank_starts(problem, goal_work, space.starts)
     copy(q, walker)
     for start in range(starts + 1):
-        if start > 0 and not start_elsewhere(problem, goal_work, start == 1, walker, work):
+        if start > 0 and not start_elsewhere(problem, goal, space.starts[start - 1], walker, work):
             continue
         if start > 0:
             turn_to_preferred(walker, joints, space.trial)
