@@ -46,7 +46,7 @@ CENTRING_SEEDS = 60
 TRIES = 20               # poses drawn for each goal without a solution
 PROJECTION_STEPS = 200   # of the reference for the nearest posture of a redundant arm
 SAME_DISTANCE = 1e-3     # share by which an answer may be farther from the seed than the reference
-REASON_SHARE, CENTRING_SHARE, REFERENCE_SHARE = 0.2, 0.1, 0.3  # of the number of poses
+REASON_SHARE, REFERENCE_SHARE = 0.2, 0.3  # of the number of poses
 
 
 @dataclass(frozen=True)
@@ -310,7 +310,7 @@ def reasons(bench: Bench) -> Iterator[Row]:
 def centring(bench: Bench) -> Iterator[Row]:
     """Target h: the null-space bias of redundant arms."""
     solver, model = bench.solver(gains=(1.0,)), bench.model
-    problems = random_problems(model, max(int(CENTRING_SHARE * bench.poses), 20), bench.random)
+    problems = random_problems(model, bench.poses, bench.random)
     times = bench.race({OURS: (solver.solve, plain(problems))}, [], problems)
     excess = []
     for problem in problems:

@@ -69,6 +69,7 @@ LIMIT_STARTS = 6          # postures from which solutions beyond one limit are s
 MAX_TRIED_LIMITS = 2
 HALVING_ROUNDS = 10       # of an interval, for the least value in it
 JUMP_MARGIN = 0.01        # rad or m
+JUMP_RESTARTS = 20        # attempts within a jump, besides those from the known solutions
 MAX_RESTARTS_OF_OTHERS = 150  # of solvers that are made to try a remedy
 MAX_PROBED_BRANCHES = 5
 SLIGHT_TURNS_RAD = (0.6, 0.3, 0.15, 0.08)  # of a direction, to find a shorter one beside it
@@ -452,7 +453,8 @@ class RemedySearch:
                 middle = 0.5 * (least + most)
                 if not self._goes_on():
                     break
-                answer = solver.near_query(self._goal, self._seeds, middle).solve(start, 0, 0)
+                answer = solver.near_query(self._goal, self._seeds, middle).solve(
+                    start, 0, JUMP_RESTARTS)
                 least, most = (least, middle) if answer[SOLVED_FLAG] == 1.0 else (middle, most)
         value = ceil((most + JUMP_MARGIN) * 100.0) / 100.0
         if self._works(self._other_solver(solver.chain, max_jump=value), self._goal):

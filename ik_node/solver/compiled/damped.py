@@ -50,15 +50,18 @@ DAMPING_SHARE = 0.03
 DAMPING_FLOOR_M2 = 1e-14
 DAMPING_INCREASE = 4.0  # factor on the damping after a step that did not get nearer
 MIN_BEND_ERROR_M2 = 1e-6  # below this squared error the second-order part of a step is left out
-LONG_STEP = 1.5   # largest joint change of one step, rad or m
+LONG_STEP = 2.2   # largest joint change of one step, rad or m
 SHORT_STEP = 0.2  # the same for attempts that must stay near the seed
 
-# EARLY_STOP: give up if the squared error has not halved in 2 steps.  LATE_STOP: the same near
-# the goal and for goals with a box.  REST_STOP: with settings[WALK_TO_REST].
+# EARLY_STOP: give up if the squared error has not halved in 2 steps, or, from farther than
+# FAR_GOAL_M, if one step leaves more than 0.4 of it.  LATE_STOP: the same near the goal and for
+# goals with a box.  REST_STOP: with settings[WALK_TO_REST].
 EARLY_STOP = StopRule(0.5, 2)
+FAR_STOP = StopRule(0.4, 1)
 LATE_STOP = StopRule(0.9, 5)
 REST_STOP = StopRule(1.0 - 1e-7, 12)
 EARLY_STOP_ATTEMPTS = 8  # later attempts use LATE_STOP in any case
+FAR_GOAL_M = 1.0  # weighted distance of the tip from the goal at the start
 
 # If the goal is within NEAR_GOAL_M of the seed and the answer is farther than NEAR_JUMP from it,
 # NEAR_ATTEMPTS more attempts start within NEAR_SPREAD (share of the joint ranges) of the seed.
@@ -314,8 +317,9 @@ def descend(table, joints, settings, goal, attempt, q, work):
     goal : (19,) array
         See :mod:`ik_node.solver.compiled.layout`.
     attempt : Attempt
-        Its stop rule becomes LATE_STOP if the goal is near or has a box, and
-        REST_STOP with settings[WALK_TO_REST].  Joints wrap only if the goal is far.
+        Its stop rule becomes LATE_STOP if the goal is near or has a box, FAR_STOP in place of
+        EARLY_STOP if it is far, and REST_STOP with settings[WALK_TO_REST].  Joints wrap only if
+        the goal is not near.
     q : (n,) array, changed
     work : Work
 
@@ -345,6 +349,8 @@ def descend(table, joints, settings, goal, attempt, q, work):
             far = error >= NEAR_GOAL_M * NEAR_GOAL_M
             if not to_rest:
                 share, max_stalled = LATE_STOP
+        elif step == 0 and error > FAR_GOAL_M * FAR_GOAL_M and share == EARLY_STOP.share:
+            share, max_stalled = FAR_STOP
         if position <= settings[POSITION_TOLERANCE] and angle <= settings[ORIENTATION_TOLERANCE]:
             return Descent(True, step, position, angle, error, far)
         if error < share * best:
