@@ -88,8 +88,9 @@ class ArmsNode(QosLog, Node):
             f'{quote(robot.tree.base_link)}: {robot.tree.n} joints of {len(robot.controllers)} '
             'controllers')
 
-    def _on_state(self, message: JointState) -> None:
-        self._states.take(message, monotonic(), self._known_joints)
+    def _on_state(self, message: JointState, info: MessageInfo) -> None:
+        # Several of them may have waited while the executor was busy.
+        self._states.take(message, monotonic() - self._stamps.waited(info), self._known_joints)
 
     def _on_goal(self, message: PoseArray, info: MessageInfo) -> None:
         self._count += 1

@@ -73,6 +73,13 @@ class StampCheck:
         """Return how long ago (s) a message was sent, by what the middleware says of it."""
         return message_age(info, self._delay.stood_still())
 
+    def waited(self, info: MessageInfo) -> float:
+        """Return how long ago (s) a message came, or was sent if the process stood still then."""
+        still, received = self._delay.stood_still(), info['received_timestamp']
+        if still:
+            return message_age(info, still)
+        return max(1e-9 * (time_ns() - received), 0.0) if received > 0 else 0.0
+
     def checked(self, message: TimeMessage, max_age: float, info: MessageInfo) -> Time:
         """
         Return the time of a stamp, 0 = none, of a message that is at most `max_age` (s) old.

@@ -163,7 +163,7 @@ def test_goals_may_be_given_in_the_frame_of_a_link(arms):
 def test_each_of_many_goals_is_answered_once(arms):
     """One is under way, one waits, the others give way."""
     begins_anew(arms)
-    stamps = [arms.send_posture(both(pan=0.1 + 0.02 * k, lift=0.6, elbow=-1.2, pitch=0.3))
+    stamps = [arms.send_posture(both(pan=0.2 + 0.02 * k, lift=0.6, elbow=-1.2, pitch=0.3))
               for k in range(8)]
     arms.final(stamps[0])
     arms.final(stamps[-1])

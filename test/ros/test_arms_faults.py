@@ -60,6 +60,14 @@ def late(*arguments):
     return plan(*arguments)
 arms_motion.plan_free_stop = late
 """
+SLOW_STATES = """
+from ik_node.node import arms_node
+take = arms_node.JointStates.take
+def slow(*arguments):
+    sleep(0.03)
+    return take(*arguments)
+arms_node.JointStates.take = slow
+"""
 
 
 def moving(probe):
@@ -79,9 +87,10 @@ def test_a_stop_that_cannot_be_planned_is_no_success(tmp_path):
     goes_on_in_spite_of_a_stop(tmp_path, 0.3, NO_STOP, 'the test wants none')
 
 
-def goes_on_in_spite_of_a_stop(folder, velocity_scale, script, sentence):
+def goes_on_in_spite_of_a_stop(folder, velocity_scale, script, sentence, **controllers):
     """Check that ~/stop says why there is none, and that nothing else is sent."""
-    with running(folder, {'motion.velocity_scale': velocity_scale}, script=script) as probe:
+    with running(folder, {'motion.velocity_scale': velocity_scale}, script=script,
+                 **controllers) as probe:
         stamp = moving(probe)
         stopped = probe.call(probe.stopping)
         assert not stopped.success and sentence in stopped.message
@@ -106,6 +115,16 @@ def test_a_stop_that_is_late_is_planned_again(tmp_path):
                    'goes on to its one answer')
 def test_a_stop_that_is_late_each_time_is_not_sent(tmp_path):
     goes_on_in_spite_of_a_stop(tmp_path, 0.15, LATE_STOPS, 'not planned within 0.4 s')
+
+
+@pytest.mark.fault('time and load', 'joint states of several arms wait while a node is busy',
+                   'they are as old as they are; the arms are not taken for late')
+def test_joint_states_that_waited_are_as_old_as_they_are(tmp_path):
+    """Those of a second wait, and are read one by one while the arms are watched."""
+    rarely = {'rate': 8.0}
+    goes_on_in_spite_of_a_stop(tmp_path, 0.15, LATE_STOPS + SLOW_STATES,
+                               'not planned within 0.4 s', left_controller=rarely,
+                               right_controller=rarely)
 
 
 def test_a_stop_before_the_begin_keeps_both_arms_where_they_are(tmp_path):
