@@ -25,6 +25,7 @@ class IkNode(Peer):
     """The compiled solver through its public call."""
 
     name = OURS
+    kind = 'closed form, else numerical'
     call = 'Solver.solve(T, seed=q)'
     tasks = (POSE, POSITION, MIDDLE, ALL, BATCH)
     closed_form = True
@@ -71,6 +72,7 @@ class IkNodeNumerical(IkNode):
     """The same without closed forms, on the arms that have one."""
 
     name = OURS_NUMERICAL
+    kind = 'numerical'
     call = 'Solver.solve(T, seed=q), closed_form=False'
     tasks = (POSE, BATCH)
     closed_form = False
