@@ -120,7 +120,7 @@ def substitute(A, b):
 @small
 def path_bend(columns, length, dq, bend):
     """
-    Write ``-1/2 (dJ/dt) dq`` (6,), what the path of the tip along `dq` bends, into `bend`.
+    Write ``-1/2 (dJ/dt) dq`` (6,), from the curvature of the tip's path along `dq`, to `bend`.
 
     A column changes with the joints before it only, so one pass over the columns is enough.
 

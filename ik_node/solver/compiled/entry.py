@@ -164,7 +164,7 @@ def bias_rows(table, joints, settings, postures, packed, count):
     Lower the bias of the solved answers that :func:`solve_rows` left in `packed`.
 
     A function of its own, so that it is compiled only if a bias is used.  The postures have one
-    row more, (n + 13, K): see :func:`ik_node.solver.compiled.nullspace.start_elsewhere`.
+    row more, (n + 13, K): see :func:`ik_node.solver.compiled.nullspace.rank_starts`.
     """
     n, m = joints.shape[1], table.shape[0] - 1
     bias_each(ProblemArrays(table, joints, settings, postures), packed, count,

@@ -479,7 +479,7 @@ def null_step(problem, goal, border, q, space, work):
 
 
 @small
-def only_step(problem, q, space, work):
+def curve_step(problem, q, space, work):
     """
     Write the step of the bias in the only direction that an exact pose leaves seven joints.
 
@@ -581,7 +581,7 @@ def settle(problem, goal, most, q, space, work):
     cost = bias(problem, q, gradient, work)
     while steps < settings[MAX_BIAS_STEPS]:
         if single:
-            step = NullStep(only_step(problem, q, space, work), np.inf)
+            step = NullStep(curve_step(problem, q, space, work), np.inf)
         else:
             step = null_step(problem, goal, border, q, space, work)
         longest, slope = step.longest, 0.0
