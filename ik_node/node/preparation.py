@@ -23,7 +23,7 @@ from ik_node.motion.tool_path.plan import warm_up as load_paths
 from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask
 from ik_node.node.settings import Settings
-from ik_node.solver.warm_up import warm_up_bias
+from ik_node.solver.warm_up import warm_up_bias, warm_up_search
 
 
 class Kernels(Enum):
@@ -44,6 +44,7 @@ def load_kernels(kernels: Kernels, chain: Chain, settings: Settings) -> None:
     elif kernels is Kernels.STREAMS:
         Follower(chain, settings.planning, settings.following, settings.solver.collisions)
     elif kernels is Kernels.FREE_AXES:
+        warm_up_search()
         if settings.solver.tables.biased:
             warm_up_bias()
     elif kernels is Kernels.POSTURES:

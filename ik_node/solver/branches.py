@@ -29,6 +29,7 @@ from ik_node.solver.compiled.layout import (
 from ik_node.solver.compiled.solution_search import find_all
 from ik_node.solver.result import Posture
 from ik_node.solver.tables import Query
+from ik_node.solver.warm_up import warm_up_search
 
 QUIET_ATTEMPTS = 80      # attempts without a new solution end the search
 MAX_SOLUTIONS = 64       # more than for any six-axis arm
@@ -56,6 +57,7 @@ def distinct_solutions(query: Query, seed: np.ndarray, quiet: int, apart: float,
 
     Arguments: see :func:`~ik_node.solver.compiled.solution_search.find_all`.
     """
+    warm_up_search()
     found = np.empty((most, query.chain.n))
     tables = query.tables
     count = find_all(tables.table, query.joints, query.settings, tables.postures,

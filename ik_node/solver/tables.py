@@ -46,6 +46,7 @@ from ik_node.solver.warm_up import (
     warm_up_bias,
     warm_up_closed_form,
     warm_up_nearest,
+    warm_up_search,
 )
 from ik_node.text import quote, shown
 
@@ -140,6 +141,8 @@ class Tables:
         self.fill_row, self.solve_row = warm_up()
         self.branch_rows = None if self.closed_form is None \
             else warm_up_closed_form(self.closed_form.searched)
+        if self.locked or self.closed_form is None or not self.closed_form.exact:
+            warm_up_search()
         self.nearest_row = warm_up_nearest() \
             if self.slides and self.options.select == 'nearest' else None
 

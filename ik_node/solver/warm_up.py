@@ -57,14 +57,22 @@ def warm_up() -> tuple[Callable, Callable]:
     arguments = table, joints, settings, postures, NO_POSE, NO_SEED, packed, \
         np.array([1, 0, 0])
     row = np.eye(4), np.zeros(1), packed
-    _forget_stale(fill_row, solve_rows, find_all)
+    _forget_stale(fill_row, solve_rows)
     with compilation_told():
         fill_row(*row)
         solve_rows(*arguments)
-        find_all(table, joints, settings, postures, np.eye(4).ravel(), np.zeros(1), 0, 0.0,
-                 np.empty((1, 1)))
         tip_poses(table, np.zeros((0, 1)), np.empty((0, 12)))
     return direct(fill_row, *row), direct(solve_rows, *arguments)
+
+
+@lru_cache(maxsize=None)
+def warm_up_search() -> None:
+    """Load or compile the search for all solutions (arms and goals without a closed form)."""
+    table, joints, postures, settings, _ = _blank_arrays(1)
+    _forget_stale(find_all)
+    with compilation_told():
+        find_all(table, joints, settings, postures, np.eye(4).ravel(), np.zeros(1), 0, 0.0,
+                 np.empty((1, 1)))
 
 
 @lru_cache(maxsize=None)

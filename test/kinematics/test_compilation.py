@@ -52,6 +52,14 @@ def fail(*_):
     raise PermissionError(13, 'Permission denied')
 caching._CacheLocator.ensure_cache_path = fail
 """
+SEARCH = f"""
+from ik_node import Goal, load_urdf, Solver
+from ik_node.solver.compiled.solution_search import find_all
+arm = load_urdf('{ROOT}/urdf/six_axis_arm.urdf')
+solver, T = Solver(arm), arm.fk(arm.lower + 0.4 * (arm.upper - arm.lower))
+assert solver.solve(T).success and len(solver.solve_all(T)) > 1 and not find_all.overloads
+assert len(solver.solve_all(Goal.position(T[:3, 3]))) > 1 and find_all.overloads
+"""
 WARNING = 'compiled functions cannot be kept on the disk'
 
 
@@ -132,6 +140,11 @@ def test_a_package_that_cannot_be_written(tmp_path, monkeypatch):
                HOME='/nonexistent')
     assert done.stderr.count(WARNING) == 1, done.stderr
     assert 'Traceback' not in done.stderr
+
+
+def test_the_search_for_all_solutions_is_loaded_where_it_is_needed(tmp_path):
+    """An arm with a closed form needs it for goals with free axes only."""
+    run(SEARCH, tmp_path)
 
 
 def test_garbage_is_collected_less_often_meanwhile():

@@ -50,8 +50,8 @@ def test_orientation_tolerance():
     """A posture that is turned by so much from the goal ends the descent, or does not."""
     goal = moved(rotation_vector=(0.0, 0.0, 0.05))
     for tolerance, left in ((1e-6, 0.0), (0.1, 0.05)):
-        solver = settings_of(solver__orientation_tolerance=tolerance, solver__select='first').solver
-        found = solver.solve(goal, np.array(READY), closed_form=False)
+        found = settings_of(solver__orientation_tolerance=tolerance, solver__select='first') \
+            .solver.solve(goal, np.array(READY), closed_form=False)
         turned = np.linalg.norm(pin.log3(goal[:3, :3].T @ tip(found.q).rotation))
         assert found.success and turned == pytest.approx(left, abs=1e-6)
 
