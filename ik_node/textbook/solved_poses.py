@@ -70,12 +70,12 @@ def solved_poses(arm: ArmKey) -> SolvedPoses:
     Return poses all over the workspace, each with the posture that the solver finds for it.
 
     The poses are those of postures spread evenly over the limits.  An arm has several postures
-    for a pose, and their mean is none: so each is solved anew, by the compiled solver from the
+    for a pose, and their mean is none: so each is solved anew, by the posture nearest to the
     middle of the limits, which makes the posture a function of the pose, continuous in parts.
     Poses that are not solved from there are left out.
     """
     chain = arm.chain
-    solver = Solver(chain, max_restarts=MAX_RESTARTS, deadline=MAX_SOLVE_S)
+    solver = Solver(chain, max_restarts=MAX_RESTARTS, deadline=MAX_SOLVE_S, select='nearest')
     solved = [(row, result.q)
               for row in posture_table(chain, SOLVED_POSE_COUNT)[chain.n:].T
               if (result := solver.solve(Goal(kernels.pose_matrix(row)), chain.middle)).success]
