@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 
 POSE_SHAPE = (4, 4)
 POSITION_FIRST_M = 1e-4  # per radian: the weight of an orientation that comes second
+NEAREST_STARTS = 8       # other postures to walk on from then
 POSTURE_REASONS = (Reason.SOLVED, Reason.OTHER_BRANCH, Reason.NEAREST)  # with a posture there
 SOLVED_REASON = Reason.SOLVED  # a global is read faster than a member of an enumeration
 FIRST_ATTEMPTS = 150  # before the clock is read: well below a millisecond
@@ -472,7 +473,9 @@ class Solver:
 
     def _give_up(self, status: Reason, query: Query) -> tuple[Reason, dict[str, float] | None]:
         """Walk the best attempt to its end; if that is no solution either, find the reason."""
-        settle_nearest(query)
+        # Where the orientation hardly counts, the attempts do not tell which start is the best.
+        settle_nearest(query, self.tables.nearest_postures(query.T[0])[:NEAREST_STARTS]
+                       if self.options.metres_per_radian == POSITION_FIRST_M else ())
         if query.solved:
             return Reason.SOLVED, None
         nearest = query.q.copy()

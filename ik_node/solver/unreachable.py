@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from ik_node.errors import Reason
@@ -39,15 +41,16 @@ BEHIND_RESTARTS = 2              # to reach a point behind it
 BEHIND_SHARES = (0.2, 0.5)       # how far behind the goal these points are, of its distance
 
 
-def settle_nearest(query: Query) -> None:
-    """Walk on from the best answer to where its error is smallest; write the answer."""
+def settle_nearest(query: Query, others: Iterable[np.ndarray] = ()) -> None:
+    """Walk on from the best answer, and others (n,), to the smallest error; write the answer."""
     answer = query.answer
-    trial = query.with_settings({MAX_STEPS: SETTLING_STEPS, WALK_TO_REST: 1.0}).solve(
-        np.array([query.seed, query.q]), 1, 0)
-    if query.improves(trial):
-        trial[STEP_COUNT] += answer[STEP_COUNT]
-        trial[LAST_ATTEMPT] = answer[LAST_ATTEMPT]
-        answer[:] = trial
+    walk = query.with_settings({MAX_STEPS: SETTLING_STEPS, WALK_TO_REST: 1.0})
+    for start in (query.q.copy(), *others):
+        trial = walk.solve(np.array([query.seed, start]), 1, 0)
+        if query.improves(trial):
+            trial[STEP_COUNT] += answer[STEP_COUNT]
+            trial[LAST_ATTEMPT] = answer[LAST_ATTEMPT]
+            answer[:] = trial
 
 
 def last_attempt(query: Query) -> np.ndarray:
