@@ -31,6 +31,7 @@ PEAK_SLOWDOWN = 1.5      # times 1 / duration: the largest change of the rate of
 PATH_TIME_SHARE = 0.5    # of the duration of a ramp, by which it goes on in the trajectory
 DURATION_GROWTH = 1.3    # from one try to the next
 MIN_BEGIN_SPACING_S = 0.1  # between the times at which a ramp is tried to begin
+STOP_JERK_RATIO = 1.5    # of the jerk limits, which a ramp may have that is not smooth
 POINTS_PER_RAMP = 20     # at least; between points the controller is near the path
 INVERSION_SAMPLES = 400
 
@@ -104,7 +105,8 @@ def plan_path_stop(active: Trajectory, start: StartState, limits: MotionLimits,
     period : float
         Largest time between points (s).
     smooth : bool
-        Whether the ramp keeps the jerk limits as well; then it may take longer.
+        Whether the ramp keeps the jerk limits as well, and not 1.5 times these; then it may take
+        longer.
 
     """
     splice = start.elapsed + start.splice_time  # in the time of the active trajectory
@@ -121,8 +123,7 @@ def plan_path_stop(active: Trajectory, start: StartState, limits: MotionLimits,
             ramp = _slowed(active, begin, duration, start, limits, period)
             try:
                 validate(ramp, limits)
-                if smooth:
-                    require_jerk(ramp, limits)
+                require_jerk(ramp, limits, 1.0 if smooth else STOP_JERK_RATIO)
                 best, place = ramp, begin + PATH_TIME_SHARE * duration
                 break
             except TrajectoryError:

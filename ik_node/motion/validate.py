@@ -67,9 +67,9 @@ def validate(trajectory: Trajectory, limits: MotionLimits) -> None:
             f'[{found.lowest:.6g}, {found.highest:.6g}]')
 
 
-def require_jerk(trajectory: Trajectory, limits: MotionLimits) -> None:
+def require_jerk(trajectory: Trajectory, limits: MotionLimits, ratio: float = 1.0) -> None:
     """
-    Check that the jerk keeps its limits, after the splice point.
+    Check that the jerk keeps its limits, times a ratio, after the splice point.
 
     :func:`validate` does not: fast ramps to rest and splices may need more.
 
@@ -85,12 +85,12 @@ def require_jerk(trajectory: Trajectory, limits: MotionLimits) -> None:
         extreme = np.clip(np.nan_to_num(-c[4] / (5.0 * c[5])), 0.0, lengths)
     peaks = np.abs([jerk(c, t) for t in (np.zeros_like(lengths), extreme, lengths)]).max(
         axis=(0, 1), initial=0.0)
-    beyond = peaks - (1.0 + JERK_SLACK) * limits.jerk
+    beyond = peaks - (1.0 + JERK_SLACK) * ratio * limits.jerk
     if (beyond > 0.0).any():
         joint = int(beyond.argmax())
         raise TrajectoryError(f'jerk {peaks[joint]:.6g} of joint '
                               f'{quote(trajectory.joint_names[joint])} is above '
-                              f'{limits.jerk[joint]:.6g}')
+                              f'{ratio * limits.jerk[joint]:.6g}')
 
 
 class Fault(NamedTuple):
