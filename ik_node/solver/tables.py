@@ -237,8 +237,8 @@ class Tables:
     def _bias_postures(self) -> np.ndarray:
         postures, rows = posture_table(self.chain, BIAS_POSTURES), JointRows(*self.joints)
         apart = self.chain.difference(postures[:self.chain.n].T, rows.preferred) / (2.0 * pi)
-        share = BIAS_START_WEIGHT / (rows.pull.max() or 1.0)
-        return np.vstack([postures, share * apart**2 @ rows.pull])
+        share = rows.pull / (rows.pull.max() or 1.0)
+        return np.vstack([postures, BIAS_START_WEIGHT * apart**2 @ share])
 
     def _setup(self, joints: np.ndarray) -> np.ndarray | None:
         if self.closed_form is None:

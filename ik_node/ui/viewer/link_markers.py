@@ -51,8 +51,8 @@ class LinkMarkers:
         for link, those in by_link.items():
             if link not in self._views:
                 name = f'{self._name}/{len(self._views)}'
-                self._views[link] = (self._scene.add_frame(name, show_axes=False),
-                                     MarkerView(self._scene, name))
+                self._views[link] = (self._scene.add_frame(name, show_axes=False, visible=False),
+                                     MarkerView(self._scene, name))  # seen once it is placed
             self._views[link][1].show(those)
 
     def place(self, poses: Mapping[str, np.ndarray]) -> None:

@@ -38,7 +38,7 @@ class Scene:
     """The scene, which is the same in all windows."""
 
     def __init__(self, server: viser.ViserServer) -> None:
-        self._camera = server.initial_camera
+        self._server, self._camera = server, server.initial_camera
         self._camera.fov = FIELD_OF_VIEW_RAD
         self._scene = scene = server.scene
         scene.set_up_direction('+z')
@@ -137,25 +137,29 @@ class Scene:
 
     def take_markers(self, message: MarkerArray) -> None:
         """Draw the markers; the markers of the ghost only give its colour."""
-        self._markers.show(message.markers)
+        with self._server.atomic():  # no marker is seen before it is in its place
+            self._markers.show(message.markers)
         self._ghost_colour = next(
             (colour_of(marker) for marker in message.markers
              if marker.ns == GHOST_NAMESPACE and marker.action == Marker.ADD), NEUTRAL_COLOUR)
 
     def take_objects(self, markers: Iterable[Marker]) -> None:
         """Draw the objects around the arm; one in the frame of a link moves with it."""
-        self._objects.show(markers)
+        with self._server.atomic():
+            self._objects.show(markers)
         self._drawn = None
 
     def take_bodies(self, message: MarkerArray) -> None:
         """Draw the bodies of the links as they are checked."""
-        self._bodies.show(message.markers)
+        with self._server.atomic():
+            self._bodies.show(message.markers)
         self._drawn = None
 
     def take_clearance(self, message: MarkerArray) -> None:
         """Draw the line between the two that are nearest to each other, without the sentence."""
-        self._clearance.show(marker for marker in message.markers
-                             if marker.type != Marker.TEXT_VIEW_FACING)
+        with self._server.atomic():
+            self._clearance.show(marker for marker in message.markers
+                                 if marker.type != Marker.TEXT_VIEW_FACING)
 
     def take_cloud(self, message: PointCloud2, visible: bool) -> None:
         """
