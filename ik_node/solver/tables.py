@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import pi
 from typing import Any
 
@@ -76,8 +77,6 @@ class Tables:
         Joints that keep their positions of the seed.
     postures : (n + 12, K) array
         See :class:`ik_node.solver.compiled.layout.Problem`.
-    bias_postures : (n + 13, K) array
-        The same with more postures, and their bias in the last row; without a bias there are none.
     preferred : (n,) array
         Posture that the bias pulls to.
     redundant : bool
@@ -135,7 +134,6 @@ class Tables:
         self._load_kernels()
         self._boxes: dict[tuple, np.ndarray] = {}
         self.postures = posture_table(chain, max(MIN_TABLE_POSTURES, options.max_restarts + 2))
-        self.bias_postures = self._bias_postures() if self.biased else np.empty((chain.n + 13, 0))
 
     def _load_kernels(self) -> None:
         self.fill_row, self.solve_row = warm_up()
@@ -234,7 +232,13 @@ class Tables:
         self.branch_rows(self.setup, NO_POSE, NO_SEED, rows.ravel(), 1)
         return rows[:, -ANSWER_SIZE:]
 
-    def _bias_postures(self) -> np.ndarray:
+    @cached_property
+    def bias_postures(self) -> np.ndarray:
+        """
+        Return the postures that the bias starts from, their bias in the last row, (n + 13, K).
+
+        They are made at the first use: of the solvers that remedies try most need none.
+        """
         postures, rows = posture_table(self.chain, BIAS_POSTURES), JointRows(*self.joints)
         apart = self.chain.difference(postures[:self.chain.n].T, rows.preferred) / (2.0 * pi)
         share = rows.pull / (rows.pull.max() or 1.0)

@@ -128,6 +128,21 @@ def test_seeds_are_tried_in_their_order():
     assert tried > 5
 
 
+def test_the_first_solution_in_closed_form_is_the_nearest():
+    """From one seed; without restarts it is found by descent, as without a closed form."""
+    _, poses = reachable('ur5', 50)
+    seeds, others = robots.random_postures(robots.chain('ur5'), 50, 12), 0
+    for T, seed in zip(poses, seeds):
+        first, nearest, alone, numerical = (
+            solver('ur5', **options).solve(T, seed) for options in (
+                {}, {'select': 'nearest'}, {'max_restarts': 0},
+                {'max_restarts': 0, 'closed_form': False}))
+        assert first.q.tobytes() == nearest.q.tobytes()
+        assert alone.q.tobytes() == numerical.q.tobytes()
+        others += bool(np.abs(first.q - alone.q).max() > 1e-3)
+    assert others > 10
+
+
 @pytest.mark.parametrize('select', ['first', 'nearest'])
 def test_several_seeds_take_the_short_way(select, monkeypatch):
     """As one seed does; a second seed does not change which solution is the nearest."""

@@ -368,24 +368,34 @@ def task_jacobian(problem, goal, space, work):
 
 
 @inner
+def multipliers(columns, gradient, active, A, y):
+    """
+    Write the multipliers y (6,) of the goal, ``J^T y = gradient`` by least squares.
+
+    Over the active joints; A (6, 6) is left as :func:`cholesky_solve` leaves it.  Returns False if
+    there are none.
+    """
+    gram(columns, active, 1e-10, A)
+    for i in range(6):
+        y[i] = 0.0
+        for k in range(columns.shape[0]):
+            if active[k]:
+                y[i] += columns[k, i] * gradient[k]
+    return cholesky_solve(A, y)
+
+
+@inner
 def lagrangian_hessian(problem, goal, space, work):
     """
     Write B, the Hessian of the Lagrangian over the active joints.
 
-    The multipliers y of the goal solve ``J^T y = gradient`` by least squares; as a
-    wrench at the tip they are ``D^T y``.
+    The multipliers y of the goal are ``D^T y`` as a wrench at the tip.
     """
     table, pull, length = problem.table, problem.joints.pull, problem.settings[METRES_PER_RADIAN]
     columns, A, D, y, active = work.columns, work.A, work.D, work.y, work.active
     gradient, wrench, B = space.gradient, space.wrench, space.B
     n = columns.shape[0]
-    gram(columns, active, 1e-10, A)
-    for i in range(6):
-        y[i] = 0.0
-        for k in range(n):
-            if active[k]:
-                y[i] += columns[k, i] * gradient[k]
-    cholesky_solve(A, y)
+    multipliers(columns, gradient, active, A, y)
     for i in range(3):
         wrench[i], wrench[3 + i] = y[i], length * y[3 + i]
         if goal[TOLERANCE_AXES] != EXACT_POSE:
@@ -506,13 +516,7 @@ def curve_step(problem, q, space, work):
     jacobian_columns(problem.table, work.frames, length, columns)
     for k in range(n):
         active[k] = lower[k] < upper[k]
-    gram(columns, active, 1e-10, A)
-    for i in range(6):
-        y[i] = 0.0
-        for k in range(n):
-            if active[k]:
-                y[i] += columns[k, i] * gradient[k]
-    if not cholesky_solve(A, y):
+    if not multipliers(columns, gradient, active, A, y):
         return 0.0
     for k in range(n):
         dq[k] = 0.0
@@ -549,7 +553,7 @@ def curve_step(problem, q, space, work):
 
 
 @inner
-def settle(problem, goal, most, q, space, work):
+def settle(problem, goal, curve, most, q, space, work):
     """
     Move a solved `q` down the bias without leaving the goal.
 
@@ -557,6 +561,8 @@ def settle(problem, goal, most, q, space, work):
 
     Parameters
     ----------
+    curve : bool
+        Whether :func:`curve_step` serves: an exact pose, and no mimic joints.
     most : float
         It ends where the bias will hardly become lower than that.
 
@@ -573,14 +579,10 @@ def settle(problem, goal, most, q, space, work):
     # The borders are wide at first, so that steps do not bounce from one to the next.
     max_step, steps, border = BIAS_STEP, 0.0, WIDE_BORDER
     exact = goal[TOLERANCE_AXES] == EXACT_POSE
-    free = 0
-    for k in range(q.shape[0]):
-        free += lower[k] < upper[k]
-    single = exact and free == 7 and work.frames.shape[0] - 1 == q.shape[0]
     joint_frames(table, q, work.frames)
     cost = bias(problem, q, gradient, work)
     while steps < settings[MAX_BIAS_STEPS]:
-        if single:
+        if curve:
             step = NullStep(curve_step(problem, q, space, work), np.inf)
         else:
             step = null_step(problem, goal, border, q, space, work)
@@ -598,7 +600,7 @@ def settle(problem, goal, most, q, space, work):
         steps += 1.0
         scale = min(1.0, step.room, max_step / longest)
         for k in range(q.shape[0]):
-            bend = scale * work.bent[k] if single else 0.0
+            bend = scale * work.bent[k] if curve else 0.0
             trial[k] = min(max(q[k] + scale * (dq[k] + bend), lower[k]), upper[k])
         corrected = descend(table, joints, settings, goal, correction, trial, work)
         lowered = bias(problem, trial, gradient, work) if corrected.solved else np.inf
@@ -688,6 +690,8 @@ def lower_bias(problem, goal_work, q, space, work):
     if settings[EXPLORE_SELF_MOTION] != 0.0:
         starts = CURVE_STARTS if freedom == 1 else SURFACE_STARTS
         rank_starts(problem, goal_work, space.starts)
+    curve = (freedom == 1 and goal[TOLERANCE_AXES] == EXACT_POSE
+             and work.frames.shape[0] - 1 == q.shape[0])
     copy(q, walker)
     for start in range(starts + 1):
         if start > 0 and not start_elsewhere(problem, goal, space.starts[start - 1], walker, work):
@@ -695,10 +699,10 @@ def lower_bias(problem, goal_work, q, space, work):
         if start > 0:
             turn_to_preferred(walker, joints, space.trial)
         most = cost if cost == np.inf else cost - MIN_IMPROVEMENT * abs(cost)
-        lowest, taken = settle(problem, goal, most, walker, space, work)
+        lowest, taken = settle(problem, goal, curve, most, walker, space, work)
         steps += taken
         if start == 0 < starts and turn_to_preferred(walker, joints, space.trial):
-            lowest, taken = settle(problem, goal, most, walker, space, work)
+            lowest, taken = settle(problem, goal, curve, most, walker, space, work)
             steps += taken
         if lowest < most:
             cost = lowest
