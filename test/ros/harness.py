@@ -90,7 +90,7 @@ class Process:
         given += arguments
         self.log = log
         with log.open('w') as file:
-            if not (fresh or inside or script) and warm_server().serves(os.environ):
+            if not (fresh or inside or script or warm_server().differences(os.environ)):
                 self._popen = warm_server().start(name, given, os.environ, file.fileno(),
                                                    file.fileno())
             else:
@@ -155,7 +155,7 @@ def tool(name: str, *arguments: object, errors: bool = False,
     Its output can be read from ``stdout``, and with `errors` what else it says from ``stderr``.
     """
     given, known = [*map(str, arguments)], {**os.environ, **environment}
-    if not warm_server().serves(known):
+    if warm_server().differences(known):
         return subprocess.Popen([sys.executable, '-c', PROGRAM.format(name=name), *given],
                                 stdout=subprocess.PIPE, env=known, text=True,
                                 stderr=subprocess.PIPE if errors else None)

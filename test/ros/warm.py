@@ -92,11 +92,11 @@ class WarmServer:
         greeting = json.loads(self._control.recv(MAX_REQUEST_BYTES))
         self._pid, self._environment = greeting['pid'], greeting['environment']
 
-    def serves(self, environment: Mapping[str, str]) -> bool:
-        """Return whether a child would be what a new process would be in an environment."""
+    def differences(self, environment: Mapping[str, str]) -> set[str]:
+        """Return the variables by which a child would differ from a new process."""
         names = self._environment.keys() | environment.keys()
-        return all(name.startswith(READ_AT_START) for name in names
-                   if self._environment.get(name) != environment.get(name))
+        return {name for name in names if not name.startswith(READ_AT_START)
+                and self._environment.get(name) != environment.get(name)}
 
     def kill(self) -> None:
         """End the server, and with it all its children."""
