@@ -271,8 +271,14 @@ class MotionLimits:
             self.jerk.copy(), self.tip.row)
 
     def for_paths(self) -> LimitRows:
-        """Return the limits that tool paths are timed with."""
+        """
+        Return the limits that tool paths are timed with.
+
+        An acceleration beyond ``sqrt(2 velocity jerk)`` is out of reach within the other two
+        limits (Landau 1914, "Einige Ungleichungen fuer zweimal differentiierbare Funktionen").
+        """
+        reachable = np.sqrt(2.0 * self.velocity * self.jerk)
         return LimitRows(
             self.lower.copy(), self.upper.copy(), (1.0 - VELOCITY_MARGIN) * self.velocity,
-            PATH_ACCELERATION_SHARE * self.acceleration, PATH_JERK_SHARE * self.jerk,
-            self.tip.row)
+            PATH_ACCELERATION_SHARE * np.minimum(self.acceleration, reachable),
+            PATH_JERK_SHARE * self.jerk, self.tip.row)

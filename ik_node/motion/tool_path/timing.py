@@ -144,8 +144,9 @@ def _motion_within(spline: Spline, grid: Spline, rows: LimitRows, boxes: BoxFilt
     for k in range(MAX_LOWERING_ROUNDS):
         pacing.fastest_motion(grid.s, constraints, reachable, x)
         averaging.pass_in_time(grid.s, x, sum(boxes), motion)
-        if not motion.time[-1] <= MAX_PATH_POINTS * period:
-            raise PathError(f'the motion along the path would take {motion.time[-1]:.3g} s; at '
+        duration = motion.time[-1] + sum(boxes)
+        if not duration <= MAX_PATH_POINTS * period:
+            raise PathError(f'the motion along the path would take {duration:.3g} s; at '
                             f'most {MAX_PATH_POINTS * period:.3g} s are planned at once; let it '
                             'be faster, or send it in parts')
         samples = 0.5 * period, SAMPLE_OFFSETS[k % len(SAMPLE_OFFSETS)]

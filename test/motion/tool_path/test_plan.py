@@ -295,6 +295,28 @@ def test_a_path_that_would_take_days_is_refused(options):
         plan('ur5', [goal], limits=replace(limits_of('ur5'), tip=TipLimits(**options)))
 
 
+@pytest.mark.parametrize('joint', range(6))
+def test_an_acceleration_out_of_reach_does_not_slow_the_motion(joint):
+    """As where one joint has no acceleration limit of its own, and somebody wrote 1e12."""
+    limits = limits_of('ur5')
+    reachable = np.sqrt(2.0 * limits.velocity * limits.jerk)
+    goal = moved(tip('ur5', POSTURES['ur5']), (0.1, 0.15, -0.1), (0.0, 0.4, 0.0))
+    high, highest = limits.acceleration.copy(), limits.acceleration.copy()
+    high[joint], highest[joint] = reachable[joint], 1e12
+    durations = [plan('ur5', [goal], limits=replace(limits, acceleration=each)).trajectory.duration
+                 for each in (high, highest)]
+    assert durations[0] == durations[1]
+
+
+def test_limits_whose_jerk_takes_days_are_refused():
+    """A joint that gains speed without end for its jerk."""
+    limits = limits_of('ur5')
+    goal = moved(tip('ur5', POSTURES['ur5']), (0.1, 0.15, -0.1), (0.0, 0.4, 0.0))
+    with pytest.raises(PathError, match='the path would take .* s are planned at once'):
+        plan('ur5', [goal], limits=replace(limits, velocity=np.full(6, 1e12),
+                                           acceleration=np.full(6, 1e12)))
+
+
 def seen(name, result):
     """Return times and tip poses of a plan."""
     times, (q, _, _, _) = checker.sampled(result.trajectory, 4)
