@@ -291,7 +291,7 @@ class Connection:
         """Take note of something that was asked."""
         with self.lock:
             self.require_open()
-            if monotonic() - self._heard.get(self.instance, -FORGOTTEN_S) > QUIET_NODE_S:
+            if self._quiet():
                 handle.instance = ''  # of the node that is heard next
             self._open.add(handle)
 
@@ -308,7 +308,7 @@ class Connection:
 
     def greet_again(self) -> None:
         """
-        Wait until a node that was started again hears this client.
+        Wait until a node that was started again, or may have been, hears this client.
 
         Raises
         ------
@@ -316,14 +316,18 @@ class Connection:
             If it does not answer.
 
         """
-        if self.instance == self._greeted or self.in_own_thread:
+        if self.instance == self._greeted and not self._quiet() or self.in_own_thread:
             return
         instance = self.instance
         if not greet(self.node, self.target, SERVICE_PATIENCE_S, self.publishers['goal_pose'],
                      self.wait_until):
-            raise NodeUnreachableError(f'{self.target} was started again, and does not answer '
-                                       f'within {SERVICE_PATIENCE_S:g} s')
+            raise NodeUnreachableError(f'{self.target} does not answer within '
+                                       f'{SERVICE_PATIENCE_S:g} s; start it again if it has ended')
         self._greeted = instance
+
+    def _quiet(self) -> bool:
+        """Return whether the node was not heard for so long that another may be in its place."""
+        return monotonic() - self._heard.get(self.instance, -FORGOTTEN_S) > QUIET_NODE_S
 
     def _give_up(self, error: Exception) -> None:
         for handle in [*self._open]:

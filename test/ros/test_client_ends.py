@@ -105,6 +105,18 @@ def test_a_node_that_dies(tmp_path, probe, recorded):
                 arm.joints(READY).wait(60.0)
 
 
+def test_a_goal_while_the_new_node_starts(tmp_path, probe, recorded):
+    """It is sent when that hears the client, and not lost."""
+    slow = {**QUICK, 'motion.velocity_scale': 0.1}
+    with run_system(tmp_path, probe, slow) as system, Arm() as arm:
+        system.node.kill()
+        arm._connection._heard.clear()  # as if it had been killed long ago
+        with process('ik_node', tmp_path, {'urdf_file': ARM, **slow}):
+            goal = arm.joints(SIDE)
+            system.wait(lambda: goal.accepted or goal.done, 30.0)
+            assert not goal.done, goal
+
+
 def test_a_goal_before_the_new_node_is_heard(tmp_path, probe, recorded):
     """The silence of the node before is not that of the node that takes the goal."""
     slow = {**QUICK, 'motion.velocity_scale': 0.1}
