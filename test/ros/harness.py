@@ -99,8 +99,17 @@ class Process:
                                                stdout=file, stderr=subprocess.STDOUT)
 
     def send(self, number: int) -> None:
-        """Send a signal."""
+        """Send a signal; after SIGSTOP, return when all threads stand still."""
         self._popen.send_signal(number)
+        while number == signal.SIGSTOP and not self._stands():
+            os.sched_yield()
+
+    def _stands(self) -> bool:
+        try:
+            return all(task.read_text().rpartition(')')[2].split()[0] == 'T'
+                       for task in Path(f'/proc/{self.pid}/task').glob('*/stat'))
+        except FileNotFoundError:  # a thread has just ended
+            return False
 
     @property
     def pid(self) -> int:
