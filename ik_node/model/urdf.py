@@ -29,7 +29,7 @@ from urdf_parser_py.urdf import URDF
 from ik_node.errors import UrdfError
 from ik_node.model.file_paths import file_of, plain_uri
 from ik_node.se3 import rotation_from_rpy
-from ik_node.text import quote
+from ik_node.text import printable, quote
 
 MAX_BYTES = 16 * 2**20
 MAX_ELEMENTS = 20_000
@@ -404,7 +404,7 @@ def _read_with_urdf_parser(robot: etree._Element) -> URDF:
     except Exception as error:  # noqa: BLE001 - the parser raises bare Exception and asserts
         where = str(getattr(error, 'path', '')).replace('//', '/')
         cause = str(getattr(error, 'e', error)).strip() or type(error).__name__
-        raise UrdfError(f'not a usable URDF: {cause.splitlines()[0]}'
+        raise UrdfError(f'not a usable URDF: {printable(cause.splitlines()[0], 500)}'
                         + (f', in {quote(where, 300)}' if where else '')) from None
 
 

@@ -756,6 +756,12 @@ def test_names_are_escaped_in_sentences():
         assert sentence.isprintable() and sentence.isascii() and len(sentence) < 300
 
 
+def test_a_joint_type_is_escaped_in_the_sentence():
+    """The parser quotes it as it is given."""
+    odd = robot(joint(inside=AXIS + LIMIT)).replace('"revolute"', '"revolute&#x7f;"')
+    assert refused(odd, 'Invalid joint type').isprintable()
+
+
 # ---- mutations of real arms -------------------------------------------------
 
 MUTATED = ('ur5', 'panda', 'kinova')
