@@ -46,15 +46,21 @@ def copy(a, out):
 
 @inner
 def sine_cosine(x):
+    """Return ``sin x`` and ``cos x`` (x in rad), to within two units in the last place."""
+    if not abs(x) <= FAST_SINE_LIMIT_RAD:
+        return sin(x), cos(x)
+    return sine_cosine_within(x)
+
+
+@inner
+def sine_cosine_within(x):
     """
-    Return ``sin x`` and ``cos x`` (x in rad), to within two units in the last place.
+    Return ``sin x`` and ``cos x`` for x within FAST_SINE_LIMIT_RAD.
 
     Both share one range reduction to [-pi/4, pi/4] (Cody and Waite 1980, pi/2 in three
     parts) and use the polynomials of fdlibm.  Inlined and without branches, this takes
     half the time of two library calls.
     """
-    if not abs(x) <= FAST_SINE_LIMIT_RAD:
-        return sin(x), cos(x)
     quarter = np.rint(x * 0.6366197723675814)
     r = ((x - quarter * 1.5707963267341256) - quarter * 6.077100506303966e-11) \
         - quarter * 2.0222662487959506e-21

@@ -17,6 +17,7 @@ from ik_node.solver.compiled import (
     closed_form,
     damped,
     entry,
+    free_wrist,
     layout,
     nearest,
     nullspace,
@@ -43,6 +44,11 @@ from ik_node.solver.compiled.self_motion import add_distinct, self_motions
 from ik_node.solver.compiled.solution_search import find_all
 from ik_node.solver.compiled.tree_damped import attempt_tree, WalkRule
 from ik_node.solver.compiled.tree_step import TipGoals, TreeProblem
+
+# All that the compiled functions of the solver consist of: they are compiled anew if one changes.
+KERNEL_MODULES = (
+    kernels, tree_kernels, closed_form, damped, entry, free_wrist, layout, nearest, nullspace,
+    offset_wrist, residual, self_motion, solution_search, subproblems, tree_damped, tree_step)
 
 
 @lru_cache(maxsize=None)
@@ -154,6 +160,4 @@ def _blank_arrays(n: int) -> tuple[np.ndarray, ...]:
 
 
 def _forget_stale(*functions: Callable) -> None:
-    forget_stale(functions, (kernels, closed_form, damped, entry, layout, nearest, nullspace,
-                             offset_wrist, residual, self_motion, solution_search, subproblems,
-                             tree_damped, tree_kernels, tree_step))
+    forget_stale(functions, KERNEL_MODULES)

@@ -14,7 +14,7 @@ import pytest
 import robots
 
 from ik_node.kinematics import compilation
-from ik_node.solver import tables
+from ik_node.solver import tables, warm_up
 from ik_node.solver.solver import Solver
 from ik_node.text import COMPILATION_TIME
 
@@ -145,6 +145,13 @@ def test_a_package_that_cannot_be_written(tmp_path, monkeypatch):
 def test_the_search_for_all_solutions_is_loaded_where_it_is_needed(tmp_path):
     """An arm with a closed form needs it for goals with free axes only."""
     run(SEARCH, tmp_path)
+
+
+def test_the_kernels_are_compiled_anew_if_any_of_their_files_changes():
+    """Numba looks at the file of the function that is called only."""
+    folder = Path(warm_up.__file__).with_name('compiled')
+    known = {Path(module.__file__) for module in warm_up.KERNEL_MODULES}
+    assert {*folder.glob('*.py')} - known == {folder / '__init__.py'}
 
 
 def test_garbage_is_collected_less_often_meanwhile():

@@ -11,7 +11,6 @@ joint limits by whole turns, polished by damped steps, and checked by the forwar
 
 from __future__ import annotations
 
-from math import cos, pi, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from ik_node.kinematics.kernels import allocating, compiled, copy, inner, sine_cosine, small
 from ik_node.solver.compiled.damped import descend, farthest, LATE_STOP, SHORT_STEP
 from ik_node.solver.compiled.entry import rigid, write_row
+from ik_node.solver.compiled.free_wrist import FREE_TURNS, free_wrist, slide_wrist, spread_turns
 from ik_node.solver.compiled.layout import (
     Attempt,
     BOX_WIDTHS,
@@ -26,7 +26,6 @@ from ik_node.solver.compiled.layout import (
     GOAL_SIZE,
     joint_rows,
     JOINT_VALUES,
-    LIMIT_TOUCH,
     ORIENTATION_ERROR,
     POSE_SIZE,
     POSITION_ERROR,
@@ -40,17 +39,16 @@ from ik_node.solver.compiled.layout import (
 )
 from ik_node.solver.compiled.residual import fill_goal
 from ik_node.solver.compiled.subproblems import (
-    across,
     add,
     cross,
     dot,
-    MIN_SQUARED_RADIUS,
-    MISSED_ROOT_SHARE,
+    FULL_TURN,
     negative,
     rotate,
     subproblem_1,
     subproblem_4,
     subtract,
+    turn_inside,
     unit_angle,
 )
 
@@ -76,74 +74,6 @@ MAX_BRANCHES = 16         # twice as many as there can be
 POLISH_ATTEMPT = Attempt(LATE_STOP, SHORT_STEP, 12.0, False)
 ANSWER_SIZE = JOINT_VALUES + 6
 STRAIGHT_WRIST = 1e-14    # 1 - |cosine| of the angle between two axes that count as aligned
-FREE_TURNS = 8             # of link 4 about axis 2 that are tried on each of two arcs
-MIN_TURN_STEP_RAD = 1e-4   # the step at which the best turn is found
-MAX_TURN_STEP_RAD = 0.4    # of Newton's method towards it
-MAX_TURN_STEPS = 20
-MAX_WIDTH_CHANGES = 200    # of the smaller steps that follow where it fails
-MIN_START_GAP_RAD = 0.4    # between two turns from which it starts
-FULL_TURN = 2.0 * pi
-CHEBYSHEV_POINTS = tuple(cos(pi * (k + 0.5) / FREE_TURNS) for k in range(FREE_TURNS))
-
-
-class FreeWrist(NamedTuple):
-    """
-    An arm whose axes 2, 3, 4 and 6 are parallel: these joints share one motion.
-
-    Complex numbers are vectors in the plane across these axes, m, in the frame of link 1.
-
-    Attributes
-    ----------
-    wrist : complex
-        From axis 2 to axis 6.
-    hand : complex
-        From axis 4 to axis 6, for a link 4 not turned about axis 2.
-    upper, lower : float
-        Distances of axes 2 and 3, and 3 and 4, m.
-    direction : complex
-        From axis 3 to axis 4, of length 1, for a link 3 not turned about axis 2.
-    side : float
-        1 or -1, of the elbow.
-    ways : (3,) tuple
-        1 if axis 3, 4 or 6 points the same way as axis 2, else -1.
-    sixth : float
-        Joint 6 for a link 4 not turned about axis 2, rad.
-    apart : float
-        Squared distance of joints 1 and 5 from the seed, rad^2.
-
-    """
-
-    wrist: complex
-    hand: complex
-    upper: float
-    lower: float
-    direction: complex
-    side: float
-    ways: tuple
-    sixth: float
-    apart: float
-
-
-class FreeTurn(NamedTuple):
-    """
-    A turn of link 4 about axis 2, and what it means for a FreeWrist.
-
-    Attributes
-    ----------
-    turn : float
-        rad
-    square : float
-        Squared distance of the posture from the seed, rad^2; infinite if there is none inside
-        the limits.
-    slope, bend : float
-        Its derivative by the turn; the second, or what Newton's method takes for it.
-
-    """
-
-    turn: float
-    square: float
-    slope: float
-    bend: float
 
 
 class BranchWork(NamedTuple):
@@ -162,6 +92,9 @@ class BranchWork(NamedTuple):
         Joint positions, rad.
     distances : (most,) array
         Squared distances of the branches from the seed, rad^2; infinite outside the limits.
+    tried : (5, 16) array
+        Turns of link 4 that are tried where the wrist is straight, see
+        :mod:`ik_node.solver.compiled.free_wrist`.
 
     """
 
@@ -170,6 +103,7 @@ class BranchWork(NamedTuple):
     arm: np.ndarray
     branches: np.ndarray
     distances: np.ndarray
+    tried: np.ndarray
 
 
 @allocating
@@ -179,9 +113,11 @@ def branch_workspace(most):
     arm = seed + 14
     branches = arm + 24
     distances = branches + 6 * most
-    space = np.empty(distances + most)
+    tried = distances + most
+    space = np.empty(tried + 10 * FREE_TURNS)
     return BranchWork(space[:seed], space[seed:arm], space[arm:branches].reshape((4, 6)),
-                      space[branches:distances].reshape((most, 6)), space[distances:])
+                      space[branches:distances].reshape((most, 6)), space[distances:tried],
+                      space[tried:].reshape((5, 2 * FREE_TURNS)))
 
 
 @inner
@@ -219,18 +155,6 @@ def goal_rotation(geometry, goal):
 def apply(R, v):
     """Return R v."""
     return (dot(R[0], v), dot(R[1], v), dot(R[2], v))
-
-
-@inner
-def turn_inside(x, reference, lower, upper):
-    """Return whether the limits allow an angle, and its turn nearest to the reference, rad."""
-    x += FULL_TURN * np.rint((reference - x) / FULL_TURN)
-    if x > upper + LIMIT_TOUCH:
-        x -= FULL_TURN * np.ceil((x - upper - LIMIT_TOUCH) / FULL_TURN)
-    elif x < lower - LIMIT_TOUCH:
-        x += FULL_TURN * np.ceil((lower - LIMIT_TOUCH - x) / FULL_TURN)
-    inside = lower - LIMIT_TOUCH <= x <= upper + LIMIT_TOUCH
-    return inside, min(max(x, lower), upper)
 
 
 @inner
@@ -418,205 +342,6 @@ def place_elbow(geometry, d, seed, side):
     return side < count, s2, c2, s3, c3
 
 
-@inner
-def in_plane(v, x, y):
-    """Return a vector in the plane of two unit vectors."""
-    return complex(dot(v, x), dot(v, y))
-
-
-@inner
-def free_wrist(geometry, wrist, side, ways, sixth, apart):
-    """Return a FreeWrist; `wrist` (3,) is the vector from axis 2 to axis 6, m."""
-    h, p23 = axis(geometry, 2), link(geometry, 2)
-    x = across(h, p23)
-    upper = sqrt(dot(x, x))
-    x = (x[0] / upper, x[1] / upper, x[2] / upper)
-    y = cross(h, x)
-    fore = in_plane(link(geometry, 3), x, y)
-    lower = abs(fore)
-    return FreeWrist(in_plane(wrist, x, y), in_plane(link(geometry, 4), x, y), upper, lower,
-                     fore * (1.0 / lower), side, ways, sixth, apart)
-
-
-@inner
-def turned_wrist(lower, upper, free, turn, q, branch):
-    """
-    Place the joints of a FreeWrist for a turn of link 4 about axis 2.
-
-    Parameters
-    ----------
-    lower, upper : (6,) arrays
-        Limits of the joints, rad.
-    free : FreeWrist
-    turn : float
-        rad
-    q : (6,) array
-        The seed.
-    branch : (6,) array, joints 2, 3, 4 and 6 are written
-
-    Returns
-    -------
-    FreeTurn
-
-    """
-    way3, way4, way6 = free.ways
-    sine, cosine = sine_cosine(turn)
-    r = free.hand * complex(cosine, sine)
-    d = free.wrist - r
-    square = d.real * d.real + d.imag * d.imag
-    bent = (square - free.upper**2 - free.lower**2) / (2.0 * free.upper * free.lower)
-    rest = 1.0 - bent * bent
-    if not (rest > -MISSED_ROOT_SHARE and square > MIN_SQUARED_RADIUS):
-        return FreeTurn(turn, np.inf, 0.0, 1.0)
-    elbow = complex(min(max(bent, -1.0), 1.0), free.side * sqrt(max(rest, 0.0)))
-    # Links 2 and 3 turned about axis 2, and 3 about axis 3.
-    second = d * (free.upper + free.lower * elbow.conjugate()) * (1.0 / square)
-    third = elbow * free.direction.conjugate()
-    q2, q3 = unit_angle(second.imag, second.real), unit_angle(third.imag, third.real)
-    inside2, branch[1] = turn_inside(q2, q[1], lower[1], upper[1])
-    inside3, branch[2] = turn_inside(way3 * q3, q[2], lower[2], upper[2])
-    inside4, branch[3] = turn_inside(way4 * (turn - q2 - q3), q[3], lower[3], upper[3])
-    inside6, branch[5] = turn_inside(free.sixth - way6 * turn, q[5], lower[5], upper[5])
-    if not (inside2 and inside3 and inside4 and inside6):
-        return FreeTurn(turn, np.inf, 0.0, 1.0)
-    # d changes by -i r, by i d for each radian of joint 2, and by i a for each of joint 3.
-    a = d - free.upper * second
-    area = d.real * a.imag - d.imag * a.real
-    rate2 = rate3 = 0.0
-    if area != 0.0:
-        rate2 = (a.real * r.imag - a.imag * r.real) / area
-        rate3 = (r.real * d.imag - r.imag * d.real) / area
-    rates = (rate2, way3 * rate3, way4 * (1.0 - rate2 - rate3), -way6)
-    offsets = (branch[1] - q[1], branch[2] - q[2], branch[3] - q[3], branch[5] - q[5])
-    square, slope, bend = free.apart, 0.0, 0.0
-    for k in range(4):
-        square += offsets[k] * offsets[k]
-        slope += 2.0 * offsets[k] * rates[k]
-        bend += 2.0 * rates[k] * rates[k]
-    return FreeTurn(turn, square, slope, bend)
-
-
-@inner
-def least_square(turn, own_turn, sixth_turn):
-    """
-    Return a bound of the squared distance of joints 2, 3, 4 and 6 from the seed, rad^2.
-
-    For a turn of link 4; that of the seed, and that which would leave joint 6 there, are given.
-    Joints 2 to 4 share the change from the former, and joint 6 has all of that from the latter.
-    """
-    x, y = turn - own_turn, turn - sixth_turn
-    x -= FULL_TURN * np.rint(x / FULL_TURN)
-    y -= FULL_TURN * np.rint(y / FULL_TURN)
-    return x * x / 3.0 + y * y
-
-
-@inner
-def newton_turn(at):
-    """Return the step of Newton's method, rad."""
-    return min(max(-at.slope / at.bend, -MAX_TURN_STEP_RAD), MAX_TURN_STEP_RAD)
-
-
-@inner
-def promise(at):
-    """Return what the square would be after the step of Newton's method."""
-    step = newton_turn(at)
-    return at.square + step * (at.slope + 0.5 * at.bend * step)
-
-
-@inner
-def best_turn_from(lower, upper, free, at, q, trial):
-    """
-    Return the FreeTurn with the least square near one that is given.
-
-    By Newton's method, and where that fails, as at a limit, by ever smaller steps.
-    """
-    step = newton_turn(at)
-    for _ in range(MAX_TURN_STEPS):
-        if abs(step) < MIN_TURN_STEP_RAD:
-            return at
-        ahead = turned_wrist(lower, upper, free, at.turn + step, q, trial)
-        if not ahead.square < at.square:
-            break
-        bend = (ahead.slope - at.slope) / step
-        at = FreeTurn(ahead.turn, ahead.square, ahead.slope, bend if bend > 0.0 else ahead.bend)
-        step = newton_turn(at)
-    width = abs(step)
-    for _ in range(MAX_WIDTH_CHANGES):
-        if not width > MIN_TURN_STEP_RAD:
-            break
-        ahead = turned_wrist(lower, upper, free, at.turn + width, q, trial)
-        if not ahead.square < at.square:
-            ahead = turned_wrist(lower, upper, free, at.turn - width, q, trial)
-        width *= 2.0 if ahead.square < at.square else 0.5
-        at = ahead if ahead.square < at.square else at
-    return at
-
-
-@inner
-def slide_wrist(lower, upper, free, q, most, trial, branch):
-    """
-    Find the branch of a FreeWrist that is nearest to the seed.
-
-    From the two most promising of some turns of link 4.  There is a posture for those on two arcs
-    to either side of the turn that brings axis 4 nearest to axis 2.  They are tried where
-    Chebyshev's points are, which are denser at the ends, where joints 2 and 3 move fast.
-
-    Parameters
-    ----------
-    lower, upper : (6,) arrays
-        Limits of the joints, rad.
-    free : FreeWrist
-    q : (6,) array
-        The seed.
-    most : float
-        Turns at which the posture is surely farther away than this squared distance, rad^2, are
-        not tried.
-    trial : (6,) array, written
-    branch : (6,) array, joints 2, 3, 4 and 6 are written
-
-    Returns
-    -------
-    float
-        Its squared distance; infinite if there is none.
-
-    """
-    way3, way4, way6 = free.ways
-    own_turn = q[1] + way3 * q[2] + way4 * q[3]
-    sixth_turn = own_turn + turn_inside(way6 * (free.sixth - q[5]) - own_turn, 0.0, -pi, pi)[1]
-    wrist, hand = abs(free.wrist), abs(free.hand)
-    nearest = free.wrist * free.hand.conjugate()
-    centre = np.arctan2(nearest.imag, nearest.real)
-    begin, end = 0.0, pi
-    if wrist * hand > MIN_SQUARED_RADIUS:
-        square, scale = wrist * wrist + hand * hand, 0.5 / (wrist * hand)
-        begin = np.arccos(min(max((square - (free.upper - free.lower)**2) * scale, -1.0), 1.0))
-        end = np.arccos(min(max((square - (free.upper + free.lower)**2) * scale, -1.0), 1.0))
-    nothing = FreeTurn(0.0, np.inf, 0.0, 1.0)
-    first, other, least = nothing, nothing, most
-    for k in range(-1, 2 * FREE_TURNS):
-        turn = own_turn + 0.75 * (sixth_turn - own_turn)  # where least_square is smallest
-        if k >= 0:
-            offset = 0.5 * (begin + end) + 0.5 * (end - begin) * CHEBYSHEV_POINTS[k // 2]
-            turn = centre + (offset if k % 2 else -offset)
-        if free.apart + least_square(turn, own_turn, sixth_turn) < least:
-            at = turned_wrist(lower, upper, free, turn, q, trial)
-            least = min(least, at.square)
-            gap = turn - first.turn
-            far = abs(gap - FULL_TURN * np.rint(gap / FULL_TURN)) > MIN_START_GAP_RAD
-            if promise(at) < promise(first):
-                other, first = first if far else other, at
-            elif far and promise(at) < promise(other):
-                other = at
-    if first.square == np.inf:
-        return np.inf
-    best = best_turn_from(lower, upper, free, first, q, trial)
-    if promise(other) < best.square:
-        another = best_turn_from(lower, upper, free, other, q, trial)
-        best = another if another.square < best.square else best
-    turned_wrist(lower, upper, free, best.turn, q, branch)
-    return best.square
-
-
 @small
 def three_parallel(geometry, joints, q, R, p, nearest_only, work):
     """
@@ -631,8 +356,11 @@ def three_parallel(geometry, joints, q, R, p, nearest_only, work):
     seed[12], seed[13] = sine_cosine(q[1] + way3 * q[2] + way4 * q[3])
     back1, back2, back5 = negative(h1), negative(h2), negative(h5)
     fifth, last_axis = apply(R, h5), apply(R, h6)
-    reach = add(add(link(geometry, 1), link(geometry, 2)), add(link(geometry, 3),
-                                                               link(geometry, 4)))
+    links = (link(geometry, 2), link(geometry, 3), link(geometry, 4))
+    reach = add(add(link(geometry, 1), links[0]), add(links[1], links[2]))
+    # The side of the elbow at the seed, on which the nearest posture most often is.
+    fore = rotate(axis(geometry, 3), seed[4], seed[5], links[1])
+    elbow = 1.0 if dot(h2, cross(links[0], fore)) > 0.0 else -1.0
     count = 0
     n1, s1a, c1a, s1b, c1b = subproblem_4(h2, p, back1, dot(h2, reach), seed[0], seed[1])
     for i in range(n1):
@@ -656,17 +384,19 @@ def three_parallel(geometry, joints, q, R, p, nearest_only, work):
                 inside5, q5 = turn_inside(q5, q[4], joints.lower[4], joints.upper[4])
                 ways = (way3, way4, 1.0 if along > 0.0 else -1.0)
                 apart = (q1 - q[0])**2 + (q5 - q[4])**2
-                for side in range(2 if inside1 and inside5 else 0):
-                    free = free_wrist(geometry, wrist, 1.0 - 2.0 * side, ways, q6, apart)
+                for turn in range(2 if inside1 and inside5 else 0):
+                    free = free_wrist(h2, links, wrist, elbow if turn == 0 else -elbow, ways, q6,
+                                      apart, joints, q)
+                    if turn == 0:
+                        spread_turns(free, work.tried)
                     branch = branches[count]
                     branch[0], branch[4] = q1, q5
-                    square = slide_wrist(joints.lower, joints.upper, free, q, nearest,
-                                         branches[MAX_BRANCHES - 1], branch)
+                    square = slide_wrist(free, nearest, work.tried, branch)
                     if square < nearest:
                         count += 1
                         nearest = square if nearest_only else np.inf
                 continue
-            d = subtract(wrist, rotate(h2, s234, c234, link(geometry, 4)))
+            d = subtract(wrist, rotate(h2, s234, c234, links[2]))
             for side in range(2):
                 found, s2, c2, s3, c3 = place_elbow(geometry, d, seed, side)
                 if found:

@@ -12,8 +12,12 @@ from __future__ import annotations
 from math import pi, sqrt
 from typing import NamedTuple
 
-from ik_node.kinematics.kernels import inner
+import numpy as np
 
+from ik_node.kinematics.kernels import inner
+from ik_node.solver.compiled.layout import LIMIT_TOUCH
+
+FULL_TURN = 2.0 * pi
 # Vectors so short across the axis (m, or of directions) have no angle about it: the square of the
 # radius, and that of the product of two of them.
 MIN_SQUARED_RADIUS = 1e-20
@@ -96,6 +100,20 @@ def unit_angle(sine, cosine):
     angle = 0.5 * pi - angle if b > a else angle
     angle = pi - angle if cosine < 0.0 else angle
     return -angle if sine < 0.0 else angle
+
+
+@inner
+def turn_inside(x, reference, lower, upper):
+    """
+    Return whether the limits allow an angle, and its turn nearest to the reference, rad.
+
+    Without branches.
+    """
+    x += FULL_TURN * np.rint((reference - x) * (1.0 / FULL_TURN))
+    x -= FULL_TURN * max(np.ceil((x - upper - LIMIT_TOUCH) * (1.0 / FULL_TURN)), 0.0)
+    x += FULL_TURN * max(np.ceil((lower - LIMIT_TOUCH - x) * (1.0 / FULL_TURN)), 0.0)
+    inside = (lower - LIMIT_TOUCH <= x) & (x <= upper + LIMIT_TOUCH)
+    return inside, min(max(x, lower), upper)
 
 
 @inner
