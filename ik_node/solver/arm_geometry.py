@@ -55,7 +55,8 @@ def closed_form_of(chain: Chain) -> ClosedForm | None:
 
     There is one for six revolute joints with a spherical wrist whose axes 2 and 3 are parallel
     or whose axes 1 and 2 meet, and with parallel axes 2, 3, 4 and axes 5 and 6 that meet.  If
-    only two axes of the wrist meet, it is closed but for a search along one joint.
+    only two axes of the wrist meet, it is closed but for a search along one joint.  There is none
+    if axes 1, 2 and 3 meet in one point: joint 3 does not change how far the wrist is from it.
     """
     table = chain.table
     plain = len(table) == 7 and chain.n == 6 and chain.revolute.all()
@@ -91,7 +92,7 @@ def _classify(axes: np.ndarray, points: np.ndarray) -> tuple[float | None, float
         return THREE_PARALLEL, 0.0, max(hand_error, *sines[1:3])
     if sines[1] < PARALLEL_SINE:
         arm_class, error = PARALLEL_SHOULDER, sines[1]
-    elif shoulder is not None:
+    elif shoulder is not None and not _passes(axes[2], points[2], shoulder):
         arm_class, error = MEETING_SHOULDER, shoulder_error
         points[:2] = shoulder
     else:
@@ -106,6 +107,11 @@ def _classify(axes: np.ndarray, points: np.ndarray) -> tuple[float | None, float
         points[3:5] = elbow
         return arm_class, SIXTH_JOINT, max(elbow_error, error)
     return None, 0.0, np.inf
+
+
+def _passes(axis: np.ndarray, on_axis: np.ndarray, point: np.ndarray) -> bool:
+    """Return whether an axis passes through a point."""
+    return bool(np.linalg.norm(np.cross(axis, point - on_axis)) < MEETING_DISTANCE_M)
 
 
 def _meeting(axes: np.ndarray, points: np.ndarray,

@@ -181,6 +181,19 @@ def test_arms_without_a_closed_form():
     assert closed_form_of(chain_of(mimic)) is None
 
 
+@pytest.mark.parametrize('last', [(0, 0, 0), (0.05, 0, 0)], ids=['spherical', 'offset wrist'])
+def test_an_arm_with_a_spherical_shoulder(last):
+    """Joint 3 does not move the centre of the wrist away from it: no closed form, but solved."""
+    chain = chain_of(text_of((Z, Y, Z, Y, Z, Y), [(0, 0, .2), (0, 0, .1), (0, 0, .2), (.05, 0, .1),
+                                                  (.02, 0, .3), last], (0, .02, .1)))
+    assert closed_form_of(chain) is None
+    solver = Solver(chain)
+    for q in robots.random_postures(chain, 20, 5):
+        T = forward_kinematics(chain, q)
+        result = solver.solve(T, q + 0.1)
+        assert result.success and max(distance(forward_kinematics(chain, result.q), T)) < 1.1e-6
+
+
 # ---- every branch -----------------------------------------------------------
 
 @pytest.mark.parametrize('kind', CLASSES)

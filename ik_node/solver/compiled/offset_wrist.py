@@ -17,7 +17,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ik_node.kinematics.kernels import allocating, compiled, copy, inner, sine_cosine
+from ik_node.kinematics.kernels import (
+    allocating,
+    compiled,
+    copy,
+    inlined,
+    inner,
+    sine_cosine,
+    sine_cosine_within,
+    small,
+)
 from ik_node.solver.compiled.closed_form import (
     apply,
     ARM_CLASS,
@@ -50,6 +59,7 @@ from ik_node.solver.compiled.residual import fill_goal
 from ik_node.solver.compiled.subproblems import (
     across,
     add,
+    Circle,
     circle,
     cross,
     dot,
@@ -65,7 +75,8 @@ from ik_node.solver.compiled.subproblems import (
 
 JOINT_SAMPLES = 56         # of the searched joint, over a turn
 MAX_CANDIDATES = 32        # twice as many as there can be
-WAY_SIZE = 9               # a row of :func:`place`
+SAMPLE_SIZE = 9            # entries of a sample, see SearchWork; the first of each kind:
+REST_ROW, OPEN_ROWS, VALUE_ROWS = 0, 1, 5
 MAX_REFINEMENTS = 12
 ROOT_TOLERANCE = 1e-9      # of the equation (a cosine), and of the joint (rad)
 FOLD_TOLERANCE = 1e-7      # of the discriminant, where two ways become one
@@ -85,9 +96,16 @@ class Wrist(NamedTuple):
 
     Attributes
     ----------
-    geometry : (GEOMETRY_SIZE,) array
     by_fourth : bool
         Whether joint 4 is searched (axes 5 and 6 meet), else joint 6 (axes 4 and 5 meet).
+    parallel : bool
+        Whether axes 2 and 3 are parallel, else axes 1 and 2 meet.
+    sense : float
+        1 if axes 2 and 3 point the same way, else -1.
+    axes : six (3,) tuples
+        At q = 0.
+    links : five (3,) tuples
+        From axis 1 to 2, 2 to 3, ..., 5 to 6, m.
     R : tuple of three tuples
         Rotation of the last link; it is I at q = 0.
     p : (3,) tuple
@@ -95,10 +113,63 @@ class Wrist(NamedTuple):
 
     """
 
-    geometry: np.ndarray
     by_fourth: bool
+    parallel: bool
+    sense: float
+    axes: tuple
+    links: tuple
     R: tuple
     p: tuple
+
+
+class Searched(NamedTuple):
+    """
+    A position of the searched joint: what is the same for all four ways to place the wrist.
+
+    Attributes
+    ----------
+    p, p34 : (3,) tuples
+        From the point on axis 1 to the wrist, and from axis 3 to it, m.
+    fixed, target : (3,) tuples
+        The axis that the last equation is about, in the frame of link 3; where it should point.
+    constant : float
+        The cosine of the equation.
+    outer : Circle
+        Of joint 1, or of joint 3 where axes 1 and 2 meet; the first two ways are one solution.
+
+    """
+
+    p: tuple
+    p34: tuple
+    fixed: tuple
+    target: tuple
+    constant: float
+    outer: Circle
+
+
+class Way(NamedTuple):
+    """
+    One of the four ways to place the wrist.
+
+    Attributes
+    ----------
+    open : float
+        Discriminant; there is no such way if it is negative.
+    value : float
+        Of the last equation.
+    s1, c1, s2, c2, s3, c3 : float
+        Sine and cosine of joints 1 to 3.
+
+    """
+
+    open: float
+    value: float
+    s1: float
+    c1: float
+    s2: float
+    c2: float
+    s3: float
+    c3: float
 
 
 class Curve(NamedTuple):
@@ -129,15 +200,13 @@ class SearchWork(NamedTuple):
 
     Attributes
     ----------
-    ways : (4, WAY_SIZE) array
+    even : (9, JOINT_SAMPLES) array
+        Samples that are spread evenly over a turn: the discriminant of the first two ways against
+        the others; the discriminants of the ways, negative where there is none; the values.
+    samples : (9, MAX_SAMPLES + 1) array
+        The same of all samples.  The last is for one between them.
     positions : (MAX_SAMPLES + 1,) array
-        Of the samples, rad.  The last is for one between them.
-    rests : (MAX_SAMPLES + 1,) array
-        Discriminant of the first two ways against the others.
-    open : (4, MAX_SAMPLES + 1) array
-        Discriminant of each way at each sample: negative where there is none.
-    values : (4, MAX_SAMPLES + 1) array
-        Of the equation.
+        Of all samples, rad.
     nodes : (7, 2) array
         Positions on a curve, and the values there.
     found : (MAX_CANDIDATES, 6) array
@@ -145,11 +214,9 @@ class SearchWork(NamedTuple):
 
     """
 
-    ways: np.ndarray
+    even: np.ndarray
+    samples: np.ndarray
     positions: np.ndarray
-    rests: np.ndarray
-    open: np.ndarray
-    values: np.ndarray
     nodes: np.ndarray
     found: np.ndarray
 
@@ -162,100 +229,94 @@ def transposed(R, v):
             R[0][2] * v[0] + R[1][2] * v[1] + R[2][2] * v[2])
 
 
-@inner
-def place(wrist, position, way, ways):
-    """
-    Place the wrist at a position of the searched joint, and look how the last equation holds.
-
-    Parameters
-    ----------
-    wrist : Wrist
-    position : float
-        rad.
-    way : int
-        Number of the way, 0 to 3; all of them if it is negative.
-    ways : (4, WAY_SIZE) array, rows written
-        Discriminant (the way exists if it is not negative), value of the equation, sine and
-        cosine of joints 1 to 3, discriminant of the first two ways against the others.
-
-    """
-    g = wrist.geometry
-    h1, h2, h3 = axis(g, 1), axis(g, 2), axis(g, 3)
-    h4, h5, h6 = axis(g, 4), axis(g, 5), axis(g, 6)
-    p12, p23, p34 = link(g, 1), link(g, 2), link(g, 3)
-    sine, cosine = sine_cosine(position)
-    p, target = wrist.p, h6
+@small
+def searched_at(wrist, position):
+    """Return what is Searched at a position (rad)."""
+    h1, h2, h3, h4, h5, h6 = wrist.axes
+    p12, p23, p34, p45, p56 = wrist.links
+    sine, cosine = sine_cosine_within(position)
     if wrist.by_fourth:
-        p34 = add(p34, rotate(h4, sine, cosine, link(g, 4)))
+        p, p34 = wrist.p, add(p34, rotate(h4, sine, cosine, p45))
+        fixed, target, constant = rotate(h4, sine, cosine, h5), h6, dot(h5, h6)
     else:
-        p = subtract(p, apply(wrist.R, rotate(h6, -sine, cosine, link(g, 5))))
-        target = rotate(h6, -sine, cosine, h5)
-    target = apply(wrist.R, target)
-    back1, back23 = negative(h1), negative(p23)
-    squares = dot(p34, p34) + dot(p23, p23)
-    # The axis that the equation is about, in the frame of link 3, and its constant.
-    fixed = rotate(h4, sine, cosine, h5) if wrist.by_fourth else h4
-    constant = dot(h5, h6) if wrist.by_fourth else dot(h4, h5)
-    parallel = g[ARM_CLASS] == PARALLEL_SHOULDER
-    sense = same_way(h2, h3)
+        p = subtract(wrist.p, apply(wrist.R, rotate(h6, -sine, cosine, p56)))
+        fixed, target, constant = h4, rotate(h6, -sine, cosine, h5), dot(h4, h5)
     # As in closed_form.place_wrist: joints 1 and 3, or 3 and 2, by the subproblem 4.
-    if parallel:
-        outer = circle(h2, p, back1, dot(h2, add(add(p12, p23), p34)))
+    if wrist.parallel:
+        outer = circle(h2, p, negative(h1), dot(h2, add(add(p12, p23), p34)))
     else:
-        outer = circle(back23, p34, h3, 0.5 * (squares - dot(p, p)))
-    # What is the same for all ways, if axes 2 and 3 are parallel.
-    side34, across34 = cross(h3, p34), across(h3, p34)
-    side_fixed, along_fixed = cross(h2, fixed), dot(h2, fixed)
-    for i in range(2):
-        if way >= 0 and way >> 1 != i:
-            continue
-        s1, c1 = on_circle(outer, i)
-        s3, c3 = s1, c1
-        if parallel:
-            b = subtract(rotate(back1, s1, c1, p), p12)
-            side = rotate(back1, s1, c1, target)
-            inside = circle(back23, p34, h3, 0.5 * (squares - dot(b, b)))
-            plane, normal = across(h2, b), cross(b, h2)
-            along, scale = along_fixed * dot(h2, side), dot(plane, plane)
-            scale = 1.0 / max(scale, MIN_SQUARED_RADIUS)
-            cosines = (dot(p23, plane), dot(across34, plane), dot(side34, plane))
-            sines = (dot(p23, normal), dot(across34, normal), dot(side34, normal))
-            last = (dot(fixed, side) - along, dot(side_fixed, side))
-        else:
-            b = add(p23, rotate(h3, s3, c3, p34))
-            side = rotate(h3, s3, c3, fixed)
-            inside = circle(h1, b, h2, dot(h1, p))
-            scale, along = 0.0, 0.0
-            cosines = sines = (0.0, 0.0, 0.0)
-            last = (0.0, 0.0)
-        for j in range(2):
-            if way >= 0 and way & 1 != j:
-                continue
-            row = ways[2 * i + j]
-            if parallel:
-                # Subproblem 1 of axis 2, from p23 + rot(h3, q3) p34 to b.  They are as long if the
-                # axes are parallel; if they are only nearly so, the polish mends it.
-                s3, c3 = on_circle(inside, j)
-                s2 = scale * (sines[0] + c3 * sines[1] + s3 * sines[2])
-                c2 = scale * (cosines[0] + c3 * cosines[1] + s3 * cosines[2])
-                s23, c23 = s2 * c3 + sense * c2 * s3, c2 * c3 - sense * s2 * s3
-                # The part of rot(h2, q2 + q3) fixed in the direction of side.
-                row[1] = c23 * last[0] + s23 * last[1] + along - constant
-            else:
-                s2, c2 = on_circle(inside, j)
-                s1, c1 = subproblem_1(h1, rotate(h2, s2, c2, b), p, 0.0, 1.0)
-                row[1] = dot(rotate(h1, s1, c1, rotate(h2, s2, c2, side)), target) - constant
-            row[0] = outer.share if outer.share < 0.0 else min(outer.share, inside.share)
-            row[2], row[3], row[4], row[5], row[6], row[7] = s1, c1, s2, c2, s3, c3
-            row[8] = outer.share
+        outer = circle(negative(p23), p34, h3,
+                       0.5 * (dot(p34, p34) + dot(p23, p23) - dot(p, p)))
+    return Searched(p, p34, fixed, apply(wrist.R, target), constant, outer)
+
+
+@small
+def way_of_parallel_axes(wrist, at, way):
+    """Return a Way, 0 to 3, of an arm whose axes 2 and 3 are parallel."""
+    h1, h2, h3 = wrist.axes[:3]
+    p12, p23 = wrist.links[:2]
+    s1, c1 = on_circle(at.outer, way >> 1)
+    b = subtract(rotate(negative(h1), s1, c1, at.p), p12)
+    side = rotate(negative(h1), s1, c1, at.target)
+    squares = dot(at.p34, at.p34) + dot(p23, p23)
+    inside = circle(negative(p23), at.p34, h3, 0.5 * (squares - dot(b, b)))
+    s3, c3 = on_circle(inside, way & 1)
+    # Subproblem 1 of axis 2, from p23 + rot(h3, q3) p34 to b.  They are as long if the axes are
+    # parallel; if they are only nearly so, the polish mends it.
+    plane, normal = across(h2, b), cross(b, h2)
+    scale = 1.0 / max(dot(plane, plane), MIN_SQUARED_RADIUS)
+    fore, turned = across(h3, at.p34), cross(h3, at.p34)
+    s2 = scale * (dot(p23, normal) + c3 * dot(fore, normal) + s3 * dot(turned, normal))
+    c2 = scale * (dot(p23, plane) + c3 * dot(fore, plane) + s3 * dot(turned, plane))
+    s23, c23 = s2 * c3 + wrist.sense * c2 * s3, c2 * c3 - wrist.sense * s2 * s3
+    # The part of rot(h2, q2 + q3) fixed in the direction of side.
+    along = dot(h2, at.fixed) * dot(h2, side)
+    value = c23 * (dot(at.fixed, side) - along) + s23 * dot(cross(h2, at.fixed), side) + along
+    share = at.outer.share
+    return Way(share if share < 0.0 else min(share, inside.share), value - at.constant,
+               s1, c1, s2, c2, s3, c3)
+
+
+@small
+def way_of_meeting_axes(wrist, at, way):
+    """Return a Way, 0 to 3, of an arm whose axes 1 and 2 meet."""
+    h1, h2, h3 = wrist.axes[:3]
+    s3, c3 = on_circle(at.outer, way >> 1)
+    b = add(wrist.links[1], rotate(h3, s3, c3, at.p34))
+    inside = circle(h1, b, h2, dot(h1, at.p))
+    s2, c2 = on_circle(inside, way & 1)
+    s1, c1 = subproblem_1(h1, rotate(h2, s2, c2, b), at.p, 0.0, 1.0)
+    side = rotate(h2, s2, c2, rotate(h3, s3, c3, at.fixed))
+    share = at.outer.share
+    return Way(share if share < 0.0 else min(share, inside.share),
+               dot(rotate(h1, s1, c1, side), at.target) - at.constant, s1, c1, s2, c2, s3, c3)
 
 
 @inner
-def value(wrist, curve, u, ways):
+def way_at(wrist, position, way):
+    """Return a Way, 0 to 3, at a position (rad), and the discriminant of the first two ways."""
+    at = searched_at(wrist, position)
+    if wrist.parallel:
+        return way_of_parallel_axes(wrist, at, way), at.outer.share
+    return way_of_meeting_axes(wrist, at, way), at.outer.share
+
+
+@small
+def write_sample(wrist, parallel, position, samples, column):
+    """Write a sample into a column of (9, k), see SearchWork."""
+    at = searched_at(wrist, position)
+    samples[REST_ROW, column] = at.outer.share
+    for k in range(4):
+        way = way_of_parallel_axes(wrist, at, k) if parallel else way_of_meeting_axes(wrist, at, k)
+        samples[OPEN_ROWS + k, column], samples[VALUE_ROWS + k, column] = way.open, way.value
+
+
+@inner
+def value(wrist, curve, u):
     """Return the value of the equation on a curve."""
     way = curve.first if u >= 0.0 else curve.second
-    place(wrist, curve.origin + curve.span * (u * u if curve.power == 2 else u), way, ways)
-    return ways[way, 1]
+    position = curve.origin + curve.span * (u * u if curve.power == 2 else u)
+    return way_at(wrist, position, way)[0].value
 
 
 @inner
@@ -263,14 +324,11 @@ def keep(wrist, curve, u, work, count):
     """Write the joint positions at a root into ``work.found``; return how many there are."""
     if count == MAX_CANDIDATES:
         return count
-    g, q = wrist.geometry, work.found[count]
-    h1, h2, h3, h4, h5, h6 = (axis(g, 1), axis(g, 2), axis(g, 3), axis(g, 4), axis(g, 5),
-                              axis(g, 6))
+    q = work.found[count]
+    h1, h2, h3, h4, h5, h6 = wrist.axes
     way = curve.first if u >= 0.0 else curve.second
     position = curve.origin + curve.span * (u * u if curve.power == 2 else u)
-    place(wrist, position, way, work.ways)
-    row = work.ways[way]
-    s1, c1, s2, c2, s3, c3 = row[2], row[3], row[4], row[5], row[6], row[7]
+    _, _, s1, c1, s2, c2, s3, c3 = way_at(wrist, position, way)[0]
     q[0], q[1], q[2] = unit_angle(s1, c1), unit_angle(s2, c2), unit_angle(s3, c3)
     sine, cosine = sine_cosine(position)
     if wrist.by_fourth:
@@ -302,7 +360,7 @@ def root_between(wrist, curve, a, fa, b, fb, work, count):
     u = b
     for _ in range(MAX_REFINEMENTS):
         u = b - fb * (b - a) / (fb - fa)
-        f = value(wrist, curve, u, work.ways)
+        f = value(wrist, curve, u)
         if abs(f) < ROOT_TOLERANCE or abs(b - a) < ROOT_TOLERANCE:
             break
         if f * fb < 0.0:
@@ -335,7 +393,7 @@ def roots_around(wrist, curve, left, middle, right, work, count):
         u = b - 0.5 * slope / bend
         if abs(u - b) < CLOSEST_SHARE * (c - a):  # the longer side is shortened
             u += CLOSEST_SHARE * (c - a) * (1.0 if c - b > b - a else -1.0)
-        f = value(wrist, curve, u, work.ways)
+        f = value(wrist, curve, u)
         if f * fb < 0.0:
             for side in range(2):
                 end, f_end = (a, fa) if side == 0 else (c, fc)
@@ -357,17 +415,25 @@ def roots_around(wrist, curve, left, middle, right, work, count):
 
 
 @inner
-def fold_between(wrist, way, a, da, b, db, entry, ways):
+def fold_between(wrist, way, a, da, b, db):
     """
     Return where a discriminant is zero, between two positions (rad) with its values.
 
-    The discriminant is an entry of the row of a way (:func:`place`), which is left as it is there.
+    It is that of a way; of the first two ways against the others, if `way` is negative.
+
+    Returns
+    -------
+    float
+        rad
+    Way, float
+        Of :func:`way_at`, there.
+
     """
     fold = b
     for _ in range(MAX_REFINEMENTS):
         fold = b - db * (b - a) / (db - da)
-        place(wrist, fold, way, ways)
-        d = ways[way, entry]
+        there, rest = way_at(wrist, fold, max(way, 0))
+        d = rest if way < 0 else there.open
         if abs(d) < FOLD_TOLERANCE:
             break
         if d * db < 0.0:
@@ -375,7 +441,7 @@ def fold_between(wrist, way, a, da, b, db, entry, ways):
         else:
             da *= 0.5
         b, db = fold, d
-    return fold
+    return fold, there, rest
 
 
 @inner
@@ -402,17 +468,17 @@ def roots_at_fold(wrist, way, sample, previous, end, work, count):
         The new number.
 
     """
+    opening, values = ways_of(work.samples)
     # Each pair of ways once.
-    partner = way ^ 2 if work.rests[end] < 0.0 else way ^ 1
-    if partner < way and work.open[partner, sample] >= 0.0:
+    partner = way ^ 2 if work.samples[REST_ROW, end] < 0.0 else way ^ 1
+    if partner < way and opening[partner, sample] >= 0.0:
         return count
     opened, closed = work.positions[sample], work.positions[end]
     closed += FULL_TURN * np.rint((opened - closed) / FULL_TURN)
-    fold = fold_between(wrist, way, opened, work.open[way, sample], closed, work.open[way, end], 0,
-                        work.ways)
-    row = work.ways[way]
-    other = way ^ 2 if row[8] <= row[0] else way ^ 1
-    both = work.open[other, sample] >= 0.0
+    fold, there, rest = fold_between(wrist, way, opened, opening[way, sample], closed,
+                                     opening[way, end])
+    other = way ^ 2 if rest <= there.open else way ^ 1
+    both = opening[other, sample] >= 0.0
     if both and other < way:
         return count  # found with the other
     curve = Curve(fold, opened - fold, 2, way, other)
@@ -424,19 +490,19 @@ def roots_at_fold(wrist, way, sample, previous, end, work, count):
     first, end = (1, 6) if previous < 0 else (0, 7)
     if not both:
         first = 3
-    elif first == 0 and work.open[other, previous] < 0.0:
+    elif first == 0 and opening[other, previous] < 0.0:
         first = 1
-    if end == 7 and work.open[way, previous] < 0.0:
+    if end == 7 and opening[way, previous] < 0.0:
         end = 6
     for k in range(first, end):
         at = way if k > 3 else other
         if k == 0 or k == 6:
-            nodes[k, 0], nodes[k, 1] = (far if k == 6 else -far), work.values[at, previous]
+            nodes[k, 0], nodes[k, 1] = (far if k == 6 else -far), values[at, previous]
         elif k == 1 or k == 5:
-            nodes[k, 0], nodes[k, 1] = 0.5 * (k - 3), work.values[at, sample]
+            nodes[k, 0], nodes[k, 1] = 0.5 * (k - 3), values[at, sample]
         else:
             nodes[k, 0] = 0.5 * (k - 3)
-            nodes[k, 1] = value(wrist, curve, nodes[k, 0], work.ways)
+            nodes[k, 1] = value(wrist, curve, nodes[k, 0])
     for k in range(max(first, 1), min(end - 1, 5)):
         count = root_between(wrist, curve, nodes[k, 0], nodes[k, 1], nodes[k + 1, 0],
                              nodes[k + 1, 1], work, count)
@@ -445,13 +511,29 @@ def roots_at_fold(wrist, way, sample, previous, end, work, count):
     return count
 
 
+@inlined
+def ways_of(samples):
+    """Return discriminants and values of the four ways, each (4, k), of samples (9, k)."""
+    return samples[OPEN_ROWS:VALUE_ROWS], samples[VALUE_ROWS:]
+
+
 @inner
 def add_sample(wrist, position, column, work):
     """Write a sample into a column."""
-    place(wrist, position, -1, work.ways)
-    work.positions[column], work.rests[column] = position, work.ways[0, 8]
-    for way in range(4):
-        work.open[way, column], work.values[way, column] = work.ways[way, 0], work.ways[way, 1]
+    work.positions[column] = position
+    write_sample(wrist, wrist.parallel, position, work.samples, column)
+
+
+@inner
+def take_even_samples(wrist, work):
+    """Write the samples that are spread evenly: LLVM takes several at once."""
+    step = FULL_TURN / JOINT_SAMPLES
+    if wrist.parallel:
+        for k in range(JOINT_SAMPLES):
+            write_sample(wrist, True, k * step - pi, work.even, k)
+    else:
+        for k in range(JOINT_SAMPLES):
+            write_sample(wrist, False, k * step - pi, work.even, k)
 
 
 @inner
@@ -462,19 +544,22 @@ def take_samples(wrist, work):
     They are spread evenly, twice as close where two ways come near each other, and there are
     more beside each position where all four ways end: two of them may exist only there.
     """
-    step = FULL_TURN / JOINT_SAMPLES
+    take_even_samples(wrist, work)
+    step, samples = FULL_TURN / JOINT_SAMPLES, work.samples
+    opening, _ = ways_of(samples)
     count, position, rest = 0, -pi, 0.0
     for k in range(JOINT_SAMPLES + 1):
         before, rest_before, position = position, rest, k * step - pi
-        add_sample(wrist, position, count, work)
-        rest = work.rests[count]
+        even = k if k < JOINT_SAMPLES else 0
+        rest = work.even[REST_ROW, even]
         start, end, more = before, position, 0
         if k > 0 and rest * rest_before < 0.0:
-            start = fold_between(wrist, 0, before, rest_before, position, rest, 8, work.ways)
+            start, _, _ = fold_between(wrist, -1, before, rest_before, position, rest)
             end, more = (position if rest > 0.0 else before), FOLD_SAMPLES
         elif k > 0:
             for way in range(0, 4, 2):
-                if 0.0 < min(work.open[way, count], work.open[way, count - 1]) < NEAR_FOLD:
+                if 0.0 < min(work.even[OPEN_ROWS + way, even],
+                             opening[way, count - 1]) < NEAR_FOLD:
                     more = 1
         for i in range(more):
             share = (i + 1.0) / (more + 1.0)
@@ -482,8 +567,9 @@ def take_samples(wrist, work):
                 share = share * share if end > start else (1.0 - share)**2
             add_sample(wrist, start + share * (end - start), count, work)
             count += 1
-        if more > 0:
-            add_sample(wrist, position, count, work)
+        work.positions[count] = position
+        for row in range(SAMPLE_SIZE):
+            samples[row, count] = work.even[row, even]
         count += 1
     return count - 1  # the last is the first
 
@@ -492,8 +578,9 @@ def take_samples(wrist, work):
 def find_candidates(wrist, work):
     """Write the joint positions that fulfil the equation; return how many there are."""
     count, samples = 0, take_samples(wrist, work)
+    every_opening, every_value = ways_of(work.samples)
     for way in range(4):
-        opening, values = work.open[way], work.values[way]
+        opening, values = every_opening[way], every_value[way]
         for k in range(samples):
             last, after = (k - 1) % samples, (k + 1) % samples
             position = work.positions[k]
@@ -535,19 +622,15 @@ def find_candidates(wrist, work):
 @allocating
 def search_workspace():
     """Return the SearchWork."""
-    ways = 4 * WAY_SIZE
-    positions = ways + MAX_SAMPLES + 1
-    rests = positions + MAX_SAMPLES + 1
-    opening = rests + 4 * (MAX_SAMPLES + 1)
-    values = opening + 4 * (MAX_SAMPLES + 1)
-    nodes = values + 14
-    space = np.empty(nodes + 6 * MAX_CANDIDATES)
-    return SearchWork(space[:ways].reshape((4, WAY_SIZE)), space[ways:positions],
-                      space[positions:rests],
-                      space[rests:opening].reshape((4, MAX_SAMPLES + 1)),
-                      space[opening:values].reshape((4, MAX_SAMPLES + 1)),
-                      space[values:nodes].reshape((7, 2)),
-                      space[nodes:].reshape((MAX_CANDIDATES, 6)))
+    samples = SAMPLE_SIZE * JOINT_SAMPLES
+    positions = samples + SAMPLE_SIZE * (MAX_SAMPLES + 1)
+    nodes = positions + MAX_SAMPLES + 1
+    found = nodes + 14
+    space = np.empty(found + 6 * MAX_CANDIDATES)
+    return SearchWork(space[:samples].reshape((SAMPLE_SIZE, JOINT_SAMPLES)),
+                      space[samples:positions].reshape((SAMPLE_SIZE, MAX_SAMPLES + 1)),
+                      space[positions:nodes], space[nodes:found].reshape((7, 2)),
+                      space[found:].reshape((MAX_CANDIDATES, 6)))
 
 
 @compiled
@@ -570,7 +653,13 @@ def searched_rows(setup, T, seed, row, most):
     R = goal_rotation(geometry, goal)
     p = subtract(subtract(vector(goal, GOAL_POSITION), apply(R, link(geometry, 6))),
                  link(geometry, 0))
-    wrist = Wrist(geometry, geometry[SEARCHED_JOINT] == FOURTH_JOINT, R, p)
+    wrist = Wrist(
+        geometry[SEARCHED_JOINT] == FOURTH_JOINT, geometry[ARM_CLASS] == PARALLEL_SHOULDER,
+        same_way(axis(geometry, 2), axis(geometry, 3)),
+        (axis(geometry, 1), axis(geometry, 2), axis(geometry, 3), axis(geometry, 4),
+         axis(geometry, 5), axis(geometry, 6)),
+        (link(geometry, 1), link(geometry, 2), link(geometry, 3), link(geometry, 4),
+         link(geometry, 5)), R, p)
     count = find_candidates(wrist, work)
     for i in range(count):
         copy(work.found[i], branch_work.branches[i])
