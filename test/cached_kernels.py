@@ -3,21 +3,11 @@
 """Compiled functions of tests, kept from run to run."""
 
 from ik_node.collision import check, distance, shapes, sweeps
-from ik_node.kinematics import kernels, tree_kernels
+from ik_node.kinematics import kernels
 from ik_node.kinematics.compilation import cached_njit
-from ik_node.solver.compiled import (
-    closed_form,
-    damped,
-    entry,
-    layout,
-    nullspace,
-    residual,
-    solution_search,
-    subproblems,
-)
+from ik_node.solver.warm_up import KERNEL_MODULES
 
-CALLED = (kernels, tree_kernels, closed_form, damped, entry, layout, nullspace, residual,
-          solution_search, subproblems, check, distance, shapes, sweeps)
+CALLED = (*KERNEL_MODULES, check, distance, shapes, sweeps)
 
 
 def compiled(function):

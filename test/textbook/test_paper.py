@@ -4,6 +4,7 @@
 
 import json
 
+from nightly import NIGHTLY
 import numpy as np
 import pytest
 
@@ -112,9 +113,11 @@ def test_the_path_to_the_top_of_the_ellipse():
 
 
 def test_all_suitable_methods_follow_the_ellipse():
-    done = paper.walks(list(ALL_METHODS), 1.0, 2)
+    """But for one that learns the arm for 12 s before, which is left to the nightly run."""
+    methods = [method for method in ALL_METHODS if NIGHTLY or method != 'key_postures']
+    done = paper.walks(methods, 1.0, 2)
     names = [walk.method for walk in done]
-    assert names == [name for method in ALL_METHODS
+    assert names == [name for method in methods
                      if method not in ('left_pseudo_inverse', 'law_of_cosines')
                      for name in (paper.WEIGHTS if method == 'extended_pairwise'
                                   else [method])]
