@@ -113,8 +113,9 @@ def test_the_path_to_the_top_of_the_ellipse():
 
 
 def test_all_suitable_methods_follow_the_ellipse():
-    """But for one that learns the arm for 12 s before, which is left to the nightly run."""
-    methods = [method for method in ALL_METHODS if NIGHTLY or method != 'key_postures']
+    """But for those that learn the arm for 15 s before, which are left to the nightly run."""
+    methods = [method for method in ALL_METHODS
+               if NIGHTLY or method not in ('key_postures', 'neural_network')]
     done = paper.walks(methods, 1.0, 2)
     names = [walk.method for walk in done]
     assert names == [name for method in methods

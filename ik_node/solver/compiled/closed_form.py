@@ -18,7 +18,7 @@ import numpy as np
 from ik_node.kinematics.kernels import allocating, compiled, copy, inner, sine_cosine, small
 from ik_node.solver.compiled.damped import descend, farthest, LATE_STOP, SHORT_STEP
 from ik_node.solver.compiled.entry import rigid, write_row
-from ik_node.solver.compiled.free_wrist import FREE_TURNS, free_wrist, slide_wrist, spread_turns
+from ik_node.solver.compiled.free_wrist import free_wrist, SIDE_TURNS, slide_wrist, try_turns
 from ik_node.solver.compiled.layout import (
     Attempt,
     BOX_WIDTHS,
@@ -40,7 +40,6 @@ from ik_node.solver.compiled.layout import (
 from ik_node.solver.compiled.residual import fill_goal
 from ik_node.solver.compiled.subproblems import (
     add,
-    cross,
     dot,
     FULL_TURN,
     negative,
@@ -92,7 +91,7 @@ class BranchWork(NamedTuple):
         Joint positions, rad.
     distances : (most,) array
         Squared distances of the branches from the seed, rad^2; infinite outside the limits.
-    tried : (5, 16) array
+    tried : (5, 32) array
         Turns of link 4 that are tried where the wrist is straight, see
         :mod:`ik_node.solver.compiled.free_wrist`.
 
@@ -114,10 +113,10 @@ def branch_workspace(most):
     branches = arm + 24
     distances = branches + 6 * most
     tried = distances + most
-    space = np.empty(tried + 10 * FREE_TURNS)
+    space = np.empty(tried + 10 * SIDE_TURNS)
     return BranchWork(space[:seed], space[seed:arm], space[arm:branches].reshape((4, 6)),
                       space[branches:distances].reshape((most, 6)), space[distances:tried],
-                      space[tried:].reshape((5, 2 * FREE_TURNS)))
+                      space[tried:].reshape((5, 2 * SIDE_TURNS)))
 
 
 @inner
@@ -352,15 +351,12 @@ def three_parallel(geometry, joints, q, R, p, nearest_only, work):
     """
     h1, h2, h5, h6 = axis(geometry, 1), axis(geometry, 2), axis(geometry, 5), axis(geometry, 6)
     way3, way4 = same_way(h2, axis(geometry, 3)), same_way(h2, axis(geometry, 4))
-    seed, branches, nearest = work.seed, work.branches, np.inf
+    seed, branches = work.seed, work.branches
     seed[12], seed[13] = sine_cosine(q[1] + way3 * q[2] + way4 * q[3])
     back1, back2, back5 = negative(h1), negative(h2), negative(h5)
     fifth, last_axis = apply(R, h5), apply(R, h6)
     links = (link(geometry, 2), link(geometry, 3), link(geometry, 4))
     reach = add(add(link(geometry, 1), links[0]), add(links[1], links[2]))
-    # The side of the elbow at the seed, on which the nearest posture most often is.
-    fore = rotate(axis(geometry, 3), seed[4], seed[5], links[1])
-    elbow = 1.0 if dot(h2, cross(links[0], fore)) > 0.0 else -1.0
     count = 0
     n1, s1a, c1a, s1b, c1b = subproblem_4(h2, p, back1, dot(h2, reach), seed[0], seed[1])
     for i in range(n1):
@@ -384,17 +380,14 @@ def three_parallel(geometry, joints, q, R, p, nearest_only, work):
                 inside5, q5 = turn_inside(q5, q[4], joints.lower[4], joints.upper[4])
                 ways = (way3, way4, 1.0 if along > 0.0 else -1.0)
                 apart = (q1 - q[0])**2 + (q5 - q[4])**2
-                for turn in range(2 if inside1 and inside5 else 0):
-                    free = free_wrist(h2, links, wrist, elbow if turn == 0 else -elbow, ways, q6,
-                                      apart, joints, q)
-                    if turn == 0:
-                        spread_turns(free, work.tried)
-                    branch = branches[count]
-                    branch[0], branch[4] = q1, q5
-                    square = slide_wrist(free, nearest, work.tried, branch)
-                    if square < nearest:
-                        count += 1
-                        nearest = square if nearest_only else np.inf
+                if inside1 and inside5:
+                    free = free_wrist(h2, links, wrist, ways, q6, apart, joints, q)
+                    try_turns(free, work.tried)
+                    for side in range(1 if nearest_only else 2):
+                        columns = (0, 2 * SIDE_TURNS) if nearest_only else (
+                            side * SIDE_TURNS, (side + 1) * SIDE_TURNS)
+                        branches[count, 0], branches[count, 4] = q1, q5
+                        count += slide_wrist(free, work.tried, columns, branches[count])
                 continue
             d = subtract(wrist, rotate(h2, s234, c234, links[2]))
             for side in range(2):

@@ -19,7 +19,6 @@ from ik_node.solver.compiled.subproblems import (
     across,
     cross,
     dot,
-    FULL_TURN,
     MIN_SQUARED_RADIUS,
     MISSED_ROOT_SHARE,
     turn_inside,
@@ -32,7 +31,8 @@ MIN_TURN_STEP_RAD = 1e-4   # the same where a limit is approached
 MAX_TURN_STEP_RAD = 0.4
 MAX_TURN_STEPS = 40
 MAX_ROOM_SHARE = 0.75      # of the way to where a step has failed, beyond which it is halved
-MIN_START_GAP_RAD = 0.4    # between two turns from which it starts
+MAX_STARTS = 5             # of Newton's method
+SIDE_TURNS = 2 * FREE_TURNS
 CHEBYSHEV_POINTS = tuple(cos(pi * (k + 0.5) / FREE_TURNS) for k in range(FREE_TURNS))
 TURN_ROW, SQUARE_ROW, SLOPE_ROW, BEND_ROW, PROMISE_ROW = range(5)  # of the turns that are tried
 
@@ -53,8 +53,6 @@ class FreeWrist(NamedTuple):
         Distances of axes 2 and 3, and 3 and 4, m.
     direction : complex
         From axis 3 to axis 4, of length 1, for a link 3 not turned about axis 2.
-    side : float
-        1 or -1, of the elbow.
     ways : (3,) tuple
         1 if axis 3, 4 or 6 points the same way as axis 2, else -1.
     sixth : float
@@ -71,7 +69,6 @@ class FreeWrist(NamedTuple):
     upper: float
     lower: float
     direction: complex
-    side: float
     ways: tuple
     sixth: float
     apart: float
@@ -88,6 +85,8 @@ class FreeTurn(NamedTuple):
     ----------
     turn : float
         rad
+    side : float
+        1 or -1, of the elbow.
     square : float
         Squared distance of the posture from the seed, rad^2; infinite if there is none inside
         the limits.
@@ -97,6 +96,7 @@ class FreeTurn(NamedTuple):
     """
 
     turn: float
+    side: float
     square: float
     slope: float
     bend: float
@@ -121,7 +121,7 @@ def length(z):
 
 
 @inner
-def free_wrist(h, links, wrist, side, ways, sixth, apart, joints, q):
+def free_wrist(h, links, wrist, ways, sixth, apart, joints, q):
     """
     Return a FreeWrist.
 
@@ -133,7 +133,7 @@ def free_wrist(h, links, wrist, side, ways, sixth, apart, joints, q):
         From axis 2 to 3, 3 to 4 and 4 to 6, m.
     wrist : (3,) tuple
         From axis 2 to axis 6 at the goal, m.
-    side, ways, sixth, apart
+    ways, sixth, apart
         As of a FreeWrist.
     joints : JointRows
     q : (6,) array
@@ -147,14 +147,14 @@ def free_wrist(h, links, wrist, side, ways, sixth, apart, joints, q):
     fore = in_plane(links[1], x, y)
     lower = length(fore)
     return FreeWrist(in_plane(wrist, x, y), in_plane(links[2], x, y), upper, lower,
-                     fore * (1.0 / lower), side, ways, sixth, apart, free_joints(q),
+                     fore * (1.0 / lower), ways, sixth, apart, free_joints(q),
                      free_joints(joints.lower), free_joints(joints.upper))
 
 
 @small
-def turned_wrist(free, turn):
+def turned_wrist(free, turn, side):
     """
-    Place joints 2, 3, 4 and 6 of a FreeWrist for a turn (rad) of link 4 about axis 2.
+    Place joints 2, 3, 4 and 6 for a turn (rad) of link 4 about axis 2, and a side of the elbow.
 
     Without branches: in a loop, LLVM computes as many turns at once as fit into a register.
 
@@ -173,7 +173,7 @@ def turned_wrist(free, turn):
     square = d.real * d.real + d.imag * d.imag
     bent = (square - free.upper**2 - free.lower**2) / (2.0 * free.upper * free.lower)
     rest = 1.0 - bent * bent
-    elbow = complex(min(max(bent, -1.0), 1.0), free.side * sqrt(max(rest, 0.0)))
+    elbow = complex(min(max(bent, -1.0), 1.0), side * sqrt(max(rest, 0.0)))
     # Links 2 and 3 turned about axis 2, and 3 about axis 3.
     second = d * (free.upper + free.lower * elbow.conjugate()) \
         * (1.0 / max(square, MIN_SQUARED_RADIUS))
@@ -195,7 +195,7 @@ def turned_wrist(free, turn):
     rate3 *= way3
     y2, y3, y4, y6 = x2 - seed[0], x3 - seed[1], x4 - seed[2], x6 - seed[3]
     return (FreeTurn(
-        turn,
+        turn, side,
         free.apart + y2 * y2 + y3 * y3 + y4 * y4 + y6 * y6 if possible else np.inf,
         2.0 * (y2 * rate2 + y3 * rate3 + y4 * rate4 - y6 * way6),
         2.0 * (rate2 * rate2 + rate3 * rate3 + rate4 * rate4 + 1.0)), (x2, x3, x4, x6))
@@ -228,12 +228,13 @@ def best_turn_from(free, at):
             step, least = 0.5 * room, MIN_TURN_STEP_RAD
         if not abs(step) > least:
             break
-        ahead, _ = turned_wrist(free, at.turn + step)
+        ahead, _ = turned_wrist(free, at.turn + step, at.side)
         if not ahead.square < at.square:
             wall = ahead.turn
             continue
         bend = (ahead.slope - at.slope) / step
-        at = FreeTurn(ahead.turn, ahead.square, ahead.slope, bend if bend > 0.0 else ahead.bend)
+        at = FreeTurn(ahead.turn, ahead.side, ahead.square, ahead.slope,
+                      bend if bend > 0.0 else ahead.bend)
     return at
 
 
@@ -245,13 +246,20 @@ def angle_of(cosine):
 
 
 @inner
-def spread_turns(free, tried):
+def try_turns(free, tried):
     """
-    Write the turns from which the best one is sought, on either side of the elbow.
+    Write the turns from which the best one is sought, and what they mean.
 
     There is a posture for the turns on two arcs to either side of the one that brings axis 4
     nearest to axis 2.  They are tried where Chebyshev's points are, which are denser at the ends,
     where joints 2 and 3 move fast.
+
+    Parameters
+    ----------
+    free : FreeWrist
+    tried : (5, 32) array, written
+        The turns with the elbow on one side, then the same with it on the other.
+
     """
     product = length(free.wrist) * length(free.hand)
     centre, begin, end = 0.0, 0.0, pi
@@ -263,77 +271,88 @@ def spread_turns(free, tried):
         end = angle_of((square - (free.upper + free.lower)**2) * (0.5 / product))
     for k in range(FREE_TURNS):
         offset = 0.5 * (begin + end) + 0.5 * (end - begin) * CHEBYSHEV_POINTS[k]
-        tried[TURN_ROW, k] = centre + offset
-        tried[TURN_ROW, FREE_TURNS + k] = centre - offset
+        for side in range(2):
+            tried[TURN_ROW, side * SIDE_TURNS + k] = centre + offset
+            tried[TURN_ROW, side * SIDE_TURNS + FREE_TURNS + k] = centre - offset
+    for k in range(SIDE_TURNS):
+        turn = tried[TURN_ROW, k]
+        write_turn(turned_wrist(free, turn, 1.0)[0], tried, k)
+        write_turn(turned_wrist(free, turn, -1.0)[0], tried, SIDE_TURNS + k)
+
+
+@small
+def write_turn(at, tried, k):
+    """Write what a FreeTurn means into a column."""
+    tried[SQUARE_ROW, k], tried[SLOPE_ROW, k] = at.square, at.slope
+    tried[BEND_ROW, k], tried[PROMISE_ROW, k] = at.bend, promise(at)
 
 
 @inner
-def try_turns(free, tried):
-    """Write what the turns of :func:`spread_turns` mean."""
-    for k in range(2 * FREE_TURNS):
-        at, _ = turned_wrist(free, tried[TURN_ROW, k])
-        tried[SQUARE_ROW, k], tried[SLOPE_ROW, k], tried[BEND_ROW, k] = \
-            at.square, at.slope, at.bend
-        tried[PROMISE_ROW, k] = promise(at)
-
-
-@inner
-def most_promising(tried, least, avoided):
+def take_start(tried, columns, least):
     """
     Return the turn that promises the least square, below `least`; a square of inf if none does.
 
-    Turns near `avoided` (rad, or nan) are left out.
+    It and the one before and after it on its arc promise nothing from then on.
+
+    Parameters
+    ----------
+    tried : (5, 32) array, written
+    columns : (2,) tuple
+        The first one that is looked at, and the first one after these.
+    least : float
+        rad^2
+
     """
     best = -1
-    for k in range(2 * FREE_TURNS):
+    for k in range(columns[0], columns[1]):
         if tried[PROMISE_ROW, k] < least:
-            gap = tried[TURN_ROW, k] - avoided
-            if not abs(gap - FULL_TURN * np.rint(gap / FULL_TURN)) <= MIN_START_GAP_RAD:
-                best, least = k, tried[PROMISE_ROW, k]
+            best, least = k, tried[PROMISE_ROW, k]
     if best < 0:
-        return FreeTurn(0.0, np.inf, 0.0, 1.0)
-    return FreeTurn(tried[TURN_ROW, best], tried[SQUARE_ROW, best], tried[SLOPE_ROW, best],
-                    tried[BEND_ROW, best])
+        return FreeTurn(0.0, 0.0, np.inf, 0.0, 1.0)
+    for k in range(max(best - 1, 0), min(best + 2, 2 * SIDE_TURNS)):
+        if k // FREE_TURNS == best // FREE_TURNS:
+            tried[PROMISE_ROW, k] = np.inf
+    return FreeTurn(tried[TURN_ROW, best], side_of(best), tried[SQUARE_ROW, best],
+                    tried[SLOPE_ROW, best], tried[BEND_ROW, best])
 
 
 @inner
-def slide_wrist(free, most, tried, branch):
+def side_of(column):
+    """Return the side of the elbow in a column of the turns."""
+    return 1.0 if column < SIDE_TURNS else -1.0
+
+
+@inner
+def slide_wrist(free, tried, columns, branch):
     """
     Find the posture of a FreeWrist that is nearest to the seed, from the most promising turns.
 
     Parameters
     ----------
     free : FreeWrist
-    most : float
-        Postures that are farther away than this squared distance, rad^2, are not wanted.
-    tried : (5, 16) array, written
-        The first row has the turns of :func:`spread_turns`.
+    tried : (5, 32) array, written
+        See :func:`try_turns`.
+    columns : (2,) tuple
+        Of `tried`: see :func:`take_start`.
     branch : (6,) array, joints 2, 3, 4 and 6 are written
 
     Returns
     -------
-    float
-        Its squared distance; infinite if there is none.
+    bool
+        Whether there is one.
 
     """
-    # Joints 2 to 4 share the change from their turn in the seed; joint 6 has all of its own.
-    way3, way4, way6 = free.ways
-    q2, q3, q4, q6 = free.seed
-    gap = way6 * (free.sixth - q6) - (q2 + way3 * q3 + way4 * q4)
-    gap -= FULL_TURN * np.rint(gap / FULL_TURN)
-    if not free.apart + 0.25 * gap * gap < most:
-        return np.inf
-    try_turns(free, tried)
-    first = most_promising(tried, most, np.nan)
-    if first.square == np.inf:
-        return np.inf
-    best = best_turn_from(free, first)
-    other = most_promising(tried, best.square, first.turn)
-    if other.square < np.inf:
-        another = best_turn_from(free, other)
-        best = another if another.square < best.square else best
-    last, q = turned_wrist(free, best.turn + newton_turn(best))
+    best = FreeTurn(0.0, 0.0, np.inf, 0.0, 1.0)
+    for _ in range(MAX_STARTS):
+        start = take_start(tried, columns, best.square)
+        if start.square == np.inf:
+            break
+        end = best_turn_from(free, start)
+        best = end if end.square < best.square else best
+    if best.square == np.inf:
+        return False
+    last, q = turned_wrist(free, best.turn + newton_turn(best), best.side)
     if not last.square < best.square:
-        last, q = turned_wrist(free, best.turn)
+        last, q = turned_wrist(free, best.turn, best.side)
     branch[1], branch[2], branch[3], branch[5] = q
-    return last.square
+    return True
