@@ -92,7 +92,7 @@ def _classify(axes: np.ndarray, points: np.ndarray) -> tuple[float | None, float
         return THREE_PARALLEL, 0.0, max(hand_error, *sines[1:3])
     if sines[1] < PARALLEL_SINE:
         arm_class, error = PARALLEL_SHOULDER, sines[1]
-    elif shoulder is not None and not _passes(axes[2], points[2], shoulder):
+    elif shoulder is not None and _meeting(axes, points, (0, 1, 2))[0] is None:
         arm_class, error = MEETING_SHOULDER, shoulder_error
         points[:2] = shoulder
     else:
@@ -107,11 +107,6 @@ def _classify(axes: np.ndarray, points: np.ndarray) -> tuple[float | None, float
         points[3:5] = elbow
         return arm_class, SIXTH_JOINT, max(elbow_error, error)
     return None, 0.0, np.inf
-
-
-def _passes(axis: np.ndarray, on_axis: np.ndarray, point: np.ndarray) -> bool:
-    """Return whether an axis passes through a point."""
-    return bool(np.linalg.norm(np.cross(axis, point - on_axis)) < MEETING_DISTANCE_M)
 
 
 def _meeting(axes: np.ndarray, points: np.ndarray,
