@@ -102,6 +102,9 @@ class FreeTurn(NamedTuple):
     bend: float
 
 
+NO_TURN = FreeTurn(0.0, 0.0, np.inf, 0.0, 1.0)
+
+
 @inner
 def free_joints(row):
     """Return the values of joints 2, 3, 4 and 6 of a row of six."""
@@ -308,8 +311,8 @@ def take_start(tried, columns, least):
         if tried[PROMISE_ROW, k] < least:
             best, least = k, tried[PROMISE_ROW, k]
     if best < 0:
-        return FreeTurn(0.0, 0.0, np.inf, 0.0, 1.0)
-    for k in range(max(best - 1, 0), min(best + 2, 2 * SIDE_TURNS)):
+        return NO_TURN
+    for k in range(max(best - 1, columns[0]), min(best + 2, columns[1])):
         if k // FREE_TURNS == best // FREE_TURNS:
             tried[PROMISE_ROW, k] = np.inf
     return FreeTurn(tried[TURN_ROW, best], side_of(best), tried[SQUARE_ROW, best],
@@ -342,7 +345,7 @@ def slide_wrist(free, tried, columns, branch):
         Whether there is one.
 
     """
-    best = FreeTurn(0.0, 0.0, np.inf, 0.0, 1.0)
+    best = NO_TURN
     for _ in range(MAX_STARTS):
         start = take_start(tried, columns, best.square)
         if start.square == np.inf:
