@@ -24,6 +24,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Pose, PoseStamped
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
+import motion_checker
 from nav_msgs.msg import Path as PathMessage
 import numpy as np
 import pinocchio as pin
@@ -46,6 +47,7 @@ ROOT = Path(__file__).parents[2]
 ARM = ROOT / 'urdf/six_axis_arm.urdf'
 LATCHED = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 COLD_START = 240.0  # s; the first node of a machine compiles its kernels, on a slow one, too
+WAY_STEP = 0.005  # s
 FORGET_S = 30.0  # DDS remembers for 20 s what a process had that was killed
 FINAL = {'reached', 'rejected', 'failed', 'superseded', 'stopped'}
 MODEL = pin.buildModelFromUrdf(str(ARM))
@@ -532,6 +534,18 @@ def way(probe):
     """Return the positions of the tip (N, 3), and its rotations, along all joint states."""
     latest(probe)  # none that was measured before is still on its way
     tips = [tip(positions_of(message)) for _, message in probe.states]
+    return np.array([T.translation for T in tips]), [T.rotation for T in tips]
+
+
+def sent_way(probe, first=0):
+    """
+    Return what :func:`way` does along the trajectories that were sent, from number `first` on.
+
+    Joint states are missing where a process got no processor for a while.
+    """
+    paths = [motion_checker.path_of(message) for message in probe.trajectories[first:]]
+    tips = [tip(q) for path in paths for q, _, _ in motion_checker.states_at(
+        path, np.arange(path.times[0], path.times[-1] + WAY_STEP, WAY_STEP))]
     return np.array([T.translation for T in tips]), [T.rotation for T in tips]
 
 

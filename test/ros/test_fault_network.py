@@ -37,7 +37,8 @@ def test_the_network_is_cut(tmp_path, recorded):
     """Two networks and a cable between them; what cut_off.py sees there, it asserts."""
     environment = {**os.environ, 'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SUBNET',
                    'FASTDDS_BUILTIN_TRANSPORTS': 'UDPv4', 'PYTHONPATH': os.pathsep.join(
-                       [str(HERE), *filter(None, [os.environ.get('PYTHONPATH')])])}
+                       [str(HERE), str(HERE.parent),
+                        *filter(None, [os.environ.get('PYTHONPATH')])])}
     del environment['FASTRTPS_DEFAULT_PROFILES_FILE']
     with subprocess.Popen([*OWN_NETWORK, sys.executable, str(HERE / 'cut_off.py'), str(tmp_path)],
                           env=environment, start_new_session=True, text=True,
