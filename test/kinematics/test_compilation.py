@@ -8,12 +8,16 @@ from pathlib import Path
 import shutil
 import subprocess
 import sys
+from types import CodeType, ModuleType
 
 from nightly import usual_first
+from numba.core.dispatcher import Dispatcher
 import pytest
 import robots
 
-from ik_node.kinematics import compilation
+from ik_node.collision import certificate, model, path_search
+from ik_node.kinematics import compilation, dynamics, kernels
+from ik_node.motion.following import follower
 from ik_node.solver import tables, warm_up
 from ik_node.solver.solver import Solver
 from ik_node.text import COMPILATION_TIME
@@ -147,11 +151,51 @@ def test_the_search_for_all_solutions_is_loaded_where_it_is_needed(tmp_path):
     run(SEARCH, tmp_path)
 
 
-def test_the_kernels_are_compiled_anew_if_any_of_their_files_changes():
+def names_in(code):
+    """Return the names that the code of a function uses, and that of functions in it."""
+    inner = [each for each in code.co_consts if isinstance(each, CodeType)]
+    return {*code.co_names}.union(*map(names_in, inner))
+
+
+def add_called(function, found):
+    """Add a compiled function, and all that it calls, to a set."""
+    if function in found:
+        return
+    found.add(function)
+    made = function.py_func
+    names = names_in(made.__code__)
+    values = [made.__globals__.get(name) for name in names]
+    values += [getattr(value, name, None) for value in values if isinstance(value, ModuleType)
+               for name in names]
+    for value in (*values, *(cell.cell_contents for cell in made.__closure__ or ())):
+        if isinstance(value, Dispatcher):
+            add_called(value, found)
+
+
+def test_kernels_are_compiled_anew_if_a_file_of_theirs_changes(monkeypatch):
     """Numba looks at the file of the function that is called only."""
-    folder = Path(warm_up.__file__).with_name('compiled')
-    known = {Path(module.__file__) for module in warm_up.KERNEL_MODULES}
-    assert {*folder.glob('*.py')} - known == {folder / '__init__.py'}
+    registered = [(function, warm_up.KERNEL_MODULES) for function in vars(warm_up).values()
+                  if isinstance(function, Dispatcher)]
+
+    def take(functions, modules):
+        registered.extend((function, modules) for function in functions)
+
+    for user in (kernels, follower):
+        monkeypatch.setattr(user, 'forget_stale', take)
+    for forget in (certificate.forget_old_kernels, dynamics.forget_old_kernels,
+                   follower.forget_stale_kernels, model.forget_old_kernels,
+                   path_search.forget_old_kernels):
+        forget.__wrapped__()
+    assert len(registered) > 20
+    for function, modules in registered:
+        called = set()
+        add_called(function, called)
+        files = {each.py_func.__code__.co_filename for each in called}
+        known = {module.__file__ for module in modules}
+        assert files - known <= {function.py_func.__code__.co_filename}, function
+    folder = Path(warm_up.__file__).with_name('compiled')  # with files of constants
+    assert {*map(str, folder.glob('*.py'))} - {
+        module.__file__ for module in warm_up.KERNEL_MODULES} == {str(folder / '__init__.py')}
 
 
 def test_garbage_is_collected_less_often_meanwhile():
