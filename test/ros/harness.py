@@ -362,7 +362,7 @@ class Probe(Node):
         """Set parameters of a node together, all or nothing; return the result."""
         request = SetParametersAtomically.Request(parameters=[
             Parameter(name, value=value).to_parameter_msg() for name, value in values.items()])
-        return self._asked(self.setter(node), request, 4 * ANSWER_TIMEOUT_S, 10.0).result
+        return self._asked(self.setter(node), request, 4 * ANSWER_TIMEOUT_S, 30.0).result
 
     def _asked(self, client, request, patience: float, seconds: float):
         """
