@@ -619,4 +619,4 @@ def narrow_arm() -> str:
 
 def stamp_of(message) -> float:
     """Return the stamp of a message in seconds, counted from a recent instant."""
-    return message.header.stamp.sec % 10_000 + 1e-9 * message.header.stamp.nanosec
+    return message.header.stamp.sec % 1_000_000 + 1e-9 * message.header.stamp.nanosec

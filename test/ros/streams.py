@@ -30,8 +30,19 @@ class Target:
         self.here = here
         self.probe, self.radius, self.omega, self.rate = probe, radius, speed / radius, rate
         self.stream = probe.publisher(PoseStamped, 'goal_stream')
+        # Of the stamps; the largest, as other processes may run between the two clocks.
+        self._ahead = max(self._stamp_ahead() for _ in range(20))
         self.began = monotonic()
         self.sent = []
+
+    def _stamp_ahead(self):
+        """Return by how much (s) a stamp of now is ahead of the monotonic time."""
+        now = JointState(header=Header(stamp=self.probe.get_clock().now().to_msg()))
+        return stamp_of(now) - monotonic()
+
+    def time_of(self, message):
+        """Return the monotonic time of the stamp of a message."""
+        return stamp_of(message) - self._ahead
 
     def at(self, time):
         """Return where the target is (3,), at a monotonic time; it begins at rest."""
@@ -44,8 +55,9 @@ class Target:
         """Stream for a while, receiving meanwhile; say until what, to end sooner."""
         end = monotonic() + seconds
         while monotonic() < end and not (until is not None and until()):
-            message = PoseStamped(pose=pose(self.at(monotonic()), self.here.rotation))
+            message = PoseStamped()
             self.sent.append(stamped(self.probe, message))
+            message.pose = pose(self.at(self.time_of(message)), self.here.rotation)
             self.stream.publish(message)
             again = monotonic() + 1.0 / self.rate
             while monotonic() < again:
@@ -57,10 +69,8 @@ class Target:
 
         By the stamps: on a busy machine joint states are late when they are received.
         """
-        now = JointState(header=Header(stamp=self.probe.get_clock().now().to_msg()))
-        ahead = stamp_of(now) - monotonic()
         return np.array([np.linalg.norm(tip(positions_of(message)).translation
-                                        - self.at(stamp_of(message) - ahead))
+                                        - self.at(self.time_of(message)))
                          for message in messages])
 
     def session(self):
