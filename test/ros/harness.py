@@ -530,23 +530,33 @@ def path_of(*poses: Pose) -> PathMessage:
     return PathMessage(poses=[PoseStamped(pose=p) for p in poses])
 
 
-def way(probe):
-    """Return the positions of the tip (N, 3), and its rotations, along all joint states."""
-    latest(probe)  # none that was measured before is still on its way
-    tips = [tip(positions_of(message)) for _, message in probe.states]
+def places(postures):
+    """Return the positions of the tip (N, 3), and its rotations, at joint positions."""
+    tips = [tip(q) for q in postures]
     return np.array([T.translation for T in tips]), [T.rotation for T in tips]
+
+
+def way(probe):
+    """Return the :func:`places` of all joint states."""
+    latest(probe)  # none that was measured before is still on its way
+    return places(positions_of(message) for _, message in probe.states)
 
 
 def sent_way(probe, first=0):
     """
-    Return what :func:`way` does along the trajectories that were sent, from number `first` on.
+    Return the :func:`places` along the trajectories that were sent, from number `first` on.
 
     Joint states are missing where a process got no processor for a while.
     """
     paths = [motion_checker.path_of(message) for message in probe.trajectories[first:]]
-    tips = [tip(q) for path in paths for q, _, _ in motion_checker.states_at(
-        path, np.arange(path.times[0], path.times[-1] + WAY_STEP, WAY_STEP))]
-    return np.array([T.translation for T in tips]), [T.rotation for T in tips]
+    return places(q for path in paths for q, _, _ in motion_checker.states_at(
+        path, np.arange(path.times[0], path.times[-1] + WAY_STEP, WAY_STEP)))
+
+
+def off_sent_way(probe):
+    """Return how far (m) the tip was from the trajectories that were sent, by joint states."""
+    sent, (points, _) = sent_way(probe)[0], way(probe)
+    return max(np.linalg.norm(sent - point, axis=1).min() for point in points)
 
 
 def off_line(points, a, b):

@@ -16,6 +16,7 @@ from harness import (
     DOWN,
     latest,
     off_line,
+    off_sent_way,
     once_each,
     path_of,
     pose,
@@ -335,6 +336,7 @@ def test_a_blended_path_does_not_stop(system):
             if targets is corners:
                 durations.append(float(answer['duration_s']))
     assert durations[1] < 0.95 * durations[0]
+    assert off_sent_way(system) < 5e-3
     # The nearest that the second way came to the corner.
     nearest = np.linalg.norm(sent_way(system, began)[0] - corners[0], axis=1).min()
     assert 1e-3 < nearest < 0.04

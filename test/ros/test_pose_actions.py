@@ -5,7 +5,18 @@
 from action_msgs.msg import GoalStatus
 from documents import blocks, commands
 from geometry_msgs.msg import PoseStamped
-from harness import FINAL, latest, lent, NOT_BUILT, pose, READY, seconds, sent_way, tip
+from harness import (
+    FINAL,
+    latest,
+    lent,
+    NOT_BUILT,
+    off_sent_way,
+    pose,
+    READY,
+    seconds,
+    sent_way,
+    tip,
+)
 import numpy as np
 import pytest
 from rclpy.action import ActionClient
@@ -113,6 +124,7 @@ def test_reached_with_feedback(arm, to_pose):
     assert ways == sorted(ways, reverse=True)
     assert np.ptp(np.add(left, since)[1:-1]) < 0.5  # the end is where it was said to be
     tips, _ = sent_way(arm)
+    assert off_sent_way(arm) < 5e-3
     length = np.linalg.norm(np.diff(tips, axis=0), axis=1).sum()
     assert ways[0] == pytest.approx(length, rel=0.1) and ways[-1] < 0.2 * length
     away = [np.linalg.norm([each.current_pose.pose.position.x - BEGIN[0] - THERE[0],
@@ -133,6 +145,7 @@ def test_through_poses(arm, through_poses):
     assert left == sorted(left, reverse=True) and {3, 2, 1} <= {*left}
     assert through_poses.told[0].distance_remaining == pytest.approx(0.3, abs=0.05)
     tips, _ = sent_way(arm)
+    assert off_sent_way(arm) < 5e-3
     for corner in corners:
         assert np.linalg.norm(tips - BEGIN - corner, axis=1).min() < 1e-4
 

@@ -10,7 +10,17 @@ import sys
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from geometry_msgs.msg import PoseStamped
-from harness import latest, off_line, positions_of, READY, sent_way, tip, tool, way
+from harness import (
+    latest,
+    off_line,
+    off_sent_way,
+    positions_of,
+    READY,
+    sent_way,
+    tip,
+    tool,
+    way,
+)
 from nightly import usual_first
 import numpy as np
 import pinocchio as pin
@@ -122,6 +132,7 @@ def test_arc(system):
                    (points - centre)[:, 0])
     assert np.abs(off).max() < 1e-4
     sent, rotations = sent_way(system)
+    assert off_sent_way(system) < 5e-3
     nearest = int(np.linalg.norm(sent - through, axis=1).argmin())
     assert np.linalg.norm(pin.log3(R.T @ rotations[nearest])) < 0.03
     assert np.linalg.norm(points[-1] - end) < 1e-4
@@ -134,6 +145,7 @@ def test_arc_without_an_orientation_on_the_way(system):
     quat = ['--quat', *pin.Quaternion(R).coeffs()]
     assert send(system, '--through', *through, '--xyz', *end, *quat)['state'] == 'reached'
     sent, rotations = sent_way(system)
+    assert off_sent_way(system) < 5e-3
     nearest = int(np.linalg.norm(sent - through, axis=1).argmin())
     assert np.linalg.norm(pin.log3(R.T @ rotations[nearest])) < 0.03
 
