@@ -89,8 +89,8 @@ class MoveIt:
         before, lines = self.objects(), output.count('\n')
 
         def news():
-            return [line for line in self.probe.node.output.split('\n')[lines:]
-                    if 'changed nothing' in line]
+            *whole, _ = self.probe.node.output.split('\n')[lines:]  # the last is being written
+            return [line for line in whole if 'changed nothing' in line]
 
         self.send(message)
         self.probe.wait(news, what=f'a sentence with {words}')
