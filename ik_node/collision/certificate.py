@@ -7,6 +7,10 @@ The joints move at most by so much within an interval of time, so each part move
 much, and a distance above the margin plus that much in its middle proves the whole interval
 (the idea of Schwarzer, Saha and Latombe 2004, "Exact collision checking of robot paths").
 Otherwise the interval is halved.  Nothing between two instants is skipped, whatever the shift.
+
+A pair that is nearer at the start than the margin, or overlaps, may not come nearer or go deeper,
+by more than START_SLACK_M; as it comes farther apart, that has to remain so, up to the margin.
+Thus what is left of a proved motion is proved from wherever it begins.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ from ik_node.collision.check import (
     CheckWork,
     pair_distance,
     place_parts,
-    searched_distance,
+    signed_distance,
 )
 from ik_node.collision.model import CollisionModel
 from ik_node.collision.sweeps import relative_sweep, shift, shift_along, write_twists
@@ -37,9 +41,8 @@ FIRST_INTERVAL_S = 0.1        # longest interval that is looked at first
 WINDOW_SEGMENTS = 8           # whose blocks are looked at together before
 MAX_INTERVALS = 64            # that wait to be looked at; halving needs one for each level
 CONTACT_TIME_S = 1e-3         # to within which the first contact is found
-LEAST_DOUBT_M = 2.5e-4        # a distance this little above the margin counts as too near
-START_ROOM_M = 5e-4           # above the margin that a pair needs at the start to keep it
-START_SLACK_M = 1e-3          # by which a pair that is too near at the start may come nearer
+LEAST_DOUBT_M = 2.5e-6        # a distance this little above the least counts as too near
+START_SLACK_M = 1e-5          # by which a pair that is too near at the start may come nearer
 NO_SEGMENT = -1
 PAIR_TOO_NEAR, INTERVAL_PROVED, INTERVAL_UNDECIDED = -1, 0, 1  # of an interval
 
@@ -79,20 +82,29 @@ class Contact:
     names : (str, str)
         The two links or objects.
     distance : float
-        Of both at that time, m; 0 or less if they touch.
+        Of both at that time, m; below 0, how deep they overlap.
+    at_start : float
+        Of both at the start, m, if that is less than the margin; else infinite.
 
     """
 
     time: float
     names: tuple[str, str]
     distance: float
+    at_start: float = np.inf
 
     @property
     def words(self) -> str:
         """Return what would happen."""
         first, second = map(quote, self.names)
+        if self.distance <= self.at_start <= 0.0:
+            return f'{first} and {second}, which overlap by {-1e3 * self.at_start:.2f} mm at ' \
+                   f'the start, would overlap by {-1e3 * self.distance:.2f} mm (move them apart ' \
+                   'first, or let them touch)'
         near = 'touch' if self.distance <= 0.0 else f'be only {1e3 * self.distance:.1f} mm apart'
-        return f'{first} and {second} would {near}'
+        nearer = f', nearer than the {1e3 * self.at_start:.2f} mm at the start' \
+            if self.distance <= self.at_start < np.inf else ''
+        return f'{first} and {second} would {near}{nearer}'
 
 
 def allowed_distances(model: CollisionModel, q: np.ndarray,
@@ -100,20 +112,19 @@ def allowed_distances(model: CollisionModel, q: np.ndarray,
     """
     Return the distance (m) that each pair must keep in a motion that starts at q (n,), (K,).
 
-    That of the model; of a pair that is nearer at q, or so near that the margin could not be
-    proved on the way out, START_SLACK_M less than there; and -inf of one that touches there, until
-    it is apart.  `work`: a workspace for the pairs of the model, if there is one already.
+    That of the model; of a pair that is nearer at q, START_SLACK_M less than there: below 0 of one
+    that overlaps.  `work`: a workspace for the pairs of the model, if there is one already, in
+    which the directions are found in which pairs that overlap come apart soonest.
     """
-    distances = model.distances(q, model.margin + START_ROOM_M, work)
-    if distances.min(initial=np.inf) > model.margin + START_ROOM_M:
-        return model.margins.copy()  # as nearly always
-    nearer = np.minimum(np.maximum(distances - START_SLACK_M, 0.0), model.margins)
-    nearer[distances <= 0.0] = -np.inf
-    return np.where(distances > model.margins + START_ROOM_M, model.margins, nearer)
+    enough = model.margin + START_SLACK_M
+    distances = model.signed_distances(q, enough, work)
+    if distances.min(initial=np.inf) > enough:
+        return model.margins  # as nearly always
+    return np.minimum(distances - START_SLACK_M, model.margins)
 
 
 def certify(model: CollisionModel, begins: np.ndarray, lengths: np.ndarray, c: np.ndarray,
-            allowed: np.ndarray | None = None) -> Contact | None:
+            allowed: np.ndarray | None = None, work: CheckWork | None = None) -> Contact | None:
     """
     Prove that a trajectory keeps the margin of a model; None if it does.
 
@@ -127,6 +138,8 @@ def certify(model: CollisionModel, begins: np.ndarray, lengths: np.ndarray, c: n
     allowed : (K,) array, optional
         The distance (m) that each pair must keep.  Default: :func:`allowed_distances` at the
         begin.
+    work : CheckWork, optional
+        A workspace for the pairs of the model, in which the directions of pairs are kept.
 
     Returns
     -------
@@ -138,16 +151,21 @@ def certify(model: CollisionModel, begins: np.ndarray, lengths: np.ndarray, c: n
     if not len(model.pairs.pairs) or not len(lengths):
         return None
     c = np.ascontiguousarray(c, dtype=float)
-    work = check_work(model.pairs)
-    least = allowed_distances(model, c[0, 0], work) if allowed is None else allowed.copy()
+    work = work or check_work(model.pairs)
+    if allowed is None:
+        allowed = allowed_distances(model, c[0, 0], work)
+    rises = allowed is not model.margins and bool((allowed < model.margins).any())
+    wanted = np.maximum(allowed, model.margins) if rises else allowed
     segment, t, k = first_contact(
         model.pairs_from(c[0, :1]), np.ascontiguousarray(lengths, dtype=float), c,
-        max(model.margin, float(least.max())), bool(least.min() == -np.inf), least,
+        float(wanted.max()), allowed.copy() if rises else allowed, wanted, rises, LEAST_DOUBT_M,
         np.arange(len(model.pairs.blocks)), interval_work(c.shape[2]), work)
     if segment == NO_SEGMENT:
         return None
     q = (c[:, segment] * t ** np.arange(6)[:, None]).sum(axis=0)
-    return Contact(float(begins[segment]) + t, model.names_of(k), model.distance_of(k, q))
+    return Contact(float(begins[segment]) + t, model.names_of(k), model.distance_of(k, q),
+                   float(allowed[k]) + START_SLACK_M if allowed[k] < model.margins[k]
+                   else np.inf)
 
 
 def certify_edge(model: CollisionModel, q0: np.ndarray, q1: np.ndarray) -> Contact | None:
@@ -165,7 +183,7 @@ def forget_old_kernels() -> None:
 
 
 @compiled
-def first_contact(check, lengths, c, margin, touching, least, near, intervals, work):
+def first_contact(check, lengths, c, margin, least, wanted, rises, doubt, near, intervals, work):
     """
     Find the first instant at which a pair of parts is too near.
 
@@ -175,10 +193,15 @@ def first_contact(check, lengths, c, margin, touching, least, near, intervals, w
     lengths : (k,) array
     c : (6, k, n) array
     margin : float
-        The distance (m) that pairs must keep, but for those of which `least` is less.
-    touching : bool
-        Whether some of `least` are -inf: these pairs need not be apart yet.
+        The largest distance (m) that a pair must keep; not negative.
     least : (K,) array, changed
+        The distance (m) that each pair must keep; below 0, minus the depth of an overlap.
+    wanted : (K,) array
+        That to which `least` rises, as the pairs come apart.
+    rises : bool
+        Whether some of `least` are below `wanted`.
+    doubt : float
+        A distance (m) this little above the least counts as too near.
     near : (B,) int array
         Numbers of the blocks, in any order; changed.
     intervals : IntervalWork
@@ -194,11 +217,13 @@ def first_contact(check, lengths, c, margin, touching, least, near, intervals, w
     q, motion, middle = rows[0], rows[1:3], rows[3]
     all_blocks = left = near.shape[0]
     for segment in range(lengths.shape[0]):
-        if segment % WINDOW_SEGMENTS == 0 and not touching:
+        if rises:
+            left = all_blocks  # in a window it would not be seen when the pairs come apart
+        elif segment % WINDOW_SEGMENTS == 0:
             window_deviations(c, lengths, segment, q, motion, middle)
             place_parts(check, q, work)
-            left, _ = undecided_blocks(check, motion, margin, least, near, all_blocks,
-                                       touching, work)
+            left, _ = undecided_blocks(check, motion, margin, least, near, all_blocks, doubt,
+                                       work)
             if left < 0:
                 left = all_blocks
         if left == 0:
@@ -215,8 +240,10 @@ def first_contact(check, lengths, c, margin, touching, least, near, intervals, w
                 deviations(c, segment, t, h, motion)
                 place_parts(check, q, work)
                 undecided, k = undecided_blocks(check, motion, margin, least, near,
-                                                candidates, touching, work)
+                                                candidates, doubt, work)
                 if undecided == 0:
+                    if rises:  # all that is left to be looked at is later
+                        rises = raise_least(check, least, wanted, work)
                     continue
                 if undecided < 0 and h < CONTACT_TIME_S or count + 2 > stack.shape[0]:
                     return segment, t, k
@@ -230,7 +257,23 @@ def first_contact(check, lengths, c, margin, touching, least, near, intervals, w
 
 
 @inner
-def undecided_blocks(check, motion, margin, least, near, candidates, touching, work):
+def raise_least(check, least, wanted, work):
+    """
+    Let the least distances (K,) rise with the pairs, after :func:`place_parts`.
+
+    Returns whether some are still below those that are wanted.
+    """
+    rises = False
+    for k in range(least.shape[0]):
+        if least[k] < wanted[k]:
+            distance = signed_distance(check, k, wanted[k] + START_SLACK_M, -np.inf, work)
+            least[k] = max(least[k], min(wanted[k], distance - START_SLACK_M))
+            rises = rises or least[k] < wanted[k]
+    return rises
+
+
+@inner
+def undecided_blocks(check, motion, margin, least, near, candidates, doubt, work):
     """
     Bring the blocks that are not proved to be apart on an interval to the front of `near`.
 
@@ -254,7 +297,7 @@ def undecided_blocks(check, motion, margin, least, near, candidates, touching, w
         write_twists(check, motion[0], work)
     for i in range(candidates):
         block = near[i]
-        verdict, k = block_verdict(check, motion, margin, least, block, touching, work)
+        verdict, k = block_verdict(check, motion, margin, least, block, doubt, work)
         if verdict == PAIR_TOO_NEAR:
             return PAIR_TOO_NEAR, k
         if verdict == INTERVAL_UNDECIDED:
@@ -264,27 +307,26 @@ def undecided_blocks(check, motion, margin, least, near, candidates, touching, w
 
 
 @small
-def block_verdict(check, motion, margin, least, block, touching, work):
+def block_verdict(check, motion, margin, least, block, doubt, work):
     """Return the verdict on a block of pairs on an interval, and the pair that it is about."""
     groups = check.blocks[block, 0], check.blocks[block, 1]
     frames = check.group_frames[groups[0]], check.group_frames[groups[1]]
     moved, remainder, common = relative_sweep(check, motion, frames, groups, work)
     enough = margin + moved
-    if not touching and block_distance(check, block, enough, work) > enough:
+    if block_distance(check, block, enough, work) > enough:
         return INTERVAL_PROVED, 0
     balls = check.shapes.balls
     verdict, worst = INTERVAL_PROVED, 0
     for k in range(check.blocks[block, 2], check.blocks[block, 3]):
-        if least[k] == -np.inf:
-            if touching and searched_distance(check, k, 0.0, 0.0, work) > 0.0:
-                least[k] = 0.0  # it is apart from now on
-            continue
         one, other = check.pairs[k, 0], check.pairs[k, 1]
         centres, radii = (work.centres[one], work.centres[other]), (balls[one, 3], balls[other, 3])
         if centre_distance(centres[0], centres[1]) > enough + radii[0] + radii[1]:
             continue  # a part moves no farther than its group
         closer = min(moved, remainder + shift(work, frames, common, centres, radii))
-        distance = pair_distance(check, k, least[k] + closer, least[k], work)
+        if least[k] < 0.0:
+            distance = signed_distance(check, k, least[k] + closer, -np.inf, work)
+        else:
+            distance = pair_distance(check, k, least[k] + closer, least[k], work)
         if distance > least[k] + closer:
             continue
         if distance <= least[k]:
@@ -293,7 +335,7 @@ def block_verdict(check, motion, margin, least, block, touching, work):
         if work.gjk.gap[0] > least[k] + remainder + shift_along(
                 work, frames, common, centres, radii, work.directions[k]):
             continue
-        if closer < LEAST_DOUBT_M:
+        if closer < doubt:
             return PAIR_TOO_NEAR, k
         verdict, worst = INTERVAL_UNDECIDED, k
     return verdict, worst

@@ -16,7 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ik_node.collision.distance import gjk_work, GjkWork, nearest_points, part_distance
+from ik_node.collision.distance import (
+    gjk_work,
+    GjkWork,
+    nearest_points,
+    overlap_distance,
+    part_distance,
+)
 from ik_node.collision.shapes import (
     BOX_KIND,
     CYLINDER_KIND,
@@ -241,7 +247,7 @@ def check_postures(check, Q, margins, free, enough, distances, work):
     enough : float
         Distances above this may be lower bounds (m).
     distances : (M, K) array, written
-        Distances (m) of all pairs in the first M postures.
+        Distances (m) of all pairs in the first M postures, as :func:`signed_distance`.
     work : CheckWork
 
     """
@@ -254,7 +260,7 @@ def check_postures(check, Q, margins, free, enough, distances, work):
             free[row] = keeps(check, margin, margins, work)
             continue
         for k in range(check.pairs.shape[0]):
-            distances[row, k] = pair_distance(check, k, enough, -np.inf, work)
+            distances[row, k] = signed_distance(check, k, enough, -np.inf, work)
 
 
 @inner
@@ -317,11 +323,7 @@ def nearest_pair(check, q, first, last, points, work):
 def place_parts(check, q, work):
     """Write the moving frames at q (n,), and the centres of the balls in them."""
     shapes = check.shapes
-    if check.parents.shape[0] == 0:
-        joint_frames(check.table, q, work.frames[1:])
-    else:
-        tree_frames(check.table, check.parents, q, work.frames[1:])
-    work.placed[-1] += 1
+    place_frames(check, q, work)
     for part in range(shapes.ints.shape[0]):
         if shapes.ints[part, 1] > 0:
             place_centre(work.frames[shapes.ints[part, 1]], shapes.balls[part],
@@ -330,6 +332,16 @@ def place_parts(check, q, work):
         if check.group_frames[group] > 0:
             place_centre(work.frames[check.group_frames[group]], check.group_balls[group],
                          work.group_centres[group])
+
+
+@inner
+def place_frames(check, q, work):
+    """Write the moving frames at q (n,); the parts in them are not placed yet."""
+    if check.parents.shape[0] == 0:
+        joint_frames(check.table, q, work.frames[1:])
+    else:
+        tree_frames(check.table, check.parents, q, work.frames[1:])
+    work.placed[-1] += 1
 
 
 @small
@@ -393,10 +405,49 @@ def pair_distance(check, k, enough, contact, work):
     return searched_distance(check, k, enough, contact, work)
 
 
+@small
+def signed_distance(check, k, enough, contact, work):
+    """
+    As :func:`pair_distance`; of parts that overlap, minus how far they must be shifted apart.
+
+    The shift is the least along any direction near the one that was kept of the pair before.
+    """
+    sizes, kept = check.shapes.sizes, work.directions[k]
+    x, y, z = kept[0], kept[1], kept[2]
+    # The bounds that it looks at first are of no use below 0.
+    apart = pair_distance(check, k, max(enough, 0.0), contact, work)
+    if apart > -sizes[check.pairs[k, 0], 3] - sizes[check.pairs[k, 1], 3]:
+        return apart
+    kept[0], kept[1], kept[2] = x, y, z
+    return shift_distance(check, k, apart, enough, work)
+
+
+@inner
+def shift_distance(check, k, apart, enough, work):
+    """Return :func:`signed_distance` of a pair whose cores overlap; `apart` with a plane."""
+    shapes, a, b = check.shapes, check.pairs[k, 0], check.pairs[k, 1]
+    if shapes.ints[a, 0] == PLANE_KIND or shapes.ints[b, 0] == PLANE_KIND:
+        return apart
+    place_pair(shapes, a, b, work.directions[k], work)
+    apart = overlap_distance(shapes, a, b, enough, work.gjk)
+    keep_direction(work.poses[a], work.directions[k], work.gjk)
+    return apart
+
+
 @inner
 def searched_distance(check, k, enough, contact, work):
     """As :func:`pair_distance`, without a look at the balls around the parts first."""
     shapes, a, b = check.shapes, check.pairs[k, 0], check.pairs[k, 1]
+    kept = work.directions[k]
+    place_pair(shapes, a, b, kept, work)
+    lower, upper = part_distance(shapes, a, b, enough, contact, work.gjk)
+    keep_direction(work.poses[a], kept, work.gjk)
+    return min(lower, contact) if upper <= contact else lower
+
+
+@small
+def place_pair(shapes, a, b, kept, work):
+    """Write where the parts of a pair are, and its last direction, for the search."""
     place_part(shapes, a, work)
     place_part(shapes, b, work)
     A, B, gjk = work.poses[a], work.poses[b], work.gjk
@@ -406,14 +457,16 @@ def searched_distance(check, k, enough, contact, work):
             gjk.R[3 * i + j] = A[i] * B[j] + A[3 + i] * B[3 + j] + A[6 + i] * B[6 + j]
         gjk.p[i] = A[i] * dx + A[3 + i] * dy + A[6 + i] * dz
     # The last direction is kept in the base, as it turns less there.
-    kept = work.directions[k]
     for i in range(3):
         gjk.nearest[i] = A[i] * kept[0] + A[3 + i] * kept[1] + A[6 + i] * kept[2]
-    lower, upper = part_distance(shapes, a, b, enough, contact, gjk)
+
+
+@small
+def keep_direction(A, kept, gjk):
+    """Write the direction (3,) that a search has found, from the frame A to the base."""
     v = gjk.nearest
     for i in range(3):
         kept[i] = A[3 * i] * v[0] + A[3 * i + 1] * v[1] + A[3 * i + 2] * v[2]
-    return min(lower, contact) if upper <= contact else lower
 
 
 @small

@@ -23,7 +23,6 @@ MAX_SUPPORT_POINTS = 200
 FLAT_DIFFERENCE_M = 1e-9  # a thinner difference has no depth
 ALONG_AXIS = 1e-9          # sine of the angle of a direction that is along the axis of a disc
 BOX_CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
-SIX_DIRECTIONS = np.vstack([np.eye(3), -np.eye(3)])
 AXIS_ENDS = np.array([[0.0, 0.0, -1.0], [0.0, 0.0, 1.0]])
 
 
@@ -56,8 +55,7 @@ class _Core(NamedTuple):
         return point + across * (self.radius / length)
 
 
-def least_shift(shapes: Shapes, a: int, b: int, poses: np.ndarray,
-                enough: float = 0.0) -> np.ndarray:
+def least_shift(shapes: Shapes, a: int, b: int, poses: np.ndarray) -> np.ndarray:
     """
     Return the least shift (3,), m, of part b that brings two parts apart whose cores overlap.
 
@@ -67,13 +65,11 @@ def least_shift(shapes: Shapes, a: int, b: int, poses: np.ndarray,
         No planes.
     poses : (p, 12) array
         Of the parts, in the base.
-    enough : float
-        If the least shift is shorter (m), any shift that is shorter, too.
 
     """
     one, other = _core(shapes, a, poses[a]), _core(shapes, b, poses[b])
     margin = shapes.sizes[a, 3] + shapes.sizes[b, 3]
-    depth, normal = _surface(lambda d: one.farthest(d) - other.farthest(-d), enough - margin)
+    depth, normal = _surface(lambda d: one.farthest(d) - other.farthest(-d))
     return (depth + margin) * normal
 
 
@@ -91,17 +87,12 @@ def _core(shapes: Shapes, part: int, pose: np.ndarray) -> _Core:
     return _Core(points @ R.T + pose[9:], R[:, 2], radius)
 
 
-def _surface(farthest: Callable[[np.ndarray], np.ndarray],
-             enough: float) -> tuple[float, np.ndarray]:
+def _surface(farthest: Callable[[np.ndarray], np.ndarray]) -> tuple[float, np.ndarray]:
     """
     Return how far (m) the surface of a convex body is from the origin, which is inside.
 
-    And its normal (3,) there.  The search ends when it is known to be nearer than `enough`.
+    And its normal (3,) there.
     """
-    for normal in SIX_DIRECTIONS:
-        shift = float(normal @ farthest(normal))
-        if shift < enough:
-            return max(shift, 0.0), normal
     vertices, flat_normal = _tetrahedron(farthest)
     if flat_normal is not None:
         return 0.0, flat_normal
@@ -112,7 +103,7 @@ def _surface(farthest: Callable[[np.ndarray], np.ndarray],
         normal, offset = normals[nearest], offsets[nearest]
         new = farthest(normal)
         shift = float(normal @ new)
-        if shift - offset < DEPTH_ERROR_M or shift < enough or len(vertices) > MAX_SUPPORT_POINTS:
+        if shift - offset < DEPTH_ERROR_M or len(vertices) > MAX_SUPPORT_POINTS:
             return max(shift, 0.0), normal
         seen = normals @ new - offsets > FLAT_DIFFERENCE_M
         edges = {edge for a, b, c in corners[seen].tolist() for edge in ((a, b), (b, c), (c, a))}

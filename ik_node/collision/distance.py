@@ -9,6 +9,8 @@ both parts that is nearest to the origin is approached by simplices of support p
 step gives a lower and an upper bound of the distance.  The nearest point of a triangle is
 found as in Ericson (2005), "Real-Time Collision Detection", section 5.1.5.  The same weights of
 the support points give the nearest point of each part.
+
+The distance of parts that overlap is negative: how far they must be shifted to be apart.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ from ik_node.collision.shapes import PLANE_KIND, support
 from ik_node.kinematics.kernels import inner, small
 
 MAX_SIMPLICES = 60
+MAX_SHIFTS = 8           # by which the direction of parts that overlap is improved
+SHIFTED_APART_M = 1e-3   # how far apart they are then
 DISTANCE_ERROR_M = 1e-7  # at which the search ends
 TOUCHING_CORES_M = 1e-9
 FLAT_TETRAHEDRON = 1e-12  # relative to the squares of its edges
@@ -120,6 +124,69 @@ def part_distance(shapes, a, b, enough, contact, work):
         if upper <= contact:
             break
     return max(lower, -margin), upper
+
+
+@inner
+def overlap_distance(shapes, a, b, enough, work):
+    """
+    Return the distance (m) of two parts whose cores overlap: minus a shift that parts them.
+
+    The shift is the least among the directions near the one that is found.  As the parts are
+    shifted apart along a direction, the direction between their nearest points needs no longer a
+    shift than that one, mostly a shorter one.
+
+    Parameters
+    ----------
+    enough : float
+        The search ends when the distance is known to be above it.
+    work : GjkWork
+        R and p: pose of b in the frame of a; nearest: a first direction from b to a, or zero.  It
+        becomes the direction, and `gap` the distance.
+
+    """
+    v, p, margin = work.nearest, work.p, shapes.sizes[a, 3] + shapes.sizes[b, 3]
+    if v[0] * v[0] + v[1] * v[1] + v[2] * v[2] < 1e-18:
+        v[0], v[1], v[2] = -p[0], -p[1], -p[2]
+        if v[0] * v[0] + v[1] * v[1] + v[2] * v[2] < 1e-18:
+            v[0] = 1.0
+    normalize(v)
+    gap = slab(shapes, a, b, work)
+    for _ in range(MAX_SHIFTS):
+        if gap - margin > enough:
+            break
+        x, y, z = v[0], v[1], v[2]
+        shift = SHIFTED_APART_M - gap
+        p[0], p[1], p[2] = p[0] - shift * x, p[1] - shift * y, p[2] - shift * z
+        part_distance(shapes, a, b, np.inf, -np.inf, work)
+        p[0], p[1], p[2] = p[0] + shift * x, p[1] + shift * y, p[2] + shift * z
+        normalize(v)
+        better = slab(shapes, a, b, work)
+        if better < gap + DISTANCE_ERROR_M:
+            if better < gap:
+                v[0], v[1], v[2] = x, y, z
+            break
+        gap = better
+    work.gap[0] = gap - margin
+    return work.gap[0]
+
+
+@small
+def normalize(v):
+    """Divide a vector (3,) by its length."""
+    length = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+    v[0], v[1], v[2] = v[0] / length, v[1] / length, v[2] / length
+
+
+@inner
+def slab(shapes, a, b, work):
+    """Return the width (m) between two cores along the unit vector `nearest`; below 0: overlap."""
+    R, p, v = work.R, work.p, work.nearest
+    x, y, z = v[0], v[1], v[2]
+    ax, ay, az = support(shapes, a, -x, -y, -z)
+    u, v, w = (R[0] * x + R[3] * y + R[6] * z, R[1] * x + R[4] * y + R[7] * z,
+               R[2] * x + R[5] * y + R[8] * z)
+    bx, by, bz = support(shapes, b, u, v, w)
+    return (x * (ax - p[0]) + y * (ay - p[1]) + z * (az - p[2]) - u * bx - v * by - w * bz)
 
 
 @inner

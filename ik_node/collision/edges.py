@@ -16,7 +16,6 @@ import numpy as np
 
 from ik_node.collision.certificate import (
     allowed_distances,
-    LEAST_DOUBT_M,
     undecided_blocks,
 )
 from ik_node.collision.check import (
@@ -33,6 +32,7 @@ from ik_node.kinematics.kernels import inner
 MAX_WAITING_INTERVALS = 2048  # an edge that needs more counts as blocked
 COARSE_INTERVAL_M = 0.12      # of motion, at which the check of an edge begins
 SCATTER_STRIDE = 7            # of intervals in the order in which they are looked at
+EDGE_DOUBT_M = 2.5e-4         # a distance this little above the least counts as too near
 
 
 class EdgeCheck(NamedTuple):
@@ -43,12 +43,11 @@ class EdgeCheck(NamedTuple):
     ----------
     check : Pairs
     least : (K,) array
-        Distance (m) that each pair must keep; -inf if it is not looked at.
+        Distance (m) that each pair must keep; below 0, minus the depth of an overlap.
     margin : float
-        Largest of `least`.
-    touching : bool
-        Whether pairs that touch at the start are looked at as soon as they are apart: never here.
-        As a constant it would make a second, equal copy of the compiled checks.
+        Largest of `least`, and not negative.
+    doubt : float
+        EDGE_DOUBT_M.
     lower, upper : (n,) arrays
         Joint limits, finite.
     motion : (2, n) array
@@ -66,7 +65,7 @@ class EdgeCheck(NamedTuple):
     check: Pairs
     least: np.ndarray
     margin: float
-    touching: bool
+    doubt: float
     lower: np.ndarray
     upper: np.ndarray
     motion: np.ndarray
@@ -81,19 +80,19 @@ def edge_check(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
     """
     Return what edges of a model are checked with.
 
-    Pairs that are nearer than the margin at `q_start` (n,) may stay so, and those that touch
-    there are not looked at: the trajectory is judged by
-    :func:`ik_node.collision.certificate.certify`.  A margin above that of the model holds for
-    pairs that keep it at the start and at all goals (g, n).
+    Pairs that are nearer than the margin at `q_start` (n,) may stay so, and come nearer by a
+    little: the trajectory is judged by :func:`ik_node.collision.certificate.certify`.  A margin
+    above that of the model holds for pairs that keep it at the start and at all goals (g, n).
     """
     blocks, n, ends = len(model.pairs.blocks), model.chain.n, np.vstack([q_start, goals])
     least = model.margins + (margin - model.margin)
     for q in ends:
-        least = np.minimum(least, model.distances(q, margin + LEAST_DOUBT_M) - LEAST_DOUBT_M)
+        least = np.minimum(least, model.distances(q, margin + EDGE_DOUBT_M) - EDGE_DOUBT_M)
     allowed = allowed_distances(model, q_start)
-    least = np.where(allowed < model.margins, allowed, np.maximum(least, model.margins))
+    least = np.where(allowed < model.margins, allowed - EDGE_DOUBT_M,
+                     np.maximum(least, model.margins))
     return EdgeCheck(
-        model.pairs_from(ends), least, float(margin), False, np.array(lower, dtype=float),
+        model.pairs_from(ends), least, float(margin), EDGE_DOUBT_M, np.array(lower, dtype=float),
         np.array(upper, dtype=float), np.empty((2, n)), np.empty(blocks, dtype=np.int64),
         np.empty((MAX_WAITING_INTERVALS, 3)), np.empty(n),
         check_work(model.pairs))
@@ -120,7 +119,7 @@ def edge_free(edge, q0, q1):
             edge.motion[0, i] = half * (q1[i] - q0[i])
             edge.motion[1, i] = abs(edge.motion[0, i])
         undecided, _ = undecided_blocks(edge.check, edge.motion, edge.margin,
-                                        edge.least, edge.near, candidates, edge.touching,
+                                        edge.least, edge.near, candidates, edge.doubt,
                                         edge.work)
         if undecided < 0:
             return False

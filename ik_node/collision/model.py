@@ -248,9 +248,24 @@ class CollisionModel:
         """
         Return the distance (m) of each pair at q (n,), (K,); above `enough` a lower bound.
 
+        Below 0, minus a shift that brings them apart: the least is :meth:`signed_distances`.
         `work`: a workspace for these pairs, if there is one already.
         """
         return self._distances(np.array(q, dtype=float, ndmin=2), enough, work)[0]
+
+    def signed_distances(self, q: np.ndarray, enough: float = np.inf,
+                         work: CheckWork | None = None) -> np.ndarray:
+        """As :meth:`distances`; below 0, minus the least shift that brings a pair apart."""
+        own = work or self._take_work()
+        distances = self.distances(q, enough, own)
+        if distances.min(initial=np.inf) <= 0.0:
+            for k in np.flatnonzero(self._cores_overlap(distances)):
+                own.directions[k] = -least_shift(self.pairs.shapes, *self.pairs.pairs[k],
+                                                 own.poses)
+            distances = self.distances(q, enough, own)
+        if work is None:
+            self._spare_work.append(own)
+        return distances
 
     def _distances(self, Q: np.ndarray, enough: float,
                    work: CheckWork | None = None) -> np.ndarray:
@@ -312,7 +327,7 @@ class CollisionModel:
         Return the pair that lacks most of its margin at q (n,); None without pairs.
 
         Among pairs that overlap, the one that overlaps most.  Of more than MAX_DEPTHS only those
-        are looked at whose balls overlap most.
+        are looked at that seem to overlap most.
         """
         q = np.ascontiguousarray(q, dtype=float)
         if self._worst is None or self._worst[0] != q.tobytes():
@@ -329,20 +344,17 @@ class CollisionModel:
             lacking = distances - self.margins
             if lacking.min() <= 0.0:
                 break
-        for k in self._deepest(np.flatnonzero(self._cores_overlap(distances)), work):
-            enough = max(-lacking.min() - self.margins[k], 0.0)  # these may lack more
+        deep = np.flatnonzero(self._cores_overlap(distances))
+        seeming, lacking[deep] = lacking[deep], np.inf
+        for i in np.argsort(seeming, kind='stable')[:MAX_DEPTHS]:
+            if seeming[i] >= lacking.min():  # none overlaps more than it seems
+                break
+            k = deep[i]
             distances[k] = -np.linalg.norm(
-                least_shift(self.pairs.shapes, *self.pairs.pairs[k], work.poses, enough))
+                least_shift(self.pairs.shapes, *self.pairs.pairs[k], work.poses))
             lacking[k] = distances[k] - self.margins[k]
         k = int(lacking.argmin())
         return WorstPair(self.names_of(k), float(distances[k]), float(self.margins[k]))
-
-    def _deepest(self, numbers: np.ndarray, work: CheckWork) -> np.ndarray:
-        """Return the MAX_DEPTHS pairs, of those given, whose balls overlap most; these first."""
-        a, b = self.pairs.pairs[numbers].T
-        radii = self.pairs.shapes.balls[:, 3]
-        apart = np.linalg.norm(work.centres[a] - work.centres[b], axis=1) - radii[a] - radii[b]
-        return numbers[np.argsort(apart, kind='stable')[:MAX_DEPTHS]]
 
     def _cores_overlap(self, distances: np.ndarray) -> np.ndarray:
         """Return of which pairs, (K,) bool, the distance is not known because they overlap."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from math import atan2, cos, sin, sqrt
 from pathlib import Path
+import pickle
 from types import ModuleType
 
 from numba import njit
@@ -260,7 +261,8 @@ def forget_stale(functions: Iterable[Callable], modules: Iterable[ModuleType]) -
     """
     Delete cached compiled functions that are older than one of the given modules.
 
-    numba checks only the file of the function itself, not the files of its callees.
+    Or that name a module that is gone: numba would end with an error as it reads them.  It checks
+    only the file of the function itself, not the files of its callees.
     """
     try:
         newest = max(Path(module.__file__).stat().st_mtime for module in modules)
@@ -268,10 +270,23 @@ def forget_stale(functions: Iterable[Callable], modules: Iterable[ModuleType]) -
             if function.stats.cache_path is None:
                 continue  # it has no cache on disk
             for index in Path(function.stats.cache_path).glob(f'*.{function.__name__}-*.nbi'):
-                if index.stat().st_mtime < newest:
+                if index.stat().st_mtime < newest or _names_what_is_gone(index):
                     index.unlink(missing_ok=True)
     except OSError:
         pass  # a folder that cannot be read or written has no cache
+
+
+def _names_what_is_gone(index: Path) -> bool:
+    """Return whether an index of numba's cache cannot be read as it names a missing module."""
+    with index.open('rb') as file:
+        try:
+            pickle.load(file)  # the version of numba, then the types of the arguments
+            pickle.load(file)
+        except (ImportError, AttributeError):
+            return True
+        except Exception:  # noqa: BLE001 - of another version, which numba finds itself
+            return False
+    return False
 
 
 def pose_row(T: np.ndarray) -> np.ndarray:

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ik_node.collision.certificate import certify
 from ik_node.collision.model import CollisionModel
 from ik_node.errors import Reason, TrajectoryError
@@ -11,7 +13,8 @@ from ik_node.motion.sampling import compiled_segments
 from ik_node.motion.trajectory import Trajectory
 
 
-def require_free(model: CollisionModel | None, trajectory: Trajectory, advice: str = '') -> None:
+def require_free(model: CollisionModel | None, trajectory: Trajectory, advice: str = '',
+                 allowed: np.ndarray | None = None) -> None:
     """
     Check that a trajectory is proved to keep the margin of a collision model, if there is one.
 
@@ -19,6 +22,8 @@ def require_free(model: CollisionModel | None, trajectory: Trajectory, advice: s
     ----------
     advice : str
         What to do otherwise, for the error.
+    allowed : (K,) array, optional
+        As for :func:`ik_node.collision.certificate.certify`.
 
     Raises
     ------
@@ -26,7 +31,8 @@ def require_free(model: CollisionModel | None, trajectory: Trajectory, advice: s
         COLLISION: with what, when and how near.
 
     """
-    contact = None if model is None else certify(model, *compiled_segments(trajectory))
+    contact = None if model is None else certify(model, *compiled_segments(trajectory),
+                                                    allowed)
     if contact is not None:
         raise TrajectoryError(
             f'{contact.words} after {contact.time:.2f} s of the motion of '

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ik_node.collision.certificate import certify
+from ik_node.collision.certificate import certify, certify_edge
 from ik_node.collision.model import CollisionModel
 from ik_node.collision.path_search import (
     BLOCK_ITERATIONS,
@@ -21,6 +21,7 @@ from ik_node.collision.path_search import (
     SEARCH_ITERATIONS,
     SearchLimits,
 )
+from ik_node.collision.way_out import way_out
 from ik_node.errors import Reason, TrajectoryError
 from ik_node.kinematics.kernels import pose_row, tip_poses
 from ik_node.kinematics.kinematic_tree import KinematicTree
@@ -35,6 +36,7 @@ from ik_node.motion.validate import validate
 
 LIMIT_INSET = 2e-3           # rad or m between waypoints and joint limits
 SEARCH_MARGIN_M = 5e-4       # by which the search keeps more than the margin
+EXIT_ROOM_M = 2e-3           # by which a posture out of a contact keeps more than the margin
 MAX_CUT_SHARE = 0.5          # of an edge that the blend of a corner takes at most
 CUT_FACTOR = 0.5             # from one try of a blend to the next
 BLEND_FACTORS = 1.0, 0.5, 0.25, 0.0  # tried until the trajectory is good; 0 = stops
@@ -116,18 +118,33 @@ def warm_up(model: CollisionModel, limits: MotionLimits) -> None:
 
 def _waypoints(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
                limits: MotionLimits, goes_on: Callable[[], bool]) -> np.ndarray | None:
-    """Return the waypoints (k, n) to one of the goals; None if there are none."""
-    ends = np.vstack([q_start, goals])
+    """
+    Return the waypoints (k, n) to one of the goals; None if there are none.
+
+    From a start in contact they lead out of it first, if that way is found.
+    """
+    ends, out = np.vstack([q_start, goals]), q_start[None]
     inset = np.minimum(LIMIT_INSET, 0.25 * (limits.upper - limits.lower))
     lower = np.minimum(limits.lower + inset, ends.min(axis=0))
     upper = np.maximum(limits.upper - inset, ends.max(axis=0))
 
     def search(those: np.ndarray, iterations: int) -> np.ndarray | None:
-        return find_path(model, q_start, those, lower, upper, model.margin + SEARCH_MARGIN_M,
+        return find_path(model, out[-1], those, lower, upper, model.margin + SEARCH_MARGIN_M,
                          SearchLimits(iterations, goes_on))
 
+    if not model.check_many(q_start[None])[0]:
+        found = way_out(model, q_start, lower, upper, EXIT_ROOM_M)
+        out = out if found is None else found
     way = search(goals[:1], PREFERRED_GOAL_ITERATIONS) if len(goals) > 1 else None
-    return search(goals, SEARCH_ITERATIONS) if way is None and goes_on() else way
+    if way is None and goes_on():
+        way = search(goals, SEARCH_ITERATIONS)
+    if way is None or len(out) == 1:
+        return way
+    way = np.vstack([out[:-1], way])
+    # Past the end of the way out, if the arm need not go that far.
+    k = next(k for k in range(len(way) - 1, 0, -1)
+             if k == 1 or certify_edge(model, q_start, way[k]) is None)
+    return np.vstack([q_start, way[k:]])
 
 
 def _free_cuts(model: CollisionModel, way: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ik_node.collision.certificate import certify
+from ik_node.collision.certificate import allowed_distances, certify
 from ik_node.collision.model import CollisionModel
 from ik_node.errors import TrajectoryError
 from ik_node.motion.collision_free import require_free
@@ -76,12 +76,17 @@ def plan_free_stop(model: CollisionModel | None, joint_names: tuple[str, ...],
 
     """
     fastest = plan_stop(joint_names, start, limits, period)
-    if model is None or start.elapsed is None or certify(model, *segments(fastest)) is None:
+    if model is None or start.elapsed is None:
+        return fastest
+    # A pair that was too near when the trajectory began may be as near as then until it is apart.
+    now, begun = (allowed_distances(model, q) for q in (fastest.start.q, active.start.q))
+    allowed = np.where(now < model.margins, np.minimum(now, begun), now)
+    if certify(model, *segments(fastest), allowed) is None:
         return fastest
     on_path = plan_path_stop(active, start, limits, period).trajectory
     try:
         validate(on_path, limits)
-        require_free(model, on_path)
+        require_free(model, on_path, allowed=allowed)
     except TrajectoryError:
         return fastest
     return on_path

@@ -5,17 +5,18 @@
 import gc
 import os
 from pathlib import Path
+import pickle
 import shutil
 import subprocess
 import sys
-from types import CodeType, ModuleType
+from types import CodeType, ModuleType, SimpleNamespace
 
 from nightly import usual_first
 from numba.core.dispatcher import Dispatcher
 import pytest
 import robots
 
-from ik_node.collision import certificate, model, path_search
+from ik_node.collision import certificate, model, near_pairs, path_search
 from ik_node.kinematics import compilation, dynamics, kernels
 from ik_node.motion.following import follower
 from ik_node.solver import tables, warm_up
@@ -184,7 +185,7 @@ def test_kernels_are_compiled_anew_if_a_file_of_theirs_changes(monkeypatch):
         monkeypatch.setattr(user, 'forget_stale', take)
     for forget in (certificate.forget_old_kernels, dynamics.forget_old_kernels,
                    follower.forget_stale_kernels, model.forget_old_kernels,
-                   path_search.forget_old_kernels):
+                   near_pairs.forget_old_kernels, path_search.forget_old_kernels):
         forget.__wrapped__()
     assert len(registered) > 20
     for function, modules in registered:
@@ -196,6 +197,20 @@ def test_kernels_are_compiled_anew_if_a_file_of_theirs_changes(monkeypatch):
     folder = Path(warm_up.__file__).with_name('compiled')  # with files of constants
     assert {*map(str, folder.glob('*.py'))} - {
         module.__file__ for module in warm_up.KERNEL_MODULES} == {str(folder / '__init__.py')}
+
+
+@pytest.mark.parametrize('named, kept', [('math', True), ('a_module_that_was_moved', False)])
+def test_a_cache_that_names_a_missing_module_is_dropped(tmp_path, named, kept):
+    """An index of numba's cache has two pickles; of a class, the second names the module."""
+    index = tmp_path / 'file.work-1.py311.nbi'
+    index.write_bytes(pickle.dumps('version') + f'c{named}\nsqrt\n.'.encode())
+
+    def work():
+        pass
+
+    work.stats = SimpleNamespace(cache_path=str(tmp_path))
+    kernels.forget_stale([work], [kernels])
+    assert index.exists() == kept
 
 
 def test_garbage_is_collected_less_often_meanwhile():

@@ -18,14 +18,14 @@ from ik_node.collision.certificate import (
     Contact,
     first_contact,
     forget_old_kernels,
+    LEAST_DOUBT_M,
     NO_SEGMENT,
-    START_ROOM_M,
     START_SLACK_M,
 )
 from ik_node.collision.check import check_work
 from ik_node.collision.model import CollisionModel
+from ik_node.collision.near_pairs import find_near_pairs, NEAR_GAP_M, near_pairs
 from ik_node.motion.following.commanded import Segment
-from ik_node.motion.following.near_pairs import find_near_pairs, NEAR_GAP_M, near_pairs
 from ik_node.motion.following.plan_proof import (
     plan_proof,
     PlanProof,
@@ -33,6 +33,10 @@ from ik_node.motion.following.plan_proof import (
     write_all_pieces,
 )
 
+LEAVING_ROOM_M = 1e-3   # above the margin, so that there is room to leave
+LEAVING_DIP_M = 5e-4    # by which a pair in that room may come nearer on the way out
+LEAVING_RANGE_M = 5e-4  # above that room, of pairs that must be farther apart after leaving
+STREAM_DOUBT_M = 2.5e-4  # a distance this little above the least counts as too near
 SLIDING_ROOM_M = 2e-3  # above what is proved; a stop does not go along what the arm slides on
 SLOWER_SHARE = 0.7    # of the pace, after a refusal
 FASTER_SHARE = 1.05   # of the pace, after a decision that is free
@@ -48,26 +52,26 @@ class CollisionGuard:
     ----------
     model : CollisionModel
     q : (n,) array
-        Where the arm is at the start: pairs that are nearer there than the margin may stay so,
-        but once they are farther apart they have to remain so.
+        Where the arm is at the start: pairs that are nearer there than the margin, or overlap,
+        may stay so, but once they are farther apart they have to remain so.
 
     """
 
     def __init__(self, model: CollisionModel, q: np.ndarray) -> None:
         forget_old_kernels()
         self._model, self._pairs = model, model.pairs_from(q[None])
-        # More than the margin, so that there is room to leave.
-        self._wanted = model.margins + START_SLACK_M
+        self._wanted = model.margins + LEAVING_ROOM_M
         self.near, self.pace = near_pairs(len(q)), 1.0
         self._work = check_work(model.pairs)
         self._found, self._found_near = np.empty(len(self._wanted)), near_pairs(len(q))
-        self._require(self._allowed_at(q))
+        # It finds the directions in which pairs that overlap come apart soonest.
+        self._require(self._allowed_at(model.signed_distances(q, self._enough, self._work)))
 
     def _require(self, allowed: np.ndarray) -> None:
         """Take what pairs must keep from now on (m), (K,); nothing is known of them then."""
         self._allowed, self._farthest = allowed, float(allowed.max(initial=-np.inf))
         self._eased = bool((allowed < self._wanted).any())
-        self._touching = bool((allowed == -np.inf).any())
+        self._overlaps = bool((allowed < 0.0).any())
         self._least = np.empty_like(allowed)
         self._proof = plan_proof(len(self._model.pairs.blocks), self.near.gradients.shape[1])
 
@@ -77,8 +81,8 @@ class CollisionGuard:
         write_all_pieces(segment.limits, state, segment.plan, proof)
         unproved_blocks(pairs, segment.limits, state, segment.plan, self._allowed, proof,
                         self._work)
-        first_contact(pairs, proof.lengths, proof.c, 0.0, False, self._least, proof.near[:0],
-                      proof.intervals, self._work)
+        first_contact(pairs, proof.lengths, proof.c, 0.0, self._least, self._least, False,
+                      STREAM_DOUBT_M, proof.near[:0], proof.intervals, self._work)
         self._require(self._allowed)
 
     def look(self, q: np.ndarray) -> None:
@@ -103,7 +107,8 @@ class CollisionGuard:
 
     def _proved_contact(self, segment: Segment) -> Contact | None:
         if self._eased:
-            raised = np.maximum(self._allowed, self._allowed_at(segment.state[0]))
+            raised = np.maximum(self._allowed,
+                                self._allowed_at(self._distances(segment.state[0])))
             if (raised > self._allowed).any():
                 self._require(raised)
         contact = self._first_contact(segment)
@@ -112,15 +117,16 @@ class CollisionGuard:
     def _first_contact(self, segment: Segment) -> Contact | None:
         """Return where a decision comes nearer than it is allowed to; its pieces are written."""
         pairs, proof, state = self._pairs, self._proof, segment.state
-        if self._touching:
+        if self._overlaps:
             write_all_pieces(segment.limits, state, segment.plan, proof)
-            return certify(self._model, *_pieces(proof), allowed=self._allowed)
+            return certify(self._model, *_pieces(proof), self._allowed, self._work)
         left = unproved_blocks(pairs, segment.limits, state, segment.plan, self._allowed, proof,
                                self._work)
         if left == 0:
             return None
         self._least[:] = self._allowed
-        found = first_contact(pairs, proof.lengths, proof.c, self._farthest, False, self._least,
+        found = first_contact(pairs, proof.lengths, proof.c, self._farthest, self._least,
+                              self._least, False, LEAST_DOUBT_M if self._eased else STREAM_DOUBT_M,
                               proof.near[:left], proof.intervals, self._work)
         if found[0] == NO_SEGMENT:
             return None
@@ -129,18 +135,20 @@ class CollisionGuard:
         return Contact(t + float(proof.ends[piece - 1] if piece else 0.0),
                        self._model.names_of(k), float(self._distances(q)[k]))
 
-    def _allowed_at(self, q: np.ndarray) -> np.ndarray:
-        """Return the distance (m) that each pair must keep from q (n,) on, (K,)."""
-        distances = self._distances(q)
-        nearer = np.minimum(np.maximum(distances - START_SLACK_M, 0.0), self._wanted)
-        nearer[distances <= 0.0] = -np.inf
-        return np.where(distances > self._wanted, self._wanted, nearer)
+    def _allowed_at(self, distances: np.ndarray) -> np.ndarray:
+        """Return the distance (m) that pairs must keep which are that far apart now, (K,)."""
+        return np.where(distances > self._wanted, self._wanted,
+                        np.minimum(distances - START_SLACK_M, self._model.margins))
+
+    @property
+    def _enough(self) -> float:
+        """Return up to which distance (m) it matters how far apart a pair is."""
+        return self._model.margin + LEAVING_ROOM_M + 2.0 * LEAVING_RANGE_M
 
     def _distances(self, q: np.ndarray) -> np.ndarray:
-        enough = self._model.margin + START_SLACK_M + 2.0 * START_ROOM_M
         distances = np.empty(len(self._wanted))
         # It skips distant groups: among 10,000 objects in a fifth of the time.
-        find_near_pairs(self._pairs, q.copy(), np.full(len(distances), enough - NEAR_GAP_M),
+        find_near_pairs(self._pairs, q.copy(), np.full(len(distances), self._enough - NEAR_GAP_M),
                         distances, self._found_near, self._work)
         return distances
 
@@ -149,20 +157,20 @@ class CollisionGuard:
         Return whether a motion leads away from nearby objects.
 
         There the distance cannot be proved while the arm leaves.  Pairs that are so near may come
-        nearer by START_SLACK_M / 2 on the way, but not than the margin, and must be farther
-        apart at the end.
+        nearer by LEAVING_DIP_M on the way, but not than the margin, and must be farther apart at
+        the end.
         """
         distances = self._distances(segment.state[0])
-        near = distances <= self._wanted + START_ROOM_M
+        near = distances <= self._wanted + LEAVING_RANGE_M
         if not near.any():
             return False
-        room = np.maximum(distances - 0.5 * START_SLACK_M, self._model.margins)
+        room = np.maximum(distances - LEAVING_DIP_M, self._model.margins)
         allowed = np.where(near, np.minimum(room, self._allowed), self._allowed)
         pieces = _pieces(self._proof)
         _, lengths, c = pieces
         end = (c[:, -1] * lengths[-1] ** np.arange(6)[:, None]).sum(axis=0)
         return bool((self._distances(end)[near] > distances[near]).all()) \
-            and certify(self._model, *pieces, allowed=allowed) is None
+            and certify(self._model, *pieces, allowed, self._work) is None
 
 
 def _pieces(proof: PlanProof) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

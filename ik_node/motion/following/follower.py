@@ -17,6 +17,7 @@ import numpy as np
 from ik_node.collision import certificate, check, distance, shapes, sweeps
 from ik_node.collision.certificate import Contact
 from ik_node.collision.model import CollisionModel
+from ik_node.collision.near_pairs import near_pairs, NearPairs
 from ik_node.errors import GoalError, ParameterError, TrajectoryError
 from ik_node.kinematics import kernels, tree_kernels
 from ik_node.kinematics.arm import forward_kinematics, jacobian
@@ -42,7 +43,6 @@ from ik_node.motion.following.cycle import (
     time_to_rates,
 )
 from ik_node.motion.following.jog import JogCommand, JogCommands
-from ik_node.motion.following.near_pairs import find_near_pairs, near_pairs, NearPairs
 from ik_node.motion.following.options import (
     CycleReport,
     FollowerOutput,
@@ -79,7 +79,6 @@ def forget_stale_kernels() -> None:
     """Drop, once per process, compiled code that is older than its source."""
     forget_stale((follow_cycle, joint_cycle, plan_states, plan_switches, correct),
                  (kernels, layout, nullspace, residual, brake, cycle, rates, target))
-    forget_stale((find_near_pairs,), (kernels, tree_kernels, check, distance, shapes))
     forget_stale((unproved_blocks, write_all_pieces),
                  (kernels, tree_kernels, check, distance, shapes, certificate, sweeps, brake,
                   cycle, plan_proof))

@@ -9,12 +9,15 @@ are parallel it is then the mean of both sides, where the derivative itself jump
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from ik_node.collision.check import block_distance, pair_distance, place_parts
-from ik_node.kinematics.kernels import compiled, inner, joint_frames
+from ik_node.collision import check, distance, shapes
+from ik_node.collision.check import block_distance, place_frames, place_parts, signed_distance
+from ik_node.kinematics import kernels, tree_kernels
+from ik_node.kinematics.kernels import compiled, inner
 
 MAX_NEAR_PAIRS = 6
 NEAR_GAP_M = 0.1           # of pairs that are looked at
@@ -58,10 +61,17 @@ class NearPairs(NamedTuple):
 
 def near_pairs(n: int) -> NearPairs:
     """Return room for the pairs of an arm of n joints; there are none yet."""
+    forget_old_kernels()
     return NearPairs(np.zeros(1, dtype=np.int64), np.zeros(MAX_NEAR_PAIRS, dtype=np.int64),
                      np.zeros(MAX_NEAR_PAIRS), np.zeros((MAX_NEAR_PAIRS, n)),
                      np.zeros(MAX_NEAR_PAIRS), np.zeros((MAX_NEAR_PAIRS, n)),
                      np.zeros(MAX_NEAR_PAIRS), np.zeros(MAX_NEAR_PAIRS))
+
+
+@lru_cache(maxsize=None)
+def forget_old_kernels() -> None:
+    """Drop, once per process, compiled code that is older than its source."""
+    kernels.forget_stale((find_near_pairs,), (kernels, tree_kernels, check, distance, shapes))
 
 
 @compiled
@@ -92,7 +102,7 @@ def find_near_pairs(check, q, least, distances, near, work):
         apart = block_distance(check, block, enough, work)
         for k in range(check.blocks[block, 2], check.blocks[block, 3]):
             distances[k] = apart if apart > enough \
-                else pair_distance(check, k, enough, -np.inf, work)
+                else signed_distance(check, k, enough, -np.inf, work)
     count = 0
     for k in range(least.shape[0]):
         gap = distances[k] - least[k]
@@ -113,12 +123,11 @@ def find_near_pairs(check, q, least, distances, near, work):
             gradients[i, joint] = 0.0
         for side in range(2):
             q[joint] = here + JOINT_STEP * (1.0 - 2.0 * side)
-            joint_frames(check.table, q, work.frames[1:])
-            work.placed[-1] += 1
+            place_frames(check, q, work)
             for i in range(count):
                 if not is_between(check, numbers[i], joint):
                     continue
-                there = pair_distance(check, numbers[i], np.inf, -np.inf, work)
+                there = signed_distance(check, numbers[i], np.inf, -np.inf, work)
                 if side == 0:
                     gradients[i, joint] = there
                 else:
@@ -131,7 +140,13 @@ def is_between(check, k, joint):
     """Return whether a joint moves one part of pair k and not the other."""
     ints = check.shapes.ints
     one, other = ints[check.pairs[k, 0], 1], ints[check.pairs[k, 1], 1]
-    for frame in range(min(one, other), max(one, other)):
-        if int(check.table[frame, 13]) == joint:
+    while one != other:  # up to the frame that carries both: a row comes after its carrier
+        row = max(one, other) - 1
+        if int(check.table[row, 13]) == joint and check.table[row, 14] != 0.0:
             return True
+        carrier = row if check.parents.shape[0] == 0 else check.parents[row] + 1
+        if one > other:
+            one = carrier
+        else:
+            other = carrier
     return False
