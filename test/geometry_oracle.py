@@ -69,11 +69,15 @@ class Oracle:
                       for part in body.parts]
         self.pairs = model.pairs.pairs
 
-    def distances(self, q):
-        """Return the distance of each pair, (K,), m; not above 0 if they overlap."""
+    def distances(self, q, others=None):
+        """
+        Return the distance of each pair, (K,), m; not above 0 if they overlap.
+
+        `others`: positions of joints that are not of the chain, by name.
+        """
         base = self.chain.base_link
         T_links = self.robot.poses(base, {body.frame or base for body, *_ in self.parts},
-                                   robots.positions(self.chain, q))
+                                   robots.positions(self.chain, q) | (others or {}))
         placed = []
         for body, part, shape, T_shape in self.parts:
             T = T_links[body.frame or base] @ part.T @ T_shape

@@ -116,7 +116,7 @@ def allowed_distances(model: CollisionModel, q: np.ndarray,
     that overlaps.  `work`: a workspace for the pairs of the model, if there is one already, in
     which the directions are found in which pairs that overlap come apart soonest.
     """
-    enough = model.margin + START_SLACK_M
+    enough = model.widest_margin + START_SLACK_M
     distances = model.signed_distances(q, enough, work)
     if distances.min(initial=np.inf) > enough:
         return model.margins  # as nearly always

@@ -31,6 +31,7 @@ from ik_node.collision.shapes import (
     Shapes,
 )
 from ik_node.kinematics.kernels import compiled, inner, joint_frames, small
+from ik_node.kinematics.moving_frames import MovingFrames
 from ik_node.kinematics.tree_kernels import tree_frames
 from ik_node.model.joint_space import JointSpace
 
@@ -116,7 +117,7 @@ class CheckWork(NamedTuple):
     gjk: GjkWork
 
 
-def paired(chain: JointSpace, shapes: Shapes, groups: Sequence[int],
+def paired(moving: MovingFrames, shapes: Shapes, groups: Sequence[int],
            pairs: Iterable[tuple[int, int]]) -> Pairs:
     """
     Return the pairs to be checked.
@@ -146,27 +147,27 @@ def paired(chain: JointSpace, shapes: Shapes, groups: Sequence[int],
     group_frames = np.array([frames[parts[0]] for parts in members], dtype=np.int64)
     group_balls = np.array([_ball_round(balls[parts]) for parts in members]).reshape(-1, 4)
     return Pairs(
-        chain.table.copy(), _branching_parents(chain), shapes,
+        moving.table, _branching_parents(moving), shapes,
         table[order], np.ascontiguousarray(rows), group_frames,
         np.array([parts[0] if len(parts) == 1 and shapes.ints[parts[0], 0] != HULL_KIND else -1
                   for parts in members], dtype=np.int64),
-        group_balls, _reaches(chain, group_frames, group_balls))
+        group_balls, _reaches(moving, group_frames, group_balls))
 
 
-def _branching_parents(chain: JointSpace) -> np.ndarray:
+def _branching_parents(moving: MovingFrames) -> np.ndarray:
     """Return the parents of the rows; empty for a serial chain, which is faster."""
-    serial = np.array_equal(chain.parents, np.arange(-1, len(chain.parents) - 1))
-    return chain.parents[:0].copy() if serial else chain.parents.copy()
+    serial = np.array_equal(moving.parents, np.arange(-1, len(moving.parents) - 1))
+    return moving.parents[:0 if serial else None]
 
 
-def _reaches(chain: JointSpace, frames: np.ndarray, balls: np.ndarray) -> np.ndarray:
+def _reaches(moving: MovingFrames, frames: np.ndarray, balls: np.ndarray) -> np.ndarray:
     """
     Return how far balls (k, 4) in moving frames (k,) move with each row of the table, (m, k).
 
     By a revolute joint: the farthest that a point of the ball can be from its axis, wherever the
     joints after it are.  What a joint sweeps with a ball is inside a larger ball.
     """
-    table, parents = chain.table, chain.parents
+    table, parents = moving.table, moving.parents
     centres, radii, at = balls[:, :3].copy(), balls[:, 3].copy(), frames.copy()
     reaches = np.zeros((len(table), len(frames)))
     for k in reversed(range(len(table))):  # a row comes after the one that carries it
@@ -179,7 +180,7 @@ def _reaches(chain: JointSpace, frames: np.ndarray, balls: np.ndarray) -> np.nda
         else:
             z = z + row[15]
             if row[14] != 0.0:
-                lower, upper = chain.lower[int(row[13])], chain.upper[int(row[13])]
+                lower, upper = moving.lower[int(row[13])], moving.upper[int(row[13])]
                 reaches[k, carried] = abs(row[14])
                 radii[carried] += 0.5 * abs(row[14]) * (upper - lower)
                 z = z + (0.5 * row[14] * (lower + upper) if upper - lower < np.inf else 0.0)

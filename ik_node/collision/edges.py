@@ -86,13 +86,14 @@ def edge_check(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
     """
     blocks, n, ends = len(model.pairs.blocks), model.chain.n, np.vstack([q_start, goals])
     least = model.margins + (margin - model.margin)
+    widest = float(least.max(initial=margin))
     for q in ends:
-        least = np.minimum(least, model.distances(q, margin + EDGE_DOUBT_M) - EDGE_DOUBT_M)
+        least = np.minimum(least, model.distances(q, widest + EDGE_DOUBT_M) - EDGE_DOUBT_M)
     allowed = allowed_distances(model, q_start)
     least = np.where(allowed < model.margins, allowed - EDGE_DOUBT_M,
                      np.maximum(least, model.margins))
     return EdgeCheck(
-        model.pairs_from(ends), least, float(margin), EDGE_DOUBT_M, np.array(lower, dtype=float),
+        model.pairs_from(ends), least, widest, EDGE_DOUBT_M, np.array(lower, dtype=float),
         np.array(upper, dtype=float), np.empty((2, n)), np.empty(blocks, dtype=np.int64),
         np.empty((MAX_WAITING_INTERVALS, 3)), np.empty(n),
         check_work(model.pairs))

@@ -23,12 +23,18 @@ from ik_node.collision.check import (
 )
 from ik_node.collision.depth import least_shift
 from ik_node.collision.ground import lowest_point
+from ik_node.collision.other_joints import (
+    carriers_of,
+    displacement,
+    other_joints_of,
+    OtherJoint,
+)
 from ik_node.collision.parts import Body
 from ik_node.collision.shapes import PLANE_KIND, shapes_of
 from ik_node.errors import ParameterError
 from ik_node.kinematics import kernels, tree_kernels
 from ik_node.kinematics.kinematic_tree import KinematicTree
-from ik_node.kinematics.moving_frames import frames_of_links
+from ik_node.kinematics.moving_frames import moving_frames
 from ik_node.model.chain import Chain
 from ik_node.model.urdf import Tree
 from ik_node.text import quote
@@ -145,7 +151,13 @@ class CollisionModel:
     report : tuple of PairReport
     bodies, objects : tuples of Body
     margins : (K,) array
-        Distance (m) that each pair must keep.
+        Distance (m) that each pair must keep; more than `margin` if other joints may be elsewhere.
+    widest_margin : float
+        The largest of them (m), and `margin`.
+    other_joints : tuple of str
+        Joints that are not of the chain and carry bodies of the links.
+    others : mapping of joint name to OtherJoint
+        Where other joints are, as far as that is given.
     touch_links : mapping of object to links and objects
         What each object may touch.
 
@@ -163,8 +175,10 @@ class CollisionModel:
                  positions: Mapping[str, float] | None = None) -> None:
         forget_old_kernels()
         self.chain, self.margin = chain, _checked_margin(margin)
-        self._frames = frames_of_links(chain, tree, positions or {})
-        self.bodies = tuple(body for body in bodies if body.frame in self._frames)
+        self._tree = tree
+        self._place_links({name: OtherJoint(value) for name, value in (positions or {}).items()})
+        self.bodies = tuple(body for body in bodies if body.frame in self._moving.places)
+        self.other_joints = other_joints_of(tree, chain, [body.frame for body in self.bodies])
         self._found_report, self._found_pairs = self._pairs_of_links()
         self._disable(disabled_pairs)
         self._set_objects(tuple(objects), {})
@@ -213,6 +227,25 @@ class CollisionModel:
         other._set_objects(tuple(objects), touch_links or {})
         return other
 
+    def with_others(self, others: Mapping[str, OtherJoint]) -> CollisionModel:
+        """
+        Return the model with joints that are not of the chain elsewhere.
+
+        Which pairs of links are checked, and which of them need not keep the margin, stays.
+
+        Parameters
+        ----------
+        others : mapping of joint name to OtherJoint
+            Pairs keep as much more than their margin as the joints have room; joints that are not
+            named are at 0, or at the nearest limit.
+
+        """
+        other = object.__new__(CollisionModel)
+        other.__dict__.update(self.__dict__)
+        other._place_links(others)
+        other._set_objects(self.objects, self.touch_links)
+        return other
+
     def with_tool(self, T_link_tool: np.ndarray) -> CollisionModel:
         """Return the model whose chain has another tool, as :meth:`Chain.with_tool`; no body."""
         chain = self.chain.with_tool(T_link_tool)
@@ -226,8 +259,8 @@ class CollisionModel:
     @property
     def lowest_fixed_point(self) -> float:
         """Return the least height (m, base link) of links that do not move; infinity without."""
-        return lowest_point(self.bodies, {link: T for link, (frame, T) in self._frames.items()
-                                           if frame == 0})
+        return lowest_point(self.bodies, {link: T for link, (frame, T)
+                                           in self._moving.places.items() if frame == 0})
 
     def pairs_from(self, Q: np.ndarray) -> Pairs:
         """Return the pairs for motions from postures Q (K, n), which may be outside the limits."""
@@ -320,7 +353,7 @@ class CollisionModel:
         """
         frames = self.pairs.shapes.ints[self.pairs.pairs, 1]
         same = np.isin(frames, (0, len(self.chain.table) - 1)).all(axis=1)
-        return bool((self.distances(q, self.margin)[same] > self.margins[same]).all())
+        return bool((self.distances(q, self.widest_margin)[same] > self.margins[same]).all())
 
     def worst_pair(self, q: np.ndarray) -> WorstPair | None:
         """
@@ -372,20 +405,25 @@ class CollisionModel:
         a, b = self.pairs.pairs[k]
         return self._names[a], self._names[b]
 
+    def _place_links(self, others: Mapping[str, OtherJoint]) -> None:
+        self.others = dict(others)
+        self._moving = moving_frames(self.chain, self._tree, {
+            name: other.position for name, other in others.items()})
+
     def _set_objects(self, objects: tuple[Body, ...],
                      touch_links: Mapping[str, Iterable[str]]) -> None:
-        self.objects, self.touch_links = objects, touch_links
+        self.objects, self.touch_links, places = objects, touch_links, self._moving.places
         self._worst: tuple[bytes, WorstPair | None] | None = None  # of the last posture
         for body in objects:
-            if (body.frame or self.chain.base_link) not in self._frames:
+            if (body.frame or self.chain.base_link) not in places:
                 raise ParameterError(f'the object {quote(body.name)} is in the frame '
                                      f'{quote(body.frame)}, which is not a link of the robot')
-            if self._frames[body.frame or self.chain.base_link][0] > 0 and any(
+            if places[body.frame or self.chain.base_link][0] > 0 and any(
                     part.kind == 'plane' for part in body.parts):
                 raise ParameterError(f'the plane of {quote(body.name)} is in the frame '
                                      f'{quote(body.frame)}, which moves; use a box there')
         every = self.bodies + objects
-        placed = [self._frames[body.frame or self.chain.base_link] for body in every]
+        placed = [places[body.frame or self.chain.base_link] for body in every]
         shapes, owners = shapes_of(every, [frame for frame, _ in placed], [T for _, T in placed])
         self._names = [every[owner].name for owner in owners]
         parts: dict[int, list[int]] = {}
@@ -405,7 +443,7 @@ class CollisionModel:
         keys = [('frame', placed[owner][0]) if owner < count and placed[owner][0] > 0 else owner
                 for owner in owners]
         numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-        self.pairs = paired(self.chain, shapes, [numbers[key] for key in keys], table)
+        self.pairs = paired(self._moving, shapes, [numbers[key] for key in keys], table)
         ends = self.pairs.pairs[self.pairs.blocks[:, 2]].max(axis=1, initial=-1)
         self._spare_work: list[CheckWork] = []
         self._link_blocks = int(np.count_nonzero(ends < sum(owner < count for owner in owners)))
@@ -414,6 +452,16 @@ class CollisionModel:
         for k in np.flatnonzero(both[:, 1] < count):
             usual[k] = self._usual.get(tuple(both[k].tolist()), np.inf)
         self.margins = np.minimum(self.margin, USED_DISTANCE_SHARE * usual)
+        rooms = {name: other.room for name, other in self.others.items() if other.room}
+        if rooms:
+            carried = {body.frame for body in every if body.frame and carriers_of(
+                self._tree, self.chain, body.frame)}
+            moved = np.array([
+                displacement(self._tree, self.chain, places, every[owner].frame, ball, rooms)
+                if every[owner].frame in carried else 0.0
+                for owner, ball in zip(owners, shapes.balls)])
+            self.margins += moved[self.pairs.pairs].sum(axis=1)
+        self.widest_margin = float(self.margins.max(initial=self.margin))
 
     def _disable(self, disabled_pairs: Iterable[tuple[str, str]]) -> None:
         """Leave out pairs of links, among those that were found worth a check."""
@@ -430,7 +478,7 @@ class CollisionModel:
         report, kept = [], []
         for i, j in combinations(range(len(self.bodies)), 2):
             links = self.bodies[i].name, self.bodies[j].name
-            (one, _), (other, _) = (self._frames[self.bodies[k].frame] for k in (i, j))
+            (one, _), (other, _) = (self._moving.places[self.bodies[k].frame] for k in (i, j))
             if one == other:
                 continue  # rigid
             if one == self._carrier(other) or other == self._carrier(one):
@@ -447,7 +495,7 @@ class CollisionModel:
 
     def _carrier(self, frame: int) -> int:
         """Return the moving frame that carries another, 0 = base; -1 of the base."""
-        return int(self.chain.parents[frame - 1]) + 1 if frame > 0 else -1
+        return int(self._moving.parents[frame - 1]) + 1 if frame > 0 else -1
 
     def _sample(self, kept: list[tuple[int, int]]) -> dict[tuple[int, int], int]:
         """

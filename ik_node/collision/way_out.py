@@ -43,7 +43,8 @@ def way_out(model: CollisionModel, q_start: np.ndarray, lower: np.ndarray, upper
 
     """
     wanted, near, work = model.margins + room, near_pairs(len(q_start)), check_work(model.pairs)
-    model.signed_distances(q_start, model.margin + room, work)  # in which directions pairs part
+    # It finds the directions in which pairs part.
+    model.signed_distances(q_start, model.widest_margin + room, work)
     way, found = [np.array(q_start, dtype=float)], np.empty(len(wanted))
     for _ in range(MAX_STEPS):
         q = way[-1]

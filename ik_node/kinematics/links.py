@@ -9,7 +9,7 @@ joint position is negated and the joint offset is inverted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,7 +100,9 @@ def link_poses(tree: Tree, base_link: str,
 
 
 def placed_links(tree: Tree, known: Mapping[str, tuple[int, np.ndarray]],
-                 positions: Mapping[str, float]) -> dict[str, tuple[int, np.ndarray]]:
+                 positions: Mapping[str, float],
+                 cross: Callable[[Joint, bool, int, np.ndarray], tuple[int, np.ndarray] | None]
+                 = lambda *_: None) -> dict[str, tuple[int, np.ndarray]]:
     """
     Return for each link the moving frame that carries it, and its pose (4, 4) there.
 
@@ -112,6 +114,9 @@ def placed_links(tree: Tree, known: Mapping[str, tuple[int, np.ndarray]],
     known : mapping of link to (int, (4, 4) array)
     positions : mapping of joint name to position
         As :func:`link_poses`.
+    cross : callable
+        From a joint, whether it is crossed downwards, and the frame and the pose of the link
+        before it to those of the next link; None if that stands still in the frame.
 
     """
     by_name = {joint.name: joint for joint in tree.joints}
@@ -128,9 +133,11 @@ def placed_links(tree: Tree, known: Mapping[str, tuple[int, np.ndarray]],
             there = joint.child if down else joint.parent
             if there in placed:
                 continue
-            value = _position(joint, by_name, positions)
-            if value is not None:
-                placed[there] = frame, _cross(T, joint, down, value)
+            value, place = _position(joint, by_name, positions), cross(joint, down, frame, T)
+            if place is None and value is not None:
+                place = frame, _cross(T, joint, down, value)
+            if place is not None:
+                placed[there] = place
                 waiting.append(there)
     return placed
 

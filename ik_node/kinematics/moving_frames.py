@@ -1,30 +1,56 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which moving frame of a chain carries each link of the robot."""
+"""Which moving frame of a chain or a tree carries each link of the robot."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
 from ik_node.kinematics.kernels import joint_frames
 from ik_node.kinematics.kinematic_tree import KinematicTree
 from ik_node.kinematics.links import link_poses, path_between, placed_links
-from ik_node.kinematics.tree_table import tree_rows
+from ik_node.kinematics.tree_table import cross_joint, tree_rows, TreeRows
+from ik_node.model.base_joints import coordinates_of
 from ik_node.model.chain import Chain
 from ik_node.model.joint_space import JointSpace
-from ik_node.model.urdf import Tree
+from ik_node.model.urdf import Joint, leader_of, Tree
 from ik_node.se3 import inverse, pose
 
+Places = dict[str, tuple[int, np.ndarray]]
 
-def frames_of_links(chain: Chain | KinematicTree, tree: Tree,
-                    positions: Mapping[str, float]) -> dict[str, tuple[int, np.ndarray]]:
+
+class MovingFrames(NamedTuple):
     """
-    Return for each link the index of the moving frame that carries it, and its pose there.
+    All frames that move with the joints of a chain or a tree, also of links beside it.
 
-    Frame 0 is the base; frame k is that of row k - 1 of the table of the chain or the tree.  Other
-    joints stand still.
+    Attributes
+    ----------
+    table : (m, 16) array
+        First the rows of the chain or tree, then those of joints beside it that mimic its joints.
+    parents : (m,) int array
+        Row that carries each row, -1 = the base.
+    lower, upper : (n,) arrays
+        Position limits of the joints of the chain or tree, rad or m.
+    places : dict of link to (int, (4, 4) array)
+        The frame that carries each link, and its pose there.  Frame 0 is the base, frame k that of
+        row k - 1.
+
+    """
+
+    table: np.ndarray
+    parents: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    places: Places
+
+
+def moving_frames(space: Chain | KinematicTree, tree: Tree,
+                  positions: Mapping[str, float]) -> MovingFrames:
+    """
+    Return the frames that move, and the links in them; other joints stand still.
 
     Parameters
     ----------
@@ -32,33 +58,60 @@ def frames_of_links(chain: Chain | KinematicTree, tree: Tree,
         Of joints that are not of the chain, rad or m; default 0, or the nearest limit.
 
     """
-    if isinstance(chain, KinematicTree):
-        rows, _ = tree_rows(tree, chain.base_link, chain.tip_links)
-        known = {link: (row + 1, T) for link, (row, T) in rows.places.items()}
-        return placed_links(tree, known, _standing(chain, tree, positions))
-    on_chain = [joint.name for joint, _ in path_between(tree, chain.base_link, chain.tip_link)
-                if joint.moves]
-    values = _standing(chain, tree, positions)
-    q = np.array([values[name] for name in chain.joint_names])
-    frames = np.empty((len(chain.table), 12))
-    joint_frames(chain.table, q, frames)
-    found = {}
-    for link, T_base_link in link_poses(tree, chain.base_link, values).items():
-        moving = [joint.name for joint, _ in path_between(tree, chain.base_link, link)
-                  if joint.name in on_chain]
-        k = len(moving)
-        T_base_frame = np.eye(4) if k == 0 else pose(frames[k - 1, :9].reshape(3, 3),
-                                                      frames[k - 1, 9:])
-        found[link] = k, inverse(T_base_frame) @ T_base_link
+    by_name = {joint.name: joint for joint in tree.joints}
+    values = _standing(space, tree, positions)
+    rows = TreeRows(names=list(space.joint_names), table=space.table.tolist(),
+                    parents=space.parents.tolist())
+
+    def cross(joint: Joint, down: bool, frame: int,
+              T: np.ndarray) -> tuple[int, np.ndarray] | None:
+        leader = leader_of(joint, by_name)[0]
+        if not joint.moves or not {*coordinates_of(leader)} <= {*rows.names}:
+            return None
+        row, T_next = cross_joint(rows, frame - 1, T, (joint, down), by_name)
+        return row + 1, T_next
+
+    places = placed_links(tree, _on_the_way(space, tree, values), values, cross)
+    return MovingFrames(np.array(rows.table), np.array(rows.parents), space.lower, space.upper,
+                        places)
+
+
+def frames_of_links(space: Chain | KinematicTree, tree: Tree,
+                    positions: Mapping[str, float]) -> Places:
+    """
+    Return for each link the frame of the chain or tree that carries it, and its pose there.
+
+    As :func:`moving_frames`, but joints beside the chain stand still, also if they mimic.
+    """
+    values = _standing(space, tree, positions)
+    return placed_links(tree, _on_the_way(space, tree, values), values)
+
+
+def _on_the_way(space: Chain | KinematicTree, tree: Tree, values: Mapping[str, float]) -> Places:
+    """Return the places of the links between the base and the tips."""
+    if isinstance(space, KinematicTree):
+        rows, _ = tree_rows(tree, space.base_link, space.tip_links)
+        return {link: (row + 1, T) for link, (row, T) in rows.places.items()}
+    q = np.array([values[name] for name in space.joint_names])
+    frames = np.empty((len(space.table), 12))
+    joint_frames(space.table, q, frames)
+    T_base_links = link_poses(tree, space.base_link, values)
+    found, moving = {space.base_link: (0, np.eye(4))}, 0
+    for joint, down in path_between(tree, space.base_link, space.tip_link):
+        moving += joint.moves
+        T_base_frame = np.eye(4) if moving == 0 else pose(
+            frames[moving - 1, :9].reshape(3, 3), frames[moving - 1, 9:])
+        link = joint.child if down else joint.parent
+        found[link] = moving, inverse(T_base_frame) @ T_base_links[link]
     return found
 
 
-def _standing(chain: JointSpace, tree: Tree, positions: Mapping[str, float]) -> dict[str, float]:
+def _standing(space: JointSpace, tree: Tree, positions: Mapping[str, float]) -> dict[str, float]:
     """Return the positions that are given, else 0; those of the chain in the middle."""
     values = {}
     for joint in tree.joints:
         if joint.moves:
             rest = float(np.clip(0.0, joint.lower, joint.upper))
             values[joint.name] = float(positions.get(joint.name, rest))
-    q = np.clip(chain.middle, chain.lower, chain.upper)
-    return values | dict(zip(chain.joint_names, map(float, q)))
+    q = np.clip(space.middle, space.lower, space.upper)
+    return values | dict(zip(space.joint_names, map(float, q)))

@@ -90,7 +90,7 @@ def tree_rows(tree: Tree, base_link: str, tip_links: Sequence[str]) -> tuple[Tre
     while waiting:  # depth first, so that most rows follow their parents
         link, row, T = waiting.pop()
         if link != base_link:
-            row, T = _cross(rows, row, T, crossed[link], by_name)
+            row, T = cross_joint(rows, row, T, crossed[link], by_name)
         rows.places[link] = row, T
         if link in tip_links:
             if row == BASE_ROW:
@@ -101,8 +101,8 @@ def tree_rows(tree: Tree, base_link: str, tip_links: Sequence[str]) -> tuple[Tre
     return rows, [tips[tip] for tip in tip_links]
 
 
-def _cross(rows: TreeRows, row: int, T: np.ndarray, crossed: tuple[Joint, bool],
-           by_name: Mapping[str, Joint]) -> tuple[int, np.ndarray]:
+def cross_joint(rows: TreeRows, row: int, T: np.ndarray, crossed: tuple[Joint, bool],
+                by_name: Mapping[str, Joint]) -> tuple[int, np.ndarray]:
     """Add the rows of a joint after a link at `T` in `row`; return the place of the next link."""
     joint, down = crossed
     motions = motions_of(joint, by_name) if joint.moves else []

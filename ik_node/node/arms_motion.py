@@ -12,6 +12,7 @@ import traceback
 import numpy as np
 from rclpy.node import Node
 
+from ik_node.collision.other_joints import OtherJointTracker
 from ik_node.errors import IkNodeError, Reason, StateError, TrajectoryError
 from ik_node.motion.active_trajectory import (
     ActiveTrajectory,
@@ -20,6 +21,7 @@ from ik_node.motion.active_trajectory import (
     SAME_POSITION,
     SETTLING_TIME_S,
 )
+from ik_node.motion.collision_free import require_free
 from ik_node.motion.monitor import Monitor
 from ik_node.motion.path_stop import plan_free_stop
 from ik_node.motion.start_state import StartState
@@ -86,6 +88,8 @@ class ArmsMotion:
         self._task: GoalTask | None = None
         self._waiting: tuple[GoalTask, ArmsRobot, Goals] | None = None
         self._robot: ArmsRobot | None = None
+        self._tracker: OtherJointTracker | None = None  # of the robot that was told last
+        self._told: ArmsRobot | None = None
         self._planned: PlannedMotion | None = None  # until the controllers have settled
         self._motion: RunningMotion | None = None
         self._last: ActiveTrajectory | None = None
@@ -136,9 +140,13 @@ class ArmsMotion:
     # ---- from a goal to the controllers -------------------------------------
 
     def _begin(self, task: GoalTask, robot: ArmsRobot, goals: Goals) -> None:
-        self._robot = robot
+        if robot is not self._told:
+            self._told, self._tracker = robot, None if robot.collisions is None else \
+                OtherJointTracker(robot.tree.tree, robot.collisions.other_joints, robot.assumed)
+            self._robot = robot
+        self._robot = self._placed(self._robot)
         try:
-            q = self._start(robot)
+            q = self._start(self._robot)
         except IkNodeError as error:
             if _may_come(error, robot):
                 self._waiting = task, robot, goals  # the timer tries again
@@ -146,8 +154,19 @@ class ArmsMotion:
             self._status.report(task, GoalState.REJECTED, error.reason, str(error))
             return
         self._task = task
-        self._job = self._worker.submit(robot.planned, goals, q)
+        self._job = self._worker.submit(self._robot.planned, goals, q)
         self._job.add_done_callback(lambda _: self._guard.trigger())
+
+    def _placed(self, robot: ArmsRobot) -> ArmsRobot:
+        """Return the robot with joints beside the arms where they are now."""
+        others = self._tracker and self._tracker.look(
+            self._states.positions, self._states.velocities, monotonic())
+        if self._tracker is not None and {*self._tracker.unknown} - {*robot.assumed}:
+            self._node.get_logger().warning(
+                f'the collision check takes {", ".join(map(quote, self._tracker.unknown))} at '
+                'rest: no joint state has said where these joints beside the arms are; publish '
+                'them, or set collision.other_joints', throttle_duration_sec=60.0)
+        return robot if not others else robot.with_others(others)
 
     def _start(self, robot: ArmsRobot) -> np.ndarray:
         """Return where the arms rest, (n,); at the end of the last motion, if they are there."""
@@ -213,6 +232,10 @@ class ArmsMotion:
                 raise StateError(f'{quote(robot.tree.joint_names[int(moved.argmax())])} has moved '
                                  f'by {moved.max():.3g} while the motion was planned',
                                  Reason.TRAJECTORY_INVALID)
+            placed = self._placed(robot)
+            if placed is not robot:
+                self._robot = robot = placed
+                require_free(robot.collisions, trajectory, ': a joint beside the arms has moved')
             # All controllers hold the start until the delay has passed, so that it does not
             # matter which of them hears first.
             whole = delayed(trajectory, [self._options.start_delay])

@@ -51,6 +51,7 @@ class ArmsOptions:
     collision_strict: bool
     collision_padding: float
     collision_link_padding: tuple[str, ...]
+    collision_other_joints: tuple[str, ...]
     collision_margin: float
     scene_file: str
     srdf_file: str

@@ -16,6 +16,7 @@ from ik_node.collision.scene import Scene
 from ik_node.collision.scene_file import read_scene
 from ik_node.collision.srdf import read_srdf
 from ik_node.errors import ParameterError, UrdfError
+from ik_node.kinematics.arguments import did_you_mean
 from ik_node.model.chain import Chain
 from ik_node.model.urdf import Tree
 from ik_node.node.settings import Settings, StartOptions
@@ -74,6 +75,7 @@ def load_collisions(tree: Tree, chain: Chain, options: StartOptions,
                            'the URDF: that changes nothing')
     model = CollisionModel(chain, tree, bodies.bodies,
                            disabled_pairs=disabled.reasons if disabled else ())
+    assumed_positions(tree, options.collision_other_joints)  # what is wrong is said at once
     for pair in model.report:
         if pair.reason.startswith('in contact'):
             logger.warning(f'{quote(pair.links[0])} and {quote(pair.links[1])} are not checked '
@@ -96,6 +98,30 @@ def _paddings(tree: Tree, options: StartOptions) -> dict[str, float]:
             raise ParameterError(f'collision.link_padding has {quote(text)}; it takes the name of '
                                  "a link and metres, such as 'hand=0.01'") from None
     return paddings
+
+
+def assumed_positions(tree: Tree, texts: Iterable[str]) -> dict[str, float]:
+    """
+    Return where joints beside the arm are, as the parameter collision.other_joints says.
+
+    Raises
+    ------
+    ParameterError
+        If an entry is no ``joint=position``, or there is no such joint.
+
+    """
+    joints, positions = {joint.name for joint in tree.joints if joint.moves}, {}
+    for text in filter(None, texts):
+        joint, _, position = text.rpartition('=')
+        try:
+            positions[joint] = float(position)
+        except ValueError:
+            raise ParameterError(f'collision.other_joints has {quote(text)}; it takes the name of '
+                                 "a joint and its position, such as 'lid=1.2'") from None
+        if joint not in joints or not np.isfinite(positions[joint]):
+            raise ParameterError(f'collision.other_joints has {quote(text)}; it takes finite '
+                                 'positions of joints that move' + did_you_mean(joint, joints))
+    return positions
 
 
 def ground_notes(settings: Settings) -> list[str]:

@@ -37,6 +37,7 @@ from ik_node.node.motion_sequences import MotionSequences
 from ik_node.node.moveit import offer_moveit
 from ik_node.node.named_poses import PoseSaver, PoseTable
 from ik_node.node.node_parts import NodeParts
+from ik_node.node.other_joints import OtherJoints
 from ik_node.node.outputs import make_output
 from ik_node.node.pause import Pause
 from ik_node.node.pose_actions import PoseActions
@@ -112,9 +113,10 @@ class Components:
         self._motion = Motion(node, self._holder, self._arm, self._output, self._goals,
                               self._preparation)
         stamps = StampCheck(node, delay, self._jumps)
+        others = OtherJoints(node, self._holder, self._arm.joints, self._options)
         targets = GoalConversion(node, self._arm, frames)
         parts = NodeParts(node, self._options, active_flag, self._holder, duplicates, self._goals,
-                          self._output, delay, stamps, self._arm, targets, self._motion)
+                          self._output, delay, stamps, self._arm, others, targets, self._motion)
         health = Health(parts)
         starter = GoalStarter(self._arm, targets, self._motion, health, self._named)
         self._intake = GoalSubscriptions(node, self._holder, starter, self._goals, stamps, health)
@@ -127,7 +129,7 @@ class Components:
         services = SceneServices(frames, stamps, node.get_clock().clock_type,
                                  self._arm.joints.positions)
         self._changes = SceneChanges(node, self._holder, services, self._goals, self._motion,
-                                     self._with_scene, self._scene_display.show)
+                                     self._with_scene, self._scene_display.show, others)
         self._scene_topics = SceneTopics(node, self._changes)
         offer_moveit(parts, self._changes, starter)
         MotionSequences(node, self._holder, targets, self._goals, self._motion)

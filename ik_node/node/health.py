@@ -43,6 +43,7 @@ class Health:
         self._arm = parts.arm
         self._output = parts.output
         self._goals = parts.goals
+        self._others = parts.others
         self._delay = parts.delay
         self._active_flag = parts.active_flag
         self._duplicates = parts.duplicates
@@ -89,6 +90,10 @@ class Health:
             if robot.since > before:
                 late = 0.0  # preparing the robot takes long
             findings += self._load(robot, values, late) + self._arm_findings(robot, values)
+            if self._others.unknown:
+                findings.append(Check.OTHER_JOINTS.found(
+                    'the collision check takes at 0: '
+                    + ', '.join(map(quote, self._others.unknown))))
             if not values['controllers_listening']:
                 findings.append(Check.NO_LISTENER.found(
                     f'nobody listens on {self._output.name}'))

@@ -81,6 +81,10 @@ class Check(Enum):
     LEFT_OUT = (
         LEVEL_WARN, False, '', 'joint state messages were ignored since the last report',
         'look at what publishes them')
+    OTHER_JOINTS = (
+        LEVEL_WARN, False, 'collision.other_joints', 'joints beside the arm carry links, and no '
+        'joint state has said where they are',
+        'publish their states, or set collision.other_joints')
     LIMIT = (
         LEVEL_WARN, False, 'markers.limit_margin', 'a joint is closer to a limit',
         'move away from it, or lower the threshold')

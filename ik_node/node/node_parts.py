@@ -15,6 +15,7 @@ from ik_node.node.duplicate_names import DuplicateNames
 from ik_node.node.goal_conversion import GoalConversion
 from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.motion import Motion
+from ik_node.node.other_joints import OtherJoints
 from ik_node.node.outputs import Output
 from ik_node.node.robot import RobotHolder
 from ik_node.node.settings import StartOptions
@@ -48,6 +49,8 @@ class NodeParts:
         The age of messages.
     arm : ArmState
         The measured state.
+    others : OtherJoints
+        Joints beside the arm in the collision check.
     targets : GoalConversion
         Messages to goals in the base link.
     motion : Motion
@@ -65,5 +68,6 @@ class NodeParts:
     delay: CallbackDelay
     stamps: StampCheck
     arm: ArmState
+    others: OtherJoints
     targets: GoalConversion
     motion: Motion

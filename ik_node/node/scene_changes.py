@@ -27,6 +27,7 @@ from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask
 from ik_node.node.goal_subscriptions import take_next
 from ik_node.node.motion import Motion
+from ik_node.node.other_joints import OtherJoints
 from ik_node.node.robot import Robot, RobotHolder
 from ik_node.node.scene_draft import (
     Abandoned,
@@ -48,6 +49,9 @@ BRAKE_PERIOD_S = 0.02  # between two attempts to bring the arm to rest before a 
 # A service has no times of its request: it is as old as it can be.
 NO_TIMES: MessageInfo = {'source_timestamp': 0, 'received_timestamp': 0}
 SCENE_PATIENCE_S = 30.0  # for which a goal waits for the scene that came before it
+# What makes the scene anew as it is.
+SCENE_RENEWAL = SceneTopic(type(None), lambda _message: ('nothing', lambda _draft: None),
+                     lambda _message: 0.0, replaces_earlier=True)
 
 
 class SceneChanges:
@@ -65,17 +69,19 @@ class SceneChanges:
         Makes the settings of a robot with a scene.
     show : callable
         Shows the scene of the robot.
+    others : OtherJoints
+        As they move, the scene is made anew, too.
 
     """
 
     def __init__(self, node: Node, holder: RobotHolder, services: SceneServices,
                  goals: GoalQueue, motion: Motion, make: MakeSettings,
-                 show: Callable[[], None]) -> None:
+                 show: Callable[[], None], others: OtherJoints) -> None:
         self._node = node
         self._holder = holder
         self._services = services
         self._motion = motion
-        self._make, self._show = make, show
+        self._make, self._show, self._others = make, show, others
         self._topics: dict[Subscription, SceneTopic] = {}
         self._waiting: deque[SceneMessage] = deque()
         self._count = self._finished = 0
@@ -87,6 +93,7 @@ class SceneChanges:
         self._meets: tuple[ActiveTrajectory, Contact] | None = None
         self._timer = node.create_timer(BRAKE_PERIOD_S, self._brake, clock=steady_clock())
         self._timer.cancel()
+        self._watch = node.create_timer(others.period, self._on_watch, clock=steady_clock())
         goals.waits_for_scene = self.waits
 
     # ---- what comes ---------------------------------------------------------
@@ -108,9 +115,15 @@ class SceneChanges:
 
     def renew(self) -> None:
         """Make the scene anew as it is, since the robot has changed."""
-        self._note(SceneTopic(type(None), lambda _message: ('nothing', lambda _draft: None),
-                              lambda _message: 0.0), None, NO_TIMES)
+        self._note(SCENE_RENEWAL, None, NO_TIMES)
         self._go_on()
+
+    def _on_watch(self) -> None:
+        """Make it anew if joints beside the arm have moved."""
+        if self._others.look():
+            self.renew()
+        if self._watch.timer_period_ns != round(1e9 * self._others.period):
+            self._watch.timer_period_ns = round(1e9 * self._others.period)
 
     def waits(self, task: GoalTask) -> bool:
         """
@@ -123,6 +136,9 @@ class SceneChanges:
 
         """
         if task.after_scene is None:
+            if self._others.look():
+                self.renew()
+            self._others.warn()
             # The middleware may have messages that came before the goal.
             end = monotonic() + GATHER_TIME_S
             if self._gather(end):

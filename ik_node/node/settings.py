@@ -62,6 +62,7 @@ class StartOptions:
     collision_strict: bool
     collision_padding: float
     collision_link_padding: tuple[str, ...]
+    collision_other_joints: tuple[str, ...]
     moveit_services: bool
     moveit_group: str
     position_limits: PositionLimits

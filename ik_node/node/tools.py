@@ -65,7 +65,7 @@ class ToolList:
             arm.last(robot)
         if tool is None or tool.body is None or model is None or q is None:
             return
-        near = np.flatnonzero(model.distances(q, model.margin) <= model.margins)
+        near = np.flatnonzero(model.distances(q, model.widest_margin) <= model.margins)
         others = {name for k in near for name in model.names_of(k)
                   if tool.name in model.names_of(k)} - {tool.name}
         if others:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ik_node.collision.model import CollisionModel
+from ik_node.collision.other_joints import OtherJoint
 from ik_node.collision.part_checks import checked_padding, checked_part, NO_VERTICES
 from ik_node.collision.parts import Body, ConvexPart
 from ik_node.collision.scene import MAX_SCENE_PARTS
@@ -77,7 +78,10 @@ def read_collisions(entry: Entry, arm: CollisionModel) -> CollisionModel:
              for pair in entry['disabled_pairs'].items()]
     touch_links = {name: frozenset(link.text() for link in entry['touch_links'][name].items())
                    for name in entry['touch_links'].keys()}
-    return arm.with_disabled_pairs(pairs).with_objects(
+    others = {} if 'others' not in entry.keys() else {
+        name: OtherJoint(*(value.number() for value in entry['others'][name].items()))
+        for name in entry['others'].keys()}
+    return arm.with_disabled_pairs(pairs).with_others(others).with_objects(
         read_bodies(entry['objects']), entry['margin'].number(), touch_links)
 
 

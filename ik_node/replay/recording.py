@@ -228,7 +228,8 @@ def _surroundings_member(model: CollisionModel) -> _Member:
         'margin': model.margin, 'disabled_pairs': [
             pair.links for pair in model.report if pair.reason == DISABLED_REASON],
         'touch_links': {name: sorted(links) for name, links in model.touch_links.items()},
-        'objects': model.objects}))
+        'objects': model.objects, 'others': {
+            name: [*other] for name, other in model.others.items()}}))
 
 
 def _call_values(call: Call) -> dict[str, Any]:

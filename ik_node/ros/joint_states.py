@@ -26,7 +26,7 @@ class JointStates:
 
     def __init__(self) -> None:
         self.positions: dict[str, float] = {}
-        self._velocities: dict[str, float] = {}
+        self.velocities: dict[str, float] = {}
         self._heard: dict[str, float] = {}
         self._stamps: dict[str, float] = {}
         self.ignored = 0
@@ -61,7 +61,7 @@ class JointStates:
                 continue
             self.positions[name] = position
             # NaN: the hardware does not measure velocity.
-            self._velocities[name] = 0.0 if isnan(velocity) else velocity
+            self.velocities[name] = 0.0 if isnan(velocity) else velocity
             self._heard[name] = now
             self._stamps[name] = stamp
         return self._complaint_time != now
@@ -118,4 +118,4 @@ class JointStates:
                              f'{timeout:g} s are allowed{why}',
                              Reason.STATE_INVALID if why else Reason.STATE_STALE)
         return (np.array([self.positions[name] for name in joints]),
-                np.array([self._velocities[name] for name in joints]))
+                np.array([self.velocities[name] for name in joints]))

@@ -266,6 +266,10 @@ IK_NODE = (
     Row('collision.link_padding', (),
         "thickness of single links in place of collision.padding, m, as 'link=0.01'; "
         "[''] = none", live=False, strings=True, fills='collision_link_padding'),
+    Row('collision.other_joints', (),
+        'where joints beside the arm are (another arm, fingers, a lid), until joint states say '
+        "so, rad or m, as 'joint=0.5'; [''] = at 0",
+        live=False, strings=True, fills='collision_other_joints'),
     Row('collision.margin', 0.005,
         'least distance of the arm from itself and from objects, m',
         0.0, 1.0, fills='surroundings.margin'),
@@ -435,6 +439,10 @@ IK_ARMS = (
     Row('collision.link_padding', (),
         "thickness of single links in place of collision.padding, m, as 'link=0.01'; "
         "[''] = none", live=False, strings=True, fills='collision_link_padding'),
+    Row('collision.other_joints', (),
+        'where joints beside the arm are (another arm, fingers, a lid), until joint states say '
+        "so, rad or m, as 'joint=0.5'; [''] = at 0",
+        live=False, strings=True, fills='collision_other_joints'),
     Row('collision.margin', 0.01,
         'least distance of the arms from each other, and from objects, m', 0.0, 1.0,
         live=False,

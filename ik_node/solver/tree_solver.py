@@ -126,6 +126,13 @@ class TreeSolver:
         tree_poses(tree.table, tree.parents, self._postures, tree.tip_rows,
                    np.empty((len(tree.table), 12)), self._poses)
 
+    def with_collisions(self, collisions: PostureCheck | None) -> TreeSolver:
+        """Return the solver with another collision model."""
+        other = object.__new__(TreeSolver)
+        other.__dict__.update(self.__dict__)
+        other.collisions = collisions
+        return other
+
     def __repr__(self) -> str:
         """Return the tree and the options that are not the defaults."""
         default = TreeSolverOptions()

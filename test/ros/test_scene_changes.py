@@ -12,11 +12,13 @@ from ik_node.node import scene_changes
 from ik_node.node.goal_status import GoalTask
 from ik_node.node.scene_changes import SceneChanges
 
+NO_OTHERS = SimpleNamespace(period=1.0, look=lambda: False, warn=lambda: None)
+
 
 def test_a_goal_waits_for_earlier_scene_changes(probe, monkeypatch):
     """Not for what comes later, and not for ever."""
     changes = SceneChanges(probe, SimpleNamespace(robot=None), None, SimpleNamespace(), None,
-                           None, None)
+                           None, None, NO_OTHERS)
     before, after = GoalTask(1, Time()), GoalTask(2, Time())
     assert not changes.waits(before)
     changes._count += 1  # a message whose scene is being made
@@ -36,7 +38,7 @@ def test_braking_is_tried_until_it_is_possible(probe):
     motion = SimpleNamespace(motion_to_recheck=active,
                              brake_before=lambda _contact: possible.pop(0))
     changes = SceneChanges(probe, SimpleNamespace(robot=None), None, SimpleNamespace(), motion,
-                           None, None)
+                           None, None, NO_OTHERS)
     changes._meets = active, None
     changes._timer.reset()
     changes._brake()

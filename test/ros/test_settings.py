@@ -105,6 +105,7 @@ OTHER = {
     'collision.strict': (True, {}),
     'collision.padding': (0.01, {}),
     'collision.link_padding': (('link_5=0.02',), {}),
+    'collision.other_joints': (('finger=0.02',), {}),
     'collision.margin': (0.02, {'surroundings.margin': 0.02}),
     'collision.voxel': (0.05, {'surroundings.voxel': 0.05}),
     'collision.ground': (True, {'surroundings.ground': True}),

@@ -143,7 +143,7 @@ class CollisionGuard:
     @property
     def _enough(self) -> float:
         """Return up to which distance (m) it matters how far apart a pair is."""
-        return self._model.margin + LEAVING_ROOM_M + 2.0 * LEAVING_RANGE_M
+        return self._model.widest_margin + LEAVING_ROOM_M + 2.0 * LEAVING_RANGE_M
 
     def _distances(self, q: np.ndarray) -> np.ndarray:
         distances = np.empty(len(self._wanted))
