@@ -48,6 +48,7 @@ from ik_node.solver.compiled.layout import (
     POSITION_TOLERANCE,
     UPPER_ROW,
 )
+from ik_node.solver.free_postures import EXACT_AXES
 from ik_node.solver.solver import Solver
 from ik_node.text import quote
 
@@ -56,6 +57,7 @@ MAX_CELL_ANGLE_RAD = 0.075  # on an arc
 MIN_CELLS = 6              # of a line, or of half a blend
 MAX_REFINEMENTS = 5        # each halves cells, joint steps and point periods
 DEVIATION_SHARE = 0.5      # of the allowed deviation; it is measured at equal path coordinates
+SHORTFALL_SHARE = 0.99     # of it, that the solutions of an arm of few joints may be off
 BACK_OFF_M = 1e-3          # a partial path ends this far before the point of interruption
 NEAR_SINGULAR_VALUE = 0.02  # smallest singular value
 LIMIT_MARGIN = 2e-3        # rad or m between solutions and joint limits, for the spline
@@ -173,8 +175,10 @@ def _followed(solver: Solver, q_start: np.ndarray, path: ToolPath, inside: Motio
         _, lengths, c = segments(trajectory)
         deviation = tracing.largest_deviation(solver.chain.table, path.table, c, lengths,
                                               coordinates)
-        if (deviation[0] <= DEVIATION_SHARE * options.position_deviation
-                and deviation[1] <= DEVIATION_SHARE * options.orientation_deviation):
+        # What the tip is off at the solutions cannot be more in between; the rest can.
+        at_nodes = _off_path(solver, path, nodes, q) if _is_short(solver) else (0.0, 0.0)
+        if all(off - known <= DEVIATION_SHARE * (allowed - known) for off, known, allowed in zip(
+                deviation, at_nodes, (options.position_deviation, options.orientation_deviation))):
             validate(trajectory, limits)
             return PathPlan(trajectory, path, fraction, interruption, deviation), coordinates
     raise PathError(f'the tip would leave the path by {1e3 * deviation[0]:.3g} mm and '
@@ -236,8 +240,10 @@ def _traced(solver: Solver, q_start: np.ndarray, path: ToolPath, limits: MotionL
     for k in tables.locked:
         joints[LOWER_ROW, k] = joints[UPPER_ROW, k] = q_start[k]
     settings[POSITION_TOLERANCE] = settings[ORIENTATION_TOLERANCE] = tracing.TRACE_TOLERANCE
+    share = SHORTFALL_SHARE if _is_short(solver) else 0.0
+    slack = share * options.position_deviation, share * options.orientation_deviation
     arm = tracing.TracedArm(chain.table, joints, settings,
-                            float(options.max_joint_step * scale))
+                            float(options.max_joint_step * scale), slack)
     targets = _targets(path, scale)
     middles = 0.5 * (targets[1:] + targets[:-1])
     which = np.append(0, np.searchsorted(path.table[:, SEG_BEGIN], middles) - 1)
@@ -252,11 +258,37 @@ def _traced(solver: Solver, q_start: np.ndarray, path: ToolPath, limits: MotionL
     nodes, q = nodes[:count], q[:count]
     if whole and blocked is None:
         return nodes, q, None
-    error = blocked or _interruption(solver, path, nodes[-1], q[-1], limits)
+    error = blocked or _interruption(solver, path, nodes[-1], q[-1], limits, arm)
     kept = nodes <= error.fraction * path.length - BACK_OFF_M
     if not options.partial or np.count_nonzero(kept) < 5:
         raise error
     return nodes[kept], q[kept], error
+
+
+def _is_short(solver: Solver) -> bool:
+    """Return whether too few joints move to meet every pose near one that is met."""
+    return solver.chain.n - len(solver.tables.locked) < EXACT_AXES
+
+
+def _off_path(solver: Solver, path: ToolPath, nodes: np.ndarray,
+              q: np.ndarray) -> tuple[float, float]:
+    """Return how far (m, rad) the tip is from the path at most, where it is solved."""
+    still = np.zeros((6, *q.shape))  # of quintics
+    still[0] = q
+    return tracing.largest_deviation(solver.chain.table, path.table, still, np.zeros(len(nodes)),
+                                     np.ascontiguousarray(nodes[:, None]))
+
+
+def _least_deviation(solver: Solver, path: ToolPath, s: float, q: np.ndarray,
+                     arm: tracing.TracedArm) -> tuple[float, float]:
+    """Return how near (m, rad) an arm of few joints comes to the path shortly after s."""
+    ahead = np.array([s, min(s + BACK_OFF_M, path.length)])
+    which = np.searchsorted(path.table[:, SEG_BEGIN], np.array([s, 0.5 * ahead.sum()])) - 1
+    nodes, postures = np.empty(3), np.empty((3, len(q)))
+    postures[0] = q
+    count, _ = tracing.trace(arm._replace(slack=(np.inf, np.inf)), path.table, ahead,
+                             np.maximum(which, 0), nodes, postures)
+    return _off_path(solver, path, nodes[count - 1:count], postures[count - 1:count])
 
 
 def _where(path: ToolPath, s: float) -> str:
@@ -272,8 +304,8 @@ def _blocked(path: ToolPath, s: float, contact: Contact, q: np.ndarray) -> PathE
                      s / path.length, q)
 
 
-def _interruption(solver: Solver, path: ToolPath, s: float, q: np.ndarray,
-                  limits: MotionLimits) -> PathError:
+def _interruption(solver: Solver, path: ToolPath, s: float, q: np.ndarray, limits: MotionLimits,
+                  arm: tracing.TracedArm) -> PathError:
     """Return why the arm cannot follow the path beyond s, where it is at q."""
     chain = solver.chain
     fraction, where = s / path.length, _where(path, s)
@@ -284,6 +316,14 @@ def _interruption(solver: Solver, path: ToolPath, s: float, q: np.ndarray,
     if stuck:
         return PathError(f'{where}: there {", ".join(stuck)} is at its limit',
                          Reason.BEYOND_LIMIT, fraction, q)
+    if _is_short(solver):
+        off = _least_deviation(solver, path, s, q, arm)
+        if off[0] > arm.slack[0] or off[1] > arm.slack[1]:
+            return PathError(
+                f'{where}: from there on the joints that move, fewer than {EXACT_AXES}, cannot '
+                f'keep the tip on it: it would be {1e3 * off[0]:.3g} mm and {off[1]:.3g} rad off '
+                f'{1e3 * BACK_OFF_M:g} mm later, where {1e3 * arm.slack[0]:.3g} mm and '
+                f'{arm.slack[1]:.3g} rad are allowed', Reason.PATH_INTERRUPTED, fraction, q)
     if not ahead.success:
         return PathError(f'{where}: {ahead.message}', ahead.status, fraction, q)
     least = singular_values(chain, q)[-1]

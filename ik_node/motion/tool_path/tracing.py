@@ -6,7 +6,9 @@ Compiled inverse kinematics along a tool path, and the deviation of a motion fro
 Each pose is solved from the previous solution, by the damped steps of the solver and without
 restarts, so that the arm stays on its branch; a step on which a joint would move too far is
 halved.  With more joints than a pose needs, each step is the smallest motion that serves,
-weighted so that joints stay away from their limits (after Chan and Dubey 1995).
+weighted so that joints stay away from their limits (after Chan and Dubey 1995).  With fewer
+joints than a pose needs, each pose is met as nearly as the arm can: a description with rounded
+angles has no posture that meets the poses of a line exactly.
 """
 
 from __future__ import annotations
@@ -60,6 +62,8 @@ class TracedArm(NamedTuple):
         TRACE_TOLERANCE.
     max_step : float
         Largest motion of a joint from one node to the next, rad or m.
+    slack : (float, float)
+        How far (m, rad) the tip may be from a pose where no posture nearby is nearer.
 
     """
 
@@ -67,6 +71,7 @@ class TracedArm(NamedTuple):
     joints: np.ndarray
     settings: np.ndarray
     max_step: float
+    slack: tuple[float, float]
 
 
 class TraceWork(NamedTuple):
@@ -106,7 +111,7 @@ def write_weights(joints, base_scale, q):
 
 @inner
 def solve_at(arm, path, segment, s, q, work):
-    """Move `q` by short steps to the pose at s on a segment; return whether it was reached."""
+    """Move `q` by short steps to the pose at s on a segment; return whether it is near enough."""
     goal, poses = work.goal, work.poses
     path_pose(path, segment, s, poses[0], poses[1], poses[2])
     for i in range(12):
@@ -114,7 +119,9 @@ def solve_at(arm, path, segment, s, q, work):
     if q.shape[0] > 6:
         write_weights(work.joints, work.base_scale, q)
     attempt = Attempt(LATE_STOP, arm.max_step, MAX_TRACE_ITERATIONS, False)
-    return descend(arm.table, work.joints, arm.settings, goal, attempt, q, work.solver).solved
+    ended = descend(arm.table, work.joints, arm.settings, goal, attempt, q, work.solver)
+    return ended.solved or (ended.position_error <= arm.slack[0]
+                            and ended.orientation_error <= arm.slack[1])
 
 
 @compiled
@@ -178,7 +185,7 @@ def bridge(arm, path, segment, interval, nodes, q, work):
     Cross a singularity, where no small step is solved, by a straight line in joint space.
 
     From a node shortly before s to a coordinate as far after it, if the tip stays within
-    MAX_BRIDGE_DEVIATION of the path in between.
+    MAX_BRIDGE_DEVIATION of the path in between, and the slack of the arm.
 
     Parameters
     ----------
@@ -223,7 +230,8 @@ def bridge(arm, path, segment, interval, nodes, q, work):
                 joint_frames(arm.table, between, frames)
                 path_pose(path, segment, at, poses[0], poses[1], poses[2])
                 position, angle = pose_error(poses[0], frames[-1], e)
-                good = max(position, angle) <= MAX_BRIDGE_DEVIATION
+                good = (position <= MAX_BRIDGE_DEVIATION + arm.slack[0]
+                        and angle <= MAX_BRIDGE_DEVIATION + arm.slack[1])
         if good:
             return last + 1, there
     return count, s
