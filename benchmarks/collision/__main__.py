@@ -10,7 +10,7 @@ Measure the planning of motions among obstacles.
     python -m benchmarks.collision --checks
     python -m benchmarks.collision --compile
 
-Each FOLDER is one of VAMP's repository, ``resources/panda`` or ``resources/ur5``, with
+Each FOLDER is one of VAMP's repository, ``resources/panda``, ``ur5`` or ``fetch``, with
 ``problems.tar.bz2`` unpacked: the problems of MotionBenchMaker.  Times are processor times of this
 thread, from the question to the trajectory: search, shortening, timing and proof.  Not in them:
 the model of the scene.  The first motions of each set are judged by Pinocchio and coal with the
@@ -25,6 +25,7 @@ are in benchmarks/requirements.txt; roboplan needs another Pinocchio, so an envi
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 from pathlib import Path
 from time import thread_time
 from typing import NamedTuple
@@ -158,7 +159,8 @@ def measure_problems(folder: Path, options: argparse.Namespace) -> None:
     vamp = VampPlanner(robot.name) if options.vamp else None
     roboplan = RoboplanPlanner(robot) if options.roboplan else None
     warm = next(robot.problems(count=1))
-    planned(robot, robot.model.with_objects(warm.scene.bodies, MARGIN_M), warm)
+    with suppress(TrajectoryError):  # of a problem without a solution; what it compiles, stays
+        planned(robot, robot.model.with_objects(warm.scene.bodies, MARGIN_M), warm)
     print(f'{robot.name}: solved, ms at the median, 95 % and at most, rad in the mean')
     sums = nothing()
     for name in options.sets:

@@ -26,7 +26,9 @@ from ik_node.collision.srdf import read_srdf
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.urdf import parse_urdf, Tree
 
-LINKS = {'panda': ('panda_link0', 'panda_hand'), 'ur5': ('offset_link', 'tool0')}
+LINKS = {'fetch': ('base_link', 'gripper_link'), 'panda': ('panda_link0', 'panda_hand'),
+         'ur5': ('offset_link', 'tool0')}
+ROUNDED_LIMIT = 1e-5  # rad or m
 SETS = ('bookshelf_small', 'bookshelf_tall', 'bookshelf_thin', 'box', 'cage', 'table_pick',
         'table_under_pick')
 
@@ -74,9 +76,14 @@ class ProblemRobot:
                         for each in request['goal_constraints'][0]['joint_constraints']}
                 yield Problem(
                     f'{each} {number}',
-                    *(np.array([values[name] for name in self.chain.joint_names], dtype=float)
-                      for values in (start, goal)),
+                    *(self._inside(np.array([values[name] for name in self.chain.joint_names],
+                                            dtype=float)) for values in (start, goal)),
                     self._scene(read_yaml(folder / f'scene{number}.yaml')))
+
+    def _inside(self, q: np.ndarray) -> np.ndarray:
+        """Return joint positions (n,), of which some were at limits with more digits, inside."""
+        inside = np.clip(q, self.chain.lower, self.chain.upper)
+        return np.where(np.abs(inside - q) < ROUNDED_LIMIT, inside, q)
 
     def _scene(self, text: dict) -> Scene:
         scene = Scene(self.chain.base_link, self.tree.links)

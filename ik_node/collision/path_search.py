@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import repeat
 
 import numpy as np
 
@@ -22,13 +23,12 @@ from ik_node.collision import (
 )
 from ik_node.collision.edges import edge_check
 from ik_node.collision.model import CollisionModel
-from ik_node.collision.rrt_connect import grow, MAX_TREE_NODES, planted_trees, write_joined
+from ik_node.collision.rrt_connect import enlarged, grow, planted_trees, write_joined
 from ik_node.collision.shortcuts import shorten
 from ik_node.kinematics import kernels, tree_kernels
 from ik_node.kinematics.kernels import compiled
 
 BLOCK_ITERATIONS = 250        # between two questions whether to go on
-SEARCH_ITERATIONS = 100_000
 MAX_CHORDS = 100              # that are tried to shorten a path
 TURN_ROOM_RAD = np.pi         # that a joint without limits may turn beyond start and goals
 
@@ -40,8 +40,8 @@ class SearchLimits:
 
     Attributes
     ----------
-    iterations : int
-        Extensions of the trees after which the search ends.
+    iterations : int or None
+        Extensions of the trees after which the search ends; None = it ends when `goes_on` says so.
     goes_on : callable
         Asked now and then whether to search on.
     seed : int
@@ -51,7 +51,7 @@ class SearchLimits:
 
     """
 
-    iterations: int = SEARCH_ITERATIONS
+    iterations: int | None = None
     goes_on: Callable[[], bool] = lambda: True
     seed: int = 0
     chords: int = MAX_CHORDS
@@ -92,13 +92,16 @@ def find_path(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
     edge = edge_check(model, q_start, goals, lower, upper,
                       model.margin if margin is None else margin)
     trees = planted_trees(q_start, goals, limits.seed)
-    path, rows = np.empty((2 * MAX_TREE_NODES, len(q_start))), np.empty((2, len(q_start)))
-    for _ in range(limits.iterations // BLOCK_ITERATIONS):
+    rows = np.empty((2, len(q_start)))
+    for _ in repeat(None) if limits.iterations is None \
+            else range(limits.iterations // BLOCK_ITERATIONS):
+        path = np.empty((2 * trees.parents.shape[1], len(q_start)))
         count = search(edge, trees, BLOCK_ITERATIONS, limits.chords, path, rows)
         if count:
             return path[:count].copy()
         if not limits.goes_on():
             return None
+        trees = enlarged(trees)
     return None
 
 
@@ -113,7 +116,8 @@ def search(edge, trees, iterations, chords, path, rows):
     trees : Trees, changed
     iterations, chords : int
         Extensions of the trees, and random chords of the path, at most.
-    path : (2 MAX_TREE_NODES, n) array, written
+    path : (N, n) array, written
+        With room for the nodes of both trees.
     rows : (2, n) array
         Workspace.
 

@@ -21,8 +21,9 @@ from ik_node.kinematics.kernels import copy, inner
 EXTENSION_RANGE = 1.0       # longest edge of a tree, rad or m
 BLOCKED_NODE_RADIUS = 4.0   # within which a node is extended after it was blocked first
 MIN_NODE_RADIUS = 1.0
+MAX_REJECTED = 100           # samples in sequence that are outside; the next one counts in part
 RADIUS_CHANGE = 1e-4        # share by which a radius falls or grows at each extension
-MAX_TREE_NODES = 20_000
+FIRST_TREE_ROOM = 20_000     # nodes; twice as many when one of the trees is full
 FROM_START, FROM_GOAL = 0, 1  # which tree
 ROOT_NODE = -1              # parent of the first nodes
 
@@ -33,10 +34,10 @@ class Trees(NamedTuple):
 
     Attributes
     ----------
-    nodes : (2, MAX_TREE_NODES, n) array
-        Postures.
-    parents : (2, MAX_TREE_NODES) int array
-    radii : (2, MAX_TREE_NODES) array
+    nodes : (2, N, n) array
+        Postures; there is room for N of each tree.
+    parents : (2, N) int array
+    radii : (2, N) array
     counts : (2,) int array
         How many nodes there are.
     meeting : (2,) int array
@@ -56,11 +57,22 @@ class Trees(NamedTuple):
 
 def planted_trees(q_start: np.ndarray, goals: np.ndarray, seed: int) -> Trees:
     """Return the tree of a start (n,) and that of goals (g, n)."""
-    nodes = np.empty((2, MAX_TREE_NODES, len(q_start)))
+    size = 2, max(FIRST_TREE_ROOM, len(goals))
+    nodes = np.empty((*size, len(q_start)))
     nodes[FROM_START, 0], nodes[FROM_GOAL, :len(goals)] = q_start, goals
-    size = 2, MAX_TREE_NODES
     return Trees(nodes, np.full(size, ROOT_NODE), np.full(size, inf), np.array([1, len(goals)]),
                  np.zeros(2, dtype=np.int64), np.array([seeded(seed)], dtype=np.uint64))
+
+
+def enlarged(trees: Trees) -> Trees:
+    """Return the trees, with twice the room if one of them is full."""
+    room = trees.parents.shape[1]
+    if trees.counts.max() < room:
+        return trees
+    return trees._replace(
+        nodes=np.concatenate([trees.nodes, np.empty_like(trees.nodes)], axis=1),
+        parents=np.concatenate([trees.parents, np.full((2, room), ROOT_NODE)], axis=1),
+        radii=np.concatenate([trees.radii, np.full((2, room), inf)], axis=1))
 
 
 def seeded(seed: int) -> int:
@@ -87,7 +99,7 @@ def grow(edge, trees, iterations, rows):
 
     """
     n, capacity = edge.q.shape[0], trees.parents.shape[1]
-    side = FROM_START
+    side, rejected = FROM_START, 0
     for _ in range(iterations):
         if trees.counts[side] > trees.counts[1 - side]:
             side = 1 - side
@@ -96,9 +108,13 @@ def grow(edge, trees, iterations, rows):
             sample[i] = edge.lower[i] + (edge.upper[i] - edge.lower[i]) * random(trees.generator)
         k, distance = nearest_node(trees, side, sample)
         radii = trees.radii[side]
-        if radii[k] < distance:
-            continue
         share = min(1.0, EXTENSION_RANGE / max(distance, 1e-12))
+        if radii[k] < distance:
+            rejected += 1
+            if rejected < MAX_REJECTED:
+                continue
+            share *= random(trees.generator)
+        rejected = 0
         step_towards(trees.nodes[side, k], sample, share, new)
         if not edge_free(edge, trees.nodes[side, k], new):
             radii[k] = BLOCKED_NODE_RADIUS if radii[k] == inf \

@@ -10,17 +10,13 @@ as they stay free, the path is timed within the limits, and the trajectory is pr
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import thread_time
 
 import numpy as np
 
 from ik_node.collision.certificate import certify, certify_edge
 from ik_node.collision.model import CollisionModel
-from ik_node.collision.path_search import (
-    BLOCK_ITERATIONS,
-    find_path,
-    SEARCH_ITERATIONS,
-    SearchLimits,
-)
+from ik_node.collision.path_search import BLOCK_ITERATIONS, find_path, SearchLimits
 from ik_node.collision.way_out import way_out
 from ik_node.errors import Reason, TrajectoryError
 from ik_node.kinematics.kernels import pose_row, tip_poses
@@ -34,6 +30,7 @@ from ik_node.motion.tool_path.timing import JointPath, timed_trajectory
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.motion.validate import validate
 
+DETOUR_TIME_S = 5.0          # of the processor, for the search
 LIMIT_INSET = 2e-3           # rad or m between waypoints and joint limits
 SEARCH_MARGIN_M = 5e-4       # by which the search keeps more than the margin
 EXIT_ROOM_M = 2e-3           # by which a posture out of a contact keeps more than the margin
@@ -48,7 +45,7 @@ PREFERRED_GOAL_ITERATIONS = 2000  # of the search, for the first goal alone
 
 def plan_detour(model: CollisionModel, start: StartState, goals: np.ndarray,
                 limits: MotionLimits, period: float,
-                goes_on: Callable[[], bool] = lambda: True) -> Trajectory:
+                goes_on: Callable[[], bool] | None = None) -> Trajectory:
     """
     Plan a motion around obstacles, from rest to rest.
 
@@ -63,8 +60,8 @@ def plan_detour(model: CollisionModel, start: StartState, goals: np.ndarray,
     limits : MotionLimits
     period : float
         Largest time between points (s).
-    goes_on : callable
-        Asked now and then whether to search on.
+    goes_on : callable, optional
+        Asked now and then whether to search on; without it, for DETOUR_TIME_S.
 
     Returns
     -------
@@ -85,7 +82,7 @@ def plan_detour(model: CollisionModel, start: StartState, goals: np.ndarray,
     free = goals[model.check_many(goals)]
     if not len(free):
         raise TrajectoryError(f'at the goal, {model.describe(goals[0])}', Reason.COLLISION)
-    way = _waypoints(model, q_start, free, limits, goes_on)
+    way = _waypoints(model, q_start, free, limits, goes_on or for_seconds(DETOUR_TIME_S))
     if way is None:
         raise TrajectoryError('no detour was found; go there in several goals, or allow more '
                               'time for the search (motion.detour_time)', Reason.COLLISION)
@@ -103,13 +100,20 @@ def plan_detour(model: CollisionModel, start: StartState, goals: np.ndarray,
     raise error
 
 
+def for_seconds(seconds: float) -> Callable[[], bool]:
+    """Return what says whether this thread has had less processor time (s) since now."""
+    end = thread_time() + seconds
+    return lambda: thread_time() < end
+
+
 def warm_up(model: CollisionModel, limits: MotionLimits) -> None:
     """Load or compile all kernels of :func:`plan_detour`, so that the first one is not late."""
     chain = model.chain
     q = np.clip(chain.middle, chain.lower, chain.upper)
     goal = np.clip(q + 1e-3, chain.lower, chain.upper)
     try:
-        plan_detour(model, StartState.from_state(MotionState.at_rest(q)), goal[None], limits, 0.1)
+        plan_detour(model, StartState.from_state(MotionState.at_rest(q)), goal[None], limits, 0.1,
+                    lambda: False)
     except TrajectoryError:
         # These are in collision; free ones do not matter here.
         find_path(model, q, goal[None], chain.lower, chain.upper,
@@ -128,7 +132,7 @@ def _waypoints(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
     lower = np.minimum(limits.lower + inset, ends.min(axis=0))
     upper = np.maximum(limits.upper - inset, ends.max(axis=0))
 
-    def search(those: np.ndarray, iterations: int) -> np.ndarray | None:
+    def search(those: np.ndarray, iterations: int | None = None) -> np.ndarray | None:
         return find_path(model, out[-1], those, lower, upper, model.margin + SEARCH_MARGIN_M,
                          SearchLimits(iterations, goes_on))
 
@@ -137,7 +141,7 @@ def _waypoints(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
         out = out if found is None else found
     way = search(goals[:1], PREFERRED_GOAL_ITERATIONS) if len(goals) > 1 else None
     if way is None and goes_on():
-        way = search(goals, SEARCH_ITERATIONS)
+        way = search(goals)
     if way is None or len(out) == 1:
         return way
     way = np.vstack([out[:-1], way])

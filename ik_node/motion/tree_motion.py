@@ -11,9 +11,8 @@ with the same times.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from time import thread_time
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from ik_node.errors import ParameterError, Reason, TrajectoryError
 from ik_node.kinematics.arguments import did_you_mean, joint_vector
 from ik_node.kinematics.kinematic_tree import KinematicTree
 from ik_node.motion.collision_free import require_free
-from ik_node.motion.detour import plan_detour
+from ik_node.motion.detour import DETOUR_TIME_S, for_seconds, plan_detour
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.point_to_point import plan_point_to_point
 from ik_node.motion.start_state import StartState
@@ -30,7 +29,6 @@ from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.motion.validate import require_jerk, validate
 from ik_node.text import quote
 
-DETOUR_TIME_S = 2.0  # of the processor, for the search of a detour
 POINT_PERIOD_S = 0.1
 SHARES_OF_SPEED = 1.0, 0.9, 0.7, 0.5  # tried until the jerk keeps its limits
 
@@ -148,9 +146,9 @@ def _straight(tree: KinematicTree, q_start: np.ndarray, q_goal: np.ndarray,
 def _detour(collisions: CollisionModel, start: StartState, q_goal: np.ndarray,
                limits: MotionLimits, given: tuple[float, TrajectoryError]) -> Trajectory:
     detour_time, blocked = given
-    end = thread_time() + detour_time
     try:
-        way = plan_detour(collisions, start, q_goal[None], limits, POINT_PERIOD_S, _until(end))
+        way = plan_detour(collisions, start, q_goal[None], limits, POINT_PERIOD_S,
+                          for_seconds(detour_time))
         require_jerk(way, limits)
         return way
     except TrajectoryError as error:
@@ -160,11 +158,6 @@ def _detour(collisions: CollisionModel, start: StartState, q_goal: np.ndarray,
             if collisions.check_many(q_goal[None])[0] else str(error)
         raise TrajectoryError(f'the direct motion is blocked: {blocked}; {said}',
                               Reason.COLLISION) from None
-
-
-def _until(end: float) -> Callable[[], bool]:
-    """Return what says whether this thread has had less processor time than `end` (s)."""
-    return lambda: thread_time() < end
 
 
 def checked_controllers(tree: KinematicTree,

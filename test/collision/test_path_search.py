@@ -128,15 +128,45 @@ def test_the_search_ends_when_it_is_told():
     assert len(asked) == 3
 
 
-def test_the_trees_may_become_full(monkeypatch):
-    """Then no path was found."""
+def test_full_trees_grow(monkeypatch):
+    """The path is found as with room from the start, if not the same."""
     name = 'six_axis_arm'
-    for module in (path_search, rrt_connect):
-        monkeypatch.setattr(module, 'MAX_TREE_NODES', 30)
+    model, left, right = post(name)
+    monkeypatch.setattr(rrt_connect, 'FIRST_TREE_ROOM', 2)
+    monkeypatch.setattr(path_search, 'BLOCK_ITERATIONS', 5)
+    for seed in range(10):
+        path = find_path(model, left, right[None], *limits(name), limits=SearchLimits(seed=seed))
+        assert all(certify_edge(model, a, b) is None for a, b in zip(path[:-1], path[1:]))
+        assert np.array_equal(path, find_path(model, left, right[None], *limits(name),
+                                              limits=SearchLimits(seed=seed)))
+
+
+def test_nothing_but_time_ends_a_search():
+    """Neither how often the trees were extended nor how many nodes they have."""
+    name = 'six_axis_arm'
     model, left, _ = post(name)
     blocked = np.array([[0.0, 0.6, 0.4, 0.0, 0.6, 0.0]])
+    asked = []
+
+    def goes_on():
+        asked.append(None)
+        return len(asked) < 1000
+
     assert find_path(model, left, blocked, *limits(name),
-                     limits=SearchLimits(iterations=5000)) is None
+                     limits=SearchLimits(goes_on=goes_on)) is None
+    assert len(asked) == 1000
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_samples_are_not_wasted_in_wide_ranges(seed):
+    """Nearly all are farther from blocked nodes than these are extended to."""
+    name = 'six_axis_arm'
+    model, left, right = post(name)
+    wide = np.full(6, 30.0)
+    path = find_path(model, left, right[None], -wide, wide,
+                     limits=SearchLimits(iterations=50_000, seed=seed))
+    assert path is not None
+    assert all(certify_edge(model, a, b) is None for a, b in zip(path[:-1], path[1:]))
 
 
 def test_a_start_that_is_too_near_may_leave():

@@ -9,8 +9,8 @@ import robots
 from two_arms import ARM_JOINTS, both, model, oracle, TREE
 
 from ik_node import load_tree
+from ik_node.collision import path_search
 from ik_node.errors import ParameterError, Reason, TrajectoryError
-from ik_node.motion import detour
 from ik_node.motion.limits import MotionLimits, TipLimits
 from ik_node.motion.tree_motion import (
     checked_controllers,
@@ -89,11 +89,11 @@ def test_a_goal_in_a_collision_is_refused_with_both_reasons():
 
 def test_no_detour_is_said_with_the_pair(monkeypatch):
     """If the search ends without one; here it may not begin."""
-    monkeypatch.setattr(detour, 'SEARCH_ITERATIONS', 0)
+    monkeypatch.setattr(path_search, 'BLOCK_ITERATIONS', 0)
     with pytest.raises(TrajectoryError, match=(
             "the direct motion is blocked: 'left_.*' and 'right_.*' would .* after .*; no "
-            'detour was found in 3 s')) as caught:
-        plan_tree_motion(TREE, LEFT_ABOVE, RIGHT_ABOVE, LIMITS, model(), 3.0)
+            'detour was found in 0.01 s')) as caught:
+        plan_tree_motion(TREE, LEFT_ABOVE, RIGHT_ABOVE, LIMITS, model(), 0.01)
     assert caught.value.reason is Reason.COLLISION
 
 
