@@ -26,8 +26,8 @@ WAY = {
               'arm_geometry compiled/subproblems compiled/closed_form compiled/nearest '
               'compiled/damped compiled/nullspace compiled/residual compiled/solution_search '
               'branches unreachable',
-    'motion': 'trajectory limits quintic interpolation point_times start_state ruckig_motion '
-              'point_to_point validate active_trajectory update_period '
+    'motion': 'trajectory limits quintic interpolation point_times constant_jerk start_state '
+              'ruckig_motion point_to_point validate active_trajectory update_period '
               'monitor path_tolerance controller_rules tip_speed collision_free',
     'replay': 'calls',
     'ros': 'parameters description process qos clocks rotations messages joint_states '

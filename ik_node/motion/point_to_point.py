@@ -10,17 +10,17 @@ otherwise.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import chain as chain_of, pairwise
+from itertools import chain as chain_of
 
 import numpy as np
 
 from ik_node.errors import TrajectoryError
 from ik_node.model.chain import Chain
+from ik_node.motion.constant_jerk import write_constant_jerk
 from ik_node.motion.limits import MotionLimits, VELOCITY_MARGIN
-from ik_node.motion.point_times import merge_close, subdivide, TIME_RESOLUTION_S
+from ik_node.motion.point_times import merge_close, subdivide
 from ik_node.motion.ruckig_motion import (
     jerk_switches,
     JointMotion,
@@ -32,15 +32,16 @@ from ik_node.motion.sampling import compiled_segments
 from ik_node.motion.start_state import StartState
 from ik_node.motion.tip_speed import speed_shares, tip_rates
 from ik_node.motion.trajectory import MotionState, Trajectory
-from ik_node.motion.validate import validate
+from ik_node.motion.validate import JERK_SLACK, validate
 
 EXACT_PERIODS = 5          # between points where the quintic is exact; one elsewhere
+MAX_JERK_PLANS = 8         # of a motion of few milliseconds, each with less jerk
 MAX_SAMPLED_POINTS = 500   # a longer motion gets points further apart than asked for
 MAX_SLOWDOWNS = 12         # searches for the velocity at which the tip keeps its limits
 GOOD_TIP_SHARE = 0.985     # of the tip's limit; the search ends when it is reached
 MIN_VELOCITY_SHARE = 1e-6  # of the velocity limits, for joints that do not move
 
-Candidate = Callable[[], list[JointMotion]]
+Candidate = Callable[[MotionLimits], list[JointMotion]]
 
 
 def plan_point_to_point(joint_names: tuple[str, ...], start: StartState, q_goal: np.ndarray,
@@ -81,13 +82,13 @@ def plan_point_to_point(joint_names: tuple[str, ...], start: StartState, q_goal:
     """
     state = start.splice
 
-    def direct() -> list[JointMotion]:
-        return [_tip_limited_motion(state, q_goal, limits, chain)]
+    def direct(those: MotionLimits) -> list[JointMotion]:
+        return [_tip_limited_motion(state, q_goal, those, chain)]
 
-    def stop_first() -> list[JointMotion]:
-        stop = motion_to_rest(state, limits)
+    def stop_first(those: MotionLimits) -> list[JointMotion]:
+        stop = motion_to_rest(state, those)
         rest = MotionState.at_rest(np.array(stop.at_time(stop.duration)[0]))
-        return [stop, _tip_limited_motion(rest, q_goal, limits, chain)]
+        return [stop, _tip_limited_motion(rest, q_goal, those, chain)]
 
     candidates = [direct] if state.rests else [direct, stop_first]
     return _first_valid(joint_names, candidates, start, limits, period)
@@ -110,7 +111,7 @@ def plan_stop(joint_names: tuple[str, ...], start: StartState, limits: MotionLim
 
     Parameters and errors as in :func:`plan_point_to_point`.
     """
-    return _first_valid(joint_names, [lambda: [motion_to_rest(start.splice, limits)]], start,
+    return _first_valid(joint_names, [lambda those: [motion_to_rest(start.splice, those)]], start,
                         limits, period)
 
 
@@ -119,14 +120,24 @@ def _first_valid(joint_names: tuple[str, ...], candidates: list[Candidate], star
     """Return the trajectory of the first candidate that keeps the limits."""
     error = TrajectoryError('no motion could be planned')
     for candidate in candidates:
-        try:
-            motions = candidate()
-            times, states = _points_of(motions, start.splice_time, period, limits.min_spacing)
-            trajectory = start.continued(joint_names, times, states)
-            validate(trajectory, limits)
-            return trajectory
-        except TrajectoryError as this:
-            error = this
+        found, share = None, 1.0
+        for _ in range(MAX_JERK_PLANS):
+            try:
+                slower = limits if share == 1.0 else replace(limits, jerk=share * limits.jerk)
+                times, states, peaks = _points_of(candidate(slower), start, period,
+                                                  limits.min_spacing)
+                trajectory = start.continued(joint_names, times, states)
+                validate(trajectory, limits)
+            except TrajectoryError as this:
+                error = this
+                break
+            found = trajectory
+            ratio = float((peaks / limits.jerk).max())
+            if ratio <= 1.0 + JERK_SLACK:
+                break
+            share /= ratio
+        if found is not None:
+            return found
     raise error
 
 
@@ -169,22 +180,40 @@ def _next_scale(slow: tuple[float, float], fast: tuple[float, float]) -> float:
     return a + (b - a) * (middle if a == 0.0 else float(np.clip(middle, 0.2, 0.8)))
 
 
-def _points_of(motions: list[JointMotion], begin: float, period: float,
-               spacing: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return times (k,), s, and states (k, 3, n) of consecutive motions from `begin` (s) on."""
-    times, states = [], []
+def _points_of(motions: list[JointMotion], start: StartState, period: float,
+               spacing: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """
+    Return the points of consecutive motions after the splice.
+
+    Returns
+    -------
+    times : (k,) array
+        s.
+    states : (k, 3, n) array
+        q, qd, qdd.
+    peaks : (n,) array
+        Largest jerk of each joint.
+
+    """
+    begin, splice = start.splice_time, start.splice
+    state = np.array([splice.q, splice.qd, splice.qdd])
+    times, states, peaks = [], [], np.zeros(len(splice.q))
     period = max(period, sum(motion.duration for motion in motions) / MAX_SAMPLED_POINTS)
     for motion in motions:
-        switches = jerk_switches(motion)
-        knots = [0.0, *merge_close(switches, max(motion.duration, spacing), spacing)]
-        exact = [bisect_left(switches, a + TIME_RESOLUTION_S)
-                 >= bisect_left(switches, b - TIME_RESOLUTION_S) for a, b in pairwise(knots)]
-        instants = subdivide(knots, [EXACT_PERIODS * period if each else period for each in exact])
+        knots = [0.0, *merge_close(jerk_switches(motion), max(motion.duration, spacing), spacing)]
+        instants = subdivide(knots, [EXACT_PERIODS * period] * (len(knots) - 1))
         if instants[0] > period + spacing:  # some drivers refuse a first point far from the arm
             instants.insert(0, period)
-        times.append(np.round(begin + np.array(instants), 9))
-        states += [motion.at_time(t) for t in (times[-1] - begin).tolist()]
-        begin = times[-1][-1]
-    # Without the nesting, numbers are read in half of the time.
-    values = np.fromiter(chain_of.from_iterable(chain_of.from_iterable(states)), float)
-    return np.concatenate(times), values.reshape(len(states), 3, -1)
+        here = np.round(begin + np.array([0.0, *instants]), 9)
+        planned = [motion.at_time(t)[2] for t in (here[1:] - here[0]).tolist()]
+        points = np.empty((len(here), *state.shape))
+        points[0] = state
+        # Without the nesting, numbers are read in half of the time.
+        points[1:, 2] = np.fromiter(chain_of.from_iterable(planned), float).reshape(
+            len(planned), -1)
+        end = np.array(motion.at_time(motion.duration)[0])
+        peaks = np.maximum(peaks, write_constant_jerk(here, end, points))
+        times.append(here[1:])
+        states.append(points[1:])
+        begin, state = here[-1], points[-1]
+    return np.concatenate(times), np.concatenate(states), peaks

@@ -30,7 +30,6 @@ from ik_node.motion.validate import require_jerk, validate
 from ik_node.text import quote
 
 POINT_PERIOD_S = 0.1
-SHARES_OF_SPEED = 1.0, 0.9, 0.7, 0.5  # tried until the jerk keeps its limits
 
 ControllerJoints = Mapping[str, Sequence[str]]
 
@@ -127,20 +126,14 @@ def _straight(tree: KinematicTree, q_start: np.ndarray, q_goal: np.ndarray,
                 (limits.velocity, limits.acceleration, limits.jerk)]
     of_share = MotionLimits(np.zeros(1), np.ones(1), *rows)
     start = StartState.from_state(MotionState.at_rest(np.zeros(1)))
-    for speed in SHARES_OF_SPEED:
-        plan = plan_point_to_point(('share',), start, np.ones(1), of_share.slowed(speed),
-                                   POINT_PERIOD_S)
-        q = q_start + plan.q * way
-        q[-1] = q_goal
-        direct = Trajectory(tree.joint_names, MotionState.at_rest(q_start), plan.times, q,
-                            plan.qd * way, plan.qdd * way)
-        try:
-            validate(direct, limits)
-            require_jerk(direct, limits)
-            return direct
-        except TrajectoryError as this:  # in the shortest motions, jerk switches are merged
-            error = this
-    raise error
+    plan = plan_point_to_point(('share',), start, np.ones(1), of_share, POINT_PERIOD_S)
+    q = q_start + plan.q * way
+    q[-1] = q_goal
+    direct = Trajectory(tree.joint_names, MotionState.at_rest(q_start), plan.times, q,
+                        plan.qd * way, plan.qdd * way)
+    validate(direct, limits)
+    require_jerk(direct, limits)
+    return direct
 
 
 def _detour(collisions: CollisionModel, start: StartState, q_goal: np.ndarray,

@@ -3,6 +3,7 @@
 """Every planned motion keeps its limits, judged by a checker that shares no code with it."""
 
 from dataclasses import replace
+from math import factorial
 
 from motion_checker import Bounds, dense, faults, path_of
 from nightly import samples
@@ -22,6 +23,7 @@ from ik_node.motion.point_to_point import (
 )
 from ik_node.motion.start_state import StartState
 from ik_node.motion.trajectory import MotionState
+from ik_node.motion.validate import JERK_SLACK
 
 COUNT = samples(usual=70, nightly=300)
 NAMES = ('a', 'b', 'c')
@@ -146,6 +148,43 @@ def test_from_rest_and_in_motion(seed):
     # Nothing is faster than braking with all that is allowed.
     assert stop.duration <= lead + np.max(
         limits.velocity / limits.acceleration + 2.0 * limits.acceleration / limits.jerk) + 0.1
+
+
+def jerk_shares(trajectory, limits):
+    """Return the largest jerk between the points after the splice by its limit, (n,)."""
+    k = trajectory.lead_points
+    states = np.array([np.vstack([getattr(trajectory.start, name)[None],
+                                  getattr(trajectory, name)])[k:] for name in ('q', 'qd', 'qdd')])
+    h = np.diff(np.append(0.0, trajectory.times)[k:])[:, None]
+    # In the time by the step, from 0 to 1: values, first and second derivatives at both ends.
+    powers = np.arange(6)
+    at_ends = np.array([np.where(powers >= d, [factorial(p) / factorial(max(p - d, 0))
+                                               for p in powers], 0.0) * float(t)**abs(powers - d)
+                        for t in (0, 1) for d in range(3)])
+    ends = np.stack([states[d, side:len(h) + side] * h**d for side in (0, 1) for d in range(3)])
+    ends[[0, 3]] -= states[0, :-1]  # fewer digits are lost
+    c = np.linalg.solve(at_ends, ends.reshape(6, -1)).reshape(ends.shape)
+    with np.errstate(divide='ignore', invalid='ignore'):
+        peak = np.clip(np.nan_to_num(-c[4] / (5.0 * c[5])), 0.0, 1.0)
+    jerk = [np.abs(6.0 * c[3] + 24.0 * c[4] * t + 60.0 * c[5] * t**2) for t in (0.0, peak, 1.0)]
+    return (np.array(jerk) / h**3).max(axis=(0, 1)) / limits.jerk
+
+
+@pytest.mark.parametrize('seed', range(COUNT))
+def test_the_jerk_keeps_its_limits_between_the_points(seed):
+    """However near each other the joints' switches are; from rest, in motion and to a stop."""
+    rng = np.random.default_rng(2000 + seed)
+    names, acceleration = NAMES + ('d', 'e', 'f'), rng.uniform(1.0, 10.0, 6)
+    limits = MotionLimits(np.full(6, -3.0), np.full(6, 3.0), rng.uniform(0.5, 3.0, 6),
+                          acceleration, acceleration * rng.uniform(2.0, 100.0, 6))
+    start = rng.uniform(-2.5, 2.5, 6)
+    goals = start + rng.choice([1.0, 0.1, 1e-2, 1e-3]) * rng.uniform(-0.4, 0.4, (2, 6))
+    first = plan_point_to_point(names, at(MotionState.at_rest(start)), goals[0], limits, PERIOD)
+    under_way = StartState.from_motion(first, 0.0, rng.uniform(0.05, 0.9) * first.duration)
+    for motion in (first, plan_point_to_point(names, under_way, goals[1], limits, PERIOD),
+                   plan_stop(names, under_way, limits, PERIOD)):
+        # Positions have 16 digits, of which steps of 1 ms leave few.
+        assert jerk_shares(motion, limits).max() <= 1.0 + JERK_SLACK + 1e-4
 
 
 @pytest.mark.parametrize('seed', range(COUNT))
