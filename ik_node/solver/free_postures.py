@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import numpy as np
@@ -13,8 +13,10 @@ from ik_node.solver.branches import (
     all_solutions,
     distinct_solutions,
     leaves_freedom,
+    nearest_inside,
     QUIET_ATTEMPTS,
     SELECTION_KEYS,
+    without_limits,
 )
 from ik_node.solver.compiled.layout import (
     JOINT_VALUES,
@@ -22,7 +24,7 @@ from ik_node.solver.compiled.layout import (
     MAX_BIAS_STEPS,
     SOLVED_FLAG,
 )
-from ik_node.solver.compiled.self_motion import add_distinct, self_motions
+from ik_node.solver.compiled.self_motion import walk
 from ik_node.solver.result import Posture
 from ik_node.solver.tables import Query
 
@@ -30,7 +32,9 @@ FINE_SAMPLE_DISTANCE = 0.1  # rad or m, between samples of a continuum if none i
 MAX_FINE_SAMPLES = 200
 EXACT_AXES = 6              # that an exact pose fixes
 WALK_STEP = 0.05            # rad or m, along the self-motion of a redundant arm
-MAX_WALKED_POSTURES = 600
+MAX_WALKED_POSTURES = 2000   # of one self-motion, in one direction
+MAX_SELF_MOTIONS = 40
+SCATTERED_STARTS = 300      # from which self-motions are looked for
 
 
 class PostureCheck(Protocol):
@@ -49,8 +53,8 @@ def free_solutions(query: Query, check: PostureCheck,
     Return the solutions inside the limits that are free, the nearest to the seed first.
 
     If the goal leaves the arm free, by a free axis or a seventh joint, and no sample of the
-    continuum is free, finer samples are looked at; then, of a redundant arm, what is between
-    them.
+    continuum is free, finer samples are looked at, then those that many starts lead to; then, of
+    a redundant arm, all of its self-motions.
 
     Parameters
     ----------
@@ -63,8 +67,14 @@ def free_solutions(query: Query, check: PostureCheck,
     if found or not leaves_freedom(query):
         return found
     samples = fine_samples(query)
-    return _free_of(query, samples, check) \
-        or _free_of(query, walked_postures(query, samples), check)
+    found = _free_of(query, samples, check) or _free_of(query, scattered(query), check)
+    if found or not _has_curves(query):
+        return found
+    for curve in self_motions(query, samples):
+        found = _free_of(query, curve, check)
+        if found:
+            break
+    return found
 
 
 def many_free_solutions(query: Query, check: PostureCheck) -> tuple[Posture, ...]:
@@ -82,33 +92,69 @@ def fine_samples(query: Query) -> np.ndarray:
                               MAX_FINE_SAMPLES)
 
 
-def walked_postures(query: Query, samples: np.ndarray) -> np.ndarray:
-    """
-    Return more solutions of an exact pose, (k, n), from samples (s, n) on along the self-motion.
-
-    They are WALK_STEP apart.  If more than one joint is redundant, or none, there are none.
-    """
-    rows = JointRows(*query.joints)
-    active = rows.lower < rows.upper
-    if not query.exact or np.count_nonzero(active) != EXACT_AXES + 1:
-        return np.empty((0, query.chain.n))
-    settings = query.settings.copy()
+def scattered(query: Query) -> np.ndarray:
+    """Return the solutions (k, n) that descents from SCATTERED_STARTS lead to."""
+    n = query.chain.n
+    settings, rows = query.settings.copy(), JointRows(*query.joints)
     settings[MAX_BIAS_STEPS] = 0.0
-    known = np.empty((len(samples) + MAX_WALKED_POSTURES, query.chain.n))
-    known[:len(samples)] = ends = samples
-    count = len(samples)
-    while len(ends) and count < MAX_WALKED_POSTURES:
-        along = np.empty(ends.shape)
-        self_motions(query.chain.table, ends, active, along)
-        starts = np.stack([ends + WALK_STEP * along, ends - WALK_STEP * along], axis=1)
-        inside = np.clip(starts.reshape(-1, query.chain.n), rows.lower, rows.upper)
-        answers = query.tables.solve(np.repeat(query.T, len(inside), axis=0), inside[:, None], 0,
-                                     0, settings=settings, joints=query.joints)
-        first = count
-        found = np.ascontiguousarray(answers[answers[:, SOLVED_FLAG] == 1.0, JOINT_VALUES:])
-        count = add_distinct(known, count, found, 0.5 * WALK_STEP)
-        ends = known[first:count]
-    return known[len(samples):count].copy()
+    starts = np.clip(query.tables.postures[:n, :SCATTERED_STARTS].T, rows.lower, rows.upper)
+    answers = query.tables.solve(np.repeat(query.T, len(starts), axis=0), starts[:, None], 0, 0,
+                                 settings=settings, joints=query.joints)
+    return answers[answers[:, SOLVED_FLAG] == 1.0, JOINT_VALUES:]
+
+
+def self_motions(query: Query, samples: np.ndarray) -> Iterator[np.ndarray]:
+    """
+    Yield the self-motions of an exact pose, each as its postures (k, n) inside the limits.
+
+    A self-motion is a closed curve, which the joint limits cut in pieces; it is walked over
+    regardless of them, WALK_STEP by WALK_STEP, and each posture is moved inside by whole turns.
+
+    Parameters
+    ----------
+    samples : (s, n) array
+        Solutions; more are looked for.
+
+    """
+    open_query = query.with_joints(without_limits(query.chain, query.joints))
+    known = np.empty((0, query.chain.n))
+    count = 0
+    for seeds in (samples, scattered(open_query)):
+        for seed in seeds:
+            if count == MAX_SELF_MOTIONS:
+                return
+            if _least_distance(query, known, seed) < 2.0 * WALK_STEP:
+                continue
+            curve = _walked(open_query, seed)
+            known, count = np.concatenate([known, curve]), count + 1
+            inside, ok = nearest_inside(query.chain, curve, query.seed, query.joints)
+            yield inside[ok]
+
+
+def _has_curves(query: Query) -> bool:
+    """Return whether the solutions of a goal are curves: an exact pose, one joint too many."""
+    rows = JointRows(*query.joints)
+    return query.exact and np.count_nonzero(rows.lower < rows.upper) == EXACT_AXES + 1
+
+
+def _least_distance(query: Query, known: np.ndarray, q: np.ndarray) -> float:
+    """Return how near (rad or m) q (n,) is to known postures (k, n), whole turns left out."""
+    apart = known - q
+    apart -= 2.0 * np.pi * query.chain.revolute * np.round(apart / (2.0 * np.pi))
+    return float(np.sqrt((apart**2).sum(axis=1).min(initial=np.inf)))
+
+
+def _walked(query: Query, q: np.ndarray) -> np.ndarray:
+    """Return the self-motion through q (n,) as postures (k, n)."""
+    parts = []
+    for sign in (1.0, -1.0):
+        found = np.empty((MAX_WALKED_POSTURES, len(q)))
+        count, closed = walk(query.chain.table, query.joints, query.settings, query.T[0].ravel(),
+                             q, sign, WALK_STEP, found)
+        parts.append(found[:count])
+        if closed:
+            break
+    return np.concatenate(parts)
 
 
 def _free_of(query: Query, Q: np.ndarray, check: PostureCheck) -> tuple[Posture, ...]:

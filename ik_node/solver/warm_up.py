@@ -40,7 +40,7 @@ from ik_node.solver.compiled.layout import (
 )
 from ik_node.solver.compiled.nearest import nearest_row
 from ik_node.solver.compiled.offset_wrist import searched_rows
-from ik_node.solver.compiled.self_motion import add_distinct, self_motions
+from ik_node.solver.compiled.self_motion import walk
 from ik_node.solver.compiled.solution_search import find_all
 from ik_node.solver.compiled.tree_damped import attempt_tree, WalkRule
 from ik_node.solver.compiled.tree_step import TipGoals, TreeProblem
@@ -124,12 +124,10 @@ def warm_up_nearest() -> Callable:
 @lru_cache(maxsize=None)
 def warm_up_self_motion() -> None:
     """Load or compile the self-motion kernels (redundant arms with collision checking)."""
-    table, _, _, _, _ = _blank_arrays(1)
-    _forget_stale(self_motions, add_distinct)
-    none = np.zeros((0, 1))
+    table, joints, _, settings, _ = _blank_arrays(1)
+    _forget_stale(walk)
     with compilation_told():
-        self_motions(table, none, np.zeros(1, dtype=bool), none)
-        add_distinct(none, 0, none, 0.0)
+        walk(table, joints, settings, np.zeros(16), np.zeros(1), 1.0, 0.1, np.zeros((1, 1)))
 
 
 @lru_cache(maxsize=None)

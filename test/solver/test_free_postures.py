@@ -156,7 +156,8 @@ def test_a_short_part_of_the_self_motion_is_found(monkeypatch):
         if result.success:
             assert_solves('panda', T, result)
         with monkeypatch.context() as only_samples:
-            only_samples.setattr(free_postures, 'MAX_WALKED_POSTURES', 0)
+            only_samples.setattr(free_postures, 'MAX_SELF_MOTIONS', 0)
+            only_samples.setattr(free_postures, 'SCATTERED_STARTS', 0)
             refused += not solver.solve(T, seed).success
         wide = Solver(robots.chain('panda'), Narrow(2, q[2], 0.5), **PATIENT)
         every = wide.free_postures(T, seed)
@@ -164,3 +165,31 @@ def test_a_short_part_of_the_self_motion_is_found(monkeypatch):
         assert all(max(distance(posture.T_base_tip, T)) < 1e-5 for posture in every)
         more += len(every) - len(wide.solve_all(T, seed))
     assert found >= 28 and refused > 10 and more > 100
+
+
+class Around:
+    """Free are the postures near one of them, whole turns left out."""
+
+    def __init__(self, q, room):
+        self.q, self.room = q, room
+
+    def check_many(self, Q):
+        """Return which postures are free."""
+        apart = (np.asarray(Q) - self.q + np.pi) % (2.0 * np.pi) - np.pi
+        return np.abs(apart).max(axis=1) < self.room
+
+    def describe(self, q):
+        """Return that it is not."""
+        return 'it is elsewhere'
+
+
+@pytest.mark.parametrize('name', ['panda', 'xarm7', 'baxter'])
+def test_all_self_motions_are_looked_at(name):
+    """A free posture anywhere on them is found from any seed, also where all others are not."""
+    postures, poses = reachable(name, samples(usual=60, nightly=400))
+    for q, T, seed in zip(postures, poses, postures[1:]):
+        solver = Solver(robots.chain(name), Around(q, 0.1), select='nearest', **PATIENT)
+        result = solver.solve(T, seed)
+        assert result.status is Reason.SOLVED, result.message
+        assert solver.collisions.check_many(result.q[None]).all()
+        assert_solves(name, T, result)
