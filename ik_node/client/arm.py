@@ -294,7 +294,7 @@ class Arm(GoalMethods[GoalHandle]):
 
     def stop(self) -> Handle[str]:
         """Bring the arm to rest within its limits; open goals end as stopped."""
-        return self._connection.trigger('stop')
+        return self._connection.stop()
 
     def pause(self) -> Handle[str]:
         """

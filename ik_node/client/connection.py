@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from math import inf
 import os
 import sys
@@ -39,6 +40,7 @@ from ik_node.ros.goal_answers import GoalAnswers
 from ik_node.ros.handshake import ANSWER_TIMEOUT_S, greet, wait_for
 from ik_node.ros.messages import message_class
 from ik_node.ros.qos import INSTANCE_QOS, KEEP_ALL_QOS
+from ik_node.ros.repeated_stop import RepeatedStop
 from ik_node.text import printable
 
 SPIN_PERIOD_S = 0.1
@@ -135,7 +137,8 @@ class Connection:
             message_class(kind), f'{self.target}/{topic}',
             1 if _newest_only(topic) else KEEP_ALL_QOS) for topic, kind in goal_topics().items()}
         self._triggers = {service: self.node.create_client(Trigger, f'{self.target}/{service}')
-                          for service in ('stop', 'home', 'plan', 'list_postures')}
+                          for service in ('home', 'plan', 'list_postures')}
+        self._stop = RepeatedStop(self.node, self.target, self.post)
         self._parameters = self.node.create_client(GetParameters,
                                                    f'{self.target}/get_parameters')
         self._setter = self.node.create_client(SetParametersAtomically,
@@ -145,7 +148,8 @@ class Connection:
         self._pauser = self.node.create_client(SetBool, f'{self.target}/pause')
         publishers = [*self.publishers.values(), *create(self)]
         connect(self.node, self.target, max(end - monotonic(), 1.0), publishers,
-                [*self._triggers.values(), self._setter, self._saver, self._pauser],
+                [*self._triggers.values(), self._stop.client, self._setter, self._saver,
+                 self._pauser],
                 self.wait_until)
         self.wait_until(lambda: self.instance, ANSWER_TIMEOUT_S)
         self._greeted = self.instance
@@ -294,6 +298,8 @@ class Connection:
             if self._quiet():
                 handle.instance = ''  # of the node that is heard next
             self._open.add(handle)
+            if handle.moves:
+                self._stop.cease()
 
     def ended(self, handle: Handle[Any]) -> None:
         """Take note of its end."""
@@ -343,17 +349,16 @@ class Connection:
         """Call ``~/pause``; the result is the sentence of the node."""
         return self._ask(self._pauser, SetBool.Request(data=rest), 'pause')
 
+    def stop(self) -> Handle[str]:
+        """Stop the arm, by ``~/halt`` and ``~/stop`` until that is answered, with a sentence."""
+        handle: Handle[str] = Handle(self, f'{self.target}/stop')
+        stop = self._stop.begin(partial(_take_sentence, handle))
+        handle.on_end(lambda: self._stop.forget(stop))
+        return handle
+
     def _ask(self, client: Client, request: Any, service: str) -> Handle[str]:
         handle: Handle[str] = Handle(self, f'{self.target}/{service}')
-
-        def take(response: Any) -> None:
-            sentence = printable(response.message)
-            if response.success:
-                handle.finish(sentence)
-            else:
-                handle.finish(error=ClientError(f'{self.target}/{service}: {sentence}'))
-
-        self.call(client, request, take)
+        self.call(client, request, partial(_take_sentence, handle))
         return handle
 
     def call(self, client: Client, request: Any, take: Callable[[Any], None]) -> None:
@@ -448,7 +453,7 @@ class Connection:
         """Stop the arm if a goal is open; :meth:`close` waits for the answer to that."""
         if self._moving() and self._thread.is_alive() \
                 and (self._stopping is None or self._stopping.done):
-            self._stopping = self.trigger('stop')
+            self._stopping = self.stop()
 
     def close(self) -> None:
         """Wait until a stop that was asked for is answered, then leave ROS; only once."""
@@ -485,6 +490,15 @@ def _newest_only(topic: str) -> bool:
     return topic.startswith('preview_') or topic == 'goal_stream'
 
 
+def _take_sentence(handle: Handle[str], response: Any) -> None:
+    """End a handle by the response of a service that says in a sentence what it did."""
+    sentence = printable(response.message)
+    if response.success:
+        handle.finish(sentence)
+    else:
+        handle.finish(error=ClientError(f'{handle.what}: {sentence}'))
+
+
 def _tell(sentence: str) -> None:
     if sentence:
         print(f'ik_node.client: {sentence}', file=sys.stderr)
@@ -505,19 +519,19 @@ def stop_without(target: str) -> str:
                              start_parameter_services=False)
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(node)
-    client = node.create_client(Trigger, f'{target}/stop')
+    stop, answers = RepeatedStop(node, target), []
 
     def wait(condition: Callable[[], object]) -> bool:
         return wait_for(node, condition, STOP_PATIENCE_S, executor)
 
     try:
-        if not wait(client.service_is_ready):
+        if not wait(stop.client.service_is_ready):
             return f'the arm may still move: nobody offers {target}/stop'
-        answer = client.call_async(Trigger.Request())
-        if not wait(answer.done):
+        stop.begin(answers.append)
+        if not wait(lambda: answers):
             return f'the arm may still move: {target}/stop did not answer'
-        return '' if answer.result().success \
-            else f'the arm may still move: {printable(answer.result().message)}'
+        return '' if answers[0].success \
+            else f'the arm may still move: {printable(answers[0].message)}'
     finally:
         executor.shutdown(0.0)
         node.destroy_node()

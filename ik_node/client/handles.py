@@ -41,8 +41,8 @@ class HandleOwner(Protocol):
     def wake_user(self) -> None:
         """Wake the executor that may await a handle."""
 
-    def trigger(self, service: str) -> Handle[str]:
-        """Call a service."""
+    def stop(self) -> Handle[str]:
+        """Stop the arm."""
 
 
 class Handle(Generic[Value]):
@@ -65,7 +65,7 @@ class Handle(Generic[Value]):
     def __init__(self, connection: HandleOwner, what: str) -> None:
         self._connection = connection
         self.instance = connection.instance
-        self._what = what
+        self.what = what
         self._value: Value | None = None
         self._error: Exception | None = None
         self._ended = False
@@ -79,7 +79,7 @@ class Handle(Generic[Value]):
 
     def __repr__(self) -> str:
         end = 'open' if not self._ended else repr(self._value or self._error)
-        return f'<{type(self).__name__} {self._what}: {end}>'
+        return f'<{type(self).__name__} {self.what}: {end}>'
 
     @property
     def done(self) -> bool:
@@ -119,7 +119,7 @@ class Handle(Generic[Value]):
 
         """
         if not self._connection.wait_until(lambda: self._ended, timeout):
-            raise AnswerTimeoutError(f'no answer to {self._what} within {timeout:g} s'
+            raise AnswerTimeoutError(f'no answer to {self.what} within {timeout:g} s'
                                      f'{self._heard()}')
         return self._outcome()
 
@@ -238,7 +238,7 @@ class GoalHandle(Handle[Answer]):
         if self.done:
             return False
         self.cancel_asked = True
-        self._connection.trigger('stop')
+        self._connection.stop()
         return True
 
     def take(self, values: Mapping[str, str]) -> None:

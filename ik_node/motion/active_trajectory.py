@@ -19,6 +19,8 @@ REST_SPEED = 0.01         # rad/s or m/s; a lower measured speed is noise
 MAX_LAG_S = 0.1           # how far the measured state may be behind the plan
 TRIED_LAGS_S = np.linspace(0.0, MAX_LAG_S, 11)
 MIN_SEPARATION = 2e-3     # rad or m by which two motions must differ to be told apart
+MIN_START_SEPARATION = 5e-2  # as MIN_SEPARATION, of a motion and the rest from which it begins
+RESTING_MOVE = 5e-4  # rad or m; an arm that has moved more has begun, as one that is scaled to 30 %
 SETTLING_TIME_S = 0.3     # after the end of a motion, until a lagging arm rests
 SAME_POSITION = 1e-4      # rad or m; an arm that rests this near to the commanded end is there
 
@@ -175,15 +177,17 @@ def delayed(trajectory: Trajectory, rest_times: list[float]) -> Trajectory:
                    lead_points=trajectory.lead_points + len(rest_times))
 
 
-def missed_splice(chain: Chain, before: ActiveTrajectory, after: ActiveTrajectory,
+def missed_splice(chain: Chain, before: ActiveTrajectory | None, after: ActiveTrajectory,
                   q: np.ndarray, time: float) -> bool:
     """
     Return whether the arm is still on the trajectory that it should have left.
 
     It was measured at `q` (n,) at a monotonic `time` (s).  For a lagging arm, the plan of
-    the last MAX_LAG_S counts.
+    the last MAX_LAG_S counts.  Without a trajectory `before` it is to begin at rest; it may do
+    so slowly, if the controller scales its speed.
     """
-    splice_time = float(after.trajectory.times[after.trajectory.lead_points - 1])
+    lead = after.trajectory.lead_points
+    splice_time = float(after.trajectory.times[lead - 1]) if lead else 0.0
     if time - after.began - splice_time <= 0.0:
         return False
 
@@ -192,7 +196,10 @@ def missed_splice(chain: Chain, before: ActiveTrajectory, after: ActiveTrajector
         return float(np.abs(chain.difference(q, planned)).max(axis=1).min())
 
     new = distance(after)
-    return new > MIN_SEPARATION and distance(before) < 0.3 * new
+    if before is not None:
+        return new > MIN_SEPARATION and distance(before) < 0.3 * new
+    moved = float(np.abs(chain.difference(q, after.trajectory.start.q)).max())
+    return new > MIN_START_SEPARATION and moved < RESTING_MOVE
 
 
 def rescheduled(trajectory: Trajectory, active: ActiveTrajectory, assumed: float,

@@ -21,10 +21,11 @@ from ik_node.motion.update_period import UpdatePeriodEstimator
 from ik_node.node.callback_delay import CallbackDelay
 from ik_node.node.robot import Robot, RobotHolder
 from ik_node.node.settings import Settings, StartOptions
-from ik_node.node.stamp_check import message_age, MessageInfo
+from ik_node.node.stamp_check import message_age
 from ik_node.node.time_jumps import SMALLEST_JUMP_S, TimeJumps
 from ik_node.ros.clocks import both_clocks, nanoseconds_of, seconds_of
 from ik_node.ros.joint_states import JointStates
+from ik_node.ros.message_origin import MessageInfo
 from ik_node.ros.messages import pose_stamped
 from ik_node.ros.qos import BEST_EFFORT_QOS
 from ik_node.text import quote

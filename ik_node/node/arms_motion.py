@@ -110,9 +110,11 @@ class ArmsMotion:
         self._waiting = task, robot, goals
         self._next()
 
-    def stop(self) -> str:
+    def stop(self, stops: Callable[[GoalTask], bool]) -> str:
         """
         Bring all arms to rest, and answer the goals; return what was done.
+
+        Goals for which `stops` is false go on.
 
         Raises
         ------
@@ -120,8 +122,11 @@ class ArmsMotion:
             If no stop can be planned; the motion and its goal go on then.
 
         """
-        done = self._ramp_down() if self._motion is not None else 'nothing was moving'
-        self._answer_all(Reason.STOPPED, f'stopped by ~/stop; {done}')
+        done = 'nothing was moving'
+        if self._motion is not None:
+            done = self._ramp_down() if self._task is None or stops(self._task) \
+                else 'the goal that was sent after it goes on'
+        self._answer_all(Reason.STOPPED, f'stopped by ~/stop; {done}', stops)
         return done
 
     def close(self) -> None:
@@ -131,11 +136,14 @@ class ArmsMotion:
         self._status.flush(LAST_FLUSH_S)
         self._worker.shutdown(wait=False, cancel_futures=True)
 
-    def _answer_all(self, reason: Reason, sentence: str) -> None:
-        for task in (self._task, self._waiting and self._waiting[0]):
-            if task is not None:
-                self._status.report(task, GoalState.STOPPED, reason, sentence)
-        self._task = self._waiting = self._planned = None
+    def _answer_all(self, reason: Reason, sentence: str,
+                    which: Callable[[GoalTask], bool] = lambda _task: True) -> None:
+        if self._task is not None and which(self._task):
+            self._status.report(self._task, GoalState.STOPPED, reason, sentence)
+            self._task = self._planned = None
+        if self._waiting is not None and which(self._waiting[0]):
+            self._status.report(self._waiting[0], GoalState.STOPPED, reason, sentence)
+            self._waiting = None
 
     # ---- from a goal to the controllers -------------------------------------
 

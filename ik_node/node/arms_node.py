@@ -10,6 +10,7 @@ from geometry_msgs.msg import PoseArray
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Empty
 from std_srvs.srv import Trigger
 
 from ik_node.errors import GoalError, IkNodeError, Reason
@@ -20,17 +21,20 @@ from ik_node.node.arms_motion import ArmsMotion, Goals
 from ik_node.node.arms_options import ArmsOptions
 from ik_node.node.arms_robot import ArmsRobot, make_arms, require_frame_known
 from ik_node.node.callback_delay import CallbackDelay
+from ik_node.node.goal_queue import LATE_ANSWERS
 from ik_node.node.goal_status import GoalTask, StatusReporter
 from ik_node.node.outputs import prefix_of, TopicOutput
-from ik_node.node.stamp_check import MessageInfo, StampCheck
+from ik_node.node.send_order import Precedence, SendTime
+from ik_node.node.stamp_check import StampCheck
 from ik_node.node.time_jumps import TimeJumps
 from ik_node.ros.description import Description
 from ik_node.ros.joint_states import JointStates
+from ik_node.ros.message_origin import MessageInfo, request_origin, tell_origin
 from ik_node.ros.messages import matrix_from_pose
 from ik_node.ros.node_parameters import declare, options_of
 from ik_node.ros.parameters import IK_ARMS
 from ik_node.ros.process import forget_garbage
-from ik_node.ros.qos import KEEP_ALL_QOS
+from ik_node.ros.qos import BEST_EFFORT_QOS, KEEP_ALL_QOS
 from ik_node.ros.qos_mismatch import QosLog
 from ik_node.ros.status_messages import GoalState
 from ik_node.solver.goal import Goal
@@ -58,6 +62,7 @@ class ArmsNode(QosLog, Node):
         self._active_flag.is_set = True
         self._states = JointStates()
         self._status = StatusReporter(self)
+        self._precedence = Precedence()
         delay, jumps = CallbackDelay(self), TimeJumps(self)
         delay.on_tick = jumps.sample
         self._stamps = StampCheck(self, delay, jumps)
@@ -67,7 +72,9 @@ class ArmsNode(QosLog, Node):
         self._description = Description(self, self._options, self._take_model,
                                         lambda: self._motion.busy)
         self.create_subscription(JointState, 'joint_states', self._on_state, STATES_QOS)
-        self.create_subscription(PoseArray, f'~/{GOAL_KIND}', self._on_goal, KEEP_ALL_QOS)
+        tell_origin(self.create_subscription(PoseArray, f'~/{GOAL_KIND}', self._on_goal,
+                                             KEEP_ALL_QOS))
+        tell_origin(self.create_subscription(Empty, '~/halt', self._on_halt, BEST_EFFORT_QOS))
         self.create_service(Trigger, '~/stop', self._on_stop)
 
     def _output(self, controller: str) -> TopicOutput:
@@ -94,7 +101,11 @@ class ArmsNode(QosLog, Node):
 
     def _on_goal(self, message: PoseArray, info: MessageInfo) -> None:
         self._count += 1
-        task = GoalTask(self._count, message.header.stamp, GOAL_KIND)
+        task = GoalTask(self._count, message.header.stamp, GOAL_KIND,
+                        self._precedence.of_message(info))
+        if why := self._precedence.why_late(task.sent_at):
+            self._status.report(task, *LATE_ANSWERS[why])
+            return
         try:
             robot = self._require_robot()
             self._stamps.checked(message.header.stamp, self._options.max_goal_age, info)
@@ -102,6 +113,7 @@ class ArmsNode(QosLog, Node):
         except IkNodeError as error:
             self._status.report(task, GoalState.REJECTED, error.reason, str(error))
             return
+        self._precedence.began(task.sent_at)
         self._motion.take(task, robot, goals)
 
     def _require_robot(self) -> ArmsRobot:
@@ -121,14 +133,27 @@ class ArmsNode(QosLog, Node):
         return {tip: Goal(T @ matrix_from_pose(pose, f'the goal of {quote(tip)}'))
                 for tip, pose in zip(tips, message.poses)}
 
-    def _on_stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    def _on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         try:
-            response.message = self._motion.stop()
+            response.message = self._stop(
+                self._precedence.of_request(*request_origin(self, request)))
             response.success = True
         except IkNodeError as error:
             response.message = f'the arms cannot be stopped: {error}'
             self.get_logger().error(response.message)
         return response
+
+    def _on_halt(self, _message: Empty, info: MessageInfo) -> None:
+        try:
+            self._stop(self._precedence.of_message(info))
+        except IkNodeError as error:
+            self.get_logger().error(f'the arms cannot be halted: {error}',
+                                    throttle_duration_sec=1.0)
+
+    def _stop(self, sent_at: SendTime) -> str:
+        """Stop what was sent before that; return what was done."""
+        self._precedence.stopped(sent_at)
+        return self._motion.stop(lambda task: self._precedence.is_before(task.sent_at, sent_at))
 
     def close(self) -> None:
         """Bring the arms to rest and answer open goals before the process ends."""

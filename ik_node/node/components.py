@@ -53,10 +53,12 @@ from ik_node.node.scene_topics import SceneTopics
 from ik_node.node.semantic_description import SemanticDescription
 from ik_node.node.settings import make_settings, Settings, start_options
 from ik_node.node.stamp_check import StampCheck
+from ik_node.node.stopping import Stopping
 from ik_node.node.stream import Stream
 from ik_node.node.time_jumps import TimeJumps
 from ik_node.node.tools import ToolList
 from ik_node.ros.description import Description
+from ik_node.ros.message_origin import request_origin
 from ik_node.ros.node_parameters import other_than_default
 from ik_node.ros.parameters import IK_NODE
 from ik_node.ros.process import forget_garbage
@@ -139,7 +141,7 @@ class Components:
         PostureList(node, self._holder, targets, self._motion, self._preview,
                     self._goals.work_queue)
         PoseSaver(node, self._holder, self._arm, self._named)
-        node.create_service(Trigger, '~/stop', self._on_stop)
+        Stopping(node, self._goals, self._motion, self._intake)
         node.create_service(Trigger, '~/home', self._on_home)
 
     # ---- model and parameters -----------------------------------------------
@@ -251,18 +253,9 @@ class Components:
 
     # ---- services, and the end ----------------------------------------------
 
-    def _on_stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        try:
-            response.message = self._motion.stop(Reason.STOPPED, 'stopped by request')
-            response.success = True
-        except IkNodeError as error:
-            response.success, response.message = False, str(error)
-            self._node.get_logger().error(f'stop: {error}')
-        self._intake.stop(Reason.STOPPED, 'stopped by request')
-        return response
-
-    def _on_home(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        task = self._intake.home()
+    def _on_home(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        task = self._intake.home(self._goals.precedence.of_request(
+            *request_origin(self._node, request)))
         response.success = task.state not in (GoalState.REJECTED, GoalState.FAILED)
         response.message = home_text(task.number)
         return response

@@ -22,6 +22,7 @@ from ik_node.node.duplicate_names import DuplicateNames
 from ik_node.node.frames import NotYet
 from ik_node.node.goal_status import GoalTask, StatusReporter
 from ik_node.node.robot import RobotHolder
+from ik_node.node.send_order import AFTER_GOAL, AFTER_STOP, Precedence, SendTime
 from ik_node.node.work_queue import WorkQueue
 from ik_node.ros.clocks import steady_clock
 from ik_node.ros.status_messages import GoalState
@@ -35,6 +36,11 @@ UNREACHABLE_REASONS = (
     Reason.OUT_OF_REACH, Reason.INNER_VOID, Reason.ORIENTATION_OUT_OF_REACH, Reason.BEYOND_LIMIT,
     Reason.OTHER_BRANCH, Reason.NO_SOLUTION, Reason.NEAREST, Reason.COLLISION, Reason.TOO_HEAVY,
     Reason.DEADLINE, Reason.PATH_INVALID, Reason.PATH_INTERRUPTED, Reason.TRAJECTORY_INVALID)
+# To a goal that was sent before what came before it.
+LATE_ANSWERS = {
+    AFTER_STOP: (GoalState.STOPPED, Reason.STOPPED, 'it was sent before a stop, and came after it'),
+    AFTER_GOAL: (GoalState.SUPERSEDED, Reason.SUPERSEDED,
+           'it was sent before a newer goal, and came after it')}
 POSE_NUMBER = 'pose_number'  # which of several poses, in the answer
 MAX_TOLD_REFUSALS = 5  # of the ways to do a goal
 
@@ -75,6 +81,8 @@ class GoalQueue:
 
     Attributes
     ----------
+    precedence : Precedence
+        Of stops and of goals that began, over what was sent before them.
     work_queue : WorkQueue
         Runs long work in slices, here and in the subscriptions.
     waits_for_scene : callable
@@ -93,6 +101,7 @@ class GoalQueue:
         self._arrived: list[QueuedGoal] = []
         self._refused: list[RefusedGoal] = []
         self._answers: deque[Callable[[], None]] = deque()
+        self.precedence = Precedence()
         self.work_queue = WorkQueue(node)
         self.waits_for_scene: Callable[[GoalTask], bool] = lambda _task: False
         self.count = 0
@@ -103,10 +112,10 @@ class GoalQueue:
 
     # ---- the life of a goal -------------------------------------------------
 
-    def new(self, stamp: Time, kind: str = '') -> GoalTask:
+    def new(self, stamp: Time, kind: str = '', sent_at: SendTime | None = None) -> GoalTask:
         """Return the task of a goal that has arrived; `kind` as in its answers."""
         self.count += 1
-        return GoalTask(self.count, stamp, kind)
+        return GoalTask(self.count, stamp, kind, sent_at)
 
     def arrived(self, task: GoalTask, step: Step) -> None:
         """Keep the first step of a goal for :meth:`work_off`."""
@@ -150,6 +159,8 @@ class GoalQueue:
 
     def attempt(self, task: GoalTask, step: Step, patience: float | None = None) -> None:
         """Run a step of a goal; it may have to wait for a transform until `patience` (s)."""
+        if task.state is None and self._answer_late(task):
+            return
         try:
             if task.state is None:
                 self._duplicates.require_none()
@@ -178,6 +189,21 @@ class GoalQueue:
             if not task.final:
                 self._fail(task, Reason.INTERNAL, f'internal error: {type(error).__name__}: '
                            f'{error}; please report it with the log')
+
+    def _answer_late(self, task: GoalTask) -> bool:
+        """Answer a goal that was sent before a stop, or before a goal that has its place."""
+        why, waiting = self.precedence.why_late(task.sent_at), self._waiting
+        if not why and waiting is not None and waiting.task.number < task.number \
+                and self._sent_before(task, waiting.task):
+            why = AFTER_GOAL
+        if why:
+            self.end(task, *LATE_ANSWERS[why])
+        return bool(why)
+
+    def _sent_before(self, one: GoalTask, other: GoalTask) -> bool:
+        """Return whether a goal is known to have been sent before another."""
+        return one.sent_at is not None and other.sent_at is not None \
+            and self.precedence.order.before(one.sent_at, other.sent_at)
 
     def wait(self, task: GoalTask, step: Step, patience: float | None) -> None:
         """Retry a step at the next tick; of two waiting goals the older is superseded."""
@@ -224,10 +250,10 @@ class GoalQueue:
         self._refused.append(RefusedGoal(task, error, remedies))
         self._timer.reset()
 
-    def _answer_refused(self, before: float = -np.inf) -> None:
-        """Answer goals whose remedies are known, and all that are older than number `before`."""
+    def _answer_refused(self, which: Callable[[GoalTask], bool] = lambda _task: False) -> None:
+        """Answer goals whose remedies are known, and those of which `which` is true."""
         for task, error, remedies in [*self._refused]:
-            if remedies.done() or task.number < before:
+            if remedies.done() or which(task):
                 failure = remedies.exception() if remedies.done() else None
                 if failure is not None:
                     self._node.get_logger().error(
@@ -249,22 +275,18 @@ class GoalQueue:
         return [task for k, task in enumerate(tasks) if task not in tasks[:k]]
 
     def dismiss(self, state: GoalState, reason: Reason, sentence: str,
-                before: float = np.inf, under_way: bool = True) -> None:
-        """
-        Give a final answer to all goals older than goal number `before`.
-
-        Also to the active one if `under_way`.
-        """
-        self._answer_refused(before)
+                which: Callable[[GoalTask], bool] = lambda _task: True) -> None:
+        """Give a final answer to all goals, or to those of which `which` is true."""
+        self._answer_refused(which)
         for task in self.open():
-            if task.number < before and (under_way or task is not self.current):
+            if which(task):
                 self.end(task, state, reason, sentence)
         # Possibly thousands: answered in slices.
-        gone = [held.task for held in self._arrived if held.task.number < before]
+        gone = [held.task for held in self._arrived if which(held.task)]
         if gone:
             self._answers.extend(partial(self.end, task, state, reason, sentence)
                                  for task in gone)
-            self._arrived = [held for held in self._arrived if held.task.number >= before]
+            self._arrived = [held for held in self._arrived if not which(held.task)]
             self.work_queue.later(self.work_off)
 
     @property
@@ -274,8 +296,9 @@ class GoalQueue:
 
     def supersede(self, task: GoalTask) -> None:
         """Answer older open goals as superseded by `task`."""
+        self.precedence.began(task.sent_at)
         self.dismiss(GoalState.SUPERSEDED, Reason.SUPERSEDED,
-                     f'goal {task.number} took its place', task.number)
+                     f'goal {task.number} took its place', lambda each: each.number < task.number)
         if self._waiting is not None and self._waiting.task is task:
             self._waiting = None
 

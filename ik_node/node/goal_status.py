@@ -20,6 +20,7 @@ from ik_node.errors import PathError, Reason
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.trajectory import Trajectory
 from ik_node.node.refused_plan import RefusedPlan
+from ik_node.node.send_order import SendTime
 from ik_node.replay.calls import MadeCall
 from ik_node.ros.qos import ANSWERS_QOS
 from ik_node.ros.status_messages import GoalState, stamp_text, STATE_LEVELS
@@ -69,6 +70,8 @@ class GoalTask:
         Stamp of the goal's message, by which its sender finds the answer.
     kind : str
         Of ik_node.goal_kinds.GOAL_KINDS, or home, jog, or moveit.
+    sent_at : SendTime or None
+        When its message was sent; None if that is not known, as of goals of actions.
     goal : Goal or None
         Pose of the tip in the base link, once known; None for a joint goal.
     q_goal : (n,) array or None
@@ -117,6 +120,7 @@ class GoalTask:
     number: int
     stamp: Time
     kind: str = ''
+    sent_at: SendTime | None = None
     goal: Goal | None = None
     q_goal: np.ndarray | None = None
     attempts: int = 0

@@ -24,7 +24,9 @@ from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask
 from ik_node.node.health import Health
 from ik_node.node.robot import Robot, RobotHolder
-from ik_node.node.stamp_check import MessageInfo, StampCheck
+from ik_node.node.send_order import SendTime
+from ik_node.node.stamp_check import StampCheck
+from ik_node.ros.message_origin import MessageInfo, take_message, tell_origin
 from ik_node.ros.messages import message_class
 from ik_node.ros.qos import KEEP_ALL_QOS
 from ik_node.ros.status_messages import GoalState
@@ -51,6 +53,7 @@ class ArrivedGoal:
     info: MessageInfo
     message: Any
     begin: BeginGoal
+    sent_at: SendTime
 
 
 class GoalSubscriptions:
@@ -84,13 +87,17 @@ class GoalSubscriptions:
             else lambda message: (message, begin)
 
         def on_message(data: Any, info: MessageInfo) -> None:
-            self._arrived.append(ArrivedGoal(kind.name, info, *read(data)))
+            self._take(kind.name, info, read(data))
             self._goals.work_queue.now(self._go_on)
 
-        subscription = self._node.create_subscription(
+        subscription = tell_origin(self._node.create_subscription(
             message_type, f'~/goal_{kind.name}', on_message, KEEP_ALL_QOS, raw=kind.may_be_long,
-            event_callbacks=SubscriptionEventCallbacks(message_lost=self._on_lost))
+            event_callbacks=SubscriptionEventCallbacks(message_lost=self._on_lost)))
         self._subscriptions[subscription] = kind.name, read
+
+    def _take(self, kind: str, info: MessageInfo, read: tuple[Any, BeginGoal]) -> None:
+        self._arrived.append(ArrivedGoal(kind, info, *read,
+                                         self._goals.precedence.of_message(info)))
 
     def _go_on(self) -> None:
         """Take waiting messages, and have the goals worked off."""
@@ -104,7 +111,7 @@ class GoalSubscriptions:
 
     def take_in(self, seconds: float) -> bool:
         """
-        Make goals of the messages that wait, of all kinds, in the order in which they arrived.
+        Make goals of the messages that wait, of all kinds, in the order in which they were sent.
 
         The executor would take one in each of its rounds, which is slower.
 
@@ -121,14 +128,15 @@ class GoalSubscriptions:
         """
         end, drained = monotonic() + seconds, True
         for subscription, (kind, read) in self._subscriptions.items():
-            while (found := take_next(subscription)) is not None:
+            while (found := take_message(subscription)) is not None:
                 data, info = found
-                self._arrived.append(ArrivedGoal(kind, info, *read(data)))
+                self._take(kind, info, read(data))
                 if monotonic() > end:
                     drained = False
                     break
-        for goal in sorted(self._arrived, key=lambda each: each.info['received_timestamp']):
-            task = self._goals.new(goal.message.header.stamp, goal.kind)
+        sent_at = self._goals.precedence.order.on_our_clock
+        for goal in sorted(self._arrived, key=lambda each: sent_at(each.sent_at)):
+            task = self._goals.new(goal.message.header.stamp, goal.kind, goal.sent_at)
             self._goals.arrived(task, partial(self._begin, goal, task))
         self._arrived.clear()
         return drained
@@ -142,15 +150,18 @@ class GoalSubscriptions:
 
     # ---- to the queue -------------------------------------------------------
 
-    def stop(self, reason: Reason, sentence: str) -> None:
-        """Answer the goals that have arrived and were not begun."""
+    def stop(self, reason: Reason, sentence: str,
+             stops: Callable[[GoalTask], bool] = lambda _task: True) -> None:
+        """Answer the goals that have arrived, were not begun, and are to be stopped."""
         self.take_in(INTAKE_BEFORE_STOP_S)
-        self._goals.dismiss(GoalState.STOPPED, reason, sentence, under_way=False)
+        self._goals.dismiss(
+            GoalState.STOPPED, reason, sentence,
+            lambda task: task is not self._goals.current and stops(task))
 
-    def home(self) -> GoalTask:
+    def home(self, sent_at: SendTime) -> GoalTask:
         """Move to the preferred posture; return the task, which may have ended already."""
         self.take_in(INTAKE_SLICE_S)  # those came before
-        task = self._goals.new(self._node.get_clock().now().to_msg(), 'home')
+        task = self._goals.new(self._node.get_clock().now().to_msg(), 'home', sent_at)
         self._goals.attempt(task, lambda: self._starter.home(task, self._holder.require()))
         return task
 
@@ -184,8 +195,3 @@ def refusing(sentence: str) -> BeginGoal:
 
     return refuse
 
-
-def take_next(subscription: Subscription) -> tuple[Any, MessageInfo] | None:
-    """Return the next message that waits, and its metadata, as an executor takes it."""
-    with subscription.handle:
-        return subscription.handle.take_message(subscription.msg_type, subscription.raw)

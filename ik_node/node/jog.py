@@ -8,7 +8,7 @@ Joints need control_msgs, which is not on PyPI; without it twists are taken alon
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -27,8 +27,9 @@ from ik_node.node.jog_messages import joint_jog_type, joint_rates, twist_numbers
 from ik_node.node.motion import Motion
 from ik_node.node.moveit_types import moveit_types
 from ik_node.node.robot import Robot, RobotHolder
-from ik_node.node.stamp_check import FUTURE_SLACK_S, MessageInfo, StampCheck
+from ik_node.node.stamp_check import FUTURE_SLACK_S, StampCheck
 from ik_node.node.stream import Feed, Stream, StreamedMessage
+from ik_node.ros.message_origin import MessageInfo, tell_origin
 from ik_node.ros.qos import BEST_EFFORT_QOS
 from ik_node.ros.status_messages import JOG_KIND
 
@@ -51,15 +52,15 @@ class Jog:
         self._stamps = stamps
         self._stream = stream
         self._paused = False
-        node.create_subscription(TwistStamped, '~/delta_twist_cmds', self._on_twist,
-                                 BEST_EFFORT_QOS)
+        tell_origin(node.create_subscription(TwistStamped, '~/delta_twist_cmds', self._on_twist,
+                                             BEST_EFFORT_QOS))
         joint_jog = joint_jog_type()
         if joint_jog is None:
             node.get_logger().debug('joints cannot be jogged: control_msgs is not installed: '
                                     + how_to_install('control_msgs'))
         else:
-            node.create_subscription(joint_jog, '~/delta_joint_cmds', self._on_joints,
-                                     BEST_EFFORT_QOS)
+            tell_origin(node.create_subscription(joint_jog, '~/delta_joint_cmds',
+                                                 self._on_joints, BEST_EFFORT_QOS))
         node.create_service(SetBool, '~/pause_servo', self._on_pause)
         types = moveit_types()
         # Older versions of moveit_msgs do not have it.
@@ -68,19 +69,22 @@ class Jog:
             node.create_service(switch, '~/switch_command_type', self._on_switch)
 
     def _on_twist(self, message: TwistStamped, info: MessageInfo) -> None:
-        self._take(message, twist_numbers(message.twist), partial(self._read_twist, message, info))
+        self._take(message, info, twist_numbers(message.twist), self._read_twist)
 
     def _on_joints(self, message: Any, info: MessageInfo) -> None:
-        self._take(message, message.velocities, partial(self._read_joints, message, info))
+        self._take(message, info, message.velocities, self._read_joints)
 
-    def _take(self, message: Any, numbers: Sequence[float], read: partial[Feed]) -> None:
+    def _take(self, message: Any, info: MessageInfo, numbers: Sequence[float],
+              read: Callable[[Any, MessageInfo], Feed]) -> None:
+        streamed = StreamedMessage(JOG_KIND, message.header.stamp, partial(read, message, info),
+                                   self._goals.precedence.of_message(info))
         if self._paused:
             self._node.get_logger().warning('jog commands are ignored: ~/pause_servo was called '
                                             'with true', throttle_duration_sec=5.0)
         elif len(numbers) and not np.any(numbers):
-            self._stream.release()
+            self._stream.release(streamed)
         else:
-            self._stream.take(StreamedMessage(JOG_KIND, message.header.stamp, read))
+            self._stream.take(streamed)
 
     def _read_twist(self, message: TwistStamped, info: MessageInfo) -> Feed:
         robot = self._checked(message, info)

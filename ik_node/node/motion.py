@@ -29,12 +29,13 @@ from ik_node.motion.trajectory import Trajectory
 from ik_node.motion.waypoints import Waypoints
 from ik_node.node.arm_state import ArmState
 from ik_node.node.goal_plans import after_blocked, GoalPlans, JOINT_ADVICE, Plan, Way
-from ik_node.node.goal_queue import GoalQueue
+from ik_node.node.goal_queue import GoalQueue, WATCH_PERIOD_S
 from ik_node.node.goal_status import GoalTask
 from ik_node.node.outputs import Late, Output
 from ik_node.node.preparation import Kernels, Preparation
 from ik_node.node.robot import Robot, RobotHolder
 from ik_node.node.trajectory_sender import SEND_SHARE, TrajectorySender
+from ik_node.ros.clocks import steady_clock
 from ik_node.ros.status_messages import GoalState, JOG_KIND, STREAM_KIND
 from ik_node.solver.goal import Goal
 
@@ -71,6 +72,10 @@ class Motion:
         self.plans = GoalPlans(holder, preparation)
         self.sender = TrajectorySender(node, holder, arm, output)
         self._sent_for: GoalTask | None = None
+        self._ramp: ActiveTrajectory | None = None  # the last one that was the fastest
+        self._ramp_timer = node.create_timer(WATCH_PERIOD_S, self._watch_ramp,
+                                             clock=steady_clock())
+        self._ramp_timer.cancel()
         output.on_end = self._on_end
 
     # ---- to a goal ----------------------------------------------------------
@@ -514,9 +519,12 @@ class Motion:
 
     # ---- to rest ------------------------------------------------------------
 
-    def stop(self, reason: Reason, sentence: str) -> str:
+    def stop(self, reason: Reason, sentence: str,
+             stops: Callable[[GoalTask], bool] = lambda _task: True) -> str:
         """
         Ramp down the motion and answer open goals; return a description.
+
+        Those for which `stops` is false go on.  An arm that comes to rest already is left to it.
 
         Raises
         ------
@@ -525,8 +533,10 @@ class Motion:
             stay open then.
 
         """
-        done = self._to_rest()
-        self._goals.dismiss(GoalState.STOPPED, reason, f'{sentence}; {done}')
+        current = self._goals.current
+        done = self._to_rest() if current is None or stops(current) \
+            else 'the goal that was sent after it goes on'
+        self._goals.dismiss(GoalState.STOPPED, reason, f'{sentence}; {done}', stops)
         return done
 
     def _to_rest(self) -> str:
@@ -537,6 +547,9 @@ class Motion:
         if current is not None and current.halt is not None:
             current.halt()
             done = 'it ramps down'
+        elif robot is not None and current is None and self._ramps_down(robot):
+            left = robot.active.began + robot.active.trajectory.duration - monotonic()
+            done = f'it comes to rest already, at rest in {left:.2f} s'
         elif robot is not None and (robot.moves or robot.diverged or current is not None):
             try:
                 done = self.ramp_down(robot)
@@ -545,6 +558,33 @@ class Motion:
                     raise
                 done = f'it comes to rest by itself; there is no faster ramp, because: {error}'
         return done
+
+    def _ramps_down(self, robot: Robot) -> bool:
+        """Return whether the arm is under way to rest on the fastest ramp."""
+        q, _ = self._arm.last(robot)
+        if q is not None:
+            self.sender.look_whether_late(robot, q)
+        return robot.moves and robot.active is self._ramp
+
+    def _watch_ramp(self) -> None:
+        """
+        Repeat the ramp to rest until it begins, and replace it if the controller has not got it.
+
+        So one lost message matters little; what joint states show comes later.
+        """
+        robot = self._holder.robot
+        if robot is None or self._goals.current is not None or not robot.moves:
+            self._ramp_timer.cancel()
+        elif not self._arm.own_delay(robot):
+            try:
+                if not self._ramps_down(robot):
+                    self.ramp_down(robot)
+                elif self._output.steady:
+                    self.sender.repeat()
+            except IkNodeError as error:
+                self._node.get_logger().error(
+                    f'the controller has not got the ramp to rest, and there is no other: {error}',
+                    throttle_duration_sec=1.0)
 
     def cancel(self, task: GoalTask, sentence: str) -> None:
         """End one goal: the arm comes to rest if it moves for it; others are left alone."""
@@ -605,7 +645,7 @@ class Motion:
             free.
 
         """
-        limits = robot.limits_under_way
+        limits, fastest = robot.limits_under_way, planned is None
         planned = planned or (lambda start, limits: plan_free_stop(
             robot.settings.solver.collisions, robot.chain.joint_names,
             None if robot.active is None else robot.active.trajectory, start, limits,
@@ -624,7 +664,9 @@ class Motion:
                 break
             except Late:
                 pass
-        self._sent_for = None
+        self._sent_for, self._ramp = None, robot.active if fastest else None
+        if fastest:
+            self._ramp_timer.reset()
         joined = '' if robot.active.stamp is not None or not start_state.states else \
             f'; it may begin with a step, because {self.sender.why_not_joined(at)}'
         return f'at rest in {ramp.duration:.2f} s{joined}'

@@ -179,7 +179,7 @@ class Preview:
         _, stamp, kind, goal = self.asked()
         self._end_search()
         robot = self._holder.require()
-        task = GoalTask(0, Time(), kind, goal)
+        task = GoalTask(0, Time(), kind, goal=goal)
         if self._motion.is_there(task, robot, self._arm.measured(robot)[0]):
             raise GoalError('the arm is there already', Reason.ALREADY_THERE)
         if kind == 'pose' and robot.settings.straight:

@@ -25,7 +25,6 @@ from ik_node.errors import IkNodeError, ParameterError, Reason
 from ik_node.motion.active_trajectory import ActiveTrajectory
 from ik_node.node.goal_queue import GoalQueue
 from ik_node.node.goal_status import GoalTask
-from ik_node.node.goal_subscriptions import take_next
 from ik_node.node.motion import Motion
 from ik_node.node.other_joints import OtherJoints
 from ik_node.node.robot import Robot, RobotHolder
@@ -39,8 +38,8 @@ from ik_node.node.scene_draft import (
     SceneServices,
     SceneTopic,
 )
-from ik_node.node.stamp_check import MessageInfo
 from ik_node.ros.clocks import steady_clock
+from ik_node.ros.message_origin import MessageInfo, take_message
 
 SMALL_SCENE_PARTS = 50  # of new messages and of all objects; more are added in a thread
 SMALL_MESSAGE_BYTES = 16_000  # longer ones are read in a thread
@@ -177,7 +176,7 @@ class SceneChanges:
         """Take messages that wait, until a monotonic time (s); return whether there are any."""
         found = False
         for subscription, topic in self._topics.items():
-            while monotonic() < end and (taken := take_next(subscription)) is not None:
+            while monotonic() < end and (taken := take_message(subscription)) is not None:
                 self._note(topic, *taken)
                 found = True
         return found

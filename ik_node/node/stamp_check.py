@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from time import time_ns
 
 from builtin_interfaces.msg import Time as TimeMessage
@@ -14,8 +13,7 @@ from rclpy.time import Time
 from ik_node.errors import GoalError, Reason
 from ik_node.node.callback_delay import CallbackDelay
 from ik_node.node.time_jumps import TimeJumps
-
-MessageInfo = Mapping[str, int]  # what the middleware says of a message
+from ik_node.ros.message_origin import MessageInfo
 
 FUTURE_SLACK_S = 0.5  # by which the clocks of two machines may differ
 

@@ -28,8 +28,9 @@ from ik_node.node.node_parts import NodeParts
 from ik_node.node.outputs import Commands
 from ik_node.node.preparation import Kernels
 from ik_node.node.robot import Robot
-from ik_node.node.stamp_check import MessageInfo
+from ik_node.node.send_order import SendTime
 from ik_node.ros.clocks import seconds_of, steady_clock
+from ik_node.ros.message_origin import MessageInfo, tell_origin
 from ik_node.ros.qos import BEST_EFFORT_QOS
 from ik_node.ros.status_messages import (
     GoalState,
@@ -64,6 +65,7 @@ class StreamedMessage:
     read : callable
         Checks the message; returns what hands it to a follower at a monotonic time (s).  Raises
         IkNodeError or NotYet if it cannot be used.
+    sent_at : SendTime
     received : float
         Monotonic time (s).
 
@@ -72,6 +74,7 @@ class StreamedMessage:
     kind: str
     stamp: Time
     read: Callable[[], Feed]
+    sent_at: SendTime
     received: float = field(default_factory=monotonic)
 
 
@@ -84,6 +87,9 @@ class Sender:
     ----------
     last : float
         Monotonic time (s) of the last message.
+    late : float
+        Monotonic time (s) of the last message that was sent before a stop or a goal that came
+        before it.
     rejected : float
         Monotonic time (s) at which the last goal was rejected.
     task : GoalTask or None
@@ -94,6 +100,7 @@ class Sender:
     """
 
     last: float = -np.inf
+    late: float = -np.inf
     rejected: float = np.inf
     task: GoalTask | None = None
     message: StreamedMessage | None = None
@@ -231,13 +238,15 @@ class Stream:
             1.0, self._cycle, clock=steady_clock())
         self._timer.cancel()
         self._senders: defaultdict[str, Sender] = defaultdict(Sender)
-        node.create_subscription(PoseStamped, '~/goal_stream', self._on_pose, BEST_EFFORT_QOS)
+        tell_origin(node.create_subscription(PoseStamped, '~/goal_stream', self._on_pose,
+                                             BEST_EFFORT_QOS))
 
     # ---- messages -----------------------------------------------------------
 
     def _on_pose(self, message: PoseStamped, info: MessageInfo) -> None:
         self.take(StreamedMessage(STREAM_KIND, message.header.stamp,
-                                  partial(self._read, message, info)))
+                                  partial(self._read, message, info),
+                                  self._goals.precedence.of_message(info)))
 
     def _read(self, message: PoseStamped, info: MessageInfo) -> Feed:
         robot = self._holder.require()
@@ -250,9 +259,12 @@ class Stream:
         """Follow a message: in the present session, or in a new one if it may begin."""
         now, robot = message.received, self._holder.robot
         timeout = robot.settings.following.timeout if robot is not None else 1.0
-        sender = self._senders[message.kind]
+        sender, pause = self._senders[message.kind], max(timeout, STREAM_PAUSE_S)
+        if self._goals.precedence.why_late(message.sent_at):
+            self._leave_out(message, sender, pause)
+            return
         sender.message = message
-        paused, sender.last = now - sender.last > max(timeout, STREAM_PAUSE_S), now
+        paused, sender.last = now - sender.last > pause, now
         # A goal may be rejected after it waited.
         if sender.task is not None and sender.task.state is GoalState.REJECTED:
             sender.task, sender.rejected = None, now
@@ -262,12 +274,22 @@ class Stream:
                 self._feed(session, message)
         elif paused or now > sender.rejected + RETRY_DELAY_S:
             sender.rejected = np.inf
-            task = sender.task = self._goals.new(message.stamp, message.kind)
+            task = sender.task = self._goals.new(message.stamp, message.kind, message.sent_at)
             task.values['last_stamp'] = stamp_text(message.stamp)
             self._goals.attempt(task, lambda: self._begin(task, sender))
 
-    def release(self) -> None:
+    def _leave_out(self, message: StreamedMessage, sender: Sender, pause: float) -> None:
+        """Answer what comes late as a goal, unless it belongs to what was answered already."""
+        if message.received - max(sender.last, sender.late) > pause:
+            task = self._goals.new(message.stamp, message.kind, message.sent_at)
+            task.values['last_stamp'] = stamp_text(message.stamp)
+            self._goals.attempt(task, lambda: None)
+        sender.late = message.received
+
+    def release(self, message: StreamedMessage) -> None:
         """Bring a jog to rest at once; its sender has paused."""
+        if self._goals.precedence.why_late(message.sent_at):
+            return
         self._senders[JOG_KIND].last = -np.inf
         session = self._session
         if session is not None and session.task.kind == JOG_KIND:

@@ -27,6 +27,7 @@ from ik_node.node.arm_state import ArmState, Instant
 from ik_node.node.outputs import Output
 from ik_node.node.robot import Robot, RobotHolder
 
+REPEAT_MARGIN_S = 0.02  # before a motion is left, to get the next one to the controller
 SEND_SHARE = 0.5  # of the time until a moving arm leaves its motion, within which to send
 MIN_LEAD_CYCLES = 3.0  # controller cycles: to plan, to send, and until it starts
 
@@ -39,8 +40,8 @@ class TrajectorySender:
         self._holder = holder
         self._arm = arm
         self._output = output
-        # the motion before, and the present
-        self._joined: tuple[ActiveTrajectory, ActiveTrajectory] | None = None
+        # The motion before, None at rest, and the present one, until it is seen to be missed.
+        self._left: tuple[ActiveTrajectory | None, ActiveTrajectory] | None = None
 
     def start_state_now(self) -> StartState:
         """
@@ -108,9 +109,25 @@ class TrajectorySender:
             begin = max(begin, self._arm.next_update())
         before, robot.active = robot.active, ActiveTrajectory(trajectory, begin, limits, stamp)
         robot.diverged = False
-        joins = start_state.backdating and start_state.states
-        self._joined = (before, robot.active) if joins else None
+        self._left = None
+        if start_state.states:
+            self._left = before, robot.active
+        elif start_state.initial.rests:
+            self._left = None, robot.active
         return trajectory
+
+    def repeat(self) -> None:
+        """
+        Send the present motion once more, as long as the controller is to leave another for it.
+
+        To a controller that has it the same points with the same stamp change nothing.
+        """
+        before, active = self._left or (None, None)
+        if before is None or active.stamp is None or active is not self._holder.require().active:
+            return
+        lead = float(active.trajectory.times[active.trajectory.lead_points - 1])
+        if monotonic() - active.began < lead - REPEAT_MARGIN_S:
+            self._output.send(active.trajectory, active.stamp)
 
     def why_not_joined(self, at: Instant) -> str:
         """Return why a new motion cannot be joined to the present one."""
@@ -124,22 +141,29 @@ class TrajectorySender:
 
     def look_whether_late(self, robot: Robot, q: np.ndarray) -> float:
         """
-        Detect a controller that has not received a trajectory it should have joined.
+        Detect a controller that has not received a trajectory it should have begun by now.
 
-        The arm, last measured at `q` (n,), is then still on the previous motion, which becomes
-        the present one again.  Returns how late (s) the trajectory is; 0 if it is not.
+        The arm, last measured at `q` (n,), is then still at rest, or on the previous motion, which
+        becomes the present one again.  Returns how late (s) the trajectory is; 0 if it is not.
         """
-        before, active = self._joined or (None, None)
+        before, active = self._left or (None, None)
         if active is not robot.active or active is None \
                 or self._arm.jumped_since(active.began):
             return 0.0
         time = monotonic() - self._arm.measured_ago(robot)
         if not missed_splice(robot.chain, before, active, q, time):
             return 0.0
+        self._left = None
+        if before is None:
+            robot.lose_active()
+            self._node.get_logger().warning(
+                'the arm rests though it should have begun to move: the controller has not got '
+                'its trajectory. It is sent again')
+            return time - active.began
         splice = active.began + float(active.trajectory.times[active.trajectory.lead_points - 1])
         late = time - splice
         self._arm.was_late(late)
-        robot.active, self._joined = before, None
+        robot.active = before
         self._node.get_logger().warning(
             f'{late:.3f} s after the arm should have left its motion before, it is still on it; '
             'the controller gets its trajectories late. A new motion begins later for a minute')

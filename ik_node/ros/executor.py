@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from rclpy.client import Client
 from rclpy.event_handler import EventHandler
 from rclpy.exceptions import InvalidHandle
-from rclpy.executors import SingleThreadedExecutor
+from rclpy.executors import await_or_execute, SingleThreadedExecutor
 from rclpy.guard_condition import GuardCondition
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
@@ -27,6 +27,8 @@ from rclpy.task import Task
 from rclpy.timer import Timer
 from rclpy.utilities import timeout_sec_to_nsec
 from rclpy.waitable import Waitable
+
+from ik_node.ros.message_origin import being_answered, take_message
 
 TASK_PERIOD_S = 0.005  # between two looks whether what a coroutine awaits is there
 EVENT_PERIOD_S = 0.2  # between two looks for events of QoS, of which every publisher has some
@@ -190,7 +192,20 @@ class NodeExecutor(SingleThreadedExecutor):
         self._run_coroutine(self._take_client(client))
 
     def _run_service(self, service: Service) -> None:
-        self._run_coroutine(self._take_service(service))
+        try:
+            with service.handle:
+                request, header = service.handle.service_take_request(service.srv_type.Request)
+        except InvalidHandle:
+            return
+
+        async def answer() -> None:
+            with being_answered(request, service, header):
+                response = await await_or_execute(service.callback, request,
+                                                  service.srv_type.Response())
+            service.send_response(response, header)
+
+        if header is not None:
+            self._run_coroutine(answer)
 
 
 def _kind(name: str, run: Callable[[Any], None], entities: list[Any]) -> Kind:
@@ -217,8 +232,7 @@ def _run_guard(guard: GuardCondition) -> None:
 
 def _take_message(subscription: Subscription) -> None:
     try:
-        with subscription.handle:
-            taken = subscription.handle.take_message(subscription.msg_type, subscription.raw)
+        taken = take_message(subscription)
     except InvalidHandle:
         return
     if taken is None:

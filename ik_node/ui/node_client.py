@@ -14,6 +14,7 @@ from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.client import Client
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
@@ -21,6 +22,7 @@ from ik_node.goal_kinds import goal_topics
 from ik_node.ros.clocks import steady_clock
 from ik_node.ros.goal_answers import publish_stamped
 from ik_node.ros.messages import line_to, message_class, point_stamped, pose_stamped
+from ik_node.ros.repeated_stop import RepeatedStop
 
 SERVICE_TIMEOUT_S = 10.0
 GOAL_DEPTH = 10  # depth of the publishers of goals
@@ -69,8 +71,9 @@ class Commands:
             for name, kind in goal_topics(in_ui_only=True).items()
             if only is None or name in only}
         self._triggers = {name: node.create_client(Trigger, f'{target}/{name}')
-                          for name in ('plan', 'list_postures', 'home', 'stop')
+                          for name in ('plan', 'list_postures', 'home')
                           if only is None or name in only}
+        self._stop = RepeatedStop(node, target)
         if only is not None:
             return
         self._pauser = node.create_client(SetBool, f'{target}/pause')
@@ -119,6 +122,8 @@ class Commands:
             self._say(False, f'nobody listens on {publisher.topic_name}; is {self._target} '
                       'running, in this ROS_DOMAIN_ID and namespace?')
             return ''
+        if topic.startswith('goal_'):
+            self._stop.cease()
         return publish_stamped(self._node, publisher, message, age)
 
     # ---- services -----------------------------------------------------------
@@ -133,16 +138,18 @@ class Commands:
 
     def home(self, answer: Answer | None = None) -> None:
         """Move to the preferred posture."""
+        self._stop.cease()
         self._trigger('home', answer)
 
     def stop(self, answer: Answer | None = None) -> None:
-        """Bring the arm to rest."""
-        self._trigger('stop', answer)
+        """Bring the arm to rest, by ``~/halt`` and ``~/stop`` until that is answered."""
+        self._request(self._stop.client, 'stop', self._stop.begin, self._stop.forget,
+                      _said, answer or self._say)
 
     def pause(self, rest: bool, answer: Answer | None = None) -> None:
         """Bring the arm to rest on its path, or let it go on."""
         self._call(self._pauser, 'pause', SetBool.Request(data=rest),
-                   lambda response: (response.success, response.message), answer or self._say)
+                   _said, answer or self._say)
 
     def set(self, values: Mapping[str, Any], answer: Answer | None = None) -> None:
         """Set parameters of the ik_node by their names, all or none."""
@@ -159,28 +166,36 @@ class Commands:
                  answer)
 
     def _trigger(self, name: str, answer: Answer | None) -> None:
-        self._call(self._triggers[name], name, Trigger.Request(),
-                   lambda response: (response.success, response.message), answer or self._say)
+        self._call(self._triggers[name], name, Trigger.Request(), _said, answer or self._say)
 
     def _call(self, client: Client, name: str, request: Any,
               read: Callable[[Any], tuple[bool, str]], answer: Answer) -> None:
-        """Call a service; there is exactly one answer, after SERVICE_TIMEOUT_S at the latest."""
+        """Call a service; answers as :meth:`_request`."""
+        def begin(take: Callable[[Any], None]) -> Future:
+            future = client.call_async(request)
+            future.add_done_callback(lambda _future: take(future.result()))
+            return future
+
+        self._request(client, name, begin, client.remove_pending_request, read, answer)
+
+    def _request(self, client: Client, name: str, begin: Callable[[Callable[[Any], None]], Any],
+                 forget: Callable[[Any], None], read: Callable[[Any], tuple[bool, str]],
+                 answer: Answer) -> None:
+        """Ask a service; there is exactly one answer, after SERVICE_TIMEOUT_S at the latest."""
         if not client.service_is_ready():
             answer(False, f'nobody offers {self._target}/{name}; is {self._target} running, in '
                    'this ROS_DOMAIN_ID and namespace?')
             return
-        future = client.call_async(request)
 
         def give_up() -> None:
-            if not future.done():
-                end()
-                client.remove_pending_request(future)
-                answer(False, f'{self._target}/{name} did not answer within '
-                       f'{SERVICE_TIMEOUT_S:g} s')
-
-        def take(_future: Any) -> None:
             end()
-            answer(*read(future.result()))
+            forget(asked)
+            answer(False, f'{self._target}/{name} did not answer within '
+                   f'{SERVICE_TIMEOUT_S:g} s')
+
+        def take(response: Any) -> None:
+            end()
+            answer(*read(response))
 
         def end() -> None:
             timer.cancel()
@@ -188,7 +203,11 @@ class Commands:
 
         timer = self._node.create_timer(SERVICE_TIMEOUT_S, give_up,
                                         clock=steady_clock())
-        future.add_done_callback(take)
+        asked = begin(take)
+
+
+def _said(response: Any) -> tuple[bool, str]:
+    return response.success, response.message
 
 
 def _goal(kind: Kind, frame: str, T_frame_tip: np.ndarray) -> PoseStamped | PointStamped:

@@ -141,6 +141,21 @@ def test_a_missed_splice_point_is_noticed(active, lag):
     assert not noticed(active, 0.5 * LOOK_AHEAD) and noticed(active, LOOK_AHEAD + 0.35)
 
 
+@pytest.mark.parametrize('lag, scale', [(0.0, 1.0), (0.1, 1.0), (0.05, 0.3)])
+def test_a_missed_start_is_noticed(active, lag, scale):
+    """By an arm that stays at rest; not by one that begins late or slowly."""
+    after = ActiveTrajectory(delayed(active.trajectory, [0.02]), BEGAN, LIMITS)
+    rest = active.trajectory.start.q
+
+    def noticed(q, since):
+        return missed_splice(CHAIN, None, after, q, BEGAN + since)
+
+    assert not noticed(rest, 0.02) and noticed(rest, 0.6)
+    for since in np.linspace(0.0, DURATION, 50):
+        behind = scale * (since - 0.02 - lag)
+        assert not noticed(state_at(active.trajectory, behind).q if behind > 0.0 else rest, since)
+
+
 @pytest.mark.parametrize('qd', [(0.0, 0.0), (0.3, -0.1)])
 def test_an_arm_off_its_trajectory_starts_at_the_measured_state(active, qd):
     """Held, blocked or taken over during our motion: nothing is built on the plan."""

@@ -225,7 +225,7 @@ def test_a_node_in_a_namespace(tmp_path, probe):
         node = Node('hand', namespace='/left', start_parameter_services=False)
         said = []
         commands = Commands(node, 'ik_node', lambda *answer: said.append(answer))
-        assert commands._triggers['stop'].wait_for_service(60.0)
+        assert commands._stop.client.wait_for_service(60.0)
         commands.stop()
         while not said:
             rclpy.spin_once(node, timeout_sec=0.1)

@@ -1,0 +1,147 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Which host sent a message or a request, of which rclpy says only when.
+
+The global identifier of a writer begins with that of its participant, and with Fast DDS this
+with that of its vendor and its host.  For messages it comes from rcl, whose function takes the
+message and all that the middleware says of it.  For requests the graph tells who may have sent
+it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+import ctypes
+from functools import cache
+from typing import Any
+from weakref import WeakSet
+
+from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
+from rclpy.node import Node
+from rclpy.serialization import deserialize_message
+from rclpy.service import Service
+from rclpy.subscription import Subscription
+
+MessageInfo = Mapping[str, Any]  # what the middleware says of a message
+
+PREFIX_BYTES = 12     # of the participant in the identifier of a writer; DDSI-RTPS 2.5, 8.2.4
+FAST_DDS = b'\x01\x0f'  # the vendor
+FAST_DDS_HOST_BYTES = 4  # the vendor and the host
+GID_BYTES = 24        # rmw_gid_t: 16, and 24 in Humble
+RCL_OK = 0
+
+
+def host_of(gid: bytes) -> bytes:
+    """
+    Return what the identifiers of writers on one host have in common.
+
+    Where it does not show the host it is that of the process: its clock is one, too.
+    """
+    return gid[:FAST_DDS_HOST_BYTES if gid.startswith(FAST_DDS) else PREFIX_BYTES]
+
+
+class _Allocator(ctypes.Structure):
+    """An rcutils_allocator_t: four functions and their argument."""
+
+    _fields_ = [(name, ctypes.c_void_p) for name in (
+        'allocate', 'deallocate', 'reallocate', 'zero_allocate', 'state')]
+
+
+class _Bytes(ctypes.Structure):
+    """An rcutils_uint8_array_t."""
+
+    _fields_ = [('buffer', ctypes.c_void_p), ('length', ctypes.c_size_t),
+                ('capacity', ctypes.c_size_t), ('allocator', _Allocator)]
+
+
+class _Info(ctypes.Structure):
+    """An rmw_message_info_t, and room for what it may become."""
+
+    _fields_ = [('source_timestamp', ctypes.c_int64), ('received_timestamp', ctypes.c_int64),
+                ('publication_sequence_number', ctypes.c_uint64),
+                ('reception_sequence_number', ctypes.c_uint64),
+                ('implementation', ctypes.c_void_p), ('gid', ctypes.c_ubyte * GID_BYTES),
+                ('more', ctypes.c_ubyte * 64)]
+
+
+class _Taker:
+    """Takes serialized messages by rcl, into a buffer that it keeps."""
+
+    def __init__(self) -> None:
+        library = ctypes.CDLL(_rclpy.__file__)  # finds what it is linked against
+        library.rcutils_get_default_allocator.restype = _Allocator
+        self._take = library.rcl_take_serialized_message
+        self._bytes, self._info = _Bytes(), _Info()
+        allocator = library.rcutils_get_default_allocator()
+        if library.rcutils_uint8_array_init(ctypes.byref(self._bytes), ctypes.c_size_t(0),
+                                            ctypes.byref(allocator)) != RCL_OK:
+            raise OSError('rcl gives no buffer')
+
+    def take(self, subscription: Subscription) -> tuple[bytes, MessageInfo] | None:
+        with subscription.handle:
+            if self._take(ctypes.c_void_p(subscription.handle.pointer), ctypes.byref(self._bytes),
+                          ctypes.byref(self._info), None) != RCL_OK:
+                return None
+        info = self._info
+        return ctypes.string_at(self._bytes.buffer, self._bytes.length), {
+            'source_timestamp': info.source_timestamp,
+            'received_timestamp': info.received_timestamp,
+            'publication_sequence_number': info.publication_sequence_number,
+            'host': host_of(bytes(info.gid))}
+
+
+@cache
+def _taker() -> _Taker | None:
+    try:
+        return _Taker()
+    except (OSError, AttributeError):  # another implementation of rclpy
+        return None
+
+
+_with_origin: WeakSet[Subscription] = WeakSet()
+_requests: dict[int, tuple[Service, Any]] = {}  # those that are being answered
+
+
+def tell_origin(subscription: Subscription) -> Subscription:
+    """Have the ``host`` in what the callback of a subscription is told of messages."""
+    _with_origin.add(subscription)
+    return subscription
+
+
+def take_message(subscription: Subscription) -> tuple[Any, MessageInfo] | None:
+    """Return the next message that waits, and what the middleware says of it."""
+    taker = _taker() if subscription in _with_origin else None
+    if taker is None:
+        with subscription.handle:
+            return subscription.handle.take_message(subscription.msg_type, subscription.raw)
+    taken = taker.take(subscription)
+    if taken is None or subscription.raw:
+        return taken
+    return deserialize_message(taken[0], subscription.msg_type), taken[1]
+
+
+@contextmanager
+def being_answered(request: Any, service: Service, header: Any) -> Iterator[None]:
+    """Have :func:`request_origin` know a request inside the block."""
+    _requests[id(request)] = service, header
+    try:
+        yield
+    finally:
+        del _requests[id(request)]
+
+
+def request_origin(node: Node, request: Any) -> tuple[int, bytes]:
+    """
+    Return when a request was sent, by the clock of its sender (ns), and by which host.
+
+    0 and nothing where that is not known, as with several hosts that may have sent it.
+    """
+    service, header = _requests.get(id(request), (None, None))
+    sent = getattr(header, 'source_timestamp', 0)
+    if sent <= 0:
+        return 0, b''
+    hosts = {host_of(bytes(writer.endpoint_gid)) for writer in node.get_publishers_info_by_topic(
+        f'rq{service.service_name}Request', no_mangle=True)}
+    return (sent, *hosts) if len(hosts) == 1 else (0, b'')

@@ -1,0 +1,130 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Which of two messages was sent first, against the true time that no clock shows."""
+
+from dataclasses import dataclass
+
+from hypothesis import given, settings, strategies as st
+from nightly import samples
+import pytest
+
+from ik_node.node.send_order import MAX_HOSTS, MEMORY_NS, SendLine, SendOrder, SendTime
+
+MS, S = 10**6, 10**9
+SHORTEST_NS = 5 * MS  # delay of the first message of each host, at most
+OURS_NS = 10**18      # what our clock showed at the true time 0
+HOSTS = b'abc'
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A message: the host and the true time (ns) at which it was sent, and its delay (ns)."""
+
+    host: int
+    at: int
+    delay: int
+
+    def seen(self, offsets):
+        """Return what the middleware says of it."""
+        name = HOSTS[self.host:self.host + 1]
+        return SendTime(OURS_NS + self.at + self.delay,
+                        OURS_NS + self.at + offsets[self.host], name)
+
+
+def sent(first, last):
+    """Draw messages of a time (ns), some late because they were sent again, in any order."""
+    return st.builds(Sent, st.integers(0, len(HOSTS) - 1), st.integers(first, last),
+                     st.one_of(st.integers(0, SHORTEST_NS), st.integers(0, 10 * S)))
+
+
+@settings(max_examples=int(samples(usual=500, nightly=50_000)))
+@given(st.lists(st.integers(-10**17, 10**17), min_size=3, max_size=3),
+       st.lists(st.integers(0, SHORTEST_NS), min_size=3, max_size=3),
+       st.lists(sent(S, 20 * S), max_size=6), st.lists(sent(S, 20 * S), max_size=6))
+def test_the_true_order_within_the_shortest_delay(offsets, shortest, stops, goals):
+    """
+    No goal is taken that was sent before a stop that has arrived, and no other is refused.
+
+    On one host always; on two, but for what was sent within the shortest delay of a host.
+    """
+    order = SendOrder()
+    line = SendLine(order)
+    for host, delay in enumerate(shortest):
+        order.see(Sent(host, 0, delay).seen(offsets))
+    come = []
+    for message in sorted((*stops, *goals), key=lambda each: each.at + each.delay):
+        time = message.seen(offsets)
+        order.see(time)
+        if any(message is stop for stop in stops):
+            line.draw(time)
+            come.append(message)
+            continue
+        leads = [stop.at - message.at for stop in come if stop.host == message.host]
+        other = [stop.at - message.at for stop in come if stop.host != message.host]
+        if max([*leads, *(lead - SHORTEST_NS for lead in other)], default=0) > 0:
+            assert line.is_after(time)
+        if all(lead <= 0 for lead in leads) and all(lead < -SHORTEST_NS for lead in other):
+            assert not line.is_after(time)
+
+
+@given(st.integers(-10**17, 10**17), st.integers(-10**17, 10**17), st.integers(0, 10 * S))
+def test_one_host_needs_no_message_before(offset, other, delay):
+    """The very first goal of a host comes after the very first stop of it, by seconds."""
+    order, offsets = SendOrder(), (offset, other, 0)
+    line = SendLine(order)
+    stop, goal = Sent(0, 20 * MS, 0), Sent(0, 0, 20 * MS + delay)
+    after = Sent(0, 20 * MS + 1, delay)
+    for each in (stop, goal, after):
+        order.see(each.seen(offsets))
+    line.draw(stop.seen(offsets))
+    assert line.is_after(goal.seen(offsets)) and not line.is_after(after.seen(offsets))
+    assert not line.is_after(stop.seen(offsets))  # nothing is sent before itself
+
+
+def test_an_older_stop_does_not_move_the_line_back():
+    """A repeated stop that comes late leaves the line where it is."""
+    order = SendOrder()
+    line = SendLine(order)
+    for stop in (Sent(0, 50 * MS, 0), Sent(0, 10 * MS, 80 * MS)):
+        order.see(stop.seen((0, 0, 0)))
+        line.draw(stop.seen((0, 0, 0)))
+    assert line.is_after(Sent(0, 30 * MS, S).seen((0, 0, 0)))
+
+
+@pytest.mark.parametrize('times', [
+    (SendTime(5), SendTime(6)), (SendTime(5, 9, b''), SendTime(6, 1, b'')),
+    (SendTime(5, 0, b'a'), SendTime(6, 0, b'a')), (SendTime(5, 900, b'a'), SendTime(6))])
+def test_without_times_of_sending_the_arrival_counts(times):
+    """Where the middleware does not say who sent a message, or when."""
+    order = SendOrder()
+    for time in times:
+        order.see(time)
+    assert order.before(*times) and not order.before(*times[::-1])
+
+
+def test_a_clock_that_was_set_is_known_again_after_a_while():
+    """The offset from before is forgotten: goals of the host are late for two minutes at most."""
+    order = SendOrder()
+    line = SendLine(order)
+    hour = 3600 * S
+    order.see(Sent(0, 0, MS).seen((hour, 0, 0)))
+    at = 0
+    for _ in range(4):  # its clock is an hour slower from now on
+        at += MEMORY_NS + S
+        order.see(Sent(0, at, MS).seen((0, 0, 0)))
+    stop, goal = Sent(1, at, MS), Sent(0, at + S, MS)
+    for each in (stop, goal):
+        order.see(each.seen((0, 0, 0)))
+    line.draw(stop.seen((0, 0, 0)))
+    assert not line.is_after(goal.seen((0, 0, 0)))
+
+
+def test_hosts_are_forgotten():
+    """Nothing grows with the hosts that come and go."""
+    order = SendOrder()
+    line = SendLine(order)
+    for k in range(1, 3 * MAX_HOSTS):
+        time = SendTime(k * S, k * S, k.to_bytes(4, 'big'))
+        order.see(time)
+        line.draw(time)
+    assert len(order._offsets) == len(line._latest) == MAX_HOSTS

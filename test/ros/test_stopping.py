@@ -1,0 +1,250 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Stops and halts end what was sent before them, and nothing else."""
+
+from time import monotonic, time_ns
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import PoseStamped
+from harness import FINAL, latest, READY
+import numpy as np
+import pytest
+import rclpy
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from std_msgs.msg import Empty, String
+from std_srvs.srv import Trigger
+from test_goal_order import goals_of, nothing
+
+from ik_node.node.send_order import Precedence
+from ik_node.ros.executor import make_executor
+from ik_node.ros.message_origin import host_of, request_origin, tell_origin
+from ik_node.ros.repeated_stop import HALT_PERIOD_S, HALTS_PER_REQUEST, RepeatedStop
+from ik_node.ros.status_messages import GoalState
+
+NODE_LIMITS = {}  # a ramp takes a while
+FAR = [1.5, *READY[1:]]
+
+
+@pytest.fixture
+def halt(shared_system):
+    """Return what halts the arm, and the probe."""
+    probe = shared_system
+    halts = probe.publisher(Empty, 'halt')
+    assert probe.final(probe.send_joints(READY))['state'] == 'reached'
+    probe.trajectories.clear()
+    probe.states.clear()
+    return lambda: halts.publish(Empty()), probe
+
+
+def fast(probe):
+    """Wait until the arm is fast."""
+    probe.wait(lambda: probe.states and probe.states[-1][1].velocity[0] > 0.5)
+
+
+def ramps(probe):
+    """Return the different trajectories after the first one: a ramp may be repeated as it is."""
+    return {str((each.header.stamp, each.points)) for each in probe.trajectories[1:]}
+
+
+def test_repeated_halts_are_one_stop(halt):
+    """At 50 Hz and more for all of the ramp: one ramp, as long as announced, and one answer."""
+    halt, probe = halt
+    stamp = probe.send_joints(FAR)
+    fast(probe)
+    began = monotonic()
+    while monotonic() < began + 1.0:
+        halt()
+        probe.spin_for(0.01)
+    answer = probe.final(stamp)
+    assert answer['reason'] == 'STOPPED' and len(ramps(probe)) == 1
+    ramp = probe.trajectories[-1].points[-1]
+    assert np.abs(latest(probe) - ramp.positions).max() < 1e-6
+    moving = [at for at, state in probe.states if any(state.velocity)]
+    assert moving[-1] - began < ramp.time_from_start.nanosec * 1e-9 + 0.2
+    assert [each['state'] in FINAL for each in probe.answers(stamp)].count(True) == 1
+
+
+def test_a_stop_leaves_a_ramp_alone(halt):
+    """It is answered with what is left of it."""
+    halt, probe = halt
+    stamp = probe.send_joints(FAR)
+    fast(probe)
+    halt()
+    assert probe.final(stamp)['reason'] == 'STOPPED'
+    response = probe.call(probe.stop)
+    assert response.success and 'comes to rest already' in response.message, response
+    probe.wait(lambda: not any(probe.states[-1][1].velocity))
+    assert len(ramps(probe)) == 1
+
+
+def test_a_goal_after_the_last_halt_is_reached(halt):
+    """Also if it is sent while the arm still comes to rest."""
+    halt, probe = halt
+    stamp = probe.send_joints(FAR)
+    fast(probe)
+    for _ in range(3):
+        halt()
+    assert probe.final(stamp)['reason'] == 'STOPPED'
+    assert probe.final(probe.send_joints(READY))['state'] == 'reached'
+
+
+# ---- the goal queue ---------------------------------------------------------
+
+def sent_at(milliseconds, late=0):
+    """Return when something was sent by a host, and arrived so much later."""
+    return Precedence().of_message({
+        'received_timestamp': (100 + milliseconds + late) * 10**6,
+        'source_timestamp': (5 + milliseconds) * 10**6, 'host': b'host'})
+
+
+def late_goal(probe, before):
+    """Try a goal that was sent at 10 ms and comes at 3 s; return its task and whether it began."""
+    goals, began = goals_of(probe), []
+    before(goals)
+    task = goals.new(Time(), 'pose', sent_at(10, 3000))
+    goals.attempt(task, lambda: began.append(task))
+    return task, began
+
+
+def test_a_goal_from_before_a_stop(probe):
+    """It is answered once, and not begun; one from after it is begun."""
+    task, began = late_goal(probe, lambda goals: goals.precedence.stopped(sent_at(30)))
+    assert task.state is GoalState.STOPPED and not began
+    task, began = late_goal(probe, lambda goals: goals.precedence.stopped(sent_at(5)))
+    assert task.state is None and began == [task]
+
+
+@pytest.mark.parametrize('waits', [False, True])
+def test_a_goal_from_before_the_one_that_has_its_place(probe, waits):
+    """It is superseded, though it comes last; also by one that has still to wait."""
+    def begin(goals):
+        newer = goals.new(Time(), 'pose', sent_at(30))
+        if waits:
+            goals.wait(newer, nothing, np.inf)
+        else:
+            goals.under_way(newer, nothing, 'on its way')
+
+    task, began = late_goal(probe, begin)
+    assert task.state is GoalState.SUPERSEDED and not began
+
+
+# ---- where a message came from ----------------------------------------------
+
+@pytest.fixture
+def pair(context):
+    """Return two nodes in one executor, and what spins until a condition holds."""
+    executor = make_executor()
+    nodes = [rclpy.create_node(name) for name in ('hearer', 'speaker')]
+    for node in nodes:
+        executor.add_node(node)
+
+    def until(condition, seconds=10.0):
+        end = monotonic() + seconds
+        while not condition():
+            assert monotonic() < end
+            executor.spin_once(timeout_sec=0.05)
+
+    yield (*nodes, until)
+    executor.shutdown()
+    for node in nodes:
+        node.destroy_node()
+
+
+@pytest.mark.parametrize('raw', [False, True])
+def test_the_host_of_a_message(pair, raw):
+    """It begins the identifier of its publisher; the message is whole, however long."""
+    hearer, speaker, until = pair
+    seen = []
+    tell_origin(hearer.create_subscription(
+        String, 'words', lambda message, info: seen.append((message, info)), 10, raw=raw))
+    made = [speaker.create_publisher(String, 'words', 10) for _ in range(2)]
+    until(lambda: all(publisher.get_subscription_count() for publisher in made))
+    words = ['', 'short', 'long' * 50_000, 'short again']
+    began = time_ns()
+    for k, text in enumerate(words):
+        made[k % 2].publish(String(data=text))
+    until(lambda: len(seen) == len(words))
+    for text, (message, info) in zip(words, sorted(
+            seen, key=lambda each: each[1]['source_timestamp'])):
+        assert (text.encode() in message) if raw else message.data == text
+        assert began <= info['source_timestamp'] <= info['received_timestamp'] <= time_ns()
+        assert info['host'] == host_of(bytes(
+            hearer.get_publishers_info_by_topic('/words')[0].endpoint_gid)) and info['host']
+
+
+def test_hosts():
+    """Of Fast DDS vendor and host, of others the participant."""
+    assert host_of(bytes.fromhex('010f78fd331c30fc0000000000001403')) == b'\x01\x0f\x78\xfd'
+    assert host_of(bytes(range(16, 32))) == bytes(range(16, 28))
+
+
+def test_the_origin_of_a_request(pair):
+    """When it was sent and by which host; nothing of a request that is not being answered."""
+    hearer, speaker, until = pair
+    seen = []
+
+    def answer(request, response):
+        seen.append(request_origin(hearer, request))
+        return response
+
+    hearer.create_service(Trigger, 'asked', answer)
+    client = speaker.create_client(Trigger, 'asked')
+    until(client.service_is_ready)
+    began = time_ns()
+    asked = client.call_async(Trigger.Request())
+    until(asked.done)
+    (sent, host), = seen
+    assert began <= sent <= time_ns()
+    assert host == host_of(bytes(hearer.get_publishers_info_by_topic(
+        'rq/askedRequest', no_mangle=True)[0].endpoint_gid))
+    assert request_origin(hearer, Trigger.Request()) == (0, b'')
+
+
+# ---- who stops --------------------------------------------------------------
+
+def test_a_stop_is_repeated_until_it_is_answered(pair):
+    """By halts and requests; the answer is given once, and then nothing is sent any more."""
+    hearer, speaker, until = pair
+    halts, requests, taken = [], [], []
+    hearer.create_subscription(Empty, '/arm/halt', halts.append, QoSProfile(
+        depth=100, reliability=ReliabilityPolicy.BEST_EFFORT))
+    stop = RepeatedStop(speaker, '/arm')
+    stop.begin(taken.append)
+    until(lambda: len(halts) > 2 * HALTS_PER_REQUEST)  # nobody answers yet
+
+    def answer(request, response):
+        requests.append(request)
+        response.success = True
+        return response
+
+    hearer.create_service(Trigger, '/arm/stop', answer)
+    until(lambda: taken)
+    count = len(halts)
+    end = monotonic() + 10 * HALT_PERIOD_S
+    until(lambda: monotonic() > end)
+    assert len(taken) == 1 and taken[0].success and len(halts) <= count + 1
+
+
+def test_a_new_goal_ends_the_repetition(pair):
+    """Or the goal would be stopped, too."""
+    hearer, speaker, until = pair
+    halts, taken = [], []
+    hearer.create_subscription(Empty, '/arm/halt', halts.append, QoSProfile(
+        depth=100, reliability=ReliabilityPolicy.BEST_EFFORT))
+    stop = RepeatedStop(speaker, '/arm')
+    stop.begin(taken.append)
+    until(lambda: len(halts) > 1)
+    stop.cease()
+    count = len(halts)
+    end = monotonic() + 10 * HALT_PERIOD_S
+    until(lambda: monotonic() > end)
+    assert len(halts) <= count + 1 and not taken
+
+
+def test_goals_without_a_time_are_taken(probe):
+    """Those of actions: when they were sent is not told."""
+    goals, began = goals_of(probe), []
+    goals.precedence.stopped(sent_at(30))
+    task = goals.new(Time(), 'moveit')
+    goals.attempt(task, lambda: began.append(PoseStamped))
+    assert began and task.state is None
