@@ -20,7 +20,7 @@ MAX_LAG_S = 0.1           # how far the measured state may be behind the plan
 TRIED_LAGS_S = np.linspace(0.0, MAX_LAG_S, 11)
 MIN_SEPARATION = 2e-3     # rad or m by which two motions must differ to be told apart
 MIN_START_SEPARATION = 5e-2  # as MIN_SEPARATION, of a motion and the rest from which it begins
-RESTING_MOVE = 5e-4  # rad or m; an arm that has moved more has begun, as one that is scaled to 30 %
+RESTING_MOVE = 5e-4       # rad or m; an arm that has moved more has begun, if only slowly
 SETTLING_TIME_S = 0.3     # after the end of a motion, until a lagging arm rests
 SAME_POSITION = 1e-4      # rad or m; an arm that rests this near to the commanded end is there
 

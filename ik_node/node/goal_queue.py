@@ -38,9 +38,10 @@ UNREACHABLE_REASONS = (
     Reason.DEADLINE, Reason.PATH_INVALID, Reason.PATH_INTERRUPTED, Reason.TRAJECTORY_INVALID)
 # To a goal that was sent before what came before it.
 LATE_ANSWERS = {
-    AFTER_STOP: (GoalState.STOPPED, Reason.STOPPED, 'it was sent before a stop, and came after it'),
+    AFTER_STOP: (GoalState.STOPPED, Reason.STOPPED,
+                 'it was sent before a stop, and came after it'),
     AFTER_GOAL: (GoalState.SUPERSEDED, Reason.SUPERSEDED,
-           'it was sent before a newer goal, and came after it')}
+                 'it was sent before a newer goal, and came after it')}
 POSE_NUMBER = 'pose_number'  # which of several poses, in the answer
 MAX_TOLD_REFUSALS = 5  # of the ways to do a goal
 
