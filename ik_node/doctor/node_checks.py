@@ -303,7 +303,10 @@ def check_qos(seen: Observations, _: Model) -> Findings:
     for topic in seen.topics:
         for publisher in topic.publishers:
             for listener in topic.listeners:
-                why = seen.target in (publisher.node, listener.node) \
+                # One node may listen in several ways.
+                heard = any(not mismatch(publisher, other) for other in topic.listeners
+                            if other.node == listener.node)
+                why = seen.target in (publisher.node, listener.node) and not heard \
                     and mismatch(publisher, listener)
                 if why:
                     found = True

@@ -132,7 +132,7 @@ class Components:
                                  self._arm.joints.positions)
         self._changes = SceneChanges(node, self._holder, services, self._goals, self._motion,
                                      self._with_scene, self._scene_display.show, others)
-        self._scene_topics = SceneTopics(node, self._changes)
+        self._scene_topics = SceneTopics(node, self._changes, health)
         offer_moveit(parts, self._changes, starter)
         MotionSequences(node, self._holder, targets, self._goals, self._motion)
         PoseActions(parts, starter)

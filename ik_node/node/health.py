@@ -34,6 +34,8 @@ class Health:
     ----------
     lost : int
         Goals lost because the queue of their sender overflowed.
+    lost_clouds : int
+        Point clouds that did not come whole.
 
     """
 
@@ -49,7 +51,7 @@ class Health:
         self._duplicates = parts.duplicates
         self._last_report = monotonic()
         self._solves: deque[tuple[float, float]] = deque(maxlen=1000)
-        self.lost = 0
+        self.lost = self.lost_clouds = 0
         self._told: Counter[Check] = Counter()
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
         PeriodicReport(node, steady_clock(), self._report, self._readiness)
@@ -78,7 +80,7 @@ class Health:
         late = self._delay.latest()
         outcomes = self._goals.status
         values = {'goals': self._goals.count, **outcomes.states, **outcomes.outcomes,
-                  'goals_lost': self.lost,
+                  'goals_lost': self.lost, 'point_clouds_lost': self.lost_clouds,
                   'joint_state_messages_left_out': self._arm.joints.ignored,
                   'controllers_listening': self._output.listeners(),
                   'heartbeat_late_ms_max': f'{1e3 * late:.1f}'}
@@ -117,6 +119,7 @@ class Health:
         findings = []
         for check, count, what in (
                 (Check.LOST, self.lost, 'goals were lost'),
+                (Check.CLOUDS_LOST, self.lost_clouds, 'point clouds did not come whole'),
                 (Check.LEFT_OUT, self._arm.joints.ignored,
                  f'joint state messages were left out: {self._arm.joints.complaint}')):
             new, self._told[check] = count - self._told[check], count

@@ -69,6 +69,9 @@ class Check(Enum):
     LOST = (
         LEVEL_WARN, False, '', 'goals were lost in transit since the last report',
         'give their publisher a queue of greater depth, or send fewer')
+    CLOUDS_LOST = (
+        LEVEL_WARN, False, '', 'messages on ~/scene_points did not come whole since the last '
+        'report', 'publish them reliably, or fewer points; the arm is not kept off what they show')
     FAILING = (
         LEVEL_WARN, False, 'diagnostics.failures', 'this many consecutive goals failed after they '
         'were begun', "see ~/status and the controller's log")

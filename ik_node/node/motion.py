@@ -582,6 +582,9 @@ class Motion:
                 elif self._output.steady:
                     self.sender.repeat()
             except IkNodeError as error:
+                if error.reason is Reason.INACTIVE:  # nothing is sent any more
+                    self._ramp_timer.cancel()
+                    return
                 self._node.get_logger().error(
                     f'the controller has not got the ramp to rest, and there is no other: {error}',
                     throttle_duration_sec=1.0)

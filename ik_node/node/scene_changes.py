@@ -39,7 +39,12 @@ from ik_node.node.scene_draft import (
     SceneTopic,
 )
 from ik_node.ros.clocks import steady_clock
-from ik_node.ros.message_origin import MessageInfo, take_message
+from ik_node.ros.message_origin import MessageInfo, OneCopy, take_message, tell_origin
+
+try:
+    from rclpy.event_handler import SubscriptionEventCallbacks
+except ImportError:  # Humble
+    from rclpy.qos_event import SubscriptionEventCallbacks
 
 SMALL_SCENE_PARTS = 50  # of new messages and of all objects; more are added in a thread
 SMALL_MESSAGE_BYTES = 16_000  # longer ones are read in a thread
@@ -82,6 +87,7 @@ class SceneChanges:
         self._motion = motion
         self._make, self._show, self._others = make, show, others
         self._topics: dict[Subscription, SceneTopic] = {}
+        self._copies = OneCopy()
         self._waiting: deque[SceneMessage] = deque()
         self._count = self._finished = 0
         self._under_way: list[SceneMessage] = []
@@ -97,14 +103,20 @@ class SceneChanges:
 
     # ---- what comes ---------------------------------------------------------
 
-    def subscribe(self, name: str, topic: SceneTopic, qos: QoSProfile) -> None:
-        """Take the messages of a topic; those that wait together, together."""
+    def subscribe(self, name: str, topic: SceneTopic, qos: QoSProfile,
+                  events: SubscriptionEventCallbacks | None = None) -> None:
+        """
+        Take the messages of a topic; those that wait together, together.
+
+        Of several subscriptions to it, each message once.
+        """
         def on_message(data: bytes, info: MessageInfo) -> None:
             self._note(topic, data, info)
             self._gather(monotonic() + GATHER_TIME_S)
             self._go_on()
 
-        subscription = self._node.create_subscription(topic.kind, name, on_message, qos, raw=True)
+        subscription = tell_origin(self._node.create_subscription(
+            topic.kind, name, on_message, qos, raw=True, event_callbacks=events))
         self._topics[subscription] = topic
 
     def take(self, topic: SceneTopic, message: Any, info: MessageInfo) -> None:
@@ -182,6 +194,8 @@ class SceneChanges:
         return found
 
     def _note(self, topic: SceneTopic, given: Any, info: MessageInfo) -> None:
+        if topic.replaces_earlier and not self._copies.is_new(info):
+            return
         self._count += 1
         if topic.replaces_earlier:
             for message in [each for each in self._waiting if each.topic is topic]:

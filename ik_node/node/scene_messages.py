@@ -104,12 +104,16 @@ def points_of(cloud: PointCloud2) -> np.ndarray:
     """
     Return the finite points (N, 3) of a cloud, m, in its frame.
 
+    One without points and data is empty, whatever its fields.
+
     Raises
     ------
     ParameterError
         If it has no coordinates x, y, z as numbers, or its sizes do not fit its data.
 
     """
+    if not cloud.width * cloud.height and not len(cloud.data):
+        return np.empty((0, 3))
     fields = {field.name: field for field in cloud.fields}
     formats = [FLOAT_FORMATS.get(fields[name].datatype) if name in fields else None
                for name in 'xyz']

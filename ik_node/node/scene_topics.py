@@ -10,9 +10,11 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from rclpy.duration import Duration
 from rclpy.node import Node
+from rclpy.qos import ReliabilityPolicy
 from sensor_msgs.msg import PointCloud2
 from visualization_msgs.msg import Marker, MarkerArray
 
+from ik_node.node.health import Health
 from ik_node.node.scene_changes import SceneChanges
 from ik_node.node.scene_draft import Change, SceneDraft, SceneTopic
 from ik_node.node.scene_messages import (
@@ -21,8 +23,13 @@ from ik_node.node.scene_messages import (
     MESH_TYPES,
     points_of,
 )
-from ik_node.ros.qos import BEST_EFFORT_QOS, KEEP_ALL_QOS, STATUS_QOS
+from ik_node.ros.qos import BEST_EFFORT_QOS, KEEP_ALL_QOS, NEWEST_QOS, STATUS_QOS
 from ik_node.ros.status_messages import stamp_text
+
+try:
+    from rclpy.event_handler import QoSMessageLostInfo, SubscriptionEventCallbacks
+except ImportError:  # Humble
+    from rclpy.qos_event import QoSMessageLostInfo, SubscriptionEventCallbacks
 
 POINTS_ID = 'points'
 
@@ -34,14 +41,29 @@ class SceneTopics:
     Each message on ``~/scene`` is answered on ``~/scene_status``.
     """
 
-    def __init__(self, node: Node, changes: SceneChanges) -> None:
+    def __init__(self, node: Node, changes: SceneChanges, health: Health) -> None:
+        self._node, self._health = node, health
         self._name = f'{node.get_fully_qualified_name()}: scene'
         self._answers = node.create_publisher(DiagnosticStatus, '~/scene_status', STATUS_QOS)
         changes.subscribe('~/scene', SceneTopic(
             MarkerArray, by_markers, parts_of_markers, self._answer), KEEP_ALL_QOS)
-        changes.subscribe('~/scene_points', SceneTopic(
-            PointCloud2, by_points, lambda cloud: cloud.width * cloud.height,
-            replaces_earlier=True), BEST_EFFORT_QOS)
+        clouds = SceneTopic(PointCloud2, by_points, lambda cloud: cloud.width * cloud.height,
+                            replaces_earlier=True)
+        # Publishers that are reliable have what was lost sent again; the others are heard, too.
+        changes.subscribe('~/scene_points', clouds, NEWEST_QOS, SubscriptionEventCallbacks(
+            message_lost=self._count_lost, incompatible_qos=lambda _event: None))
+        changes.subscribe('~/scene_points', clouds, BEST_EFFORT_QOS, SubscriptionEventCallbacks(
+            message_lost=self._on_lost))
+
+    def _on_lost(self, event: QoSMessageLostInfo) -> None:
+        """Count clouds that did not come whole, unless their publisher sends them again."""
+        topic = self._node.resolve_topic_name('~/scene_points')
+        if any(end.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT
+               for end in self._node.get_publishers_info_by_topic(topic)):
+            self._count_lost(event)
+
+    def _count_lost(self, event: QoSMessageLostInfo) -> None:
+        self._health.lost_clouds += event.total_count_change
 
     def flush(self, seconds: float) -> None:
         """Wait at most `seconds` until all answers are acknowledged."""

@@ -110,9 +110,9 @@ class TrajectorySender:
         before, robot.active = robot.active, ActiveTrajectory(trajectory, begin, limits, stamp)
         robot.diverged = False
         self._left = None
-        if start_state.states:
+        if start_state.states and start_state.backdating:
             self._left = before, robot.active
-        elif start_state.initial.rests:
+        elif start_state.initial.rests and not start_state.states:
             self._left = None, robot.active
         return trajectory
 

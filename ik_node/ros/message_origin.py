@@ -11,6 +11,7 @@ it.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 import ctypes
@@ -30,6 +31,8 @@ PREFIX_BYTES = 12     # of the participant in the identifier of a writer; DDSI-R
 FAST_DDS = b'\x01\x0f'  # the vendor
 FAST_DDS_HOST_BYTES = 4  # the vendor and the host
 GID_BYTES = 24        # rmw_gid_t: 16, and 24 in Humble
+UNKNOWN_NUMBER = 2**64 - 1  # of a middleware that does not count messages
+MAX_WRITERS = 256
 RCL_OK = 0
 
 
@@ -40,6 +43,26 @@ def host_of(gid: bytes) -> bytes:
     Where it does not show the host it is that of the process: its clock is one, too.
     """
     return gid[:FAST_DDS_HOST_BYTES if gid.startswith(FAST_DDS) else PREFIX_BYTES]
+
+
+class OneCopy:
+    """Takes each message of a publisher once, and none that was published before."""
+
+    def __init__(self) -> None:
+        self._latest: OrderedDict[bytes, int] = OrderedDict()
+
+    def is_new(self, info: MessageInfo) -> bool:
+        """Return whether a message is newer than all of its publisher; True if that is unknown."""
+        writer, number = info.get('writer'), info.get('publication_sequence_number')
+        if writer is None or number is None or number >= UNKNOWN_NUMBER:
+            return True
+        if number <= self._latest.get(writer, 0):
+            return False
+        self._latest[writer] = number
+        self._latest.move_to_end(writer)
+        while len(self._latest) > MAX_WRITERS:
+            self._latest.popitem(last=False)
+        return True
 
 
 class _Allocator(ctypes.Structure):
@@ -89,7 +112,7 @@ class _Taker:
             'source_timestamp': info.source_timestamp,
             'received_timestamp': info.received_timestamp,
             'publication_sequence_number': info.publication_sequence_number,
-            'host': host_of(bytes(info.gid))}
+            'writer': bytes(info.gid), 'host': host_of(bytes(info.gid))}
 
 
 @cache
@@ -105,7 +128,7 @@ _requests: dict[int, tuple[Service, Any]] = {}  # those that are being answered
 
 
 def tell_origin(subscription: Subscription) -> Subscription:
-    """Have the ``host`` in what the callback of a subscription is told of messages."""
+    """Have ``writer`` and ``host`` in what the callback of a subscription is told of messages."""
     _with_origin.add(subscription)
     return subscription
 

@@ -40,10 +40,10 @@ class QosLog:
     def create_subscription(self, *args: Any,
                             event_callbacks: SubscriptionEventCallbacks | None = None,
                             **others: Any) -> Subscription:
-        """As rclpy.Node, with our QoS event callbacks."""
+        """As rclpy.Node, with our QoS event callbacks, but for one that is given."""
         events = event_callbacks or SubscriptionEventCallbacks()
         events.use_default_callbacks = False
-        events.incompatible_qos = self._teller(lambda: made)
+        events.incompatible_qos = events.incompatible_qos or self._teller(lambda: made)
         made = super().create_subscription(*args, event_callbacks=events, **others)
         return made
 

@@ -11,7 +11,7 @@ import numpy as np
 import rclpy
 from sensor_msgs.msg import JointState
 
-from ik_node.client import Arm, ClientError, GoalNotReachedError
+from ik_node.client import Arm, ClientError, GoalHandle, GoalNotReachedError
 
 POSTURES = [0.0, 0.3, -0.4, 0.0, 1.0, 0.0], [1.0, -0.2, -0.2, 0.5, 0.6, 0.5]
 PATIENCE_S = 60.0
@@ -55,8 +55,7 @@ def client(tries: int, seed: int, patience: int) -> None:
         sys.stdin.readline()
         for _ in range(tries):
             after = draw.choice([0.02, 0.02, draw.uniform(0.02, 1.0)])
-            sent = monotonic()
-            goal = arm.joints(farther(arm))
+            sent, goal = sent_goal(arm)
             sleep(after)
             asked = monotonic()
             stop = arm.stop()
@@ -69,6 +68,18 @@ def client(tries: int, seed: int, patience: int) -> None:
                 'state': goal.result.state if goal.done else '',
                 'sentence': goal.result.message if goal.done else stop.result}), flush=True)
             sleep(RAMP_S)
+
+
+def sent_goal(arm: Arm) -> tuple[float, GoalHandle]:
+    """Send a goal; return when, and the goal.  The client may miss its node for a while."""
+    end = monotonic() + PATIENCE_S
+    while True:
+        try:
+            sent = monotonic()
+            return sent, arm.joints(farther(arm))
+        except ClientError:
+            if monotonic() > end:
+                raise
 
 
 def farther(arm: Arm) -> list[float]:

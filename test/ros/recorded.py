@@ -49,7 +49,7 @@ class Recorded:
                         break  # it is being written
                     read, number, message = read + len(line), number + 1, _read(json.loads(line))
                     joints = (*sorted(message.joint_names),)
-                    if before.get(joints) == message:
+                    if _same(message, before.get(joints)):
                         continue  # sent again, in case it was lost
                     found += [f'trajectory {number} of {file.stem}: {fault}'
                               for fault in judge(message, before.get(joints))]
@@ -134,6 +134,12 @@ def judge(message, before) -> list[str]:
     if message.start is None:
         found += [f'from no start to the first point: {ways}']
     return found
+
+
+def _same(message, other) -> bool:
+    """Return whether two messages are copies, to be joined by their stamp at the same time."""
+    return other is not None and bool(message.stamp) and message.stamp == other.stamp \
+        and message.points == other.points
 
 
 def _gaps(message, other) -> np.ndarray:

@@ -170,6 +170,14 @@ def test_clouds_that_are_refused(changes, words):
         points_of(cloud)
 
 
+@pytest.mark.parametrize('cloud', [
+    PointCloud2(), PointCloud2(height=1), cloud_of(np.zeros((0, 3))),
+    cloud_of(np.full((5, 3), np.nan))])
+def test_empty_clouds(cloud):
+    """Without points, also without fields, or with none that is finite."""
+    assert points_of(cloud).shape == (0, 3)
+
+
 @given(st.integers(0, 9), st.integers(0, 9), st.integers(0, 40), st.integers(0, 400),
        st.binary(max_size=300), st.lists(st.integers(0, 30), min_size=3, max_size=3))
 @settings(max_examples=200, deadline=None)

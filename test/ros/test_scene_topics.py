@@ -9,6 +9,7 @@ from nightly import usual_first
 import numpy as np
 import pinocchio as pin
 import pytest
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 import robots
 from sensor_msgs.msg import PointCloud2
 from test_scene_messages import cloud_of
@@ -17,6 +18,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from ik_node.collision.model import CollisionModel
 from ik_node.collision.scene import Scene
 from ik_node.ros.body_markers import body_markers, MAX_SHOWN_PARTS
+from ik_node.ros.handshake import greet
 
 NAME = 'six_axis_arm'
 CHAIN, TREE = robots.chain(NAME), robots.tree(NAME)
@@ -117,18 +119,22 @@ def test_markers_that_change_nothing(system, scene):
     assert not blocked(system)
 
 
-@pytest.mark.nightly
-def test_points_are_solid(system, scene):
-    """Those of the last cloud; an empty one removes them."""
-    clouds = system.publisher(PointCloud2, 'scene_points')
+@pytest.mark.parametrize('reliability', usual_first(2, [
+    ReliabilityPolicy.RELIABLE, ReliabilityPolicy.BEST_EFFORT]), ids=['reliable', 'best_effort'])
+def test_points_are_solid(system, scene, reliability):
+    """Those of the last cloud; an empty one removes them.  Cameras publish in both ways."""
+    clouds = system.create_publisher(PointCloud2, '/ik_node/scene_points',
+                                     QoSProfile(depth=1, reliability=reliability))
+    assert greet(system, '/ik_node', 15.0, clouds)
     points = np.random.default_rng(0).uniform(-0.5, 0.5, (1500, 3)) * POST_SIZE + POST_PLACE
-    for cloud, solid in ((cloud_of(points.astype('f4')), True),
+    for cloud, solid in ((cloud_of(points.astype('f4')), True), (PointCloud2(height=1), False),
+                         (cloud_of(points.astype('f4')), True),
                          (cloud_of(np.full((1, 3), np.nan, dtype='f4')), False)):
         cloud.header.frame_id = 'base_link'
-        for _ in range(5):  # as a camera does: one of them may be lost
-            clouds.publish(cloud)
-            system.spin_for(0.2)
+        clouds.publish(cloud)
+        system.spin_for(0.5)
         assert blocked(system) == solid
+    assert 'scene_points' not in system.node.output  # both are heard
 
 
 def test_an_object_in_the_hand(system, scene):
