@@ -23,9 +23,9 @@ import tempfile
 
 import numpy as np
 
-from ik_node.collision.convex import Hulls, MAX_HULL_VERTICES, MAX_HULLS
+from ik_node.collision.convex import Hulls, MAX_HULL_VERTICES, MAX_HULLS, MAX_WALLS
 
-HULLS_VERSION = 1  # raised with each change of how hulls are computed
+HULLS_VERSION = 2  # raised with each change of how hulls are computed
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ def cache_folder() -> Path:
 
 
 def _key(content: tuple[bytes, ...]) -> str:
-    digest = sha256(f'{HULLS_VERSION} {MAX_HULLS} {MAX_HULL_VERTICES}'.encode())
+    digest = sha256(f'{HULLS_VERSION} {MAX_HULLS} {MAX_WALLS} {MAX_HULL_VERTICES}'.encode())
     for part in content:
         digest.update(b'%d ' % len(part))
         digest.update(part)
@@ -79,7 +79,7 @@ def _load(file: Path) -> Hulls | None:
         with np.load(io.BytesIO(file.read_bytes()), allow_pickle=False) as arrays:
             counts, grown = arrays['counts'], float(arrays['grown'])
             vertices = np.ascontiguousarray(arrays['vertices'], dtype=float)
-        good = (0 < len(counts) <= MAX_HULLS and (counts > 0).all()
+        good = (0 < len(counts) <= MAX_WALLS and (counts > 0).all()
                 and (counts <= MAX_HULL_VERTICES).all()
                 and vertices.shape == (counts.sum(), 3) and np.isfinite(vertices).all())
     except Exception:  # noqa: BLE001 - whatever is wrong with the file, a new one is written

@@ -14,7 +14,7 @@ from ik_node.collision.convex import (
     convex_hulls,
     hull_triangles,
     MAX_HULL_VERTICES,
-    MAX_HULLS,
+    MAX_WALLS,
 )
 
 UR5 = robots.REAL / 'ur_description/meshes/ur5/collision'
@@ -57,6 +57,113 @@ def test_meshes_of_arms(file, count, below):
     assert volume(hulls) <= below * one * (1.0 + 1e-9)
     if count == 1:
         assert volume(hulls) == pytest.approx(one, rel=1e-6)
+
+
+WALL = 0.01
+BIN = [((0.0, 0.3), (0.0, 0.2), (0.0, WALL)), ((0.0, WALL), (0.0, 0.2), (0.0, 0.15)),
+       ((0.3 - WALL, 0.3), (0.0, 0.2), (0.0, 0.15)), ((0.0, 0.3), (0.0, WALL), (0.0, 0.15)),
+       ((0.0, 0.3), (0.2 - WALL, 0.2), (0.0, 0.15))]
+LEG = 0.0, 0.03
+SOLIDS = {  # boxes, each from and to along x, y and z (m)
+    'bin': BIN,
+    'bin of two': [*BIN, ((0.15, 0.15 + WALL), (0.0, 0.2), (0.0, 0.1))],
+    'channel': BIN[:3],
+    'corner': [BIN[0], BIN[1], BIN[3]],
+    'table': [((0.0, 0.5), (0.0, 0.4), (0.3, 0.32)), *(
+        ((x, x + 0.03), (y, y + 0.03), (0.0, 0.3)) for x in (0.0, 0.47) for y in (0.0, 0.37))]}
+
+
+def closed_mesh(boxes):
+    """Return the surface (m, 3, 3) of a union of boxes, seen from outside in order."""
+    lines = [np.unique(np.array(boxes)[:, axis]) for axis in range(3)]
+    middles = np.stack(np.meshgrid(*[0.5 * (line[1:] + line[:-1]) for line in lines],
+                                   indexing='ij'), axis=-1)
+    full = np.any([np.all([(low < middles[..., axis]) & (middles[..., axis] < high)
+                           for axis, (low, high) in enumerate(box)], axis=0) for box in boxes],
+                  axis=0)
+    padded, triangles = np.pad(full, 1), []
+    for cell in np.argwhere(full):
+        for axis, side in np.ndindex(3, 2):
+            beside = cell + 1
+            beside[axis] += 2 * side - 1
+            if padded[tuple(beside)]:
+                continue
+            corners = []
+            for u, v in ((0, 0), (1, 0), (1, 1), (0, 1)):
+                at = cell.copy()
+                at[axis] += side
+                at[(axis + 1) % 3] += u
+                at[(axis + 2) % 3] += v
+                corners.append([line[k] for line, k in zip(lines, at)])
+            a, b, c, d = corners if side else corners[::-1]
+            triangles += [(a, b, c), (a, c, d)]
+    return np.array(triangles)
+
+
+def turned(triangles, single):
+    """Return a mesh in another frame, with the digits of a file."""
+    R = np.linalg.qr(np.random.default_rng(3).normal(size=(3, 3)))[0]
+    R *= np.linalg.det(R)
+    points = triangles @ R.T + (0.4, -0.2, 0.1)
+    return (points.astype(np.float32).astype(float) if single else points), R
+
+
+@pytest.mark.parametrize('single', [False, True])
+@pytest.mark.parametrize('name', SOLIDS)
+def test_flat_walls_have_hulls_of_their_own(name, single):
+    """All of the solid is inside, and nothing else, by coal on the raw mesh."""
+    import coal
+    triangles, R = turned(closed_mesh(SOLIDS[name]), single)
+    hulls, grown = convex_hulls(triangles)
+    assert grown == 0.0 and len(hulls) > 1
+    assert outside(surface(triangles), hulls).max() < 1e-9
+    rng = np.random.default_rng(5)
+    inside = np.concatenate([rng.uniform(*np.array(box).T, (300, 3)) for box in SOLIDS[name]])
+    assert outside(inside @ R.T + (0.4, -0.2, 0.1), hulls).max() < 1e-6
+    solid = np.einsum('ij,ij->', triangles[:, 0], np.cross(triangles[:, 1], triangles[:, 2])) / 6.0
+    assert volume(hulls) == pytest.approx(solid, rel=1e-4)
+    raw = coal.BVHModelOBBRSS()
+    raw.beginModel(len(triangles), 3 * len(triangles))
+    for corners in triangles:
+        raw.addTriangle(*corners)
+    raw.endModel()
+    low, high = triangles.min(axis=(0, 1)) - 0.05, triangles.max(axis=(0, 1)) + 0.05
+    for centre in rng.uniform(low, high, (300, 3)):
+        if outside(centre[None], hulls)[0] < 0.0:
+            continue
+        found = coal.distance(raw, coal.Transform3s(), coal.Sphere(1e-6),
+                              coal.Transform3s(np.eye(3), centre), coal.DistanceRequest(),
+                              coal.DistanceResult())
+        assert nearest(centre, hulls) == pytest.approx(found, abs=1e-5)
+
+
+def nearest(point, hulls):
+    """Return the distance (m) of a point from hulls, by coal."""
+    import coal
+    distances = []
+    for hull in hulls:
+        points = coal.StdVec_Vec3s()
+        for vertex in hull:
+            points.append(vertex)
+        distances.append(coal.distance(
+            coal.Convex.convexHull(points, True, 'Qt'), coal.Transform3s(), coal.Sphere(1e-6),
+            coal.Transform3s(np.eye(3), point), coal.DistanceRequest(), coal.DistanceResult()))
+    return min(distances)
+
+
+def test_a_bin_has_room_for_a_ball():
+    """One of 90 mm radius less the wall stands free in the middle."""
+    triangles = closed_mesh(SOLIDS['bin'])
+    middle = np.array([0.15, 0.1, 0.1])
+    assert nearest(middle, convex_hulls(triangles).vertices) == pytest.approx(0.09, abs=1e-5)
+
+
+@pytest.mark.parametrize('fault', ['open', 'inside out'])
+def test_walls_of_what_is_not_closed_stay_together(fault):
+    """What would be inside of it is not known; one hull has all."""
+    triangles = closed_mesh(SOLIDS['bin'])
+    triangles = triangles[1:] if fault == 'open' else triangles[:, ::-1]
+    assert len(convex_hulls(triangles).vertices) == 1
 
 
 def test_the_inside_of_a_closed_mesh():
@@ -136,7 +243,7 @@ def outside_flat(points, hull):
 def test_any_triangles(triangles):
     """Whatever the triangles, no corner is farther than 1 nm from the hulls, as coal measures."""
     hulls, grown = convex_hulls(triangles)
-    assert 1 <= len(hulls) <= MAX_HULLS and np.isfinite(grown)
+    assert 1 <= len(hulls) <= MAX_WALLS and np.isfinite(grown)
     points = triangles.reshape(-1, 3)
     assert all(1 <= len(hull) <= MAX_HULL_VERTICES and np.isfinite(hull).all() for hull in hulls)
     assert max(min(distance_to_hull(point, hull) for hull in hulls) for point in points) < 1e-9
@@ -160,7 +267,7 @@ def test_a_cut_loses_nothing():
     def area(t):
         return 0.5 * np.linalg.norm(np.cross(t[:, 1] - t[:, 0], t[:, 2] - t[:, 0]), axis=1).sum()
 
-    sides = [convex._side(triangles, 1, 0.25, sign) for sign in (1.0, -1.0)]
+    sides = [convex._side(triangles, np.eye(3)[1], 0.25, sign) for sign in (1.0, -1.0)]
     assert sides[0][:, :, 1].min() > 0.25 - 1e-12 and sides[1][:, :, 1].max() < 0.25 + 1e-12
     assert sum(map(area, sides)) == pytest.approx(area(triangles) + area(triangles[:10]))
 
