@@ -14,7 +14,8 @@ one by one, along the largest planes of the mesh.  If all of them are convex, an
 closed, and that saves volume, they are taken.
 
 Nothing is lost by a cut: triangles that cross the plane are divided there, and the points of
-division belong to both parts.  Of a closed mesh the inside is contained, too.
+division belong to both parts.  The surface is always contained; of a closed mesh also the inside,
+but for what a further cut of a part that is open already may leave out of it.
 """
 
 from __future__ import annotations
