@@ -163,6 +163,32 @@ def max_jerk_time(state, j, t, bounds):
 
 
 @inner
+def plan_jerks(limits, dt, state, jerks, jerk_times):
+    """
+    Write jerks (n,) within their limits, and how long they may last in a cycle.
+
+    Parameters
+    ----------
+    limits : LimitRows
+    dt : float
+        Of the cycle (s).
+    state : (3, n) array
+    jerks : (n,) array, changed
+        Changes of acceleration that are wanted in the cycle.
+    jerk_times : (n,) array, written
+
+    """
+    step = 1.0 / dt
+    for k in range(jerks.shape[0]):
+        if jerks[k] != 0.0:
+            step = min(step, limits.jerk[k] / abs(jerks[k]))
+    for k in range(jerks.shape[0]):
+        jerks[k] *= step
+        jerk_times[k] = max_jerk_time((state[0, k], state[1, k], state[2, k]), jerks[k], dt,
+                                      bounds_of(limits, k))
+
+
+@inner
 def state_after(state, j, jerk_time, t, bounds):
     """Return the state at `t`: jerk `j` for `jerk_time` seconds, then the fastest stop."""
     if t <= jerk_time:

@@ -15,11 +15,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ik_node.kinematics.kernels import compiled, inner
-from ik_node.motion.following.brake import bounds_of, max_jerk_time, state_after, stop_phases
-from ik_node.motion.following.rates import bounded_rates, resolved_rates
+from ik_node.motion.following.along_path import along_cycle, TARGET_COURSE
+from ik_node.motion.following.brake import bounds_of, plan_jerks, state_after, stop_phases
+from ik_node.motion.following.rates import (
+    bounded_rates,
+    lag_of,
+    RAMP_JERK_SHARE,
+    resolved_rates,
+)
 from ik_node.motion.following.target import predict
-
-RAMP_JERK_SHARE = 0.6  # of the jerk, with which changes of speed are planned
 
 
 class CycleTiming(NamedTuple):
@@ -36,6 +40,10 @@ class CycleTiming(NamedTuple):
         Of the cycle (s).
     pace : float
         Share of the desired rates that is followed, up to 1.
+    course : int
+        One of the courses of :mod:`ik_node.motion.following.along_path`.
+    swerve_share : float
+        Share of the target's acceleration with which it is assumed to go on.
 
     """
 
@@ -43,6 +51,8 @@ class CycleTiming(NamedTuple):
     target_share: float
     duration: float
     pace: float
+    course: int = TARGET_COURSE
+    swerve_share: float = 0.0
 
 
 class CyclePlan(NamedTuple):
@@ -52,14 +62,6 @@ class CyclePlan(NamedTuple):
     jerk_time: np.ndarray
 
 
-def time_to_rates(gain: float, duration: float) -> float:
-    """Return the time (s) in which the joints reach the desired rates."""
-    return max(0.25 / gain, 1.5 * duration)
-
-
-lag_of = inner(time_to_rates)
-
-
 @inner
 def look_of(gain, duration):
     """Return the time (s) after the state of a cycle for which its rates are chosen."""
@@ -67,9 +69,9 @@ def look_of(gain, duration):
 
 
 @compiled
-def follow_cycle(model, target, timing, state, plan, near, work):
+def follow_cycle(model, target, timing, state, plan, near, work, course):
     """
-    Choose the motion of the next cycle.
+    Choose the motion of the next cycle: along the path, or as near to it as can be.
 
     Parameters
     ----------
@@ -81,6 +83,7 @@ def follow_cycle(model, target, timing, state, plan, near, work):
     plan : CyclePlan, written
     near : NearPairs
     work : RatesWork
+    course : Course
 
     Returns
     -------
@@ -88,6 +91,10 @@ def follow_cycle(model, target, timing, state, plan, near, work):
         As :func:`ik_node.motion.following.rates.resolved_rates`.
 
     """
+    kept, position_error, orientation_error, smallest, scale = along_cycle(
+        model, target, timing, state, plan, near, work, course)
+    if kept:
+        return position_error, orientation_error, smallest, scale
     q, twist = work.q, work.twist
     # The joints reach the rates with a lag, so these are chosen for that time.
     look = look_of(model.gain, timing.duration)
@@ -145,15 +152,9 @@ def plan_to_rates(model, timing, state, plan, work):
         if change > 0.0:
             share = min(share, acceleration[k] / change,
                         sqrt(2.0 * RAMP_JERK_SHARE * jerk[k] / change))
-    step = 1.0 / dt
     for k in range(n):
         jerks[k] = share * (wanted[k] - state[1, k]) - state[2, k]
-        if jerks[k] != 0.0:
-            step = min(step, jerk[k] / abs(jerks[k]))
-    for k in range(n):
-        jerks[k] *= step
-        jerk_times[k] = max_jerk_time((state[0, k], state[1, k], state[2, k]), jerks[k], dt,
-                                      bounds_of(model.limits, k))
+    plan_jerks(model.limits, dt, state, jerks, jerk_times)
 
 
 @compiled

@@ -25,7 +25,16 @@ from ik_node.kinematics.kernels import forget_stale, pose_row
 from ik_node.model.chain import Chain
 from ik_node.model.joint_values import one_per_joint
 from ik_node.motion.active_trajectory import ActiveTrajectory
-from ik_node.motion.following import brake, cycle, plan_proof, rates, target
+from ik_node.motion.following import (
+    along_path,
+    brake,
+    cycle,
+    path_ahead,
+    plan_proof,
+    rates,
+    target,
+)
+from ik_node.motion.following.along_path import STRAIGHT_COURSE, TURNING_COURSE
 from ik_node.motion.following.collision_guard import CollisionGuard
 from ik_node.motion.following.commanded import (
     CommandedMotion,
@@ -40,7 +49,6 @@ from ik_node.motion.following.cycle import (
     joint_cycle,
     plan_states,
     plan_switches,
-    time_to_rates,
 )
 from ik_node.motion.following.jog import JogCommand, JogCommands
 from ik_node.motion.following.options import (
@@ -51,13 +59,14 @@ from ik_node.motion.following.options import (
     POSE_AXES,
     PoseStatus,
 )
+from ik_node.motion.following.path_ahead import course_work
 from ik_node.motion.following.plan_proof import unproved_blocks, write_all_pieces
 from ik_node.motion.following.pose_stream import PoseStream
-from ik_node.motion.following.rates import FollowModel, rates_work
+from ik_node.motion.following.rates import FollowModel, rates_work, time_to_rates
 from ik_node.motion.following.target import correct
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.trajectory import MotionState, Trajectory
-from ik_node.solver.compiled import layout, nullspace, residual
+from ik_node.solver.compiled import damped, layout, nullspace, residual
 from ik_node.solver.compiled.layout import (
     BASE_AXES,
     EXACT_POSE,
@@ -69,7 +78,7 @@ from ik_node.solver.compiled.layout import (
 from ik_node.solver.goal import checked_pose, FREE_AXIS
 
 FULL_POSE_JOINTS = 6  # of an arm that can hold all axes of the pose
-RESTING_SHARE = 0.01  # of the velocity limits; slower joints stop, each as fast as it can
+RESTING_SHARE = 1e-3  # of the velocity limits; slower joints stop, each as fast as it can
 MAX_RAMP_S = 2.0  # after a jog, within which the tip stays on its path
 MAX_CYCLE_S = 0.05  # after a longer pause the arm is where the last plan took it
 
@@ -78,7 +87,8 @@ MAX_CYCLE_S = 0.05  # after a longer pause the arm is where the last plan took i
 def forget_stale_kernels() -> None:
     """Drop, once per process, compiled code that is older than its source."""
     forget_stale((follow_cycle, joint_cycle, plan_states, plan_switches, correct),
-                 (kernels, layout, nullspace, residual, brake, cycle, rates, target))
+                 (kernels, damped, layout, nullspace, residual, along_path, brake, cycle,
+                  path_ahead, rates, target))
     forget_stale((unproved_blocks, write_all_pieces),
                  (kernels, tree_kernels, check, distance, shapes, certificate, sweeps, brake,
                   cycle, plan_proof))
@@ -140,9 +150,11 @@ class Follower:
         # At the end of a jog nothing else moves.
         self._ramp_model = self._jog_model._replace(bias=np.zeros(chain.n))
         self._work = rates_work(chain.n, len(chain.table) - 1)
+        self._course = course_work(chain.n)
         self._nothing_near = near_pairs(chain.n)
         self._report = CycleReport()  # of the last cycle
-        self._jog = JogCommands(options.timeout, options.gain, options.metres_per_radian)
+        self._jog = JogCommands(options.timeout, options.gain, options.metres_per_radian,
+                                float(chain.reach))
         self._compile()
         self._poses = PoseStream(options.timeout, options.memory)
         self.begin(MotionState.at_rest(chain.middle), 0.0)
@@ -331,12 +343,13 @@ class Follower:
 
     def _pose_cycle(self, now: float, duration: float, plan: CyclePlan) -> CycleReport:
         """Write the plan of a cycle towards the target of the stream; return the report."""
-        until_now, target_share = self._poses.prediction(now)
+        until_now, target_share, swerve_share = self._poses.prediction(now)
         near, pace = self._look(duration)
         timing = CycleTiming(until_now + 1e-9 * self._commanded.head - now, target_share,
-                             duration, pace)
+                             duration, pace, swerve_share=swerve_share)
         return CycleReport(*follow_cycle(self._model, self._poses.target, timing,
-                                         self._commanded.state, plan, near, self._work))
+                                         self._commanded.state, plan, near, self._work,
+                                         self._course))
 
     def _jog_cycle(self, now: float, duration: float,
                    plan: CyclePlan) -> CycleReport | None:
@@ -359,8 +372,10 @@ class Follower:
         if self._jog.closes_in(self._report.smallest):
             model = model._replace(overrun=0.0)
         # The target is where it will be at the time for which the rates are chosen.
-        return CycleReport(*follow_cycle(model, target, CycleTiming(-look, 1.0, duration, pace),
-                                         state, plan, near, self._work))
+        timing = CycleTiming(-look, float(moving), duration, pace,
+                             TURNING_COURSE if self._jog.command.in_tip else STRAIGHT_COURSE)
+        return CycleReport(*follow_cycle(model, target, timing, state, plan, near, self._work,
+                                         self._course))
 
     def _look(self, duration: float) -> tuple[NearPairs, float]:
         """Return what the arm is near to when it reaches the rates of a cycle, and its pace."""

@@ -27,7 +27,7 @@ MIN_TWIST = 1e-9            # of the same; slower is at rest
 SAME_DIRECTION_COS = cos(0.05)  # of two twists that ask for one path
 OFF_PATH_SPEED_M_S = 0.02       # m/s; below it the tip has turned into the path of a new twist ...
 OFF_PATH_SHARE = 0.05       # ... or below this share of its speed
-CLOSING_VALUE = 0.15        # m per unit of q; below it a singular value that shrinks counts, ...
+CLOSING_SHARE = 0.13        # of the reach; below it a singular value that shrinks counts, ...
 OPENING_RATIO = 2.0         # ... until it has grown by this
 TURNED_SHARE = 0.7          # of that at which a twist turns round; a smaller one counts again
 RETURN_SHARE = 0.3          # of the twist, with which a tip that was kept from its path goes back
@@ -147,6 +147,8 @@ class JogCommands:
         Rate (1/s) at which an error decays.
     metres_per_radian : float
         Weight of a rad against a m.
+    reach : float
+        Of the arm (m).
 
     Attributes
     ----------
@@ -155,8 +157,9 @@ class JogCommands:
 
     """
 
-    def __init__(self, timeout: float, gain: float, metres_per_radian: float) -> None:
-        self.timeout, self._gain = timeout, gain
+    def __init__(self, timeout: float, gain: float, metres_per_radian: float,
+                 reach: float) -> None:
+        self.timeout, self._gain, self._reach = timeout, gain, reach
         self._weights = np.array([1.0] * 3 + [metres_per_radian] * 3)
         self.clear()
 
@@ -232,8 +235,7 @@ class JogCommands:
         else:
             self._slide_to(T_base_tip)
         self._forward = (self._weights * V) @ (self._weights * V_tip) > 0.0
-        still = np.zeros(6)
-        return TargetState(pose_row(self._T), V if self.moving(now) else still, still)
+        return TargetState(pose_row(self._T), V, np.zeros(6))
 
     def closes_in(self, smallest: float) -> bool:
         """
@@ -242,7 +244,7 @@ class JogCommands:
         An arm that is pushed to the end of its reach would go through its singularity to and
         fro, and come back with its elbow on the other side.
         """
-        if smallest > CLOSING_VALUE:
+        if smallest > CLOSING_SHARE * self._reach:
             self._turned_at = inf
         elif smallest < min(self._smallest, self._turned_at) and self._forward:
             self._closest = smallest

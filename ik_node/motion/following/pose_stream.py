@@ -19,6 +19,7 @@ TRUSTED_INTERVALS = 4.0    # usual intervals without a pose for which the veloci
 # Mean distance of the poses from their predictions (m, rad) up to which the velocity is
 # trusted; at twice as much it is not trusted at all.
 TRUSTED_DISTANCE = 0.01, 0.06
+SURE_ERROR = 0.1           # share of these; above it the acceleration is not trusted
 ERROR_WEIGHT = 0.2         # of the last pose in that mean
 MIN_INTERVAL_S = 1e-4      # between two poses
 MAX_CLOCK_DRIFT = 1e-3     # s per s, of the sender's clock against the receiver's
@@ -47,9 +48,10 @@ class PoseStream:
 
     def __init__(self, timeout: float, memory: float) -> None:
         self.timeout, self.memory = timeout, memory
-        self.target = TargetState(np.zeros(12), np.zeros(6), np.zeros(6))
+        self.target, self._filtered = (
+            TargetState(np.zeros(12), np.zeros(6), np.zeros(6)) for _ in range(2))
         self.out_of_order = self.jumps = 0
-        self._work = np.zeros(12), np.zeros(6)
+        self._jerk, self._work = np.zeros(6), (np.zeros(12), np.zeros(6))
         self.clear()
 
     def clear(self) -> None:
@@ -89,8 +91,9 @@ class PoseStream:
         interval = max(shown - self._shown, MIN_INTERVAL_S)
         jump = tuple(j + speed * interval for j, speed in zip(MAX_JUMP, MAX_TARGET_SPEED)) \
             if fresh else (-1.0, -1.0)
-        jumped, *distance = correct(self.target, pose, min(interval, 1e9), self.memory,
-                                    jump, *self._work)
+        jumped, *distance = correct(self._filtered, self.target, self._jerk, pose,
+                                    min(interval, 1e9), self.memory, jump, self._sure(0.5),
+                                    *self._work)
         error = max(min(d, far) / near
                     for d, far, near in zip(distance, MAX_JUMP, TRUSTED_DISTANCE))
         self._error = self._error + ERROR_WEIGHT * (error - self._error) if fresh else 0.0
@@ -105,9 +108,11 @@ class PoseStream:
         self._received, self._shown, self._stamp = now, shown, stamp
         return PoseStatus.JUMPED if fresh and jumped else PoseStatus.FOLLOWED
 
-    def prediction(self, now: float) -> tuple[float, float]:
+    def prediction(self, now: float) -> tuple[float, float, float]:
         """
-        Return for how long (s) to predict the target until now, and the share of its velocity.
+        Return for how long (s) to predict the target until now, and shares of its motion.
+
+        They are of its velocity and of its acceleration, which is less sure.
 
         A target that falls silent is soon assumed to rest where it was seen last.  So is one
         that leaps to and fro, as with two senders that disagree.
@@ -115,4 +120,8 @@ class PoseStream:
         age = now - self._shown
         longest = max(TRUSTED_INTERVALS * self._interval, MIN_INTERVAL_S)
         share = min(max(min(2.0 - age / longest, 2.0 - self._error), 0.0), 1.0)
-        return min(age, longest), share
+        return min(age, longest), share, share * self._sure(1.0)
+
+    def _sure(self, share: float) -> float:
+        """Return the trust in a derivative of the motion, none above a share of SURE_ERROR."""
+        return max(1.0 - self._error / (share * SURE_ERROR), 0.0)

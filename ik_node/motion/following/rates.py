@@ -29,17 +29,18 @@ from ik_node.solver.compiled.layout import EXACT_POSE, HALF_WIDTHS, TOLERANCE_AX
 from ik_node.solver.compiled.nullspace import from_preferred
 from ik_node.solver.compiled.residual import residual, task_columns
 
-SINGULAR_VALUE = 0.08      # m per unit of q; smaller singular values are damped ...
-MAX_DAMPING = 0.04         # ... by up to this
-SLOW_VALUE = 0.15          # m per unit of q; from twice this down the joints slow down ...
+SINGULAR_SHARE = 0.07      # of the reach; smaller singular values (m per unit of q) are damped ...
+DAMPING_SHARE = 0.035      # ... by up to this
+SLOW_SHARE = 0.13          # of the reach; from twice this down the joints slow down ...
 MAX_OVERRUN = 0.1          # rad or m; ... so that they can stop within this distance
 CURVATURE_SHARE = 0.3      # of the arm's reach; stands for the curvature of its boundary
 SMALL_ERROR_M = 0.02       # below it the damping falls faster than the error
 MAX_ERROR_M = 0.3          # a larger error is treated as one of this length
 MIN_SQUARED_VALUE_M2 = 1e-12  # m^2, added to squared singular values
 SINGULAR_RATE_PER_S = 4.0  # 1/s; a singularity that is not crossed is approached at this rate, ...
-LEFT_VALUE = 0.01          # m per unit of q; ... to this singular value
+LEFT_SHARE = 0.009         # of the reach; ... to this singular value
 BRAKE_SHARE = 0.6          # of acceleration and jerk, with which stops are planned
+RAMP_JERK_SHARE = 0.6      # of the jerk, with which changes of speed are planned
 JACOBI_SWEEPS = 12         # at most; usual are four to six
 NULL_SPACE_WEIGHT = 1e-3   # m^2 per unit of q^2, of rates that do not move the tip
 HILDRETH_SWEEPS = 30       # at most, ...
@@ -109,6 +110,14 @@ def rates_work(n: int, m: int) -> RatesWork:
                      np.empty(n), np.empty(6), np.zeros(n))
 
 
+def time_to_rates(gain: float, duration: float) -> float:
+    """Return the time (s) in which the joints reach the desired rates."""
+    return max(0.25 / gain, 1.5 * duration)
+
+
+lag_of = inner(time_to_rates)
+
+
 @inner
 def eigen(A, W):
     """Diagonalise a symmetric A (6, 6) by Jacobi's method; the columns of W are its vectors."""
@@ -160,14 +169,14 @@ def decompose(work):
 
 
 @inner
-def damping_of(value):
-    """Return the damping (m^2) of a singular value."""
-    lost = max(0.0, 1.0 - value / SINGULAR_VALUE)
-    return MAX_DAMPING * MAX_DAMPING * lost * lost + MIN_SQUARED_VALUE_M2
+def damping_of(value, reach):
+    """Return the damping (m^2) of a singular value, of an arm with a reach (m)."""
+    lost = DAMPING_SHARE * reach * max(0.0, 1.0 - value / (SINGULAR_SHARE * reach))
+    return lost * lost + MIN_SQUARED_VALUE_M2
 
 
 @inner
-def damped_rates(work, correction, feed, min_square, stop_speed, rates):
+def damped_rates(work, correction, feed, min_square, stop_speed, reach, rates):
     """
     Write the rates (n,) of the active joints for the task velocity ``correction + feed``.
 
@@ -180,7 +189,9 @@ def damped_rates(work, correction, feed, min_square, stop_speed, rates):
     stop_speed : (float, float, float)
         ``(a, b, c)``: ``sqrt(a^2 + b sigma)`` is the speed in a direction of singular value
         sigma from which the joints can stop within the overrun beyond the singularity;
-        ``c (sigma - LEFT_VALUE)`` is another bound.
+        ``c (sigma - LEFT_SHARE reach)`` is another bound.
+    reach : float
+        Of the arm (m).
 
     """
     columns, active = work.columns, work.active
@@ -193,17 +204,17 @@ def damped_rates(work, correction, feed, min_square, stop_speed, rates):
     for i in range(6):
         square = max(A[i, i], 0.0)
         value = sqrt(square)
-        damping = damping_of(value)
+        damping = damping_of(value, reach)
         x, y = 0.0, 0.0
         for r in range(6):
             x += W[r, i] * correction[r]
             y += W[r, i] * feed[r]
         along = x / (max(square, min_square) + damping) + y / (square + damping)
-        near = min(1.0, 2.0 - value / SLOW_VALUE)
+        near = min(1.0, 2.0 - value / (SLOW_SHARE * reach))
         if near > 0.0:
             limit = sqrt(at_singularity * at_singularity + growth * value)
             if approach < np.inf:
-                limit = min(limit, approach * max(value - LEFT_VALUE, 0.0))
+                limit = min(limit, approach * max(value - LEFT_SHARE * reach, 0.0))
             if abs(along) * value * near > limit:
                 along = limit / (value * near) if along > 0.0 else -limit / (value * near)
         for k in range(n):
@@ -282,7 +293,7 @@ def closing_gain(model, shortened, min_square, work):
     for i in range(6):
         task[i] = work.error[i] * shortened
         none[i] = 0.0
-    damped_rates(work, task, none, min_square, (np.inf, 0.0, np.inf), distances)
+    damped_rates(work, task, none, min_square, (np.inf, 0.0, np.inf), model.reach, distances)
     gain = model.gain
     for k in range(distances.shape[0]):
         distance = abs(distances[k])
@@ -377,7 +388,7 @@ def approach_limit(model, near, i):
 
 
 @inner
-def fill_responses(near, min_square, work):
+def fill_responses(near, min_square, reach, work):
     """
     Write the change of the active joints' rates by each multiplier, ``M^-1 g``, and its strength.
 
@@ -403,7 +414,7 @@ def fill_responses(near, min_square, work):
             along = 0.0
             for r in range(6):
                 along += W[r, j] * task[r]
-            along *= (1.0 / (max(square, min_square) + damping_of(sqrt(square)))
+            along *= (1.0 / (max(square, min_square) + damping_of(sqrt(square), reach))
                       - 1.0 / NULL_SPACE_WEIGHT) / (square + MIN_SQUARED_VALUE_M2)
             for k in range(n):
                 if active[k]:
@@ -423,7 +434,7 @@ def keep_away(model, near, min_square, work):
     :func:`fill_responses`.
     """
     wanted, n = work.wanted, work.wanted.shape[0]
-    fill_responses(near, min_square, work)
+    fill_responses(near, min_square, model.reach, work)
     for i in range(near.count[0]):
         near.approach[i] = approach_limit(model, near, i)
         near.multipliers[i] = 0.0
@@ -504,7 +515,7 @@ def resolved_rates(model, twist, q, near, work):
     length = size * shortened
     min_square = CURVATURE_SHARE * model.reach * length * length / (SMALL_ERROR_M + length)
     # At a singularity the null space rotates abruptly: no bias there.
-    fade = min(1.0, smallest / SINGULAR_VALUE)
+    fade = min(1.0, smallest / (SINGULAR_SHARE * model.reach))
     gain = closing_gain(model, shortened, min_square, work)
     for i in range(6):
         correction[i] = gain * shortened * error[i]
@@ -515,7 +526,8 @@ def resolved_rates(model, twist, q, near, work):
             for k in range(n):
                 if not active[k]:
                     task[i] -= columns[k, i] * fixed_rates[k]
-        damped_rates(work, task, work.target_twist, min_square, stop_speed, work.wanted)
+        damped_rates(work, task, work.target_twist, min_square, stop_speed, model.reach,
+                     work.wanted)
         add_bias(model, q, fade, work)
         joint, bound = worst_violation(model, q, work)
         if joint < 0:

@@ -6,6 +6,8 @@ Jogging: the tip goes along its twist, all limits hold, and nothing winds up.
 Poses are by Pinocchio, distances by coal, limits by finite differences (following.py).
 """
 
+from dataclasses import replace
+
 from following import check_alone, Checker, distances, HOMES, limits_of, tip, wall
 from geometry_oracle import bodies_of, model_of, Oracle
 import numpy as np
@@ -92,6 +94,82 @@ def test_the_tip_goes_along_its_twist(name, V, in_tip):
     assert (np.diff(ways) > -0.002).all(), 'it does not come back'
     last = next(t for t, out in zip(times, found) if t > 1.5 and out.state.rests)
     assert 1.6 < last < 2.2
+
+
+def by_exact_integration(name, q, V, seconds):
+    """Return where ``qd = J^+ V`` leads (Pinocchio, RK4), None if to a limit or a singularity."""
+    chain, weights = robots.chain(name), np.diag([1.0, 1.0, 1.0, 0.3, 0.3, 0.3])
+
+    def J(q):
+        return robots.reference(name).jacobian(chain.base_link, chain.tip_link,
+                                               robots.positions(chain, q))
+
+    h = seconds / 60
+    for _ in range(60):
+        values = np.linalg.svd(weights @ J(q), compute_uv=False)
+        if values[-1] < 0.03 * values[0] or (q < chain.lower).any() or (q > chain.upper).any():
+            return None
+        a = np.linalg.pinv(J(q)) @ V
+        b = np.linalg.pinv(J(q + 0.5 * h * a)) @ V
+        q = q + h * b
+    return q
+
+
+def off_line(name, states, V):
+    """Return how far (m, rad) the tip gets off the line of a twist, and how far along it (m)."""
+    T, v = tip(name, states[0, 0]), V[:3] / np.linalg.norm(V[:3])
+    poses = [tip(name, q) for q in states[::4, 0]]
+    ways = np.array([pose[:3, 3] - T[:3, 3] for pose in poses])
+    return (np.linalg.norm(ways - np.outer(ways @ v, v), axis=1).max(),
+            max(distances(T, pose)[1] for pose in poses), ways[-1] @ v)
+
+
+def test_a_line_by_a_weak_wrist_is_not_left():
+    """The exact motion needs 0.73 of 1.95 rad/s and a sixth of the acceleration all along."""
+    q, v = np.array([-0.4, -0.377, -0.749, -0.881, 0.95, 2.092]), np.array([-0.398, -0.51, -0.763])
+    V = np.append(0.05 * v / np.linalg.norm(v), np.zeros(3))
+    _, states, _ = jogged(ARM, JogCommand(V), 1.5, q)
+    off, turned, way = off_line(ARM, states, V)
+    assert off < 1e-4 and turned < 2e-4 and way > 0.065
+
+
+@pytest.mark.parametrize('speed', [0.05, 0.2, 0.4])
+@pytest.mark.parametrize('name', sorted(HOMES))
+def test_lines_are_kept_at_any_speed(name, speed):
+    """Of all random lines that exact integration follows; where limits bind, it is slower."""
+    chain, random = robots.chain(name), np.random.default_rng(11)
+    low, high = np.maximum(chain.lower, -np.pi), np.minimum(chain.upper, np.pi)
+    tried = 0
+    while tried < 4:
+        q, v = random.uniform(low, high), random.standard_normal(3)
+        V = np.append(speed * v / np.linalg.norm(v), np.zeros(3))
+        if by_exact_integration(name, q, V, 0.8) is None:
+            continue
+        tried += 1
+        _, states, _ = jogged(name, JogCommand(V), 0.7, q, options=FollowOptions(bias=(0.0,)))
+        off, turned, way = off_line(name, states, V)
+        assert off < 2e-4 and turned < 5e-4 and way > 1e-3
+
+
+@pytest.mark.parametrize('scale', [0.2, 4.0])
+def test_a_scaled_arm_jogs_as_straight(scale):
+    """The thresholds go by the size of the arm: the same joints move the same way."""
+    chain = robots.chain(ARM)
+    offsets = chain.offsets.copy()
+    offsets[:, 9:] *= scale
+    scaled = replace(chain, offsets=offsets)
+    made = Follower(scaled, limits_of(scaled, 0.5))
+    q = np.array([-0.4, -0.377, -0.749, -0.881, 0.95, 2.092])
+    made.begin(MotionState.at_rest(q), 0.0)
+    v = np.array([-0.398, -0.51, -0.763])
+    v *= scale * 0.05 / np.linalg.norm(v)
+    for now in PERIOD_S * np.arange(150):
+        made.jog(JogCommand(np.append(v, np.zeros(3))), now)
+        state = made.step(now).state
+    T, end = (forward_kinematics(scaled, each) for each in (q, state.q))
+    way, direction = (end - T)[:3, 3], v / np.linalg.norm(v)
+    assert np.linalg.norm(way - (way @ direction) * direction) < 1e-4 * max(scale, 1.0)
+    assert way @ direction > 0.065 * scale
 
 
 def test_another_frame_turns_the_axes():
