@@ -46,6 +46,7 @@ from ik_node.solver.compiled.layout import EXACT_POSE, HALF_WIDTHS, TIP_AXES, TO
 from ik_node.solver.compiled.nullspace import from_preferred
 from ik_node.solver.compiled.residual import task_columns
 
+WEIGHT_RATIO = 4.0  # of the weight of a rad (m); a longer reach counts as this
 DOUBTFUL_VALUE = 4e-3  # of the reach; nearer ones are looked for FAR_AHEAD
 CROSSED_VALUE = 2e-3  # of the reach; a singularity that the path passes nearer is crossed
 MIN_AHEAD = 1e-3  # rad or m, of the path that is looked at, at least
@@ -236,6 +237,8 @@ def along_cycle(model, target, timing, state, plan, near, work, course):
     rates, bends, rest, base, bias = (course.rates, course.bends, course.rest, course.base,
                                       course.bias)
     lag = lag_of(model.gain, dt)
+    # Singular values of a wrist go by the weight of a rad, those of an elbow by the reach.
+    scale_of_arm = min(model.reach, WEIGHT_RATIO * model.metres_per_radian)
     for k in range(n):
         q[k] = state[0, k] + dt * (state[1, k] + 0.5 * dt * state[2, k])
         v[k] = state[1, k] + dt * state[2, k]
@@ -271,7 +274,7 @@ def along_cycle(model, target, timing, state, plan, near, work, course):
                 rate -= work.columns[k, i] * v[k]
             work.error[i] += (lag + 0.5 * dt) * rate
     if timing.course == TARGET_COURSE and course.blocked[0] > 0.0 \
-            and smallest < PASSING_VALUE * model.reach:
+            and smallest < PASSING_VALUE * scale_of_arm:
         return False, 0.0, 0.0, 0.0, 0.0
     gain = end_gain(model, sqrt(size), work, course)
     wanted, speed = choose_direction(model, timing, gain, v, work, course)
@@ -370,7 +373,7 @@ def along_cycle(model, target, timing, state, plan, near, work, course):
             allowed = 0.0  # at the end of a line it stays
         # How near the path may pass by a singularity, if it goes on straight.
         doubtful = going and n >= exact and opening < 0.0 and not ends and smallest * weak < (
-            DOUBTFUL_VALUE * model.reach * sqrt(weak * weak + opening * opening))
+            DOUBTFUL_VALUE * scale_of_arm * sqrt(weak * weak + opening * opening))
 
     # What moves off the path ends; with a target all joints change their velocity in step.
     missing = sign * allowed - speed
@@ -413,7 +416,7 @@ def along_cycle(model, target, timing, state, plan, near, work, course):
         low, high = max(low, least), min(high, most)
     chosen = min(max(across * along + share * missing, low), high)
     if count > 1 and speed * norm > SLOW_RATE:
-        passing = PASSING_SHARE if smallest < PASSING_VALUE * model.reach else HELD_SHARE
+        passing = PASSING_SHARE if smallest < PASSING_VALUE * scale_of_arm else HELD_SHARE
         good, tried = low, chosen
         for attempt in range(SPEED_BISECTIONS + 1):
             change_of_way = 0.0
@@ -428,7 +431,7 @@ def along_cycle(model, target, timing, state, plan, near, work, course):
                     course.q[k] = q[k]
                 count, ends, end, stretched, opening, nearest = look_ahead(
                     model, turning, redundant, FAR_AHEAD, smallest, work, course)
-                doubtful = not stretched and nearest < CROSSED_VALUE * model.reach
+                doubtful = not stretched and nearest < CROSSED_VALUE * scale_of_arm
             if attempt == 0 and slowed_down and doubtful or not free and attempt == 0 and (
                     course.blocked[0] > 0.0 or joint and speed < passing * wanted):
                 course.blocked[0] = 1.0
