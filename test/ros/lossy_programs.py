@@ -2,19 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """What runs on the hosts of lossy_network: a client that stops what it began, and a witness."""
 
+from functools import partial
 import json
 from random import Random
 import sys
 from time import monotonic, sleep
 
+from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
 import rclpy
-from sensor_msgs.msg import JointState
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState, PointCloud2, PointField
+from visualization_msgs.msg import MarkerArray
 
 from ik_node.client import Arm, ClientError, GoalHandle, GoalNotReachedError
+from ik_node.ros.handshake import greet, wait_for
+from ik_node.ros.qos import LATCHED_QOS
 
 POSTURES = [0.0, 0.3, -0.4, 0.0, 1.0, 0.0], [1.0, -0.2, -0.2, 0.5, 0.6, 0.5]
 PATIENCE_S = 60.0
+CLOUD_POINTS = 100_000
 RAMP_S = 0.6  # until every ramp is over
 
 
@@ -87,6 +94,53 @@ def farther(arm: Arm) -> list[float]:
     return max(POSTURES, key=lambda posture: np.abs(arm.q - posture).max())
 
 
+def camera(reliability: str, clouds: int) -> None:
+    """Publish large clouds; say whether the last one became solid, and how many were lost."""
+    rclpy.init()
+    node, markers, lost = rclpy.create_node('camera'), [], ['0']
+
+    def take_health(message: DiagnosticArray) -> None:
+        for status in message.status:
+            lost.extend(pair.value for pair in status.values if pair.key == 'point_clouds_lost')
+
+    node.create_subscription(MarkerArray, '/ik_node/scene_markers', markers.append, LATCHED_QOS)
+    node.create_subscription(DiagnosticArray, '/diagnostics', take_health, 10)
+    publisher = node.create_publisher(PointCloud2, '/ik_node/scene_points', QoSProfile(
+        depth=1, reliability=ReliabilityPolicy[reliability]))
+    assert greet(node, '/ik_node', PATIENCE_S, publisher)
+    print(json.dumps('ready'), flush=True)
+    sys.stdin.readline()
+    for k in range(clouds):
+        # Far from the arm, in few cells.
+        draw = np.random.default_rng(k).uniform(0.0, 0.1, (CLOUD_POINTS, 3))
+        cloud = point_cloud(draw + [2.0, 0.0, 0.1 * k])
+        sleep(1.0)
+        publisher.publish(cloud)
+    is_there = partial(any_solid_near, markers, 0.1 * (clouds - 1))
+    came = wait_for(node, is_there, PATIENCE_S if reliability == 'RELIABLE' else 1.0)
+    wait_for(node, lambda: lost[-1] != '0', 3.0)
+    print(json.dumps({'came': came, 'lost': int(lost[-1])}), flush=True)
+
+
+def point_cloud(points: np.ndarray) -> PointCloud2:
+    """Return a cloud of points (N, 3) in the base link."""
+    count = len(points)
+    cloud = PointCloud2(
+        height=1, width=count, point_step=12, row_step=12 * count,
+        data=points.astype('<f4').tobytes(),
+        fields=[PointField(name=name, offset=4 * k, datatype=PointField.FLOAT32, count=1)
+                for k, name in enumerate('xyz')])
+    cloud.header.frame_id = 'base_link'
+    return cloud
+
+
+def any_solid_near(markers: list[MarkerArray], height: float) -> bool:
+    """Return whether the last markers show cells of a cloud that begins at a height (m)."""
+    cells = [marker.pose.position.z for message in markers[-1:] for marker in message.markers
+             if marker.ns == 'objects']
+    return bool(cells) and height < min(cells) < height + 0.1
+
+
 def witness() -> None:
     """Write when each joint state came, and how fast the fastest joint was."""
     rclpy.init()
@@ -101,4 +155,5 @@ def witness() -> None:
 
 
 if __name__ == '__main__':
-    {'client': lambda: client(*map(int, sys.argv[2:])), 'witness': witness}[sys.argv[1]]()
+    {'client': lambda: client(*map(int, sys.argv[2:])), 'witness': witness,
+     'camera': lambda: camera(sys.argv[2], int(sys.argv[3]))}[sys.argv[1]]()

@@ -12,7 +12,7 @@ import sys
 
 from harness import ARM, process, READY
 from lossy_network import inside, lose, NoNetworkError, two_hosts
-from nightly import samples
+from nightly import samples, usual_first
 import numpy as np
 import pytest
 
@@ -20,6 +20,7 @@ pytestmark = pytest.mark.real_time
 
 PROGRAMS = Path(__file__).with_name('lossy_programs.py')
 LOST_PERCENT = 30
+LOST_OF_CLOUDS_PERCENT = 10  # of the 25 packets of a cloud, all of which have to come
 MOVING_SPEED = 1e-3  # rad/s
 BEGIN_S = 0.15       # from a stop until its ramp has begun, but for one in a thousand
 STILL = 1e-3         # rad
@@ -110,7 +111,7 @@ def outcome(asked, rows, end):
                float(np.ptp(over, axis=0).max()) if len(over) else 0.0)
 
 
-@pytest.mark.parametrize('controller', ['b', 'a'])
+@pytest.mark.parametrize('controller', usual_first(1, ['b', 'a']))
 def test_a_stop_is_a_stop(apart, tmp_path, controller):
     """No goal moves the arm after a stop, and no stop waits until DDS sends it again."""
     tries = tried(tmp_path, int(samples(usual=6, nightly=1000)), controller,
@@ -121,3 +122,22 @@ def test_a_stop_is_a_stop(apart, tmp_path, controller):
     print(f'{len(moved)} moved after the stop was answered, {len(late)} stops were late')
     assert not moved, moved
     assert len(late) <= len(tries) / 1000, late
+
+
+@pytest.mark.parametrize('reliability, clouds', usual_first(1, [
+    ('RELIABLE', 1), ('BEST_EFFORT', 6)]))
+def test_large_clouds(apart, tmp_path, reliability, clouds):
+    """A reliable one comes, of several that are best effort the loss is told."""
+    with process('ik_node', tmp_path, {'urdf_file': ARM}, inside=inside('b')), \
+            program('a', 'camera', reliability, str(clouds), stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE) as camera:
+        assert json.loads(camera.stdout.readline()) == 'ready'
+        lose(LOST_OF_CLOUDS_PERCENT)
+        camera.stdin.write('go\n')
+        camera.stdin.flush()
+        seen = json.loads(camera.stdout.readline())
+        lose(0)
+    if reliability == 'RELIABLE':
+        assert seen['came'], seen
+    else:
+        assert seen['lost'] > 0, seen
