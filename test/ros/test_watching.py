@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a motion ended, in words: one final answer on arms and controllers that misbehave."""
 
-from time import monotonic
-
 from harness import DOWN, latest, lent, READY, reasons, tip
 from nightly import usual_first
 import numpy as np
@@ -149,37 +147,6 @@ def test_not_moving(arm):
     assert len(arm.trajectories) == MAX_PLANS
     arm.change(SIM, silent=False)
     assert reasons(arm, arm.send_joints(THERE)) == ['ACCEPTED', 'REACHED']
-
-
-@pytest.mark.fault('controller', 'a trajectory from rest is lost on the way',
-                   'sent again as soon as the joint states show it, planned from where the arm is')
-def test_a_lost_start(arm):
-    """Long before watch.start_timeout, 1 s by default."""
-    arm.change(SIM, silent=True)
-    arm.trajectories.clear()
-    stamp = arm.send_joints(FAR)
-    arm.wait(lambda: arm.trajectories)
-    sent = monotonic()
-    arm.change(SIM, silent=False)
-    arm.wait(lambda: any(arm.states[-1][1].velocity))
-    assert monotonic() - sent < 0.7
-    assert reasons(arm, stamp) == ['ACCEPTED', 'REACHED']
-
-
-@pytest.mark.fault('controller', 'the ramp of a stop is lost on the way',
-                   'another one is sent as soon as the joint states show it')
-def test_a_lost_ramp(arm):
-    """The arm rests soon, and not where the motion was to end."""
-    stamp = under_way(arm, [2.0, *READY[1:]])
-    arm.change(SIM, silent=True)
-    stopped = monotonic()
-    response = arm.call(arm.stop)
-    assert response.success, response
-    arm.wait(lambda: monotonic() > stopped + 0.15)  # every copy is lost
-    arm.change(SIM, silent=False)
-    arm.wait(lambda: not any(arm.states[-1][1].velocity))
-    assert monotonic() - stopped < 1.5 and latest(arm)[0] < 1.6
-    assert reasons(arm, stamp) == ['ACCEPTED', 'STOPPED']
 
 
 @pytest.mark.fault('joint states', 'they stop for good during a motion',
