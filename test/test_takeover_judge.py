@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.takeover.judge import judge, judge_states
+from benchmarks.takeover.judge import judge, judge_states, UnseenError
 
 LIMIT = 2.0  # rad/s^2
 
@@ -59,3 +59,11 @@ def test_states_with_gaps():
     assert not found.faults(LIMIT) and found.cycles == len(kept) - 4
     q[200:] += 0.01
     assert judge_states(stamps[kept], q[kept], qd[kept], 100.0, LIMIT).faults(LIMIT)
+
+
+@pytest.mark.parametrize('stamps', [[], [1.0], [1.0, 1.5, 2.0]])
+def test_nothing_recorded_is_no_good_result(stamps):
+    """It is said, instead of an error of numpy or a step of 0."""
+    states = np.zeros((len(stamps), 6))
+    with pytest.raises(UnseenError, match='too busy'):
+        judge_states(np.array(stamps), states, states, 100.0, LIMIT)

@@ -15,6 +15,10 @@ CYCLE_TOLERANCE = 0.5            # share of a cycle by which it may be longer or
 MAX_CYCLE = 1.4                  # cycles between two joint states without a gap
 
 
+class UnseenError(ValueError):
+    """Nothing was recorded that could be judged."""
+
+
 @dataclass(frozen=True)
 class Findings:
     """
@@ -76,9 +80,17 @@ def judge(times: np.ndarray, q: np.ndarray, qd: np.ndarray, rate: float, acceler
     qdd : (N, n) array, optional
         Commanded accelerations.
 
+    Raises
+    ------
+    UnseenError
+        If no two neighbours are about a cycle apart.
+
     """
     dt = np.diff(times)
     whole = np.abs(dt * rate - 1.0) < CYCLE_TOLERANCE
+    if not whole.any():
+        raise UnseenError(f'of {len(times)} commands no two are a cycle of {1.0 / rate:g} s '
+                          'apart; was the machine too busy to record them?')
     dt = dt[whole, None]
     distance = np.diff(q, axis=0)[whole]
     before, after = qd[:-1][whole], qd[1:][whole]
@@ -105,7 +117,7 @@ def judge_states(stamps: np.ndarray, q: np.ndarray, qd: np.ndarray, rate: float,
     q, qd : (N, n) arrays
         Their positions and velocities.
     rate, acceleration : float
-        As of :func:`judge`.
+        As of :func:`judge`, and the error.
 
     """
     # What is measured in a cycle was commanded in the one before; after a gap nobody knows when.
