@@ -126,8 +126,10 @@ def test_motions_that_take_long_to_plan(arm):
     goal = path_of(pose(HERE), *map(pose, circles))
     stamp = stamped(arm, goal)
     paths.publish(goal)
-    arm.wait(lambda: arm.answers(stamp) and len(arm.trajectories) == 3)
-    ramp, motion = arm.trajectories[1:]
+    # The ramp may be sent several times.
+    arm.wait(lambda: arm.answers(stamp) and len(
+        {str(sent.header.stamp) for sent in arm.trajectories}) == 3)
+    ramp, *_, motion = arm.trajectories[1:]
     assert len(motion.points) > 3000 > 500 > len(ramp.points)
     # Each begins where the arm is then, as conftest.py looks at.
     assert not np.any(ramp.points[-1].velocities)

@@ -9,6 +9,7 @@ from pathlib import Path
 import re
 import subprocess
 import sys
+from time import monotonic, time
 
 from harness import ARM, process, READY
 from lossy_network import inside, lose, NoNetworkError, two_hosts
@@ -95,15 +96,22 @@ def tried(folder, tries, controller, patience):
     assert len(asked) == tries
     rows = np.loadtxt(folder / 'seen')
     ends = [each['sent'] for each in asked[1:]] + [rows[-1, 0]]
-    return [outcome(each, rows, end) for each, end in zip(asked, ends)]
+    ramps = announced((folder / 'ik_node.log').read_text())
+    return [outcome(each, rows, end, ramps) for each, end in zip(asked, ends)]
 
 
-def outcome(asked, rows, end):
+def announced(log):
+    """Return when (s, monotonic) ramps were sent, and how long they take (s), by the node's log."""
+    since = time() - monotonic()
+    return [(float(stamp) - since, float(ramp)) for stamp, ramp in re.findall(
+        r'\[([0-9.]+)\] \[ik_node\]: goal \d+ stopped .*; at rest in ([0-9.]+) s', log)]
+
+
+def outcome(asked, rows, end, ramps):
     """Return what became of one goal, by what was seen until the next was sent."""
     after = rows[(rows[:, 0] > asked['stop']) & (rows[:, 0] < end)]
     moving = after[after[:, 1] > MOVING_SPEED]
-    announced = re.search(r'at rest in ([0-9.]+) s', asked['sentence'])
-    ramp = float(announced[1]) if announced else 0.0
+    ramp = max((ramp for at, ramp in ramps if asked['stop'] < at < end), default=0.0)
     over = after[after[:, 0] > asked['answered'] + ramp][:, 2:]
     return Try(asked['state'], asked['sentence'],
                moving[-1, 0] - asked['stop'] if len(moving) else 0.0, ramp,
