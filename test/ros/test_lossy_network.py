@@ -101,7 +101,7 @@ def tried(folder, tries, controller, patience):
 
 
 def announced(log):
-    """Return when (s, monotonic) ramps were sent, and how long they take (s), by the node's log."""
+    """Return when (s, monotonic) ramps were sent and how long they take (s), by the log."""
     since = time() - monotonic()
     return [(float(stamp) - since, float(ramp)) for stamp, ramp in re.findall(
         r'\[([0-9.]+)\] \[ik_node\]: goal \d+ stopped .*; at rest in ([0-9.]+) s', log)]
