@@ -32,7 +32,7 @@ from ik_node.node.arms_robot import ArmsRobot, PlannedMotion
 from ik_node.node.goal_queue import START_GRACE_S, STARTUP_REASONS
 from ik_node.node.goal_status import GoalTask, numbers, StatusReporter
 from ik_node.node.outputs import Late, TopicOutput
-from ik_node.node.trajectory_sender import SEND_SHARE
+from ik_node.node.trajectory_sender import REPEAT_MARGIN_S, SEND_SHARE
 from ik_node.ros.clocks import both_clocks, steady_clock
 from ik_node.ros.joint_states import JointStates
 from ik_node.ros.status_messages import GoalState
@@ -93,6 +93,7 @@ class ArmsMotion:
         self._planned: PlannedMotion | None = None  # until the controllers have settled
         self._motion: RunningMotion | None = None
         self._last: ActiveTrajectory | None = None
+        self._repeated_until = -np.inf  # monotonic, s: until when the last ramp is sent again
         self._rests_at = -np.inf
         self._guard = node.create_guard_condition(self._on_planned)
         self._timer = node.create_timer(STEP_WATCH_PERIOD_S, self._watch, clock=steady_clock())
@@ -295,6 +296,9 @@ class ArmsMotion:
     # ---- while they move ----------------------------------------------------
 
     def _watch(self) -> None:
+        # So a lost ramp matters little; to a controller that has it a copy changes nothing.
+        if monotonic() < self._repeated_until:
+            self._send_parts(self._last.trajectory, self._last.stamp)
         if self._planned is not None:
             self._send()
         elif self._motion is not None:
@@ -371,8 +375,10 @@ class ArmsMotion:
         if monotonic() >= now + handover:  # the arms are beyond the point where they would leave
             raise TrajectoryError(f'it was not planned within {handover:g} s')
         self._motion = None
-        missed = self._send_parts(ramp, active.stamp + round(1e9 * elapsed))
+        stamp = active.stamp + round(1e9 * elapsed)
+        missed = self._send_parts(ramp, stamp)
         self._last = ActiveTrajectory(ramp, now, active.limits, stamp)
+        self._repeated_until = now + handover - REPEAT_MARGIN_S
         self._rests_at = now + ramp.duration + SETTLING_TIME_S
         done = f'all arms come to rest in {ramp.duration:.2f} s'
         return done if missed is None else f'{done}, but {missed}'

@@ -8,6 +8,7 @@ from harness import once_each, reasons
 import numpy as np
 import pinocchio as pin
 import pytest
+from std_msgs.msg import Empty
 from two_arms import both, model, oracle, TREE
 
 # The hands cross on the direct way from one to the other.
@@ -175,15 +176,25 @@ def test_each_of_many_goals_is_answered_once(arms):
     assert ends == ['REACHED', *['SUPERSEDED'] * 6, 'REACHED']
 
 
-def test_a_stop_brings_both_arms_to_rest_together(arms):
+@pytest.mark.parametrize('by', ['stop', 'halts'])
+def test_a_stop_brings_both_arms_to_rest_together(arms, by):
     """Along their way, with one stamp; the goal says so, and the next one begins there."""
+    halts = arms.publisher(Empty, 'halt')
     begins_anew(arms)
     stamp = arms.send_posture(both(pan=1.4, lift=-0.6, elbow=0.5, torso=1.0))
     arms.wait(lambda: arms.answers(stamp))
     start = arms.positions()
     arms.wait(lambda: np.abs(arms.positions() - start).max() > 0.1, what='motion')
-    assert arms.call(arms.stopping).success
+    if by == 'stop':
+        assert arms.call(arms.stopping).success
+    for _ in range(20 * (by == 'halts')):
+        halts.publish(Empty())
+        arms.spin_for(0.02)
     assert arms.final(stamp)['reason'] == 'STOPPED'
+    arms.spin_for(0.1)
+    for sent in arms.sent.values():  # one ramp, repeated until it begins
+        _, *ramps = sent
+        assert len(ramps) > 1 and all(each == ramps[0] for each in ramps)
     left, right = (arms.sent[name][-1] for name in SIMULATED)
     assert left.header.stamp == right.header.stamp
     assert [p.time_from_start for p in left.points] == [p.time_from_start for p in right.points]
