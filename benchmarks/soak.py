@@ -44,9 +44,9 @@ from ik_node.commands.demo import running
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.urdf import read_urdf
-from ik_node.node.goal_subscriptions import take_next
 from ik_node.node.health_checks import READY_TEXT
 from ik_node.ros.handshake import greet
+from ik_node.ros.message_origin import take_message
 from ik_node.ros.messages import pose_stamped
 from ik_node.ros.process import leave
 from ik_node.ros.status_messages import GoalState, stamp_text
@@ -139,7 +139,7 @@ class Side:
 
     def _on_status(self, message: DiagnosticStatus) -> None:
         self._take(message)
-        while (found := take_next(self._answers)) is not None:
+        while (found := take_message(self._answers)) is not None:
             self._take(found[0])
 
     def _take(self, message: DiagnosticStatus) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 import ctypes
 from functools import cache
 from typing import Any
@@ -134,15 +134,15 @@ def tell_origin(subscription: Subscription) -> Subscription:
 
 
 def take_message(subscription: Subscription) -> tuple[Any, MessageInfo] | None:
-    """Return the next message that waits, and what the middleware says of it."""
+    """Return the next message that waits and can be read, and what the middleware says of it."""
     taker = _taker() if subscription in _with_origin else None
     if taker is None:
         with subscription.handle:
             return subscription.handle.take_message(subscription.msg_type, subscription.raw)
-    taken = taker.take(subscription)
-    if taken is None or subscription.raw:
-        return taken
-    return deserialize_message(taken[0], subscription.msg_type), taken[1]
+    while (taken := taker.take(subscription)) is not None and not subscription.raw:
+        with suppress(RuntimeError):  # bytes that are no such message: dropped, as by rclpy
+            return deserialize_message(taken[0], subscription.msg_type), taken[1]
+    return taken
 
 
 @contextmanager
