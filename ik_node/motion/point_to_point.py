@@ -36,6 +36,7 @@ from ik_node.motion.validate import JERK_SLACK, validate
 
 EXACT_PERIODS = 5          # between points where the quintic is exact; one elsewhere
 MAX_JERK_PLANS = 8         # of a motion of few milliseconds, each with less jerk
+SPEED_SHARES = 1.0, 0.999, 0.98  # of the velocity limits; what is spread may add to velocities
 MAX_SAMPLED_POINTS = 500   # a longer motion gets points further apart than asked for
 MAX_SLOWDOWNS = 12         # searches for the velocity at which the tip keeps its limits
 GOOD_TIP_SHARE = 0.985     # of the tip's limit; the search ends when it is reached
@@ -120,17 +121,25 @@ def _first_valid(joint_names: tuple[str, ...], candidates: list[Candidate], star
     """Return the trajectory of the first candidate that keeps the limits."""
     error = TrajectoryError('no motion could be planned')
     for candidate in candidates:
-        found, share = None, 1.0
+        found, share, speeds = None, 1.0, [*SPEED_SHARES]
         for _ in range(MAX_JERK_PLANS):
+            slower = limits if share == speeds[0] == 1.0 else replace(
+                limits, jerk=share * limits.jerk, velocity=speeds[0] * limits.velocity)
             try:
-                slower = limits if share == 1.0 else replace(limits, jerk=share * limits.jerk)
                 times, states, peaks = _points_of(candidate(slower), start, period,
                                                   limits.min_spacing)
-                trajectory = start.continued(joint_names, times, states)
-                validate(trajectory, limits)
             except TrajectoryError as this:
                 error = this
                 break
+            trajectory = start.continued(joint_names, times, states)
+            try:
+                validate(trajectory, limits)
+            except TrajectoryError as this:
+                error = this
+                speeds.pop(0)
+                if found is not None or not speeds:
+                    break
+                continue
             found = trajectory
             ratio = float((peaks / limits.jerk).max())
             if ratio <= 1.0 + JERK_SLACK:

@@ -23,7 +23,7 @@ from ik_node.motion.point_to_point import (
 )
 from ik_node.motion.start_state import StartState
 from ik_node.motion.trajectory import MotionState
-from ik_node.motion.validate import JERK_SLACK
+from ik_node.motion.validate import JERK_SLACK, validate
 
 COUNT = samples(usual=70, nightly=300)
 NAMES = ('a', 'b', 'c')
@@ -414,3 +414,16 @@ def test_velocity_limits_that_change_all_the_time():
         scale = rng.choice([0.3, 0.5, np.clip(now, 0.05, 0.5)])
         motion = plan_point_to_point(names, start_state, rng.uniform(0.1, 0.9) * away,
                                      limits.scaled(velocity=float(scale)), PERIOD)
+
+
+def test_a_slow_motion_from_a_faster_begin():
+    """What is spread over a long motion takes no velocity beyond its limit."""
+    chain, ones, rng = robots.chain('six_axis_arm'), np.ones(6), np.random.default_rng(0)
+    fast = MotionLimits(chain.lower, chain.upper, 0.1 * chain.velocity, 10.0 * ones, 200.0 * ones)
+    slow = replace(fast, velocity=0.01 * ones)
+    for seed in range(30):
+        q = robots.random_postures(chain, 3, seed)
+        motion = plan_point_to_point(chain.joint_names, StartState.from_state(
+            MotionState.at_rest(q[0])), q[1], fast, 0.1)
+        start = StartState.from_motion(motion, rng.uniform(0.1, 0.9) * motion.duration, 0.1)
+        validate(plan_point_to_point(chain.joint_names, start, q[2], slow, 0.1), slow)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from rclpy.action import ActionServer
 
+from ik_node.node.motion import MAX_PLANS
 from ik_node.ros.action_client import ACTION_NAME, action_type
 
 THERE = np.array(READY) + 0.3
@@ -90,10 +91,11 @@ def alone(tmp_path, probe):
                    'the watch on the joint states ends the goal')
 @over_dds
 def test_a_silent_server(alone):
-    """It is sent twice, then there is one final answer."""
+    """It is sent again, then there is one final answer."""
     stamp = alone.send_joints(THERE)
     assert reasons(alone, stamp) == ['ACCEPTED', 'NOT_MOVING']
-    assert 'controller silent' in alone.final(stamp)['message'] and len(alone.server.goals) == 2
+    assert 'controller silent' in alone.final(stamp)['message']
+    assert 1 < len(alone.server.goals) <= MAX_PLANS
 
 
 @over_dds

@@ -14,6 +14,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from ik_node.node.goal_queue import START_GRACE_S
+from ik_node.node.motion import MAX_PLANS
 from ik_node.ros.joint_states import JointStates, MAX_JOINT_NAMES
 
 NAMES = [f'joint_{k}' for k in range(1, 7)]
@@ -301,9 +302,9 @@ def test_controller_name(tmp_path, probe):
 
 
 @pytest.mark.fault('controller', 'a trajectory is refused without a word',
-                   'sent once more, then the goal has failed: NOT_MOVING')
+                   'sent again, then the goal has failed: NOT_MOVING')
 def test_arm_that_does_not_move_is_noticed(tmp_path, probe):
-    """A trajectory after which nothing moves is sent once more, then the goal has failed."""
+    """A trajectory after which nothing moves is sent again, then the goal has failed."""
     with node(tmp_path, probe):
         taken = listen(probe)
         keep_publishing(probe, NAMES, READY)
@@ -312,7 +313,7 @@ def test_arm_that_does_not_move_is_noticed(tmp_path, probe):
         answer = probe.final(stamp)
         assert (answer['state'], answer['reason']) == ('failed', 'NOT_MOVING')
         assert [a['state'] for a in probe.answers(stamp)] == ['accepted', 'failed']
-        assert len(taken) == 2
+        assert 1 < len(taken) <= MAX_PLANS
 
 
 @pytest.mark.fault('joint states', 'a continuous joint at forty turns', 'it goes the short way')
@@ -363,16 +364,16 @@ def test_held_arm_does_not_leap(tmp_path, probe):
         probe.wait(lambda: taken)
         probe.spin_for(0.8)
         second = probe.send(GOAL, DOWN)
-        probe.wait(lambda: len(taken) == 2)
-        first_points = [point.positions for point in taken[1].points[:3]]
-        assert max(abs(a - b) for point in first_points for a, b in zip(point, READY)) < 0.02
+        probe.wait(lambda: probe.answers(second))
         probe.spin_for(0.8)
+        first_points = [point.positions for message in taken for point in message.points[:3]]
+        assert max(abs(a - b) for point in first_points for a, b in zip(point, READY)) < 0.02
         response = probe.call(probe.stop)
         assert response.success and 'at rest' in response.message
         assert probe.final(second)['state'] == 'stopped'
-        probe.wait(lambda: len(taken) == 3, what='the trajectory that holds the arm')
-        assert all(abs(a - b) < 1e-9 for point in taken[2].points
-                   for a, b in zip(point.positions, READY))
+        probe.wait(lambda: all(abs(a - b) < 1e-9 for point in taken[-1].points
+                               for a, b in zip(point.positions, READY)),
+                   what='the trajectory that holds the arm')
 
 
 @pytest.mark.nightly

@@ -66,17 +66,20 @@ def running(tmp_path, probe, **node):
             process('ik_node', tmp_path, {**CHECKED, **node}) as probe.node:
         probe.watch_motion()
         probe.right = probe.create_publisher(JointState, 'joint_states', 10)
+        probe.told = {}
+        probe.create_timer(0.05, lambda: tell(probe, probe.told))
         probe.wait_for_node()
         probe.wait_until_ready()
         yield
 
 
-def tell(probe, positions, velocity=0.0):
-    """Publish where the right arm is."""
-    message = JointState(name=list(positions), position=list(positions.values()),
-                         velocity=[velocity] * len(positions))
+def tell(probe, positions):
+    """Publish where the right arm is, from now on."""
+    probe.told = positions
+    message = JointState(name=list(positions), position=list(positions.values()))
     message.header.stamp = probe.get_clock().now().to_msg()
-    probe.right.publish(message)
+    if positions:
+        probe.right.publish(message)
 
 
 def send(probe, q):
@@ -95,7 +98,7 @@ def test_another_arm_in_the_way(tmp_path, probe):
     with running(tmp_path, probe):
         probe.wait_for_health(DiagnosticStatus.WARN, 'right_elbow', 'collision.other_joints')
         tell(probe, IN_THE_WAY)
-        probe.spin_for(0.3)
+        probe.wait_for_health(DiagnosticStatus.OK)
         refused = probe.final(send(probe, GOAL))
         assert refused['reason'] == 'COLLISION' and "'right_" in refused['message']
         assert not probe.trajectories
@@ -125,6 +128,7 @@ def test_another_arm_that_moves_into_the_way(tmp_path, probe):
         probe.spin_for(0.3)
         tell(probe, IN_THE_WAY)
         answer = probe.final(stamp)
+        probe.wait(lambda: len(probe.trajectories) > 1, what='the ramp')
         assert answer['state'] == 'stopped' and answer['reason'] == 'COLLISION', answer
         assert "'right_" in answer['message']
         model = at(IN_THE_WAY)
