@@ -62,6 +62,7 @@ def test_repeated_halts_are_one_stop(halt):
         halt()
         probe.spin_for(0.01)
     answer = probe.final(stamp)
+    probe.wait(lambda: not any(probe.states[-1][1].velocity), what='rest')
     assert answer['reason'] == 'STOPPED' and needed_one_ramp(probe)
     ramp = probe.trajectories[-1].points[-1]
     assert np.abs(latest(probe) - ramp.positions).max() < 1e-6
