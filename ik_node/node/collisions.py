@@ -89,15 +89,9 @@ def load_collisions(tree: Tree, chain: Chain, options: StartOptions,
 
 def _paddings(tree: Tree, options: StartOptions) -> dict[str, float]:
     """Return the padding (m) of each link."""
-    paddings = dict.fromkeys(tree.links, options.collision_padding)
-    for text in filter(None, options.collision_link_padding):
-        link, _, padding = text.rpartition('=')
-        try:
-            paddings[link] = float(padding)
-        except ValueError:
-            raise ParameterError(f'collision.link_padding has {quote(text)}; it takes the name of '
-                                 "a link and metres, such as 'hand=0.01'") from None
-    return paddings
+    return dict.fromkeys(tree.links, options.collision_padding) | _named_numbers(
+        'collision.link_padding', options.collision_link_padding,
+        "the name of a link and metres, such as 'hand=0.01'")
 
 
 def assumed_positions(tree: Tree, texts: Iterable[str]) -> dict[str, float]:
@@ -110,18 +104,27 @@ def assumed_positions(tree: Tree, texts: Iterable[str]) -> dict[str, float]:
         If an entry is no ``joint=position``, or there is no such joint.
 
     """
-    joints, positions = {joint.name for joint in tree.joints if joint.moves}, {}
-    for text in filter(None, texts):
-        joint, _, position = text.rpartition('=')
-        try:
-            positions[joint] = float(position)
-        except ValueError:
-            raise ParameterError(f'collision.other_joints has {quote(text)}; it takes the name of '
-                                 "a joint and its position, such as 'lid=1.2'") from None
-        if joint not in joints or not np.isfinite(positions[joint]):
-            raise ParameterError(f'collision.other_joints has {quote(text)}; it takes finite '
-                                 'positions of joints that move' + did_you_mean(joint, joints))
+    joints = {joint.name for joint in tree.joints if joint.moves}
+    positions = _named_numbers('collision.other_joints', texts,
+                               "the name of a joint and its position, such as 'lid=1.2'")
+    for joint, position in positions.items():
+        if joint not in joints or not np.isfinite(position):
+            raise ParameterError(f'collision.other_joints has {quote(f"{joint}={position:g}")}; '
+                                 'it takes finite positions of joints that move'
+                                 + did_you_mean(joint, joints))
     return positions
+
+
+def _named_numbers(parameter: str, texts: Iterable[str], what: str) -> dict[str, float]:
+    """Return the numbers of a parameter whose entries are ``name=number``; it takes `what`."""
+    found = {}
+    for text in filter(None, texts):
+        name, _, number = text.rpartition('=')
+        try:
+            found[name] = float(number)
+        except ValueError:
+            raise ParameterError(f'{parameter} has {quote(text)}; it takes {what}') from None
+    return found
 
 
 def ground_notes(settings: Settings) -> list[str]:

@@ -57,3 +57,13 @@ def test_paddings_that_cannot_be(text, words):
     """One sentence says which and why."""
     with pytest.raises(ParameterError, match=words):
         loaded(link_padding=(text,))
+
+
+@pytest.mark.parametrize('text, what', [
+    ('joint_1', "such as 'lid=1.2'"), ('joint_1=x', "such as 'lid=1.2'"),
+    ('joint_l=1.0', 'did you mean'), ('joint_1=nan', 'finite positions')])
+def test_other_joints_that_cannot_be(text, what):
+    """What is given, and what is taken."""
+    with pytest.raises(ParameterError, match='collision.other_joints has') as error:
+        loaded(other_joints=(text,))
+    assert what in str(error.value)
