@@ -413,22 +413,21 @@ def signed_distance(check, k, enough, contact, work):
 
     The shift is the least along any direction near the one that was kept of the pair before.
     """
-    sizes, kept = check.shapes.sizes, work.directions[k]
+    shapes, a, b, kept = check.shapes, check.pairs[k, 0], check.pairs[k, 1], work.directions[k]
     x, y, z = kept[0], kept[1], kept[2]
     # The bounds that it looks at first are of no use below 0.
     apart = pair_distance(check, k, max(enough, 0.0), contact, work)
-    if apart > -sizes[check.pairs[k, 0], 3] - sizes[check.pairs[k, 1], 3]:
+    if apart > -shapes.sizes[a, 3] - shapes.sizes[b, 3] \
+            or shapes.ints[a, 0] == PLANE_KIND or shapes.ints[b, 0] == PLANE_KIND:
         return apart
     kept[0], kept[1], kept[2] = x, y, z
-    return shift_distance(check, k, apart, enough, work)
+    return shift_distance(check, k, enough, work)
 
 
 @inner
-def shift_distance(check, k, apart, enough, work):
-    """Return :func:`signed_distance` of a pair whose cores overlap; `apart` with a plane."""
+def shift_distance(check, k, enough, work):
+    """Return :func:`signed_distance` of a pair whose cores overlap."""
     shapes, a, b = check.shapes, check.pairs[k, 0], check.pairs[k, 1]
-    if shapes.ints[a, 0] == PLANE_KIND or shapes.ints[b, 0] == PLANE_KIND:
-        return apart
     place_pair(shapes, a, b, work.directions[k], work)
     apart = overlap_distance(shapes, a, b, enough, work.gjk)
     keep_direction(work.poses[a], work.directions[k], work.gjk)

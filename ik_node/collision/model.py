@@ -288,11 +288,16 @@ class CollisionModel:
 
     def signed_distances(self, q: np.ndarray, enough: float = np.inf,
                          work: CheckWork | None = None) -> np.ndarray:
-        """As :meth:`distances`; below 0, minus the least shift that brings a pair apart."""
+        """
+        As :meth:`distances`; below 0, minus the least shift that brings a pair apart.
+
+        Of more than MAX_DEPTHS pairs only those that seem to overlap most.
+        """
         own = work or self._take_work()
         distances = self.distances(q, enough, own)
         if distances.min(initial=np.inf) <= 0.0:
-            for k in np.flatnonzero(self._cores_overlap(distances)):
+            deep = np.flatnonzero(self._cores_overlap(distances))
+            for k in deep[np.argsort(distances[deep], kind='stable')[:MAX_DEPTHS]]:
                 own.directions[k] = -least_shift(self.pairs.shapes, *self.pairs.pairs[k],
                                                  own.poses)
             distances = self.distances(q, enough, own)
@@ -481,7 +486,9 @@ class CollisionModel:
             (one, _), (other, _) = (self._moving.places[self.bodies[k].frame] for k in (i, j))
             if one == other:
                 continue  # rigid
-            if one == self._carrier(other) or other == self._carrier(one):
+            beside = any(carriers_of(self._tree, self.chain, self.bodies[k].frame)
+                         for k in (i, j))
+            if not beside and (one == self._carrier(other) or other == self._carrier(one)):
                 report.append(PairReport(links, ADJACENT_REASON))
             else:
                 kept.append((i, j))

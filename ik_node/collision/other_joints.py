@@ -92,14 +92,14 @@ def displacement(tree: Tree, space: JointSpace, places: Places, link: str, ball:
         if joint.type is JointType.PRISMATIC:
             moved += room
             continue
-        frame, T = places[after]
+        frame, T = places[joint.child]  # the axis goes through its origin
         if frame == places[link][0]:
             # How far the ball is from the axis, wherever the joints after this one are.
             axis, away = T[:3, :3] @ joint.axis, ball[:3] - T[:3, 3]
             away = float(np.linalg.norm(away - axis * (axis @ away)))
         else:  # a joint of the chain is between
             away = float(np.linalg.norm(ball[:3])) \
-                + sum(map(_length, path[path.index(joint) + 1:]))
+                + sum(map(_length, path[path.index(joint) + (after == joint.child):]))
         moved += min(room, np.pi) * (away + radius + moved)
     return moved
 

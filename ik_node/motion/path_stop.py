@@ -78,11 +78,12 @@ def plan_free_stop(model: CollisionModel | None, joint_names: tuple[str, ...],
     fastest = plan_stop(joint_names, start, limits, period)
     if model is None or start.elapsed is None:
         return fastest
-    # A pair that was too near when the trajectory began may be as near as then until it is apart.
-    now, begun = (allowed_distances(model, q) for q in (fastest.start.q, active.start.q))
-    allowed = np.where(now < model.margins, np.minimum(now, begun), now)
-    if certify(model, *segments(fastest), allowed) is None:
+    now = allowed_distances(model, fastest.start.q)
+    if certify(model, *segments(fastest), now) is None:
         return fastest
+    # On the path a pair may be as near as when it began, until it is apart: so it was proved.
+    begun = allowed_distances(model, active.start.q)
+    allowed = np.where(now < model.margins, np.minimum(now, begun), now)
     on_path = plan_path_stop(active, start, limits, period).trajectory
     try:
         validate(on_path, limits)

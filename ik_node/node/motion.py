@@ -625,6 +625,7 @@ class Motion:
 
         Returns whether it can be; a node that was late has to take the joint states first.
         """
+        self._ramp = None  # one that is under way may be what is blocked
         try:
             self.stop(Reason.COLLISION, f'the scene changed, and {contact.words} on the way')
         except IkNodeError as error:

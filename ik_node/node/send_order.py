@@ -21,6 +21,7 @@ from typing import Any
 AFTER_STOP, AFTER_GOAL = 'stop', 'goal'  # that something was sent before, and came after
 MAX_HOSTS = 256
 MEMORY_NS = 60 * 10**9  # in which no clock drifts by more than milliseconds
+CLOCK_STEP_NS = 10 * 10**9  # no message takes so long: the clock was set
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,11 @@ class SendTime:
     def known(self) -> bool:
         """Return whether there is more than the time at which it was received."""
         return self.source > 0 and bool(self.host)
+
+    @property
+    def delay(self) -> int:
+        """Return what both clocks differ by, and how long it was under way (ns)."""
+        return self.received - self.source
 
 
 @dataclass
@@ -77,6 +83,8 @@ class SendOrder:
         offset, difference = self._offsets.get(time.host), time.received - time.source
         if offset is None:
             offset = self._offsets[time.host] = _Offset(time.received, difference)
+        elif abs(difference - offset.latest) > CLOCK_STEP_NS:  # what was learned is of no use
+            self._offsets[time.host] = _Offset(time.received, difference)
         elif abs(time.received - offset.since) > MEMORY_NS:
             offset.before, offset.latest, offset.since = offset.latest, difference, time.received
         else:
@@ -88,6 +96,8 @@ class SendOrder:
     def before(self, one: SendTime, other: SendTime) -> bool:
         """Return whether `one` was sent before `other`."""
         if one.known and other.known and one.host == other.host:
+            if abs(one.delay - other.delay) > CLOCK_STEP_NS:
+                return one.received < other.received  # its clock was set in between
             return one.source < other.source
         return self.on_our_clock(one) < self.on_our_clock(other)
 

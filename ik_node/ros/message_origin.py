@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 import ctypes
 from functools import cache
+from threading import get_ident
 from typing import Any
 from weakref import WeakSet
 
@@ -116,7 +117,7 @@ class _Taker:
 
 
 @cache
-def _taker() -> _Taker | None:
+def _taker_of(_thread: int) -> _Taker | None:
     try:
         return _Taker()
     except (OSError, AttributeError):  # another implementation of rclpy
@@ -135,7 +136,7 @@ def tell_origin(subscription: Subscription) -> Subscription:
 
 def take_message(subscription: Subscription) -> tuple[Any, MessageInfo] | None:
     """Return the next message that waits and can be read, and what the middleware says of it."""
-    taker = _taker() if subscription in _with_origin else None
+    taker = _taker_of(get_ident()) if subscription in _with_origin else None
     if taker is None:
         with subscription.handle:
             return subscription.handle.take_message(subscription.msg_type, subscription.raw)

@@ -10,7 +10,7 @@ from two_arms import TWO_ARMS
 
 from ik_node.collision import arm_bodies, Scene
 from ik_node.collision.certificate import certify_edge
-from ik_node.collision.model import CollisionModel
+from ik_node.collision.model import ADJACENT_REASON, CollisionModel
 from ik_node.collision.other_joints import (
     MOTION_HORIZON_S,
     OtherJoint,
@@ -86,11 +86,11 @@ def test_links_that_mimic_move():
     assert proved > 5 and refused > 5
 
 
-def left_arm(margin=0.0):
+def left_arm(margin=0.0, base='base_link'):
     """Return the model of the left one of two arms, the right one beside it, and the oracle."""
     text = TWO_ARMS.read_text(encoding='utf-8')
     tree = parse_urdf(text)
-    chain, bodies = make_chain(tree, 'base_link', 'left_tool'), arm_bodies(tree).bodies
+    chain, bodies = make_chain(tree, base, 'left_tool'), arm_bodies(tree).bodies
     model = CollisionModel(chain, tree, bodies, margin=margin)
     return model, Oracle(robots.Reference(text), model, bodies)
 
@@ -116,10 +116,23 @@ def test_another_arm_is_where_it_is_measured():
     assert 0 < touching
 
 
+def test_the_first_link_is_checked_against_another_arm():
+    """All that stands beside the chain is in one frame, also what the joint does not connect."""
+    model, _ = left_arm(base='torso')
+    beside = {frozenset(pair.links) for pair in model.report
+              if any('right' in link for link in pair.links)}
+    first = {link for link, (frame, _) in model._moving.places.items() if frame == 1}
+    assert any(pair & first for pair in beside)
+    assert not [pair for pair in model.report if pair.reason == ADJACENT_REASON
+                and any('right' in link for link in pair.links)]
+
+
+# With the torso as the base its joint is crossed upwards.
+@pytest.mark.parametrize('base', ['base_link', 'torso'])
 @pytest.mark.parametrize('room', [1e-3, 0.1, 0.5])
-def test_what_a_joint_may_do_is_kept_apart(room):
+def test_what_a_joint_may_do_is_kept_apart(room, base):
     """No distance is less by more than the margin is wider, wherever in its room each joint is."""
-    model, oracle = left_arm(0.005)
+    model, oracle = left_arm(0.005, base)
     rng, widest = np.random.default_rng(5), 0.0
     for q in robots.random_postures(model.chain, 6, 6):
         others = somewhere(model, rng)

@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 from nightly import samples
 import pytest
 
-from ik_node.node.send_order import MAX_HOSTS, MEMORY_NS, SendLine, SendOrder, SendTime
+from ik_node.node.send_order import MAX_HOSTS, MEMORY_NS, Precedence, SendLine, SendOrder, SendTime
 
 MS, S = 10**6, 10**9
 SHORTEST_NS = 5 * MS  # delay of the first message of each host, at most
@@ -128,3 +128,19 @@ def test_hosts_are_forgotten():
         order.see(time)
         line.draw(time)
     assert len(order._offsets) == len(line._latest) == MAX_HOSTS
+
+
+def test_a_clock_that_is_set_back_hides_no_stop():
+    """What came after a stop of the same host by our clock is after it; both ways."""
+    second, precedence = 10**9, Precedence()
+    goal, stop = SendTime(100 * second, 100 * second, b'h'), SendTime(101 * second, 41 * second,
+                                                                      b'h')
+    later = SendTime(102 * second, 42 * second, b'h')
+    for time in (goal, stop, later):
+        precedence.order.see(time)
+    assert precedence.is_before(goal, stop) and not precedence.is_before(later, stop)
+    precedence.stopped(stop)
+    assert precedence.why_late(goal) and not precedence.why_late(later)
+    other = SendTime(103 * second, 7 * second, b'another')
+    precedence.order.see(other)
+    assert not precedence.is_before(other, stop)

@@ -65,6 +65,7 @@ STRAY_SHARE = 0.05  # of the velocity limits, off a path that has to be left the
 HELD_SHARE = 0.05  # of the speed, below which the path is blocked for a target, or by
                    # something near
 BEND_STEP = 1e-4  # rad or m, for the second derivative of the path
+STRAY_DISTANCE_M = 3e-4   # off a line; from here on all joints that cannot follow it brake in step
 MIN_SPEED_M_S = 1e-9  # slower is at rest
 SLOW_RATE = 0.01  # rad/s or m/s of all joints, from which stops are not tried out
 MAX_OVERSPEED = 1.02  # of the speed along the path, in a stop that is tried out
@@ -281,6 +282,9 @@ def along_cycle(model, target, timing, state, plan, near, work, course):
     direction = work.correction
     if timing.course != TARGET_COURSE:
         wanted *= timing.target_share
+    off = 0.0
+    for i in range(6):
+        off += work.error[i] * work.error[i]
     # The way back to a line, and what the target does across the direction.
     rates_of(model, work.error, False, work, course, rest)
     going = timing.course == TARGET_COURSE or timing.target_share > 0.0
@@ -412,6 +416,15 @@ def along_cycle(model, target, timing, state, plan, near, work, course):
             course.blocked[0] = 1.0
             return False, 0.0, 0.0, 0.0, 0.0
         low = high = 0.5 * (low + high)
+        brake = 0.0
+        if off > STRAY_DISTANCE_M * STRAY_DISTANCE_M:
+            # All joints brake in step, until there is a speed at which they can follow the path.
+            for k in range(n):
+                brake = max(brake, abs(v[k]) / acceleration[k])
+                base[k] = -v[k]
+            for k in range(n):
+                base[k] *= BRAKE_SHARE / max(brake, TINY_VALUE)
+            low = high = least = most = speed = 0.0
     if max(low, least) <= min(high, most):
         low, high = max(low, least), min(high, most)
     chosen = min(max(across * along + share * missing, low), high)
