@@ -21,7 +21,8 @@ from typing import Any
 AFTER_STOP, AFTER_GOAL = 'stop', 'goal'  # that something was sent before, and came after
 MAX_HOSTS = 256
 MEMORY_NS = 60 * 10**9  # in which no clock drifts by more than milliseconds
-CLOCK_STEP_NS = 10 * 10**9  # no message takes so long: the clock was set
+CLOCK_STEP_NS = 30 * 10**9  # no message takes so long: the clock was set
+DOUBTFUL_DELAY_NS = 5 * 10**9  # a stop that seems to have taken so long is for all before it
 
 
 @dataclass(frozen=True)
@@ -167,5 +168,6 @@ class Precedence:
         return AFTER_GOAL if self._goals.is_after(time) else ''
 
     def is_before(self, time: SendTime | None, stop: SendTime) -> bool:
-        """Return whether a stop is for what was sent at a time; also if that is not known."""
-        return time is None or self.order.before(time, stop)
+        """Return whether a stop is for what was sent at a time; also in doubt."""
+        return time is None or self.order.before(time, stop) \
+            or stop.received - self.order.on_our_clock(stop) > DOUBTFUL_DELAY_NS

@@ -17,7 +17,7 @@ from benchmarks.soak import after_bursts, complaints, course
 ROOT = Path(__file__).parents[2]
 BURST = samples(usual=1000, nightly=2000)
 SECONDS = samples(usual=5.0, nightly=15.0)
-KEPT = 2e-3 * BURST  # MB, from burst to burst, as if each goal left 2 kB; 1.4 were seen, of any count
+KEPT = 2e-3 * BURST  # MB, from burst to burst, as if each goal left 2 kB; 1.4 MB were seen
 FEW = 3  # open files or threads, which DDS may have for a while
 GOOD = {'unanswered': 0, 'answered_twice': 0, 'answers_to_nothing': 0, 'lost': 0,
         'memory_mb': [238.0, 243.0, 262.0, 268.0], 'open_files': [18.0, 18.0, 19.0, 18.0],
