@@ -161,9 +161,10 @@ def test_path_by_csv_and_by_yaml(system, tmp_path):
     yaml.write_text('goals:\n' + goals)
     for file in (csv, yaml):
         send(system, '--joints', *READY)
+        first = len(system.trajectories)
         answer = send(system, '--path', file, '--frame', 'tool0')
         assert answer['state'] == 'reached', answer
-        points, _ = sent_way(system)
+        points, _ = sent_way(system, first)
         assert off_sent_way(system) < 5e-3
         for corner in corners:
             assert np.linalg.norm(points - corner, axis=1).min() < 1e-4
