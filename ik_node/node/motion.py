@@ -547,7 +547,7 @@ class Motion:
         if current is not None and current.halt is not None:
             current.halt()
             done = 'it ramps down'
-        elif robot is not None and current is None and self._ramps_down(robot):
+        elif robot is not None and current is None and robot.moves and self._ramps_down(robot):
             left = robot.active.began + robot.active.trajectory.duration - monotonic()
             done = f'it comes to rest already, at rest in {left:.2f} s'
         elif robot is not None and (robot.moves or robot.diverged or current is not None):
@@ -560,11 +560,11 @@ class Motion:
         return done
 
     def _ramps_down(self, robot: Robot) -> bool:
-        """Return whether the arm is under way to rest on the fastest ramp."""
+        """Return whether the arm is under way to rest on the fastest ramp, or at its end."""
         q, _ = self._arm.last(robot)
         if q is not None:
             self.sender.look_whether_late(robot, q)
-        return robot.moves and robot.active is self._ramp
+        return robot.active is not None and robot.active is self._ramp
 
     def _watch_ramp(self) -> None:
         """
