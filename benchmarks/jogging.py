@@ -130,7 +130,7 @@ def follow(chain: Chain, q: np.ndarray, V: np.ndarray, limits: MotionLimits,
 def rotation(angle: float, axis: np.ndarray) -> np.ndarray:
     """Return a rotation matrix (Rodrigues)."""
     K = np.cross(np.eye(3), axis)
-    return np.eye(3) - np.sin(angle) * K + (1.0 - np.cos(angle)) * K @ K
+    return np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * K @ K
 
 
 def measure(chain: Chain, speed: float, linear: bool, count: int, seed: int,

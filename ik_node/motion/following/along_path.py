@@ -375,9 +375,11 @@ def along_cycle(model, target, timing, state, plan, near, work, course):
             return False, 0.0, 0.0, 0.0, 0.0
         if wanted > MIN_SPEED_M_S and ends and end < shortest:
             allowed = 0.0  # at the end of a line it stays
-        # How near the path may pass by a singularity, if it goes on straight.
-        doubtful = going and n >= exact and opening < 0.0 and not ends and smallest * weak < (
-            DOUBTFUL_VALUE * scale_of_arm * sqrt(weak * weak + opening * opening))
+        # How near the path may pass by a singularity, and when, if it goes on straight.
+        bend = weak * weak + opening * opening
+        doubtful = going and n == exact and opening < 0.0 and not ends \
+            and smallest * weak < DOUBTFUL_VALUE * scale_of_arm * sqrt(bend) \
+            and -smallest * opening * norm < look * bend
 
     # What moves off the path ends; with a target all joints change their velocity in step.
     missing = sign * allowed - speed
@@ -398,7 +400,7 @@ def along_cycle(model, target, timing, state, plan, near, work, course):
         decay = min(decay, share)
     # The largest acceleration along it that the joints have, and from which it can stop.
     low = least = -np.inf
-    high = most = np.inf
+    high = most = quickest = np.inf
     stray = 0.0
     for k in range(n):
         base[k] = speed * speed * bends[k] + across * course.swerve[k] - decay * rest[k]
@@ -409,8 +411,11 @@ def along_cycle(model, target, timing, state, plan, near, work, course):
         length = abs(inverse)
         low = max(low, -base[k] * inverse - acceleration[k] * length)
         high = min(high, -base[k] * inverse + acceleration[k] * length)
+        quickest = min(quickest, (share * SPEED_SHARE * velocity[k]) * length
+                       - (share * v[k] + base[k]) * inverse)
         least = max(least, (accelerations[k] - base[k]) * inverse - dt * jerk[k] * length)
         most = min(most, (accelerations[k] - base[k]) * inverse + dt * jerk[k] * length)
+    high = min(high, max(quickest, low, least))
     if low > high:
         if stray > STRAY_SHARE and (joint or course.blocked[0] > 0.0):
             course.blocked[0] = 1.0

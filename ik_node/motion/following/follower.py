@@ -79,7 +79,8 @@ from ik_node.solver.goal import checked_pose, FREE_AXIS
 
 FULL_POSE_JOINTS = 6  # of an arm that can hold all axes of the pose
 RESTING_SHARE = 1e-3  # of the velocity limits; slower joints stop, each as fast as it can
-MAX_RAMP_S = 2.0  # after a jog, within which the tip stays on its path
+MAX_RAMP_S = 2.0  # after a jog, within which the tip stays on its path ...
+SILENT_RAMP_S = 0.8  # ... and after the last pose of a stream
 MAX_CYCLE_S = 0.05  # after a longer pause the arm is where the last plan took it
 
 
@@ -153,8 +154,9 @@ class Follower:
         self._course = course_work(chain.n)
         self._nothing_near = near_pairs(chain.n)
         self._report = CycleReport()  # of the last cycle
-        self._jog = JogCommands(options.timeout, options.gain, options.metres_per_radian,
-                                float(chain.reach))
+        self._jog, self._ramp = (
+            JogCommands(options.timeout, options.gain, options.metres_per_radian,
+                        float(chain.reach)) for _ in range(2))
         self._compile()
         self._poses = PoseStream(options.timeout, options.memory)
         self.begin(MotionState.at_rest(chain.middle), 0.0)
@@ -250,6 +252,7 @@ class Follower:
         """Drop the target and the command: further cycles ramp down to rest."""
         self._poses.clear()
         self._jog.clear()
+        self._ramp.clear()
 
     def feed(self, T_base_goal: np.ndarray, now: float,
              stamp: float | None = None) -> PoseStatus:
@@ -326,9 +329,12 @@ class Follower:
         report = contact = None
         duration = 1e-9 * (head - commanded.head)
         if self._jog.started:
-            report = self._jog_cycle(now, duration, plan)
+            report = self._jog_cycle(self._jog, now, duration, plan)
         elif fresh:
+            self._ramp.clear()
             report = self._pose_cycle(now, duration, plan)
+        elif self._poses.started and self._stays_on_line(now):
+            report = self._jog_cycle(self._ramp, now, duration, plan)
         if report is not None:
             self._report = report
         decision = Segment(commanded.head, self._model.limits, commanded.state, plan)
@@ -351,12 +357,18 @@ class Follower:
                                          self._commanded.state, plan, near, self._work,
                                          self._course))
 
-    def _jog_cycle(self, now: float, duration: float,
+    def _stays_on_line(self, now: float) -> bool:
+        """Return whether the tip brakes on its line after a stream, as it does after a jog."""
+        if not self._ramp.started:
+            q, qd, _ = self._commanded.state
+            self._ramp.add(JogCommand(jacobian(self.chain, q) @ qd), self._poses.received)
+        return self._ramp.started and self._ramp.silence(now) <= SILENT_RAMP_S
+
+    def _jog_cycle(self, jog: JogCommands, now: float, duration: float,
                    plan: CyclePlan) -> CycleReport | None:
         """Write the plan of a cycle of a jog; return the report, None of the fastest stop."""
-        state, moving, rates = self._commanded.state, self._jog.moving(now), \
-            self._jog.command.rates
-        if not moving and (rates is not None or self._jog.silence(now) > MAX_RAMP_S or (
+        state, moving, rates = self._commanded.state, jog.moving(now), jog.command.rates
+        if not moving and (rates is not None or jog.silence(now) > MAX_RAMP_S or (
                 np.abs(state[1]) <= RESTING_SHARE * self._model.limits.velocity).all()):
             return None
         near, pace = self._look(duration)
@@ -366,14 +378,14 @@ class Follower:
                 self._jog_model, rates, CycleTiming(0.0, 0.0, duration, pace), state, plan, near,
                 self._work))
         q = state[0] + look * (state[1] + 0.5 * look * state[2])
-        target = self._jog.target(forward_kinematics(self.chain, q), jacobian(self.chain, q) @ (
+        target = jog.target(forward_kinematics(self.chain, q), jacobian(self.chain, q) @ (
             state[1] + look * state[2]), now)
         model = self._jog_model if moving else self._ramp_model
-        if self._jog.closes_in(self._report.smallest):
+        if jog.closes_in(self._report.smallest):
             model = model._replace(overrun=0.0)
         # The target is where it will be at the time for which the rates are chosen.
         timing = CycleTiming(-look, float(moving), duration, pace,
-                             TURNING_COURSE if self._jog.command.in_tip else STRAIGHT_COURSE)
+                             TURNING_COURSE if jog.command.in_tip else STRAIGHT_COURSE)
         return CycleReport(*follow_cycle(model, target, timing, state, plan, near, self._work,
                                          self._course))
 

@@ -25,12 +25,12 @@ PATH_DAMPING = 1.5e-4  # of the reach: smaller singular values are damped
 FAR_AHEAD = 4.0  # rad or m of all joints together
 LOST_SHARE = 0.02  # of the direction; if more of it is lost, there is no path
 DRIFT_SHARE = 0.2  # of a step to the next node, that it may be off the path
-LIMIT_ZONE = 0.2  # rad or m, before a limit; there other joints of redundant arms move more
-MIN_WEIGHT = 1e-4  # of such a joint
+LIMIT_ZONE = 0.1  # rad or m, beside a limit; there other joints of redundant arms move more
+MIN_WEIGHT = 1e-3  # of such a joint
 USUAL_NODES = 9  # of the path ahead, usually
 MAX_PATH_NODES = 48
-NODE_STEP = 0.1  # rad or m of all joints together, between two nodes, at most
-SMOOTH_COS = 0.97  # between the directions of the joints at two nodes, at least
+NODE_STEP, FINE_NODE_STEP = 0.1, 0.02  # rad or m of all joints, between nodes where it is smooth
+SMOOTH_COS = 0.98  # between the directions of the joints at two nodes, at least
 MIN_NODE_STEP = 4e-4  # rad or m; where even this is too long, the path ends
 SHORTER_STEP, LONGER_STEP = 0.4, 1.5  # of a step that was too long, or not
 SPEED_SHARE = 0.995  # of the velocity limits, along the path
@@ -187,7 +187,8 @@ def path_rates(model, task, redundant, q, work, course, rates):
     """
     Write dq/ds (n,) for a task velocity of length 1, after :func:`linearize`.
 
-    Joints of a redundant arm that near their limit give way to others.
+    Joints of a redundant arm give way to others near a limit, whether they approach or leave it:
+    weights that depend on that (Chan and Dubey 1995) would let the rates jump.
 
     Returns
     -------
@@ -196,22 +197,12 @@ def path_rates(model, task, redundant, q, work, course, rates):
 
     """
     lower, upper, weights = model.limits.lower, model.limits.upper, course.weights
-    for k in range(q.shape[0]):
-        weights[k] = 1.0
+    if redundant:
+        for k in range(q.shape[0]):
+            room = max(min(upper[k] - q[k], q[k] - lower[k]) / LIMIT_ZONE, 0.0)
+            weights[k] = max(room * room * (3.0 - 2.0 * room), MIN_WEIGHT) if room < 1.0 else 1.0
     factorise(model, work, course)
-    lost = rates_of(model, task, True, work, course, rates)
-    if not redundant:
-        return lost
-    again = False
-    for k in range(q.shape[0]):
-        room = (upper[k] - q[k] if rates[k] > 0.0 else q[k] - lower[k]) / LIMIT_ZONE
-        if room < 1.0:
-            weights[k] = max(room * abs(room), MIN_WEIGHT)
-            again = True
-    if again:
-        factorise(model, work, course)
-        lost = rates_of(model, task, True, work, course, rates)
-    return lost
+    return rates_of(model, task, True, work, course, rates)
 
 
 @inner
@@ -256,7 +247,7 @@ def look_ahead(model, turning, redundant, ahead, smallest, work, course):
         course.ways, course.slopes, course.curves, course.q, course.slope, course.curve,
         course.there)
     lower, upper, rates, n = model.limits.lower, model.limits.upper, course.last, q.shape[0]
-    widest = min(ahead / USUAL_NODES, NODE_STEP)
+    widest = min(max(ahead / USUAL_NODES, FINE_NODE_STEP), NODE_STEP)
     spacing, shortest = widest, min(MIN_NODE_STEP, SHORTER_STEP * widest)
     s, count = 0.0, 1
     ways[0], speed, opening, least, inside = 0.0, 0.0, 0.0, smallest, True

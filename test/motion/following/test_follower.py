@@ -329,7 +329,7 @@ def test_a_far_first_target_is_approached_not_jumped_to(name):
 
 
 def test_a_stream_that_stops_ramps_down_and_goes_on_without_a_jump():
-    """After the timeout the fastest stop; a fresh pose continues from rest or from motion."""
+    """After the timeout the arm comes to rest; a fresh pose continues from rest or in motion."""
     name = 'ur5'
     target = circle(tip(name, HOMES[name]))
     limits = limits_of(robots.chain(name))
@@ -353,7 +353,27 @@ def test_a_stream_that_stops_ramps_down_and_goes_on_without_a_jump():
         assert errors[-1] < 1.1e-3
 
 
-def test_the_stop_after_the_timeout_is_the_fastest():
+@pytest.mark.parametrize('name', ['six_axis_arm', 'ur5', 'panda'])
+def test_a_stream_that_stops_brakes_on_its_line(name):
+    """As a jog does, and hardly later than each joint by itself would."""
+    limits = limits_of(robots.chain(name))
+    made = follower(name, limits=limits)
+    checker = Checker(MotionState.at_rest(HOMES[name]), limits)
+    T, ways = tip(name, HOMES[name]), []
+    for i in range(300):
+        now = PERIOD * i
+        if now < 1.0:
+            made.feed(shifted(T, y=0.3 * now), now, now)
+        state = made.step(now).state
+        checker.see(now + LEAD, state)
+        ways.append(tip(name, state.q)[:3, 3] - T[:3, 3])
+        if not state.rests:
+            last = now
+    assert np.abs(np.array(ways)[:, [0, 2]]).max() < 5e-4
+    assert last < 2.1
+
+
+def test_the_stop_that_is_sent_with_each_state_is_the_fastest():
     """It ends when ruckig's does."""
     made = follower('panda', JOINS)
     target = circle(tip('panda', HOMES['panda']))

@@ -116,12 +116,14 @@ def by_exact_integration(name, q, V, seconds):
 
 
 def off_line(name, states, V):
-    """Return how far (m, rad) the tip gets off the line of a twist, and how far along it (m)."""
-    T, v = tip(name, states[0, 0]), V[:3] / np.linalg.norm(V[:3])
-    poses = [tip(name, q) for q in states[::4, 0]]
-    ways = np.array([pose[:3, 3] - T[:3, 3] for pose in poses])
-    return (np.linalg.norm(ways - np.outer(ways @ v, v), axis=1).max(),
-            max(distances(T, pose)[1] for pose in poses), ways[-1] @ v)
+    """Return how far (m, rad) the tip gets off the way of a twist, and how far along it (m, rad)."""
+    T = tip(name, states[0, 0])
+    ways = np.array([np.append(pose[:3, 3] - T[:3, 3], pin.log3(pose[:3, :3] @ T[:3, :3].T))
+                     for pose in (tip(name, q) for q in states[::4, 0])])
+    along = ways @ V / (V @ V)
+    off = ways - np.outer(along, V)
+    return (np.linalg.norm(off[:, :3], axis=1).max(), np.linalg.norm(off[:, 3:], axis=1).max(),
+            along[-1] * np.linalg.norm(V))
 
 
 def test_a_line_by_a_weak_wrist_is_not_left():
@@ -149,6 +151,27 @@ def test_lines_are_kept_at_any_speed(name, speed):
         _, states, _ = jogged(name, JogCommand(V), 0.7, q, options=FollowOptions(bias=(0.0,)))
         off, turned, way = off_line(name, states, V)
         assert off < 2e-4 and turned < 5e-4 and way > 1e-3
+
+
+@pytest.mark.parametrize('name, q, V', [
+    # A joint turns back near its limit.
+    ('panda', [-1.018, -0.635, -2.725, -0.968, -2.271, 0.136, 0.904],
+     [0.23, -0.327, -0.011, 0.0, 0.0, 0.0]),
+    # A redundant arm passes by a singularity, ...
+    ('panda', [-2.421, 0.481, 1.977, -2.211, 0.124, 2.845, 1.176],
+     [0.0, 0.0, 0.0, 0.51, 0.56, -0.258]),
+    # ... another has one far ahead.
+    ('z1', [0.319, 0.086, -1.593, 0.689, 0.687, 1.444], [0.374, -0.131, 0.057, 0.0, 0.0, 0.0]),
+    # A joint is at its velocity limit while its share of the way grows.
+    ('kinova', [0.564, 1.986, 0.437, -2.498, 1.895, 2.237], [0.0, 0.0, 0.0, -0.004, -0.568, -0.563]),
+    # The way of the joints bends within a tenth of a rad.
+    ('ur5', [0.898, 0.393, 2.324, -1.902, -2.488, -0.668], [-0.085, -0.295, 0.257, 0.0, 0.0, 0.0]),
+])
+def test_ways_that_are_hard_to_keep(name, q, V):
+    V = np.array(V)
+    _, states, _ = jogged(name, JogCommand(V), 1.5, np.array(q), options=FollowOptions(bias=(0.,)))
+    off, turned, way = off_line(name, states, V)
+    assert off < 2e-4 and turned < 5e-4 and way > 0.15
 
 
 @pytest.mark.parametrize('scale', [0.2, 4.0])
