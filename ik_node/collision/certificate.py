@@ -10,7 +10,8 @@ Otherwise the interval is halved.  Nothing between two instants is skipped, what
 
 A pair that is nearer at the start than the margin, or overlaps, may not come nearer or go deeper,
 by more than START_SLACK_M; as it comes farther apart, that has to remain so, up to the margin.
-Thus what is left of a proved motion is proved from wherever it begins.
+Thus what is left of a proved motion is proved from wherever it begins.  A pair that joints beside
+the arm may bring too near as they move is no such pair: of it nothing is proved until they rest.
 """
 
 from __future__ import annotations
@@ -85,6 +86,8 @@ class Contact:
         Of both at that time, m; below 0, how deep they overlap.
     at_start : float
         Of both at the start, m, if that is less than the margin; else infinite.
+    swept : bool
+        Whether joints beside the arm that move may bring them nearer.
 
     """
 
@@ -92,6 +95,7 @@ class Contact:
     names: tuple[str, str]
     distance: float
     at_start: float = np.inf
+    swept: bool = False
 
     @property
     def words(self) -> str:
@@ -104,23 +108,35 @@ class Contact:
         near = 'touch' if self.distance <= 0.0 else f'be only {1e3 * self.distance:.1f} mm apart'
         nearer = f', nearer than the {1e3 * self.at_start:.2f} mm at the start' \
             if self.distance <= self.at_start < np.inf else ''
-        return f'{first} and {second} would {near}{nearer}'
+        return f'{first} and {second} would {near}{nearer}' + (
+            ', and may come nearer as joints beside the arm move (wait until these rest)'
+            if self.swept else '')
 
 
-def allowed_distances(model: CollisionModel, q: np.ndarray,
-                      work: CheckWork | None = None) -> np.ndarray:
+def allowed_distances(model: CollisionModel, q: np.ndarray, work: CheckWork | None = None,
+                      swept: bool = False) -> np.ndarray:
     """
     Return the distance (m) that each pair must keep in a motion that starts at q (n,), (K,).
 
     That of the model; of a pair that is nearer at q, START_SLACK_M less than there: below 0 of one
-    that overlaps.  `work`: a workspace for the pairs of the model, if there is one already, in
-    which the directions are found in which pairs that overlap come apart soonest.
+    that overlaps.
+
+    Parameters
+    ----------
+    work : CheckWork, optional
+        A workspace for the pairs of the model, if there is one already, in which the directions
+        are found in which pairs that overlap come apart soonest.
+    swept : bool
+        Whether this holds of pairs that joints beside the arm may bring nearer as they move, too:
+        of an arm that has to be stopped.
+
     """
     enough = model.widest_margin + START_SLACK_M
     distances = model.signed_distances(q, enough, work)
     if distances.min(initial=np.inf) > enough:
         return model.margins  # as nearly always
-    return np.minimum(distances - START_SLACK_M, model.margins)
+    allowed = np.minimum(distances - START_SLACK_M, model.margins)
+    return allowed if swept else np.where(model.swept, model.margins, allowed)
 
 
 def certify(model: CollisionModel, begins: np.ndarray, lengths: np.ndarray, c: np.ndarray,
@@ -165,7 +181,7 @@ def certify(model: CollisionModel, begins: np.ndarray, lengths: np.ndarray, c: n
     q = (c[:, segment] * t ** np.arange(6)[:, None]).sum(axis=0)
     return Contact(float(begins[segment]) + t, model.names_of(k), model.distance_of(k, q),
                    float(allowed[k]) + START_SLACK_M if allowed[k] < model.margins[k]
-                   else np.inf)
+                   else np.inf, bool(model.swept[k]))
 
 
 def certify_edge(model: CollisionModel, q0: np.ndarray, q1: np.ndarray) -> Contact | None:

@@ -28,6 +28,7 @@ from ik_node.collision.other_joints import (
     displacement,
     other_joints_of,
     OtherJoint,
+    REST_ROOM,
 )
 from ik_node.collision.parts import Body
 from ik_node.collision.shapes import PLANE_KIND, shapes_of
@@ -36,7 +37,7 @@ from ik_node.kinematics import kernels, tree_kernels
 from ik_node.kinematics.kinematic_tree import KinematicTree
 from ik_node.kinematics.moving_frames import moving_frames
 from ik_node.model.chain import Chain
-from ik_node.model.urdf import Tree
+from ik_node.model.urdf import leader_of, Tree
 from ik_node.text import quote
 
 ADJACENT_REASON = 'one joint connects them'
@@ -79,12 +80,15 @@ class WorstPair:
         m; below 0, the least shift that brings them apart.
     required : float
         m.
+    swept : bool
+        Whether that is for joints beside the arm that move.
 
     """
 
     names: tuple[str, str]
     distance: float
     required: float
+    swept: bool = False
 
     def __str__(self) -> str:
         """Return which two they are, and how near or how deep, in words."""
@@ -92,7 +96,8 @@ class WorstPair:
         if self.distance <= 0.0:
             return f'{both} overlap by {-1e3 * self.distance:.1f} mm'
         return f'{both} are {1e3 * self.distance:.1f} mm apart, and ' \
-               f'{1e3 * self.required:.1f} mm are required'
+               f'{1e3 * self.required:.1f} mm are required' \
+               + (' while joints beside the arm move' if self.swept else '')
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +159,8 @@ class CollisionModel:
         Distance (m) that each pair must keep; more than `margin` if other joints may be elsewhere.
     widest_margin : float
         The largest of them (m), and `margin`.
+    swept : (K,) bool array
+        Whether joints beside the arm that move carry one of the pair.
     other_joints : tuple of str
         Joints that are not of the chain and carry bodies of the links.
     others : mapping of joint name to OtherJoint
@@ -392,7 +399,8 @@ class CollisionModel:
                 least_shift(self.pairs.shapes, *self.pairs.pairs[k], work.poses))
             lacking[k] = distances[k] - self.margins[k]
         k = int(lacking.argmin())
-        return WorstPair(self.names_of(k), float(distances[k]), float(self.margins[k]))
+        return WorstPair(self.names_of(k), float(distances[k]), float(self.margins[k]),
+                         bool(self.swept[k]))
 
     def _cores_overlap(self, distances: np.ndarray) -> np.ndarray:
         """Return of which pairs, (K,) bool, the distance is not known because they overlap."""
@@ -457,15 +465,22 @@ class CollisionModel:
         for k in np.flatnonzero(both[:, 1] < count):
             usual[k] = self._usual.get(tuple(both[k].tolist()), np.inf)
         self.margins = np.minimum(self.margin, USED_DISTANCE_SHARE * usual)
+        self.swept = np.zeros(len(self.margins), dtype=bool)
         rooms = {name: other.room for name, other in self.others.items() if other.room}
         if rooms:
-            carried = {body.frame for body in every if body.frame and carriers_of(
-                self._tree, self.chain, body.frame)}
+            carriers = {body.frame: carriers_of(self._tree, self.chain, body.frame)
+                        for body in every if body.frame}
             moved = np.array([
                 displacement(self._tree, self.chain, places, every[owner].frame, ball, rooms)
-                if every[owner].frame in carried else 0.0
+                if carriers.get(every[owner].frame) else 0.0
                 for owner, ball in zip(owners, shapes.balls)])
             self.margins += moved[self.pairs.pairs].sum(axis=1)
+            by_name = {joint.name: joint for joint in self._tree.joints}
+            swept = {frame for frame, joints in carriers.items() if any(
+                rooms.get(leader_of(joint, by_name)[0].name, 0.0) > REST_ROOM
+                for joint, _ in joints)}
+            self.swept = np.array([every[owner].frame in swept for owner in owners],
+                                  dtype=bool)[self.pairs.pairs].any(axis=1)
         self.widest_margin = float(self.margins.max(initial=self.margin))
 
     def _disable(self, disabled_pairs: Iterable[tuple[str, str]]) -> None:

@@ -79,6 +79,9 @@ def plan_detour(model: CollisionModel, start: StartState, goals: np.ndarray,
     if len(start.times) or not start.splice.rests:
         ramp = plan_stop(chain.joint_names, start, limits, period)
         q_start = ramp.end
+    contact = certify_edge(model, q_start, q_start)
+    if contact is not None:  # as joints beside the arm move
+        raise TrajectoryError(f'before the arm moves, {contact.words}', Reason.COLLISION)
     free = goals[model.check_many(goals)]
     if not len(free):
         raise TrajectoryError(f'at the goal, {model.describe(goals[0])}', Reason.COLLISION)

@@ -78,11 +78,11 @@ def plan_free_stop(model: CollisionModel | None, joint_names: tuple[str, ...],
     fastest = plan_stop(joint_names, start, limits, period)
     if model is None or start.elapsed is None:
         return fastest
-    now = allowed_distances(model, fastest.start.q)
+    now = allowed_distances(model, fastest.start.q, swept=True)
     if certify(model, *segments(fastest), now) is None:
         return fastest
     # On the path a pair may be as near as when it began, until it is apart: so it was proved.
-    begun = allowed_distances(model, active.start.q)
+    begun = allowed_distances(model, active.start.q, swept=True)
     allowed = np.where(now < model.margins, np.minimum(now, begun), now)
     on_path = plan_path_stop(active, start, limits, period).trajectory
     try:

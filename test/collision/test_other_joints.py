@@ -149,6 +149,33 @@ def test_what_a_joint_may_do_is_kept_apart(room, base):
     assert widest > 0.3  # it is not wider than it need be
 
 
+def test_what_is_proved_holds_wherever_a_joint_goes():
+    """By coal, all over the rooms; from within what it may sweep no motion is proved."""
+    model, oracle = left_arm(0.005)
+    rng, proved, refused = np.random.default_rng(7), 0, 0
+    postures = robots.random_postures(model.chain, 200, 8)
+    for q, other in zip(postures[::2], postures[1::2]):
+        wide = model.with_others({name: OtherJoint(value, 0.2 * rng.uniform())
+                                  for name, value in somewhere(model, rng).items()})
+        to = q + 0.1 * (other - q)
+        begun, contact = wide.distances(q) > wide.margins, certify_edge(wide, q, to)
+        if not begun[~wide.swept].all():
+            continue
+        if not begun.all():
+            assert contact is not None and contact.time < 1e-3 and contact.swept
+            assert contact.words.endswith('as joints beside the arm move (wait until these rest)')
+            refused += 1
+        if contact is not None:
+            continue
+        proved += 1
+        for _ in range(20):
+            place = {name: there.position + there.room * rng.choice([-1.0, 1.0, rng.uniform()])
+                     for name, there in wide.others.items()}
+            found = oracle.distances(q + rng.uniform() * (to - q), place)
+            assert (found > model.margins - 3e-6)[wide.swept].all()
+    assert refused > 5 and proved > 5
+
+
 def test_where_joints_are_is_told_when_it_matters():
     """A joint that rests, moves, with and without a velocity, and rests again."""
     model, _ = left_arm()

@@ -16,10 +16,12 @@ from nightly import samples
 import numpy as np
 import pytest
 import robots
+from two_arms import TWO_ARMS
 
 from ik_node.collision import arm_bodies
 from ik_node.collision.certificate import START_SLACK_M
 from ik_node.collision.model import CollisionModel
+from ik_node.collision.other_joints import OtherJoint, REST_ROOM
 from ik_node.collision.parts import ConvexPart
 from ik_node.collision.scene import Scene
 from ik_node.errors import Reason, TrajectoryError
@@ -27,7 +29,10 @@ from ik_node.model.chain import make_chain
 from ik_node.model.urdf import parse_urdf
 from ik_node.motion.collision_free import require_free
 from ik_node.motion.detour import plan_detour
+from ik_node.motion.following.follower import Follower
+from ik_node.motion.following.jog import JogCommand
 from ik_node.motion.limits import MotionLimits
+from ik_node.motion.path_stop import plan_free_stop
 from ik_node.motion.point_to_point import plan_point_to_point
 from ik_node.motion.start_state import StartState
 from ik_node.motion.trajectory import MotionState
@@ -209,3 +214,37 @@ def test_many_motions_do_not_add_up(gap):
             q = q_back
             break
     assert q[0] <= 10.0 * START_SLACK_M
+
+
+def test_a_joint_that_moves_nearby_is_waited_for():
+    """No motion is proved from within what it may sweep; a stream stays, and a stop is found."""
+    tree = parse_urdf(TWO_ARMS.read_text(encoding='utf-8'))
+    chain, rng = make_chain(tree, 'base_link', 'left_tool'), np.random.default_rng(9)
+    model = CollisionModel(chain, tree, arm_bodies(tree).bodies, margin=MARGIN_M)
+    limits, count = limits_of(chain), 0
+    for q in robots.random_postures(chain, 300, 10):
+        others = {name: rng.uniform(-1.0, 1.0) for name in model.other_joints}
+        wide, rest = (model.with_others({name: OtherJoint(value, room) for name, value
+                                         in others.items()}) for room in (0.2, REST_ROOM))
+        lacks = wide.distances(q) <= wide.margins
+        if not rest.check_many(q[None])[0] or not lacks.any():
+            continue
+        goal = np.clip(q + 0.02, chain.lower, chain.upper)
+        direct = plan_point_to_point(chain.joint_names, at_rest(q), goal, limits, 0.1)
+        with pytest.raises(TrajectoryError, match='wait until these rest'):
+            require_free(wide, direct)
+        with pytest.raises(TrajectoryError, match='wait until these rest'):
+            plan_detour(wide, at_rest(q), goal[None], limits, 0.1)
+        follower = Follower(chain, limits, collisions=wide)
+        follower.begin(MotionState.at_rest(q), 0.0)
+        for now in np.arange(0.01, 0.5, 0.01):
+            follower.jog(JogCommand(rates=np.full(chain.n, 0.2)), now)
+            out = follower.step(now)
+        assert np.array_equal(out.state.q, q) and out.contact.swept
+        half = StartState.from_motion(direct, 0.3 * direct.duration, 0.02)
+        stop = plan_free_stop(wide, chain.joint_names, direct, half, limits, 0.1)
+        assert stop.duration < direct.duration
+        count += 1
+        if count == 12:
+            return
+    raise AssertionError(f'only {count} starts')

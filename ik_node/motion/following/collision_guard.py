@@ -95,7 +95,8 @@ class CollisionGuard:
         for i in range(self.near.count[0]):
             if self.near.gaps[i] < HELD_GAP_M and self.near.multipliers[i] > 0.0:
                 k = int(self.near.numbers[i])
-                return Contact(0.0, self._model.names_of(k), float(self._found[k]))
+                return Contact(0.0, self._model.names_of(k), float(self._found[k]),
+                               swept=bool(self._model.swept[k]))
         return None
 
     def contact(self, segment: Segment) -> Contact | None:
@@ -133,12 +134,15 @@ class CollisionGuard:
         piece, t, k = found
         q = (proof.c[:, piece] * t ** np.arange(6)[:, None]).sum(axis=0)
         return Contact(t + float(proof.ends[piece - 1] if piece else 0.0),
-                       self._model.names_of(k), float(self._distances(q)[k]))
+                       self._model.names_of(k), float(self._distances(q)[k]),
+                       swept=bool(self._model.swept[k]))
 
     def _allowed_at(self, distances: np.ndarray) -> np.ndarray:
         """Return the distance (m) that pairs must keep which are that far apart now, (K,)."""
-        return np.where(distances > self._wanted, self._wanted,
-                        np.minimum(distances - START_SLACK_M, self._model.margins))
+        margins = self._model.margins
+        eased = np.where(self._model.swept, margins,
+                         np.minimum(distances - START_SLACK_M, margins))
+        return np.where(distances > self._wanted, self._wanted, eased)
 
     @property
     def _enough(self) -> float:
