@@ -9,7 +9,7 @@ They are where they are measured, within some room: what they carry may be displ
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -18,12 +18,15 @@ from ik_node.kinematics.moving_frames import Places
 from ik_node.model.base_joints import coordinates_of
 from ik_node.model.joint_space import JointSpace
 from ik_node.model.urdf import Joint, JointType, leader_of, Tree
+from ik_node.text import quote
 
 PLANE_REACH_M = 3.0      # that a plane on such a link has
 REST_ROOM = 5e-4         # rad or m, of a joint at rest: its sensor is not exact
-STANDING_SPEED = 5e-3        # rad/s or m/s; a slower joint rests
-MOTION_HORIZON_S = 1.0          # for which a joint may go on as fast
-DIFFERENCE_TIME_S = 0.1  # over which positions tell how fast it is
+STANDING_SPEED = 5e-3    # rad/s or m/s; a slower joint rests
+MOTION_HORIZON_S = 1.0   # for which a joint may go on as fast
+DIFFERENCE_TIME_S = 0.1  # at least, over which positions tell how fast it is
+LOST_TIME_S = 1.0        # without a state, after which a joint that moved may be anywhere
+ROOM_FACTOR = 2.0        # of the room that a joint needs, which it has at most
 
 
 class OtherJoint(NamedTuple):
@@ -110,11 +113,30 @@ def _length(joint: Joint) -> float:
     return float(np.linalg.norm(joint.T_parent_joint[:3, 3])) + slide
 
 
+class States(Protocol):
+    """What is measured of joints, by name: rad or m, per s, and s."""
+
+    positions: Mapping[str, float]
+    velocities: Mapping[str, float]
+    stamps: Mapping[str, float]  # by the clock of who measures
+    heard: Mapping[str, float]   # by a steady clock here
+
+
+class _Difference(NamedTuple):
+    """Where a joint was, when by its stamp, when that was heard, and how fast it had been."""
+
+    position: float
+    stamp: float
+    heard: float
+    velocity: float = 0.0
+
+
 class OtherJointTracker:
     """
     Follows where joints beside a chain are, and says when a collision model has to know.
 
-    A joint that moves may go on for MOTION_HORIZON_S at the speed it has, within its limits.
+    A joint that moves may go on for MOTION_HORIZON_S at the speed it has, within its limits; it
+    may be anywhere when its state has not come for LOST_TIME_S since.
 
     Parameters
     ----------
@@ -127,64 +149,108 @@ class OtherJointTracker:
 
     Attributes
     ----------
-    unknown : tuple of str
-        Joints of which no position is known yet.
+    unknown, lost : tuples of str
+        Joints of which no position is known or assumed yet; those that may be anywhere.
 
     """
 
     def __init__(self, tree: Tree, names: tuple[str, ...], assumed: Mapping[str, float]) -> None:
-        self._limits = {joint.name: (joint.lower, joint.upper) for joint in tree.joints}
-        self._assumed = {name: float(assumed.get(name, np.clip(0.0, *self._limits[name])))
+        self._joints = {joint.name: joint for joint in tree.joints}
+        self._assumed = {name: float(assumed.get(name, np.clip(0.0, *self._limits(name))))
                          for name in names}
-        self.unknown = names
-        self._last: dict[str, tuple[float, float, float]] = {}  # time, position, velocity
+        self._given = {*assumed}
+        self.unknown, self.lost = tuple(name for name in names if name not in assumed), ()
+        self._last: dict[str, _Difference] = {}
         self._told: dict[str, OtherJoint] = {}
 
-    def look(self, positions: Mapping[str, float], velocities: Mapping[str, float],
-             now: float) -> dict[str, OtherJoint] | None:
+    @property
+    def complaint(self) -> str:
+        """Return of which joints it is not known where they are, in words; '' of none."""
+        parts = []
+        if self.unknown:
+            parts.append(f'takes {", ".join(map(quote, self.unknown))} at 0, as no joint state '
+                         'has said where these joints beside the arm are')
+        if self.lost:
+            parts.append(f'takes it that {", ".join(map(quote, self.lost))} may be anywhere, as '
+                         'their joint states ended while they moved')
+        return parts and f'the collision check {", and ".join(parts)}' or ''
+
+    def look(self, states: States, now: float) -> dict[str, OtherJoint] | None:
         """
         Return where the joints are and may be, if that is not what was returned last; else None.
 
         Parameters
         ----------
-        positions, velocities : mappings of joint name to float
-            As measured last, rad or m, per s.  A velocity of 0 is not believed while the joint
-            moves: many drivers measure none.
+        states : States
+            As measured last.  A velocity of 0 is not believed while the joint moves: many
+            drivers measure none.
         now : float
-            Time (s) on any steady clock.
+            Time (s) on the clock of ``states.heard``.
 
         """
-        self.unknown = tuple(name for name in self._assumed if name not in positions)
-        found = {}
+        found, lost = {}, []
         for name, assumed in self._assumed.items():
-            if name in self.unknown:
+            if name not in states.positions:
                 found[name] = OtherJoint(assumed)
                 continue
-            position, told = positions[name], self._told.get(name)
-            velocity = self._velocity(name, position, velocities.get(name, 0.0), now)
-            soon = position + 0.5 * MOTION_HORIZON_S * velocity
+            position, told = states.positions[name], self._told.get(name)
+            velocity, age = self._velocity(name, states), now - states.heard[name]
             rests = abs(velocity) < STANDING_SPEED
-            if told is None or not told.holds(position) or not rests and not told.holds(
-                    float(np.clip(soon, *self._limits[name]))) or rests and told.room > REST_ROOM:
-                told = self._place(name, position, 0.0 if rests else velocity)
-            found[name] = told
+            if not rests and age > LOST_TIME_S:
+                lost.append(name)
+                found[name] = self._anywhere(name, position)
+                continue
+            place = self._place(name, position, 0.0 if rests else velocity, age + MOTION_HORIZON_S)
+            soon = np.clip(position + (age + 0.5 * MOTION_HORIZON_S) * velocity,
+                           *self._limits(name))
+            kept = told is not None and told.holds(position) \
+                and told.room <= (1.0 if rests else ROOM_FACTOR) * place.room \
+                and (rests or told.holds(float(soon)))
+            found[name] = told if kept else place
+        self.lost = tuple(lost)
+        self.unknown = tuple(name for name in self._assumed
+                             if name not in states.positions and name not in self._given)
         if found == self._told:
             return None
         self._told = found
         return found
 
-    def _velocity(self, name: str, position: float, measured: float, now: float) -> float:
+    def _velocity(self, name: str, states: States) -> float:
         """Return the velocity that was measured, or how fast the position has changed of late."""
-        time, before, velocity = self._last.get(name, (now, position, 0.0))
-        if now - time >= DIFFERENCE_TIME_S:
-            time, before, velocity = now, position, (position - before) / (now - time)
-        self._last[name] = time, before, velocity
-        return measured if abs(measured) >= abs(velocity) else velocity
+        now = _Difference(states.positions[name], states.stamps[name], states.heard[name])
+        last = self._last.setdefault(name, now)
+        heard = now.heard - last.heard
+        # Stamps are missing, or the clock was set, if they do not go on as it is heard.
+        elapsed = min(now.stamp - last.stamp, heard + DIFFERENCE_TIME_S) \
+            if now.stamp > last.stamp else heard
+        if elapsed >= DIFFERENCE_TIME_S:
+            change = self._change(name, now.position - last.position, elapsed)
+            last = self._last[name] = now._replace(velocity=change / elapsed)
+        measured = states.velocities[name]
+        return measured if abs(measured) >= abs(last.velocity) else last.velocity
 
-    def _place(self, name: str, position: float, velocity: float) -> OtherJoint:
-        """Return the middle of where a joint may be until the horizon, and its room there."""
-        lower, upper = self._limits[name]
-        end = np.clip(position + MOTION_HORIZON_S * velocity,
-                      min(lower, position), max(upper, position))
+    def _change(self, name: str, change: float, elapsed: float) -> float:
+        """Return by how much a joint has moved, of which whole turns do not count, rad or m."""
+        joint = self._joints[name]
+        if joint.type is JointType.CONTINUOUS or joint.type is JointType.REVOLUTE \
+                and abs(change) > np.pi and abs(change) > joint.velocity * elapsed:
+            return float(np.remainder(change + np.pi, 2.0 * np.pi) - np.pi)
+        return change
+
+    def _place(self, name: str, position: float, velocity: float, reach: float) -> OtherJoint:
+        """Return the middle of where a joint may be within `reach` (s), and its room there."""
+        lower, upper = self._limits(name)
+        end = np.clip(position + reach * velocity, min(lower, position), max(upper, position))
         return OtherJoint(float(0.5 * (position + end)),
                           float(0.5 * abs(end - position)) + REST_ROOM)
+
+    def _anywhere(self, name: str, position: float) -> OtherJoint:
+        """Return all places that a joint may be in, which was at a position."""
+        lower, upper = self._limits(name)
+        if not upper - lower < np.inf:
+            return OtherJoint(position, np.pi)
+        lower, upper = min(lower, position), max(upper, position)
+        return OtherJoint(0.5 * (lower + upper), 0.5 * (upper - lower) + REST_ROOM)
+
+    def _limits(self, name: str) -> tuple[float, float]:
+        return self._joints[name].lower, self._joints[name].upper

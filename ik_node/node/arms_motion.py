@@ -31,6 +31,7 @@ from ik_node.node.arms_options import ArmsOptions
 from ik_node.node.arms_robot import ArmsRobot, PlannedMotion
 from ik_node.node.goal_queue import START_GRACE_S, STARTUP_REASONS
 from ik_node.node.goal_status import GoalTask, numbers, StatusReporter
+from ik_node.node.health_checks import Check
 from ik_node.node.outputs import Late, TopicOutput
 from ik_node.node.trajectory_sender import REPEAT_MARGIN_S, SEND_SHARE
 from ik_node.ros.clocks import both_clocks, steady_clock
@@ -168,13 +169,11 @@ class ArmsMotion:
 
     def _placed(self, robot: ArmsRobot) -> ArmsRobot:
         """Return the robot with joints beside the arms where they are now."""
-        others = self._tracker and self._tracker.look(
-            self._states.positions, self._states.velocities, monotonic())
-        if self._tracker is not None and {*self._tracker.unknown} - {*robot.assumed}:
+        others = self._tracker and self._tracker.look(self._states, monotonic())
+        if self._tracker is not None and self._tracker.complaint:
             self._node.get_logger().warning(
-                f'the collision check takes {", ".join(map(quote, self._tracker.unknown))} at '
-                'rest: no joint state has said where these joints beside the arms are; publish '
-                'them, or set collision.other_joints', throttle_duration_sec=60.0)
+                f'{self._tracker.complaint}; {Check.OTHER_JOINTS.advice}',
+                throttle_duration_sec=60.0)
         return robot if not others else robot.with_others(others)
 
     def _start(self, robot: ArmsRobot) -> np.ndarray:

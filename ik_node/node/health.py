@@ -92,10 +92,8 @@ class Health:
             if robot.since > before:
                 late = 0.0  # preparing the robot takes long
             findings += self._load(robot, values, late) + self._arm_findings(robot, values)
-            if self._others.unknown:
-                findings.append(Check.OTHER_JOINTS.found(
-                    'the collision check takes at 0: '
-                    + ', '.join(map(quote, self._others.unknown))))
+            if self._others.complaint:
+                findings.append(Check.OTHER_JOINTS.found(self._others.complaint))
             if not values['controllers_listening']:
                 findings.append(Check.NO_LISTENER.found(
                     f'nobody listens on {self._output.name}'))

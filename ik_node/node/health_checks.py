@@ -86,7 +86,7 @@ class Check(Enum):
         'look at what publishes them')
     OTHER_JOINTS = (
         LEVEL_WARN, False, 'collision.other_joints', 'joints beside the arm carry links, and no '
-        'joint state has said where they are',
+        'joint state has said where they are, or none since they moved',
         'publish their states, or set collision.other_joints')
     LIMIT = (
         LEVEL_WARN, False, 'markers.limit_margin', 'a joint is closer to a limit',

@@ -10,25 +10,17 @@ from rclpy.node import Node
 
 from ik_node.collision.other_joints import OtherJointTracker
 from ik_node.node.collisions import assumed_positions
+from ik_node.node.health_checks import Check
 from ik_node.node.robot import Robot, RobotHolder
 from ik_node.node.settings import StartOptions
 from ik_node.ros.joint_states import JointStates
-from ik_node.text import quote
 
 JOINT_LOOK_PERIOD_S = 0.02  # between two looks at joints beside the arm
 IDLE_LOOK_PERIOD_S = 0.5    # between two looks whether there are any
 
 
 class OtherJoints:
-    """
-    Places the joints beside the arm in the collision model of the robot.
-
-    Attributes
-    ----------
-    unknown : tuple of str
-        Those of which neither a joint state nor a parameter says where they are.
-
-    """
+    """Places the joints beside the arm in the collision model of the robot."""
 
     def __init__(self, node: Node, holder: RobotHolder, states: JointStates,
                  options: StartOptions) -> None:
@@ -36,7 +28,6 @@ class OtherJoints:
             node.get_logger(), holder, states, options
         self._robot: Robot | None = None
         self._tracker: OtherJointTracker | None = None
-        self._assumed: dict[str, float] = {}
 
     @property
     def period(self) -> float:
@@ -44,10 +35,9 @@ class OtherJoints:
         return IDLE_LOOK_PERIOD_S if self._tracker is None else JOINT_LOOK_PERIOD_S
 
     @property
-    def unknown(self) -> tuple[str, ...]:
-        """Return the joints that are taken at 0 for want of anything better."""
-        return () if self._tracker is None else tuple(
-            name for name in self._tracker.unknown if name not in self._assumed)
+    def complaint(self) -> str:
+        """Return of which of them it is not known where they are, in words; '' of none."""
+        return '' if self._tracker is None else self._tracker.complaint
 
     def look(self) -> bool:
         """Place the joints where they are now; return whether that changed the model."""
@@ -56,7 +46,7 @@ class OtherJoints:
             self._begin(robot)
         if self._tracker is None:
             return False
-        found = self._tracker.look(self._states.positions, self._states.velocities, monotonic())
+        found = self._tracker.look(self._states, monotonic())
         if found is None:
             return False
         robot.collisions = robot.collisions.with_others(found)
@@ -64,15 +54,13 @@ class OtherJoints:
 
     def warn(self) -> None:
         """Say, now and then, which joints are not known."""
-        if self.unknown:
-            self._logger.warning(
-                f'the collision check takes {", ".join(map(quote, self.unknown))} at 0: no joint '
-                'state has said where these joints beside the arm are; publish them, or set '
-                'collision.other_joints', throttle_duration_sec=60.0)
+        if self.complaint:
+            self._logger.warning(f'{self.complaint}; {Check.OTHER_JOINTS.advice}',
+                                 throttle_duration_sec=60.0)
 
     def _begin(self, robot: Robot | None) -> None:
         self._robot, self._tracker = robot, None
         if robot is not None and robot.collisions is not None and robot.collisions.other_joints:
-            self._assumed = assumed_positions(robot.tree, self._options.collision_other_joints)
-            self._tracker = OtherJointTracker(robot.tree, robot.collisions.other_joints,
-                                              self._assumed)
+            self._tracker = OtherJointTracker(
+                robot.tree, robot.collisions.other_joints,
+                assumed_positions(robot.tree, self._options.collision_other_joints))

@@ -22,13 +22,21 @@ class JointStates:
 
     A joint without a message has no position, and each position has an age.  Invalid messages,
     or joints of them, are ignored and counted.  Times are of the monotonic clock, in seconds.
+
+    Attributes
+    ----------
+    positions, velocities : dicts of joint name to float
+        Rad or m, per s; a velocity that is not measured is 0.
+    heard, stamps : dicts of joint name to float
+        When each came, and its stamp, s.
+
     """
 
     def __init__(self) -> None:
         self.positions: dict[str, float] = {}
         self.velocities: dict[str, float] = {}
-        self._heard: dict[str, float] = {}
-        self._stamps: dict[str, float] = {}
+        self.heard: dict[str, float] = {}
+        self.stamps: dict[str, float] = {}
         self.ignored = 0
         self.complaint = ''
         self._complaint_time = -np.inf
@@ -62,8 +70,8 @@ class JointStates:
             self.positions[name] = position
             # NaN: the hardware does not measure velocity.
             self.velocities[name] = 0.0 if isnan(velocity) else velocity
-            self._heard[name] = now
-            self._stamps[name] = stamp
+            self.heard[name] = now
+            self.stamps[name] = stamp
         return self._complaint_time != now
 
     def _remembers(self, name: str, known: Container[str] | None) -> bool:
@@ -80,13 +88,13 @@ class JointStates:
 
     def age(self, joints: Sequence[str], now: float) -> float:
         """Return the age (s) of the oldest of these joints; infinite if one is missing."""
-        heard = self._heard
+        heard = self.heard
         # A list is faster than a generator.
         return now - min([heard.get(name, -np.inf) for name in joints])
 
     def oldest_stamp(self, joints: Sequence[str]) -> float:
         """Return the oldest stamp (s) of these joints; infinite if one is missing."""
-        return min([self._stamps.get(name, np.inf) for name in joints])
+        return min([self.stamps.get(name, np.inf) for name in joints])
 
     def state(self, joints: Sequence[str], now: float,
               timeout: float) -> tuple[np.ndarray, np.ndarray]:
@@ -101,7 +109,7 @@ class JointStates:
             If a joint is missing, or older than `timeout` (s).
 
         """
-        missing = [name for name in joints if name not in self._heard]
+        missing = [name for name in joints if name not in self.heard]
         why = ''
         if now - self._complaint_time < max(timeout, 1.0):
             why = f' (left out: {self.complaint})'
@@ -113,7 +121,7 @@ class JointStates:
                              Reason.STATE_INVALID if why else Reason.STATE_INCOMPLETE)
         age = self.age(joints, now)
         if age > timeout:
-            oldest = max(joints, key=lambda name: now - self._heard[name])
+            oldest = max(joints, key=lambda name: now - self.heard[name])
             raise StateError(f'the joint state of {quote(oldest)} is {age:.2f} s old, at most '
                              f'{timeout:g} s are allowed{why}',
                              Reason.STATE_INVALID if why else Reason.STATE_STALE)

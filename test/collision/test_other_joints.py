@@ -176,25 +176,116 @@ def test_what_is_proved_holds_wherever_a_joint_goes():
     assert refused > 5 and proved > 5
 
 
-def test_where_joints_are_is_told_when_it_matters():
-    """A joint that rests, moves, with and without a velocity, and rests again."""
-    model, _ = left_arm()
-    tree, name = model._tree, model.other_joints[0]
-    tracker = OtherJointTracker(tree, (name, model.other_joints[1]), {name: 0.7})
-    first = tracker.look({}, {}, 0.0)
-    assert first == {name: OtherJoint(0.7), model.other_joints[1]: OtherJoint(0.0)}
-    assert tracker.unknown == (name, model.other_joints[1])
-    told, count, positions = first, 0, {model.other_joints[1]: 0.0}
-    for measured in (0.4, 0.0):
-        position, velocity = 0.0, 0.0
-        for t in np.arange(0.0, 4.0, 0.02):
-            velocity = 0.0 if t < 1.0 or t > 2.5 else 0.4 * min(1.0, 4.0 * (t - 1.0))
-            position += 0.02 * velocity
-            found = tracker.look({**positions, name: position},
-                                 {name: velocity if measured else 0.0}, t - 100.0 * measured)
-            told, count = found or told, count + (found is not None)
-            assert told[name].holds(position)
-            if 1.5 < t < 2.4:
-                assert told[name].holds(position + 0.4 * MOTION_HORIZON_S * velocity)
-        assert told[name] == OtherJoint(pytest.approx(position), REST_ROOM)
-    assert tracker.unknown == () and 4 <= count < 40
+# Beside an arm: a joint with limits, one without, and one that slides.
+BESIDE = parse_urdf(('<robot name="beside">' + ''.join(
+    f'<link name="{name}"/>' for name in ('base', 'l1', 'l2', 'l3'))
+    + joint('r', 'base', 'l1', 'xyz="0 0 0"') + joint('c', 'base', 'l2', 'xyz="0 0 0"',
+                                                      kind='continuous')
+    + joint('p', 'base', 'l3', 'xyz="0 0 0"', kind='prismatic') + '</robot>').replace(
+        LIMIT, '<limit lower="-7" upper="7" effort="1" velocity="1"/>'))
+
+
+class Watched:
+    """A tracker of one joint, and what was measured of it."""
+
+    def __init__(self, name, assumed=None):
+        self.name, self.tracker = name, OtherJointTracker(BESIDE, (name,), assumed or {})
+        self.positions, self.velocities, self.stamps, self.heard = {}, {}, {}, {}
+        self.told, self.count = self.tracker.look(self, 0.0), 0
+
+    def take(self, now, position, velocity=0.0, stamp=0.0):
+        """Take a joint state at a time."""
+        for values, value in ((self.positions, position), (self.velocities, velocity),
+                              (self.stamps, stamp), (self.heard, now)):
+            values[self.name] = value
+
+    def look(self, now):
+        """Return where the joint is said to be."""
+        found = self.tracker.look(self, now)
+        self.told, self.count = found or self.told, self.count + (found is not None)
+        return self.told[self.name]
+
+
+def test_what_is_assumed_until_a_state_comes():
+    """What is given, else 0; only that is complained of."""
+    given, other = Watched('r', {'r': 0.7}), Watched('r')
+    assert given.look(0.1) == OtherJoint(0.7) and not given.tracker.complaint
+    assert other.look(0.1) == OtherJoint(0.0) and other.tracker.unknown == ('r',)
+    assert "'r' at 0" in other.tracker.complaint
+    other.take(0.2, 0.3)
+    assert other.look(0.2) == OtherJoint(0.3, REST_ROOM) and not other.tracker.complaint
+
+
+@pytest.mark.parametrize('stamped', [True, False])
+@pytest.mark.parametrize('measured', [True, False])
+@pytest.mark.parametrize('rate', [2.0, 5.0, 8.0, 20.0, 125.0])
+def test_a_joint_that_moves_has_room_at_any_rate(rate, measured, stamped):
+    """Before, while and after it moves, it is where it is said to be, and gets no farther."""
+    for name, speed in (('r', 0.5), ('c', -2.0), ('p', 0.1)):
+        watched, rng, count = Watched(name), np.random.default_rng(3), 0
+
+        def place(t, speed=speed):
+            return 0.4 + speed * np.clip(t - 2.0, 0.0, 3.0)
+
+        for now in np.arange(0.0, 9.0, 0.02):
+            while count / rate < now:
+                t, count = count / rate, count + 1
+                velocity = speed if 2.0 < t < 5.0 else 0.0
+                # It is heard later than it was measured, by some milliseconds.
+                watched.take(min(t + 0.005 * rng.uniform(), now), place(t),
+                             velocity if measured else 0.0, 1000.0 + t if stamped else 0.0)
+            told = watched.look(now)
+            if now > 0.02 and not 2.0 < now < 2.0 + 2.0 / rate + 0.2:
+                assert told.holds(place(now)), now
+            if 2.0 + 2.0 / rate + 0.2 < now < 5.0:  # it is seen twice, and 0.1 s apart
+                assert told.holds(place(now) + 0.4 * speed * MOTION_HORIZON_S)
+                assert told.room < 1.2 * abs(speed) * MOTION_HORIZON_S + REST_ROOM
+        assert told == OtherJoint(pytest.approx(place(9.0)), REST_ROOM)
+        assert watched.count < 30 and not watched.tracker.complaint
+
+
+@pytest.mark.parametrize('name', ['r', 'c'])
+def test_a_whole_turn_is_no_motion(name):
+    """A sensor that begins anew after a turn, in rest and while the joint moves."""
+    for speed in (0.0, 0.3):
+        watched = Watched(name)
+        for now in np.arange(0.0, 4.0, 0.02):
+            position = 2.9 + speed * now - (2.0 * np.pi if now > 2.0 else 0.0)
+            watched.take(now, position, stamp=now)
+            told = watched.look(now)
+            assert told.holds(position)
+            if now > 0.2:
+                assert told.room < 0.5 * speed * (MOTION_HORIZON_S + 0.1) + REST_ROOM + 1e-9
+
+
+def test_a_joint_that_comes_to_rest_at_its_limit():
+    """It has the room of one at rest, though it had little more before."""
+    watched = Watched('p')
+    for now in np.arange(0.0, 5.0, 0.02):
+        watched.take(now, min(6.95 + 0.02 * now, 7.0), stamp=now)
+        told = watched.look(now)
+        assert told.holds(min(6.95 + 0.02 * now, 7.0))
+    assert told == OtherJoint(7.0, REST_ROOM)
+
+
+def test_a_joint_whose_states_end():
+    """In rest it stays there; while it moves it goes on, may be anywhere, and is found again."""
+    rested = Watched('r')
+    for now in np.arange(0.0, 10.0, 0.02):
+        if now < 1.0:
+            rested.take(now, 0.5, stamp=now)
+        assert rested.look(now).holds(0.5) and not rested.tracker.complaint
+    assert rested.look(10.0).room == REST_ROOM
+    for name, room in (('r', 7.0), ('c', np.pi), ('p', 7.0)):
+        watched = Watched(name)
+        for now in np.arange(0.0, 6.0, 0.02):
+            if now < 1.0 or now > 4.0:
+                watched.take(now, 0.4 * min(now, 1.0), stamp=now)
+            told = watched.look(now)
+            if 0.2 < now < 1.9:
+                assert told.holds(0.4 * now) and told.room < 0.5 and not watched.tracker.lost
+            elif 2.02 < now < 4.0:
+                assert told.room == pytest.approx(room, abs=2.0 * REST_ROOM)
+                assert watched.tracker.lost == (name,)
+                assert f"'{name}' may be anywhere" in watched.tracker.complaint
+        assert told == OtherJoint(pytest.approx(0.4), REST_ROOM) and not watched.tracker.complaint

@@ -136,3 +136,21 @@ def test_another_arm_that_moves_into_the_way(tmp_path, probe):
         path = path_of(probe.trajectories[-1])
         for q, _, _ in states_at(path, np.linspace(path.times[0], path.times[-1], 50)):
             assert (oracle.distances(q, IN_THE_WAY) > MODEL.margins - 1e-5).all()
+
+
+@pytest.mark.fault('collision', 'the states of a joint beside the arm end while it moves', 'it '
+                   'may be anywhere, and no motion begins near it; ~/diagnostics says so')
+def test_another_arm_whose_states_end(tmp_path, probe):
+    """It is anywhere until they come again."""
+    with running(tmp_path, probe):
+        for k in range(20):
+            tell(probe, AT_REST | {'right_shoulder_pan': -0.02 * k})
+            probe.spin_for(0.05)
+        tell(probe, {})
+        probe.wait_for_health(DiagnosticStatus.WARN, "'right_shoulder_pan' may be anywhere")
+        refused = probe.final(send(probe, GOAL))
+        assert refused['reason'] == 'COLLISION' and "'right_" in refused['message']
+        assert 'wait until these rest' in refused['message'] and not probe.trajectories
+        tell(probe, AT_REST)
+        probe.wait_for_health(DiagnosticStatus.OK)
+        assert probe.final(send(probe, GOAL))['reason'] == 'REACHED'
