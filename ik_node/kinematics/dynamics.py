@@ -14,9 +14,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from ik_node.kinematics import kernels
-from ik_node.kinematics.kernels import compiled, inner, joint_frames
-from ik_node.kinematics.moving_frames import frames_of_links
+from ik_node.kinematics import kernels, tree_kernels
+from ik_node.kinematics.kernels import compiled, inner
+from ik_node.kinematics.moving_frames import moving_frames
+from ik_node.kinematics.tree_kernels import tree_frames
 from ik_node.model.chain import Chain
 from ik_node.model.inertias import Inertia, link_inertias
 from ik_node.model.urdf import Tree
@@ -28,7 +29,8 @@ class ArmDynamics:
     """
     The torques that the joints of a chain need for a motion.
 
-    Links that hang on other joints move with the chain as if these joints stood still.
+    Links that hang on other joints move with the chain as if these joints stood still, unless
+    they mimic joints of the chain.
 
     Parameters
     ----------
@@ -57,18 +59,18 @@ class ArmDynamics:
                  gravity: tuple[float, float, float] = STANDARD_GRAVITY_M_S2) -> None:
         forget_old_kernels()
         chain = chain.with_tool(np.eye(4))
-        self._table = chain.table.copy()  # numba would compile anew for one that is read-only
+        moving = moving_frames(chain, tree, {})
+        self._table, self._parents = moving.table, moving.parents
         self._gravity = np.array(gravity, dtype=float)
-        count = len(self._table) - 1
-        bodies = [Inertia(0.0, np.zeros(3), np.zeros((3, 3)))] * (count + 1)
-        frames = frames_of_links(chain, tree, {})
+        bodies = [Inertia(0.0, np.zeros(3), np.zeros((3, 3)))] * (len(self._table) + 1)
         for link, inertia in link_inertias(tree).items():
-            if link in frames:
-                k, T_frame_link = frames[link]
+            if link in moving.places:
+                k, T_frame_link = moving.places[link]
                 bodies[k] = bodies[k] + inertia.moved(T_frame_link)
         self.link_mass = sum(body.mass for body in bodies[1:])
         if load is not None:
-            bodies[-1] = bodies[-1] + load.moved(frames[chain.tip_link][1])
+            k, T_frame_tip = moving.places[chain.tip_link]
+            bodies[k] = bodies[k] + load.moved(T_frame_tip)
         self._bodies = np.array([[body.mass, *body.centre, *body.moments.ravel()]
                                  for body in bodies[1:]])
 
@@ -84,7 +86,7 @@ class ArmDynamics:
         """
         Q, Qd, Qdd = (np.ascontiguousarray(each, dtype=float) for each in (Q, Qd, Qdd))
         found = np.empty(Q.shape)
-        joint_torques(self._table, self._bodies, self._gravity, Q, Qd, Qdd, found)
+        joint_torques(self._table, self._parents, self._bodies, self._gravity, Q, Qd, Qdd, found)
         return found
 
     def holding_torques(self, Q: np.ndarray) -> np.ndarray:
@@ -94,14 +96,15 @@ class ArmDynamics:
 
 
 @compiled
-def joint_torques(table, bodies, gravity, Q, Qd, Qdd, torques):
+def joint_torques(table, parents, bodies, gravity, Q, Qd, Qdd, torques):
     """
     Write the torques of many states.
 
     Parameters
     ----------
-    table : (m + 1, 16) array
-        :attr:`ik_node.model.chain.Chain.table`.
+    table : (m, 16) array
+    parents : (m,) int array
+        As :class:`ik_node.kinematics.moving_frames.MovingFrames` has them.
     bodies : (m, 13) array
         What each moving frame carries, in it: mass (kg), centre of mass (m), inertia tensor
         about that (kg m^2, row-major).
@@ -115,29 +118,41 @@ def joint_torques(table, bodies, gravity, Q, Qd, Qdd, torques):
 
     """
     frames = np.empty((table.shape[0], 12))
-    forces = np.empty((table.shape[0] - 1, 6))
+    motions = np.empty((table.shape[0], 9))
+    forces = np.empty((table.shape[0], 6))
     for row in range(Q.shape[0]):
-        joint_frames(table, Q[row], frames)
-        body_forces(table, bodies, gravity, frames, Qd[row], Qdd[row], forces)
-        gather_torques(table, frames, forces, torques[row])
+        tree_frames(table, parents, Q[row], frames)
+        body_forces(table, parents, bodies, gravity, frames, Qd[row], Qdd[row], motions, forces)
+        gather_torques(table, parents, frames, forces, torques[row])
 
 
 @inner
-def body_forces(table, bodies, gravity, frames, qd, qdd, forces):
-    """Write force and moment (about the origin of its frame) that move each body, (m, 6)."""
-    w = u = p = 0.0, 0.0, 0.0  # angular velocity and acceleration; origin of the frame
-    a = -gravity[0], -gravity[1], -gravity[2]  # acceleration of that
+def body_forces(table, parents, bodies, gravity, frames, qd, qdd, motions, forces):
+    """
+    Write force and moment (about the origin of its frame) that move each body, (m, 6).
+
+    `motions` (m, 9): angular velocity and acceleration of each frame, and the acceleration of
+    its origin; written.
+    """
     for k in range(forces.shape[0]):
         F, body, joint = frames[k], bodies[k], int(table[k, 13])
+        w = u = p = 0.0, 0.0, 0.0
+        a = -gravity[0], -gravity[1], -gravity[2]
+        if parents[k] >= 0:
+            M, before = motions[parents[k]], frames[parents[k]]
+            w, u, a = (M[0], M[1], M[2]), (M[3], M[4], M[5]), (M[6], M[7], M[8])
+            p = before[9], before[10], before[11]
         rate, rise = table[k, 14] * qd[joint], table[k, 14] * qdd[joint]
         z, origin = (F[2], F[5], F[8]), (F[9], F[10], F[11])
         a = plus(a, 1.0, accelerated(w, u, plus(origin, -1.0, p)))
-        p, turn = origin, cross(w, z)
+        turn = cross(w, z)
         if table[k, 12] != 0.0:
             a = plus(plus(a, rise, z), 2.0 * rate, turn)
         else:
             u = plus(plus(u, rise, z), rate, turn)
             w = plus(w, rate, z)
+        for i in range(3):
+            motions[k, i], motions[k, 3 + i], motions[k, 6 + i] = w[i], u[i], a[i]
         # s: from the frame's origin to the centre of mass
         s = (F[0] * body[1] + F[1] * body[2] + F[2] * body[3],
              F[3] * body[1] + F[4] * body[2] + F[5] * body[3],
@@ -181,25 +196,29 @@ def turned(F, body, w):
 
 
 @inner
-def gather_torques(table, frames, forces, torques):
-    """Write what each joint carries of all bodies after it, along its axis, (n,)."""
-    f = n = 0.0, 0.0, 0.0
+def gather_torques(table, parents, frames, forces, torques):
+    """
+    Write what each joint carries of all bodies after it, along its axis, (n,).
+
+    To `forces` (m, 6) of each row those of the rows that it carries are added.
+    """
     for joint in range(torques.shape[0]):
         torques[joint] = 0.0
-    last = forces.shape[0] - 1
-    for k in range(last, -1, -1):
-        F, force = frames[k], forces[k]
-        if k < last:
-            after = frames[k + 1]
-            n = plus(n, 1.0, cross((after[9] - F[9], after[10] - F[10], after[11] - F[11]), f))
-        f = plus(f, 1.0, (force[0], force[1], force[2]))
-        n = plus(n, 1.0, (force[3], force[4], force[5]))
+    for k in range(forces.shape[0] - 1, -1, -1):
+        F, force, parent = frames[k], forces[k], parents[k]
+        f, n = (force[0], force[1], force[2]), (force[3], force[4], force[5])
         carried = f if table[k, 12] != 0.0 else n
         torques[int(table[k, 13])] += table[k, 14] * (
             F[2] * carried[0] + F[5] * carried[1] + F[8] * carried[2])
+        if parent >= 0:
+            P = frames[parent]
+            n = plus(n, 1.0, cross((F[9] - P[9], F[10] - P[10], F[11] - P[11]), f))
+            for i in range(3):
+                forces[parent, i] += f[i]
+                forces[parent, 3 + i] += n[i]
 
 
 @lru_cache(maxsize=None)
 def forget_old_kernels() -> None:
     """Drop, once per process, compiled code that is older than its source."""
-    kernels.forget_stale((joint_torques,), (kernels,))
+    kernels.forget_stale((joint_torques,), (kernels, tree_kernels))

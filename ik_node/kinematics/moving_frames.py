@@ -76,17 +76,6 @@ def moving_frames(space: Chain | KinematicTree, tree: Tree,
                         places)
 
 
-def frames_of_links(space: Chain | KinematicTree, tree: Tree,
-                    positions: Mapping[str, float]) -> Places:
-    """
-    Return for each link the frame of the chain or tree that carries it, and its pose there.
-
-    As :func:`moving_frames`, but joints beside the chain stand still, also if they mimic.
-    """
-    values = _standing(space, tree, positions)
-    return placed_links(tree, _on_the_way(space, tree, values), values)
-
-
 def _on_the_way(space: Chain | KinematicTree, tree: Tree, values: Mapping[str, float]) -> Places:
     """Return the places of the links between the base and the tips."""
     if isinstance(space, KinematicTree):

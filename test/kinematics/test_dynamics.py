@@ -5,6 +5,7 @@
 import re
 
 import numpy as np
+from palletiser import following, PALLETISER
 import pinocchio as pin
 import pytest
 import robots
@@ -149,6 +150,27 @@ def test_a_mimic_joint():
     both = ArmDynamics(free[1], free[0]).torques(spread(Q, 0.1), spread(Qd), spread(Qdd))
     expected = both[:, :2] + np.column_stack([0.5 * both[:, 2], 0.0 * both[:, 2]])
     assert np.allclose(ArmDynamics(chain, tree).torques(Q, Qd, Qdd), expected, atol=1e-9)
+
+
+def test_rods_beside_the_arm_that_follow_its_joints():
+    """What they need is added, by their speed ratios, to the joints that they follow."""
+    tree = parse_urdf(PALLETISER)
+    chain, model = make_chain(tree, 'base', 'tool'), pin.buildModelFromXML(PALLETISER)
+    model.gravity.linear, data = GRAVITY, model.createData()
+    names = [*model.names[1:]]
+
+    def all_joints(q):
+        at = dict(zip(chain.joint_names, q)) | following(q)
+        return np.array([at[name] for name in names])
+
+    offset = all_joints(np.zeros(3))
+    G = np.column_stack([all_joints(e) - offset for e in np.eye(3)])
+    states = motions(chain)
+    expected = [G.T @ pin.rnea(model, data, all_joints(q), G @ qd, G @ qdd)
+                for q, qd, qdd in zip(*states)]
+    dynamics = ArmDynamics(chain, tree, gravity=tuple(GRAVITY))
+    assert np.allclose(dynamics.torques(*states), expected, atol=1e-9)
+    assert dynamics.link_mass == pytest.approx(18.0)
 
 
 def test_two_bodies_are_one():
