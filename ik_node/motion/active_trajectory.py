@@ -9,7 +9,10 @@ from functools import cached_property
 
 import numpy as np
 
+from ik_node.collision.certificate import certify, Contact
+from ik_node.collision.model import CollisionModel
 from ik_node.model.chain import Chain
+from ik_node.motion.interpolation import segments_from
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.sampling import sample
 from ik_node.motion.start_state import LEAD_POINT_SPACING_S, StartState
@@ -70,6 +73,11 @@ class ActiveTrajectory:
     def peak_velocity(self) -> np.ndarray:
         """Return the highest speed of each joint, (n,), at the start and at the points."""
         return np.abs(self._points[1][1]).max(axis=0)
+
+    def contact_ahead(self, model: CollisionModel | None, now: float) -> Contact | None:
+        """Return what the rest of it would meet in a model; None if it is free, or over."""
+        return None if model is None or not self.moves(now) else certify(
+            model, *segments_from(self.trajectory, now - self.began))
 
     def followed(self, chain: Chain, q: np.ndarray, now: float, tolerance: float) -> bool:
         """

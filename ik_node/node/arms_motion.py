@@ -12,7 +12,7 @@ import traceback
 import numpy as np
 from rclpy.node import Node
 
-from ik_node.collision.other_joints import OtherJointTracker
+from ik_node.collision.certificate import Contact
 from ik_node.errors import IkNodeError, Reason, StateError, TrajectoryError
 from ik_node.motion.active_trajectory import (
     ActiveTrajectory,
@@ -31,7 +31,7 @@ from ik_node.node.arms_options import ArmsOptions
 from ik_node.node.arms_robot import ArmsRobot, PlannedMotion
 from ik_node.node.goal_queue import START_GRACE_S, STARTUP_REASONS
 from ik_node.node.goal_status import GoalTask, numbers, StatusReporter
-from ik_node.node.health_checks import Check
+from ik_node.node.other_joints import OtherJoints
 from ik_node.node.outputs import Late, TopicOutput
 from ik_node.node.trajectory_sender import REPEAT_MARGIN_S, SEND_SHARE
 from ik_node.ros.clocks import both_clocks, steady_clock
@@ -88,9 +88,11 @@ class ArmsMotion:
         self._job: Future | None = None
         self._task: GoalTask | None = None
         self._waiting: tuple[GoalTask, ArmsRobot, Goals] | None = None
-        self._robot: ArmsRobot | None = None
-        self._tracker: OtherJointTracker | None = None  # of the robot that was told last
-        self._told: ArmsRobot | None = None
+        self._others = OtherJoints(node, states, options.collision_other_joints)
+        self._given: ArmsRobot | None = None  # as it was made
+        self._robot: ArmsRobot | None = None  # with joints beside the arms where they are
+        self._basis: ArmsRobot | None = None  # for which a motion was planned
+        self._meets: Contact | None = None
         self._planned: PlannedMotion | None = None  # until the controllers have settled
         self._motion: RunningMotion | None = None
         self._last: ActiveTrajectory | None = None
@@ -150,11 +152,9 @@ class ArmsMotion:
     # ---- from a goal to the controllers -------------------------------------
 
     def _begin(self, task: GoalTask, robot: ArmsRobot, goals: Goals) -> None:
-        if robot is not self._told:
-            self._told, self._tracker = robot, None if robot.collisions is None else \
-                OtherJointTracker(robot.tree.tree, robot.collisions.other_joints, robot.assumed)
-            self._robot = robot
-        self._robot = self._placed(self._robot)
+        self.use(robot)
+        self._look()
+        self._others.warn()
         try:
             q = self._start(self._robot)
         except IkNodeError as error:
@@ -163,18 +163,35 @@ class ArmsMotion:
                 return
             self._status.report(task, GoalState.REJECTED, error.reason, str(error))
             return
-        self._task = task
+        self._task, self._basis = task, self._robot
         self._job = self._worker.submit(self._robot.planned, goals, q)
         self._job.add_done_callback(lambda _: self._guard.trigger())
 
-    def _placed(self, robot: ArmsRobot) -> ArmsRobot:
-        """Return the robot with joints beside the arms where they are now."""
-        others = self._tracker and self._tracker.look(self._states, monotonic())
-        if self._tracker is not None and self._tracker.complaint:
-            self._node.get_logger().warning(
-                f'{self._tracker.complaint}; {Check.OTHER_JOINTS.advice}',
-                throttle_duration_sec=60.0)
-        return robot if not others else robot.with_others(others)
+    def use(self, robot: ArmsRobot) -> None:
+        """Take a robot, beside whose arms there are other joints."""
+        if robot is not self._given:
+            self._given = self._robot = robot
+
+    def _look(self) -> None:
+        """Take joints beside the arms where they are now, and look what the motion would meet."""
+        robot = self._robot
+        model = None if robot is None else self._others.look(
+            self._given, robot.tree.tree, robot.collisions)
+        if model is not None:
+            self._robot = robot.with_collisions(model)
+            self._meets = self._motion and self._motion.active.contact_ahead(model, monotonic())
+
+    def _brake(self) -> None:
+        """Bring all arms to rest before what they would meet, as soon as that is possible."""
+        try:
+            done = self._ramp_down()
+        except IkNodeError as error:
+            self._node.get_logger().error(
+                f'{self._meets.words}, and the arms cannot be stopped yet, because: {error}',
+                throttle_duration_sec=1.0)
+            return
+        self._end(GoalState.STOPPED, Reason.COLLISION,
+                  f'the scene changed, and {self._meets.words} on the way; {done}')
 
     def _start(self, robot: ArmsRobot) -> np.ndarray:
         """Return where the arms rest, (n,); at the end of the last motion, if they are there."""
@@ -240,10 +257,10 @@ class ArmsMotion:
                 raise StateError(f'{quote(robot.tree.joint_names[int(moved.argmax())])} has moved '
                                  f'by {moved.max():.3g} while the motion was planned',
                                  Reason.TRAJECTORY_INVALID)
-            placed = self._placed(robot)
-            if placed is not robot:
-                self._robot = robot = placed
-                require_free(robot.collisions, trajectory, ': a joint beside the arms has moved')
+            self._look()
+            if self._robot is not self._basis:
+                require_free(self._robot.collisions, trajectory,
+                             ': a joint beside the arms has moved')
             # All controllers hold the start until the delay has passed, so that it does not
             # matter which of them hears first.
             whole = delayed(trajectory, [self._options.start_delay])
@@ -255,6 +272,7 @@ class ArmsMotion:
         self._last = ActiveTrajectory(whole, began, robot.limits, stamp)
         self._motion = RunningMotion(self._last, Monitor(robot.tree, whole, q,
                                                          self._monitoring))
+        self._meets = None
         missed = self._send_parts(whole, stamp, began + 0.5 * self._options.start_delay)
         if missed is not None:  # the others must not begin alone
             self._refuse(missed.reason, f'{missed}; {self._rest()}')
@@ -298,10 +316,11 @@ class ArmsMotion:
         # So a lost ramp matters little; to a controller that has it a copy changes nothing.
         if monotonic() < self._repeated_until:
             self._send_parts(self._last.trajectory, self._last.stamp)
+        self._look()
         if self._planned is not None:
             self._send()
         elif self._motion is not None:
-            self._judge(self._motion)
+            self._brake() if self._meets is not None else self._judge(self._motion)
         else:
             self._next()
 

@@ -88,6 +88,7 @@ class ArmsNode(QosLog, Node):
         for name in robot.controllers:
             self._output(name)
         self._robot = robot
+        self._motion.use(robot)
         self._known_joints = frozenset(joint.name for joint in tree.joints)
         forget_garbage()
         self.get_logger().info(

@@ -14,7 +14,6 @@ import numpy as np
 
 from ik_node.collision.ground import ground_body
 from ik_node.collision.model import CollisionModel
-from ik_node.collision.other_joints import OtherJoint
 from ik_node.collision.scene_file import read_scene
 from ik_node.errors import GoalError, ParameterError, Reason, TrajectoryError
 from ik_node.kinematics.kinematic_tree import KinematicTree, make_tree
@@ -25,7 +24,7 @@ from ik_node.motion.limits import MotionLimits
 from ik_node.motion.trajectory import Trajectory
 from ik_node.motion.tree_motion import checked_controllers, plan_tree_motion, tree_limits
 from ik_node.node.arms_options import ArmsOptions
-from ik_node.node.collisions import assumed_positions, load_collisions
+from ik_node.node.collisions import load_collisions
 from ik_node.solver.goal import Goal
 from ik_node.solver.tree_result import TreeResult
 from ik_node.solver.tree_solver import TreeSolver
@@ -55,8 +54,6 @@ class ArmsRobot:
     controllers : dict of controller to its joints
     detour_time : float
         Processor time (s) for the search of a detour.
-    assumed : dict of joint to position
-        Where joints beside the arms are as long as no joint state says so, rad or m.
     since : float
         When it was made, monotonic clock (s).
 
@@ -67,7 +64,6 @@ class ArmsRobot:
     limits: MotionLimits
     controllers: dict[str, tuple[str, ...]]
     detour_time: float
-    assumed: dict[str, float]
     since: float = field(default_factory=monotonic)
 
     @property
@@ -75,10 +71,9 @@ class ArmsRobot:
         """Return the collision model, if collisions are checked."""
         return self.solver.collisions
 
-    def with_others(self, others: Mapping[str, OtherJoint]) -> ArmsRobot:
-        """Return the same with joints beside the arms elsewhere."""
-        return replace(self, solver=self.solver.with_collisions(
-            self.collisions.with_others(others)))
+    def with_collisions(self, collisions: CollisionModel) -> ArmsRobot:
+        """Return the same with another collision model."""
+        return replace(self, solver=self.solver.with_collisions(collisions))
 
     def owner_of(self, joint: str) -> str:
         """Return the controller of a joint."""
@@ -119,8 +114,7 @@ def make_arms(tree: Tree, options: ArmsOptions, logger: object) -> ArmsRobot:
     collisions = _collisions(arms, options, logger)
     solver = TreeSolver(arms, collisions, deadline=options.deadline,
                         max_restarts=options.max_restarts)
-    robot = ArmsRobot(arms, solver, limits, controllers, options.detour_time,
-                      assumed_positions(tree, options.collision_other_joints))
+    robot = ArmsRobot(arms, solver, limits, controllers, options.detour_time)
     _warm_up(robot)
     return robot
 

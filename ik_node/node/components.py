@@ -115,7 +115,7 @@ class Components:
         self._motion = Motion(node, self._holder, self._arm, self._output, self._goals,
                               self._preparation)
         stamps = StampCheck(node, delay, self._jumps)
-        others = OtherJoints(node, self._holder, self._arm.joints, self._options)
+        others = OtherJoints(node, self._arm.joints, self._options.collision_other_joints)
         targets = GoalConversion(node, self._arm, frames)
         parts = NodeParts(node, self._options, active_flag, self._holder, duplicates, self._goals,
                           self._output, delay, stamps, self._arm, others, targets, self._motion)

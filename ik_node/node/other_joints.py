@@ -8,11 +8,11 @@ from time import monotonic
 
 from rclpy.node import Node
 
+from ik_node.collision.model import CollisionModel
 from ik_node.collision.other_joints import OtherJointTracker
+from ik_node.model.urdf import Tree
 from ik_node.node.collisions import assumed_positions
 from ik_node.node.health_checks import Check
-from ik_node.node.robot import Robot, RobotHolder
-from ik_node.node.settings import StartOptions
 from ik_node.ros.joint_states import JointStates
 
 JOINT_LOOK_PERIOD_S = 0.02  # between two looks at joints beside the arm
@@ -20,13 +20,19 @@ IDLE_LOOK_PERIOD_S = 0.5    # between two looks whether there are any
 
 
 class OtherJoints:
-    """Places the joints beside the arm in the collision model of the robot."""
+    """
+    Follows the joints beside the arm, or the arms, of a robot.
 
-    def __init__(self, node: Node, holder: RobotHolder, states: JointStates,
-                 options: StartOptions) -> None:
-        self._logger, self._holder, self._states, self._options = \
-            node.get_logger(), holder, states, options
-        self._robot: Robot | None = None
+    Parameters
+    ----------
+    assumed : tuple of str
+        The parameter collision.other_joints.
+
+    """
+
+    def __init__(self, node: Node, states: JointStates, assumed: tuple[str, ...]) -> None:
+        self._logger, self._states, self._assumed = node.get_logger(), states, assumed
+        self._robot: object = None
         self._tracker: OtherJointTracker | None = None
 
     @property
@@ -39,28 +45,29 @@ class OtherJoints:
         """Return of which of them it is not known where they are, in words; '' of none."""
         return '' if self._tracker is None else self._tracker.complaint
 
-    def look(self) -> bool:
-        """Place the joints where they are now; return whether that changed the model."""
-        robot = self._holder.robot
+    def look(self, robot: object, tree: Tree,
+             model: CollisionModel | None) -> CollisionModel | None:
+        """
+        Return a model with the joints where they are now; None if that changes nothing.
+
+        Parameters
+        ----------
+        robot : object
+            Another one has other joints.
+        model : CollisionModel or None
+            None: collisions are not checked.
+
+        """
         if robot is not self._robot:
-            self._begin(robot)
-        if self._tracker is None:
-            return False
-        found = self._tracker.look(self._states, monotonic())
-        if found is None:
-            return False
-        robot.collisions = robot.collisions.with_others(found)
-        return True
+            self._robot, self._tracker = robot, None
+            if model is not None and model.other_joints:
+                self._tracker = OtherJointTracker(tree, model.other_joints,
+                                                  assumed_positions(tree, self._assumed))
+        found = None if self._tracker is None else self._tracker.look(self._states, monotonic())
+        return None if found is None else model.with_others(found)
 
     def warn(self) -> None:
         """Say, now and then, which joints are not known."""
         if self.complaint:
             self._logger.warning(f'{self.complaint}; {Check.OTHER_JOINTS.advice}',
                                  throttle_duration_sec=60.0)
-
-    def _begin(self, robot: Robot | None) -> None:
-        self._robot, self._tracker = robot, None
-        if robot is not None and robot.collisions is not None and robot.collisions.other_joints:
-            self._tracker = OtherJointTracker(
-                robot.tree, robot.collisions.other_joints,
-                assumed_positions(robot.tree, self._options.collision_other_joints))

@@ -131,10 +131,16 @@ class SceneChanges:
 
     def _on_watch(self) -> None:
         """Make it anew if joints beside the arm have moved."""
-        if self._others.look():
-            self.renew()
+        self._look()
         if self._watch.timer_period_ns != round(1e9 * self._others.period):
             self._watch.timer_period_ns = round(1e9 * self._others.period)
+
+    def _look(self) -> None:
+        robot = self._holder.robot
+        model = None if robot is None else self._others.look(robot, robot.tree, robot.collisions)
+        if model is not None:
+            robot.collisions = model
+            self.renew()
 
     def waits(self, task: GoalTask) -> bool:
         """
@@ -147,8 +153,7 @@ class SceneChanges:
 
         """
         if task.after_scene is None:
-            if self._others.look():
-                self.renew()
+            self._look()
             self._others.warn()
             # The middleware may have messages that came before the goal.
             end = monotonic() + GATHER_TIME_S

@@ -16,11 +16,10 @@ from rclpy.serialization import deserialize_message
 from rclpy.time import Time
 from std_msgs.msg import Header
 
-from ik_node.collision.certificate import certify, Contact
+from ik_node.collision.certificate import Contact
 from ik_node.collision.scene import Scene
 from ik_node.errors import IkNodeError, ParameterError
 from ik_node.motion.active_trajectory import ActiveTrajectory
-from ik_node.motion.interpolation import segments_from
 from ik_node.node.frames import Frames, NotYet
 from ik_node.node.message_reader import read_message
 from ik_node.node.robot import Robot
@@ -264,11 +263,8 @@ def build_scene(messages: Sequence[SceneMessage], robot: Robot, services: SceneS
 
 def contact_ahead(settings: Settings | None, active: ActiveTrajectory | None) -> Contact | None:
     """Return what the rest of a motion would meet; None if it is free, or over."""
-    if settings is None or active is None or settings.solver.collisions is None \
-            or not active.moves(monotonic()):
-        return None
-    return certify(settings.solver.collisions,
-                   *segments_from(active.trajectory, monotonic() - active.began))
+    return None if settings is None or active is None else active.contact_ahead(
+        settings.solver.collisions, monotonic())
 
 
 def _complaint(draft: SceneDraft, message: SceneMessage) -> str:

@@ -7,11 +7,17 @@ from time import monotonic
 
 from arms_rig import ArmsProbe, controllers, READY, running, SIMULATED, URDF
 from geometry_msgs.msg import Pose, PoseArray
+from geometry_oracle import Oracle
 from harness import COLD_START, process, reasons
 import numpy as np
 import pytest
+import robots
+from sensor_msgs.msg import JointState
 from two_arms import ARM_JOINTS, both, TREE
 
+from ik_node import load_tree
+from ik_node.collision import arm_bodies
+from ik_node.collision.model import CollisionModel
 from ik_node.ros.handshake import greet
 from ik_node.ros.messages import fill_pose
 
@@ -125,6 +131,40 @@ def test_joint_states_that_waited_are_as_old_as_they_are(tmp_path):
     goes_on_in_spite_of_a_stop(tmp_path, 0.15, LATE_STOPS + SLOW_STATES,
                                'not planned within 0.4 s', left_controller=rarely,
                                right_controller=rarely)
+
+
+# A ball that comes down to where the left arm passes.
+GATE_AT = 'gate_slide', -1.0
+GATE = """<link name="gate"><collision><geometry><sphere radius="0.05"/></geometry></collision>
+</link><joint name="gate_slide" type="prismatic"><parent link="base_link"/><child link="gate"/>
+<origin xyz="0.18 1.02 2.2"/><axis xyz="0 0 1"/>
+<limit lower="-1" upper="0" effort="1" velocity="1"/></joint></robot>"""
+
+
+@pytest.mark.fault('collision', 'a joint beside several arms moves into their way',
+                   'all arms are brought to rest before it')
+def test_a_joint_beside_the_arms_moves_into_their_way(tmp_path):
+    """Judged by coal where the arms come to rest."""
+    text, urdf = URDF.read_text().replace('</robot>', GATE), tmp_path / 'gate.urdf'
+    urdf.write_text(text)
+    with running(tmp_path, {'urdf_file': urdf, 'motion.velocity_scale': 0.3}) as probe:
+        stamp = moving(probe)
+        gate = JointState(name=GATE_AT[:1], position=GATE_AT[1:])
+        gate.header.stamp = probe.get_clock().now().to_msg()
+        states = probe.create_publisher(JointState, 'joint_states', 10)
+        probe.create_timer(0.05, lambda: states.publish(gate))
+        answer = probe.final(stamp)
+        assert (answer['state'], answer['reason']) == ('stopped', 'COLLISION'), answer
+        assert "'gate'" in answer['message'] and 'all arms come to rest' in answer['message']
+        assert all(len(sent) >= 2 for sent in probe.sent.values())
+        q = np.array([dict(zip(sent.joint_names, sent.points[-1].positions))[name]
+                      for name in TREE.joint_names for sent in (
+                          each[-1] for each in probe.sent.values()) if name in sent.joint_names])
+        probe.wait(lambda: np.abs(probe.positions() - q).max() < 1e-3, what='rest')
+    tree = load_tree(urdf, 'base_link', TREE.tip_links)
+    bodies = arm_bodies(tree.tree).bodies
+    oracle = Oracle(robots.Reference(text), CollisionModel(tree, tree.tree, bodies), bodies)
+    assert oracle.distances(q, dict([GATE_AT])).min() > 0.0
 
 
 def test_a_stop_before_the_begin_keeps_both_arms_where_they_are(tmp_path):
