@@ -112,15 +112,21 @@ class CollisionGuard:
                                 self._allowed_at(self._distances(segment.state[0])))
             if (raised > self._allowed).any():
                 self._require(raised)
-        contact = self._first_contact(segment)
-        return None if contact is None or self._leads_out(segment) else contact
+        contact = None
+        if self._overlaps:
+            write_all_pieces(segment.limits, segment.state, segment.plan, self._proof)
+        else:
+            contact = self._first_contact(segment)
+            if contact is None:
+                return None
+        allowed = self._allowed_on_leaving(segment)
+        if contact is not None and allowed is self._allowed:
+            return contact
+        return certify(self._model, *_pieces(self._proof), allowed, self._work)
 
     def _first_contact(self, segment: Segment) -> Contact | None:
         """Return where a decision comes nearer than it is allowed to; its pieces are written."""
         pairs, proof, state = self._pairs, self._proof, segment.state
-        if self._overlaps:
-            write_all_pieces(segment.limits, state, segment.plan, proof)
-            return certify(self._model, *_pieces(proof), self._allowed, self._work)
         left = unproved_blocks(pairs, segment.limits, state, segment.plan, self._allowed, proof,
                                self._work)
         if left == 0:
@@ -156,25 +162,23 @@ class CollisionGuard:
                         distances, self._found_near, self._work)
         return distances
 
-    def _leads_out(self, segment: Segment) -> bool:
+    def _allowed_on_leaving(self, segment: Segment) -> np.ndarray:
         """
-        Return whether a motion leads away from nearby objects.
+        Return what pairs must keep (m), (K,), in a motion whose pieces are written.
 
-        There the distance cannot be proved while the arm leaves.  Pairs that are so near may come
-        nearer by LEAVING_DIP_M on the way, but not than the margin, and must be farther apart at
-        the end.
+        If it leads away from nearby objects, the distance cannot be proved while the arm leaves.
+        Pairs that are so near may come nearer by LEAVING_DIP_M on the way, but not than the
+        margin, and must be farther apart at the end.
         """
+        _, lengths, c = _pieces(self._proof)
+        end = self._distances((c[:, -1] * lengths[-1] ** np.arange(6)[:, None]).sum(axis=0))
+        # Last, as a proof begins with the directions that it finds.
         distances = self._distances(segment.state[0])
         near = distances <= self._wanted + LEAVING_RANGE_M
-        if not near.any():
-            return False
+        if not near.any() or (end[near] <= distances[near]).any():
+            return self._allowed
         room = np.maximum(distances - LEAVING_DIP_M, self._model.margins)
-        allowed = np.where(near, np.minimum(room, self._allowed), self._allowed)
-        pieces = _pieces(self._proof)
-        _, lengths, c = pieces
-        end = (c[:, -1] * lengths[-1] ** np.arange(6)[:, None]).sum(axis=0)
-        return bool((self._distances(end)[near] > distances[near]).all()) \
-            and certify(self._model, *pieces, allowed, self._work) is None
+        return np.where(near, np.minimum(room, self._allowed), self._allowed)
 
 
 def _pieces(proof: PlanProof) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.collision.certificate import START_SLACK_M
+from ik_node.collision.certificate import certify, START_SLACK_M
 from ik_node.collision.scene import Scene
+from ik_node.motion.following import collision_guard
 from ik_node.motion.following.follower import Follower
+from ik_node.motion.following.jog import JogCommand
 from ik_node.motion.following.options import FollowOptions, Phase
 from ik_node.motion.trajectory import MotionState
 
@@ -180,6 +182,28 @@ def test_a_start_that_is_too_near_does_not_come_nearer(gap):
     states, found = followed(name, model, lambda t: shifted(T, x=-0.1), 300)
     assert found[-1].contact is None and found[-1].position_error < 1e-3
     assert model.check_many(states[-1:, 0])[0]
+
+
+def test_each_cycle_is_proved_once(monkeypatch):
+    """Also from within boxes, on the way out of which the arm may come nearer by a little."""
+    name, random, proofs = 'six_axis_arm', np.random.default_rng(0), []
+    monkeypatch.setattr(collision_guard, 'certify', lambda *a: proofs.append(1) or certify(*a))
+    for _ in range(8):
+        scene = Scene(robots.chain(name).base_link, robots.tree(name).links)
+        for k in range(5):
+            T = np.eye(4)
+            T[:3, 3] = tip(name, HOMES[name])[:3, 3] + random.uniform(-0.25, 0.25, 3)
+            scene.add_box(f'box_{k}', (0.15, 0.15, 0.15), T)
+        made = Follower(robots.chain(name), limits_of(robots.chain(name), 1.0, 4.0, 60.0),
+                        collisions=model_of(name, margin=MARGIN_M).with_objects(scene.bodies))
+        made.begin(MotionState.at_rest(HOMES[name]), 0.0)
+        rates = random.uniform(-0.6, 0.6, (5, 6))
+        for step in range(1, 100):
+            made.jog(JogCommand(rates=rates[step // 20]), step * PERIOD_S)
+            before = len(proofs)
+            made.step(step * PERIOD_S)
+            assert len(proofs) <= before + 1
+    assert len(proofs) > 100
 
 
 @pytest.mark.parametrize('approach', [0.02, 0.05, 0.1, 0.2, 0.4])
