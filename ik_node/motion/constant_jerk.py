@@ -88,6 +88,14 @@ def write_constant_jerk(times, end, states):
             before = planned
             states[k + 1, 0, joint], states[k + 1, 1, joint] = q, qd
             states[k + 1, 2, joint] = now
+        # Of few steps the last is a quintic: what is left out there is not spread any further.
+        dq, dv, da = (end[joint] - q) / h**3, -qd / h**2, -now / h
+        a = 60.0 * dq - 24.0 * dv + 3.0 * da  # added to the jerk at its begin
+        b = 24.0 * (-15.0 * dq + 7.0 * dv - da)  # and by the time t / h, and its square
+        c = 60.0 * (6.0 * dq - 3.0 * dv + 0.5 * da)
+        t = min(max(-0.5 * b / c, 0.0), 1.0) if c != 0.0 else 0.0
+        peaks[joint] = max(peaks[joint], abs(jerk + a), abs(jerk + a + b + c),
+                           abs(jerk + a + t * (b + t * c)))
         states[last, 0, joint], states[last, 1, joint] = end[joint], 0.0
         states[last, 2, joint] = 0.0
     return peaks

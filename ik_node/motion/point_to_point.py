@@ -35,8 +35,10 @@ from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.motion.validate import JERK_SLACK, validate
 
 EXACT_PERIODS = 5          # between points where the quintic is exact; one elsewhere
-MAX_JERK_PLANS = 8         # of a motion of few milliseconds, each with less jerk
-SPEED_SHARES = 1.0, 0.999, 0.98  # of the velocity limits; what is spread may add to velocities
+MIN_STEPS = 3              # so that their jerks can be chosen to end at rest where it is planned
+MAX_PLANS = 8              # of a motion of few milliseconds, each slower
+MIN_JERK_SHARE = 0.5       # of the jerk limits; a stop takes no longer than it has to
+SPEED_SHARES = 1.0, 0.999, 0.98  # of the limits; what is spread may add to velocities
 MAX_SAMPLED_POINTS = 500   # a longer motion gets points further apart than asked for
 MAX_SLOWDOWNS = 12         # searches for the velocity at which the tip keeps its limits
 GOOD_TIP_SHARE = 0.985     # of the tip's limit; the search ends when it is reached
@@ -110,24 +112,29 @@ def plan_stop(joint_names: tuple[str, ...], start: StartState, limits: MotionLim
     """
     Plan the fastest ramp to rest, each joint by itself.
 
+    A stop is not refused for its jerk; no state of a motion is known from which it is too large.
     Parameters and errors as in :func:`plan_point_to_point`.
     """
     return _first_valid(joint_names, [lambda those: [motion_to_rest(start.splice, those)]], start,
-                        limits, period)
+                        limits, period, any_jerk=True)
 
 
 def _first_valid(joint_names: tuple[str, ...], candidates: list[Candidate], start: StartState,
-                 limits: MotionLimits, period: float) -> Trajectory:
-    """Return the trajectory of the first candidate that keeps the limits."""
-    error = TrajectoryError('no motion could be planned')
+                 limits: MotionLimits, period: float, any_jerk: bool = False) -> Trajectory:
+    """
+    Return the trajectory of the first candidate that keeps the limits.
+
+    With `any_jerk` the one with the least jerk, if it is too large in all.
+    """
+    best, least, error = None, np.inf, TrajectoryError('no motion could be planned')
     for candidate in candidates:
-        found, share, speeds = None, 1.0, [*SPEED_SHARES]
-        for _ in range(MAX_JERK_PLANS):
-            slower = limits if share == speeds[0] == 1.0 else replace(
-                limits, jerk=share * limits.jerk, velocity=speeds[0] * limits.velocity)
+        jerk, speeds, stretch = 1.0, [*SPEED_SHARES], 1.0
+        for attempt in range(MAX_PLANS):
+            slower = limits if jerk == speeds[0] == 1.0 else replace(
+                limits.scaled(speeds[0], speeds[0]), jerk=jerk * limits.jerk)
             try:
                 times, states, peaks = _points_of(candidate(slower), start, period,
-                                                  limits.min_spacing)
+                                                  limits.min_spacing, stretch)
             except TrajectoryError as this:
                 error = this
                 break
@@ -137,17 +144,24 @@ def _first_valid(joint_names: tuple[str, ...], candidates: list[Candidate], star
             except TrajectoryError as this:
                 error = this
                 speeds.pop(0)
-                if found is not None or not speeds:
+                if not speeds:
                     break
                 continue
-            found = trajectory
             ratio = float((peaks / limits.jerk).max())
             if ratio <= 1.0 + JERK_SLACK:
-                break
-            share /= ratio
-        if found is not None:
-            return found
-    raise error
+                return trajectory
+            if ratio < least:
+                best, least = trajectory, ratio
+            if start.splice.rests:
+                stretch *= float(np.cbrt(ratio))  # each jerk becomes smaller by the ratio
+            else:
+                jerk = max(jerk / ratio ** (1 + attempt), MIN_JERK_SHARE)
+    if best is None:
+        raise error
+    if not any_jerk:
+        raise TrajectoryError(f'no motion was found that keeps the jerk limits; it would be '
+                              f'{least:.4g} times as large (send the goal when the arm rests)')
+    return best
 
 
 def _tip_limited_motion(state: MotionState, q_goal: np.ndarray, limits: MotionLimits,
@@ -190,9 +204,9 @@ def _next_scale(slow: tuple[float, float], fast: tuple[float, float]) -> float:
 
 
 def _points_of(motions: list[JointMotion], start: StartState, period: float,
-               spacing: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+               spacing: float, stretch: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """
-    Return the points of consecutive motions after the splice.
+    Return the points of consecutive motions after the splice, which take `stretch` times as long.
 
     Returns
     -------
@@ -209,20 +223,32 @@ def _points_of(motions: list[JointMotion], start: StartState, period: float,
     times, states, peaks = [], [], np.zeros(len(splice.q))
     period = max(period, sum(motion.duration for motion in motions) / MAX_SAMPLED_POINTS)
     for motion in motions:
-        knots = [0.0, *merge_close(jerk_switches(motion), max(motion.duration, spacing), spacing)]
-        instants = subdivide(knots, [EXACT_PERIODS * period] * (len(knots) - 1))
+        knots = [0.0, *merge_close(jerk_switches(motion),
+                                   max(motion.duration, MIN_STEPS * spacing), spacing)]
+        instants = subdivide(knots, _periods(knots, EXACT_PERIODS * period, spacing))
         if instants[0] > period + spacing:  # some drivers refuse a first point far from the arm
             instants.insert(0, period)
-        here = np.round(begin + np.array([0.0, *instants]), 9)
-        planned = [motion.at_time(t)[2] for t in (here[1:] - here[0]).tolist()]
+        here = np.round(begin + stretch * np.array([0.0, *instants]), 9)
+        planned = [motion.at_time(t)[2] for t in ((here[1:] - here[0]) / stretch).tolist()]
         points = np.empty((len(here), *state.shape))
         points[0] = state
         # Without the nesting, numbers are read in half of the time.
         points[1:, 2] = np.fromiter(chain_of.from_iterable(planned), float).reshape(
-            len(planned), -1)
+            len(planned), -1) / stretch**2
         end = np.array(motion.at_time(motion.duration)[0])
         peaks = np.maximum(peaks, write_constant_jerk(here, end, points))
         times.append(here[1:])
         states.append(points[1:])
         begin, state = here[-1], points[-1]
     return np.concatenate(times), np.concatenate(states), peaks
+
+
+def _periods(knots: list[float], period: float, spacing: float) -> list[float]:
+    """Return into which steps (s) to part the time between knots; three at least, if they fit."""
+    steps = [b - a for a, b in zip(knots, knots[1:])]
+    periods, parts = [period] * len(steps), MIN_STEPS + 1 - len(steps)
+    longest = max(steps)
+    if parts > 1 and longest >= parts * spacing:
+        k = steps.index(longest)
+        periods[k] = min(period, (1.0 + 1e-9) * longest / parts)
+    return periods

@@ -23,7 +23,7 @@ from ik_node.motion.point_to_point import (
 )
 from ik_node.motion.start_state import StartState
 from ik_node.motion.trajectory import MotionState
-from ik_node.motion.validate import JERK_SLACK, validate
+from ik_node.motion.validate import JERK_SLACK, require_jerk, validate
 
 COUNT = samples(usual=70, nightly=300)
 NAMES = ('a', 'b', 'c')
@@ -286,6 +286,53 @@ def test_tiny_motions(distance):
     goal = np.array([distance, -distance, 0.0])
     check(plan_point_to_point(NAMES, at(start), goal, limits, PERIOD),
           limits, start, goal)
+
+
+def short_motion(seed):
+    """Return names, limits, where a joint rests, and a goal that is 1e-6 to 1e-2 from there."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 8))
+    velocity = 10.0 ** rng.uniform(-1.0, 0.7, n)
+    acceleration = velocity * 10.0 ** rng.uniform(0.0, 1.5, n)
+    limits = MotionLimits(np.full(n, -9.0), np.full(n, 9.0), velocity, acceleration,
+                          acceleration * 10.0 ** rng.uniform(0.0, 3.0))
+    q = rng.uniform(-1.0, 1.0, n)
+    return ('abcdefg'[:n], limits, q, q + 10.0 ** rng.uniform(-6.0, -2.0)
+            * rng.uniform(-1.0, 1.0, n) * (rng.random(n) < 0.8), rng)
+
+
+@pytest.mark.parametrize('seed', range(COUNT))
+def test_short_motions_keep_their_jerk(seed):
+    """From rest, and from any instant of such a motion to another goal and to rest."""
+    names, limits, q, goal, rng = short_motion(seed)
+    bounds = Bounds(limits.lower, limits.upper, limits.velocity, limits.acceleration,
+                    limits.jerk)
+    first = plan_point_to_point(names, at(MotionState.at_rest(q)), goal, limits, 0.02)
+    assert not faults(first, bounds, goal=goal)
+    elapsed = rng.uniform(0.0, first.duration)
+    start = StartState.from_motion(first, elapsed,
+                                   min(0.02, 0.3 * (first.duration - elapsed) + 1e-3))
+    other = goal + 10.0 ** rng.uniform(-6.0, -2.0) * rng.uniform(-1.0, 1.0, len(names))
+    for motion in (plan_point_to_point(names, start, other, limits, 0.02),
+                   plan_stop(names, start, limits, 0.02)):
+        require_jerk(motion, limits)
+        assert not faults(motion, replace(bounds, jerk=None))
+
+
+@pytest.mark.parametrize('planner', ['ruckig'], indirect=True)
+def test_a_jerk_that_is_too_large_in_all_tries(planner, monkeypatch):
+    """A goal is refused with how large it would be; a stop is not."""
+    monkeypatch.setattr(point_to_point, 'MAX_PLANS', 1)
+    refused = 0
+    for seed in range(60):
+        names, limits, q, goal, _ = short_motion(seed)
+        try:
+            plan_point_to_point(names, at(MotionState.at_rest(q)), goal, limits, 0.02)
+        except TrajectoryError as error:
+            assert str(error).startswith('no motion was found that keeps the jerk limits; it wou')
+            refused += 1
+        plan_stop(names, at(MotionState(q, 1e-3 * limits.velocity, 0.0 * q)), limits, 0.02)
+    assert 0 < refused < 60
 
 
 ONE = MotionLimits(np.array([-1.0]), np.array([1.0]), np.array([1.0]), np.array([4.0]),

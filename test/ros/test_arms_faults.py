@@ -156,7 +156,7 @@ def test_a_joint_beside_the_arms_moves_into_their_way(tmp_path):
         answer = probe.final(stamp)
         assert (answer['state'], answer['reason']) == ('stopped', 'COLLISION'), answer
         assert "'gate'" in answer['message'] and 'all arms come to rest' in answer['message']
-        assert all(len(sent) >= 2 for sent in probe.sent.values())
+        probe.wait(lambda: all(len(sent) > 1 for sent in probe.sent.values()), what='the ramps')
         q = np.array([dict(zip(sent.joint_names, sent.points[-1].positions))[name]
                       for name in TREE.joint_names for sent in (
                           each[-1] for each in probe.sent.values()) if name in sent.joint_names])
