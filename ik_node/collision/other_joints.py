@@ -103,7 +103,7 @@ def displacement(tree: Tree, space: JointSpace, places: Places, link: str, ball:
         else:  # a joint of the chain is between
             away = float(np.linalg.norm(ball[:3])) \
                 + sum(map(_length, path[path.index(joint) + (after == joint.child):]))
-        moved += min(room, np.pi) * (away + radius + moved)
+        moved += 2.0 * float(np.sin(0.5 * min(room, np.pi))) * (away + radius + moved)
     return moved
 
 

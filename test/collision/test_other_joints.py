@@ -100,7 +100,7 @@ def test_the_first_link_is_checked_against_another_arm():
 
 # With the torso as the base its joint is crossed upwards.
 @pytest.mark.parametrize('base', ['base_link', 'torso'])
-@pytest.mark.parametrize('room', [1e-3, 0.1, 0.5])
+@pytest.mark.parametrize('room', [1e-3, 0.1, 0.5, 3.0])
 def test_what_a_joint_may_do_is_kept_apart(room, base):
     """No distance is less by more than the margin is wider, wherever in its room each joint is."""
     model, oracle = left_arm(0.005, base)
