@@ -11,7 +11,8 @@ Otherwise the interval is halved.  Nothing between two instants is skipped, what
 A pair that is nearer at the start than the margin, or overlaps, may not come nearer or go deeper,
 by more than START_SLACK_M; as it comes farther apart, that has to remain so, up to the margin.
 Thus what is left of a proved motion is proved from wherever it begins.  A pair that joints beside
-the arm may bring too near as they move is no such pair: of it nothing is proved until they rest.
+the arm may bring too near as they move is no such pair: of it nothing is proved until they rest
+(streams may lead away from the middle of where these may be).
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ def allowed_distances(model: CollisionModel, q: np.ndarray, work: CheckWork | No
         are found in which pairs that overlap come apart soonest.
     swept : bool
         Whether this holds of pairs that joints beside the arm may bring nearer as they move, too:
-        of an arm that has to be stopped.
+        of an arm that has to be stopped, or to give way.
 
     """
     enough = model.widest_margin + START_SLACK_M

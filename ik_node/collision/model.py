@@ -31,13 +31,13 @@ from ik_node.collision.other_joints import (
     REST_ROOM,
 )
 from ik_node.collision.parts import Body
-from ik_node.collision.shapes import PLANE_KIND, shapes_of
+from ik_node.collision.shapes import PLANE_KIND, round_axis, shapes_of
 from ik_node.errors import ParameterError
 from ik_node.kinematics import kernels, tree_kernels
 from ik_node.kinematics.kinematic_tree import KinematicTree
 from ik_node.kinematics.moving_frames import moving_frames
 from ik_node.model.chain import Chain
-from ik_node.model.urdf import leader_of, Tree
+from ik_node.model.urdf import Tree
 from ik_node.text import quote
 
 ADJACENT_REASON = 'one joint connects them'
@@ -468,19 +468,19 @@ class CollisionModel:
         self.swept = np.zeros(len(self.margins), dtype=bool)
         rooms = {name: other.room for name, other in self.others.items() if other.room}
         if rooms:
-            carriers = {body.frame: carriers_of(self._tree, self.chain, body.frame)
-                        for body in every if body.frame}
-            moved = np.array([
-                displacement(self._tree, self.chain, places, every[owner].frame, ball, rooms)
-                if carriers.get(every[owner].frame) else 0.0
-                for owner, ball in zip(owners, shapes.balls)])
-            self.margins += moved[self.pairs.pairs].sum(axis=1)
-            by_name = {joint.name: joint for joint in self._tree.joints}
-            swept = {frame for frame, joints in carriers.items() if any(
-                rooms.get(leader_of(joint, by_name)[0].name, 0.0) > REST_ROOM
-                for joint, _ in joints)}
-            self.swept = np.array([every[owner].frame in swept for owner in owners],
-                                  dtype=bool)[self.pairs.pairs].any(axis=1)
+            frames = [every[owner].frame for owner in owners]
+            carried = {frame for frame in {*frames} if frame and carriers_of(
+                self._tree, self.chain, frame)}
+
+            def moved(rooms: Mapping[str, float]) -> np.ndarray:
+                return np.array([
+                    displacement(self._tree, self.chain, places, frame, shapes.balls[part],
+                                 round_axis(shapes, part), rooms)
+                    if frame in carried else 0.0 for part, frame in enumerate(frames)])
+
+            self.margins += moved(rooms)[self.pairs.pairs].sum(axis=1)
+            moving = {name: room for name, room in rooms.items() if room > REST_ROOM}
+            self.swept = (moved(moving) > 0.0)[self.pairs.pairs].any(axis=1)
         self.widest_margin = float(self.margins.max(initial=self.margin))
 
     def _disable(self, disabled_pairs: Iterable[tuple[str, str]]) -> None:

@@ -21,6 +21,7 @@ from ik_node.model.urdf import Joint, JointType, leader_of, Tree
 from ik_node.text import quote
 
 PLANE_REACH_M = 3.0      # that a plane on such a link has
+SAME_AXIS = 1e-6         # m, and of the sine between them, to which two axes are one
 REST_ROOM = 5e-4         # rad or m, of a joint at rest: its sensor is not exact
 STANDING_SPEED = 5e-3    # rad/s or m/s; a slower joint rests
 MOTION_HORIZON_S = 1.0   # for which a joint may go on as fast
@@ -70,16 +71,19 @@ def other_joints_of(tree: Tree, space: JointSpace, links: Iterable[str]) -> tupl
 
 
 def displacement(tree: Tree, space: JointSpace, places: Places, link: str, ball: np.ndarray,
-                 rooms: Mapping[str, float]) -> float:
+                 round_axis: np.ndarray | None, rooms: Mapping[str, float]) -> float:
     """
-    Return how far (m) a ball that moves with a link may be from its place, within the rooms.
+    Return how far (m) a part that moves with a link may be from its place, within the rooms.
 
     Parameters
     ----------
     places : dict of link to (int, (4, 4) array)
         As :class:`ik_node.kinematics.moving_frames.MovingFrames` has them.
     ball : (4,) array
-        Centre in the moving frame of the link, and radius, m.
+        That contains it: centre in the moving frame of the link, and radius, m.
+    round_axis : (3,) array or None
+        Direction of the axis through its centre about which it is round: a wheel that turns about
+        it stays where it is.
     rooms : mapping of joint name to float
         How far other joints may be from where they are, rad or m; 0 for those that are not there.
 
@@ -100,6 +104,9 @@ def displacement(tree: Tree, space: JointSpace, places: Places, link: str, ball:
             # How far the ball is from the axis, wherever the joints after this one are.
             axis, away = T[:3, :3] @ joint.axis, ball[:3] - T[:3, 3]
             away = float(np.linalg.norm(away - axis * (axis @ away)))
+            if moved == 0.0 and round_axis is not None and away < SAME_AXIS \
+                    and np.abs(np.cross(axis, round_axis)).max() < SAME_AXIS:
+                continue
         else:  # a joint of the chain is between
             away = float(np.linalg.norm(ball[:3])) \
                 + sum(map(_length, path[path.index(joint) + (after == joint.child):]))

@@ -96,6 +96,12 @@ def _core(part: ConvexPart) -> tuple[int, tuple[float, ...], np.ndarray]:
     return HULL_KIND, (0.0, 0.0, 0.0, 0.0), np.vstack([points, *[points[:1]] * missing]).T
 
 
+def round_axis(shapes: Shapes, part: int) -> np.ndarray | None:
+    """Return the direction (3,), in its moving frame, of the axis about which a part is round."""
+    return shapes.poses[part, [2, 5, 8]] if shapes.ints[part, 0] in (CYLINDER_KIND, CAPSULE_KIND) \
+        else None
+
+
 def _ball(kind: int, size: tuple[float, ...], part: ConvexPart, T: np.ndarray) -> list[float]:
     """Return the centre in the moving frame and the radius of a ball round a part."""
     if kind == PLANE_KIND:

@@ -98,6 +98,37 @@ def test_the_first_link_is_checked_against_another_arm():
                 and any('right' in link for link in pair.links)]
 
 
+@pytest.mark.parametrize('tilt', [0.0, 0.3])
+def test_a_wheel_that_turns_stays_where_it_is(tilt):
+    """Round parts on the axis need no room; others, and tilted ones, do."""
+    rng, parts = np.random.default_rng(11), {
+        'wheel': f'<origin xyz="0 0 0.1" rpy="{tilt} 0 0"/><geometry>'
+                 '<cylinder radius="0.1" length="0.05"/></geometry>',
+        'rim': '<origin xyz="0.01 0 0"/><geometry><sphere radius="0.02"/></geometry>'}
+    text = ('<robot name="mobile"><link name="base"/><link name="arm"/><link name="tool">'
+            '<collision><geometry><box size="0.1 0.2 0.3"/></geometry></collision></link>'
+            + ''.join(f'<link name="{name}"><collision>{part}</collision></link>'
+                      for name, part in parts.items())
+            + joint('a', 'base', 'arm', 'xyz="0 0 0.1"')
+            + joint('b', 'arm', 'tool', 'xyz="0.3 0 0.1"', '0 1 0')
+            + joint('spin', 'base', 'wheel', 'xyz="0.5 0.1 0" rpy="0.4 0.2 0"', kind='continuous')
+            + joint('roll', 'base', 'rim', 'xyz="0.6 0.1 0" rpy="0.4 0.2 0"', kind='continuous')
+            + '</robot>')
+    tree = parse_urdf(text)
+    bodies = arm_bodies(tree).bodies
+    model = CollisionModel(make_chain(tree, 'base', 'tool'), tree, bodies)
+    wide = model.with_others({name: OtherJoint(0.2, np.pi) for name in model.other_joints})
+    room = {names: float(wide.margins[k] - model.margins[k])
+            for k in range(len(model.margins)) for names in model.names_of(k)}
+    assert (room['wheel'] == 0.0) == (tilt == 0.0) == (not wide.swept.all())
+    assert room['rim'] == pytest.approx(0.06)
+    oracle = Oracle(robots.Reference(text), model, bodies)
+    for q in rng.uniform(-1.0, 1.0, (20, 2)):
+        middle, moved = (oracle.distances(q, dict.fromkeys(model.other_joints, at))
+                         for at in (0.2, rng.uniform(-3.0, 3.0)))
+        assert (middle - moved < wide.margins - model.margins + 1e-5)[middle > 1e-5].all()
+
+
 # With the torso as the base its joint is crossed upwards.
 @pytest.mark.parametrize('base', ['base_link', 'torso'])
 @pytest.mark.parametrize('room', [1e-3, 0.1, 0.5, 3.0])

@@ -53,7 +53,8 @@ class CollisionGuard:
     model : CollisionModel
     q : (n,) array
         Where the arm is at the start: pairs that are nearer there than the margin, or overlap,
-        may stay so, but once they are farther apart they have to remain so.
+        may stay so, but once they are farther apart they have to remain so; also pairs that
+        joints beside the arm may bring nearer as they move, so that the arm can give way.
 
     """
 
@@ -145,10 +146,8 @@ class CollisionGuard:
 
     def _allowed_at(self, distances: np.ndarray) -> np.ndarray:
         """Return the distance (m) that pairs must keep which are that far apart now, (K,)."""
-        margins = self._model.margins
-        eased = np.where(self._model.swept, margins,
-                         np.minimum(distances - START_SLACK_M, margins))
-        return np.where(distances > self._wanted, self._wanted, eased)
+        return np.where(distances > self._wanted, self._wanted,
+                        np.minimum(distances - START_SLACK_M, self._model.margins))
 
     @property
     def _enough(self) -> float:
