@@ -112,8 +112,7 @@ def plan_stop(joint_names: tuple[str, ...], start: StartState, limits: MotionLim
     """
     Plan the fastest ramp to rest, each joint by itself.
 
-    A stop is not refused for its jerk; no state of a motion is known from which it is too large.
-    Parameters and errors as in :func:`plan_point_to_point`.
+    It is not refused for its jerk.  Parameters and errors as in :func:`plan_point_to_point`.
     """
     return _first_valid(joint_names, [lambda those: [motion_to_rest(start.splice, those)]], start,
                         limits, period, any_jerk=True)
@@ -152,9 +151,8 @@ def _first_valid(joint_names: tuple[str, ...], candidates: list[Candidate], star
                 return trajectory
             if ratio < least:
                 best, least = trajectory, ratio
-            if start.splice.rests:
-                stretch *= float(np.cbrt(ratio))  # each jerk becomes smaller by the ratio
-            else:
+            stretch *= float(np.cbrt(ratio))  # each jerk from rest becomes smaller by the ratio
+            if not start.splice.rests:
                 jerk = max(jerk / ratio ** (1 + attempt), MIN_JERK_SHARE)
     if best is None:
         raise error
@@ -206,7 +204,9 @@ def _next_scale(slow: tuple[float, float], fast: tuple[float, float]) -> float:
 def _points_of(motions: list[JointMotion], start: StartState, period: float,
                spacing: float, stretch: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """
-    Return the points of consecutive motions after the splice, which take `stretch` times as long.
+    Return the points of consecutive motions after the splice.
+
+    Those from rest take `stretch` times as long.
 
     Returns
     -------
@@ -225,16 +225,18 @@ def _points_of(motions: list[JointMotion], start: StartState, period: float,
     for motion in motions:
         knots = [0.0, *merge_close(jerk_switches(motion),
                                    max(motion.duration, MIN_STEPS * spacing), spacing)]
-        instants = subdivide(knots, _periods(knots, EXACT_PERIODS * period, spacing))
+        knots = _three_steps(knots, spacing)
+        instants = subdivide(knots, [EXACT_PERIODS * period] * (len(knots) - 1))
         if instants[0] > period + spacing:  # some drivers refuse a first point far from the arm
             instants.insert(0, period)
-        here = np.round(begin + stretch * np.array([0.0, *instants]), 9)
-        planned = [motion.at_time(t)[2] for t in ((here[1:] - here[0]) / stretch).tolist()]
+        scale = 1.0 if state[1:].any() else stretch
+        here = np.round(begin + scale * np.array([0.0, *instants]), 9)
+        planned = [motion.at_time(t)[2] for t in ((here[1:] - here[0]) / scale).tolist()]
         points = np.empty((len(here), *state.shape))
         points[0] = state
         # Without the nesting, numbers are read in half of the time.
         points[1:, 2] = np.fromiter(chain_of.from_iterable(planned), float).reshape(
-            len(planned), -1) / stretch**2
+            len(planned), -1) / scale**2
         end = np.array(motion.at_time(motion.duration)[0])
         peaks = np.maximum(peaks, write_constant_jerk(here, end, points))
         times.append(here[1:])
@@ -243,12 +245,12 @@ def _points_of(motions: list[JointMotion], start: StartState, period: float,
     return np.concatenate(times), np.concatenate(states), peaks
 
 
-def _periods(knots: list[float], period: float, spacing: float) -> list[float]:
-    """Return into which steps (s) to part the time between knots; three at least, if they fit."""
-    steps = [b - a for a, b in zip(knots, knots[1:])]
-    periods, parts = [period] * len(steps), MIN_STEPS + 1 - len(steps)
-    longest = max(steps)
-    if parts > 1 and longest >= parts * spacing:
-        k = steps.index(longest)
-        periods[k] = min(period, (1.0 + 1e-9) * longest / parts)
-    return periods
+def _three_steps(knots: list[float], spacing: float) -> list[float]:
+    """Return knots (s) with three steps at least: of the longest parts, or all of one length."""
+    parts = MIN_STEPS + 2 - len(knots)
+    if parts < 2:
+        return knots
+    k = int(np.argmax(np.diff(knots)))
+    if knots[k + 1] - knots[k] < parts * spacing:
+        return np.linspace(0.0, knots[-1], MIN_STEPS + 1).tolist()
+    return [*knots[:k], *np.linspace(knots[k], knots[k + 1], parts + 1).tolist(), *knots[k + 2:]]
