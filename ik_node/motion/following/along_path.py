@@ -213,7 +213,8 @@ def write_bends(model, turning, redundant, q, v, speed, work, course):
             bends[k] = (bends[k] + course.slope[k]) / h
             course.swerve[k] += there[k]
     else:
-        rates_of(model, bend, False, work, course, bends)
+        factorise(model, work, course)
+        rates_of(model, bend, True, work, course, bends)
 
 
 @inner

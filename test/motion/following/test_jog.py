@@ -166,12 +166,15 @@ def test_lines_are_kept_at_any_speed(name, speed):
     ('kinova', [0.564, 1.986, 0.437, -2.498, 1.895, 2.237], [0.0, 0.0, 0.0, -0.004, -0.568, -0.563]),
     # The way of the joints bends within a tenth of a rad.
     ('ur5', [0.898, 0.393, 2.324, -1.902, -2.488, -0.668], [-0.085, -0.295, 0.257, 0.0, 0.0, 0.0]),
+    # A singularity is near all along.
+    ('six_axis_arm', [0.794, 0.136, -1.962, 1.092, -0.764, 1.325],
+     [0.0448, -0.0068, -0.0211, 0.0, 0.0, 0.0]),
 ])
 def test_ways_that_are_hard_to_keep(name, q, V):
     V = np.array(V)
     _, states, _ = jogged(name, JogCommand(V), 1.5, np.array(q), options=FollowOptions(bias=(0.,)))
     off, turned, way = off_line(name, states, V)
-    assert off < 2e-4 and turned < 5e-4 and way > 0.15
+    assert off < 1e-4 and turned < 3e-4 and way > 0.05
 
 
 @pytest.mark.parametrize('scale', [0.2, 4.0])
