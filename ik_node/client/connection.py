@@ -40,7 +40,7 @@ from ik_node.ros.goal_answers import GoalAnswers
 from ik_node.ros.handshake import ANSWER_TIMEOUT_S, greet, wait_for
 from ik_node.ros.messages import message_class
 from ik_node.ros.qos import INSTANCE_QOS, KEEP_ALL_QOS
-from ik_node.ros.repeated_stop import RepeatedStop
+from ik_node.ros.repeated_stop import PATIENCE_S, RepeatedStop
 from ik_node.text import printable
 
 SPIN_PERIOD_S = 0.1
@@ -511,7 +511,7 @@ def stop_without(target: str) -> str:
     Returns
     -------
     str
-        Why it may not have been stopped; '' if the node has answered.
+        Why it may not have been stopped; '' if the node has stopped it.
 
     """
     context = new_context()
@@ -520,16 +520,9 @@ def stop_without(target: str) -> str:
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(node)
     stop, answers = RepeatedStop(node, target), []
-
-    def wait(condition: Callable[[], object]) -> bool:
-        return wait_for(node, condition, STOP_PATIENCE_S, executor)
-
     try:
-        if not wait(stop.client.service_is_ready):
-            return f'the arm may still move: nobody offers {target}/stop'
         stop.begin(answers.append)
-        if not wait(lambda: answers):
-            return f'the arm may still move: {target}/stop did not answer'
+        wait_for(node, lambda: answers, PATIENCE_S + 1.0, executor)
         return '' if answers[0].success \
             else f'the arm may still move: {printable(answers[0].message)}'
     finally:

@@ -1,13 +1,15 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""A stop that is asked for until it is answered, so that lost packets matter little."""
+"""A stop that is asked for until the arm is being stopped, so that lost packets matter little."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from threading import Lock
+from time import monotonic
 from typing import Any
 
 from rclpy.exceptions import InvalidHandle
@@ -21,22 +23,39 @@ from ik_node.ros.qos import BEST_EFFORT_QOS
 
 HALT_PERIOD_S = 0.02
 HALTS_PER_REQUEST = 2  # a request costs more
+PATIENCE_S = 10.0  # of a stop without an answer
+REFUSED_PATIENCE_S = 3.0  # of a stop that is answered by a failure, or that nobody can answer
 
 Take = Callable[[Trigger.Response], None]
 
 
 @dataclass(eq=False)
 class OpenStop:
-    """A stop without an answer; `take` gets it, once."""
+    """
+    A stop that was not answered yet.
+
+    Attributes
+    ----------
+    take : callable
+        Gets the answer, once.
+    began : float
+        Monotonic time (s).
+    refusal : std_srvs/srv/Trigger_Response or None
+        The last answer that is a failure.
+
+    """
 
     take: Take
+    began: float = field(default_factory=monotonic)
+    refusal: Trigger.Response | None = None
 
 
 class RepeatedStop:
     """
-    Publishes ``~/halt`` and calls ``~/stop`` of a node until a call is answered.
+    Publishes ``~/halt`` and calls ``~/stop`` of a node until a call succeeds.
 
-    Neither ends a goal that is sent later, if the node is told: see :meth:`cease`.
+    It begins before the node is discovered.  Neither ends a goal that is sent later, if that is
+    told before: see :meth:`cease`.  Stops may be begun, given up and ceased in any thread.
 
     Parameters
     ----------
@@ -56,63 +75,102 @@ class RepeatedStop:
 
     def __init__(self, node: Node, target: str,
                  post: Callable[[Callable[[], Any]], Any] = lambda call: call()) -> None:
+        self._target = target
         self._post = post
         self._halts = node.create_publisher(Empty, f'{target}/halt', BEST_EFFORT_QOS)
         self.client = node.create_client(Trigger, f'{target}/stop')
+        self._lock = Lock()  # of the attributes below; held while something is sent
         self._open: list[OpenStop] = []
         self._asked: list[Future] = []
+        self._sends = False  # whether it is repeated
         self._ticks = 0
         self._timer = node.create_timer(HALT_PERIOD_S, self._tick, clock=steady_clock())
         self._timer.cancel()
 
     def begin(self, take: Take) -> OpenStop:
-        """Stop the arm; `take` gets the first answer, unless the stop is forgotten before."""
+        """
+        Stop the arm; `take` gets one answer, unless the stop is forgotten before.
+
+        That is the first success; or, when the patience is over, the last failure of the node,
+        or one that says that there was no answer.
+        """
         stop = OpenStop(take)
-        with suppress(RuntimeError, InvalidHandle):  # ROS may be shut down at this moment
+        with self._lock, suppress(RuntimeError, InvalidHandle):  # ROS may be shut down by now
+            self._open.append(stop)
+            self._sends, self._ticks = True, 0
             self._halts.publish(Empty())  # at once, whatever keeps the executor
-        self._post(partial(self._begin, stop))
+        self._post(self._repeat)
         return stop
 
-    def _begin(self, stop: OpenStop) -> None:
-        self._open.append(stop)
-        self._ticks = 0
-        self._request()
-        self._timer.reset()
-
     def cease(self) -> None:
-        """Repeat no longer, because a goal is being sent that no later stop may end."""
-        self._timer.cancel()
+        """Send nothing more, because a goal is about to be sent that no later stop may end."""
+        with self._lock:
+            self._sends = False
 
     def forget(self, stop: OpenStop) -> None:
         """Give a stop up; it may be answered already."""
-        if stop in self._open:
-            self._open.remove(stop)
-        if not self._open:
-            self._end()
+        with self._lock:
+            self._remove(stop)
+
+    def _repeat(self) -> None:
+        if self._open:
+            self._timer.reset()
+            self._tick()
 
     def _tick(self) -> None:
-        self._halts.publish(Empty())
-        self._ticks += 1
-        if self._ticks % HALTS_PER_REQUEST == 0:
-            self._request()
+        with self._lock:
+            if self._sends:
+                self._halts.publish(Empty())
+                if self._ticks % HALTS_PER_REQUEST == 0:
+                    self._request()
+                self._ticks += 1
+            ended = [(stop, answer) for stop in self._open
+                     if (answer := self._failure(stop)) is not None]
+            for stop, _ in ended:
+                self._remove(stop)
+        for stop, answer in ended:
+            stop.take(answer)
 
     def _request(self) -> None:
         asked = self.client.call_async(Trigger.Request())
         self._asked.append(asked)
         asked.add_done_callback(partial(self._on_answer, [*self._open]))
 
-    def _on_answer(self, stops: list[OpenStop], answer: Future) -> None:
+    def _on_answer(self, stops: list[OpenStop], asked: Future) -> None:
         """Take the answer to a request that was sent when there were these stops."""
-        if answer in self._asked:
-            self._asked.remove(answer)
-        for stop in stops:
-            if stop in self._open:
-                self._open.remove(stop)
-                stop.take(answer.result())
-        if not self._open:
-            self._end()
+        answer = asked.result()
+        with self._lock:
+            if asked in self._asked:
+                self._asked.remove(asked)
+            stops = [stop for stop in stops if stop in self._open]
+            for stop in stops:
+                stop.refusal = answer
+                if answer.success:
+                    self._remove(stop)
+        for stop in stops if answer.success else ():
+            stop.take(answer)
 
-    def _end(self) -> None:
+    def _failure(self, stop: OpenStop) -> Trigger.Response | None:
+        """Return the answer to a stop whose patience is over; None before."""
+        waited = monotonic() - stop.began
+        if waited > REFUSED_PATIENCE_S and stop.refusal is not None:
+            return stop.refusal
+        if waited > REFUSED_PATIENCE_S and not self.client.service_is_ready():
+            return Trigger.Response(message=f'nobody offers {self._target}/stop; is '
+                                    f'{self._target} running, in this ROS_DOMAIN_ID and '
+                                    'namespace?')
+        if waited > PATIENCE_S:
+            return Trigger.Response(
+                message=f'{self._target}/stop did not answer within {PATIENCE_S:g} s')
+        return None
+
+    def _remove(self, stop: OpenStop) -> None:
+        """Remove a stop; nothing is sent any more after the last.  With the lock."""
+        if stop in self._open:
+            self._open.remove(stop)
+        if self._open:
+            return
+        self._sends = False
         self._timer.cancel()
         asked, self._asked = self._asked, []
         for each in asked:

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import Enum
+from math import inf
+from time import monotonic
 from typing import Any
 
 from geometry_msgs.msg import PointStamped, PoseStamped
@@ -23,6 +25,7 @@ from ik_node.ros.clocks import steady_clock
 from ik_node.ros.goal_answers import publish_stamped
 from ik_node.ros.messages import line_to, message_class, point_stamped, pose_stamped
 from ik_node.ros.repeated_stop import RepeatedStop
+from ik_node.ros.status_messages import STREAM_PAUSE_S
 
 SERVICE_TIMEOUT_S = 10.0
 GOAL_DEPTH = 10  # depth of the publishers of goals
@@ -74,6 +77,7 @@ class Commands:
                           for name in ('plan', 'list_postures', 'home')
                           if only is None or name in only}
         self._stop = RepeatedStop(node, target)
+        self._streamed = -inf  # monotonic time (s) of the last pose of a stream
         if only is not None:
             return
         self._pauser = node.create_client(SetBool, f'{target}/pause')
@@ -122,7 +126,11 @@ class Commands:
             self._say(False, f'nobody listens on {publisher.topic_name}; is {self._target} '
                       'running, in this ROS_DOMAIN_ID and namespace?')
             return ''
-        if topic.startswith('goal_'):
+        goes_on = False
+        if topic == 'goal_stream':
+            now = monotonic()
+            self._streamed, goes_on = now, now < self._streamed + STREAM_PAUSE_S
+        if topic.startswith('goal_') and not goes_on:  # more of a stream does not undo its stop
             self._stop.cease()
         return publish_stamped(self._node, publisher, message, age)
 
@@ -142,9 +150,9 @@ class Commands:
         self._trigger('home', answer)
 
     def stop(self, answer: Answer | None = None) -> None:
-        """Bring the arm to rest, by ``~/halt`` and ``~/stop`` until that is answered."""
-        self._request(self._stop.client, 'stop', self._stop.begin, self._stop.forget,
-                      _said, answer or self._say)
+        """Bring the arm to rest, by ``~/halt`` and ``~/stop`` until that succeeds."""
+        say = answer or self._say
+        self._stop.begin(lambda response: say(*_said(response)))
 
     def pause(self, rest: bool, answer: Answer | None = None) -> None:
         """Bring the arm to rest on its path, or let it go on."""
@@ -170,18 +178,7 @@ class Commands:
 
     def _call(self, client: Client, name: str, request: Any,
               read: Callable[[Any], tuple[bool, str]], answer: Answer) -> None:
-        """Call a service; answers as :meth:`_request`."""
-        def begin(take: Callable[[Any], None]) -> Future:
-            future = client.call_async(request)
-            future.add_done_callback(lambda _future: take(future.result()))
-            return future
-
-        self._request(client, name, begin, client.remove_pending_request, read, answer)
-
-    def _request(self, client: Client, name: str, begin: Callable[[Callable[[Any], None]], Any],
-                 forget: Callable[[Any], None], read: Callable[[Any], tuple[bool, str]],
-                 answer: Answer) -> None:
-        """Ask a service; there is exactly one answer, after SERVICE_TIMEOUT_S at the latest."""
+        """Call a service; there is exactly one answer, after SERVICE_TIMEOUT_S at the latest."""
         if not client.service_is_ready():
             answer(False, f'nobody offers {self._target}/{name}; is {self._target} running, in '
                    'this ROS_DOMAIN_ID and namespace?')
@@ -189,13 +186,13 @@ class Commands:
 
         def give_up() -> None:
             end()
-            forget(asked)
+            client.remove_pending_request(future)
             answer(False, f'{self._target}/{name} did not answer within '
                    f'{SERVICE_TIMEOUT_S:g} s')
 
-        def take(response: Any) -> None:
+        def take(_future: Future) -> None:
             end()
-            answer(*read(response))
+            answer(*read(future.result()))
 
         def end() -> None:
             timer.cancel()
@@ -203,7 +200,8 @@ class Commands:
 
         timer = self._node.create_timer(SERVICE_TIMEOUT_S, give_up,
                                         clock=steady_clock())
-        asked = begin(take)
+        future = client.call_async(request)
+        future.add_done_callback(take)
 
 
 def _said(response: Any) -> tuple[bool, str]:

@@ -9,8 +9,11 @@ import pinocchio as pin
 import pytest
 import rclpy
 from rclpy.node import Node
+from std_msgs.msg import Empty
 from std_srvs.srv import Trigger
 
+from ik_node.ros.qos import BEST_EFFORT_QOS
+from ik_node.ros.status_messages import STREAM_PAUSE_S
 from ik_node.ui import node_client as under_test
 from ik_node.ui.node_client import Commands, Kind
 
@@ -199,9 +202,9 @@ def test_nobody_there(probe):
                  lambda: deeds.joints([], []), deeds.plan, deeds.home, deeds.stop,
                  lambda: deeds.set({'solver.nearest': True})):
         assert not deed()
-        (good, words), = hand.said
+        good, words = hand.answer()  # to a stop once it was tried for a while
         assert not good and words.startswith('nobody') and 'is nowhere running' in words
-        hand.said.clear()
+        assert not hand.said
 
 
 def test_a_service_that_does_not_answer(probe, monkeypatch):
@@ -216,6 +219,30 @@ def test_a_service_that_does_not_answer(probe, monkeypatch):
     rclpy.spin_once(other, timeout_sec=5.0)
     probe.spin_for(0.3)
     assert not hand.said
+    other.destroy_node()
+
+
+def test_more_of_a_stream_does_not_undo_its_stop(probe):
+    """Only the first pose of another one does, after the pause that the ik_node asks for."""
+    halts, hand = [], Hand(probe, 'asleep')
+    other = Node('asleep', start_parameter_services=False)
+    other.create_subscription(PoseStamped, 'asleep/goal_stream', lambda _: None, 10)
+    probe.create_subscription(Empty, 'asleep/halt', halts.append, BEST_EFFORT_QOS)
+    probe.wait(lambda: hand.commands._publishers['goal_stream'].get_subscription_count()
+               and hand.commands._stop._halts.get_subscription_count())
+
+    def streamed(times):
+        halts.clear()
+        for _ in range(times):
+            assert hand.commands.stream('base_link', np.eye(4))
+            probe.spin_for(0.03)
+        return len(halts)
+
+    assert not streamed(1)
+    hand.commands.stop()
+    assert streamed(10) > 5
+    probe.spin_for(STREAM_PAUSE_S + 0.1)
+    assert not streamed(10)
     other.destroy_node()
 
 

@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stops and halts end what was sent before them, and nothing else."""
 
-from time import monotonic, time_ns
+from signal import SIGCONT, SIGSTOP
+from threading import Event, Thread
+from time import monotonic, sleep, time_ns
+from types import SimpleNamespace
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped
@@ -10,12 +13,14 @@ from harness import FINAL, latest, READY
 import numpy as np
 import pytest
 import rclpy
+from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Empty, String
 from std_srvs.srv import Trigger
 from test_goal_order import goals_of, nothing
 
 from ik_node.node.send_order import Precedence
+from ik_node.ros import repeated_stop
 from ik_node.ros.executor import make_executor
 from ik_node.ros.message_origin import host_of, OneCopy, request_origin, tell_origin
 from ik_node.ros.repeated_stop import HALT_PERIOD_S, HALTS_PER_REQUEST, RepeatedStop
@@ -221,43 +226,146 @@ def test_one_copy_of_each_message():
 
 # ---- who stops --------------------------------------------------------------
 
-def test_a_stop_is_repeated_until_it_is_answered(pair):
-    """By halts and requests; the answer is given once, and then nothing is sent any more."""
+@pytest.fixture
+def stopper(pair):
+    """Return a RepeatedStop, the times (ns) at which its halts were sent, and the nodes."""
     hearer, speaker, until = pair
-    halts, requests, taken = [], [], []
-    hearer.create_subscription(Empty, '/arm/halt', halts.append, QoSProfile(
-        depth=100, reliability=ReliabilityPolicy.BEST_EFFORT))
-    stop = RepeatedStop(speaker, '/arm')
-    stop.begin(taken.append)
-    until(lambda: len(halts) > 2 * HALTS_PER_REQUEST)  # nobody answers yet
+    halts, posted = [], []
+    hearer.create_subscription(Empty, '/arm/halt', lambda _message, info: halts.append(
+        info['source_timestamp']), QoSProfile(
+            depth=100, reliability=ReliabilityPolicy.BEST_EFFORT))
+    stop = RepeatedStop(speaker, '/arm', posted.append)
+    until(stop._halts.get_subscription_count)
+    return SimpleNamespace(stop=stop, halts=halts, posted=posted, until=until, hearer=hearer,
+                           taken=[])
+
+
+def post(stopper):
+    """Run what the caller left to the executor of the stop."""
+    while stopper.posted:
+        stopper.posted.pop(0)()
+
+
+def nothing_more(stopper):
+    """Return whether no halt is sent for ten periods from now on."""
+    now, end = time_ns(), monotonic() + 10 * HALT_PERIOD_S
+    post(stopper)
+    stopper.until(lambda: monotonic() > end)
+    return all(sent <= now for sent in stopper.halts)
+
+
+def serve(stopper, answers):
+    """Serve the stop: `answers` says which request of how many succeeds; return the requests."""
+    requests = []
 
     def answer(request, response):
         requests.append(request)
-        response.success = True
+        response.success, response.message = answers(len(requests)), str(len(requests))
         return response
 
-    hearer.create_service(Trigger, '/arm/stop', answer)
-    until(lambda: taken)
-    count = len(halts)
-    end = monotonic() + 10 * HALT_PERIOD_S
-    until(lambda: monotonic() > end)
-    assert len(taken) == 1 and taken[0].success and len(halts) <= count + 1
+    stopper.hearer.create_service(Trigger, '/arm/stop', answer)
+    return requests
 
 
-def test_a_new_goal_ends_the_repetition(pair):
-    """Or the goal would be stopped, too."""
-    hearer, speaker, until = pair
-    halts, taken = [], []
-    hearer.create_subscription(Empty, '/arm/halt', halts.append, QoSProfile(
-        depth=100, reliability=ReliabilityPolicy.BEST_EFFORT))
-    stop = RepeatedStop(speaker, '/arm')
-    stop.begin(taken.append)
-    until(lambda: len(halts) > 1)
-    stop.cease()
-    count = len(halts)
-    end = monotonic() + 10 * HALT_PERIOD_S
-    until(lambda: monotonic() > end)
-    assert len(halts) <= count + 1 and not taken
+@pytest.mark.parametrize('refusals', [0, 3])
+def test_a_stop_is_repeated_until_it_succeeds(stopper, refusals):
+    """From the first moment; the answer is given once, and then nothing is sent any more."""
+    stopper.stop.begin(stopper.taken.append)
+    stopper.until(lambda: stopper.halts)  # before all else
+    post(stopper)
+    stopper.until(lambda: len(stopper.halts) > 2 * HALTS_PER_REQUEST)  # nobody answers yet
+    serve(stopper, lambda count: count > refusals)
+    stopper.until(lambda: stopper.taken)
+    assert nothing_more(stopper)
+    assert len(stopper.taken) == 1 and stopper.taken[0].success
+
+
+@pytest.mark.parametrize('answers, words', [
+    (lambda _count: False, ''), (None, 'nobody offers /arm/stop')])
+def test_a_stop_that_fails(stopper, monkeypatch, answers, words):
+    """It is repeated for the patience; then there is one failure, and nothing is sent."""
+    monkeypatch.setattr(repeated_stop, 'REFUSED_PATIENCE_S', 0.5)
+    if answers is not None:
+        serve(stopper, answers)
+        stopper.until(stopper.stop.client.service_is_ready)
+    began = monotonic()
+    stopper.stop.begin(stopper.taken.append)
+    post(stopper)
+    stopper.until(lambda: stopper.taken)
+    assert monotonic() - began >= 0.5 and len(stopper.halts) > 10
+    assert nothing_more(stopper)
+    assert len(stopper.taken) == 1 and not stopper.taken[0].success
+    assert stopper.taken[0].message.startswith(words)
+
+
+def test_a_stop_without_an_answer(stopper, monkeypatch):
+    """It is repeated for the longer patience, as by a node that hangs."""
+    monkeypatch.setattr(repeated_stop, 'REFUSED_PATIENCE_S', 0.1)
+    monkeypatch.setattr(repeated_stop, 'PATIENCE_S', 0.5)
+    asleep = Node('asleep', start_parameter_services=False)
+    asleep.create_service(Trigger, '/arm/stop', lambda _request, response: response)
+    stopper.until(stopper.stop.client.service_is_ready)
+    stopper.stop.begin(stopper.taken.append)
+    post(stopper)
+    stopper.until(lambda: stopper.taken)
+    assert stopper.taken[0].message == '/arm/stop did not answer within 0.5 s'
+    asleep.destroy_node()
+
+
+@pytest.mark.parametrize('spun', [False, True])
+def test_nothing_is_sent_after_a_new_goal(stopper, spun):
+    """Or the goal would be stopped, too; whether the stop was repeated before or not."""
+    requests = serve(stopper, lambda _count: True)
+    stopper.until(stopper.stop.client.service_is_ready)
+    stopper.stop.begin(stopper.taken.append)
+    if spun:
+        post(stopper)
+    stopper.stop.cease()
+    known = [*requests]
+    assert nothing_more(stopper)
+    assert len(requests) - len(known) == spun and len(stopper.taken) == spun
+
+
+def test_a_goal_of_another_thread_waits_for_a_halt(stopper):
+    """One that is being sent at this moment: it is out when the goal may be sent."""
+    sending, ends = Event(), []
+
+    def publish(_message):
+        sending.set()
+        sleep(0.1)
+        ends.append('halt')
+
+    def send():
+        assert sending.wait(10.0)
+        stopper.stop.cease()
+        ends.append('goal')
+
+    stopper.stop.begin(stopper.taken.append)
+    stopper.stop._halts = SimpleNamespace(publish=publish)
+    sender = Thread(target=send)
+    sender.start()
+    post(stopper)
+    sender.join()
+    assert nothing_more(stopper) and ends == ['halt', 'goal']
+
+
+@pytest.mark.parametrize('goal_first', [False, True])
+def test_the_node_orders_what_waits_for_it(halt, goal_first):
+    """By when it was sent: it is held up, and then has a halt and a goal at once."""
+    halt, probe = halt
+    probe.node.send(SIGSTOP)
+    try:
+        if not goal_first:
+            halt()
+        stamp = probe.send_joints(FAR)
+        if goal_first:
+            halt()
+        sleep(0.3)
+    finally:
+        probe.node.send(SIGCONT)
+    answer = probe.final(stamp)
+    assert (answer['state'] == 'stopped') == goal_first, answer
+    assert goal_first or answer['state'] == 'reached', answer
 
 
 def test_goals_without_a_time_are_taken(probe):
