@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from ik_node.collision.certificate import certify, Contact
 from ik_node.collision.model import CollisionModel
-from ik_node.model.chain import Chain
+from ik_node.model.joint_space import JointSpace
 from ik_node.motion.interpolation import segments_from
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.sampling import sample
@@ -26,6 +27,8 @@ MIN_START_SEPARATION = 5e-2  # as MIN_SEPARATION, of a motion and the rest from 
 RESTING_MOVE = 5e-4       # rad or m; an arm that has moved more has begun, if only slowly
 SETTLING_TIME_S = 0.3     # after the end of a motion, until a lagging arm rests
 SAME_POSITION = 1e-4      # rad or m; an arm that rests this near to the commanded end is there
+
+Joints = slice | Sequence[int]  # which of n
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,9 +82,10 @@ class ActiveTrajectory:
         return None if model is None or not self.moves(now) else certify(
             model, *segments_from(self.trajectory, now - self.began))
 
-    def followed(self, chain: Chain, q: np.ndarray, now: float, tolerance: float) -> bool:
+    def followed(self, chain: JointSpace, q: np.ndarray, now: float, tolerance: float,
+                 joints: Joints = slice(None)) -> bool:
         """
-        Return whether the arm, measured at `q` (n,), follows this trajectory.
+        Return whether the arm, measured at `q` (n,), follows this trajectory with some joints.
 
         A lagging arm may be as far behind as the plan moved within MAX_LAG_S.
         """
@@ -89,7 +93,7 @@ class ActiveTrajectory:
         plan, behind = self.states(np.array([elapsed, elapsed - MAX_LAG_S]))
         allowed = (tolerance + np.abs(chain.difference(plan[0], behind[0]))
                    + MAX_LAG_S * np.abs(plan[1]))
-        return bool((np.abs(chain.difference(q, plan[0])) <= allowed).all())
+        return bool((np.abs(chain.difference(q, plan[0])) <= allowed)[joints].all())
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +130,7 @@ class SpliceTiming:
     backdating: float = 0.0
 
 
-def choose_start(chain: Chain, active: ActiveTrajectory | None, measured: Measurement,
+def choose_start(chain: JointSpace, active: ActiveTrajectory | None, measured: Measurement,
                  now: float, timing: SpliceTiming, tolerance: float) -> StartState:
     """
     Choose where a new motion starts.
@@ -185,14 +189,14 @@ def delayed(trajectory: Trajectory, rest_times: list[float]) -> Trajectory:
                    lead_points=trajectory.lead_points + len(rest_times))
 
 
-def missed_splice(chain: Chain, before: ActiveTrajectory | None, after: ActiveTrajectory,
-                  q: np.ndarray, time: float) -> bool:
+def missed_splice(chain: JointSpace, before: ActiveTrajectory | None, after: ActiveTrajectory,
+                  q: np.ndarray, time: float, joints: Joints = slice(None)) -> bool:
     """
     Return whether the arm is still on the trajectory that it should have left.
 
-    It was measured at `q` (n,) at a monotonic `time` (s).  For a lagging arm, the plan of
-    the last MAX_LAG_S counts.  Without a trajectory `before` it is to begin at rest; it may do
-    so slowly, if the controller scales its speed.
+    It was measured at `q` (n,) at a monotonic `time` (s); only some `joints` count.  For a
+    lagging arm, the plan of the last MAX_LAG_S counts.  Without a trajectory `before` it is to
+    begin at rest; it may do so slowly, if the controller scales its speed.
     """
     lead = after.trajectory.lead_points
     splice_time = float(after.trajectory.times[lead - 1]) if lead else 0.0
@@ -201,12 +205,12 @@ def missed_splice(chain: Chain, before: ActiveTrajectory | None, after: ActiveTr
 
     def distance(active: ActiveTrajectory) -> float:
         planned = active.states(time - active.began - TRIED_LAGS_S)[:, 0]
-        return float(np.abs(chain.difference(q, planned)).max(axis=1).min())
+        return float(np.abs(chain.difference(q, planned))[:, joints].max(axis=1).min())
 
     new = distance(after)
     if before is not None:
         return new > MIN_SEPARATION and distance(before) < 0.3 * new
-    moved = float(np.abs(chain.difference(q, after.trajectory.start.q)).max())
+    moved = float(np.abs(chain.difference(q, after.trajectory.start.q))[joints].max())
     return new > MIN_START_SEPARATION and moved < RESTING_MOVE
 
 

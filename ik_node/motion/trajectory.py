@@ -69,6 +69,12 @@ class Trajectory:
         """Return the joint positions at the end, (n,)."""
         return self.q[-1]
 
+    def without_lead(self) -> Trajectory:
+        """Return the same without the points before the splice point."""
+        k = max(self.lead_points - 1, 0)
+        return replace(self, times=self.times[k:], q=self.q[k:], qd=self.qd[k:], qdd=self.qdd[k:],
+                       lead_points=min(self.lead_points, 1))
+
     def followed_by(self, *others: Trajectory) -> Trajectory:
         """Return this motion and then others, each from rest where the one before ends."""
         parts = (self, *others)

@@ -20,9 +20,16 @@ from ik_node.collision.model import CollisionModel
 from ik_node.errors import ParameterError, Reason, TrajectoryError
 from ik_node.kinematics.arguments import did_you_mean, joint_vector
 from ik_node.kinematics.kinematic_tree import KinematicTree
+from ik_node.motion.active_trajectory import (
+    ActiveTrajectory,
+    Measurement,
+    missed_splice,
+    REST_SPEED,
+)
 from ik_node.motion.collision_free import require_free
 from ik_node.motion.detour import DETOUR_TIME_S, for_seconds, plan_detour
-from ik_node.motion.limits import MotionLimits
+from ik_node.motion.limits import MIN_POINT_SPACING_S, MotionLimits
+from ik_node.motion.point_times import merge_close
 from ik_node.motion.point_to_point import plan_point_to_point
 from ik_node.motion.start_state import StartState
 from ik_node.motion.trajectory import MotionState, Trajectory
@@ -210,3 +217,64 @@ def split_by_controller(trajectory: Trajectory,
             **{name: np.ascontiguousarray(getattr(trajectory, name)[:, columns])
                for name in ('q', 'qd', 'qdd')})
     return parts
+
+
+def carried_out(tree: KinematicTree, controllers: ControllerJoints, active: ActiveTrajectory,
+                before: ActiveTrajectory | None, measured: Mapping[str, Measurement],
+                now: float, tolerance: float) -> tuple[ActiveTrajectory, list[str]]:
+    """
+    Return what the controllers carry out, as joint states show it, and who is not on `active`.
+
+    Joints of a controller that has not left the motion `before` stay on it, and an arm that
+    rests away from the motion stays where it is.
+
+    Parameters
+    ----------
+    before : ActiveTrajectory or None
+        With a stamp, as `active` has.
+    measured : mapping of controller to Measurement
+        Of all joints (n,); its age is that of the joints of the controller.
+    now : float
+        Monotonic time (s).
+    tolerance : float
+        Rad or m; an arm that rests farther away is not on the motion.
+
+    """
+    others: list[tuple[list[int], ActiveTrajectory | np.ndarray]] = []
+    missing = []
+    for name, names in controllers.items():
+        joints, seen = [tree.joint_names.index(joint) for joint in names], measured[name]
+        time = now - seen.age
+        if before is not None and missed_splice(tree, before, active, seen.q, time, joints):
+            others.append((joints, before))
+        elif np.abs(seen.qd[joints]).max() < REST_SPEED \
+                and not active.followed(tree, seen.q, time, tolerance, joints):
+            others.append((joints, seen.q))
+        else:
+            continue
+        missing.append(name)
+    return (_composed(tree, active, others) if others else active), missing
+
+
+def _composed(tree: KinematicTree, active: ActiveTrajectory,
+              others: list[tuple[list[int], ActiveTrajectory | np.ndarray]]) -> ActiveTrajectory:
+    """Return a motion on which some joints are on another one, or rest at a posture (n,)."""
+    instants, end = [active.trajectory.times], active.trajectory.duration
+    for _, other in others:
+        if isinstance(other, ActiveTrajectory):
+            ahead = other.trajectory.times - 1e-9 * (active.stamp - other.stamp)
+            instants.append(ahead[ahead > 0.0])
+            end = max(end, float(ahead[-1]))
+    times = np.round([0.0, *merge_close(np.unique(np.concatenate(instants)), end,
+                                        MIN_POINT_SPACING_S)], 9)
+    states = active.states(times)
+    for joints, other in others:
+        if isinstance(other, ActiveTrajectory):
+            shifted = other.states(times + 1e-9 * (active.stamp - other.stamp))
+            states[:, :, joints] = shifted[:, :, joints]
+        else:
+            states[:, :, joints] = 0.0
+            states[:, 0, joints] = tree.nearest_turns(other, states[0, 0])[joints]
+    q, qd, qdd = states.swapaxes(0, 1)
+    return replace(active, trajectory=Trajectory(
+        tree.joint_names, MotionState(q[0], qd[0], qdd[0]), times[1:], q[1:], qd[1:], qdd[1:]))

@@ -17,6 +17,7 @@ from ik_node.errors import IkNodeError, Reason, StateError, TrajectoryError
 from ik_node.motion.active_trajectory import (
     ActiveTrajectory,
     delayed,
+    Measurement,
     REST_SPEED,
     SAME_POSITION,
     SETTLING_TIME_S,
@@ -26,7 +27,7 @@ from ik_node.motion.monitor import Monitor
 from ik_node.motion.path_stop import plan_free_stop
 from ik_node.motion.start_state import StartState
 from ik_node.motion.trajectory import Trajectory
-from ik_node.motion.tree_motion import POINT_PERIOD_S, split_by_controller
+from ik_node.motion.tree_motion import carried_out, POINT_PERIOD_S, split_by_controller
 from ik_node.node.arms_options import ArmsOptions
 from ik_node.node.arms_robot import ArmsRobot, PlannedMotion
 from ik_node.node.goal_queue import START_GRACE_S, STARTUP_REASONS
@@ -96,7 +97,8 @@ class ArmsMotion:
         self._planned: PlannedMotion | None = None  # until the controllers have settled
         self._motion: RunningMotion | None = None
         self._last: ActiveTrajectory | None = None
-        self._repeated_until = -np.inf  # monotonic, s: until when the last ramp is sent again
+        self._left: ActiveTrajectory | None = None  # the motion that the last ramp leaves
+        self._repeated_until = -np.inf  # monotonic, s: until when that ramp is sent again
         self._rests_at = -np.inf
         self._guard = node.create_guard_condition(self._on_planned)
         self._timer = node.create_timer(STEP_WATCH_PERIOD_S, self._watch, clock=steady_clock())
@@ -128,7 +130,8 @@ class ArmsMotion:
         """
         done = 'nothing was moving'
         if self._motion is not None:
-            done = self._ramp_down() if self._task is None or stops(self._task) \
+            done = self._ramp_down(self._carried_out(self._motion.active, None)[0]) \
+                if self._task is None or stops(self._task) \
                 else 'the goal that was sent after it goes on'
         self._answer_all(Reason.STOPPED, f'stopped by ~/stop; {done}', stops)
         return done
@@ -295,6 +298,8 @@ class ArmsMotion:
         """Send each controller its joints; return why one could not be reached in time."""
         missed = None
         for name, part in split_by_controller(trajectory, self._robot.controllers).items():
+            if not np.ptp(part.q, axis=0).any():  # it rests, maybe not where it was to be
+                part = part.without_lead()
             try:
                 self._outputs(name).send(part, stamp, before)
             except IkNodeError as error:
@@ -313,9 +318,8 @@ class ArmsMotion:
     # ---- while they move ----------------------------------------------------
 
     def _watch(self) -> None:
-        # So a lost ramp matters little; to a controller that has it a copy changes nothing.
-        if monotonic() < self._repeated_until:
-            self._send_parts(self._last.trajectory, self._last.stamp)
+        if self._left is not None:
+            self._watch_ramp(self._left)
         self._look()
         if self._planned is not None:
             self._send()
@@ -323,6 +327,38 @@ class ArmsMotion:
             self._brake() if self._meets is not None else self._judge(self._motion)
         else:
             self._next()
+
+    def _watch_ramp(self, left: ActiveTrajectory) -> None:
+        """Repeat the ramp until it begins, then replace it if a controller has not got it."""
+        now = monotonic()
+        if now < self._repeated_until:  # to a controller that has it a copy changes nothing
+            self._send_parts(self._last.trajectory, self._last.stamp)
+        elif now > self._rests_at:
+            self._left = None
+        else:
+            motion, missing = self._carried_out(self._last, left)
+            if not missing:
+                return
+            who = ', '.join(map(quote, missing))
+            try:
+                done = self._ramp_down(motion)
+                self._node.get_logger().warning(f'{who} had not got the ramp to rest; {done}')
+            except IkNodeError as error:
+                self._node.get_logger().error(
+                    f'{who} has not got the ramp to rest, and there is no other: {error}',
+                    throttle_duration_sec=1.0)
+
+    def _carried_out(self, active: ActiveTrajectory, before: ActiveTrajectory | None
+                     ) -> tuple[ActiveTrajectory, list[str]]:
+        """Return what the controllers carry out, and who is not on `active`."""
+        robot, now = self._robot, monotonic()
+        names = robot.tree.joint_names
+        q, qd = (np.array([values[name] for name in names])
+                 for values in (self._states.positions, self._states.velocities))
+        measured = {name: Measurement(q, qd, self._states.age(joints, now))
+                    for name, joints in robot.controllers.items()}
+        return carried_out(robot.tree, robot.controllers, active, before, measured, now,
+                           self._options.step_tolerance)
 
     def _judge(self, motion: RunningMotion) -> None:
         names, now = self._robot.tree.joint_names, monotonic()
@@ -360,15 +396,15 @@ class ArmsMotion:
         """Give the motion up, and bring all arms to rest if possible; return what was done."""
         active = self._motion.active
         try:
-            return self._ramp_down()
+            return self._ramp_down(self._carried_out(active, None)[0])
         except IkNodeError as error:
             self._motion = None
             self._rests_at = active.began + active.trajectory.duration + SETTLING_TIME_S
             return f'no stop could be planned, so the motion goes on to its end: {error}'
 
-    def _ramp_down(self) -> str:
+    def _ramp_down(self, active: ActiveTrajectory) -> str:
         """
-        Bring all arms to rest together; return what was done.
+        Bring all arms to rest together from the motion that they are on; return what was done.
 
         Raises
         ------
@@ -376,13 +412,12 @@ class ArmsMotion:
             If no stop can be planned in time; the motion goes on then.
 
         """
-        active = self._motion.active
         for attempt in range(MAX_STOP_PLANS):
             now, stamp = both_clocks(self._node.get_clock())
             elapsed = round(1e-9 * (stamp - active.stamp), 9)
             handover = STOP_HANDOVER_S * 2**attempt
             if elapsed + handover >= active.trajectory.duration:
-                self._motion = None
+                self._motion = self._left = None
                 self._rests_at = now + active.trajectory.duration - elapsed + SETTLING_TIME_S
                 return 'the motion had nearly ended'
             start = StartState.from_motion(active.trajectory, elapsed, handover)
@@ -395,7 +430,7 @@ class ArmsMotion:
         self._motion = None
         stamp = active.stamp + round(1e9 * elapsed)
         missed = self._send_parts(ramp, stamp)
-        self._last = ActiveTrajectory(ramp, now, active.limits, stamp)
+        self._left, self._last = active, ActiveTrajectory(ramp, now, active.limits, stamp)
         self._repeated_until = now + handover - REPEAT_MARGIN_S
         self._rests_at = now + ramp.duration + SETTLING_TIME_S
         done = f'all arms come to rest in {ramp.duration:.2f} s'

@@ -11,8 +11,12 @@ from two_arms import ARM_JOINTS, both, model, oracle, TREE
 from ik_node import load_tree
 from ik_node.collision import path_search
 from ik_node.errors import ParameterError, Reason, TrajectoryError
+from ik_node.motion.active_trajectory import ActiveTrajectory, Measurement
 from ik_node.motion.limits import MotionLimits, TipLimits
+from ik_node.motion.point_to_point import plan_stop
+from ik_node.motion.start_state import StartState
 from ik_node.motion.tree_motion import (
+    carried_out,
     checked_controllers,
     plan_tree_motion,
     split_by_controller,
@@ -150,3 +154,41 @@ def test_errors_say_what_to_do(call, error, sentence):
     with pytest.raises(error) as caught:
         call()
     assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize('seed', range(8))
+def test_who_has_not_got_a_ramp(seed):
+    """Each on the ramp, on the motion before, or at rest elsewhere: all is seen and joined."""
+    rng = np.random.default_rng(seed)
+    start, goal = both(), both(pan=1.5, lift=0.8)
+    goal[:] += rng.uniform(-0.2, 0.2, TREE.n)
+    whole = plan_tree_motion(TREE, start, goal, LIMITS)
+    before = ActiveTrajectory(whole, 100.0, LIMITS, 7 * 10**9)
+    left_at = rng.uniform(0.25, 0.5) * whole.duration
+    splice = StartState.from_motion(whole, left_at, 0.1)
+    ramp = ActiveTrajectory(plan_stop(TREE.joint_names, splice, LIMITS, 0.1), 100.0 + left_at,
+                            LIMITS, before.stamp + round(1e9 * left_at))
+    shift = 1e-9 * (ramp.stamp - before.stamp)
+    now = ramp.began + splice.splice_time + 0.2
+    actual = {name: rng.choice(['ramp', 'before', 'elsewhere']) for name in ARM_JOINTS}
+    elsewhere = start - 0.5
+
+    def states(times):
+        found = ramp.states(times)
+        for name, what in actual.items():
+            joints = [TREE.joint_names.index(joint) for joint in ARM_JOINTS[name]]
+            if what == 'before':
+                found[:, :, joints] = before.states(times + shift)[:, :, joints]
+            elif what == 'elsewhere':
+                found[:, :, joints] = 0.0
+                found[:, 0, joints] = elsewhere[joints]
+        return found
+
+    age = 0.01
+    q, qd, _ = states(np.array([now - age - ramp.began]))[0]
+    found, missing = carried_out(TREE, ARM_JOINTS, ramp, before, dict.fromkeys(
+        ARM_JOINTS, Measurement(q, qd, age)), now, 0.1)
+    assert missing == [name for name, what in actual.items() if what != 'ramp']
+    times = np.linspace(0.0, whole.duration, 500)
+    assert found.stamp == ramp.stamp and not found.trajectory.qd[-1].any()
+    assert np.abs(found.states(times) - states(times)).max() < 1e-6

@@ -8,7 +8,7 @@ from time import monotonic
 from arms_rig import ArmsProbe, controllers, READY, running, SIMULATED, URDF
 from geometry_msgs.msg import Pose, PoseArray
 from geometry_oracle import Oracle
-from harness import COLD_START, process, reasons
+from harness import COLD_START, process, reasons, seconds
 import numpy as np
 import pytest
 import robots
@@ -165,6 +165,66 @@ def test_a_joint_beside_the_arms_moves_into_their_way(tmp_path):
     bodies = arm_bodies(tree.tree).bodies
     oracle = Oracle(robots.Reference(text), CollisionModel(tree, tree.tree, bodies), bodies)
     assert oracle.distances(q, dict([GATE_AT])).min() > 0.0
+
+
+LOST = """
+from math import inf
+from time import monotonic
+from ik_node.node.outputs import TopicOutput
+send, began = TopicOutput.send, {}
+def lossy(output, trajectory, stamp=None, before=inf):
+    if 'right' in output.name:
+        since = began.setdefault(stamp, monotonic())
+        if len(began) == %d and monotonic() < since + 0.3:
+            return
+    send(output, trajectory, stamp, before)
+TopicOutput.send = lossy
+"""
+
+
+def speeds(probe):
+    """Return how fast each joint was commanded to go from joint state to joint state, (n,)."""
+    most = dict.fromkeys(TREE.joint_names, 0.0)
+    for name in most:
+        seen = [(seconds(state.header.stamp), state.position[list(state.name).index(name)])
+                for _, state in probe.states if name in state.name]
+        stamps, q = np.array(seen).T
+        most[name] = (np.abs(np.diff(q)) / np.maximum(np.diff(stamps), 1e-3)).max()
+    return np.array([*most.values()])
+
+
+@pytest.mark.fault('controller', 'one of two controllers does not get the ramp to rest',
+                   'joint states show it, and it gets another one')
+def test_a_ramp_that_one_arm_does_not_get(tmp_path):
+    with running(tmp_path, {'motion.velocity_scale': 0.5}, script=LOST % 2) as probe:
+        stamp = probe.send_posture(both(pan=1.5, lift=-0.4, elbow=0.2, torso=0.8))
+        start = probe.positions()
+        probe.wait(lambda: np.abs(probe.positions() - start).max() > 0.1, what='motion')
+        assert probe.call(probe.stopping).success
+        assert probe.final(stamp)['reason'] == 'STOPPED'
+        probe.spin_for(2.0)
+        resting = probe.positions()
+        probe.spin_for(0.3)
+        assert np.abs(probe.positions() - resting).max() < 1e-6
+        first = probe.sent['right_controller'][0]
+        right = [TREE.joint_names.index(name) for name in first.joint_names]
+        assert np.abs(resting[right] - first.points[-1].positions).max() > 0.3, 'it went on'
+        assert "'right_controller' had not got the ramp to rest" in probe.node.output
+        assert (speeds(probe) < 1.1 * TREE.velocity).all()
+
+
+@pytest.mark.fault('controller', 'one of two controllers does not get the trajectory of a goal',
+                   'the other is stopped, and the arm that stood stays where it is')
+def test_a_trajectory_that_one_arm_does_not_get(tmp_path):
+    with running(tmp_path, script=LOST % 1) as probe:
+        start, right = probe.positions(), ['right' in name for name in TREE.joint_names]
+        stamp = probe.send_posture(both(pan=0.8, lift=-0.4, elbow=0.2, torso=0.8))
+        assert probe.final(stamp)['reason'] == 'OFF_TRACK'
+        probe.spin_for(2.0)
+        moved = np.abs(np.array([state.position for _, state in probe.states
+                                 if 'right_elbow' in state.name])
+                       - start[right]).max()
+        assert moved < 1e-3, moved
 
 
 def test_a_stop_before_the_begin_keeps_both_arms_where_they_are(tmp_path):
