@@ -255,7 +255,7 @@ class Components:
 
     def _on_home(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         task = self._intake.home(self._goals.precedence.of_request(
-            *request_origin(self._node, request)))
+            *request_origin(self._node, request), early=True))
         response.success = task.state in (None, GoalState.ACCEPTED, GoalState.REACHED)
         response.message = home_text(task.number)
         return response

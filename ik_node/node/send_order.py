@@ -3,19 +3,20 @@
 """
 Which of two messages was sent first, though they arrive in any order and clocks differ.
 
-The middleware stamps a message by the clock of its sender when it is sent, and by ours when it
-arrives.  Two messages of one host are compared by their senders' stamps.  Of different hosts,
-each stamp is shifted to our clock by the smallest difference of both stamps that was seen of
-its host: the offset of its clock and the shortest delay.  So a message of a host whose shortest
-delay was d seems to be sent d later than it was, and nothing depends on how the clocks are set.
+The middleware stamps a message by the clock of its sender when it is sent; when it arrives is
+told by our steady clock, which nobody sets.  Two messages of one host are compared by their
+senders' stamps.  Of different hosts, each stamp is shifted to our clock by the smallest
+difference of both times that was seen of its host: the offset of its clock and the shortest
+delay.  So a message of a host whose shortest delay was d seems to be sent d later than it was,
+and nothing depends on how the clocks are set.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from time import time_ns
+from time import monotonic_ns, time_ns
 from typing import Any
 
 AFTER_STOP, AFTER_GOAL = 'stop', 'goal'  # that something was sent before, and came after
@@ -33,7 +34,7 @@ class SendTime:
     Attributes
     ----------
     received : int
-        By our clock (ns).
+        By our steady clock (ns).
     source : int
         By that of its sender (ns); 0 if that is not known.
     host : bytes
@@ -105,7 +106,8 @@ class SendOrder:
     def on_our_clock(self, time: SendTime) -> int:
         """Return when something was sent by our clock (ns), or by the shortest delay later."""
         offset = self._offsets.get(time.host) if time.known else None
-        return time.received if offset is None else time.source + offset.smallest
+        return time.received if offset is None \
+            else min(time.source + offset.smallest, time.received)  # if the clock was set since
 
 
 class SendLine:
@@ -138,13 +140,32 @@ class Precedence:
         self._stops, self._goals = SendLine(self.order), SendLine(self.order)
 
     def of_message(self, info: Mapping[str, Any]) -> SendTime:
-        """Return when a message was sent, by what the middleware says of it."""
-        return self._seen(SendTime(info['received_timestamp'] or time_ns(),
-                                   info['source_timestamp'], info.get('host', b'')))
+        """Return when a message was sent that is just taken, by what the middleware says of it."""
+        now = time_ns()
+        waited = max(now - (info['received_timestamp'] or now), 0)
+        return self._seen(SendTime(monotonic_ns() - waited, info['source_timestamp'],
+                                   info.get('host', b'')))
 
-    def of_request(self, source: int, host: bytes) -> SendTime:
-        """Return when a request was sent that has just arrived; `source` (ns) as in SendTime."""
-        return self._seen(SendTime(time_ns(), source, host))
+    def of_request(self, source: int, hosts: Collection[bytes], early: bool = False) -> SendTime:
+        """
+        Return when a request was sent that has just arrived.
+
+        Parameters
+        ----------
+        source : int
+            By the clock of its sender (ns); 0 if that is not known.
+        hosts : collection of bytes
+            Which may have sent it.  Of several the one counts by which it was sent last ...
+        early : bool
+            ... or first.
+
+        """
+        now = monotonic_ns()
+        if len(hosts) == 1:
+            return self._seen(SendTime(now, source, *hosts))
+        times = [self.order.on_our_clock(SendTime(now, source, host)) for host in hosts]
+        possible = [time for time in times if now - CLOCK_STEP_NS < time < now]
+        return SendTime((min if early else max)(possible, default=now))
 
     def _seen(self, time: SendTime) -> SendTime:
         self.order.see(time)

@@ -156,16 +156,16 @@ def being_answered(request: Any, service: Service, header: Any) -> Iterator[None
         del _requests[id(request)]
 
 
-def request_origin(node: Node, request: Any) -> tuple[int, bytes]:
+def request_origin(node: Node, request: Any) -> tuple[int, set[bytes]]:
     """
-    Return when a request was sent, by the clock of its sender (ns), and by which host.
+    Return when a request was sent, by the clock of its sender (ns), and which hosts may have.
 
-    0 and nothing where that is not known, as with several hosts that may have sent it.
+    0 and none where that is not known.
     """
     service, header = _requests.get(id(request), (None, None))
     sent = getattr(header, 'source_timestamp', 0)
     if sent <= 0:
-        return 0, b''
-    hosts = {host_of(bytes(writer.endpoint_gid)) for writer in node.get_publishers_info_by_topic(
-        f'rq{service.service_name}Request', no_mangle=True)}
-    return (sent, *hosts) if len(hosts) == 1 else (0, b'')
+        return 0, set()
+    return sent, {host_of(bytes(writer.endpoint_gid)) for writer in
+                  node.get_publishers_info_by_topic(f'rq{service.service_name}Request',
+                                                    no_mangle=True)}

@@ -8,6 +8,7 @@ from hypothesis import given, settings, strategies as st
 from nightly import samples
 import pytest
 
+from ik_node.node import send_order
 from ik_node.node.send_order import MAX_HOSTS, MEMORY_NS, Precedence, SendLine, SendOrder, SendTime
 
 MS, S = 10**6, 10**9
@@ -142,3 +143,60 @@ def test_a_clock_that_is_set_back_hides_no_stop(step):
     precedence.stopped(stop)
     precedence.began(goal)
     assert bool(precedence.why_late(later)) == (step == 7)
+
+
+class Clocks:
+    """Our clocks, one of which may be set."""
+
+    def __init__(self, monkeypatch):
+        self.ns, self.system = 5000 * S, OURS_NS
+        monkeypatch.setattr(send_order, 'monotonic_ns', lambda: self.ns)
+        monkeypatch.setattr(send_order, 'time_ns', lambda: self.ns + self.system)
+
+    def message(self, waits=0, host=b'h', offset=0):
+        """Return what the middleware says of a message, sent a millisecond before it came."""
+        now = self.ns + self.system
+        self.ns += MS + waits
+        return {'source_timestamp': now + offset, 'received_timestamp': now + MS, 'host': host}
+
+
+@pytest.mark.parametrize('step', [-3600 * S, 3600 * S])
+def test_our_own_clock_is_set(monkeypatch, step):
+    """Goals of this machine that are sent after a stop are not refused for an hour."""
+    clocks, precedence = Clocks(monkeypatch), Precedence()
+    goal, stop = (precedence.of_message(clocks.message()) for _ in range(2))
+    assert precedence.is_before(goal, stop)
+    precedence.stopped(stop)
+    clocks.system += step
+    later = precedence.of_message(clocks.message(waits=20 * MS))
+    assert not precedence.why_late(later) and precedence.why_late(goal)
+
+
+def test_a_clock_that_is_set_after_a_stop(monkeypatch):
+    """Goals of other hosts are not refused until the clock of the stop has come that far."""
+    clocks, precedence = Clocks(monkeypatch), Precedence()
+    precedence.of_message(clocks.message(host=b'other'))
+    precedence.stopped(precedence.of_message(clocks.message()))
+    precedence.of_message(clocks.message(offset=-3600 * S))
+    assert not precedence.why_late(precedence.of_message(clocks.message(host=b'other')))
+
+
+@pytest.mark.parametrize('offset', [0, 3600 * S])
+def test_a_request_that_several_hosts_may_have_sent(monkeypatch, offset):
+    """A stop that comes 3 s late is for what was sent before it, by whichever of them."""
+    clocks, precedence = Clocks(monkeypatch), Precedence()
+    for host, set_by in ((b'a', 0), (b'b', offset)):
+        precedence.of_message(clocks.message(host=host, offset=set_by))
+    before = precedence.of_message(clocks.message())
+    clocks.ns += S
+    request = clocks.ns + clocks.system
+    clocks.ns += S
+    after = precedence.of_message(clocks.message())
+    clocks.ns += S
+    stop = precedence.of_request(request, [b'a', b'b'])
+    assert precedence.is_before(before, stop) and not precedence.is_before(after, stop)
+    home = precedence.of_request(request, [b'a', b'b'], early=True)
+    precedence.stopped(after)
+    assert precedence.why_late(home)
+    assert precedence.of_request(request, [b'a', b'unknown']).received <= clocks.ns
+    assert precedence.of_request(0, []).received == clocks.ns
