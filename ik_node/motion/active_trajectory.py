@@ -22,6 +22,8 @@ from ik_node.motion.trajectory import MotionState, Trajectory
 REST_SPEED = 0.01         # rad/s or m/s; a lower measured speed is noise
 MAX_LAG_S = 0.1           # how far the measured state may be behind the plan
 TRIED_LAGS_S = np.linspace(0.0, MAX_LAG_S, 11)
+MAX_START_DELAY_S = 0.3   # of a trajectory without a stamp, and of the arm behind it
+SPEED_MARGIN = 0.1        # rad/s or m/s, by which an arm on a ramp may be faster than planned
 MIN_SEPARATION = 2e-3     # rad or m by which two motions must differ to be told apart
 MIN_START_SEPARATION = 5e-2  # as MIN_SEPARATION, of a motion and the rest from which it begins
 RESTING_MOVE = 5e-4       # rad or m; an arm that has moved more has begun, if only slowly
@@ -81,6 +83,16 @@ class ActiveTrajectory:
         """Return what the rest of it would meet in a model; None if it is free, or over."""
         return None if model is None or not self.moves(now) else certify(
             model, *segments_from(self.trajectory, now - self.began))
+
+    def brakes(self, qd: np.ndarray, time: float) -> bool:
+        """
+        Return whether an arm that moves with `qd` (n,) at a monotonic time (s) is on this ramp.
+
+        It may be behind by MAX_START_DELAY_S: so late may a ramp without a stamp begin.
+        """
+        behind = np.linspace(0.0, MAX_START_DELAY_S, 16)
+        planned = np.abs(self.states(time - self.began - behind)[:, 1]).max(axis=0)
+        return bool((np.abs(qd) <= planned + SPEED_MARGIN).all())
 
     def followed(self, chain: JointSpace, q: np.ndarray, now: float, tolerance: float,
                  joints: Joints = slice(None)) -> bool:

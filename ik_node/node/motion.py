@@ -16,6 +16,7 @@ from ik_node.errors import IkNodeError, PathError, Reason, TrajectoryError
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.motion.active_trajectory import (
     ActiveTrajectory,
+    MAX_START_DELAY_S,
     REST_SPEED,
     SAME_POSITION,
     SETTLING_TIME_S,
@@ -572,12 +573,13 @@ class Motion:
 
         So one lost message matters little; what joint states show comes later.
         """
-        robot = self._holder.robot
-        if robot is None or self._goals.current is not None or not robot.moves:
+        robot, ramp = self._holder.robot, self._ramp
+        if robot is None or self._goals.current is not None or not (robot.moves or (
+                ramp is not None and ramp.moves(monotonic() - MAX_START_DELAY_S))):
             self._ramp_timer.cancel()
         elif not self._arm.own_delay(robot):
             try:
-                if not self._ramps_down(robot):
+                if not self._ramps_down(robot) or self.sender.look_whether_ignored(robot):
                     self.ramp_down(robot)
                 elif self._output.steady:
                     self.sender.repeat()

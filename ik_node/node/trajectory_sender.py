@@ -168,3 +168,16 @@ class TrajectorySender:
             f'{late:.3f} s after the arm should have left its motion before, it is still on it; '
             'the controller gets its trajectories late. A new motion begins later for a minute')
         return late
+
+    def look_whether_ignored(self, robot: Robot) -> bool:
+        """Return whether the arm does not brake on a ramp without a stamp, and forget that."""
+        if robot.active.stamp is not None:
+            return False  # where the arm is says more
+        _, qd = self._arm.fresh(robot)
+        if robot.active.brakes(qd, monotonic() - self._arm.measured_ago(robot)):
+            return False
+        robot.lose_active()
+        self._node.get_logger().warning(
+            'the arm does not brake: the controller has not got the ramp to rest. Another one '
+            'begins where the arm is measured')
+        return True

@@ -141,6 +141,22 @@ def test_a_missed_splice_point_is_noticed(active, lag):
     assert not noticed(active, 0.5 * LOOK_AHEAD) and noticed(active, LOOK_AHEAD + 0.35)
 
 
+@pytest.mark.parametrize('late', [0.0, 0.1])
+@pytest.mark.parametrize('elapsed', [0.2, 0.6, 1.0, 1.4])
+def test_an_arm_that_does_not_brake_is_noticed(active, late, elapsed):
+    """Not one that gets its ramp late, until when it is on its motion, and begins it then."""
+    now = BEGAN + elapsed
+    start = start_of(active, state_at(active.trajectory, elapsed).q, np.ones(2), now)
+    ramp = ActiveTrajectory(plan_stop(('a', 'b'), start, LIMITS, 0.02), now, LIMITS)
+    for since in np.linspace(0.0, 2.0, 100):
+        begun = state_at(ramp.trajectory, since - late) if since > late \
+            else state_at(active.trajectory, elapsed + since)
+        assert ramp.brakes(begun.qd, now + since)
+    end = min(LOOK_AHEAD + 0.6, DURATION - elapsed - 0.2)
+    lost = state_at(active.trajectory, elapsed + end).qd
+    assert not ramp.brakes(lost, now + end)
+
+
 @pytest.mark.parametrize('lag, scale', [(0.0, 1.0), (0.1, 1.0), (0.05, 0.3)])
 def test_a_missed_start_is_noticed(active, lag, scale):
     """By an arm that stays at rest; not by one that begins late or slowly."""
