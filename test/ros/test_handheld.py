@@ -239,7 +239,8 @@ def test_several_pages(arm, headset, place):
     """One holds the clutch; others are told, and can stop; a flood and nonsense are refused."""
     other = Headset(arm, place)
     headset.press()
-    other.wait(lambda state: re.fullmatch(r'page \d+ \(127.0.0.1\)', state['other']), 'the other')
+    moves = re.compile(r'page \d+ \(127.0.0.1\) moves the arm')
+    other.wait(lambda state: moves.match(state['refusal']), 'the other')
     other.frames(1, False)
     other.frames(1, True)
     other.wait(lambda state: 'moves the arm' in state['notice'], 'a refusal')
@@ -321,6 +322,8 @@ async def talk_over_tls(place, context, token, wrong):
     while another writes to it.
     """
     async with connect_async(f'{place}?token={token}', ssl=context) as page:
+        while 'no pose of the tip has come' not in json.loads(await page.recv())['refusal']:
+            pass  # before the press
         for held in (False, True):
             await page.send(json.dumps({
                 'type': 'sample', 'time': monotonic(), 'position': [0.0] * 3,

@@ -21,7 +21,7 @@ PATIENCE = 60.0  # s
 TIMEOUT = 0.5    # s, of a hand and of a stream: on a busy machine frames may be late
 # The part of WebXR that the page uses, with one controller, window.wrist, at 50 frames a second.
 HEADSET = """
-window.wrist = {x: 0, y: 1.5, z: -0.4, pressed: [], lost: false, pulses: 0};
+window.wrist = {x: 0, y: 1.5, z: -0.4, pressed: [], lost: false, pulses: 0, frames: 0};
 const still = {x: 0, y: 0, z: 0, w: 1};
 const unit = new Float32Array([1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]);
 const view = {projectionMatrix: unit, transform: {inverse: {matrix: unit}}};
@@ -37,7 +37,9 @@ class Session extends EventTarget {
     visibilityState = 'visible'; inputSources = [controller]; renderState = {};
     updateRenderState(given) { Object.assign(this.renderState, given); }
     async requestReferenceSpace() { return new EventTarget(); }
-    requestAnimationFrame(draw) { setTimeout(() => draw(performance.now(), frame), 20); }
+    requestAnimationFrame(draw) {
+        setTimeout(() => { draw(performance.now(), frame); wrist.frames += 1; }, 20);
+    }
     async end() { this.dispatchEvent(new Event('end')); }
 }
 window.XRWebGLLayer = class {
@@ -59,6 +61,12 @@ MOVE = """([x, y, z]) => new Promise(done => {
     step();
 })"""
 
+PRESS = """numbers => new Promise(done => {
+    wrist.pressed = numbers;
+    const last = wrist.frames + 2;
+    const look = () => session && wrist.frames < last ? setTimeout(look, 5) : done();
+    look();
+})"""
 HIDE = """() => {
     Object.defineProperty(document, 'hidden', {value: true});
     document.dispatchEvent(new Event('visibilitychange'));
@@ -85,8 +93,8 @@ class Visitor:
         expect(self.page.locator(part)).to_contain_text(words, timeout=1e3 * PATIENCE)
 
     def buttons(self, *numbers):
-        """Press these buttons of the controller, and no others."""
-        self.page.evaluate('numbers => { wrist.pressed = numbers; }', [*numbers])
+        """Press these buttons of the controller, and no others, until the page has seen it."""
+        self.page.evaluate(PRESS, [*numbers])
 
     def moved(self, begin, shift):
         """Wait until the tip is where it was, and a way (3,) farther, m."""

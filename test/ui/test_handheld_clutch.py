@@ -289,10 +289,10 @@ def test_one_page_holds_the_clutch():
     pages.set(2, FollowSettings(0.5, False))
     assert pages.presses(1, sample(hand, True, 1))
     assert pages.take(1, sample(hand, True, 1), PERIOD, T_TIP) is not None
-    assert pages.holder == 1 and pages.states('', '')[2].other == 'page 1'
+    assert pages.holder == 1 and 'page 1 moves the arm' in pages.states('', '', '')[2].refusal
     assert pages.take(2, sample(hand, True, 1), PERIOD, T_TIP) is None
-    assert 'page 1 moves the arm' in pages.states('', '')[2].notice
-    assert pages.states('well', 'green')[1].holding
+    assert 'page 1 moves the arm' in pages.states('', '', '')[2].notice
+    assert pages.states('', 'well', 'green')[1].holding
     pages.close(1)
     assert pages.holder is None and len(pages) == 1
     assert pages.take(2, sample(hand, True, 2), 2 * PERIOD, T_TIP) is None  # no fresh press
@@ -306,12 +306,12 @@ def test_sentences_on_a_page():
     pages = OpenPages()
     pages.open(1, 'page 1')
     pages.set(1, Heading(Rotation.from_euler('x', -pi / 2).as_matrix()))
-    assert 'hold it upright' in pages.states('', '')[1].notice
+    assert 'hold it upright' in pages.states('', '', '')[1].notice
     pages.set(1, Heading(np.eye(3)))
-    assert pages.states('', '')[1].notice == ''
+    assert pages.states('', '', '')[1].notice == ''
     # An answer that comes late takes the place of no newer sentence.
     pages.note(1, 'asked')
     pages.note(2, 'of a page that is closed')
     pages.note(1, 'answered', instead_of='asked')
     pages.note(1, 'late', instead_of='asked')
-    assert pages.states('', '')[1].notice == 'answered'
+    assert pages.states('', '', '')[1].notice == 'answered'

@@ -103,4 +103,5 @@ def test_a_flood_is_not_allowed():
 def test_state():
     """The page reads it."""
     state = json.loads(PageState(True, 'a', 'b', 'c', 'red').text())
-    assert state == {'holding': True, 'notice': 'a', 'other': 'b', 'answer': 'c', 'colour': 'red'}
+    assert state == {'holding': True, 'notice': 'a', 'refusal': 'b', 'answer': 'c',
+                     'colour': 'red'}

@@ -201,7 +201,7 @@ class Handheld(QosLog, Node):
         if self._pages.holder is not None and not self._followed \
                 and now > self._began + UNANSWERED_TIME_S:
             self._end('the ik_node does not follow')
-        self._server.show(self._pages.states(*self._answer))
+        self._server.show(self._pages.states(self._grasped(now)[1], *self._answer))
 
     # ---- messages of the ik_node --------------------------------------------
 

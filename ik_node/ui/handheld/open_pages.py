@@ -78,12 +78,15 @@ class OpenPages:
             does not hold the clutch.
 
         """
-        holder = self.holder
-        if holder not in (None, number):
-            refusal = f'{self._pages[holder].name} moves the arm; wait until it lets go'
         clutch = self._pages[number].clutch
-        target = clutch.take(sample, now, T_base_tip, refusal)
+        target = clutch.take(sample, now, T_base_tip, self._taken(number) or refusal)
         return None if target is None else (target, clutch.delay)
+
+    def _taken(self, number: int) -> str:
+        """Return which other page holds the clutch, '' if none does."""
+        holder = self.holder
+        return '' if holder in (None, number) \
+            else f'{self._pages[holder].name} moves the arm; wait until it lets go'
 
     def set(self, number: int, message: FollowSettings | Heading) -> None:
         """Take the choices of a page, for its next press."""
@@ -113,10 +116,18 @@ class OpenPages:
         if page is not None and instead_of in (None, page.clutch.notice):
             page.clutch.notice = sentence
 
-    def states(self, answer: str, colour: str) -> dict[int, PageState]:
-        """Return what each page shows, with the last answer of the ik_node and its colour."""
-        holder = self.holder
-        return {number: PageState(
-            page.clutch.holding, page.clutch.notice,
-            self._pages[holder].name if holder not in (None, number) else '', answer, colour)
-            for number, page in self._pages.items()}
+    def states(self, refusal: str, answer: str, colour: str) -> dict[int, PageState]:
+        """
+        Return what each page shows.
+
+        Parameters
+        ----------
+        refusal : str
+            Why a press of any page would be refused now; '' if it would not.
+        answer, colour : str
+            The last answer of the ik_node, and its colour.
+
+        """
+        return {number: PageState(page.clutch.holding, page.clutch.notice,
+                                  self._taken(number) or refusal, answer, colour)
+                for number, page in self._pages.items()}

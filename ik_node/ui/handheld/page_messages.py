@@ -72,8 +72,8 @@ class PageState:
         Whether this page holds the clutch.
     notice : str
         What the user has to know; '' if all is well.
-    other : str
-        The page that holds the clutch instead, '' if none does.
+    refusal : str
+        Why a press would be refused now, '' if it would not.
     answer : str
         The last answer of the ik_node.
     colour : str
@@ -83,7 +83,7 @@ class PageState:
 
     holding: bool = False
     notice: str = ''
-    other: str = ''
+    refusal: str = ''
     answer: str = ''
     colour: str = ''
 

@@ -43,9 +43,9 @@ function connect() {
 }
 
 function send(message) {
-  // A stop is never left out: it waits its turn.
+  // Only poses are left out: all else, a release and a stop, too, waits its turn.
   if (socket.readyState !== WebSocket.OPEN
-      || (message.type !== 'stop' && socket.bufferedAmount > MAX_WAITING_BYTES))
+      || (message.held && socket.bufferedAmount > MAX_WAITING_BYTES))
     return false;
   socket.send(JSON.stringify(message));
   return true;
@@ -72,7 +72,7 @@ const idleIsDue = () => performance.now() - lastIdle > IDLE_PERIOD_MS;
 function words() {
   if (socket.readyState !== WebSocket.OPEN) return refused || 'not connected';
   if (state.holding) return 'the arm follows';
-  return state.other ? `${state.other} moves the arm` : 'ready';
+  return state.refusal || 'ready';
 }
 
 function show() {
