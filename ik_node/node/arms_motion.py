@@ -130,9 +130,14 @@ class ArmsMotion:
         """
         done = 'nothing was moving'
         if self._motion is not None:
-            done = self._ramp_down(self._carried_out(self._motion.active, None)[0]) \
-                if self._task is None or stops(self._task) \
-                else 'the goal that was sent after it goes on'
+            try:
+                done = self._ramp_down(self._carried_out(self._motion.active, None)[0]) \
+                    if self._task is None or stops(self._task) \
+                    else 'the goal that was sent after it goes on'
+            except IkNodeError:  # what waits must not begin all the same
+                self._answer_all(Reason.STOPPED, 'stopped by ~/stop before it began',
+                                 lambda task: task is not self._task and stops(task))
+                raise
         self._answer_all(Reason.STOPPED, f'stopped by ~/stop; {done}', stops)
         return done
 

@@ -98,8 +98,11 @@ def goes_on_in_spite_of_a_stop(folder, velocity_scale, script, sentence, **contr
     with running(folder, {'motion.velocity_scale': velocity_scale}, script=script,
                  **controllers) as probe:
         stamp = moving(probe)
+        waiting = probe.send_posture(READY)
+        probe.spin_for(0.1)
         stopped = probe.call(probe.stopping)
         assert not stopped.success and sentence in stopped.message
+        assert reasons(probe, waiting) == ['STOPPED']  # though the other goes on
         assert reasons(probe, stamp) == ['ACCEPTED', 'REACHED']
         assert all(len(sent) == 1 for sent in probe.sent.values())
 
