@@ -46,7 +46,7 @@ from ik_node.text import printable
 SPIN_PERIOD_S = 0.1
 LOOK_PERIOD_S = 0.02        # between two looks at discovery, which does not notify
 SERVICE_PATIENCE_S = 5.0    # for a service that has been there
-STOP_PATIENCE_S = 3.0       # at the end of a program
+STOP_PATIENCE_S = 4.0       # at the end of a program; a node that refuses is told by then
 CLOCK_PATIENCE_S = 5.0      # for the first /clock
 WATCH_PERIOD_S = 0.5        # between two looks whether the node lives
 GONE_S = 1.0                # without a publisher of answers, after which the node has ended
@@ -519,7 +519,7 @@ def stop_without(target: str) -> str:
                              start_parameter_services=False)
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(node)
-    stop, answers = RepeatedStop(node, target), []
+    stop, answers = RepeatedStop(node, target, search_time=PATIENCE_S), []
     try:
         stop.begin(answers.append)
         wait_for(node, lambda: answers, PATIENCE_S + 1.0, executor)

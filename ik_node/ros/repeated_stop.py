@@ -24,7 +24,7 @@ from ik_node.ros.qos import BEST_EFFORT_QOS
 HALT_PERIOD_S = 0.02
 HALTS_PER_REQUEST = 2  # a request costs more
 PATIENCE_S = 10.0  # of a stop without an answer
-REFUSED_PATIENCE_S = 3.0  # of a stop that is answered by a failure, or that nobody can answer
+REFUSED_PATIENCE_S = 3.0  # of a stop that is answered by a failure, or whose service is not found
 
 Take = Callable[[Trigger.Response], None]
 
@@ -65,6 +65,8 @@ class RepeatedStop:
         Name of the ik_node.
     post : callable
         Has something called by that executor, for a caller in another thread.
+    search_time : float, optional
+        How long (s) the service may not be found; a new node finds it late where packets are lost.
 
     Attributes
     ----------
@@ -74,8 +76,10 @@ class RepeatedStop:
     """
 
     def __init__(self, node: Node, target: str,
-                 post: Callable[[Callable[[], Any]], Any] = lambda call: call()) -> None:
+                 post: Callable[[Callable[[], Any]], Any] = lambda call: call(),
+                 search_time: float = REFUSED_PATIENCE_S) -> None:
         self._target = target
+        self._search_time = search_time
         self._post = post
         self._halts = node.create_publisher(Empty, f'{target}/halt', BEST_EFFORT_QOS)
         self.client = node.create_client(Trigger, f'{target}/stop')
@@ -155,7 +159,7 @@ class RepeatedStop:
         waited = monotonic() - stop.began
         if waited > REFUSED_PATIENCE_S and stop.refusal is not None:
             return stop.refusal
-        if waited > REFUSED_PATIENCE_S and not self.client.service_is_ready():
+        if waited > self._search_time and not self.client.service_is_ready():
             return Trigger.Response(message=f'nobody offers {self._target}/stop; is '
                                     f'{self._target} running, in this ROS_DOMAIN_ID and '
                                     'namespace?')

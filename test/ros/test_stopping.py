@@ -285,6 +285,7 @@ def test_a_stop_is_repeated_until_it_succeeds(stopper, refusals):
 def test_a_stop_that_fails(stopper, monkeypatch, answers, words):
     """It is repeated for the patience; then there is one failure, and nothing is sent."""
     monkeypatch.setattr(repeated_stop, 'REFUSED_PATIENCE_S', 0.5)
+    monkeypatch.setattr(stopper.stop, '_search_time', 0.5)
     if answers is not None:
         serve(stopper, answers)
         stopper.until(stopper.stop.client.service_is_ready)
