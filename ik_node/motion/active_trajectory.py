@@ -216,8 +216,13 @@ def missed_splice(chain: JointSpace, before: ActiveTrajectory | None, after: Act
         return False
 
     def distance(active: ActiveTrajectory) -> float:
-        planned = active.states(time - active.began - TRIED_LAGS_S)[:, 0]
-        return float(np.abs(chain.difference(q, planned))[:, joints].max(axis=1).min())
+        # From the straight ways between the tried lags: a fast arm is far from them themselves.
+        away = chain.difference(q, active.states(time - active.began - TRIED_LAGS_S)[:, 0])
+        away = away[:, joints]
+        ways = away[:-1] - away[1:]
+        shares = (away[:-1] * ways).sum(axis=1) / np.maximum((ways**2).sum(axis=1), 1e-12)
+        away = away[:-1] - np.clip(shares, 0.0, 1.0)[:, None] * ways
+        return float(np.abs(away).max(axis=1).min())
 
     new = distance(after)
     if before is not None:
