@@ -21,7 +21,7 @@ from ik_node.motion.trajectory import MotionState, Trajectory
 
 REST_SPEED = 0.01         # rad/s or m/s; a lower measured speed is noise
 MAX_LAG_S = 0.1           # how far the measured state may be behind the plan
-TRIED_LAGS_S = np.linspace(0.0, MAX_LAG_S, 11)
+TRIED_LAGS_S = np.linspace(-0.01, MAX_LAG_S, 12)  # a state may be newer than it seems, too
 MAX_START_DELAY_S = 0.3   # of a trajectory without a stamp, and of the arm behind it
 SPEED_MARGIN = 0.1        # rad/s or m/s, by which an arm on a ramp may be faster than planned
 MIN_SEPARATION = 2e-3     # rad or m by which two motions must differ to be told apart

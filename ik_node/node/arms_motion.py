@@ -328,8 +328,10 @@ class ArmsMotion:
         self._look()
         if self._planned is not None:
             self._send()
+        elif self._meets is not None:
+            self._brake()
         elif self._motion is not None:
-            self._brake() if self._meets is not None else self._judge(self._motion)
+            self._judge(self._motion)
         else:
             self._next()
 

@@ -8,7 +8,7 @@ from time import monotonic
 from arms_rig import ArmsProbe, controllers, READY, running, SIMULATED, URDF
 from geometry_msgs.msg import Pose, PoseArray
 from geometry_oracle import Oracle
-from harness import COLD_START, process, reasons, seconds
+from harness import COLD_START, process, reasons
 import numpy as np
 import pytest
 import robots
@@ -185,17 +185,6 @@ TopicOutput.send = lossy
 """
 
 
-def speeds(probe):
-    """Return how fast each joint was commanded to go from joint state to joint state, (n,)."""
-    most = dict.fromkeys(TREE.joint_names, 0.0)
-    for name in most:
-        seen = [(seconds(state.header.stamp), state.position[list(state.name).index(name)])
-                for _, state in probe.states if name in state.name]
-        stamps, q = np.array(seen).T
-        most[name] = (np.abs(np.diff(q)) / np.maximum(np.diff(stamps), 1e-3)).max()
-    return np.array([*most.values()])
-
-
 @pytest.mark.fault('controller', 'one of two controllers does not get the ramp to rest',
                    'joint states show it, and it gets another one')
 def test_a_ramp_that_one_arm_does_not_get(tmp_path):
@@ -213,7 +202,6 @@ def test_a_ramp_that_one_arm_does_not_get(tmp_path):
         right = [TREE.joint_names.index(name) for name in first.joint_names]
         assert np.abs(resting[right] - first.points[-1].positions).max() > 0.3, 'it went on'
         assert "'right_controller' had not got the ramp to rest" in probe.node.output
-        assert (speeds(probe) < 1.1 * TREE.velocity).all()
 
 
 @pytest.mark.fault('controller', 'one of two controllers does not get the trajectory of a goal',
