@@ -8,6 +8,7 @@ Measure the planning of motions among obstacles.
     python -m benchmarks.collision --goals 1000 [--arms ur5 panda]
     python -m benchmarks.collision --stream
     python -m benchmarks.collision --checks
+    python -m benchmarks.collision --thickness [--arms ur5 xarm7]
     python -m benchmarks.collision --compile
 
 Each FOLDER is one of VAMP's repository, ``resources/panda``, ``ur5`` or ``fetch``, with
@@ -18,7 +19,8 @@ raw meshes, in steps of 1 mm; the first problems are given to OMPL's and to robo
 RRT-Connect, too, and all of them to VAMP's.  With ``--goals`` arms go to random goals among the
 ground and boxes, every motion is judged, and OMPL looks for a way to each goal that is refused.
 ``--stream`` measures what the cycle of a stream costs, ``--checks`` what the check of a posture
-and the proof of a direct motion cost, ``--compile`` what it costs to compile both.  OMPL and VAMP
+and the proof of a direct motion cost, ``--thickness`` how much thicker than its meshes an arm is
+checked, ``--compile`` what it costs to compile both.  OMPL and VAMP
 are in benchmarks/requirements.txt; roboplan needs another Pinocchio, so an environment of its own.
 """
 
@@ -40,6 +42,7 @@ from benchmarks.collision.judge import Judge
 from benchmarks.collision.problems import Problem, ProblemRobot, SETS
 from benchmarks.collision.roboplan_planner import RoboplanPlanner
 from benchmarks.collision.stream import STREAM_ARMS, stream_rows
+from benchmarks.collision.thickness import thickness_rows
 from benchmarks.collision.vamp_planner import VampPlanner
 from ik_node.collision.model import CollisionModel
 from ik_node.errors import TrajectoryError
@@ -186,11 +189,13 @@ def main() -> None:
     parser.add_argument('--stream', action='store_true', help='time of the cycle of a stream')
     parser.add_argument('--checks', action='store_true',
                         help='time of the check of a posture and of a direct motion')
+    parser.add_argument('--thickness', action='store_true',
+                        help='how much thicker than the meshes the hulls are')
     parser.add_argument('--compile', action='store_true', help='time of the first compilation')
     options = parser.parse_args()
     if not (options.folders or options.goals or options.stream or options.checks
-            or options.compile):
-        parser.error('give a folder, --goals, --stream, --checks or --compile')
+            or options.thickness or options.compile):
+        parser.error('give a folder, --goals, --stream, --checks, --thickness or --compile')
     options.ompl = min(options.ompl, options.count)
     options.roboplan = min(options.roboplan, options.count)
     for folder in options.folders:
@@ -207,6 +212,10 @@ def main() -> None:
               'free direct motion at the median and at 95 %, of so many motions')
         for name in STREAM_ARMS:
             print(checks_row(GoalRobot(name)), flush=True)
+    if options.thickness:
+        print('thickness: triangles, hulls; mm beyond the mesh of one hull, and of these; s')
+        for name in options.arms:
+            print(*thickness_rows(name), sep='\n', flush=True)
     if options.compile:
         print('compiled for the first time, s: solver, then check of postures, then proof')
         print(compile_row(), flush=True)

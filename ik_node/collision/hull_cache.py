@@ -23,9 +23,11 @@ import tempfile
 
 import numpy as np
 
-from ik_node.collision.convex import Hulls, MAX_HULL_VERTICES, MAX_HULLS, MAX_WALLS
+from ik_node.collision.convex import Hulls, MAX_HULL_VERTICES
+from ik_node.collision.hollows import MAX_PARTS
+from ik_node.collision.walls import MAX_WALLS
 
-HULLS_VERSION = 2  # raised with each change of how hulls are computed
+HULLS_VERSION = 4  # raised with each change of how hulls are computed
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +68,7 @@ def cache_folder() -> Path:
 
 
 def _key(content: tuple[bytes, ...]) -> str:
-    digest = sha256(f'{HULLS_VERSION} {MAX_HULLS} {MAX_WALLS} {MAX_HULL_VERTICES}'.encode())
+    digest = sha256(f'{HULLS_VERSION} {MAX_PARTS} {MAX_WALLS} {MAX_HULL_VERTICES}'.encode())
     for part in content:
         digest.update(b'%d ' % len(part))
         digest.update(part)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from time import monotonic
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from ik_node.errors import ParameterError
 from ik_node.text import quote
 
 logger = logging.getLogger(__name__)
+LONG_S = 1.0  # that hulls take, which the log says
 
 
 def hulls_of_file(path: Path, scale: tuple[float, ...] = (1.0, 1.0, 1.0)) -> Hulls:
@@ -43,7 +45,12 @@ def hulls_of_file(path: Path, scale: tuple[float, ...] = (1.0, 1.0, 1.0)) -> Hul
                     quote(path, 300))
         with np.errstate(over='ignore', invalid='ignore'):  # found by the check
             triangles = triangles_of(data, path) * np.array(scale)
-        return convex_hulls(checked_triangles(triangles, f'the mesh {quote(path, 300)}'))
+        began = monotonic()
+        hulls = convex_hulls(checked_triangles(triangles, f'the mesh {quote(path, 300)}'))
+        if monotonic() - began > LONG_S:
+            logger.info('computing the convex hulls of the mesh %s took %.1f s, for %s triangles',
+                        quote(path, 300), monotonic() - began, f'{len(triangles):,}')
+        return hulls
 
     return cached_hulls((data, path.suffix.lower().encode(), np.array(scale, float).tobytes()),
                         compute)
