@@ -328,12 +328,12 @@ class ArmsMotion:
         self._look()
         if self._planned is not None:
             self._send()
+        elif self._motion is None:
+            self._next()
         elif self._meets is not None:
             self._brake()
-        elif self._motion is not None:
-            self._judge(self._motion)
         else:
-            self._next()
+            self._judge(self._motion)
 
     def _watch_ramp(self, left: ActiveTrajectory) -> None:
         """Repeat the ramp until it begins, then replace it if a controller has not got it."""

@@ -116,7 +116,7 @@ def by_exact_integration(name, q, V, seconds):
 
 
 def off_line(name, states, V):
-    """Return how far (m, rad) the tip gets off the way of a twist, and how far along it (m, rad)."""
+    """Return how far (m, rad) the tip gets off the way of a twist, and how far it goes."""
     T = tip(name, states[0, 0])
     ways = np.array([np.append(pose[:3, 3] - T[:3, 3], pin.log3(pose[:3, :3] @ T[:3, :3].T))
                      for pose in (tip(name, q) for q in states[::4, 0])])
@@ -163,7 +163,8 @@ def test_lines_are_kept_at_any_speed(name, speed):
     # ... another has one far ahead.
     ('z1', [0.319, 0.086, -1.593, 0.689, 0.687, 1.444], [0.374, -0.131, 0.057, 0.0, 0.0, 0.0]),
     # A joint is at its velocity limit while its share of the way grows.
-    ('kinova', [0.564, 1.986, 0.437, -2.498, 1.895, 2.237], [0.0, 0.0, 0.0, -0.004, -0.568, -0.563]),
+    ('kinova', [0.564, 1.986, 0.437, -2.498, 1.895, 2.237],
+     [0.0, 0.0, 0.0, -0.004, -0.568, -0.563]),
     # The way of the joints bends within a tenth of a rad.
     ('ur5', [0.898, 0.393, 2.324, -1.902, -2.488, -0.668], [-0.085, -0.295, 0.257, 0.0, 0.0, 0.0]),
     # A singularity is near all along.
