@@ -376,11 +376,10 @@ def along_cycle(model, target, timing, state, plan, near, work, course):
             return False, 0.0, 0.0, 0.0, 0.0
         if wanted > MIN_SPEED_M_S and ends and end < shortest:
             allowed = 0.0  # at the end of a line it stays
-        # How near the path may pass by a singularity, and when, if it goes on straight.
-        bend = weak * weak + opening * opening
+        # How near the path may pass by a singularity that is near, if it goes on straight.
         doubtful = going and n == exact and opening < 0.0 and not ends \
-            and smallest * weak < DOUBTFUL_VALUE * scale_of_arm * sqrt(bend) \
-            and -smallest * opening * norm < look * bend
+            and smallest < PASSING_VALUE * scale_of_arm and smallest * weak < (
+                DOUBTFUL_VALUE * scale_of_arm * sqrt(weak * weak + opening * opening))
 
     # What moves off the path ends; with a target all joints change their velocity in step.
     missing = sign * allowed - speed
