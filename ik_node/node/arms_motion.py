@@ -192,7 +192,7 @@ class ArmsMotion:
     def _brake(self) -> None:
         """Bring all arms to rest before what they would meet, as soon as that is possible."""
         try:
-            done = self._ramp_down()
+            done = self._ramp_down(self._carried_out(self._motion.active, None)[0])
         except IkNodeError as error:
             self._node.get_logger().error(
                 f'{self._meets.words}, and the arms cannot be stopped yet, because: {error}',
