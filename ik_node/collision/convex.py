@@ -96,7 +96,7 @@ def _divided(triangles: np.ndarray) -> list[np.ndarray]:
     if np.einsum('ij,ij->', a, np.cross(b, c)) < 0.0:  # mirrored
         triangles = triangles[:, ::-1]
     whole = hull_volume(triangles)
-    walls = walls_of(triangles, whole)
+    walls = walls_of(triangles)
     if sum(map(hull_volume, walls)) < (1.0 - MIN_GAIN_OF_WALLS) * whole:
         return walls
     return cut_at_hollows(triangles)

@@ -60,7 +60,7 @@ def side(triangles: np.ndarray, normal: np.ndarray, place: float, sign: float) -
 
 
 def parted(triangles: np.ndarray, normal: np.ndarray,
-            place: float) -> tuple[np.ndarray, np.ndarray]:
+           place: float) -> tuple[np.ndarray, np.ndarray]:
     """
     Return the triangles on both sides of a plane, each whole one on one side only.
 

@@ -24,6 +24,7 @@ PLANE_REACH_M = 3.0      # that a plane on such a link has
 SAME_AXIS = 1e-6         # m, and of the sine between them, to which two axes are one
 REST_ROOM = 5e-4         # rad or m, of a joint at rest: its sensor is not exact
 STANDING_SPEED = 5e-3    # rad/s or m/s; a slower joint rests
+NOISE_SPEED = 0.05       # rad/s or m/s, that is measured of a joint whose position says it rests
 MOTION_HORIZON_S = 1.0   # for which a joint may go on as fast
 DIFFERENCE_TIME_S = 0.1  # at least, over which positions tell how fast it is
 LOST_TIME_S = 1.0        # without a state, after which a joint that moved may be anywhere
@@ -234,6 +235,8 @@ class OtherJointTracker:
             change = self._change(name, now.position - last.position, elapsed)
             last = self._last[name] = now._replace(velocity=change / elapsed)
         measured = states.velocities[name]
+        if abs(last.velocity) < STANDING_SPEED and abs(measured) < NOISE_SPEED:
+            return last.velocity
         return measured if abs(measured) >= abs(last.velocity) else last.velocity
 
     def _change(self, name: str, change: float, elapsed: float) -> float:

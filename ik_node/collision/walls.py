@@ -24,7 +24,7 @@ from ik_node.collision.mesh_cuts import (
     SAME_PLACE_M,
 )
 
-MAX_WALLS = 12        # of what consists of flat walls
+MAX_WALLS = 12            # of what consists of flat walls
 MAX_WALL_TRIANGLES = 5_000  # of a mesh whose walls are cut off
 WALL_PLANES = 24          # largest planes of a mesh that are tried
 MIN_FLAT_SHARE = 0.6      # of the area, that is in them
@@ -37,7 +37,7 @@ WALL_SAMPLES = 100        # points in a hull that have to be in the mesh
 SAME_DIRECTION = 0.99     # cosine between normals of a face and of what covers it
 
 
-def walls_of(triangles: np.ndarray, whole: float) -> list[np.ndarray]:
+def walls_of(triangles: np.ndarray) -> list[np.ndarray]:
     """
     Return the triangles of each of the walls that a closed mesh consists of, else all of them.
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hulls of a bent or hollow mesh contain all of it, and are hardly thicker."""
 
-import coal
 from hull_oracle import closed_mesh, outside, surface
 from hypothesis import given, settings, strategies as st
 from nightly import samples
@@ -10,12 +9,11 @@ import numpy as np
 import pytest
 import robots
 
+from benchmarks.collision.thickness import thickness
 from ik_node.collision.convex import convex_hulls
 from ik_node.collision.hollows import MAX_PARTS, THICKNESS_M
 from ik_node.collision.mesh_triangles import triangles_of
 from ik_node.collision.walls import MAX_WALLS
-
-SAMPLE_POINTS = 300  # of each hull
 
 
 def swept(rings):
@@ -76,32 +74,6 @@ SHAPES = {  # and by how much their single hull is thicker, at least, m
         ((0.0, 0.3), (0.0, 0.2), (0.0, WALL)), ((0.0, WALL), (0.0, 0.2), (0.0, 0.15)),
         ((0.3 - WALL, 0.3), (0.0, 0.2), (0.0, 0.15)), ((0.0, 0.3), (0.0, WALL), (0.0, 0.15)),
         ((0.0, 0.3), (0.2 - WALL, 0.2), (0.0, 0.15))), 0.08)}
-
-
-def thickness(triangles, hulls):
-    """Return how far the boundary of the union of hulls is from a mesh at most, m, by coal."""
-    from scipy.spatial import ConvexHull
-    raw = coal.BVHModelOBBRSS()
-    raw.beginModel(len(triangles), 3 * len(triangles))
-    for corners in triangles:
-        raw.addTriangle(*corners)
-    raw.endModel()
-    random, most, bodies = np.random.default_rng(1), 0.0, [ConvexHull(hull) for hull in hulls]
-    for number, hull in enumerate(bodies):
-        faces = hull.points[hull.simplices]
-        areas = np.linalg.norm(np.cross(faces[:, 1] - faces[:, 0], faces[:, 2] - faces[:, 0]),
-                               axis=1)
-        chosen = random.choice(len(faces), SAMPLE_POINTS, p=areas / areas.sum())
-        points = np.einsum('ij,ijk->ik', random.dirichlet((1.0, 1.0, 1.0), SAMPLE_POINTS),
-                           faces[chosen])
-        others = [body.points[body.vertices] for k, body in enumerate(bodies) if k != number]
-        if others:
-            points = points[outside(points, others) > 1e-7]
-        for point in points:
-            most = max(most, coal.distance(
-                raw, coal.Transform3s(), coal.Sphere(1e-6), coal.Transform3s(np.eye(3), point),
-                coal.DistanceRequest(), coal.DistanceResult()))
-    return most
 
 
 @pytest.mark.parametrize('turned', [False, True])

@@ -246,6 +246,16 @@ def test_a_joint_that_moves_has_room_at_any_rate(rate, measured, stamped):
         assert watched.count < 30 and not watched.tracker.complaint
 
 
+@pytest.mark.parametrize('noise', [0.003, 0.01])
+def test_a_noisy_velocity_is_no_motion(noise):
+    """The position says that the joint rests, for 20 s at 50 Hz."""
+    watched, rng = Watched('p'), np.random.default_rng(1)
+    for now in np.arange(0.0, 20.0, 0.02):
+        watched.take(now, 0.02 + 1e-6 * rng.standard_normal(), noise * rng.standard_normal(), now)
+        assert watched.look(now).room == REST_ROOM
+    assert watched.count == 1
+
+
 @pytest.mark.parametrize('name', ['r', 'c'])
 def test_a_whole_turn_is_no_motion(name):
     """A sensor that begins anew after a turn, in rest and while the joint moves."""

@@ -80,7 +80,7 @@ from ik_node.solver.goal import checked_pose, FREE_AXIS
 FULL_POSE_JOINTS = 6  # of an arm that can hold all axes of the pose
 RESTING_SHARE = 1e-3  # of the velocity limits; slower joints stop, each as fast as it can
 MAX_RAMP_S = 2.0  # after a jog, within which the tip stays on its path ...
-SILENT_RAMP_S = 0.8  # ... and after the last pose of a stream
+SILENT_RAMP_S = 0.7  # ... and after the timeout of a stream
 MAX_CYCLE_S = 0.05  # after a longer pause the arm is where the last plan took it
 
 
@@ -358,10 +358,11 @@ class Follower:
                                          self._course))
 
     def _stays_on_line(self, now: float) -> bool:
-        """Return whether the tip brakes on its line after a stream, as it does after a jog."""
+        """Return whether the tip brakes on its line after a stream, as after a jog that ends."""
         if not self._ramp.started:
             q, qd, _ = self._commanded.state
-            self._ramp.add(JogCommand(jacobian(self.chain, q) @ qd), self._poses.received)
+            for twist in (jacobian(self.chain, q) @ qd, np.zeros(6)):
+                self._ramp.add(JogCommand(twist), now)
         return self._ramp.started and self._ramp.silence(now) <= SILENT_RAMP_S
 
     def _jog_cycle(self, jog: JogCommands, now: float, duration: float,

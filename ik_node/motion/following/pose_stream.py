@@ -56,7 +56,7 @@ class PoseStream:
 
     def clear(self) -> None:
         """Drop the target."""
-        self.received = -inf     # when the last pose was received
+        self._received = -inf     # when the last pose was received
         self._shown = -inf        # when the target was there, by the receiver's clock
         self._stamp: float | None = None
         self._offset = inf        # of the receiver's clock against the sender's
@@ -66,11 +66,11 @@ class PoseStream:
     @property
     def started(self) -> bool:
         """Return whether a pose was received since the last :meth:`clear`."""
-        return self.received > -inf
+        return self._received > -inf
 
     def fresh(self, now: float) -> bool:
         """Return whether a pose was received within the timeout."""
-        return now - self.received <= self.timeout
+        return now - self._received <= self.timeout
 
     def add(self, pose: np.ndarray, now: float, stamp: float | None) -> PoseStatus:
         """
@@ -85,7 +85,7 @@ class PoseStream:
                 return PoseStatus.OUT_OF_ORDER
             if self._stamp is None or stamp < self._stamp:
                 self._offset = inf
-            self._offset = min(self._offset + MAX_CLOCK_DRIFT * (now - self.received),
+            self._offset = min(self._offset + MAX_CLOCK_DRIFT * (now - self._received),
                                now - stamp)
         shown = now if stamp is None else stamp + self._offset
         interval = max(shown - self._shown, MIN_INTERVAL_S)
@@ -105,7 +105,7 @@ class PoseStream:
             self._interval += 0.2 * (min(interval, self.timeout) - self._interval)
         else:
             self._interval = interval
-        self.received, self._shown, self._stamp = now, shown, stamp
+        self._received, self._shown, self._stamp = now, shown, stamp
         return PoseStatus.JUMPED if fresh and jumped else PoseStatus.FOLLOWED
 
     def prediction(self, now: float) -> tuple[float, float, float]:
