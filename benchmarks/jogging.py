@@ -11,7 +11,8 @@ nothing.  *Off* is the distance of the commanded tip from the line, and its rota
 the time of toppra's optimum for the same way, by the limits of velocity and acceleration and the
 commanded speed, over the follower's.  Half of the speed limits, 2 rad/s^2, 20 rad/s^3; a ramp of
 the jerk limit, 0.1 s / 2, is added to toppra's time, which knows none.  With --stream the same
-lines come as poses.  Scaled arms have all lengths scaled, and the speeds of lines.
+lines come as poses, and *off* counts while they come.  Scaled arms have all lengths scaled, and
+the speeds of lines.
 """
 
 from __future__ import annotations
@@ -121,7 +122,8 @@ def follow(chain: Chain, q: np.ndarray, V: np.ndarray, limits: MotionLimits,
             follower.jog(JogCommand(V), now)
         state = follower.step(now).state
         *found, seconds = deviation(forward_kinematics(chain, state.q), T, V)
-        off = np.maximum(off, found)
+        if now <= TIME or not stream:
+            off = np.maximum(off, found)
         if now <= TIME:
             along = seconds
     return (*off, along)
