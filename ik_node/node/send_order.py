@@ -105,9 +105,14 @@ class SendOrder:
 
     def on_our_clock(self, time: SendTime) -> int:
         """Return when something was sent by our clock (ns), or by the shortest delay later."""
+        return min(self.estimate(time), time.received)  # if the clock was set since
+
+    def estimate(self, time: SendTime) -> int:
+        """Return that, though it be after it was received: it was quicker than any, or not of
+        that host.
+        """
         offset = self._offsets.get(time.host) if time.known else None
-        return time.received if offset is None \
-            else min(time.source + offset.smallest, time.received)  # if the clock was set since
+        return time.received if offset is None else time.source + offset.smallest
 
 
 class SendLine:
@@ -163,8 +168,10 @@ class Precedence:
         now = monotonic_ns()
         if len(hosts) == 1:
             return self._seen(SendTime(now, source, *hosts))
-        times = [self.order.on_our_clock(SendTime(now, source, host)) for host in hosts]
-        possible = [time for time in times if now - CLOCK_STEP_NS < time < now]
+        times = [self.order.estimate(SendTime(now, source, host)) for host in hosts]
+        # All messages of its sender that were seen may have been slow.
+        possible = [min(time, now) for time in times
+                    if now - CLOCK_STEP_NS < time < now + DOUBTFUL_DELAY_NS]
         return SendTime((min if early else max)(possible, default=now))
 
     def _seen(self, time: SendTime) -> SendTime:

@@ -198,5 +198,26 @@ def test_a_request_that_several_hosts_may_have_sent(monkeypatch, offset):
     home = precedence.of_request(request, [b'a', b'b'], early=True)
     precedence.stopped(after)
     assert precedence.why_late(home)
-    assert precedence.of_request(request, [b'a', b'unknown']).received <= clocks.ns
+    assert precedence.of_request(request, [b'a', b'unknown']).received == clocks.ns
     assert precedence.of_request(0, []).received == clocks.ns
+
+
+@pytest.mark.parametrize('offset', [-10 * S, 10 * S])
+@pytest.mark.parametrize('slow', [None, MS, 3 * S])
+def test_the_sender_of_a_request_counts_as_now_if_it_is_hardly_known(monkeypatch, offset, slow):
+    """
+    Another host, whose clock makes the request seem 10 s old or not yet sent, does not prevail.
+
+    The sender was never heard before, or once, by a message as quick as the request or slower.
+    """
+    clocks, precedence = Clocks(monkeypatch), Precedence()
+    precedence.of_message(clocks.message(host=b'other', offset=offset))
+    if slow is not None:
+        precedence.of_message(clocks.message(host=b'sender') | {
+            'source_timestamp': clocks.ns + clocks.system - slow})
+    goal = precedence.of_message(clocks.message(host=b'third'))
+    clocks.ns += S
+    request = clocks.ns + clocks.system
+    clocks.ns += MS
+    stop = precedence.of_request(request, [b'other', b'sender'])
+    assert stop.received == clocks.ns and precedence.is_before(goal, stop)
