@@ -25,6 +25,7 @@ from ik_node.motion.active_trajectory import (
     Measurement,
     missed_splice,
     REST_SPEED,
+    RESTING_MOVE,
 )
 from ik_node.motion.collision_free import require_free
 from ik_node.motion.detour import DETOUR_TIME_S, for_seconds, plan_detour
@@ -226,14 +227,16 @@ def carried_out(tree: KinematicTree, controllers: ControllerJoints, active: Acti
     Return what the controllers carry out, as joint states show it, and who is not on `active`.
 
     Joints of a controller that has not left the motion `before` stay on it, and an arm that
-    rests away from the motion stays where it is.
+    rests away from the motion stays where it is; without velocities only one that has not begun
+    is known to rest.
 
     Parameters
     ----------
     before : ActiveTrajectory or None
         With a stamp, as `active` has.
     measured : mapping of controller to Measurement
-        Of all joints (n,); its age is that of the joints of the controller.
+        Of all joints (n,); its age is that of the joints of the controller.  NaN is a velocity
+        that is not measured.
     now : float
         Monotonic time (s).
     tolerance : float
@@ -241,14 +244,15 @@ def carried_out(tree: KinematicTree, controllers: ControllerJoints, active: Acti
 
     """
     others: list[tuple[list[int], ActiveTrajectory | np.ndarray]] = []
-    missing = []
+    missing, start = [], (before or active).trajectory.start.q
     for name, names in controllers.items():
         joints, seen = [tree.joint_names.index(joint) for joint in names], measured[name]
         time = now - seen.age
         if before is not None and missed_splice(tree, before, active, seen.q, time, joints):
             others.append((joints, before))
-        elif np.abs(seen.qd[joints]).max() < REST_SPEED \
-                and not active.followed(tree, seen.q, time, tolerance, joints):
+        elif not active.followed(tree, seen.q, time, tolerance, joints) and (
+                np.abs(seen.qd[joints]).max() < REST_SPEED
+                or np.abs(tree.difference(seen.q, start)[joints]).max() < RESTING_MOVE):
             others.append((joints, seen.q))
         else:
             continue

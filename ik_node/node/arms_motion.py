@@ -45,6 +45,7 @@ STEP_WATCH_PERIOD_S = 0.02
 MAX_DEVIATIONS = 3        # consecutive measurements off the plan, after which all arms stop
 STOP_HANDOVER_S = 0.1     # until a stop leaves the motion; doubled if it is planned too late
 MAX_STOP_PLANS = 3
+HELD = 1e-9               # rad or m; what moves less is interpolated at rest
 LAST_FLUSH_S = 1.0        # for the last messages of a process that ends
 
 Goals = dict[str, Goal]
@@ -303,7 +304,7 @@ class ArmsMotion:
         """Send each controller its joints; return why one could not be reached in time."""
         missed = None
         for name, part in split_by_controller(trajectory, self._robot.controllers).items():
-            if not np.ptp(part.q, axis=0).any():  # it rests, maybe not where it was to be
+            if np.ptp(part.q, axis=0).max() < HELD:  # it rests, maybe not where it was to be
                 part = part.without_lead()
             try:
                 self._outputs(name).send(part, stamp, before)
@@ -360,8 +361,8 @@ class ArmsMotion:
         """Return what the controllers carry out, and who is not on `active`."""
         robot, now = self._robot, monotonic()
         names = robot.tree.joint_names
-        q, qd = (np.array([values[name] for name in names])
-                 for values in (self._states.positions, self._states.velocities))
+        q = np.array([self._states.positions[name] for name in names])
+        qd = self._states.velocities_or_nan(names)
         measured = {name: Measurement(q, qd, self._states.age(joints, now))
                     for name, joints in robot.controllers.items()}
         return carried_out(robot.tree, robot.controllers, active, before, measured, now,

@@ -29,7 +29,6 @@ class JointStates:
         Rad or m, per s; a velocity that is not measured is 0.
     heard, stamps : dicts of joint name to float
         When each came, and its stamp, s.
-
     """
 
     def __init__(self) -> None:
@@ -37,6 +36,7 @@ class JointStates:
         self.velocities: dict[str, float] = {}
         self.heard: dict[str, float] = {}
         self.stamps: dict[str, float] = {}
+        self._measuring: set[str] = set()
         self.ignored = 0
         self.complaint = ''
         self._complaint_time = -np.inf
@@ -70,6 +70,8 @@ class JointStates:
             self.positions[name] = position
             # NaN: the hardware does not measure velocity.
             self.velocities[name] = 0.0 if isnan(velocity) else velocity
+            if self.velocities[name]:
+                self._measuring.add(name)
             self.heard[name] = now
             self.stamps[name] = stamp
         return self._complaint_time != now
@@ -85,6 +87,11 @@ class JointStates:
         self.complaint = why
         self._complaint_time = now
         return False
+
+    def velocities_or_nan(self, joints: Sequence[str]) -> np.ndarray:
+        """Return the velocities (n,); NaN is one that was always 0: maybe it is not measured."""
+        return np.array([self.velocities[name] if name in self._measuring else np.nan
+                         for name in joints])
 
     def age(self, joints: Sequence[str], now: float) -> float:
         """Return the age (s) of the oldest of these joints; infinite if one is missing."""

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two arms in step: limits, distances and the clock, judged by code that shares none."""
 
+from types import SimpleNamespace
+
 from motion_checker import Bounds, dense, faults, path_of
 import numpy as np
 import pytest
@@ -22,6 +24,7 @@ from ik_node.motion.tree_motion import (
     split_by_controller,
     tree_limits,
 )
+from ik_node.ros.joint_states import JointStates
 
 LIMITS = tree_limits(TREE, 5.0, 50.0)
 # The hands one above the other before the body, and the other way round.
@@ -170,8 +173,8 @@ def test_who_has_not_got_a_ramp(seed):
                             LIMITS, before.stamp + round(1e9 * left_at))
     shift = 1e-9 * (ramp.stamp - before.stamp)
     now = ramp.began + splice.splice_time + 0.2
-    actual = {name: rng.choice(['ramp', 'before', 'elsewhere']) for name in ARM_JOINTS}
-    elsewhere = start - 0.5
+    actual = {name: rng.choice(['ramp', 'before', 'elsewhere', 'start']) for name in ARM_JOINTS}
+    places = {'elsewhere': start - 0.5, 'start': start}
 
     def states(times):
         found = ramp.states(times)
@@ -179,16 +182,35 @@ def test_who_has_not_got_a_ramp(seed):
             joints = [TREE.joint_names.index(joint) for joint in ARM_JOINTS[name]]
             if what == 'before':
                 found[:, :, joints] = before.states(times + shift)[:, :, joints]
-            elif what == 'elsewhere':
+            elif what in places:
                 found[:, :, joints] = 0.0
-                found[:, 0, joints] = elsewhere[joints]
+                found[:, 0, joints] = places[what][joints]
         return found
 
     age = 0.01
     q, qd, _ = states(np.array([now - age - ramp.began]))[0]
+    if 'elsewhere' not in actual.values():
+        qd[:] = np.nan  # who has not begun is known without
     found, missing = carried_out(TREE, ARM_JOINTS, ramp, before, dict.fromkeys(
         ARM_JOINTS, Measurement(q, qd, age)), now, 0.1)
     assert missing == [name for name, what in actual.items() if what != 'ramp']
     times = np.linspace(0.0, whole.duration, 500)
     assert found.stamp == ramp.stamp and not found.trajectory.qd[-1].any()
     assert np.abs(found.states(times) - states(times)).max() < 1e-6
+
+
+@pytest.mark.parametrize('late', [0.3, 0.45])
+def test_a_late_arm_without_velocities_is_not_taken_to_rest(late):
+    """It is far from where it should be, but moves: it must not be told to hold at once."""
+    active = ActiveTrajectory(plan_tree_motion(TREE, both(), both(pan=1.5), LIMITS), 100.0, LIMITS,
+                              7 * 10**9)
+    now = 100.0 + 0.6 * active.trajectory.duration
+    q, qd = active.states(np.array([now - 100.0 - late]))[0, :2]
+    states = JointStates()
+    states.take(SimpleNamespace(name=TREE.joint_names, position=q.tolist(), velocity=[],
+                                header=SimpleNamespace(stamp=SimpleNamespace(sec=1, nanosec=0))),
+                now)
+    assert not active.followed(TREE, q, now, 0.02) and np.abs(qd).max() > 0.5
+    found, missing = carried_out(TREE, ARM_JOINTS, active, None, dict.fromkeys(
+        ARM_JOINTS, Measurement(q, states.velocities_or_nan(TREE.joint_names))), now, 0.02)
+    assert found is active and not missing
