@@ -132,8 +132,7 @@ class ArmsMotion:
         done = 'nothing was moving'
         if self._motion is not None:
             try:
-                done = self._ramp_down(self._carried_out(self._motion.active, None)[0]) \
-                    if self._task is None or stops(self._task) \
+                done = self._stop_motion() if self._task is None or stops(self._task) \
                     else 'the goal that was sent after it goes on'
             except IkNodeError:  # what waits must not begin all the same
                 self._answer_all(Reason.STOPPED, 'stopped by ~/stop before it began',
@@ -192,12 +191,17 @@ class ArmsMotion:
 
     def _brake(self) -> None:
         """Bring all arms to rest before what they would meet, as soon as that is possible."""
+        motion = self._motion
         try:
-            done = self._ramp_down(self._carried_out(self._motion.active, None)[0])
+            done = self._stop_motion()
         except IkNodeError as error:
             self._node.get_logger().error(
                 f'{self._meets.words}, and the arms cannot be stopped yet, because: {error}',
                 throttle_duration_sec=1.0)
+            return
+        if self._left is None:  # it had nearly ended: nothing was sent
+            self._motion = motion
+            self._judge(motion)
             return
         self._end(GoalState.STOPPED, Reason.COLLISION,
                   f'the scene changed, and {self._meets.words} on the way; {done}')
@@ -331,10 +335,12 @@ class ArmsMotion:
             self._send()
         elif self._motion is None:
             self._next()
-        elif self._meets is not None:
-            self._brake()
         else:
-            self._judge(self._motion)
+            self._others.warn()
+            if self._meets is not None:
+                self._brake()
+            else:
+                self._judge(self._motion)
 
     def _watch_ramp(self, left: ActiveTrajectory) -> None:
         """Repeat the ramp until it begins, then replace it if a controller has not got it."""
@@ -404,11 +410,15 @@ class ArmsMotion:
         """Give the motion up, and bring all arms to rest if possible; return what was done."""
         active = self._motion.active
         try:
-            return self._ramp_down(self._carried_out(active, None)[0])
+            return self._stop_motion()
         except IkNodeError as error:
             self._motion = None
             self._rests_at = active.began + active.trajectory.duration + SETTLING_TIME_S
             return f'no stop could be planned, so the motion goes on to its end: {error}'
+
+    def _stop_motion(self) -> str:
+        """Bring all arms to rest from what they carry out.  Returns, raises as _ramp_down."""
+        return self._ramp_down(self._carried_out(self._motion.active, None)[0])
 
     def _ramp_down(self, active: ActiveTrajectory) -> str:
         """

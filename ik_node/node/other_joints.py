@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from time import monotonic
 
 from rclpy.node import Node
@@ -17,6 +18,7 @@ from ik_node.ros.joint_states import JointStates
 
 JOINT_LOOK_PERIOD_S = 0.02  # between two looks at joints beside the arm
 IDLE_LOOK_PERIOD_S = 0.5    # between two looks whether there are any
+WARN_PERIOD_S = 60.0
 
 
 class OtherJoints:
@@ -34,6 +36,7 @@ class OtherJoints:
         self._logger, self._states, self._assumed = node.get_logger(), states, assumed
         self._robot: object = None
         self._tracker: OtherJointTracker | None = None
+        self._said, self._said_at = '', -inf
 
     @property
     def period(self) -> float:
@@ -67,7 +70,8 @@ class OtherJoints:
         return None if found is None else model.with_others(found)
 
     def warn(self) -> None:
-        """Say, now and then, which joints are not known."""
-        if self.complaint:
-            self._logger.warning(f'{self.complaint}; {Check.OTHER_JOINTS.advice}',
-                                 throttle_duration_sec=60.0)
+        """Say, now and then and when that changes, which joints are not known."""
+        complaint, now = self.complaint, monotonic()
+        if complaint and (complaint != self._said or now > self._said_at + WARN_PERIOD_S):
+            self._said, self._said_at = complaint, now
+            self._logger.warning(f'{complaint}; {Check.OTHER_JOINTS.advice}')

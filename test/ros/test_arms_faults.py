@@ -170,6 +170,30 @@ def test_a_joint_beside_the_arms_moves_into_their_way(tmp_path):
     assert oracle.distances(q, dict([GATE_AT])).min() > 0.0
 
 
+NO_TIME = """
+from ik_node.node import arms_motion
+arms_motion.STOP_HANDOVER_S = 1e3
+"""
+
+
+def test_a_motion_that_nearly_ends_before_a_joint_is_judged_as_ever(tmp_path):
+    """Nothing brakes, so it reaches its goal; it is said when the joint is lost meanwhile."""
+    urdf = tmp_path / 'gate.urdf'
+    urdf.write_text(URDF.read_text().replace('</robot>', GATE))
+    with running(tmp_path, {'urdf_file': urdf, 'motion.velocity_scale': 0.15},
+                 script=NO_TIME) as probe:
+        stamp = moving(probe)
+        states = probe.create_publisher(JointState, 'joint_states', 10)
+        probe.wait(states.get_subscription_count)
+        for position in np.linspace(*[0.9 * GATE_AT[1], GATE_AT[1]], 5):
+            gate = JointState(name=GATE_AT[:1], position=[position], velocity=[-0.5])
+            gate.header.stamp = probe.get_clock().now().to_msg()
+            states.publish(gate)
+            probe.spin_for(0.05)
+        assert reasons(probe, stamp) == ['ACCEPTED', 'REACHED'], probe.final(stamp)
+        assert "'gate_slide' may be anywhere" in probe.node.output
+
+
 LOST = """
 from math import inf
 from time import monotonic
