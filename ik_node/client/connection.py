@@ -46,7 +46,7 @@ from ik_node.text import printable
 SPIN_PERIOD_S = 0.1
 LOOK_PERIOD_S = 0.02        # between two looks at discovery, which does not notify
 SERVICE_PATIENCE_S = 5.0    # for a service that has been there
-STOP_PATIENCE_S = 4.0       # at the end of a program; a node that refuses is told by then
+STOP_PATIENCE_S = PATIENCE_S + 1.0  # at the end of a program; the stop has ended by then
 CLOCK_PATIENCE_S = 5.0      # for the first /clock
 WATCH_PERIOD_S = 0.5        # between two looks whether the node lives
 GONE_S = 1.0                # without a publisher of answers, after which the node has ended
@@ -350,7 +350,7 @@ class Connection:
         return self._ask(self._pauser, SetBool.Request(data=rest), 'pause')
 
     def stop(self) -> Handle[str]:
-        """Stop the arm, by ``~/halt`` and ``~/stop`` until that is answered, with a sentence."""
+        """Stop the arm, by ``~/halt`` and ``~/stop`` until that succeeds, or the patience is over."""
         handle: Handle[str] = Handle(self, f'{self.target}/stop')
         stop = self._stop.begin(partial(_take_sentence, handle))
         handle.on_end(lambda: self._stop.forget(stop))
@@ -522,7 +522,8 @@ def stop_without(target: str) -> str:
     stop, answers = RepeatedStop(node, target, search_time=PATIENCE_S), []
     try:
         stop.begin(answers.append)
-        wait_for(node, lambda: answers, PATIENCE_S + 1.0, executor)
+        if not wait_for(node, lambda: answers, STOP_PATIENCE_S, executor):
+            return 'the arm may still move: this program had no time to wait for the answer'
         return '' if answers[0].success \
             else f'the arm may still move: {printable(answers[0].message)}'
     finally:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from threading import Lock
 from time import monotonic
 from typing import Any
@@ -22,7 +23,8 @@ from ik_node.ros.clocks import steady_clock
 from ik_node.ros.qos import BEST_EFFORT_QOS
 
 HALT_PERIOD_S = 0.02
-HALTS_PER_REQUEST = 2  # a request costs more
+REQUEST_PERIOD_S = 0.04  # at least: a request costs more
+NO_ANSWER_S = 0.2  # after which a request, or its answer, is taken to be lost
 PATIENCE_S = 10.0  # of a stop without an answer
 REFUSED_PATIENCE_S = 3.0  # of a stop that is answered by a failure, or whose service is not found
 
@@ -86,8 +88,9 @@ class RepeatedStop:
         self._lock = Lock()  # of the attributes below; held while something is sent
         self._open: list[OpenStop] = []
         self._asked: list[Future] = []
+        self._last: Future | None = None
         self._sends = False  # whether it is repeated
-        self._ticks = 0
+        self._asked_at = -inf
         self._timer = node.create_timer(HALT_PERIOD_S, self._tick, clock=steady_clock())
         self._timer.cancel()
 
@@ -101,7 +104,7 @@ class RepeatedStop:
         stop = OpenStop(take)
         with self._lock, suppress(RuntimeError, InvalidHandle):  # ROS may be shut down by now
             self._open.append(stop)
-            self._sends, self._ticks = True, 0
+            self._sends, self._asked_at = True, -inf
             self._halts.publish(Empty())  # at once, whatever keeps the executor
         self._post(self._repeat)
         return stop
@@ -122,23 +125,29 @@ class RepeatedStop:
             self._tick()
 
     def _tick(self) -> None:
+        asked = None
         with self._lock:
             if self._sends:
                 self._halts.publish(Empty())
-                if self._ticks % HALTS_PER_REQUEST == 0:
-                    self._request()
-                self._ticks += 1
+                asked = self._request()
+            stops = [*self._open]
             ended = [(stop, answer) for stop in self._open
                      if (answer := self._failure(stop)) is not None]
             for stop, _ in ended:
                 self._remove(stop)
+        if asked is not None:  # without the lock: it may be answered already
+            asked.add_done_callback(partial(self._on_answer, stops))
         for stop, answer in ended:
             stop.take(answer)
 
-    def _request(self) -> None:
-        asked = self.client.call_async(Trigger.Request())
-        self._asked.append(asked)
-        asked.add_done_callback(partial(self._on_answer, [*self._open]))
+    def _request(self) -> Future | None:
+        """Ask again if the last request was answered, or may be lost.  With the lock."""
+        waited = monotonic() - self._asked_at
+        if waited < REQUEST_PERIOD_S or waited < NO_ANSWER_S and self._last in self._asked:
+            return None
+        self._asked_at, self._last = monotonic(), self.client.call_async(Trigger.Request())
+        self._asked.append(self._last)
+        return self._last
 
     def _on_answer(self, stops: list[OpenStop], asked: Future) -> None:
         """Take the answer to a request that was sent when there were these stops."""

@@ -127,6 +127,11 @@ def test_a_goal_before_the_new_node_is_heard(tmp_path, probe, recorded):
         assert arm.joints(SIDE).wait(20.0).reached
 
 
+def test_a_program_that_ends_without_time_for_an_answer_says_so(monkeypatch):
+    monkeypatch.setattr(connection, 'wait_for', lambda *_arguments: False)
+    assert connection.stop_without('/nobody').startswith('the arm may still move')
+
+
 @pytest.fixture
 def simulated(tmp_path, recorded):
     """Run node and controller by simulated time, which has not begun."""

@@ -15,6 +15,7 @@ import pytest
 import rclpy
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.task import Future
 from std_msgs.msg import Empty, String
 from std_srvs.srv import Trigger
 from test_goal_order import goals_of, nothing
@@ -23,7 +24,7 @@ from ik_node.node.send_order import Precedence
 from ik_node.ros import repeated_stop
 from ik_node.ros.executor import make_executor
 from ik_node.ros.message_origin import host_of, OneCopy, request_origin, tell_origin
-from ik_node.ros.repeated_stop import HALT_PERIOD_S, HALTS_PER_REQUEST, RepeatedStop
+from ik_node.ros.repeated_stop import HALT_PERIOD_S, NO_ANSWER_S, RepeatedStop
 from ik_node.ros.status_messages import GoalState
 
 NODE_LIMITS = {}  # a ramp takes a while
@@ -273,7 +274,7 @@ def test_a_stop_is_repeated_until_it_succeeds(stopper, refusals):
     stopper.stop.begin(stopper.taken.append)
     stopper.until(lambda: stopper.halts)  # before all else
     post(stopper)
-    stopper.until(lambda: len(stopper.halts) > 2 * HALTS_PER_REQUEST)  # nobody answers yet
+    stopper.until(lambda: len(stopper.halts) > 4)  # nobody answers yet
     serve(stopper, lambda count: count > refusals)
     stopper.until(lambda: stopper.taken)
     assert nothing_more(stopper)
@@ -311,6 +312,32 @@ def test_a_stop_without_an_answer(stopper, monkeypatch):
     stopper.until(lambda: stopper.taken)
     assert stopper.taken[0].message == '/arm/stop did not answer within 0.5 s'
     asleep.destroy_node()
+
+
+def test_a_node_has_time_to_answer(stopper, monkeypatch):
+    """A request is repeated only when it may be lost: a whole stop takes a node a while."""
+    asked, call = [], stopper.stop.client.call_async
+    monkeypatch.setattr(stopper.stop.client, 'call_async', lambda request: (
+        asked.append(monotonic()), call(request))[1])
+    stopper.stop.begin(stopper.taken.append)
+    post(stopper)
+    end = monotonic() + 3.5 * NO_ANSWER_S
+    stopper.until(lambda: monotonic() > end)
+    assert 2 <= len(asked) <= 4 and min(np.diff(asked)) >= NO_ANSWER_S
+    assert len(stopper.halts) > 2 * len(asked)
+
+
+def test_an_answer_that_is_there_at_once_is_taken(stopper, monkeypatch):
+    """A future that is done calls back at once, in the thread that adds the callback."""
+    answered = Future()
+    answered.set_result(Trigger.Response(success=True))
+    monkeypatch.setattr(stopper.stop.client, 'call_async', lambda _request: answered)
+    monkeypatch.setattr(stopper.stop.client, 'remove_pending_request', lambda _future: None)
+    stopper.stop.begin(stopper.taken.append)
+    thread = Thread(target=post, args=(stopper,), daemon=True)
+    thread.start()
+    thread.join(5.0)
+    assert [each.success for each in stopper.taken] == [True]
 
 
 @pytest.mark.parametrize('spun', [False, True])
