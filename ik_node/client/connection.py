@@ -350,7 +350,7 @@ class Connection:
         return self._ask(self._pauser, SetBool.Request(data=rest), 'pause')
 
     def stop(self) -> Handle[str]:
-        """Stop the arm, by ``~/halt`` and ``~/stop`` until that succeeds, or the patience is over."""
+        """Stop the arm, by ``~/halt`` and ``~/stop`` until that succeeds, or it takes too long."""
         handle: Handle[str] = Handle(self, f'{self.target}/stop')
         stop = self._stop.begin(partial(_take_sentence, handle))
         handle.on_end(lambda: self._stop.forget(stop))
