@@ -578,8 +578,10 @@ class Motion:
                 ramp is not None and ramp.moves(monotonic() - MAX_START_DELAY_S))):
             self._ramp_timer.cancel()
         elif not self._arm.own_delay(robot):
+            missed = False
             try:
-                if not self._ramps_down(robot) or self.sender.look_whether_ignored(robot):
+                missed = not self._ramps_down(robot) or self.sender.look_whether_ignored(robot)
+                if missed:
                     self.ramp_down(robot)
                 elif self._output.steady:
                     self.sender.repeat()
@@ -587,9 +589,9 @@ class Motion:
                 if error.reason is Reason.INACTIVE:  # nothing is sent any more
                     self._ramp_timer.cancel()
                     return
-                self._node.get_logger().error(
-                    f'the controller has not got the ramp to rest, and there is no other: {error}',
-                    throttle_duration_sec=1.0)
+                said = 'the controller has not got the ramp to rest, and there is no other' \
+                    if missed else 'it is not known whether the controller has got the ramp to rest'
+                self._node.get_logger().error(f'{said}: {error}', throttle_duration_sec=1.0)
 
     def cancel(self, task: GoalTask, sentence: str) -> None:
         """End one goal: the arm comes to rest if it moves for it; others are left alone."""

@@ -94,6 +94,20 @@ def test_off_track(arm):
         assert arm.set_parameters(NODE, {'motion.velocity_limits': [10.0]}).successful
 
 
+def test_joint_states_that_end_on_a_ramp(arm):
+    """It is not said that the controller has not got the ramp: that is not known."""
+    arm.change(NODE, watch__path_tolerance=[0.05], state__timeout=0.2,
+               motion__acceleration_limits=[0.2])  # a long ramp
+    arm.change(SIM, following__blocked_joints=['joint_2'])
+    assert reasons(arm, arm.send_joints(FAR)) == ['ACCEPTED', 'OFF_TRACK']
+    said = len(arm.node.output)
+    arm.change(SIM, measuring__dropped=1.0)
+    arm.wait(lambda: 'the ramp to rest' in arm.node.output[said:])
+    arm.spin_for(0.5)
+    assert 'it is not known whether the controller has got the ramp' in arm.node.output[said:]
+    assert 'has not got' not in arm.node.output[said:]
+
+
 @pytest.mark.fault('controller', 'a blocked joint, after limits were lowered in motion',
                    'the others ramp down all the same')
 def test_off_track_under_lowered_limits(arm):
