@@ -45,7 +45,7 @@ STEP_WATCH_PERIOD_S = 0.02
 MAX_DEVIATIONS = 3        # consecutive measurements off the plan, after which all arms stop
 STOP_HANDOVER_S = 0.1     # until a stop leaves the motion; doubled if it is planned too late
 MAX_STOP_PLANS = 3
-HELD = 1e-9               # rad or m; what moves less is interpolated at rest
+HELD_MOVE = 1e-9          # rad or m; what moves less is interpolated at rest
 LAST_FLUSH_S = 1.0        # for the last messages of a process that ends
 
 Goals = dict[str, Goal]
@@ -308,7 +308,7 @@ class ArmsMotion:
         """Send each controller its joints; return why one could not be reached in time."""
         missed = None
         for name, part in split_by_controller(trajectory, self._robot.controllers).items():
-            if np.ptp(part.q, axis=0).max() < HELD:  # it rests, maybe not where it was to be
+            if np.ptp(part.q, axis=0).max() < HELD_MOVE:  # it rests, maybe not where it was to be
                 part = part.without_lead()
             try:
                 self._outputs(name).send(part, stamp, before)

@@ -589,9 +589,10 @@ class Motion:
                 if error.reason is Reason.INACTIVE:  # nothing is sent any more
                     self._ramp_timer.cancel()
                     return
-                said = 'the controller has not got the ramp to rest, and there is no other' \
-                    if missed else 'it is not known whether the controller has got the ramp to rest'
-                self._node.get_logger().error(f'{said}: {error}', throttle_duration_sec=1.0)
+                self._node.get_logger().error(
+                    f'the controller has not got the ramp to rest, and there is no other: {error}'
+                    if missed else 'it is not known whether the controller has got the ramp to '
+                    f'rest: {error}', throttle_duration_sec=1.0)
 
     def cancel(self, task: GoalTask, sentence: str) -> None:
         """End one goal: the arm comes to rest if it moves for it; others are left alone."""
