@@ -28,8 +28,8 @@ demo: $(VENV)/.demo
 # The tests by several processes, each in a ROS domain of its own, which wait most of the time;
 # then, by fewer, those that judge motion in real time; a selection by one process.  What a selection
 # names is run also if it is marked nightly.
-WORKERS ?= 7
-REAL_TIME_WORKERS ?= 6
+WORKERS ?= 5
+REAL_TIME_WORKERS ?= 5
 PYTEST := $(BIN)/python -m pytest
 USUAL := $(if $(IK_NODE_TEST_NIGHTLY),,and not nightly)
 test: $(VENV)/.test .build/messages/.built .build/.kernels

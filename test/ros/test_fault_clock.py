@@ -99,7 +99,9 @@ def test_the_clock_is_set_back(arm):
     stamps = [stamp_of(message) for _, message in arm.states]
     assert min(np.diff(stamps)) < -50.0
     q = np.array([positions_of(message) for _, message in arm.states])
-    assert np.abs(np.diff(q, axis=0)).max() < 0.3
+    # From state to state it is no faster than it may be; the pause of a busy machine is longer.
+    pauses = np.where(np.diff(stamps) > 0.0, np.diff(stamps), 0.0)
+    assert (np.abs(np.diff(q, axis=0)).max(axis=1) < 0.1 + 3.6 * pauses).all()
     goes_on_from_here(arm, READY)
 
 
