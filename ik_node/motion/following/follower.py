@@ -221,9 +221,11 @@ class Follower:
 
     def take_over(self, other: Follower) -> None:
         """Continue the motion of another follower of the same chain, with its target."""
-        self._commanded, self._poses = other._commanded, other._poses
+        self._commanded, self._poses, self._course, self._report = (
+            other._commanded, other._poses, other._course, other._report)
         self._poses.timeout, self._poses.memory = self.options.timeout, self.options.memory
         self._jog.take_over(other._jog)
+        self._ramp.take_over(other._ramp)
         self._set_limits(self._commanded.state)
         self._set_guard()
 

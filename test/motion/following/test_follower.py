@@ -373,6 +373,30 @@ def test_a_stream_that_stops_brakes_on_its_line(name):
     assert last < 2.1
 
 
+def test_changes_do_not_prolong_the_end_of_a_stream():
+    """A follower is made anew every 50 ms, as where other joints move beside the arm."""
+    chain = robots.chain('ur5')
+    limits, random = limits_of(chain, 0.5), np.random.default_rng(5)
+
+    def rests_at(q, way, changes):
+        made, T, last = follower('ur5', limits=limits, q=q), tip('ur5', q), 0.0
+        for i in range(400):
+            now = PERIOD * i
+            if now <= 1.0:
+                made.feed(shifted(T, *(now * way)), now, now)
+            elif changes and i % 5 == 0:
+                before, made = made, follower('ur5', limits=limits, q=q)
+                made.take_over(before)
+            if not made.step(now).state.rests:
+                last = now
+        return last
+
+    for _ in range(15):
+        q, way = random.uniform(-np.pi, np.pi, chain.n), random.standard_normal(3)
+        way *= 0.3 / np.linalg.norm(way)
+        assert rests_at(q, way, True) < rests_at(q, way, False) + 0.15
+
+
 def test_the_stop_that_is_sent_with_each_state_is_the_fastest():
     """It ends when ruckig's does."""
     made = follower('panda', JOINS)
