@@ -59,7 +59,8 @@ RETURN_RATIO = 20.0  # of the velocity, as a share of its limit; a slower stop g
 RETURN_SPEED = 0.2  # of the velocity limits, for the way back to the path
 BLOCKED_WAY = 0.01  # rad or m of all joints; a path that ends before is blocked, ...
 UNBLOCKED_RATIO = 3.0  # until it is longer than this many times as much
-PASSING_VALUE = 0.03  # of the reach; a path is left for a singularity below this singular value
+PASSING_SHARE = 0.5  # of the speed, below which a target is followed off the path ...
+PASSING_VALUE = 0.03  # of the reach; ... below this singular value
 STRAY_SHARE = 0.05  # of the velocity limits, off a path that has to be left then
 HELD_SHARE = 0.05  # of the speed, below which the path is blocked for a target, or by
                    # something near
@@ -433,6 +434,7 @@ def along_cycle(model, target, timing, state, plan, near, work, course):
         low, high = max(low, least), min(high, most)
     chosen = min(max(across * along + share * missing, low), high)
     if count > 1 and speed * norm > SLOW_RATE:
+        passing = PASSING_SHARE if smallest < PASSING_VALUE * scale_of_arm else HELD_SHARE
         good, tried = low, chosen
         for attempt in range(SPEED_BISECTIONS + 1):
             change_of_way = 0.0
@@ -449,7 +451,7 @@ def along_cycle(model, target, timing, state, plan, near, work, course):
                     model, turning, redundant, FAR_AHEAD, smallest, work, course)
                 doubtful = not stretched and nearest < CROSSED_VALUE * scale_of_arm
             if attempt == 0 and slowed_down and doubtful or not free and attempt == 0 and (
-                    course.blocked[0] > 0.0 or joint and speed < HELD_SHARE * wanted):
+                    course.blocked[0] > 0.0 or joint and speed < passing * wanted):
                 course.blocked[0] = 1.0
                 return False, 0.0, 0.0, 0.0, 0.0
             if free:
