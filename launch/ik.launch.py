@@ -25,6 +25,7 @@ from ik_node.model.chain import make_chain
 from ik_node.model.preset_description import description_text
 from ik_node.model.presets import Preset, preset_names, read_preset
 from ik_node.model.urdf import parse_urdf
+from ik_node.model.xacro_file import is_xacro
 from ik_node.ros.parameters import IK_NODE
 from ik_node.ui.rviz_config import adapted
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
@@ -219,7 +220,7 @@ def parameters_in(file: Path) -> set[str]:
 
 def robot_description(urdf: str, preset: Preset | None,
                       context: LaunchContext) -> tuple[str, str]:
-    """Return the URDF text, or why it is missing; a .xacro file is expanded by xacro."""
+    """Return the URDF text, or why it is missing; xacro is expanded."""
     if preset is not None and is_default('urdf', urdf):
         try:
             return description_text(preset), ''
@@ -235,6 +236,6 @@ def robot_description(urdf: str, preset: Preset | None,
                                'setup.bash is not sourced') from None
     if not path.is_file():
         raise RuntimeError(f'urdf:={urdf}: there is no file {path}')
-    if path.suffix == '.xacro':
+    if is_xacro(path.read_bytes()):
         return Command(['xacro ', f'"{path}"']).perform(context), ''
     return path.read_text(encoding='utf-8'), ''

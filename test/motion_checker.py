@@ -208,8 +208,8 @@ def state_at(path: Path3, t: float) -> np.ndarray:
 
 
 @cache
-def _limits(text: str) -> dict[str, tuple[float, float, float]]:
-    """Return lower, upper and velocity limit of the joints of a URDF, by name."""
+def _limits(text: str) -> dict[str, tuple[float, ...]]:
+    """Return lower, upper, velocity, acceleration and jerk limit of joints of a URDF, by name."""
     rows = {}
     for joint in ET.fromstring(text).iter('joint'):
         limit = joint.find('limit')
@@ -217,14 +217,16 @@ def _limits(text: str) -> dict[str, tuple[float, float, float]]:
         rows[joint.get('name')] = (
             float(limit.get('lower', 0.0)) if limited else -np.inf,
             float(limit.get('upper', 0.0)) if limited else np.inf,
-            float(limit.get('velocity', np.inf)) if limit is not None else np.inf)
+            *(min(np.inf if limit is None else float(limit.get(key, np.inf)) for key in keys)
+              for keys in (('velocity',), ('acceleration', 'deceleration'), ('jerk',))))
     return rows
 
 
-def bounds_of(urdf: Path, joints, velocity=(), acceleration=(2.0,), jerk=(20.0,)) -> Bounds:
+def bounds_of(urdf: Path, joints, velocity=(), acceleration=(), jerk=()) -> Bounds:
     """Return the bounds of joints from a URDF file and the numbers of the node's parameters."""
     rows = _limits(urdf.read_text())
-    lower, upper, from_urdf = (np.array(column) for column in zip(*(rows[j] for j in joints)))
-    each = [np.broadcast_to(np.array(v, dtype=float), lower.shape)
-            for v in (velocity or from_urdf, acceleration, jerk)]
+    lower, upper, *from_urdf = (np.array(column) for column in zip(*(rows[j] for j in joints)))
+    each = [np.broadcast_to(velocity or from_urdf[0], lower.shape)]
+    for own, given, default in zip(from_urdf[1:], (acceleration, jerk), (2.0, 20.0)):
+        each.append(np.minimum(own, given) if given else np.where(np.isinf(own), default, own))
     return Bounds(lower, upper, *each)

@@ -17,7 +17,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element
 
 from ik_node.errors import UrdfError
-from ik_node.model.urdf import LINE_ATTRIBUTE, local_name, MAX_BYTES, read_elements
+from ik_node.model.urdf_elements import LINE_ATTRIBUTE, local_name, MAX_BYTES, read_elements
 from ik_node.text import quote
 
 SRDF_BLANKS = '\ufeff \t\r\n'  # before the first element

@@ -18,9 +18,9 @@ from ik_node.kinematics.arm import given_tree
 from ik_node.kinematics.tree_kernels import tree_columns, tree_frames
 from ik_node.kinematics.tree_table import tree_rows, TreeRows
 from ik_node.model.base_joints import ANGLE_NAMES, checked_bounds, coordinates_of, JointBounds
-from ik_node.model.chain import follow_limits
+from ik_node.model.chain import Bounds
 from ik_node.model.joint_space import JointSpace
-from ik_node.model.urdf import Joint, JointType, leader_of, MULTI_DOF_TYPES, Tree
+from ik_node.model.urdf import Joint, JointType, leader_of, MULTI_DOF_TYPES, require_usable, Tree
 from ik_node.text import quote
 
 
@@ -41,9 +41,9 @@ class KinematicTree(JointSpace):
         and ``yaw``: see :mod:`ik_node.model.base_joints`.
     lower, upper : (n,) arrays
         Position limits (rad or m), infinite for continuous joints.
-    velocity : (n,) array
-        Velocity limits (rad/s or m/s), infinite where the URDF gives none, and of planar and
-        floating joints.
+    velocity, acceleration, jerk : (n,) arrays
+        Limits per s, s^2 and s^3 (rad or m), infinite where the URDF gives none, and of planar
+        and floating joints.
     continuous, revolute : (n,) arrays of bool
         Joints without limits; joints whose coordinate is an angle.
     table, parents : (m, 16) array, (m,) int array
@@ -62,6 +62,8 @@ class KinematicTree(JointSpace):
     lower: np.ndarray
     upper: np.ndarray
     velocity: np.ndarray
+    acceleration: np.ndarray
+    jerk: np.ndarray
     continuous: np.ndarray
     revolute: np.ndarray
     table: np.ndarray
@@ -207,12 +209,12 @@ def make_tree(tree: Tree, base_link: str = '', tip_links: Sequence[str] = (),
     tips = _checked_links(tree, base_link, tip_links)
     rows, tip_rows = tree_rows(tree, base_link or tree.root, tips)
     by_name = {joint.name: joint for joint in tree.joints}
+    require_usable(rows.joints, by_name)
     limits = _limits(rows, by_name, bounds or {})
     arrays = {
-        'lower': limits[:, 0].copy(), 'upper': limits[:, 1].copy(),
-        'velocity': limits[:, 2].copy(),
+        **{name: limits[:, k].copy() for k, name in enumerate(Bounds._fields)},
         'continuous': np.isinf(limits[:, 0]) & np.isinf(limits[:, 1]),
-        'revolute': limits[:, 3] > 0.0,
+        'revolute': limits[:, -1] > 0.0,
         'table': np.array(rows.table), 'parents': np.array(rows.parents, dtype=np.int64),
         'tip_rows': np.array(tip_rows, dtype=np.int64)}
     if not np.isfinite(arrays['table']).all():
@@ -242,7 +244,7 @@ def _checked_links(tree: Tree, base_link: str, tip_links: Sequence[str]) -> tupl
 
 
 def _limits(rows: TreeRows, by_name: Mapping[str, Joint], bounds: JointBounds) -> np.ndarray:
-    """Return lower, upper, velocity limit, and 1 if it is an angle, of each coordinate (n, 4)."""
+    """Return the bounds of each coordinate, and 1 if it is an angle, (n, 6)."""
     followers: dict[str, list[Joint]] = {}
     leaders: dict[str, Joint] = {}
     for joint in rows.joints:
@@ -254,15 +256,11 @@ def _limits(rows: TreeRows, by_name: Mapping[str, Joint], bounds: JointBounds) -
     limits: dict[str, tuple[float, ...]] = {}
     for leader in leaders.values():
         if leader.type in MULTI_DOF_TYPES:
-            limits |= {name: (*given[name], np.inf, name.rpartition('/')[2] in ANGLE_NAMES)
+            limits |= {name: (*given[name], *(np.inf,) * 3, name.rpartition('/')[2] in ANGLE_NAMES)
                        for name in coordinates_of(leader)}
             continue
-        lower, upper, velocity = leader.lower, leader.upper, leader.velocity
+        kept = Bounds.of(leader)
         for joint in followers.get(leader.name, ()):
-            lower, upper, velocity = follow_limits(
-                (lower, upper, velocity), joint, *leader_of(joint, by_name)[1:])
-        if lower > upper:
-            raise ChainError(f'the joints that mimic {quote(leader.name)} leave it no range: '
-                             f'[{lower:g}, {upper:g}]')
-        limits[leader.name] = lower, upper, velocity, leader.type is not JointType.PRISMATIC
+            kept = kept.followed_by(joint, *leader_of(joint, by_name)[1:])
+        limits[leader.name] = *kept.checked(leader), leader.type is not JointType.PRISMATIC
     return np.array([limits[name] for name in rows.names], dtype=float)

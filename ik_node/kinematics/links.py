@@ -184,7 +184,8 @@ def link_path(tree: Tree, base_link: str, link: str, joint_names: tuple[str, ...
     Raises
     ------
     StateError
-        If a floating or planar joint is on the path; no single number gives its position.
+        If a floating or planar joint is on the path, as no single number gives its position, or
+        one of which the URDF does not say how it moves.
     ParameterError
         If there is no such link.
 
@@ -194,6 +195,8 @@ def link_path(tree: Tree, base_link: str, link: str, joint_names: tuple[str, ...
     rows = []
     T = np.eye(4)
     for joint, down in path_between(tree, base_link, link):
+        if not joint.placed:
+            raise StateError(joint.fault, Reason.STATE_INCOMPLETE)
         T_child_parent = inverse(joint.T_parent_joint)
         if not joint.moves:
             T = T @ (joint.T_parent_joint if down else T_child_parent)
@@ -218,7 +221,9 @@ def link_path(tree: Tree, base_link: str, link: str, joint_names: tuple[str, ...
 
 def _position(joint: Joint, by_name: dict[str, Joint],
               positions: Mapping[str, float]) -> float | None:
-    """Return the position of a joint, 0 if it is fixed, None if it is unknown."""
+    """Return the position of a joint, 0 if it is fixed, None if it or its place is unknown."""
+    if not joint.placed:
+        return None
     if not joint.moves:
         return 0.0
     leader, factor, offset = leader_of(joint, by_name)

@@ -66,7 +66,7 @@ def moving_frames(space: Chain | KinematicTree, tree: Tree,
     def cross(joint: Joint, down: bool, frame: int,
               T: np.ndarray) -> tuple[int, np.ndarray] | None:
         leader = leader_of(joint, by_name)[0]
-        if not joint.moves or not {*coordinates_of(leader)} <= {*rows.names}:
+        if not joint.moves or not joint.placed or not {*coordinates_of(leader)} <= {*rows.names}:
             return None
         row, T_next = cross_joint(rows, frame - 1, T, (joint, down), by_name)
         return row + 1, T_next

@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 import difflib
 from functools import cached_property
 from math import atan2
+from typing import NamedTuple
 
 import numpy as np
 
 from ik_node.errors import ChainError, ParameterError
-from ik_node.model.arm_search import find_arm, listed, MULTI_DOF_TYPES
+from ik_node.model.arm_search import find_arm, listed
 from ik_node.model.joint_space import JointSpace
-from ik_node.model.urdf import Joint, JointType, leader_of, Tree
+from ik_node.model.urdf import Joint, JointType, leader_of, MULTI_DOF_TYPES, require_usable, Tree
 from ik_node.se3 import rotation_about, rotation_to_axis
 from ik_node.text import quote, shown
 
@@ -28,6 +29,37 @@ PRISMATIC_COLUMN, COORDINATE_COLUMN, FACTOR_COLUMN, OFFSET_COLUMN = 12, 13, 14, 
 Z_AXIS = np.array([0.0, 0.0, 1.0])
 MAX_TOOL_LENGTH_M = 10.0
 ROTATION_RESIDUAL = 1e-6  # of R R^T - I, for a pose from outside
+
+
+class Bounds(NamedTuple):
+    """The limits of a joint that leads: rad or m, and per s, s^2 and s^3."""
+
+    lower: float
+    upper: float
+    velocity: float
+    acceleration: float
+    jerk: float
+
+    @classmethod
+    def of(cls, joint: Joint) -> Bounds:
+        """Return the limits of a joint."""
+        return cls(*(getattr(joint, name) for name in cls._fields))
+
+    def followed_by(self, joint: Joint, factor: float, offset: float) -> Bounds:
+        """Return narrower ones, so that a joint that mimics the leader keeps its own, too."""
+        if factor == 0.0:
+            return self
+        own = Bounds.of(joint)
+        ends = sorted(((own.lower - offset) / factor, (own.upper - offset) / factor))
+        return Bounds(max(self.lower, ends[0]), min(self.upper, ends[1]),
+                      *(min(rate, other / abs(factor)) for rate, other in zip(self[2:], own[2:])))
+
+    def checked(self, leader: Joint) -> Bounds:
+        """Return these; raise ChainError if they leave the leader no range."""
+        if self.lower > self.upper:
+            raise ChainError(f'the joints that mimic {quote(leader.name)} leave it no range: '
+                             f'[{self.lower:g}, {self.upper:g}]')
+        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +80,8 @@ class Chain(JointSpace):
     lower, upper : (n,) array
         Position limits (rad or m), infinite for continuous joints.  They also keep
         the mimic joints inside their own limits.
-    velocity : (n,) array
-        Velocity limits (rad/s or m/s), infinite where the URDF gives none.
+    velocity, acceleration, jerk : (n,) arrays
+        Limits per s, s^2 and s^3 (rad or m), infinite where the URDF gives none.
     continuous : (n,) array of bool
         Joints without position limits.
     revolute : (n,) array of bool
@@ -72,6 +104,8 @@ class Chain(JointSpace):
     lower: np.ndarray
     upper: np.ndarray
     velocity: np.ndarray
+    acceleration: np.ndarray
+    jerk: np.ndarray
     continuous: np.ndarray
     revolute: np.ndarray
     offsets: np.ndarray
@@ -233,6 +267,8 @@ def make_chain(tree: Tree, base_link: str = '', tip_link: str = '') -> Chain:
         If a link does not exist, if the tip is not below the base, if no joint
         moves between them, or if one of these joints is floating or planar.  The
         sentence lists the chains that the URDF has.
+    UrdfError
+        If one of these joints has a fault.
 
     """
     for role, link in (('base_link', base_link), ('tip_link', tip_link)):
@@ -245,6 +281,7 @@ def make_chain(tree: Tree, base_link: str = '', tip_link: str = '') -> Chain:
     if not (base_link and tip_link):
         base_link, tip_link = find_arm(tree, base_link, tip_link)
     path = _path(tree, base_link, tip_link)
+    require_usable(path, {joint.name: joint for joint in tree.joints})
     moving = [joint for joint in path if joint.moves]
     if not moving:
         raise ChainError(f'no joint moves between {quote(base_link)} and {quote(tip_link)}; '
@@ -274,7 +311,7 @@ def _tabulate(tree: Tree, base_link: str, tip_link: str, path: list[Joint]) -> C
     by_name = {joint.name: joint for joint in tree.joints}
     leaders: list[Joint] = []
     offsets, joints, factors = [], [], []
-    bounds: dict[str, tuple[float, float, float]] = {}
+    bounds: dict[str, Bounds] = {}
     T = np.eye(4)
     for joint in path:
         T = T @ joint.T_parent_joint
@@ -283,9 +320,9 @@ def _tabulate(tree: Tree, base_link: str, tip_link: str, path: list[Joint]) -> C
         leader, factor, offset = leader_of(joint, by_name)
         if leader not in leaders:
             leaders.append(leader)
-            bounds[leader.name] = leader.lower, leader.upper, leader.velocity
+            bounds[leader.name] = Bounds.of(leader)
         if leader is not joint:
-            bounds[leader.name] = follow_limits(bounds[leader.name], joint, factor, offset)
+            bounds[leader.name] = bounds[leader.name].followed_by(joint, factor, offset)
         A = np.eye(4)
         A[:3, :3] = rotation_to_axis(joint.axis)
         T = T @ A
@@ -294,14 +331,10 @@ def _tabulate(tree: Tree, base_link: str, tip_link: str, path: list[Joint]) -> C
         factors.append((factor, offset))
         T = A.T.copy()
     offsets.append(np.concatenate([T[:3, :3].ravel(), T[:3, 3]]))
-    limits = np.array([bounds[leader.name] for leader in leaders])
-    for leader, (lower, upper, _) in zip(leaders, limits):
-        if lower > upper:
-            raise ChainError(f'the joints that mimic {quote(leader.name)} leave it no range: '
-                             f'[{lower:g}, {upper:g}]')
+    limits = np.array([bounds[leader.name].checked(leader) for leader in leaders])
     chain = Chain(
         base_link, tip_link, tuple(leader.name for leader in leaders),
-        lower=limits[:, 0].copy(), upper=limits[:, 1].copy(), velocity=limits[:, 2].copy(),
+        **{name: limits[:, k].copy() for k, name in enumerate(Bounds._fields)},
         continuous=np.isinf(limits[:, 0]) & np.isinf(limits[:, 1]),
         revolute=np.array([leader.type is not JointType.PRISMATIC for leader in leaders]),
         offsets=np.array(offsets), joints=np.array(joints, dtype=np.int64),
@@ -313,13 +346,3 @@ def _tabulate(tree: Tree, base_link: str, tip_link: str, path: list[Joint]) -> C
         if isinstance(array, np.ndarray):
             array.setflags(write=False)
     return chain
-
-
-def follow_limits(bounds: tuple[float, float, float], joint: Joint, factor: float,
-                  offset: float) -> tuple[float, float, float]:
-    """Return (lower, upper, velocity) of a leader, so that the mimic joint keeps its own."""
-    lower, upper, velocity = bounds
-    if factor == 0.0:
-        return bounds
-    ends = sorted(((joint.lower - offset) / factor, (joint.upper - offset) / factor))
-    return max(lower, ends[0]), min(upper, ends[1]), min(velocity, joint.velocity / abs(factor))

@@ -25,6 +25,12 @@ def named_folders() -> list[Path]:
             for path in os.environ.get(DESCRIPTIONS_VARIABLE, '').split(os.pathsep) if path]
 
 
+def packages_in(folders: Sequence[Path]) -> list[Path]:
+    """Return the folders of the packages in folders."""
+    return [found for folder in folders for found in _packages(folder, PACKAGE_LEVELS)
+            if (found / 'package.xml').is_file()]
+
+
 def package_in(folders: Sequence[Path], name: str) -> Path | None:
     """Return the folder of a package, by its own name or its package.xml; None if not found."""
     for folder in folders:

@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 import numpy as np
 
 from ik_node.errors import UrdfError
-from ik_node.model.urdf import local_name, read_elements, Tree
-from ik_node.se3 import pose, rotation_from_rpy
+from ik_node.model.urdf import Tree
+from ik_node.model.urdf_elements import local_name, numbers_of, placement, robot_elements
 from ik_node.text import quote
 
 INERTIA_KEYS = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
@@ -78,7 +78,7 @@ def link_inertias(tree: Tree, complete: bool = False) -> dict[str, Inertia]:
 
     """
     found = {}
-    for link in read_elements(tree.source):
+    for link in robot_elements(tree.source)[0]:
         if local_name(link) != 'link':
             continue
         for inertial in link:
@@ -93,29 +93,21 @@ def _inertia(element: ElementTree.Element, link: str, complete: bool) -> Inertia
     for name, keys in (('mass', ('value',)), ('inertia', INERTIA_KEYS)):
         if complete and not (name in children and {*keys} <= {*children[name].keys()}):
             raise UrdfError(f'{what} needs <{name}> with {", ".join(keys)}')
-    mass = _numbers(children.get('mass'), 'value', ('0',), what)[0]
-    ixx, ixy, ixz, iyy, iyz, izz = (_numbers(children.get('inertia'), key, ('0',), what)[0]
-                                    for key in INERTIA_KEYS)
+    try:
+        (mass,) = _numbers(children.get('mass'), ('value',))
+        ixx, ixy, ixz, iyy, iyz, izz = _numbers(children.get('inertia'), INERTIA_KEYS)
+        T = placement(children.get('origin'))
+    except ValueError as error:
+        raise UrdfError(f'{what} is not usable: {error}') from None
     moments = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
     principal = np.linalg.eigvalsh(moments)
     if mass < 0.0 or principal[0] < -INERTIA_ROUNDING * max(principal[2], 0.0):
         raise UrdfError(f'{what} has the mass {mass:g} kg and the principal moments '
                         f'{principal.tolist()} kg m^2; none may be negative')
-    origin = children.get('origin')
-    xyz = _numbers(origin, 'xyz', ('0',) * 3, what)
-    rpy = _numbers(origin, 'rpy', ('0',) * 3, what)
-    return Inertia(mass, np.zeros(3), moments).moved(pose(rotation_from_rpy(*rpy), xyz))
+    return Inertia(mass, np.zeros(3), moments).moved(T)
 
 
-def _numbers(element: ElementTree.Element | None, key: str, default: tuple[str, ...],
-             what: str) -> np.ndarray:
-    """Return the numbers of an attribute, (k,); the default where it is missing."""
-    text = ' '.join(default) if element is None else element.get(key, ' '.join(default))
-    try:
-        values = np.array(text.split(), dtype=float)
-    except ValueError:
-        values = np.empty(0)
-    if len(values) != len(default) or not np.isfinite(values).all():
-        raise UrdfError(f'{what} has {key}={quote(text)}; it needs {len(default)} finite '
-                        f'number{"s" * (len(default) > 1)}')
-    return values
+def _numbers(element: ElementTree.Element | None, keys: tuple[str, ...]) -> list[float]:
+    """Return the numbers of attributes; 0 where one is missing."""
+    return [0.0 if element is None else numbers_of(element.get(key, '0'), 1, key)[0]
+            for key in keys]

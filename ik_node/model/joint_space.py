@@ -28,8 +28,8 @@ class JointSpace:
         The order of the entries of q.
     lower, upper : (n,) arrays
         Position limits (rad or m), infinite for continuous joints.
-    velocity : (n,) array
-        Velocity limits (rad/s or m/s), infinite where the URDF gives none.
+    velocity, acceleration, jerk : (n,) arrays
+        Limits per s, s^2 and s^3 (rad or m), infinite where the URDF gives none.
     continuous, revolute : (n,) arrays of bool
         Joints without position limits; joints whose coordinate is an angle.
     table, parents : (m, 16), (m,) arrays
@@ -43,6 +43,8 @@ class JointSpace:
     lower: np.ndarray
     upper: np.ndarray
     velocity: np.ndarray
+    acceleration: np.ndarray
+    jerk: np.ndarray
     continuous: np.ndarray
     revolute: np.ndarray
     table: np.ndarray

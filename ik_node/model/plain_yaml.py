@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from typing import Any
 
 import yaml
@@ -55,7 +55,8 @@ class PlainLoader(yaml.SafeLoader):
 PlainLoader.add_constructor('tag:yaml.org,2002:int', PlainLoader.construct_yaml_int)
 
 
-def read_plain_yaml(data: bytes, what: str, key: str, entries: str) -> dict[Any, Any]:
+def read_plain_yaml(data: bytes, what: str, key: str, entries: str,
+                    passed_over: Collection[str] = ()) -> dict[Any, Any]:
     """
     Return what a YAML text has below its only key; nothing there is an empty dict.
 
@@ -67,6 +68,8 @@ def read_plain_yaml(data: bytes, what: str, key: str, entries: str) -> dict[Any,
         The key that it must have.
     entries : str
         The mapping below the key in words, for the sentence of an error.
+    passed_over : collection of str
+        Other keys that it may have.
 
     Raises
     ------
@@ -78,7 +81,8 @@ def read_plain_yaml(data: bytes, what: str, key: str, entries: str) -> dict[Any,
         content = yaml.load(data, PlainLoader)  # a SafeLoader
     except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
         raise ParameterError(f'{what} is not plain YAML: {_why(error)}') from None
-    if not isinstance(content, dict) or list(content) != [key]:
+    if not isinstance(content, dict) or key not in content \
+            or not {*content} <= {key, *passed_over}:
         keys = list(content) if isinstance(content, dict) else content
         raise ParameterError(f'{what} has the keys {shown(keys, 80)}; it must have one key, '
                              f'{key}')

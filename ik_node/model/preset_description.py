@@ -20,7 +20,7 @@ from ik_node.model.description_folders import (
     package_in,
 )
 from ik_node.model.presets import Preset
-from ik_node.model.xacro_file import xacro_text
+from ik_node.model.xacro_file import urdf_text
 from ik_node.text import quote
 
 
@@ -76,13 +76,7 @@ def description_text(preset: Preset, folders: Sequence[str | Path] = ()) -> str:
         If the file is missing, or xacro is or cannot expand it.
 
     """
-    file = description_file(preset, folders)
-    if file.suffix == '.xacro':
-        return xacro_text(file, preset.description.xacro_arguments)
-    try:
-        return file.read_text(encoding='utf-8')
-    except (OSError, UnicodeDecodeError) as error:
-        raise UrdfError(f'cannot read the URDF file {quote(file, 300)}: {error}') from None
+    return urdf_text(description_file(preset, folders), preset.description.xacro_arguments)
 
 
 def _how_to_get(preset: Preset) -> str:

@@ -178,14 +178,10 @@ def _add_servos(root: etree._Element, tree: Tree, chain: Chain) -> None:
                          group=group, contype=solid, conaffinity=solid)
     actuators = etree.SubElement(raw, 'actuator')
     processed = etree.SubElement(inputs, 'processed_inputs')
-    efforts = {joint.get('name'): float(limit.get('effort', 0.0))
-               for joint in root.iterchildren('joint') for limit in joint.iterchildren('limit')}
     for joint in tree.joints:
         if joint.name not in chain.joint_names:
             continue
-        effort = efforts.get(joint.name, 0.0)
-        if not 0.0 < effort < np.inf:
-            effort = UNKNOWN_EFFORT
+        effort = joint.effort if 0.0 < joint.effort < np.inf else UNKNOWN_EFFORT
         etree.SubElement(
             actuators, 'position', name=joint.name, joint=joint.name, dampratio='1.0',
             kp=f'{effort / SERVO_DEFLECTION:g}', forcerange=f'{-effort:g} {effort:g}')

@@ -9,25 +9,34 @@ yourdfpy reads these, too, but needs trimesh for that, and opens any file that a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from ik_node.model.urdf import local_name, MAX_MAGNITUDE, read_elements, Tree
-from ik_node.se3 import pose, rotation_from_rpy
+from ik_node.model.urdf import Tree
+from ik_node.model.urdf_elements import (
+    local_name,
+    numbers_of,
+    placement,
+    robot_elements,
+    SHAPES_VERSION,
+    version_of,
+)
+from ik_node.se3 import pose
 
 # For each geometry: the attributes that give its size, their number of values, their default.
 SIZE_ATTRIBUTES = {
     'box': (('size', 3, None),),
     'cylinder': (('radius', 1, None), ('length', 1, None)),
     'sphere': (('radius', 1, None),),
+    'capsule': (('radius', 1, None), ('length', 1, None)),
     'mesh': (('scale', 3, '1 1 1'),),
 }
-PRIMITIVE_KINDS = ('box', 'cylinder', 'sphere')
+PRIMITIVE_KINDS = ('box', 'cylinder', 'sphere', 'capsule')
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Shape:
     """
     One visual or collision element of a link.
@@ -35,41 +44,48 @@ class Shape:
     Attributes
     ----------
     kind : str
-        'box', 'cylinder', 'sphere' or 'mesh'; '' if it cannot be drawn, see `fault`.
+        'box', 'cylinder', 'sphere', 'capsule' or 'mesh'; '' if it cannot be read, see `fault`.
     size : tuple of float
-        Box: x, y, z; cylinder (along its z axis): radius, length; sphere: radius, all
-        in m; mesh: its scale along x, y, z.
-    xyz, rpy : tuple of float
-        Pose in the link's frame, m and rad.
+        Box: x, y, z; cylinder (along its z axis): radius, length; sphere: radius; capsule (along
+        its z axis): radius, length of its cylinder, all in m; mesh: its scale along x, y, z.
+    T_link_shape : (4, 4) array
+        Pose in the link's frame.
     uri : str
         File name of a mesh, as written in the URDF.
     rgba : tuple of float or None
         Colour, 0 to 1; None where the URDF gives none.
     fault : str
-        Why the element cannot be drawn.
+        Why the element cannot be read.
 
     """
 
     kind: str
     size: tuple[float, ...] = ()
-    xyz: tuple[float, ...] = (0.0, 0.0, 0.0)
-    rpy: tuple[float, ...] = (0.0, 0.0, 0.0)
+    T_link_shape: np.ndarray = field(default_factory=lambda: np.eye(4))
     uri: str = ''
     rgba: tuple[float, ...] | None = None
     fault: str = ''
 
     @property
-    def T_link_shape(self) -> np.ndarray:
-        """Return the pose (4, 4) in the link's frame."""
-        return pose(rotation_from_rpy(*self.rpy), np.array(self.xyz))
-
-    @property
     def extent(self) -> tuple[float, ...]:
         """Return the size along x, y and z (m); for a mesh its scale."""
-        if self.kind == 'cylinder':
+        if self.kind in ('cylinder', 'capsule'):
             radius, length = self.size
-            return 2.0 * radius, 2.0 * radius, length
+            caps = 2.0 * radius if self.kind == 'capsule' else 0.0
+            return 2.0 * radius, 2.0 * radius, length + caps
         return (2.0 * self.size[0],) * 3 if self.kind == 'sphere' else self.size
+
+
+    @property
+    def primitives(self) -> list[Shape]:
+        """Return the cylinder and the two spheres of a capsule; else the shape itself."""
+        if self.kind != 'capsule':
+            return [self]
+        radius, length = self.size
+        return [replace(self, kind='cylinder'),
+                *(replace(self, kind='sphere', size=(radius,), T_link_shape=self.T_link_shape
+                          @ pose(np.eye(3), np.array([0.0, 0.0, 0.5 * end * length])))
+                  for end in (-1.0, 1.0))]
 
 
 def link_shapes(tree: Tree, element: str) -> dict[str, list[Shape]]:
@@ -82,50 +98,37 @@ def link_shapes(tree: Tree, element: str) -> dict[str, list[Shape]]:
         'visual' or 'collision'.
 
     """
-    robot = read_elements(tree.source)
+    robot, _ = robot_elements(tree.source)
     colours = _colours(robot)
-    return {link.get('name'): [_shape(child, colours) for child in link
+    kinds = [kind for kind in SIZE_ATTRIBUTES
+             if kind != 'capsule' or version_of(robot) >= SHAPES_VERSION]
+    return {link.get('name'): [_shape(child, colours, kinds) for child in link
                                if local_name(child) == element]
             for link in robot if local_name(link) == 'link'}
 
 
-def _shape(element: Element, colours: dict[str, tuple[float, ...]]) -> Shape:
+def _shape(element: Element, colours: dict[str, tuple[float, ...]], kinds: list[str]) -> Shape:
     try:
-        origin, geometry = _child(element, 'origin'), _child(element, 'geometry')
+        geometry = _child(element, 'geometry')
         form = None if geometry is None else next(iter(geometry), None)
         kind = 'nothing' if form is None else local_name(form)
-        if kind not in SIZE_ATTRIBUTES:
-            raise ValueError(f'its geometry is {kind!a}, expected one of '
-                             + ', '.join(SIZE_ATTRIBUTES))
+        if kind not in kinds:
+            raise ValueError(f'geometry is {kind!a}, expected one of ' + ', '.join(kinds))
         size = tuple(number for name, count, default in SIZE_ATTRIBUTES[kind]
-                     for number in _numbers(form.get(name, default), count, f'{kind} {name}'))
+                     for number in numbers_of(form.get(name, default), count, f'{kind} {name}'))
         if kind in PRIMITIVE_KINDS and min(size) <= 0.0 or 0.0 in size:
-            raise ValueError(f'its {kind} has the size {" ".join(map(str, size))}')
+            raise ValueError(f'{kind} has the size {" ".join(map(str, size))}')
         uri = form.get('filename', '') if kind == 'mesh' else ''
         if kind == 'mesh' and not uri.strip():
-            raise ValueError('its mesh has no filename')
-        xyz, rpy = (((0.0,) * 3,) * 2 if origin is None else
-                    (_numbers(origin.get(name, '0 0 0'), 3, name) for name in ('xyz', 'rpy')))
-        return Shape(kind, size, xyz, rpy, uri.strip(), _colour(element, colours))
+            raise ValueError('mesh has no filename')
+        return Shape(kind, size, placement(_child(element, 'origin')), uri.strip(),
+                     _colour(element, colours))
     except ValueError as error:
-        return Shape('', fault=str(error))
+        return Shape('', fault=f'its {error}')
 
 
 def _child(element: Element, name: str) -> Element | None:
     return next((child for child in element if local_name(child) == name), None)
-
-
-def _numbers(text: str | None, count: int, what: str) -> tuple[float, ...]:
-    """Return `count` numbers; raise ValueError with a sentence if there are not as many."""
-    words = (text or '').split()
-    try:
-        numbers = tuple(map(float, words))
-    except ValueError:
-        numbers = ()
-    if len(numbers) != count or not all(abs(number) <= MAX_MAGNITUDE for number in numbers):
-        raise ValueError(f'its {what} needs {count} finite number{"s" * (count > 1)}, got '
-                         f'{(text or "")[:60]!a}')
-    return numbers
 
 
 def _colours(robot: Element) -> dict[str, tuple[float, ...]]:
@@ -150,7 +153,7 @@ def _rgba(material: Element) -> tuple[float, ...] | None:
     """Return the colour of a material, or None if it is missing or not valid."""
     colour = _child(material, 'color')
     try:
-        rgba = _numbers(None if colour is None else colour.get('rgba'), 4, 'colour')
+        rgba = numbers_of(None if colour is None else colour.get('rgba'), 4, 'colour')
     except ValueError:
         return None
     return tuple(min(max(part, 0.0), 1.0) for part in rgba)

@@ -3,24 +3,22 @@
 """
 Read URDF text into a checked tree of links and joints.
 
-``urdf_parser_py`` reads the elements.  Before it, expat reads the bytes (no document
-type, so no entities; limited size, number and depth of elements), and everything
-that kinematics does not need is removed, so that a broken transmission or an unknown
-geometry does not matter, and the parser prints nothing.  After it, all numbers, names
-and references are checked, because the parser accepts almost anything.
+``urdf_parser_py`` reads the joints, from a copy of the elements that has nothing but what
+kinematics needs, so that a broken transmission does not matter and the parser prints nothing.  All
+numbers, names and references are checked, because the parser accepts almost anything.  A fault of
+one joint is kept with it, and raised where an arm needs that joint.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 import math
 from pathlib import Path
-import re
+from typing import NamedTuple
 from xml.etree import ElementTree
-from xml.parsers import expat
 
 from lxml import etree
 import numpy as np
@@ -28,16 +26,28 @@ from urdf_parser_py.urdf import URDF
 
 from ik_node.errors import UrdfError
 from ik_node.model.file_paths import file_of, plain_uri
-from ik_node.se3 import rotation_from_rpy
+from ik_node.model.urdf_elements import (
+    LIMITS_VERSION,
+    LINE_ATTRIBUTE,
+    local_name,
+    MAX_BYTES,
+    MAX_MAGNITUDE,
+    MAX_NAME_LENGTH,
+    numbers_of,
+    placement,
+    refuse_xacro,
+    robot_elements,
+    text_bytes,
+    version_of,
+    XacroError,
+)
+from ik_node.model.xacro_file import xacro_text
 from ik_node.text import printable, quote
 
-MAX_BYTES = 16 * 2**20
-MAX_ELEMENTS = 20_000
-MAX_DEPTH = 64
-MAX_NAME_LENGTH = 1_000
 LARGE_OFFSET_M = 1_000.0  # a longer offset suggests that the file is in millimetres
-MAX_MAGNITUDE = 1e9  # larger lengths, angles and factors are refused
-LINE_ATTRIBUTE = ' line'  # the blank cannot be part of a name in XML
+X_AXIS = np.array([1.0, 0.0, 0.0])
+NO_LIMITS = -math.inf, math.inf, math.inf, 0.0  # lower, upper, velocity, effort
+DEGREES_STEP = 0.5        # limits of more than two turns that are multiples of it may be degrees
 
 
 class JointType(str, Enum):
@@ -81,6 +91,13 @@ class Joint:
         Limit in rad/s or m/s; infinite if the URDF gives none.
     effort : float
         Limit in N m or N; 0 if the URDF gives none.
+    acceleration, jerk : float
+        Limits per s^2 and s^3 (URDF 1.2), the smaller one of acceleration and deceleration;
+        infinite if the URDF gives none.
+    fault : str
+        Why an arm cannot have this joint; empty if it can.
+    placed : bool
+        Whether it is known how the child link stands to the parent link at a position.
 
     """
 
@@ -94,7 +111,11 @@ class Joint:
     upper: float
     velocity: float
     effort: float
+    acceleration: float
+    jerk: float
     mimic: Mimic | None
+    fault: str = ''
+    placed: bool = True
 
     @property
     def moves(self) -> bool:
@@ -163,9 +184,25 @@ def leader_of(joint: Joint, by_name: dict[str, Joint]) -> tuple[Joint, float, fl
     return joint, factor, offset
 
 
+def require_usable(joints: Iterable[Joint], by_name: dict[str, Joint]) -> None:
+    """
+    Refuse joints that an arm cannot have, or whose leaders it cannot have.
+
+    Raises
+    ------
+    UrdfError
+        With the fault of the first.
+
+    """
+    for joint in joints:
+        for needed in (joint, leader_of(joint, by_name)[0]):
+            if needed.fault:
+                raise UrdfError(needed.fault)
+
+
 def read_urdf(path: str | Path) -> Tree:
     """
-    Read a URDF file.
+    Read a URDF file; one that is xacro is expanded, which runs what it says.
 
     Parameters
     ----------
@@ -190,7 +227,10 @@ def read_urdf(path: str | Path) -> Tree:
         raise UrdfError(f'cannot read the URDF file {quote(given, 300)}: '
                         f'{getattr(error, "strerror", None) or error}. '
                         'Give the path of an existing .urdf file') from None
-    return parse_urdf(data)
+    try:
+        return parse_urdf(data)
+    except XacroError:
+        return parse_urdf(xacro_text(file_of(given), {}))
 
 
 def parse_urdf(text: str | bytes) -> Tree:
@@ -208,86 +248,32 @@ def parse_urdf(text: str | bytes) -> Tree:
         Its sentence names the fault and the place.
 
     """
-    data = _to_bytes(text)
-    robot = read_elements(data)
-    notes: list[str] = []
-    model = _read_with_urdf_parser(kinematic_elements(robot))
+    data = text_bytes(text)
+    robot, notes = robot_elements(data)
+    stripped, origins = _kinematic_elements(robot, version_of(robot) >= LIMITS_VERSION)
+    model = _read_with_urdf_parser(stripped)
     links = tuple(link.name for link in model.links)
-    joints = [_joint(joint, notes) for joint in model.joints]
-    _check_mimics(joints)
+    joints = [_joint(joint, origins[joint.name], notes) for joint in model.joints]
+    joints = _checked_mimics(joints)
     root, ordered = _sort_from_root(links, joints)
+    notes += [f'{joint.fault}; this does not matter where the arm has no need of the joint'
+              for joint in ordered if joint.fault]
     return Tree(model.name, root, links, tuple(ordered), tuple(notes), data)
 
 
 # ---- before the parser ------------------------------------------------------
 
-def _to_bytes(text: str | bytes) -> bytes:
-    if isinstance(text, str):
-        # The declared encoding is that of the original bytes, not of this string.
-        text = re.sub(r'^\s*<\?xml[^>]*\?>', '', text.lstrip('\ufeff'), count=1)
-        text = text.encode('utf-8', errors='surrogatepass')
-    if len(text) > MAX_BYTES:
-        raise UrdfError(f'the URDF is larger than {MAX_BYTES // 2**20} MiB; '
-                        'keep only the robot in it (meshes belong in separate files)')
-    if not text.strip():
-        raise UrdfError('the URDF is empty; give the text of a robot description')
-    return text
+class _Origin(NamedTuple):
+    """A joint as it is read without the parser, which reads the rest if the joint is placed."""
 
-
-def read_elements(data: bytes, kind: str = 'URDF') -> ElementTree.Element:
-    """
-    Return the root element; refuse malformed or oversized XML and document types.
-
-    Namespace prefixes stay part of the names.  Each element has its line number as an
-    attribute (LINE_ATTRIBUTE).  Errors call the text by its kind, 'URDF' or 'SRDF'.
-    """
-    builder = ElementTree.TreeBuilder()
-    depth = count = 0
-    article = 'an' if kind == 'SRDF' else 'a'
-
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal depth, count
-        depth += 1
-        count += 1
-        if depth > MAX_DEPTH:
-            raise UrdfError(f'the {kind} nests elements deeper than {MAX_DEPTH}')
-        if count > MAX_ELEMENTS:
-            raise UrdfError(f'the {kind} has more than {MAX_ELEMENTS} elements')
-        builder.start(tag, {**attributes, LINE_ATTRIBUTE: str(parser.CurrentLineNumber)})
-
-    def end(tag: str) -> None:
-        nonlocal depth
-        depth -= 1
-        builder.end(tag)
-
-    def refuse(*_args: object) -> None:
-        raise UrdfError(f'the {kind} has a document type or entity declaration (<!DOCTYPE ...>), '
-                        'which is refused for safety; remove it')
-
-    parser = expat.ParserCreate()
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
-    parser.StartDoctypeDeclHandler = refuse
-    parser.EntityDeclHandler = refuse
-    try:
-        parser.Parse(data, True)
-    except expat.ExpatError as error:
-        raise UrdfError(f'not {article} {kind}: {expat.ErrorString(error.code)} at line '
-                        f'{error.lineno}, column {error.offset + 1}; the text begins with '
-                        f'{quote(data[:60].decode("utf-8", "replace"))}') from None
-    except (LookupError, ValueError) as error:
-        raise UrdfError(f'not {article} {kind}: its text encoding cannot be read ({error}); '
-                        'save it as UTF-8') from None
-    return builder.close()
-
-
-def local_name(element: ElementTree.Element) -> str:
-    """Return the name of an element without its namespace prefix."""
-    return element.tag.rpartition(':')[2]
+    kind: JointType
+    T_parent_joint: np.ndarray
+    rates: dict[str, float]
+    fault: str
+    placed: bool
 
 
 _KEPT_ATTRIBUTES = {
-    'origin': {'xyz': None, 'rpy': None},
     'parent': {'link': None},
     'child': {'link': None},
     'axis': {'xyz': None},
@@ -298,18 +284,14 @@ _KEPT_ATTRIBUTES = {
     'safety_controller': {'soft_lower_limit': '-inf', 'soft_upper_limit': 'inf',
                           'k_velocity': '0', 'k_position': '0'},
 }
+_RATE_KEYS = ('acceleration', 'deceleration', 'jerk')
 
 
-def kinematic_elements(robot: ElementTree.Element) -> etree._Element:
-    """Return a copy that has only names, joints and their kinematic elements."""
-    tag = local_name(robot)
-    if tag != 'robot':
-        what = 'an SDF file; convert it to URDF' if tag == 'sdf' else 'not a robot description'
-        raise UrdfError(f'the root element is <{tag}>, expected <robot>: this is {what}')
-    if any(element.tag.startswith('xacro:') for element in robot.iter()):
-        raise UrdfError('this is xacro, not URDF: expand it first '
-                        '(xacro FILE > robot.urdf, or let the launch file do it)')
+def _kinematic_elements(robot: ElementTree.Element,
+                        has_rates: bool) -> tuple[etree._Element, dict[str, _Origin]]:
+    """Return a copy that has only names, joints and their kinematic elements, and the origins."""
     stripped = etree.Element('robot', name=_name(robot, 'robot'))
+    origins: dict[str, _Origin] = {}
     seen: dict[str, set[str]] = {'link': set(), 'joint': set()}
     for element in robot:
         kind = local_name(element)
@@ -321,43 +303,109 @@ def kinematic_elements(robot: ElementTree.Element) -> etree._Element:
         seen[kind].add(name)
         copy = etree.SubElement(stripped, kind, name=name)
         if kind == 'joint':
-            _strip_joint(element, copy, name)
+            origins[name] = _strip_joint(element, copy, quote(name), has_rates)
     if not seen['link']:
         raise UrdfError('the URDF has no links; give the whole robot description')
     if not seen['joint']:
         raise UrdfError('the URDF has no joints, so nothing can move')
-    return stripped
+    return stripped, origins
 
 
-def _strip_joint(element: ElementTree.Element, copy: etree._Element, name: str) -> None:
-    copy.set('type', _attribute(element, 'type', f'joint {quote(name)}'))
-    done = set()
+def _strip_joint(element: ElementTree.Element, copy: etree._Element, name: str,
+                 has_rates: bool) -> _Origin:
+    """Copy what kinematics needs of a joint; of one with a fault only its ends, as if fixed."""
+    parts: dict[str, ElementTree.Element] = {}
+    twice = ''
     for child in element:
         tag = local_name(child)
-        if tag not in _KEPT_ATTRIBUTES or (tag == 'axis' and child.get('xyz') is None):
-            continue
-        where = f'<{tag}> of joint {quote(name)}'
-        if tag in done:
-            raise UrdfError(f'joint {quote(name)} has two <{tag}> elements; keep one')
-        done.add(tag)
-        unknown = sorted(set(child.attrib) & {'quat_xyzw', 'quat', 'quaternion'})
-        if tag == 'origin' and unknown:
-            raise UrdfError(f'{where} gives its rotation as {unknown[0]}, which is not standard '
-                            'and most tools drop; use rpy')
-        kept = etree.SubElement(copy, tag)
-        for key, default in _KEPT_ATTRIBUTES[tag].items():
-            value = child.get(key, default)
-            if value is not None:
-                if key not in ('link', 'joint'):
-                    _check_numbers(value, 3 if key in ('xyz', 'rpy') else 1,
-                                   f'{key} of {where}')
-                kept.set(key, _plain(value, f'{key} of {where}'))
+        if parts.setdefault(tag, child) is not child and tag in (*_KEPT_ATTRIBUTES, 'origin'):
+            twice = tag
     for tag in ('parent', 'child'):
-        if tag not in done:
-            raise UrdfError(f'joint {quote(name)} has no <{tag} link="..."/>')
-        _attribute(copy.find(tag), 'link', f'<{tag}> of joint {quote(name)}')
-    if 'mimic' in done:
-        _attribute(copy.find('mimic'), 'joint', f'<mimic> of joint {quote(name)}')
+        if tag not in parts:
+            raise UrdfError(f'joint {name} has no <{tag} link="..."/>')
+        etree.SubElement(copy, tag, link=_attribute(parts[tag], 'link',
+                                                    f'<{tag}> of joint {name}'))
+    if twice in ('parent', 'child'):
+        raise UrdfError(f'joint {name} has two <{twice}> elements; keep one')
+    kind = JointType.REVOLUTE
+    try:
+        kind = _joint_type(element, name)
+        T = _origin(parts.get('origin'), name)
+        copied = [_copied(parts[tag], f'<{tag}> of joint {name}') for tag in _KEPT_ATTRIBUTES
+                  if tag in parts and tag not in ('parent', 'child')]
+    except XacroError:
+        raise
+    except UrdfError as error:
+        copy.set('type', JointType.FIXED.value)
+        return _Origin(kind, np.eye(4), {}, str(error), False)
+    copy.set('type', kind.value)
+    copy.extend(each for each in copied if each is not None)
+    fault, rates = f'joint {name} has two <{twice}> elements; keep one' if twice else '', {}
+    try:
+        rates = _rates(parts.get('limit'), kind, name) if has_rates else {}
+    except UrdfError as error:
+        fault = str(error)
+    return _Origin(kind, T, rates, fault, True)
+
+
+def _joint_type(element: ElementTree.Element, name: str) -> JointType:
+    text = _attribute(element, 'type', f'joint {name}')
+    try:
+        return JointType(text)
+    except ValueError:
+        raise UrdfError(f'joint {name} has the unknown type {quote(text)}; the types are '
+                        + ', '.join(kind.value for kind in JointType)) from None
+
+
+def _origin(origin: ElementTree.Element | None, name: str) -> np.ndarray:
+    for key, value in ({} if origin is None else origin.attrib).items():
+        _plain(value, f'{key} of <origin> of joint {name}')
+        if key in ('quat', 'quaternion'):
+            raise UrdfError(f'<origin> of joint {name} gives its rotation as {key}, which is not '
+                            'standard and most tools drop; use rpy, or quat_xyzw in URDF 1.1')
+    try:
+        return placement(origin)
+    except ValueError as error:
+        raise UrdfError(f'<origin> of joint {name} is not usable: {error}') from None
+
+
+def _copied(child: ElementTree.Element, where: str) -> etree._Element | None:
+    """Return a copy of an element with the attributes that kinematics needs, which it checks."""
+    tag = local_name(child)
+    if tag == 'axis' and child.get('xyz') is None:
+        return None
+    copy = etree.Element(tag)
+    for key, default in _KEPT_ATTRIBUTES[tag].items():
+        value = child.get(key, default)
+        if value is None:
+            continue
+        if key != 'joint':
+            _check_numbers(value, 3 if key == 'xyz' else 1, f'{key} of {where}')
+        copy.set(key, _plain(value, f'{key} of {where}'))
+    if tag == 'mimic':
+        _attribute(copy, 'joint', where)
+    return copy
+
+
+def _rates(limit: ElementTree.Element | None, kind: JointType, name: str) -> dict[str, float]:
+    """Return the limits of acceleration, deceleration, jerk and effort that URDF 1.2 has."""
+    if limit is None:
+        return {}
+    missing = [key for key in ('lower', 'upper') if key not in limit.attrib]
+    if missing and kind in (JointType.REVOLUTE, JointType.PRISMATIC):
+        raise UrdfError(f'joint {name} is {kind.value} and its <limit> has no '
+                        f'{" and no ".join(missing)}; URDF 1.2 has no default for them')
+    rates = {}
+    try:
+        for key in _RATE_KEYS:
+            if key in limit.attrib:
+                (rates[key],) = numbers_of(limit.get(key), 1, key)
+    except ValueError as error:
+        raise UrdfError(f'<limit> of joint {name} is not usable: {error}') from None
+    for key, rate in rates.items():
+        if not rate > 0.0:
+            raise UrdfError(f'the {key} limit of joint {name} is {rate:g}; it must be positive')
+    return {'effort': math.inf, **rates} if 'effort' not in limit.attrib else rates
 
 
 def _name(element: ElementTree.Element, kind: str) -> str:
@@ -390,9 +438,7 @@ def _plain(value: str, where: str) -> str:
     if len(value) > MAX_NAME_LENGTH:
         raise UrdfError(f'{where} has a value of {len(value)} characters; '
                         f'at most {MAX_NAME_LENGTH} are allowed')
-    if '${' in value or '$(' in value:
-        raise UrdfError(f'{where} contains {quote(value)}: this is xacro, not URDF; expand it '
-                        'first (xacro FILE > robot.urdf, or let the launch file do it)')
+    refuse_xacro(value, where)
     return value
 
 
@@ -410,48 +456,54 @@ def _read_with_urdf_parser(robot: etree._Element) -> URDF:
 
 # ---- after the parser -------------------------------------------------------
 
-def _numbers(values: list[float] | None, default: tuple[float, ...], where: str) -> np.ndarray:
-    array = np.array(default if values is None else values, dtype=float)
-    if not (np.abs(array) <= MAX_MAGNITUDE).all():
-        raise UrdfError(f'{where} is not finite or absurdly large: {array.tolist()}')
-    return array
+def _joint(joint: object, origin: _Origin, notes: list[str]) -> Joint:
+    name, kind = quote(joint.name), origin.kind
+    fault, placed, axis, mimic = origin.fault, origin.placed, X_AXIS, None
+    lower, upper, velocity, effort = NO_LIMITS
+    offset = np.abs(origin.T_parent_joint[:3, 3]).max()
+    if offset > LARGE_OFFSET_M:
+        notes.append(f'joint {name} has an offset of {offset:g} m; are its lengths in '
+                     'millimetres?')
+    if placed:
+        try:
+            axis = _axis(joint, kind, name, notes)
+            mimic = _mimic(joint, name)
+        except UrdfError as error:
+            fault, placed = str(error), False
+    if placed:
+        try:
+            lower, upper, velocity, effort = _limits(joint, kind, name, notes)
+        except UrdfError as error:
+            fault = str(error)
+    rates = origin.rates
+    accelerations = [rates.get(key, math.inf) for key in ('acceleration', 'deceleration')]
+    if accelerations[0] != accelerations[1] and kind is not JointType.FIXED:
+        notes.append(f'joint {name} has the limits {accelerations[0]:g} of acceleration and '
+                     f'{accelerations[1]:g} of deceleration; the smaller one is kept in both')
+    return Joint(joint.name, kind, joint.parent, joint.child, origin.T_parent_joint, axis,
+                 lower, upper, velocity, rates.get('effort', effort), min(accelerations),
+                 rates.get('jerk', math.inf), mimic, fault, placed)
 
 
-def _joint(joint: object, notes: list[str]) -> Joint:
-    name = quote(joint.name)
-    try:
-        kind = JointType(joint.type)
-    except ValueError:
-        raise UrdfError(f'joint {name} has the unknown type {quote(joint.type)}; the types are '
-                        + ', '.join(kind.value for kind in JointType)) from None
-    origin = joint.origin
-    xyz = _numbers(origin and origin.xyz, (0, 0, 0), f'the origin xyz of joint {name}')
-    rpy = _numbers(origin and origin.rpy, (0, 0, 0), f'the origin rpy of joint {name}')
-    if np.abs(xyz).max() > LARGE_OFFSET_M:
-        notes.append(f'joint {name} has an offset of {np.abs(xyz).max():g} m; '
-                     'are its lengths in millimetres?')
-    T_parent_joint = np.eye(4)
-    T_parent_joint[:3, :3] = rotation_from_rpy(*rpy)
-    T_parent_joint[:3, 3] = xyz
-    T_parent_joint.setflags(write=False)
-    axis = _axis(joint, kind, name, notes)
-    lower, upper, velocity, effort = _limits(joint, kind, name, notes)
-    mimic = None
-    if joint.mimic is not None:
-        mimic = Mimic(joint.mimic.joint, float(joint.mimic.multiplier), float(joint.mimic.offset))
-        if not (abs(mimic.multiplier) <= MAX_MAGNITUDE and abs(mimic.offset) <= MAX_MAGNITUDE):
-            raise UrdfError(f'the mimic factor or offset of joint {name} is not finite or '
-                            f'absurdly large: {mimic.multiplier:g}, {mimic.offset:g}')
-    return Joint(joint.name, kind, joint.parent, joint.child, T_parent_joint, axis,
-                 lower, upper, velocity, effort, mimic)
+def _mimic(joint: object, name: str) -> Mimic | None:
+    if joint.mimic is None:
+        return None
+    mimic = Mimic(joint.mimic.joint, float(joint.mimic.multiplier), float(joint.mimic.offset))
+    if not (abs(mimic.multiplier) <= MAX_MAGNITUDE and abs(mimic.offset) <= MAX_MAGNITUDE):
+        raise UrdfError(f'the mimic factor or offset of joint {name} is not finite or '
+                        f'absurdly large: {mimic.multiplier:g}, {mimic.offset:g}')
+    return mimic
 
 
 def _axis(joint: object, kind: JointType, name: str, notes: list[str]) -> np.ndarray:
     if kind in (JointType.FIXED, JointType.FLOATING):
-        return np.array([1.0, 0.0, 0.0])
+        return X_AXIS
     if joint.axis is None:
         notes.append(f'joint {name} has no axis; the standard says 1 0 0')
-    axis = _numbers(joint.axis, (1, 0, 0), f'the axis of joint {name}')
+    axis = np.array(X_AXIS if joint.axis is None else joint.axis, dtype=float)
+    if not (np.abs(axis) <= MAX_MAGNITUDE).all():
+        raise UrdfError(f'the axis of joint {name} is not finite or absurdly large: '
+                        f'{axis.tolist()}')
     length = np.linalg.norm(axis)
     if length < 1e-9:
         raise UrdfError(f'the axis of joint {name} is zero; give a direction, e.g. 0 0 1')
@@ -471,9 +523,13 @@ def _limits(joint: object, kind: JointType, name: str,
             raise UrdfError(f'joint {name} is {kind.value} and has no <limit>; add <limit lower='
                             '"..." upper="..." effort="..." velocity="..."/>'
                             + (' or make it continuous' if kind is JointType.REVOLUTE else ''))
-        return -math.inf, math.inf, math.inf, 0.0
+        return NO_LIMITS
     lower, upper = (limit.lower, limit.upper) if bounded else (-math.inf, math.inf)
     velocity, effort = limit.velocity, limit.effort
+    if kind is JointType.CONTINUOUS and (limit.lower or limit.upper):
+        notes.append(f'joint {name} is continuous, so its limits {limit.lower:g} and '
+                     f'{limit.upper:g} are ignored, as other programs do; if it does not turn '
+                     'without end, make it revolute')
     if bounded:
         if not (abs(lower) <= MAX_MAGNITUDE and abs(upper) <= MAX_MAGNITUDE):
             raise UrdfError(f'the limits of joint {name} are not finite or absurdly large: '
@@ -484,7 +540,8 @@ def _limits(joint: object, kind: JointType, name: str,
         lower, upper = _cut_with_soft_limits(joint, name, lower, upper)
         if lower == upper:
             notes.append(f'joint {name} cannot move: both its limits are {lower:g}')
-        if kind is JointType.REVOLUTE and upper - lower > 4 * math.pi + 0.01:
+        if kind is JointType.REVOLUTE and upper - lower > 4 * math.pi + 0.01 \
+                and lower % DEGREES_STEP == upper % DEGREES_STEP == 0.0:
             notes.append(f'joint {name} turns from {lower:g} to {upper:g} rad; '
                          'are its limits in degrees?')
     if math.isnan(velocity) or velocity < 0:
@@ -494,8 +551,8 @@ def _limits(joint: object, kind: JointType, name: str,
             notes.append(f'the velocity limit of joint {name} is 0, taken as not given')
         velocity = math.inf
     if math.isnan(effort) or effort < 0:
-        raise UrdfError(f'the effort limit of joint {name} is {effort:g}; '
-                        'it must not be negative')
+        notes.append(f'the effort limit of joint {name} is {effort:g}, taken as not given')
+        effort = 0.0
     return lower, upper, velocity, effort
 
 
@@ -514,24 +571,30 @@ def _cut_with_soft_limits(joint: object, name: str,
     return both
 
 
-def _check_mimics(joints: list[Joint]) -> None:
+def _checked_mimics(joints: list[Joint]) -> list[Joint]:
+    """Return the joints; those that follow what they cannot follow have a fault and no leader."""
     by_name = {joint.name: joint for joint in joints}
-    for joint in joints:
-        seen = [joint.name]
-        here = joint
-        while here.mimic is not None:
-            leader = by_name.get(here.mimic.joint)
-            if leader is None:
-                raise UrdfError(f'joint {quote(here.name)} mimics {quote(here.mimic.joint)}, '
-                                'which does not exist')
-            if leader.type is JointType.FIXED:
-                raise UrdfError(f'joint {quote(here.name)} mimics the fixed joint '
-                                f'{quote(leader.name)}')
-            if leader.name in seen:
-                raise UrdfError('joints mimic each other in a loop: '
-                                + ' -> '.join(map(quote, [*seen, leader.name])))
-            seen.append(leader.name)
-            here = leader
+    faults = {joint.name: fault for joint in joints if (fault := _mimic_fault(joint, by_name))}
+    return [replace(joint, mimic=None, fault=joint.fault or faults[joint.name], placed=False)
+            if joint.name in faults else joint for joint in joints]
+
+
+def _mimic_fault(joint: Joint, by_name: dict[str, Joint]) -> str:
+    seen = [joint.name]
+    here = joint
+    while here.mimic is not None:
+        leader = by_name.get(here.mimic.joint)
+        if leader is None:
+            return (f'joint {quote(here.name)} mimics {quote(here.mimic.joint)}, which does not '
+                    'exist')
+        if leader.type is JointType.FIXED:
+            return f'joint {quote(here.name)} mimics the fixed joint {quote(leader.name)}'
+        if leader.name in seen:
+            return ('joints mimic each other in a loop: '
+                    + ' -> '.join(map(quote, [*seen, leader.name])))
+        seen.append(leader.name)
+        here = leader
+    return ''
 
 
 def _sort_from_root(links: tuple[str, ...], joints: list[Joint]) -> tuple[str, list[Joint]]:

@@ -29,6 +29,9 @@ VELOCITY_MARGIN = 1e-3         # share of the velocity limits that is not used
 
 MIN_STREAM_SPACING_S = 1e-4    # between points of a streamed motion
 STREAM_OVERSHOOT = 0.5         # as SPACING_OVERSHOOT; the jerk may switch between such points
+DEFAULT_ACCELERATION = 2.0     # rad/s^2 or m/s^2, of a joint whose limit nobody gives
+DEFAULT_JERK = 20.0            # rad/s^3 or m/s^3
+
 POSITION_MARGIN = 1e-6         # rad or m inside the position limits
 
 PATH_ACCELERATION_SHARE = 0.998
@@ -151,16 +154,17 @@ class MotionLimits:
     tip: TipLimits = field(default_factory=TipLimits)
 
     @classmethod
-    def of_joints(cls, joints: JointSpace, acceleration: float | np.ndarray,
-                  jerk: float | np.ndarray, velocity: np.ndarray | None = None,
+    def of_joints(cls, joints: JointSpace, acceleration: float | np.ndarray | None = None,
+                  jerk: float | np.ndarray | None = None, velocity: np.ndarray | None = None,
                   tip: TipLimits = TipLimits()) -> MotionLimits:
         """
         Return the limits of the joints of a chain or tree.
 
         Parameters
         ----------
-        acceleration, jerk : float or (n,) array
-            Per s^2 and s^3.
+        acceleration, jerk : float or (n,) array, optional
+            Per s^2 and s^3; smaller limits of the URDF hold.  Default: the limits of the URDF,
+            and where it gives none DEFAULT_ACCELERATION and DEFAULT_JERK.
         velocity : (n,) array, optional
             Per s; default: the limits of the URDF.
         tip : TipLimits
@@ -179,8 +183,8 @@ class MotionLimits:
                                  'no velocity limit in the URDF; give the velocity limits of all '
                                  'joints (in ROS, set the parameter motion.velocity_limits)')
         return cls(joints.lower, joints.upper, velocity,
-                   np.broadcast_to(acceleration, joints.n).astype(float),
-                   np.broadcast_to(jerk, joints.n).astype(float), tip)
+                   _narrowed(joints.acceleration, acceleration, DEFAULT_ACCELERATION),
+                   _narrowed(joints.jerk, jerk, DEFAULT_JERK), tip)
 
     def require_positive(self) -> None:
         """
@@ -197,6 +201,17 @@ class MotionLimits:
             if not (np.isfinite(values).all() and (values > 0.0).all()):
                 raise ParameterError(f'the {name} limits are {list(values)}; they must be '
                                      'positive and finite')
+
+    def described(self, joints: JointSpace) -> str:
+        """Return the limits in words, and whether the URDF gives them."""
+        parts = []
+        for name in ('velocity', 'acceleration', 'jerk'):
+            kept = getattr(self, name)
+            of_urdf = kept == getattr(joints, name)
+            source = 'of the URDF' if of_urdf.all() else 'of parameters or their defaults' \
+                if not of_urdf.any() else 'in part of the URDF'
+            parts.append(f'{name} {kept.tolist()} ({source})')
+        return ', '.join(parts)
 
     def widest(self, other: MotionLimits) -> MotionLimits:
         """Return these limits, with the larger velocity, acceleration and jerk of both."""
@@ -282,3 +297,10 @@ class MotionLimits:
             self.lower.copy(), self.upper.copy(), (1.0 - VELOCITY_MARGIN) * self.velocity,
             PATH_ACCELERATION_SHARE * np.minimum(self.acceleration, reachable),
             PATH_JERK_SHARE * self.jerk, self.tip.row)
+
+
+def _narrowed(of_joints: np.ndarray, given: float | np.ndarray | None,
+              default: float) -> np.ndarray:
+    """Return the smaller one of both limits of each joint, the default where there is neither."""
+    kept = np.minimum(of_joints, np.inf if given is None else given)
+    return np.where(np.isinf(kept), default, kept)

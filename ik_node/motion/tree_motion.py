@@ -42,15 +42,16 @@ POINT_PERIOD_S = 0.1
 ControllerJoints = Mapping[str, Sequence[str]]
 
 
-def tree_limits(tree: KinematicTree, acceleration: float | np.ndarray,
-                jerk: float | np.ndarray, velocity: np.ndarray | None = None) -> MotionLimits:
+def tree_limits(tree: KinematicTree, acceleration: float | np.ndarray | None = None,
+                jerk: float | np.ndarray | None = None,
+                velocity: np.ndarray | None = None) -> MotionLimits:
     """
     Return the limits of a motion of all joints.
 
     Parameters
     ----------
-    acceleration, jerk : float or (n,) array
-        Per s^2 and s^3.
+    acceleration, jerk : float or (n,) array, optional
+        As for :meth:`MotionLimits.of_joints`.
     velocity : (n,) array, optional
         Per s; default: the limits of the URDF.
 

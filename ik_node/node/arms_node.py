@@ -91,10 +91,12 @@ class ArmsNode(QosLog, Node):
         self._motion.use(robot)
         self._known_joints = frozenset(joint.name for joint in tree.joints)
         forget_garbage()
+        for note in robot.tree.tree.notes:
+            self.get_logger().warning(note)
         self.get_logger().info(
             f'ready for {", ".join(map(quote, robot.tree.tip_links))} in '
             f'{quote(robot.tree.base_link)}: {robot.tree.n} joints of {len(robot.controllers)} '
-            'controllers')
+            f'controllers; {robot.limits.described(robot.tree)}')
 
     def _on_state(self, message: JointState, info: MessageInfo) -> None:
         # Several of them may have waited while the executor was busy.

@@ -43,6 +43,7 @@ class ArmsOptions:
     deadline: float
     max_restarts: int
     velocity_scale: float
+    joint_limits_file: str
     velocity_limits: tuple[float, ...]
     acceleration_limits: tuple[float, ...]
     jerk_limits: tuple[float, ...]

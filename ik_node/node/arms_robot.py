@@ -17,6 +17,7 @@ from ik_node.collision.model import CollisionModel
 from ik_node.collision.scene_file import read_scene
 from ik_node.errors import GoalError, ParameterError, Reason, TrajectoryError
 from ik_node.kinematics.kinematic_tree import KinematicTree, make_tree
+from ik_node.model.joint_limits_file import with_joint_limits
 from ik_node.model.joint_values import one_per_joint
 from ik_node.model.urdf import Tree
 from ik_node.motion import detour
@@ -108,6 +109,7 @@ def make_arms(tree: Tree, options: ArmsOptions, logger: object) -> ArmsRobot:
         If the description or a parameter cannot be used.
 
     """
+    tree = with_joint_limits(tree, options.joint_limits_file)
     arms = make_tree(tree, options.base_link, [name for name in options.tip_links if name])
     controllers = checked_controllers(arms, _controllers(options))
     limits = _limits(arms, options)
@@ -131,17 +133,18 @@ def _controllers(options: ArmsOptions) -> dict[str, list[str]]:
 
 
 def _limits(arms: KinematicTree, options: ArmsOptions) -> MotionLimits:
-    def each(field: str) -> np.ndarray:
+    def each(field: str) -> np.ndarray | None:
         values = getattr(options, field)
+        if not values:
+            return None
         array = one_per_joint(arms, values, f'the parameter motion.{field}')
         if (array <= 0.0).any():
             raise ParameterError(f'the parameter motion.{field} is {list(values)}; all its '
                                  'numbers must be positive')
         return array
 
-    velocity = each('velocity_limits') if options.velocity_limits else None
     return tree_limits(arms, each('acceleration_limits'), each('jerk_limits'),
-                       velocity).scaled(velocity=options.velocity_scale)
+                       each('velocity_limits')).scaled(velocity=options.velocity_scale)
 
 
 def _collisions(arms: KinematicTree, options: ArmsOptions,

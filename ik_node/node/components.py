@@ -15,6 +15,7 @@ from ik_node.errors import IkNodeError, ParameterError, Reason
 from ik_node.kinematics.arm import forward_kinematics, singular_values
 from ik_node.kinematics.compilation import compilation_told
 from ik_node.model.chain import make_chain
+from ik_node.model.joint_limits_file import with_joint_limits
 from ik_node.model.urdf import Tree
 from ik_node.motion.point_to_point import warm_up
 from ik_node.motion.torque_limits import TorqueLimits
@@ -152,6 +153,7 @@ class Components:
 
     def _take_model(self, tree: Tree) -> None:
         logger = self._node.get_logger()
+        tree = with_joint_limits(tree, self._options.joint_limits_file)
         chain = self._options.position_limits.narrow(
             make_chain(tree, self._options.base_link, self._options.tip_link))
         with compilation_told(logger.info):
@@ -176,12 +178,10 @@ class Components:
         self._preparation.begin(chain, settings)
         for note in (*tree.notes, *ground_notes(settings)):
             logger.warning(note)
-        limits = settings.limits
         logger.info(
             f'{quote(tree.name)}: from {quote(chain.base_link)} to {quote(chain.tip_link)} by '
-            f'{", ".join(map(quote, chain.joint_names))}; velocity {limits.velocity.tolist()} '
-            f'x {self._values["motion.velocity_scale"]}, acceleration '
-            f'{limits.acceleration.tolist()}, jerk {limits.jerk.tolist()}')
+            f'{", ".join(map(quote, chain.joint_names))}; {settings.limits.described(chain)}; '
+            f'{self._values["motion.velocity_scale"]} of the velocity is used')
         # Shows whether a parameter file was meant for a node of another name.
         logger.info(f'parameters of {self._node.get_fully_qualified_name()}: '
                     + other_than_default(self._values, IK_NODE))

@@ -229,7 +229,8 @@ class Display:
                                 for shape in each if shape.fault]:
                 self._node.get_logger().warning(
                     f'a visual of the link {quote(link)} is not drawn: {fault}')
-            ghost = Ghost({link: [shape for shape in each if not shape.fault]
+            ghost = Ghost({link: [part for shape in each if not shape.fault
+                                  for part in shape.primitives]
                            for link, each in shapes.items()}, frame,
                           at_least=len(ghost.markers))
             self._ghost = robot, ghost

@@ -52,6 +52,7 @@ class StartOptions:
     frame_prefix: str
     named_poses_file: str
     tools_file: str
+    joint_limits_file: str
     controller: str
     output: str
     tip_pose_rate: float
@@ -321,7 +322,9 @@ def _unlimited_each(chain: Chain, name: str, value: tuple[float, ...]) -> np.nda
     return np.where(array > 0.0, array, inf) if array.any() else None
 
 
-def _positive(chain: Chain, name: str, value: tuple[float, ...]) -> np.ndarray:
+def _positive_if_set(chain: Chain, name: str, value: tuple[float, ...]) -> np.ndarray | None:
+    if not value:
+        return None
     array = one_per_joint(chain, value, f'the parameter {name}')
     if (array <= 0.0).any():
         raise ParameterError(f'the parameter {name} is {list(value)}; all its numbers must be '
@@ -329,14 +332,9 @@ def _positive(chain: Chain, name: str, value: tuple[float, ...]) -> np.ndarray:
     return array
 
 
-def _positive_if_set(chain: Chain, name: str, value: tuple[float, ...]) -> np.ndarray | None:
-    return _positive(chain, name, value) if value else None
-
-
 VALUE_CONVERSIONS: dict[str, Callable[[Chain, str, Any], Any]] = {
     'names': _names,
     'not_negative': _not_negative,
-    'positive': _positive,
     'positive_if_set': _positive_if_set,
     'zero_is_unlimited': _unlimited,
     'zero_is_unlimited_each': _unlimited_each,

@@ -203,15 +203,20 @@ IK_NODE = (
     Row('motion.upper_limits', (),
         'upper joint position limits, as motion.lower_limits', live=False,
         fills='position_limits.upper'),
+    Row('motion.joint_limits_file', '',
+        "joint_limits.yaml as MoveIt's, whose limits narrow those of the URDF; a path or "
+        'package://NAME/PATH; empty: none', live=False, fills='joint_limits_file'),
     Row('motion.velocity_limits', (),
         'joint velocity limits, rad/s or m/s, one value or one per joint; not set: those of the '
         'URDF', fills='joints.velocity', convert='positive_if_set'),
-    Row('motion.acceleration_limits', (2.0,),
-        'joint acceleration limits, rad/s^2 or m/s^2, one value or one per joint',
-        fills='joints.acceleration', convert='positive'),
-    Row('motion.jerk_limits', (20.0,),
-        'joint jerk limits, rad/s^3 or m/s^3, one value or one per joint',
-        fills='joints.jerk', convert='positive'),
+    Row('motion.acceleration_limits', (),
+        'joint acceleration limits, rad/s^2 or m/s^2, one value or one per joint; those of the '
+        'URDF hold where they are smaller; not set: those of the URDF, and 2 where it has none',
+        fills='joints.acceleration', convert='positive_if_set'),
+    Row('motion.jerk_limits', (),
+        'joint jerk limits, rad/s^3 or m/s^3, as motion.acceleration_limits, and 20 where the '
+        'URDF has none',
+        fills='joints.jerk', convert='positive_if_set'),
     Row('motion.sample_period', 0.02,
         'maximum time between the points of a path, s; five times as long in motions to a goal, '
         'where the quintics between the points are exact',
@@ -398,15 +403,20 @@ IK_ARMS = (
     Row('motion.velocity_scale', 0.5,
         'fraction of the velocity limits that is used', 0.001, 1.0, live=False,
         fills='velocity_scale'),
+    Row('motion.joint_limits_file', '',
+        "joint_limits.yaml as MoveIt's, whose limits narrow those of the URDF; a path or "
+        'package://NAME/PATH; empty: none', live=False, fills='joint_limits_file'),
     Row('motion.velocity_limits', (),
         'joint velocity limits, rad/s or m/s, one value or one per joint; not set: those of the '
         'URDF', live=False,
         fills='velocity_limits'),
-    Row('motion.acceleration_limits', (2.0,),
-        'joint acceleration limits, rad/s^2 or m/s^2, one value or one per joint', live=False,
-        fills='acceleration_limits'),
-    Row('motion.jerk_limits', (20.0,),
-        'joint jerk limits, rad/s^3 or m/s^3, one value or one per joint', live=False,
+    Row('motion.acceleration_limits', (),
+        'joint acceleration limits, rad/s^2 or m/s^2, one value or one per joint; those of the '
+        'URDF hold where they are smaller; not set: those of the URDF, and 2 where it has none',
+        live=False, fills='acceleration_limits'),
+    Row('motion.jerk_limits', (),
+        'joint jerk limits, rad/s^3 or m/s^3, as motion.acceleration_limits, and 20 where the '
+        'URDF has none', live=False,
         fills='jerk_limits'),
     Row('motion.start_delay', 0.2,
         'time from sending a motion until all controllers begin it, s; longer than any of them '

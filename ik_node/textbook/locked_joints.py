@@ -9,7 +9,7 @@ from dataclasses import fields
 import numpy as np
 
 from ik_node.kinematics.kernels import pose_matrix, pose_row
-from ik_node.model.chain import Chain
+from ik_node.model.chain import Bounds, Chain
 from ik_node.se3 import pose, rotation_about
 
 
@@ -41,7 +41,7 @@ def hold(chain: Chain, q: np.ndarray, free: np.ndarray) -> Chain:
                  else pose(rotation_about(z, value), np.zeros(3)))
     offsets.append(pose_row(T @ pose_matrix(chain.offsets[-1])))
     values = {field.name: getattr(chain, field.name) for field in fields(Chain)}
-    for name in ('lower', 'upper', 'velocity', 'continuous', 'revolute'):
+    for name in (*Bounds._fields, 'continuous', 'revolute'):
         values[name] = values[name][free]
     values |= {'joint_names': tuple(np.array(chain.joint_names)[free]),
                'offsets': np.array(offsets), 'joints': np.array(joints, dtype=np.int64),

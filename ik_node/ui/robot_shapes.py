@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import atan2, hypot
 from pathlib import Path
 
 import numpy as np
 
 from ik_node.model.shapes import link_shapes, PRIMITIVE_KINDS, Shape
 from ik_node.model.urdf import Tree
+from ik_node.se3 import pose, rotation_to_axis
 from ik_node.text import quote
 
 STAND_IN_COLOUR = (0.6, 0.6, 0.62, 1.0)
@@ -65,7 +65,7 @@ def drawable(tree: Tree, resolve: Callable[[str], tuple[Path | None, str]]) -> D
             if fault:
                 warnings[fault] = None
             else:
-                shapes[link].append(shape)
+                shapes[link] += shape.primitives
         if len(shapes[link]) < len(visuals):
             shapes[link] += stand_ins(tree, link, collisions[link])
     return Drawable(shapes, tuple(warnings))
@@ -78,8 +78,8 @@ def stand_ins(tree: Tree, link: str, collisions: list[Shape]) -> list[Shape]:
     They are the primitives of its collision geometry; if it has none, a cylinder from the
     frame of the link to each child joint, and a ball at the frame.
     """
-    primitives = [replace(shape, rgba=STAND_IN_COLOUR) for shape in collisions
-                  if shape.kind in PRIMITIVE_KINDS]
+    primitives = [replace(part, rgba=STAND_IN_COLOUR) for shape in collisions
+                  if shape.kind in PRIMITIVE_KINDS for part in shape.primitives]
     if primitives:
         return primitives
     ends = [joint.T_parent_joint[:3, 3] for joint in tree.joints_below(link)]
@@ -92,9 +92,9 @@ def stand_ins(tree: Tree, link: str, collisions: list[Shape]) -> list[Shape]:
 
 def _rod(end: np.ndarray, radius: float) -> Shape:
     """Return the cylinder from the origin of a frame to a point in it."""
-    x, y, z = end.tolist()
-    return Shape('cylinder', (radius, float(np.linalg.norm(end))), (x / 2.0, y / 2.0, z / 2.0),
-                 (0.0, atan2(hypot(x, y), z), atan2(y, x)), rgba=STAND_IN_COLOUR)
+    length = float(np.linalg.norm(end))
+    return Shape('cylinder', (radius, length), pose(rotation_to_axis(end / length), end / 2.0),
+                 rgba=STAND_IN_COLOUR)
 
 
 def _typical_length(tree: Tree) -> float:

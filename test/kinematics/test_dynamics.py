@@ -201,10 +201,11 @@ def test_inertias_of_the_urdf():
 
 @pytest.mark.parametrize(('old', 'new', 'words'), [
     ('mass value="3"', 'mass value="-3"', "of the link 'car' has the mass -3 kg"),
-    ('mass value="3"', 'mass value="heavy"', "of the link 'car' has value='heavy'"),
-    ('mass value="3"', 'mass value="nan"', "has value='nan'; it needs 1 finite number$"),
+    ('mass value="3"', 'mass value="heavy"',
+     "of the link 'car' is not usable: value needs 1 finite number, got 'heavy'"),
+    ('mass value="3"', 'mass value="nan"', "value needs 1 finite number, got 'nan'$"),
     ('ixx="0.1"', 'ixx="-0.1"', 'none may be negative'),
-    ('xyz="0.1 0.2 0.3"', 'xyz="0.1 0.2"', "has xyz='0.1 0.2'; it needs 3 finite numbers")])
+    ('xyz="0.1 0.2 0.3"', 'xyz="0.1 0.2"', "xyz needs 3 finite numbers, got '0.1 0.2'")])
 def test_inertias_that_cannot_be(old, new, words):
     """One sentence names the link and the value; a URDF is read all the same."""
     assert old in SLIDER

@@ -5,13 +5,14 @@
 import os
 import subprocess
 import sys
+from tempfile import gettempdir
 
 import pytest
 
 from ik_node.errors import UrdfError
 from ik_node.model.mesh_files import resolve
-from ik_node.model.urdf import read_urdf
-from ik_node.model.xacro_file import expand_xacro
+from ik_node.model.urdf import parse_urdf, read_urdf
+from ik_node.model.xacro_file import expand_xacro, urdf_text, xacro_text
 
 GIVEN = {'name': 'given'}
 ROBOT = '''<?xml version="1.0"?>
@@ -86,3 +87,30 @@ def test_without_the_package_xacro(robot):
         capture_output=True, text=True, timeout=120)
     assert done.returncode == 1
     assert 'pip install xacro' in done.stderr and 'Traceback' not in done.stderr
+
+
+def test_content_decides(robot, tmp_path):
+    """A file is expanded if it has xacro in it, whatever its name is."""
+    named = robot.with_name('arm.urdf')
+    named.write_text(ROBOT.replace('$(arg name)', 'r'))
+    assert [joint.name for joint in read_urdf(named).joints] == ['one_joint', 'two_joint']
+    plain = tmp_path / 'plain.urdf.xacro'
+    plain.write_text('<robot name="r"><link name="a"/><link name="b"/><joint name="j" '
+                     'type="continuous"><parent link="a"/><child link="b"/></joint></robot>')
+    assert urdf_text(plain, {}) == plain.read_text()
+
+
+@pytest.mark.fault('robot description', 'xacro that looks in a package that is not installed',
+                   'refused with the package, and what to do')
+def test_packages_that_are_elsewhere(robot, tmp_path, monkeypatch):
+    """IK_NODE_DESCRIPTIONS is looked through; else the sentence names the package and it."""
+    elsewhere = tmp_path / 'elsewhere'
+    elsewhere.mkdir()
+    (tmp_path / 'src/other_arm_description').rename(elsewhere / 'checkout')
+    with pytest.raises(UrdfError) as refused:
+        xacro_text(robot, GIVEN)
+    sentence = str(refused.value)
+    assert "'other_arm_description'" in sentence and 'IK_NODE_DESCRIPTIONS' in sentence
+    assert 'Error' not in sentence and gettempdir() not in sentence.replace(str(robot), '')
+    monkeypatch.setenv('IK_NODE_DESCRIPTIONS', str(elsewhere))
+    assert parse_urdf(xacro_text(robot, GIVEN)).name == 'given'

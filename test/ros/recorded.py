@@ -177,8 +177,8 @@ def _bounds(message) -> Bounds:
 
     bounds = bounds_of(
         Path(given.get('urdf_file', ARM)), message.joint_names,
-        numbers('motion.velocity_limits', ()), numbers('motion.acceleration_limits', (2.0,)),
-        numbers('motion.jerk_limits', (20.0,)))
+        numbers('motion.velocity_limits', ()), numbers('motion.acceleration_limits', ()),
+        numbers('motion.jerk_limits', ()))
     return replace(bounds, lower=np.maximum(bounds.lower, numbers('motion.lower_limits', -np.inf)),
                    upper=np.minimum(bounds.upper, numbers('motion.upper_limits', np.inf)))
 

@@ -73,7 +73,6 @@ def test_bad_urdf_at_start(tmp_path, name, fault):
     ({'motion.velocity_scale': 1}, '1.0, not 1'),
     ({'motion.velocity_scale': 2.0}, 'from 0.001 to 1'),
     ({'motion.tool_speed': '[]'}, '1.0, not 1'),
-    ({'motion.acceleration_limits': '[]'}, 'needs 1 or 6'),
     ({'motion.jerk_limits': '[1.0, 2.0]'}, 'needs 1 or 6'),
     ({'motion.lower_limits': '[0.5]', 'motion.upper_limits': '[0.2]'},
      "leave joint 'joint_1' no range: [0.5, 0.2]"),

@@ -14,6 +14,7 @@ from ik_node.kinematics.links import link_poses
 from ik_node.model.mesh_files import resolve
 from ik_node.model.shapes import link_shapes
 from ik_node.model.urdf import parse_urdf, read_urdf
+from ik_node.se3 import pose, rotation_from_rpy
 from ik_node.ui.robot_shapes import drawable, STAND_IN_COLOUR
 
 JOINTS = ('<joint name="j" type="revolute"><origin xyz="0.3 -0.2 0.6"/><parent link="a"/>'
@@ -48,7 +49,8 @@ def test_primitives_stay(tmp_path):
         '<visual><geometry><sphere radius="0.1"/></geometry></visual>',
         '<material name="red"><color rgba="1 0 0 1"/></material>')
     box, cylinder, sphere = looks.shapes['a']
-    assert (box.kind, box.size, box.xyz, box.rpy) == ('box', (1, 2, 3), (1, 2, 3), (.1, .2, .3))
+    assert (box.kind, box.size) == ('box', (1, 2, 3))
+    assert np.allclose(box.T_link_shape, pose(rotation_from_rpy(.1, .2, .3), np.array([1, 2, 3])))
     assert (cylinder.kind, cylinder.size) == ('cylinder', (0.1, 2.0))
     assert (box.rgba, cylinder.rgba, sphere.rgba) == ((1, 0, 0, 1), (0, 0.5, 1, 1), None)
     assert looks.warnings == () and looks.shapes['b'] == []
@@ -73,7 +75,8 @@ def test_a_missing_mesh_is_its_collision_primitive():
                      'xyz="0 0 1"/><geometry><box size="1 2 3"/></geometry></collision>'
                      f'<collision>{MESH}</collision>')
     box, = looks.shapes['a']
-    assert (box.kind, box.size, box.xyz) == ('box', (1, 2, 3), (0, 0, 1))
+    assert (box.kind, box.size) == ('box', (1, 2, 3))
+    assert box.T_link_shape[:3, 3].tolist() == [0, 0, 1]
     assert box.rgba == STAND_IN_COLOUR
     warning, = looks.warnings
     assert 'package://absent/a.stl' in warning and "'absent'" in warning
@@ -87,7 +90,8 @@ def test_a_missing_mesh_without_collision_reaches_from_joint_to_joint():
     assert start == pytest.approx(np.zeros(3), abs=1e-12)
     assert end == pytest.approx([0.3, -0.2, 0.6])
     assert rod.size == pytest.approx((0.12 * 0.7, 0.7))
-    assert ball.kind == 'sphere' and ball.xyz == (0, 0, 0) and ball.size[0] > rod.size[0]
+    assert ball.kind == 'sphere' and ball.size[0] > rod.size[0]
+    assert np.array_equal(ball.T_link_shape, np.eye(4))
 
 
 @given(st.tuples(*[st.floats(-2.0, 2.0)] * 3).filter(lambda end: np.linalg.norm(end) > 2e-3))
