@@ -5,11 +5,13 @@
 #   make test ARGS="test/solver -k bias"
 #   make docs          builds the documentation site
 #   make coverage      which lines the tests reach
+#   make kilted        the demo and tests of each kind on ROS 2 kilted, by Python 3.12 or newer
 #   make wheel         builds the wheel, and runs it in an empty environment
 #   make nightly                   everything in its long form: hours
 #   make fuzz MINUTES=60           hostile numbers and descriptions; make audit: known faults of packages
 PYTHON ?= python3
 VENV := .venv
+BUILD := .build
 BIN := $(VENV)/bin
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
@@ -19,7 +21,7 @@ export AMENT_PREFIX_PATH := $(CURDIR)/$(VENV)
 # The compiled kernels are kept in __pycache__, whatever the caller's environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test coverage nightly soak lint lock fuzz audit docs wheel clean
+.PHONY: demo test coverage nightly kilted soak lint lock fuzz audit docs wheel clean
 demo: $(VENV)/.demo
 	@$(BIN)/ik_demo $(if $(KEEP),--keep) $(if $(URDF),--urdf '$(URDF)') $(if $(ROBOT),--robot '$(ROBOT)') \
 	  $(if $(BASE),--base-link '$(BASE)') $(if $(TIP),--tip-link '$(TIP)') \
@@ -32,7 +34,7 @@ WORKERS ?= 5
 REAL_TIME_WORKERS ?= 5
 PYTEST := $(BIN)/python -m pytest
 USUAL := $(if $(IK_NODE_TEST_NIGHTLY),,and not nightly)
-test: $(VENV)/.test .build/messages/.built .build/.kernels
+test: $(VENV)/.test $(BUILD)/messages/.built $(BUILD)/.kernels
 ifdef ARGS
 	@$(PYTEST) $(ARGS)
 else
@@ -42,14 +44,14 @@ else
 endif
 
 # Messages of ROS packages that are not on PyPI; without a compiler the tests that need them are skipped.
-.build/messages/.built: scripts/build_messages.py test/interfaces.yaml $(VENV)/.test
+$(BUILD)/messages/.built: scripts/build_messages.py test/interfaces.yaml $(VENV)/.test
 	@echo "==> building messages that are not on PyPI, for tests, once; this takes a minute"
 	@$(BIN)/python scripts/build_messages.py --prefix $(@D) || \
 	  echo "tests that need them are skipped"
 
 # The compiled kernels of the nodes, for which all tests would wait, and the modules of the tests, which
 # each process would compile for itself.  What has changed since is compiled when the tests start.
-.build/.kernels: $(VENV)/.test
+$(BUILD)/.kernels: $(VENV)/.test
 	@echo "==> compiling the kernels, for tests, once; this takes a minute"
 	@mkdir -p $(@D)
 	@$(BIN)/python test/ros/warm.py --compile
@@ -64,7 +66,7 @@ coverage: $(VENV)/.test
 # All tests, with more samples, ten times as many mutants of descriptions; a million hostile calls; the soak.
 nightly: $(VENV)/.test
 	@IK_NODE_TEST_NIGHTLY=1 PYTEST_ADDOPTS="-o faulthandler_timeout=0" $(MAKE) --no-print-directory test
-	@$(MAKE) --no-print-directory fuzz soak
+	@$(MAKE) --no-print-directory kilted fuzz soak
 
 # Two arms under load, then a thousand lives: each goal has one answer, and nothing grows.
 SOAK_MINUTES ?= 30
@@ -72,6 +74,19 @@ soak: $(VENV)/.test
 	@$(BIN)/python -m benchmarks.soak --minutes $(SOAK_MINUTES) --json soak.json
 	@IK_NODE_TEST_CYCLES=1000 $(BIN)/python -m pytest -o faulthandler_timeout=0 -s test/ros/test_lifecycle.py \
 	  -k many_lives
+
+# The demo, and tests of each kind, on the other distribution of ROS 2 that is on PyPI.
+KILTED_PYTHON ?= $(shell for name in python3.12 python3.13 python3.14; do command -v $$name && break; done)
+KILTED_TESTS := goals action_servers client collisions parameters lifecycle arms moveit_motion jog doctor \
+  teach markers viewer_goals
+kilted:
+ifeq ($(KILTED_PYTHON),)
+	@echo "there is no Python 3.12 or newer: not tried on ROS 2 kilted"
+else
+	@$(MAKE) --no-print-directory VENV=.venv-kilted BUILD=.build/kilted PYTHON=$(KILTED_PYTHON) \
+	  ROS_PINS=requirements/kilted.txt IK_NODE_TEST_MESSAGES=.build/kilted/messages \
+	  demo test ARGS="-n 2 --dist loadfile $(KILTED_TESTS:%=test/ros/test_%.py)"
+endif
 
 lint: $(VENV)/.test
 	@$(BIN)/ruff check . && $(BIN)/lint-imports
@@ -88,11 +103,12 @@ $(VENV)/.demo: requirements/demo.txt setup.py | $(VENV)/bin/python
 $(VENV)/.test: requirements/test.txt setup.py $(VENV)/.demo | $(VENV)/bin/python
 	$(call install,test,about 400 MB more)
 
-# Everything is pinned, and installed without a second look when it is there already.
+# Everything is pinned, and installed without a second look when it is there already.  ROS_PINS are of
+# another distribution.
 define install
 	@echo "==> installing what requirements/$(1).txt pins, $(2), once; this takes a minute or two"
 	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off \
-	  -r requirements/$(1).txt | awk '/^Collecting/ {n++; printf "\r    %d packages", n; fflush()} \
+	  -r $(if $(ROS_PINS),<(grep -v ^ros- requirements/$(1).txt) -r $(ROS_PINS),requirements/$(1).txt) | awk '/^Collecting/ {n++; printf "\r    %d packages", n; fflush()} \
 	  /^Installing/ {printf "\n    unpacking\n"; fflush()}'
 	@echo "==> installing ik_node itself"
 	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps \
@@ -105,6 +121,9 @@ lock:
 	for set in demo test docs; do uv pip compile --universal --python-version 3.10 --no-header \
 	  --no-annotate --no-emit-index-url --quiet --upgrade requirements/$$set.in \
 	  -o requirements/$$set.txt; done
+	grep -v ^ros- requirements/test.txt > .build/others.txt
+	uv pip compile --universal --python-version 3.12 --no-header --no-annotate --no-emit-index-url \
+	  --quiet --upgrade -c .build/others.txt requirements/kilted.in | grep ^ros- > requirements/kilted.txt
 
 # A million hostile calls of the solver, then what reads descriptions, guided by coverage.
 MINUTES ?= 15
@@ -138,4 +157,4 @@ wheel: $(VENV)/bin/python
 	@$(BIN)/python scripts/check_wheel.py dist/*.whl
 
 clean:
-	rm -rf $(VENV) .build build dist install log *.egg-info
+	rm -rf $(VENV) .venv-kilted .build build dist install log *.egg-info

@@ -28,11 +28,12 @@ from ik_node.motion.point_to_point import plan_point_to_point
 from ik_node.motion.trajectory import MotionState
 from ik_node.share import share_file
 arm = ik_node.load_urdf(share_file('urdf/six_axis_arm.urdf'))
-q = arm.lower + 0.4 * (arm.upper - arm.lower)
-T = arm.fk(q)
-T[2, 3] -= 0.05
-result = ik_node.Solver(arm).solve(T, seed=q)
-assert result.success, result.message
+solver = ik_node.Solver(arm)
+for k in range(200):
+    q = arm.lower + (0.1 + 0.7 * (k * 0.618 % 1.0)) * (arm.upper - arm.lower)
+    T = arm.fk(q[::-1] if k % 2 else q)
+    result = solver.solve(T, seed=q)
+    assert result.success, result.message
 assert find_spec('rclpy') is None, 'this environment is not without ROS'
 '''
 
@@ -45,18 +46,20 @@ def main() -> None:
                         help='interpreters (default: this one)')
     parser.add_argument('--no-ros', action='store_true',
                         help='the library alone, without ROS from PyPI and the demonstration')
+    parser.add_argument('--pins', nargs='+', default=[], metavar='NAME==VERSION',
+                        help='packages beside it, as numpy and numba of a distribution')
     options = parser.parse_args()
     wheel = options.wheel.resolve(strict=True)
-    passed = [check(python, wheel, not options.no_ros) for python in options.python]
+    passed = [check(python, wheel, options.pins, not options.no_ros) for python in options.python]
     sys.exit(0 if all(passed) else 1)
 
 
-def check(python: str, wheel: Path, with_ros: bool) -> bool:
+def check(python: str, wheel: Path, pins: list[str], with_ros: bool) -> bool:
     """Print and return whether a wheel works in a new environment of an interpreter."""
     began = monotonic()
     with tempfile.TemporaryDirectory(prefix='ik_node_wheel_') as folder:
         try:
-            said = run_all(python, wheel, with_ros, Path(folder))
+            said = run_all(python, wheel, pins, with_ros, Path(folder))
         except subprocess.CalledProcessError as error:
             print(f'FAILED {python}: {error}\n{error.output[-SHOWN_CHARACTERS:]}', flush=True)
             return False
@@ -64,7 +67,8 @@ def check(python: str, wheel: Path, with_ros: bool) -> bool:
     return True
 
 
-def run_all(python: str, wheel: Path, with_ros: bool, folder: Path) -> list[str]:
+def run_all(python: str, wheel: Path, pins: list[str], with_ros: bool,
+            folder: Path) -> list[str]:
     """
     Return what was seen of a wheel in a new environment.
 
@@ -78,9 +82,9 @@ def run_all(python: str, wheel: Path, with_ros: bool, folder: Path) -> list[str]
     programs = folder / 'env/bin'
     pip = (programs / 'python', '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check')
     seen = [run(folder, programs / 'python', '--version').strip()]
-    run(folder, *pip, wheel)
+    run(folder, *pip, wheel, *pins)
     run(folder, programs / 'python', '-c', LIBRARY_PROGRAM)
-    seen.append('library without ROS')
+    seen.append(f'library without ROS, {", ".join(pins) or "newest packages"}')
     commands = [line.split()[0] for line in run(folder, programs / 'ik_node', '--help').partition(
         'Commands;')[2].partition('\n\n')[0].splitlines()[1:]]
     for command in commands:

@@ -48,7 +48,8 @@ if 'OPENBLAS_NUM_THREADS' not in os.environ:  # the processes of a test run need
     del os.environ['OPENBLAS_NUM_THREADS']  # programs under test see to it themselves
 # There Python finds what keeps their trajectories, for test/ros/recorded.py, and last the messages
 # that scripts/build_messages.py builds.
-MESSAGES = [str(stamp.parent) for stamp in HERE.parent.glob('.build/messages/.built')]
+MESSAGES = [str(stamp.parent) for stamp in HERE.parent.glob(
+    os.environ.get('IK_NODE_TEST_MESSAGES', '.build/messages') + '/.built')]
 PYTHON_PATH = os.pathsep.join(
     [str(HERE / 'ros/recording'), *filter(None, [os.environ.get('PYTHONPATH')]), *MESSAGES])
 sys.path += MESSAGES
