@@ -76,7 +76,7 @@ soak: $(VENV)/.test
 	  -k many_lives
 
 # The demo, and tests of each kind, on the other distribution of ROS 2 that is on PyPI.
-KILTED_PYTHON ?= $(shell for name in python3.12 python3.13 python3.14; do command -v $$name && break; done)
+KILTED_PYTHON ?= $(shell for name in python3.12 python3.13 python3.14; do $$name -c '' 2> /dev/null && echo $$name && break; done)
 KILTED_TESTS := goals action_servers client collisions parameters lifecycle arms moveit_motion jog doctor \
   teach markers viewer_goals
 kilted:

@@ -132,10 +132,13 @@ def _expanded(path: Path, arguments: Mapping[str, str]) -> str:
 
 def _cause(error: BaseException) -> str:
     """Return why xacro gave up, and at which expression."""
-    where = ''
+    what = where = ''
     while isinstance(inner := getattr(error, 'exc', None), BaseException):  # as XacroException
         where = getattr(error, 'suffix', None) or where
+        what = error.args[0] or what
         error = inner
+    if what == 'Undefined substitution argument':
+        return f'it needs a value of the argument {quote(error)}, as in {error}:=VALUE'
     package = re.match("package '([^']+)' not found", str(error.args[0]) if error.args else '')
     if package:
         return (f'the package {quote(package[1])}, in which $(find ...) looks, is not found: '

@@ -71,7 +71,7 @@ def test_meshes_of_the_package_are_found(robot, tmp_path):
     ('other_arm_description', 'absent_description', 'absent_description'),
     ('2 * length', '2 * width', 'width'),
     ('<link name="base"/>', '<link name="base">', 'mismatch'),
-    ('arg name', 'arg title', 'title')])
+    ('arg name', 'arg title', "needs a value of the argument 'title'")])
 def test_xacro_errors_are_reported(robot, tmp_path, old, new, words):
     """One sentence that names the file and the reason."""
     robot.write_text(ROBOT.replace(old, new))
