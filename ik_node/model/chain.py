@@ -279,7 +279,11 @@ def make_chain(tree: Tree, base_link: str = '', tip_link: str = '') -> Chain:
                 + (f'; did you mean {" or ".join(map(quote, near))}?' if near else '')
                 + listed(tree))
     if not (base_link and tip_link):
-        base_link, tip_link = find_arm(tree, base_link, tip_link)
+        try:
+            base_link, tip_link = find_arm(tree, base_link, tip_link)
+        except ChainError as error:
+            faults = [joint.fault for joint in tree.joints if joint.fault]
+            raise ChainError('; '.join([str(error), *faults[:2]])) from None
     path = _path(tree, base_link, tip_link)
     require_usable(path, {joint.name: joint for joint in tree.joints})
     moving = [joint for joint in path if joint.moves]

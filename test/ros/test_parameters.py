@@ -239,7 +239,7 @@ def test_shipped_file_is_taken_in_a_namespace(tmp_path, probe):
         with process('ik_node', tmp_path, {'urdf_file': ARM}, remap=remap,
                      arguments=['--params-file', str(changed)]) as node:
             probe.wait(lambda node=node: 'ready for goals' in node.output)
-            assert 'x 0.123' in node.output
+            assert '0.123 of the velocity is used' in node.output
             assert (remap.get('__ns', '') + '/ik_node/goal_pose') in node.output
 
 
