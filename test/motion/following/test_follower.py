@@ -328,6 +328,25 @@ def test_a_far_first_target_is_approached_not_jumped_to(name):
     assert max(errors[arrived:]) < 5e-3
 
 
+def test_a_target_behind_a_singularity_is_caught_up_with():
+    """A stream takes over a motion; the wrist has to turn over on the way to its circle."""
+    name = 'six_axis_arm'
+    chain = robots.chain(name)
+    limits = limits_of(chain, 0.5)
+    motion = plan_point_to_point(
+        chain.joint_names, StartState.from_state(MotionState.at_rest(
+            np.array([0.0, 0.3, -0.4, 0.0, 1.0, 0.0]))),
+        np.array([0.927, 0.577, 0.561, 0.0, 0.432, -2.214]), limits, 0.02)
+    target = circle(tip(name, HOMES[name]))
+    for handover in (0.4, 0.45, 0.5, 0.55, 0.6):
+        made = Follower(chain, limits, FollowOptions())
+        made.begin(state_at(motion, handover), 0.0)
+        messages = stream(target, 100.0, 6.0, np.random.default_rng(1))
+        far = [now for now, step in run(made, messages, 6.0, PERIOD)
+               if distances(tip(name, step.state.q), target(now + LEAD))[0] > 2e-3]
+        assert far[-1] < 5.0, handover
+
+
 def test_a_stream_that_stops_ramps_down_and_goes_on_without_a_jump():
     """After the timeout the arm comes to rest; a fresh pose continues from rest or in motion."""
     name = 'ur5'
