@@ -22,6 +22,7 @@ SHOWN_CHARACTERS = 3000     # of the output of a command that failed
 # What users of the library do, with a file that the wheel has.
 LIBRARY_PROGRAM = '''
 from importlib.util import find_spec
+import numpy as np
 import ik_node
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.point_to_point import plan_point_to_point
@@ -30,9 +31,9 @@ from ik_node.share import share_file
 arm = ik_node.load_urdf(share_file('urdf/six_axis_arm.urdf'))
 solver = ik_node.Solver(arm)
 for k in range(200):
-    q = arm.lower + (0.1 + 0.7 * (k * 0.618 % 1.0)) * (arm.upper - arm.lower)
-    T = arm.fk(q[::-1] if k % 2 else q)
-    result = solver.solve(T, seed=q)
+    share = 0.1 + 0.8 * (0.618 * k * np.arange(1, 7) % 1.0)
+    q = arm.lower + share * (arm.upper - arm.lower)
+    result = solver.solve(arm.fk(q))
     assert result.success, result.message
 assert find_spec('rclpy') is None, 'this environment is not without ROS'
 '''
