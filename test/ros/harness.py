@@ -60,6 +60,8 @@ NOT_BUILT = 'its messages are missing: see scripts/build_messages.py'
 # Older versions of control_msgs do not have it.
 SEQUENCE_MODULE = ('control_msgs' + '.action._execute_motion_primitive_sequence'
                    * (find_spec('control_msgs') is not None))
+IS_FAST_DDS_3 = find_spec('fastdds') is not None  # of kilted; jazzy has fastrtps
+PROFILES_VARIABLE = f'FAST{"DDS" if IS_FAST_DDS_3 else "RTPS"}_DEFAULT_PROFILES_FILE'
 LOCKS = []  # open files, whose locks end with this process
 PROGRAM = 'from ik_node.entry import {name}; {name}()'
 READY = [0.0, 0.3, -0.4, 0.0, 1.0, 0.0]  # a posture of ARM away from singularities
@@ -466,8 +468,19 @@ def environment() -> None:
     """Keep the tests apart from whatever else talks on this machine."""
     # With LOCALHOST, rmw_fastrtps takes no transports but its own.
     os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'SYSTEM_DEFAULT'
-    os.environ['FASTRTPS_DEFAULT_PROFILES_FILE'] = str(Path(__file__).with_name('loopback.xml'))
+    os.environ[PROFILES_VARIABLE] = str(_profiles())
     os.environ['ROS_DOMAIN_ID'] = str(_own_domain())
+
+
+def _profiles() -> Path:
+    """Return loopback.xml, for Fast DDS 3 with the name that it has for what is in there."""
+    file = Path(__file__).with_name('loopback.xml')
+    if not IS_FAST_DDS_3:
+        return file
+    renamed = Path(gettempdir()) / f'ik_node_test_{os.getuid()}_{file.name}'
+    part = renamed.with_suffix(f'.{os.getpid()}')
+    part.write_text(file.read_text().replace('heartbeatPeriod', 'heartbeat_period'))
+    return part.replace(renamed)
 
 
 @cache

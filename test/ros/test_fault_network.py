@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 
+from harness import PROFILES_VARIABLE
 import pytest
 
 OWN_NETWORK = ['unshare', '--map-root-user', '--net']
@@ -39,7 +40,7 @@ def test_the_network_is_cut(tmp_path, recorded):
                    'FASTDDS_BUILTIN_TRANSPORTS': 'UDPv4', 'PYTHONPATH': os.pathsep.join(
                        [str(HERE), str(HERE.parent),
                         *filter(None, [os.environ.get('PYTHONPATH')])])}
-    del environment['FASTRTPS_DEFAULT_PROFILES_FILE']
+    del environment[PROFILES_VARIABLE]
     with subprocess.Popen([*OWN_NETWORK, sys.executable, str(HERE / 'cut_off.py'), str(tmp_path)],
                           env=environment, start_new_session=True, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as inside:

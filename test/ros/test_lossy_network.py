@@ -11,7 +11,7 @@ import subprocess
 import sys
 from time import monotonic, time
 
-from harness import ARM, process, READY
+from harness import ARM, process, PROFILES_VARIABLE, READY
 from lossy_network import inside, lose, NoNetworkError, two_hosts
 from nightly import samples, usual_first
 import numpy as np
@@ -55,7 +55,7 @@ def apart(monkeypatch):
     """Two hosts that talk by the protocol as it is delivered."""
     # What is sent need not come, as the judge of all trajectories takes for granted.
     monkeypatch.delenv('IK_NODE_TEST_RECORD')
-    monkeypatch.delenv('FASTRTPS_DEFAULT_PROFILES_FILE')
+    monkeypatch.delenv(PROFILES_VARIABLE)
     monkeypatch.setenv('FASTDDS_BUILTIN_TRANSPORTS', 'UDPv4')  # shared memory passes by
     monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'SUBNET')
     try:
