@@ -7,7 +7,7 @@ from pathlib import Path
 import re
 
 from graph import all_of
-from harness import ARM, DOWN, READY, run_system, seconds, tip
+from harness import DOWN, READY, seconds, tip
 import numpy as np
 import pytest
 from rcl_interfaces.srv import DescribeParameters, GetParameters
@@ -179,23 +179,6 @@ def test_a_goal_under_lowered_limits_does_not_prevent_a_stop(shared_system):
     assert shared_system.final(stamp)['reason'] == 'STOPPED'
     assert change(shared_system, motion__velocity_scale=1.0,
                   motion__velocity_limits=[10.0]).successful
-
-
-def test_limits_of_the_description_and_of_a_file(tmp_path, probe):
-    """Those of URDF 1.2 hold, narrowed by a joint_limits.yaml; the log says whose they are."""
-    urdf, file = tmp_path / 'arm.urdf', tmp_path / 'joint_limits.yaml'
-    urdf.write_text(Path(ARM).read_text().replace('<robot ', '<robot version="1.2" ', 1).replace(
-        '<limit ', '<limit acceleration="0.8" deceleration="0.6" jerk="5" '))
-    file.write_text('joint_limits:\n  joint_1:\n    has_acceleration_limits: true\n'
-                    '    max_acceleration: 0.2\n')
-    with run_system(tmp_path, probe, {'urdf_file': urdf, 'motion.joint_limits_file': file}):
-        answer = probe.final(probe.send_joints([0.5, 0.8, 0.1, 0.0, 1.0, 0.5]))
-        assert answer['state'] == 'reached', answer
-        points = probe.trajectories[-1].points
-        fastest = np.abs([point.accelerations for point in points]).max(axis=0)
-        assert 0.15 < fastest[0] <= 0.2 and 0.4 < fastest[1] <= 0.6
-        assert 'acceleration [0.2, 0.6, 0.6, 0.6, 0.6, 0.6] (of the URDF), jerk [5.0,' \
-            in probe.node.output
 
 
 def test_descriptions_and_ranges_are_on_the_node(shared_system):

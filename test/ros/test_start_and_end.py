@@ -327,3 +327,20 @@ def test_old_goal_of_a_latched_publisher_is_not_run(tmp_path, probe):
         probe.wait_for_node()
         probe.spin_for(1.0)
         assert not probe.statuses and not probe.trajectories
+
+
+def test_limits_of_the_description_and_of_a_file(tmp_path, probe):
+    """Those of URDF 1.2 hold, narrowed by a joint_limits.yaml; the log says whose they are."""
+    urdf, file = tmp_path / 'arm.urdf', tmp_path / 'joint_limits.yaml'
+    urdf.write_text(ARM.read_text().replace('<robot ', '<robot version="1.2" ', 1).replace(
+        '<limit ', '<limit acceleration="0.8" deceleration="0.6" jerk="5" '))
+    file.write_text('joint_limits:\n  joint_1:\n    has_acceleration_limits: true\n'
+                    '    max_acceleration: 0.2\n')
+    with run_system(tmp_path, probe, {'urdf_file': urdf, 'motion.joint_limits_file': file}):
+        answer = probe.final(probe.send_joints([0.5, 0.8, 0.1, 0.0, 1.0, 0.5]))
+        assert answer['state'] == 'reached', answer
+        points = probe.trajectories[-1].points
+        fastest = np.abs([point.accelerations for point in points]).max(axis=0)
+        assert 0.15 < fastest[0] <= 0.2 and 0.4 < fastest[1] <= 0.6
+        assert 'acceleration [0.2, 0.6, 0.6, 0.6, 0.6, 0.6] (of the URDF), jerk [5.0,' \
+            in probe.node.output
